@@ -25,16 +25,21 @@ ROOMS = ("dae", "formulations", "kinematics", "language", "library", "recursive"
 
 
 def public_names() -> Iterator[str]:
-    """Yield the dotted name of every public function, class, method and property, each object once."""
+    """Yield the dotted name of every public function, class, method and property, each object once.
+
+    A method that implements a Protocol of the public names, or overrides one of a base class, is described there.
+    """
     seen: set[int] = set()
+    described = {name for _, kind in public_objects() if getattr(kind, "_is_protocol", False) for name in dir(kind)}
     for name, value in public_objects():
         if id(value) in seen or not (inspect.isclass(value) or inspect.isroutine(value)):
             continue
         seen.add(id(value))
         yield name
         if inspect.isclass(value):
+            own = getattr(value, "_is_protocol", False)
             for member, part in members(value):
-                if id(part) not in seen:
+                if id(part) not in seen and (own or member not in described):
                     seen.add(id(part))
                     yield f"{name}.{member}"
 
@@ -53,12 +58,14 @@ def public_objects() -> Iterator[tuple[str, object]]:
 
 def members(kind: type) -> Iterator[tuple[str, object]]:
     """Yield the public methods and properties of a class that rtmbs defines."""
+    found: dict[str, object] = {}
     for base in kind.__mro__:
         if base.__module__.split(".")[0] == "rtmbs":
             for name, part in vars(base).items():
                 plain = getattr(part, "__func__", part)
                 if not name.startswith("_") and (inspect.isroutine(plain) or isinstance(part, property)):
-                    yield name, plain
+                    found[name] = plain  # the last one is that of the first base class that has it
+    yield from found.items()
 
 
 def failures(name: str, checks: set[str]) -> list[tuple[str, str]]:

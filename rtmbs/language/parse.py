@@ -48,7 +48,17 @@ WAY_OUT = "--large on the command line, or large=True in Python, allows more"
 
 
 class Sheet(NamedTuple):
-    """The statements of one text."""
+    """Statements of one text.
+
+    Parameters
+    ----------
+    source : Source
+        Text with its name.
+    name : str
+        Name of the model.
+    statements : tuple[Statement, ...]
+        Statements in the order of the text.
+    """
 
     source: Source
     name: str  # of the model

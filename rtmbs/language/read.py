@@ -34,7 +34,25 @@ def read(path: str | Path, large: bool = False) -> Document:
 
 
 def build(sheet: Sheet | str, large: bool = False) -> Document:
-    """Return what statements describe, as ``read`` does; raises LanguageError."""
+    """Return what statements describe, as ``read`` does.
+
+    Parameters
+    ----------
+    sheet : Sheet or str
+        Parsed statements, or a text.
+    large : bool, default False
+        True to lift the usual limits of size.
+
+    Returns
+    -------
+    Document
+        Model and analysis.
+
+    Raises
+    ------
+    LanguageError
+        For a text that is not a model; file, line and column are named.
+    """
     if isinstance(sheet, str):
         sheet = parse(sheet, large=large)
     size = Size(large)

@@ -42,14 +42,35 @@ WATCHED_AT: dict[str, float] = {"andrews": 0.01}
 
 
 def names() -> list[str]:
-    """Return the names of all mechanisms, sorted."""
+    """Return the names of all mechanisms, sorted.
+
+    Returns
+    -------
+    list[str]
+        Names of all mechanisms, sorted.
+    """
     return sorted(MECHANISMS)
 
 
 def build(name: str, **options: Any) -> Model:
     """Return the mechanism ``name``; its options are those of ``defaults(name)``.
 
-    Raises UnknownNameError, which lists the nearest names, for a mechanism or an option that does not exist.
+    Parameters
+    ----------
+    name : str
+        Name of a mechanism.
+    **options : object
+        Options of the mechanism, see ``defaults``.
+
+    Returns
+    -------
+    Model
+        Model of the mechanism.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown name; the nearest ones are listed.
     """
     known = defaults(name)
     for option in options:
@@ -59,14 +80,36 @@ def build(name: str, **options: Any) -> Model:
 
 
 def defaults(name: str) -> dict[str, Any]:
-    """Return the options of a mechanism and their default values."""
+    """Return the options of a mechanism and their default values.
+
+    Parameters
+    ----------
+    name : str
+        Name of a mechanism.
+
+    Returns
+    -------
+    dict[str, object]
+        Default values of the options by name.
+    """
     parameters = inspect.signature(_builder(name)).parameters
     return {parameter.name: parameter.default for parameter in parameters.values()}
 
 
 def describe(name: str) -> str:
-    """Return what a mechanism is, with its source, numbers and units."""
-    return inspect.getdoc(_builder(name)) or ""
+    """Return what a mechanism is, with its source, numbers and units.
+
+    Parameters
+    ----------
+    name : str
+        Name of a mechanism.
+
+    Returns
+    -------
+    str
+        Description with source, numbers and units.
+    """
+    return (inspect.getdoc(_builder(name)) or "").partition("\n\nReturns\n")[0]
 
 
 def _builder(name: str) -> Callable[..., Model]:

@@ -41,19 +41,44 @@ def drive_pose(
 ) -> dict[str, Driver]:
     """Prescribe where the origin of a body goes, and how the body turns there; return its six drivers by name.
 
-    position : three profiles, of the displacement from the reference pose along ``axes`` [m]
-    angles : three profiles, yaw, pitch and roll [rad]: R = Rz(yaw) Ry(pitch) Rx(roll) in ``axes``, from the reference
-    quaternion : in place of angles, a function of t that returns the quaternion (w, x, y, z) of R with its first and
-        second derivative; the pitch stays within 89 degrees
-    axes : a rotation (3, 3) whose columns are the directions, or a quaternion; those of the world unless given
-    parent : the body that the motion is relative to
-
     A profile is any of a driver: an ``rtmbs.Sine``, an ``rtmbs.Input``, a function that answers (f, fd, fdd), or a
     number. Joints are called "BODY x" to "BODY roll", drivers "drive BODY x" to "drive BODY roll". Forces of x, y, z
     [N] act along ``axes``; moments of yaw, pitch and roll [N m] about their joint axes. ``"BODY roll.reaction"`` is the
-    whole wrench. The body must have no other joint to its parent. Raises ModelError.
+    whole wrench. The body must have no other joint to its parent.
 
-        drivers = rtmbs.library.drive_pose(model, "plate", angles=(rtmbs.Sine(0.2, 3.0), 0.0, rtmbs.Input(0.0)))
+    Parameters
+    ----------
+    model : Model
+        Model that the joints and drivers are added to.
+    body : Body or str
+        Body to move, or its name.
+    position : Sequence[object], default (0.0, 0.0, 0.0)
+        Three profiles, of the displacement from the reference pose along ``axes`` [m].
+    angles : Sequence[object], optional
+        Three profiles, yaw, pitch and roll [rad]: R = Rz(yaw) Ry(pitch) Rx(roll) in ``axes``, from the reference.
+    quaternion : Quaternion, optional
+        In place of angles, a function of t that returns the quaternion (w, x, y, z) of R with its first and second
+        derivative; the pitch stays within 89 degrees.
+    axes : object, optional
+        A rotation (3, 3) whose columns are the directions, or a quaternion; those of the world unless given.
+    parent : Body or str, default "ground"
+        The body that the motion is relative to.
+
+    Returns
+    -------
+    dict[str, Driver]
+        The six drivers, by x, y, z, yaw, pitch, roll.
+
+    Raises
+    ------
+    ModelError
+        For values that do not fit.
+    UnknownNameError
+        For an unknown name; the nearest ones are listed.
+
+    Examples
+    --------
+    >>> drivers = rtmbs.library.drive_pose(model, "plate", angles=(rtmbs.Sine(0.2, 3.0), 0.0, rtmbs.Input(0.0)))
     """
     name = getattr(body, "name", body)
     if not (isinstance(name, str) and name in model.bodies):

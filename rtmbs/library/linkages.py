@@ -39,8 +39,19 @@ START = math.radians(60.0)  # crank angle from +Y about +X in the reference pose
 def crank_rocker(angle: float = START, rate: float = 6.0) -> Model:
     """Return a free crank-rocker in the plane YZ, gravity 9.81 m/s^2 along -Z.
 
-    angle: of the crank from +Y about +X at the start [rad]; coordinates are zero there.  rate: of the crank [rad/s].
     Names: ``crank``, ``coupler``, ``rocker``; joints ``crank_pivot``, ``pin``, ``rocker_pivot``, ``knee`` (cut).
+
+    Parameters
+    ----------
+    angle : float, default START
+        Angle of the crank from +Y about +X at the start [rad]; coordinates are zero there.
+    rate : float, default 6.0
+        Rate of the crank at the start [rad/s].
+
+    Returns
+    -------
+    Model
+        Model of the linkage.
     """
     model = _linkage("crank-rocker", angle)
     model.set_initial("crank_pivot", position=0.0, rate=rate)
@@ -50,7 +61,22 @@ def crank_rocker(angle: float = START, rate: float = 6.0) -> Model:
 def driven_fourbar(profile: str = "sine", angle: float = START) -> Model:
     """Return the same linkage with its crank driven: a rheonomic loop without degrees of freedom.
 
-    profile: ``sine`` (0.8 sin 5 t rad) or ``constant`` (2 pi rad/s), added to ``angle`` [rad]. Driver ``drive``.
+    Parameters
+    ----------
+    profile : str, default "sine"
+        ``sine`` (0.8 sin 5 t rad) or ``constant`` (2 pi rad/s), added to ``angle`` [rad]. Driver ``drive``.
+    angle : float, default START
+        Angle of the crank from +Y about +X in the reference pose [rad].
+
+    Returns
+    -------
+    Model
+        Model of the linkage.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown name; the nearest ones are listed.
     """
     if profile not in PROFILES:
         raise unknown_name("profile", profile, PROFILES)
@@ -92,11 +118,21 @@ def slider_crank(rate: float = 6.0) -> Model:
 
     Crank of 0.08 m, revolute about X at (0, 0.1, 0.12), its mass centre at the pivot, upright at the start at ``rate``
     [rad/s]; rod of 0.3 m, spherical at the crank, universal at the slider (first axis X in the slider, second
-    perpendicular to it and the rod), mass centre at its middle; slider prismatic along X at y = z = 0.
-    Inertia of crank and rod: transverse 1e-4 and 4e-3, axial 1e-5 and 4e-4, slider 1e-4 [kg m^2].
+    perpendicular to it and the rod), mass centre at its middle; slider prismatic along X at y = z = 0. Inertia of crank
+    and rod: transverse 1e-4 and 4e-3, axial 1e-5 and 4e-4, slider 1e-4 [kg m^2].
 
     Names: ``crank``, ``rod``, ``slider``; joints ``pivot``, ``ball`` (cut), ``knuckle``, ``slide``. The slider starts
     at x = 0.2; the displacement of ``slide`` is x - 0.2. It runs from 0.18495 to 0.29016 m with a period of 0.60191 s.
+
+    Parameters
+    ----------
+    rate : float, default 6.0
+        Rate of the crank at the start [rad/s].
+
+    Returns
+    -------
+    Model
+        Model of the slider-crank.
     """
     model = Model("spatial slider-crank", gravity=(0.0, 0.0, -9.81))
     tip = (PIVOT[0], PIVOT[1], PIVOT[2] + CRANK_LENGTH)
@@ -121,9 +157,25 @@ def planar_slider_crank(
 ) -> Model:
     """Return a planar slider-crank in the plane YZ, gravity 9.81 m/s^2 along -Z. All numbers are ours.
 
-    crank, rod: lengths [m] of uniform bars of 1 kg/m.  angle: of the crank from +Y about +X at the start [rad], the
-    coordinate of ``pivot`` is measured from there.  rate: of the crank [rad/s].
     Names: ``crank``, ``rod``, ``slider``; joints ``pivot``, ``pin``, ``slide`` along Y, ``wrist`` (cut).
+
+    Parameters
+    ----------
+    crank : float, default 0.3
+        Length of the crank [m], a uniform bar of 1 kg/m.
+    rod : float, default 1.0
+        Length of the rod [m], a uniform bar of 1 kg/m.
+    slider_mass : float, default 1.0
+        Mass of the slider [kg].
+    angle : float, optional
+        Angle of the crank from +Y about +X at the start [rad], the coordinate of ``pivot`` is measured from there.
+    rate : float, default 6.0
+        Rate of the crank at the start [rad/s].
+
+    Returns
+    -------
+    Model
+        Model of the slider-crank.
     """
     model = Model("planar slider-crank", gravity=(0.0, 0.0, -9.81))
     tip = (0.0, crank * math.cos(angle), crank * math.sin(angle))

@@ -17,11 +17,23 @@ def windows(n: int = 2, rate: float = -1.0) -> Model:
     """Return N square windows made of 2 N + 1 identical links.
 
     Links of 1 m and 1 kg, uniform (1/12 kg m^2). Pivots at (i, 0), i = 0 .. N; posts upright; couplers at y = 1;
-    gravity 9.81 m/s^2 along -Y. ``rate`` of all posts [rad/s] about Z: -1 gives v(B0) = (1, 0) m/s.
-    Whenever the posts are horizontal the mobility jumps from 1 to N + 1; the parallelogram branch must be kept.
+    gravity 9.81 m/s^2 along -Y. ``rate`` of all posts [rad/s] about Z: -1 gives v(B0) = (1, 0) m/s. Whenever the posts
+    are horizontal the mobility jumps from 1 to N + 1; the parallelogram branch must be kept.
 
     Names: ``post_i``, ``coupler_j``; joints ``pivot_i``, ``hinge_j``, ``cut_j``; marker ``B0`` at the end of post_0.
     Coordinates are angles from the upright pose.
+
+    Parameters
+    ----------
+    n : int, default 2
+        Number of windows.
+    rate : float, default -1.0
+        Rate of all posts about Z at the start [rad/s]; -1 gives v(B0) = (1, 0) m/s.
+
+    Returns
+    -------
+    Model
+        Model of the windows.
     """
     model = Model(f"windows {n}", gravity=(0.0, -9.81, 0.0))
     for i in range(n + 1):
@@ -44,8 +56,13 @@ def bricard() -> Model:
     """Return five rods of 1 m and 1 kg and six revolutes, at rest, gravity 9.81 m/s^2 along -Y.
 
     Names: ``rod_1`` .. ``rod_5``; joints ``joint_1`` (ground to rod_1 about Y at the origin) .. ``joint_6`` (rod_5 to
-    ground). ``joint_4`` is the cut; one of its equations is redundant. Marker ``P3`` stands at the third joint.
-    Period 4.991711513690 s; the angle of joint_1 swings over pi.
+    ground). ``joint_4`` is the cut; one of its equations is redundant. Marker ``P3`` stands at the third joint. Period
+    4.991711513690 s; the angle of joint_1 swings over pi.
+
+    Returns
+    -------
+    Model
+        Model of the mechanism.
     """
     model = Model("bricard", gravity=(0.0, -9.81, 0.0))
     for i in range(5):
@@ -60,10 +77,26 @@ def bricard() -> Model:
 def loop(k: int = 15, length: float = 1.0) -> Model:
     """Return k links, one of them ground, and k revolute pairs about X in one planar loop, at rest.
 
-    k: number of pairs, at least 4.  length: of every link [m], 1 kg each, uniform. Gravity 9.81 m/s^2 along -Z.
     The start is the regular polygon below the ground link, which leads from (0, 0, 0) to (0, length, 0); the loop is
     cut in the middle and has k - 3 degrees of freedom. The published problem gives only the count, the fixed base and
     the cut; lengths, masses and pose are ours. Names: ``link_1`` .. ``link_{k-1}``, ``pair_1`` .. ``pair_k``.
+
+    Parameters
+    ----------
+    k : int, default 15
+        Number of pairs, at least 4.
+    length : float, default 1.0
+        Length of every link [m], 1 kg each, uniform. Gravity 9.81 m/s^2 along -Z.
+
+    Returns
+    -------
+    Model
+        Model of the loop.
+
+    Raises
+    ------
+    InputError
+        For arguments out of range.
     """
     if not (isinstance(k, int) and k >= 4):
         raise InputError(f"loop: k is {k!r}; it must be a whole number of at least 4 for the loop to move")

@@ -31,6 +31,16 @@ def pendulum(angle: float = -math.pi / 2) -> Model:
 
     A point mass of 1 kg on a massless bar of 1 m that turns about Z at the origin, gravity 9.81 m/s^2 along -Y.
     ``angle`` from the hanging pose [rad]; -pi/2 releases it at rest from (-1, 0). Marker ``P`` is the point mass.
+
+    Parameters
+    ----------
+    angle : float, default -math.pi / 2
+        Angle from the hanging pose [rad]; -pi/2 releases the pendulum at rest from (-1, 0).
+
+    Returns
+    -------
+    Model
+        Model of the pendulum.
     """
     model = Model("pendulum", gravity=(0.0, -9.81, 0.0))
     bob = model.add_body("bob", mass=1.0, center_of_mass=(0.0, -1.0, 0.0), inertia=(0.0, 0.0, 0.0))
@@ -45,6 +55,11 @@ def top() -> Model:
 
     The body axes are those of the world at the start; the rates about all three are large enough to carry the body
     through every orientation. All numbers are ours. Names: ``top``, joint ``pivot``, marker ``center``.
+
+    Returns
+    -------
+    Model
+        Model of the top.
     """
     model = Model("heavy asymmetric top", gravity=(0.0, 0.0, -9.81))
     body = model.add_body("top", mass=TOP_MASS, center_of_mass=TOP_CENTER, inertia=TOP_INERTIA)
@@ -57,11 +72,26 @@ def top() -> Model:
 def single_joint(joint: str = "revolute", frame: str = "origin") -> Model:
     """Return a body of 1 kg whose mass centre is 2 m from its joint to ground, at rest, gravity 9.80665 along -Z.
 
-    joint: revolute, prismatic or cylindrical (about or along z of the joint frame), universal (x, then y) or spherical.
-    frame: ``origin`` (at the origin, turned by -90 degrees about X) or ``tilted`` (at (1, 2, 3), by -45 degrees).
     The mass centre starts along +x of the joint frame, for the universal joint along -z. Inertia (0.04, 0.1, 0.1), for
     the universal joint (0.1, 0.1, 0.04) [kg m^2], axes of the joint frame. Names: ``body``, joint ``joint``, marker
     ``center``.
+
+    Parameters
+    ----------
+    joint : str, default "revolute"
+        Revolute, prismatic or cylindrical (about or along z of the joint frame), universal (x, then y) or spherical.
+    frame : str, default "origin"
+        ``origin`` (at the origin, turned by -90 degrees about X) or ``tilted`` (at (1, 2, 3), by -45 degrees).
+
+    Returns
+    -------
+    Model
+        Model of the body on its joint.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown name; the nearest ones are listed.
     """
     if joint not in TYPES:
         raise unknown_name("joint type", joint, TYPES)
