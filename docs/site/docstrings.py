@@ -10,7 +10,8 @@ from typing import Any
 from griffe import Docstring, Extension, Function, Object
 
 ITEM = re.compile(r"^(\*{0,2}[A-Za-z_]\w*(?:, \*{0,2}[A-Za-z_]\w*)*) : (.*)$")
-TYPED = re.compile(r"^(?:[{A-Z]|(?:int|float|bool|str|object|complex|array_like|ndarray|callable|tuple|list|dict|slice)\b)")
+BUILT_IN = "int|float|bool|str|object|complex|array_like|ndarray|callable|tuple|list|dict|slice"
+TYPED = re.compile(rf"^(?:[{{A-Z]|(?:{BUILT_IN})\b)")
 HEADS = ("Parameters", "Attributes")
 INDENT = 4 * " "
 
