@@ -59,6 +59,7 @@ class Elements(Closed):
 
     @property
     def ground(self) -> Body:
+        """Body that does not move."""
         return self.bodies[GROUND]
 
     def set_looks(
@@ -66,10 +67,26 @@ class Elements(Closed):
     ) -> None:
         """Say how a body looks in pictures, in place of what was said before; ground may have a shape too.
 
-        shape: a Box, Cylinder, Sphere, Bar, Surface or Mesh in body axes, or a list of them; None draws bars between
-            the joints.  color: "#rrggbb" or a name such as "steel"; "" takes one of the theme.
-        opacity: above 0, and 1 for a body that hides what is behind it.  edges: sharp edges are drawn as lines.
-        Motion, states and results do not depend on any of these. Raises ModelError for a value that cannot be.
+        Motion, states and results do not depend on any of these.
+
+        Parameters
+        ----------
+        body : Body or str
+            Body or its name.
+        shape : object, optional
+            A Box, Cylinder, Sphere, Bar, Surface or Mesh in body axes, or a list of them; None draws bars between the
+            joints.
+        color : str, default ""
+            "#rrggbb" or a name such as "steel"; "" takes one of the theme.
+        opacity : float, default 1.0
+            Above 0, and 1 for a body that hides what is behind it.
+        edges : bool, default True
+            Sharp edges are drawn as lines.
+
+        Raises
+        ------
+        ModelError
+            For a value that cannot be.
         """
         found = self._find("body", body, self.bodies, "looks")
         self.looks[found.name] = make_looks(f"body {found.name!r}", shape, color, opacity, edges)
