@@ -141,7 +141,7 @@ def run_realtime(options: argparse.Namespace) -> int:
 
 
 def chosen(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what the four-bar was asked for, with the default penalty unless another was given."""
+    """Return the options of the four-bar, with the default penalty unless another was given."""
     from rtmbs.bench import fourbar
 
     if options.penalty is None and options.alpha is None:

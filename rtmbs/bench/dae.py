@@ -47,7 +47,7 @@ class Row:
 
 
 def configurations(redundant: bool) -> dict[str, Callable[[float], Any]]:
-    """Return what is run, by name: a function of the tolerance that makes a method."""
+    """Return the compared methods by name, each as a function of the tolerance."""
     form = FORMULATIONS["qr" if redundant else "partitioning"]
     fixed: dict[str, Any] = {
         f"runge-kutta, {name}": RungeKutta(formulation=FORMULATIONS[name]()) for name in FORMULATIONS
@@ -77,7 +77,7 @@ def adaptive(kind: Any, **options: Any) -> Callable[[float], Any]:
 
 
 def measure(problems: Sequence[str], methods: Sequence[str]) -> list[Row]:
-    """Return the rows of these problems and of the methods whose names begin with one of these; all where empty.
+    """Return the rows of problems and of methods by beginnings of their names; all where empty.
 
     Raises UnknownNameError for a problem or a method that is not there.
     """

@@ -33,7 +33,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Options:
-    """What a run depends on; ``rtmbs.bench.command`` holds the defaults."""
+    """Options of a run; ``rtmbs.bench.command`` holds the defaults."""
 
     ny: int
     nz: int
@@ -116,7 +116,7 @@ def in_one_call(sim: Simulation, before: State, t_end: float) -> Record:
 
 
 class Meters(NamedTuple):
-    """What watches a run; the times of steps are taken without it."""
+    """Observers of a run, outside of the measured times of steps."""
 
     iterations: IterationMeter
     violations: ViolationMeter
@@ -136,7 +136,7 @@ def warm(options: Options) -> None:
 
 
 def sizes(sim: Simulation) -> Record:
-    """Return what was built."""
+    """Return the sizes of the mechanism and of its penalties."""
     alpha = sim.state.memory["alpha"]
     return {
         "bodies": len(sim.system.bodies) + ("ground" not in sim.system.bodies),
@@ -149,7 +149,7 @@ def sizes(sim: Simulation) -> Record:
 
 
 def counts(meters: Meters) -> Record:
-    """Return what the steps took."""
+    """Return the counts of the steps."""
     total = meters.iterations.total
     return {
         "newton_iterations": total["iterations"],

@@ -60,7 +60,7 @@ def count(text: str) -> int:
 
 
 def converted(text: str, kind: Callable[[str], Value], what: str) -> Value:
-    """Return a word as a value of some kind, which messages call ``what``."""
+    """Convert a word to a number; ``what`` is its kind in messages."""
     try:
         return kind(text)
     except ValueError:

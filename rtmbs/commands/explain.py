@@ -28,7 +28,7 @@ class Section(NamedTuple):
 
 
 def run(words: list[str]) -> int:
-    """Say what an error message means: the message, its anchor, or a class of errors; asked for when none is given."""
+    """Explain an error: its message, its anchor in docs/errors.md, or its class. Without one, paste the message."""
     parser = Parser(prog="rtmbs explain", description=run.__doc__)
     parser.add_argument("message", metavar="MESSAGE", nargs="*", help="a message, an anchor, or a class of errors")
     text = " ".join(parser.read(words).message) or pasted()
@@ -40,7 +40,7 @@ def run(words: list[str]) -> int:
 
 
 def pasted() -> str:
-    """Return what is typed or piped in, up to an empty line."""
+    """Read a message from the standard input, up to an empty line."""
     if sys.stdin.isatty():
         print("paste the message, then an empty line:")
     lines = iter(sys.stdin.readline, "")

@@ -1,5 +1,6 @@
 """Commands on files: ``rtmbs check``, ``run`` and ``format`` for model files, ``plot`` for results."""
 
+import argparse
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -19,8 +20,8 @@ if TYPE_CHECKING:
     from rtmbs.simulation import Simulation
 
 EPILOG = """
-A channel is NAME.QUANTITY as the result lists it, one component of it is NAME.QUANTITY[AXIS] or NAME.QUANTITY.AXIS.
-A component of a position may be written NAME.x.
+A channel is NAME.QUANTITY, as `rtmbs plot FILE` lists it. A component is NAME.QUANTITY[AXIS] or NAME.QUANTITY.AXIS; one of
+a position may be written NAME.x.
 
   rtmbs plot slider.h5 block.x rev1.angle --out slider.png
 """
@@ -82,7 +83,7 @@ def check_file(path: str, large: bool) -> int:
 
 
 def described(document: Document) -> str:
-    """Return what a model is made of, by the analysis that its file asks for."""
+    """Return tree or equations of a model, by the kind of its analysis."""
     model, analysis = document.model, document.analysis
     head = f"{model.name}: {analysis.kind} analysis from {analysis.t0:g} s to {analysis.t1:g} s every {analysis.dt:g} s"
     if analysis.kind == "kinematic":
@@ -92,7 +93,7 @@ def described(document: Document) -> str:
 
 
 def run_command(words: list[str]) -> int:
-    """Make the analysis of a model file, or run a library mechanism: rtmbs run FILE --out result.npz"""
+    """Run the analysis of a model file, or a library mechanism: rtmbs run FILE --out result.npz"""
     from rtmbs import library
     from rtmbs.language import read
 
@@ -102,7 +103,7 @@ def run_command(words: list[str]) -> int:
     parser.add_argument("file", metavar="FILE", help="a model file, or a library mechanism with its options")
     parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
     parser.add_argument(
-        "--blocks", action="store_true", help="write --out (.h5, .csv) while the run goes on: a kill loses little"
+        "--blocks", action="store_true", help="write --out (.h5, .csv) during the run, so that a kill loses little"
     )
     parser.add_argument("--channels", nargs="+", metavar="NAME", help="record these channels only")
     add_large(parser)
@@ -154,7 +155,7 @@ def run_mechanism(name: str, words: list[str]) -> int:
 
 
 def analysed(document: Document, channels: list[str] | None, file: str | None) -> "Result":
-    """Return the result of the analysis, and print what it took; a simulation may write its ``file`` on the way."""
+    """Run the analysis of a file and print its counts; a simulation may write ``file`` during the run."""
     analysis = document.analysis
     if analysis.kind == "kinematic":
         if channels or file:
@@ -171,7 +172,7 @@ def analysed(document: Document, channels: list[str] | None, file: str | None) -
 
 
 def simulated(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
-    """Return the result of a run to ``t_end`` [s], and print what it took."""
+    """Run a Simulation to ``t_end`` [s] and print its counts."""
     from rtmbs.observers import IterationMeter
 
     meter = IterationMeter()
@@ -184,7 +185,7 @@ def simulated(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
 
 
 def format_command(words: list[str]) -> int:
-    """Print a model file in its usual form, or write it back: rtmbs format FILE --in-place"""
+    """Print a model file in standard layout, or write it back: rtmbs format FILE --in-place"""
     from rtmbs.language import format
     from rtmbs.language.syntax import load
 
@@ -207,7 +208,8 @@ def plot_command(words: list[str]) -> int:
     """Plot channels of a recorded result: rtmbs plot slider.h5 block.x --out slider.png"""
     from rtmbs.results.plotting import PICTURES
 
-    parser = Parser(prog="rtmbs plot", description=plot_command.__doc__, epilog=EPILOG)
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = Parser(prog="rtmbs plot", description=plot_command.__doc__, epilog=EPILOG, formatter_class=raw)
     parser.add_argument("file", metavar="FILE", help="a result (.npz, .h5, .parquet)")
     parser.add_argument(
         "channels", metavar="CHANNEL", nargs="*", help="what to plot; without any, all names are listed"
@@ -255,7 +257,7 @@ def simulation(document: Document) -> "Simulation":
 
 
 def step(document: Document) -> float:
-    """Return the step of a dynamic analysis [s]: the print interval, or what divides it; raises InputError."""
+    """Return the step of a dynamic analysis [s]: the print interval, or a whole part of it; raises InputError."""
     analysis = document.analysis
     h = analysis.dt if analysis.h is None else analysis.h
     parts = analysis.dt / h
@@ -273,12 +275,12 @@ def is_file(word: str) -> bool:
 
 def add_large(parser: Parser) -> None:
     """Add the switch that lifts the limits of ``rtmbs.language.parse``."""
-    parser.add_argument("--large", action="store_true", help="take more bodies, words, rows and steps than usual")
+    parser.add_argument("--large", action="store_true", help="lift the usual limits on bodies, words, rows and steps")
 
 
 @contextmanager
 def refusals(file: str, document: Document | None = None) -> Iterator[None]:
-    """Turn what the whole model is refused for into an error of its file, at the first element that it names."""
+    """Turn an error of the whole model into one of its file, at the first element that it names."""
     try:
         yield
     except LanguageError:
@@ -291,7 +293,7 @@ def refusals(file: str, document: Document | None = None) -> Iterator[None]:
 
 
 def error_at(place: Place, message: str) -> LanguageError:
-    """Return the error at a place of a file, with the line that stands there."""
+    """Return the error at a place of a file, with its line."""
     try:
         return load(Path(place.file), place.file).error_at(place, message)
     except (LanguageError, IndexError):  # another file stands there by now
@@ -299,7 +301,7 @@ def error_at(place: Place, message: str) -> LanguageError:
 
 
 def place_in_file(message: str, document: Document) -> Place | None:
-    """Return where the first element of the file stands that a message names; ``cut joint 'a'``, ``spherical 'a'``.
+    """Return the place of the first element that a message names; ``cut joint 'a'``, ``spherical 'a'``.
 
     A message about bodies names several; one that names nothing is about SYSTEM.
     """

@@ -56,47 +56,59 @@ def view_parser() -> Parser:
     """Return the parser of everything but the mechanism's own options."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser(
-        prog="rtmbs view", description="Watch, push and tune a mechanism.", epilog=EXAMPLES, formatter_class=raw
+        prog="rtmbs view",
+        description="Show a mechanism in a live window: pull bodies, change inputs, plot, go back in time; or film it.",
+        epilog=EXAMPLES,
+        formatter_class=raw,
     )
     add = parser.add_argument
     add("model", metavar="MODEL")
-    add("--mode", choices=("process", "thread"), default="process", help="where the steps are taken")
-    add("--theme", choices=("white", "dark"), help="that of the last window unless given")
+    add(
+        "--mode",
+        choices=("process", "thread"),
+        default="process",
+        help="run the simulation in its own process (default) or in a thread",
+    )
+    add("--theme", choices=("white", "dark"), help="default: that of the last window")
     add(
         "--of",
         default="",
         metavar="MODEL",
         help="model of a recorded result, for shapes and joints; its options follow",
     )
-    add("--paused", action="store_true", help="wait for the space bar")
-    add("--history", type=file_size, default=0.0, metavar="SIZE", help="keep so much of the history on disk, as 2GB")
-    add("--history-folder", default="", metavar="PATH", help="where; a new folder here unless given")
+    add("--paused", action="store_true", help="start paused; the space bar starts the run")
+    add("--history", type=file_size, default=0.0, metavar="SIZE", help="size of the history on disk, such as 2GB")
+    add("--history-folder", default="", metavar="PATH", help="folder of the history on disk; default: a new one here")
     steps = parser.add_argument_group("steps")
-    steps.add_argument("--h", type=positive, help="step [s]")
+    steps.add_argument("--h", type=positive, help="time step [s]")
     penalties = steps.add_mutually_exclusive_group()
     penalties.add_argument("--penalty", type=positive, metavar="C", help="dimensionless penalty of open loops")
     penalties.add_argument("--alpha", type=positive, help="one fixed penalty factor in SI units")
-    steps.add_argument("--tol", type=positive, help="of Newton's increment")
-    steps.add_argument("--jacobian", metavar="NAME", help="source of K and C")
+    steps.add_argument("--tol", type=positive, help="tolerance of Newton's increment")
+    steps.add_argument("--jacobian", metavar="NAME", help="source of the tangent matrices K and C")
     film = parser.add_argument_group("without a window")
-    film.add_argument("--headless", action="store_true", help="write --out and end")
+    film.add_argument("--headless", action="store_true", help="write --out without a window, and end")
     film.add_argument("--out", metavar="PATH", help="video (.mp4), images (frames/%%04d.png) or one image (.png)")
     long = film.add_mutually_exclusive_group()
-    long.add_argument("--frames", type=count, default=200, help="pictures")
-    long.add_argument("--seconds", type=positive, metavar="T", help="as many pictures as T simulated seconds need")
-    film.add_argument("--fps", type=positive, help="pictures a second of the replay (video 30, page 60)")
+    long.add_argument("--frames", type=count, default=200, help="number of pictures (default: %(default)s)")
+    long.add_argument("--seconds", type=positive, metavar="T", help="film T simulated seconds, in place of --frames")
+    film.add_argument("--fps", type=positive, help="pictures in a second of the replay (default: video 30, page 60)")
     film.add_argument(
         "--speed",
         type=speeds,
         metavar="F[,F...]",
-        help="simulated seconds a second of the replay (1); a video for each F",
+        help="replay speed: simulated over replayed seconds (default: 1); one video for each F",
     )
-    film.add_argument("--size", type=size, default=(1200, 700), metavar="WxH", help="of a picture in pixels")
+    film.add_argument(
+        "--size", type=size, default=(1200, 700), metavar="WxH", help="size of a picture in pixels (default: 1200x700)"
+    )
     film.add_argument("--camera", default="isometric", metavar="VIEW", help=VIEWS)
-    film.add_argument("--follow", default="", metavar="BODY", help="body that the camera goes with")
-    film.add_argument("--parallel", action="store_true", help="parallel lines in place of a perspective")
+    film.add_argument("--follow", default="", metavar="BODY", help="body that the camera follows")
+    film.add_argument("--parallel", action="store_true", help="parallel projection in place of perspective")
     film.add_argument("--no-scales", action="store_true", help="leave out axis names, scale bar, scale of arrows")
-    film.add_argument("--hide", action="append", default=[], metavar="PART", help="leave this out; may be repeated")
+    film.add_argument(
+        "--hide", action="append", default=[], metavar="PART", help="hide this part of the scene; may be repeated"
+    )
     film.add_argument("--overlay", action="store_true", help="write name, time and speed on every picture")
     film.add_argument("--renderer", default="auto", metavar="NAME", help=RENDERERS)
     add_picture_options(parser)
@@ -316,12 +328,18 @@ def size(text: str) -> tuple[int, int]:
 
 def add_picture_options(parser: Parser) -> None:
     """Add the options of whatever is drawn without a window: films and pages."""
-    drawn = parser.add_argument_group("what films and pages show")
-    drawn.add_argument("--reactions", action="store_true", help="reactions of all joints as arrows")
-    drawn.add_argument("--arrows", type=positive, metavar="N", help="force that an arrow of one metre means [N]")
-    drawn.add_argument("--trace", action="append", default=[], metavar="POINT", help="the way of a marker or body")
-    drawn.add_argument("--all-traces", action="store_true", help="the ways of all markers")
-    drawn.add_argument("--legend", action="store_true", help="what the colours mean")
+    drawn = parser.add_argument_group("in films and pages")
+    drawn.add_argument("--reactions", action="store_true", help="draw the reactions of all joints as arrows")
+    drawn.add_argument("--arrows", type=positive, metavar="N", help="scale of the arrows: force [N] for one metre")
+    drawn.add_argument(
+        "--trace",
+        action="append",
+        default=[],
+        metavar="POINT",
+        help="draw the path of a marker or body; may be repeated",
+    )
+    drawn.add_argument("--all-traces", action="store_true", help="draw the paths of all markers")
+    drawn.add_argument("--legend", action="store_true", help="draw a legend of the colours")
 
 
 def arrows_of(options: argparse.Namespace) -> dict[str, Any]:
@@ -332,12 +350,14 @@ def arrows_of(options: argparse.Namespace) -> dict[str, Any]:
 def add_page_options(parser: Parser) -> None:
     """Add the options of a page."""
     page = parser.add_argument_group("as a page for a browser")
-    page.add_argument("--html", metavar="FILE", help="write one file that plays the run in any browser, and end")
+    page.add_argument("--html", metavar="FILE", help="write one HTML file that plays the run in any browser, and end")
+    page.add_argument("--t-end", type=positive, metavar="S", help="simulated time of the run [s]")
     page.add_argument(
-        "--t-end", type=positive, metavar="S", help="simulated time of a mechanism that is run for it [s]"
+        "--plot", action="append", default=[], metavar="CHANNEL", help="plot this channel below; may be repeated"
     )
-    page.add_argument("--plot", action="append", default=[], metavar="CHANNEL", help="plot it below; may be repeated")
-    page.add_argument("--limit", type=file_size, default=20e6, metavar="SIZE", help="of the file (20MB)")
+    page.add_argument(
+        "--limit", type=file_size, default=20e6, metavar="SIZE", help="largest size of the file (default: 20MB)"
+    )
 
 
 def write_html(

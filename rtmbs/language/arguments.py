@@ -30,7 +30,7 @@ class Arguments:
 
     @property
     def name(self) -> str:
-        """The last word: what the statement is about."""
+        """The last word of the statement: the name of its element."""
         return self.statement.words[-1]
 
     @property
@@ -40,11 +40,11 @@ class Arguments:
 
     @property
     def at(self) -> int:
-        """Where its name stands."""
+        """Position of the name in the text."""
         return self.statement.places[-1]
 
     def sort(self, keys: Collection[str], flags: Collection[str] = (), repeated: Collection[str] = ()) -> "Arguments":
-        """Put the arguments under their keys; raises LanguageError for one that the statement does not know."""
+        """Put the arguments under their keys; raises LanguageError for an unknown one."""
         for argument in self.statement.arguments:
             name = sole_name(argument.key if argument.key is not None else argument.value)
             at = (argument.key or argument.value)[0].at
@@ -69,7 +69,7 @@ class Arguments:
     def unknown_key(
         self, at: int, text: str, known: Collection[str], other: Collection[str], flag: bool
     ) -> LanguageError:
-        """Return the error of an argument that this statement does not know."""
+        """Return the error of an unknown argument."""
         near = nearest_names(text, [*known, *other])
         listed = ", ".join(sorted(known) or sorted(other)) or "nothing"
         hint = f"did you mean {near[0]!r}?" if near else f"it takes {listed}"
@@ -80,7 +80,7 @@ class Arguments:
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Turn what the model refuses into an error at this statement."""
+        """Turn a ModelError into a LanguageError at this statement."""
         try:
             yield
         except LanguageError:
@@ -192,7 +192,7 @@ def sole_name(code: Code) -> Name | None:
 
 
 def value_of(args: Arguments, key: str, words: bool = False) -> Any:
-    """Return whatever stands under a key; ``words``: a name may stand there too."""
+    """Return the value of a key; ``words``: it may be a name too."""
     return model_value(args, key, args.scope.evaluate(args.code(key)), words)
 
 
@@ -220,7 +220,7 @@ def component(args: Arguments, key: str, item: Any) -> Steps:
 
 
 def callables() -> dict[str, type]:
-    """Return what can be called, by name in small letters."""
+    """Return the callable types by name in small letters."""
     known = {name: kind for name, kind in PROFILES.items() if name not in PYTHON_ONLY}
     known |= {"Staircase": Staircase, "Input": Input}
     return {name.lower(): kind for name, kind in known.items()}

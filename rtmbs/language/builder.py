@@ -48,7 +48,7 @@ def statement(
     named: bool = True,
     free: bool = False,
 ) -> Callable[[Callable[["ModelBuilder", Arguments], None]], Callable[["ModelBuilder", Arguments], None]]:
-    """Register what a statement does; its first argument is what is being built, the second what the user gave."""
+    """Register the function of a statement, which takes a ModelBuilder and Arguments."""
 
     def register(act: Callable[["ModelBuilder", Arguments], None]) -> Callable[["ModelBuilder", Arguments], None]:
         STATEMENTS[title] = StatementKind(title, stage, act, keys, repeated, flags, named, free)
@@ -81,7 +81,7 @@ class ModelBuilder:
         self.functions: list[tuple[Source, int, str, Profile]] = []  # of drivers: where each stands
 
     def scope(self, source: Source) -> Scope:
-        """Return what values of a text may refer to."""
+        """Return the scope of the values of a text."""
         return Scope(source, self.constants, self.folder)
 
     def set_gravity(self, gravity: np.ndarray) -> None:
@@ -136,7 +136,7 @@ class ModelBuilder:
 
 
 def find(kind: str, known: Mapping[str, Any], name: str, at: int, args: Arguments) -> Any:
-    """Return what a name means; raises LanguageError with the nearest names."""
+    """Return the element of a name; raises LanguageError with the nearest names."""
     if name in known:
         return known[name]
     near = nearest_names(name, known)

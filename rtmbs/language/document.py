@@ -1,4 +1,4 @@
-"""What a model file says: a Model, and what to do with it."""
+"""Contents of a model file: a Model and an Analysis, with places in the text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field

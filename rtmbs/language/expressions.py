@@ -1,4 +1,4 @@
-"""Functions of time as they stand in a file: postfix instructions, evaluated on a stack, never by Python's eval.
+"""Functions of time in a file: postfix instructions, evaluated on a stack, never by Python's eval.
 
 An instruction is (kind, operand): ``("number", 8.0)``, ``("time", 0.0)``, ``("operator", "+")``, ``("negative", "")``,
 ``("call", "sin")``. The fingerprint of a model sees a function as the tuple of its instructions. Values are plain

@@ -151,7 +151,7 @@ def joined(piece: list[Token], words: list[str], start: int, end: int) -> str:
 
 
 def gap(piece: list[Token], k: int) -> bool:
-    """True when a space stands before token ``k``."""
+    """True when token ``k`` follows a space."""
     before, here = piece[k - 1].type, piece[k].type
     if before in OPENING or here in (*CLOSING, "COMMA", "SEMICOLON", "DOT", "CIRCUMFLEX"):
         return False

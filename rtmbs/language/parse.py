@@ -109,7 +109,7 @@ def is_whole(source: Source) -> bool:
 
 
 def unexpected(source: Source, error: UnexpectedInput) -> LanguageError:
-    """Return what is wrong in words: what stands there, and what might."""
+    """Return the error of an unexpected token, with the expected ones."""
     at = error.pos_in_stream or 0
     names = set(error.accepts or error.expected) if isinstance(error, UnexpectedToken) else set()
     if isinstance(error, UnexpectedCharacters):
@@ -158,10 +158,10 @@ PARSING = threading.Lock()  # the actions belong to one text at a time
 
 
 class Actions:
-    """What the parser does when it has read a rule: parts of values are collected in ``code``."""
+    """Actions of the parser, by rule of the grammar; parts of values are collected in ``code``."""
 
     def begin(self, source: Source) -> None:
-        """Forget what was read."""
+        """Clear all lists for a new text."""
         self.source = source
         self.model = ""
         self.code: list[Instruction] = []
@@ -293,7 +293,7 @@ def operations(value: Code) -> int:
 
 
 class Size:
-    """Counts what a text asks for, and refuses what is above the limits."""
+    """Counter of statements, bodies and operations that refuses a text above the limits."""
 
     def __init__(self, large: bool) -> None:
         self.most = LARGE if large else ORDINARY
@@ -314,7 +314,7 @@ class Size:
                 raise source.error(statement.places[0], f"there are more than {most:,.0f} {what} up to here; {WAY_OUT}")
 
     def check(self, analysis: Analysis) -> str:
-        """Return what is too much about the times of an analysis; nothing when they are accepted."""
+        """Return the message for too many rows or steps of an analysis; "" when they are accepted."""
         bodies = max(self.bodies, 1)
         rows = (analysis.t1 - analysis.t0) / analysis.dt * bodies
         if rows > self.most.rows:

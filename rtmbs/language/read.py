@@ -34,7 +34,7 @@ def read(path: str | Path, large: bool = False) -> Document:
 
 
 def build(sheet: Sheet | str, large: bool = False) -> Document:
-    """Return what statements describe, as ``read`` does.
+    """Return the model and the analysis of parsed statements or of a text.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def folder_of(source: Source) -> Path | None:
 
 
 def act(builder: ModelBuilder, source: Source, statement: Statement, kind: StatementKind) -> None:
-    """Do what a statement says."""
+    """Run the function of a statement."""
     args = Arguments(builder.scope(source), statement, kind.title)
     if not kind.free:
         args.sort(kind.keys, kind.flags, kind.repeated)

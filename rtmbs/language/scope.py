@@ -1,4 +1,4 @@
-"""What values of a file mean: numbers, functions of time, rows of them, names, and things called by name."""
+"""Evaluation of values: numbers, functions of time, rows of them, names, and calls by name."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -79,7 +79,7 @@ class Scope:
         self.folder = folder  # of the model, None: it is no file
 
     def evaluate(self, code: Code) -> Any:
-        """Return a Quantity, Timed, Row, Word or Call; raises LanguageError for what is none."""
+        """Return a Quantity, Timed, Row, Word or Call; raises LanguageError for an equal sign."""
         found = Evaluation(self, self.source).run(code)
         if isinstance(found, Pair):
             raise self.source.error(found.at, "an equal sign cannot stand here")
@@ -94,7 +94,7 @@ class Scope:
 
 
 class Evaluation:
-    """One value being read: a stack of what was read, and the instructions of its arithmetic in one list."""
+    """Evaluation of one value: a stack of operands, and the instructions of its arithmetic in one list."""
 
     def __init__(self, scope: Scope, source: Source) -> None:
         self.scope, self.source = scope, source
@@ -102,7 +102,7 @@ class Evaluation:
         self.steps: list[tuple[str, Any]] = []
 
     def run(self, code: Code) -> Any:
-        """Return what the code means."""
+        """Evaluate postfix code."""
         for one in code:
             getattr(self, one.kind)(one)
         return self.pop_values(1)[0]

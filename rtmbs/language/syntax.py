@@ -131,14 +131,14 @@ Code = tuple[Instruction, ...]
 
 
 class Argument(NamedTuple):
-    """What stands between two commas of a statement."""
+    """Argument of a statement, between two commas."""
 
     key: Code | None  # before the equal sign
     value: Code
 
 
 class Statement(NamedTuple):
-    """One statement: its words, and what follows in brackets or behind an equal sign."""
+    """One statement: its words, its arguments in brackets, or its value behind an equal sign."""
 
     words: tuple[str, ...]
     places: tuple[int, ...]  # of the words

@@ -1,4 +1,4 @@
-"""Units by name: how many SI units each is, and of what dimension."""
+"""Units by name, with their size in SI units and their dimension."""
 
 import math
 import re

@@ -38,7 +38,7 @@ EYE = np.eye(3).tobytes()
 
 
 def write(model: Model | Document, analysis: Analysis | None = None, folder: str | Path | None = None) -> str:
-    """Return a model, and what to do with it, as text; raises ModelError for a function that only Python has.
+    """Return a model and its analysis as text; raises ModelError for a function that only Python has.
 
     Names, numbers and order are those of the model; constants, units and comments of a file it was read from are not
     kept (``format`` keeps them).
@@ -109,7 +109,7 @@ def system(model: Model, analysis: Analysis) -> str:
 
 
 def body(model: Model, one: Body, folder: Path) -> str:
-    """Return a body; what is zero or plain is left out."""
+    """Return the statement of a body without zero values and defaults."""
     arguments = [f"mass = {number(one.mass)}"]
     if not same(one.center_of_mass, np.zeros(3)):
         arguments.append(f"center of mass = {row(one.center_of_mass)}")
@@ -125,7 +125,7 @@ def body(model: Model, one: Body, folder: Path) -> str:
 
 
 def looks(model: Model, one: Body, folder: Path) -> Iterator[str]:
-    """Yield how a body looks; what is plain is left out. Raises ModelError for a shape that no file can name."""
+    """Yield shape, colour and opacity of a body without defaults; raises ModelError for other shapes."""
     seen = model.looks.get(one.name, Looks())
     for shape in seen.shapes:
         kind = type(shape).__name__.lower()
@@ -188,7 +188,7 @@ def joint(model: Model, one: Joint) -> str:
 
 
 def frame(model: Model, one: Joint) -> Iterator[str]:
-    """Yield the axes of a joint: none for those of the world, the body whose axes they are, or all numbers."""
+    """Yield the axes of a joint: none for world axes, a body with the same axes, or all numbers."""
     bodies = {other.name: other for other in (model.ground, one.a, one.b, *model.bodies.values())}
     for other in bodies.values():
         axes_a, axes_b = one.a.orientation.T @ other.orientation, one.b.orientation.T @ other.orientation
@@ -200,7 +200,7 @@ def frame(model: Model, one: Joint) -> Iterator[str]:
 
 
 def force(one: Force) -> str:
-    """Return a force of a law that the model knows."""
+    """Return the statement of a force with a law of FORCE_TYPES."""
     law, what = one.law, f"force {one.name!r}"
     name = type(law).__name__
     if FORCE_TYPES.get(name) is not type(law):

@@ -97,7 +97,7 @@ def defaults(name: str) -> dict[str, Any]:
 
 
 def describe(name: str) -> str:
-    """Return what a mechanism is, with its source, numbers and units.
+    """Return the description of a mechanism with its source, numbers and units.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""What each statement of the language does. Importing this room registers all of them."""
+"""Statements of the language, one function each. Importing this package registers all of them."""
 
 from rtmbs.language.statements import bodies, couplers, drivers, forces, joints, system
 

@@ -1,4 +1,4 @@
-"""BODY and triad: what moves, and the points and axes that it carries."""
+"""BODY and triad: bodies, and the points and axes that they carry."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ SAME = 1e-9  # distance of two points that are one, relative to their size
 
 
 def pose(args: Arguments) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a body stands at the reference pose: its origin and its axes, as ``pqr`` or as two keys say."""
+    """Return origin and axes of a body at the reference pose, from ``pqr`` or from two keys."""
     if args.has("pqr"):
         for key in ("position", "orientation"):
             if args.has(key):

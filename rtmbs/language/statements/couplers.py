@@ -24,7 +24,7 @@ def several(builder: ModelBuilder, args: Arguments, count: int) -> list[Any]:
 
 
 def offset(builder: ModelBuilder, args: Arguments, unit: str | None) -> Any:
-    """Return what the sum is kept at: a number, or a function of time."""
+    """Return the value of the sum: a number, or a function of time."""
     if not args.has("offset"):
         return 0.0
     code = args.code("offset")

@@ -41,7 +41,7 @@ def profile_of(args: Arguments, code: Any) -> Profile:
 
 
 def target(builder: ModelBuilder, args: Arguments, key: Any) -> dict[str, Any]:
-    """Return what is driven, as ``Model.add_driver`` takes it."""
+    """Return the driven coordinate, as ``Model.add_driver`` takes it."""
     if isinstance(key, Call) and key.name.lower() in OF_TWO:
         kind = key.name.lower()
         if len(key.items) != 2 or key.named or not all(isinstance(item, Word | Quantity) for item in key.items):
@@ -107,7 +107,7 @@ def member(builder: ModelBuilder, args: Arguments, words: tuple[str, ...], coord
 
 
 def body_coordinate(builder: ModelBuilder, text: str) -> tuple[Any, str] | None:
-    """Return what ``b2x`` means: of the bodies whose name it begins with, the one with the longest name."""
+    """Return body and coordinate of a name such as ``b2x``; of several bodies, the longest name."""
     for coordinate in sorted(BODY_COORDINATES, key=len):  # the shortest coordinate leaves the longest name
         name = text[: -len(coordinate)]
         if text.lower().endswith(coordinate) and name in builder.carriers:

@@ -32,7 +32,7 @@ def register_forces() -> None:
 
 
 def force_statement(law: type[ForceLaw]) -> Callable[[ModelBuilder, Arguments], None]:
-    """Return what a force statement of this law does."""
+    """Return the function of the force statement of a law."""
 
     def force(builder: ModelBuilder, args: Arguments) -> None:
         where = attached(builder, args, law)

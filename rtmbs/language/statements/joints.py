@@ -39,7 +39,7 @@ def key_of(field: str) -> str:
 
 
 def joint_statement(kind: type[JointType]) -> Callable[[ModelBuilder, Arguments], None]:
-    """Return what a joint statement of this type does."""
+    """Return the function of the joint statement of a type."""
 
     def joint(builder: ModelBuilder, args: Arguments) -> None:
         if args.has("body"):
@@ -51,7 +51,7 @@ def joint_statement(kind: type[JointType]) -> Callable[[ModelBuilder, Arguments]
 
 
 def between_triads(builder: ModelBuilder, args: Arguments, kind: type[JointType]) -> None:
-    """Add a joint whose axes are those of two triads."""
+    """Add a joint with the axes of two triads."""
     for key in args.keys:
         if key not in ("triad", "cut", "closure"):
             raise args.source.error(args.place(key), f"{args.label}: {key} belongs to a joint between two bodies")

@@ -55,12 +55,12 @@ def shape(args: Arguments, code: Any) -> Any:
 
 
 def arguments_of(kind: type) -> list[Field[Any]]:
-    """Return what a shape is made of."""
+    """Return the fields that make a shape."""
     return [field for field in fields(kind) if field.init]
 
 
 def required(kind: type) -> list[str]:
-    """Return what a shape cannot be without."""
+    """Return the fields without a default."""
     return [field.name for field in arguments_of(kind) if field.default is MISSING]
 
 

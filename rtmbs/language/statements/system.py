@@ -1,4 +1,4 @@
-"""SYSTEM: what to do with the model."""
+"""SYSTEM: the analysis of the model, and gravity."""
 
 import math
 

@@ -250,7 +250,7 @@ def film(
 
 
 def styled_scene(scene: Scene, filming: FilmOptions, wrenches: Array | None) -> Scene:
-    """Show in a scene what is asked for."""
+    """Apply the options of a film to a scene."""
     scene.shown |= {"reactions": filming.reactions, "legend": filming.legend} | dict.fromkeys(filming.hide, False)
     if wrenches is not None:
         scene.scale = Scale(scene.description)

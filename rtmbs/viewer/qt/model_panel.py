@@ -70,7 +70,7 @@ class ModelPanel(QSplitter):
         self.cutting.changed.connect(guarded(selection.cut))
 
     def describe(self, description: SceneDescription) -> None:
-        """Offer what a mechanism has; what was chosen in the last one stays when it has it too."""
+        """List the elements of a mechanism; a choice stays when the element exists."""
         selection, scene = self.selection, self.selection.canvas.scene
         self.tree.describe(description)
         self.tree.tick(selection.hidden.choices)
@@ -80,12 +80,12 @@ class ModelPanel(QSplitter):
         self.choose(selection.choice)
 
     def choose(self, choice: Choice | None) -> None:
-        """Show what is chosen."""
+        """Show the chosen element."""
         self.tree.choose(choice)
         self.inspector.show_choice(choice)
 
     def tick(self, hidden: set[Choice]) -> None:
-        """Show what is hidden."""
+        """Show the hidden elements."""
         self.tree.tick(hidden)
 
     def show_frame(self, frame: Frame) -> None:
@@ -216,7 +216,7 @@ class Inspector(QWidget):
     # ---- as text ------------------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """Return what is shown, a line each."""
+        """Return the shown lines."""
         lines = [f"{item.text(0)} = {item.text(1)}" for item in tops(self.table)]
         for entry, spins in self._editors:
             values = "  ".join(f"{spin.value():.6g}" for spin in spins)
@@ -263,7 +263,7 @@ class MeasurementPanel(QWidget):
         self.remove_button.clicked.connect(self.remove)
 
     def describe(self, description: SceneDescription, pairs: list[Pair]) -> None:
-        """Offer what can be measured between; ``pairs`` are measured already."""
+        """List the ends of measurements; ``pairs`` are measured already."""
         for box in (self.start, self.end):
             box.clear()
             for choices in groups(description).values():
@@ -305,7 +305,7 @@ class MeasurementPanel(QWidget):
             QTreeWidgetItem(self.table, [f"{one.name} \N{RIGHTWARDS ARROW} {other.name}"])
 
     def show_readings(self, measurements: list[Measurement]) -> None:
-        """Write what is measured now, in the order of the pairs."""
+        """Write the present distances, in the order of the pairs."""
         for item, one in zip(tops(self.table), measurements, strict=False):
             if (reading := one.reading) is not None:
                 item.setText(1, with_unit(reading.distance, "m", 5))
@@ -345,7 +345,7 @@ class SectionPanel(QWidget):
         self.place.set_value(self.place.value())
 
     def section(self) -> Section | None:
-        """Return what is cut."""
+        """Return the section plane."""
         axis = self.axis.currentText()
         return None if axis == NONE else across(axis, self.place.value(), self.turned.isChecked())
 
@@ -388,7 +388,7 @@ class ModelTree(QWidget):
         self.tree.customContextMenuRequested.connect(self._menu)
 
     def describe(self, description: SceneDescription) -> None:
-        """Offer the elements of a mechanism."""
+        """List the elements of a mechanism."""
         with QSignalBlocker(self.tree):
             self.tree.clear()
             self._items, self._drawn = {}, drawn(description)
@@ -410,7 +410,7 @@ class ModelTree(QWidget):
     # ---- what the window says -----------------------------------------------------------------------------------
 
     def choose(self, choice: Choice | None) -> None:
-        """Show what is chosen, without a signal."""
+        """Select the chosen element, without a signal."""
         item = None if choice is None else self._items.get(choice)
         with QSignalBlocker(self.tree):
             self.tree.clearSelection()
@@ -422,7 +422,7 @@ class ModelTree(QWidget):
         self.tree.viewport().update()
 
     def tick(self, hidden: set[Choice]) -> None:
-        """Show what is drawn, without a signal."""
+        """Tick the drawn elements, without a signal."""
         with QSignalBlocker(self.tree):
             for choice in self._drawn:
                 state = Qt.CheckState.Unchecked if choice in hidden else Qt.CheckState.Checked
@@ -430,7 +430,7 @@ class ModelTree(QWidget):
         self.tree.viewport().update()
 
     def unticked(self) -> set[Choice]:
-        """Return what is not to be drawn."""
+        """Return the hidden elements."""
         return {choice for choice in self._drawn if self._items[choice].checkState(0) == Qt.CheckState.Unchecked}
 
     # ---- what the user does -------------------------------------------------------------------------------------

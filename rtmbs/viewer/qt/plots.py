@@ -115,7 +115,7 @@ class Plots(QSplitter):
     # ---- choosing ---------------------------------------------------------------------------------------------------
 
     def measure(self, measured: list[Distance]) -> None:
-        """Offer these distances too."""
+        """Add distances to the list of channels."""
         self.know(measured)
         if self._description is not None:
             self.describe(self._description)
@@ -125,7 +125,7 @@ class Plots(QSplitter):
         self._distances = {one.name: one for one in measured}
 
     def describe(self, description: SceneDescription) -> None:
-        """Offer the channels of a mechanism; ticks that it still has are kept."""
+        """List the channels of a mechanism; ticks of existing channels are kept."""
         known = {channel.name for channel in description.channels} | self._distances.keys()
         kept, self._description = [name for name in self.chosen() if name in known], description
         built_in = [name for name in (ENERGY, VIOLATION) if name in self.chosen() or not self._channels]
@@ -419,7 +419,7 @@ class ElidedLabel(QLabel):
 
 
 class PlotBar(QWidget):
-    """Emits what the user asks for; paths come from dialogs."""
+    """Tool bar of the plots: emits requests; paths come from dialogs."""
 
     changed = Signal()  # another choice of ``over``
     compared = Signal(str)  # path of a result, "" to leave off

@@ -274,7 +274,7 @@ def caption_width(name: str, height: int, speed: float) -> int:
 
 
 def caption_text(name: str, t: float, speed: float) -> str:
-    """Return what is written."""
+    """Return the text of the caption."""
     return f"{name}\nt = {t:.3f} s\nspeed {speed:g} x"  # Pillow's font has no sign for "times"
 
 
