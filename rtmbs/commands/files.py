@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from rtmbs.simulation import Simulation
 
 EPILOG = """
-A channel is NAME.QUANTITY, as `rtmbs plot FILE` lists it. A component is NAME.QUANTITY[AXIS] or NAME.QUANTITY.AXIS; one of
-a position may be written NAME.x.
+A channel is NAME.QUANTITY, as `rtmbs plot FILE` lists it. A component is NAME.QUANTITY[AXIS] or NAME.QUANTITY.AXIS;
+a component of a position may be written NAME.x.
 
   rtmbs plot slider.h5 block.x rev1.angle --out slider.png
 """
@@ -134,23 +134,22 @@ def run_command(words: list[str]) -> int:
 def run_mechanism(name: str, words: list[str]) -> int:
     """Run a mechanism of the library, from its start and with the steps of a Simulation."""
     from rtmbs import library
-    from rtmbs.commands.arguments import option_parser
     from rtmbs.observers import EveryStep
     from rtmbs.simulation import Simulation
 
-    parser = Parser(prog=f"rtmbs run {name}", description=run_mechanism.__doc__, add_help=False)
+    parser = option_parser(f"rtmbs run {name}", library.defaults(name), library.describe(name))
     parser.add_argument("--until", type=float, default=1.0, metavar="T", help="end of the run [s] (%(default)s)")
-    parser.add_argument("--step", type=float, default=5e-3, metavar="H", help="step [s] (%(default)s)")
+    parser.add_argument("--step", type=float, default=5e-3, metavar="H", help="time step [s] (%(default)s)")
     parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
-    own, others = parser.parse_known_args(words)
-    options = vars(option_parser(f"rtmbs run {name}", library.defaults(name), library.describe(name)).read(others))
-    if own.out:
-        check_target(own.out, WRITTEN)
-        check_form(own.out)
-    result = simulated(Simulation(library.build(name, **options).compile(), h=own.step), own.until, record=EveryStep())
-    if own.out:
-        result.save(own.out)
-        print(f"{len(result)} samples of {len(list(result))} channels in {own.out}")
+    options = vars(parser.read(words))
+    until, h, out = (options.pop(key) for key in ("until", "step", "out"))
+    if out:
+        check_target(out, WRITTEN)
+        check_form(out)
+    result = simulated(Simulation(library.build(name, **options).compile(), h=h), until, record=EveryStep())
+    if out:
+        result.save(out)
+        print(f"{len(result)} samples of {len(list(result))} channels in {out}")
     return 0
 
 
