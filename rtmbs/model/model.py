@@ -34,7 +34,9 @@ if TYPE_CHECKING:
 
 
 class Model(Elements):
-    """A mechanism in words. Elements stay in the order they were added; ``ground`` is the body that stands still.
+    """Description of a mechanism: bodies, joints, forces and drivers, in the order that they were added.
+
+    ``ground`` is the body that does not move.
 
     Parameters
     ----------
