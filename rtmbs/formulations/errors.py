@@ -4,10 +4,4 @@ from rtmbs.errors import RtmbsError
 
 
 class FormulationError(RtmbsError):
-    """No accelerations at this state: dependent rows, contradicting rows, or a coordinate without inertia.
-
-    Parameters
-    ----------
-    *arguments : object
-        Text of the error.
-    """
+    """No accelerations at this state: dependent rows, contradicting rows, or a coordinate without inertia."""

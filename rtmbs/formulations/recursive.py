@@ -40,22 +40,13 @@ class Kept:
 
 @dataclass(frozen=True)
 class Recursive:
-    """Accelerations by recursion over the bodies of a tree, with loops from a reduced system.
-
-    Backward over the bodies for K, L, PhiM, PhiL, RHS, multipliers from the reduced system, forward for q''.
+    """Backward over the bodies for K, L, PhiM, PhiL, RHS, multipliers from the reduced system, forward for q''.
 
     Cost is linear in the number of bodies of ``JointCoordinates``. Any other system is one base body without chains,
     and its reduced system is the augmented one. Dependent rows share their load, by least squares of the rank that
     ``tolerance`` cuts; they must agree with the others. The kernels work where the system is ``JointCoordinates`` or
     that with Baumgarte's feedback.
 
-    Parameters
-    ----------
-    tolerance : float, default DEPENDENT
-        Relative tolerance of the rank.
-
-    Examples
-    --------
     >>> a, lam = Recursive().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
@@ -84,24 +75,7 @@ class Recursive:
         return joint_rates(joints, q, found.zdd - joints.vectors.rate_terms(q, v)), found.lam
 
     def dependent_rows(self, system: ConstrainedSystem, q: Array, v: Array, t: float) -> list[str]:
-        """Return the names of the rows of Phi that the others give at a state, found by rank.
-
-        Parameters
-        ----------
-        system : ConstrainedSystem
-            System of equations.
-        q : ndarray
-            Coordinates (n,).
-        v : ndarray
-            Rates of the coordinates (n,).
-        t : float
-            Time [s].
-
-        Returns
-        -------
-        list[str]
-            Names of the rows of Phi that the others give at a state, found by rank.
-        """
+        """Return the names of the rows of Phi that the others give at a state, found by rank."""
         found = self.answer(system, q, v, t, None)[1]
         dependent = row_factor(terms_at(system, q, v, t).Phi_q).dependent if found is None else found.dependent
         names = getattr(system, "row_names", None)
@@ -110,26 +84,7 @@ class Recursive:
     def answer(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any
     ) -> tuple[JointCoordinates | None, Answer | None]:
-        """Return the tree and the answer of its recursion; None for a system without a tree.
-
-        Parameters
-        ----------
-        system : ConstrainedSystem
-            System of equations.
-        q : ndarray
-            Coordinates (n,).
-        v : ndarray
-            Rates of the coordinates (n,).
-        t : float
-            Time [s].
-        memory : object
-            Kept work arrays, or None.
-
-        Returns
-        -------
-        tuple[JointCoordinates | None, Answer | None]
-            Tree and the answer of its recursion; None for a system without a tree.
-        """
+        """Return the tree and the answer of its recursion; None for a system without a tree."""
         joints, alpha, beta = tree_of(system)
         recursion = (self.memory() if memory is None else memory).of(system, joints, self.tolerance)
         if joints is None or recursion is None:

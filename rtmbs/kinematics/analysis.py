@@ -46,40 +46,17 @@ MADE = "this Analysis was made, which does not have {it}: make another one"
 class Analysis:
     """A driven mechanism, in seven coordinates a body.
 
-    Parameters
-    ----------
-    model : Model
-        Model of the mechanism.
-    constraints : Iterable[Constraint], default ()
-        Gear, Screw, RackAndPinion or PointOnCurve of ``rtmbs.kinematics``, which a Model does not have.
-    method : str, default "min_norm"
-        "min_norm", the motion of least velocity that the drivers ask for; or "freeze", the paper's elimination, with
-        ``pivot`` "row" as in the paper or "full".
-    weights : str, default "size"
-        Weights of "min_norm": velocities are weighed by typical "size", or by "mass".
-    pivot : str, default "full"
-        ``"row"`` or ``"full"`` pivoting of method ``"freeze"``.
-    tolerance : float, default 1e-10
-        Tolerance of Newton, for |Phi| and for |dq|, both without unit.
-    assembly_tolerance : float, optional
-        Largest gap of a joint in the reference pose that assembly may close [m or 1]; None: any.
-    contradiction : float, default 1e-06
-        Largest |Phi| [m or 1] that equations which contradict each other may leave open.
-    most_iterations : int, default 20
-        Largest number of Newton iterations at one position.
-    singular : str, default "pass"
-        "pass" goes on after a singular pose, "stop" ends the motion before it.
-    pivot_tolerance : float, default 1e-10
-        Smallest pivot of the elimination, relative to the largest entry.
-    keep_pivots : bool, default False
-        True to keep pivots while they are above 0.1 of the largest entry of the row (``"row"`` only).
+    constraints: what the Model does not know: Gear, Screw, RackAndPinion, PointOnCurve of ``rtmbs.kinematics``.
+    method: "min_norm", the motion of least velocity that the drivers ask for; or "freeze", the paper's elimination,
+        with ``pivot`` "row" as in the paper or "full".
+    weights: of "min_norm": velocities are weighed by typical "size", or by "mass".
+    tolerance: of Newton, for |Phi| and for |dq|, both without unit.
+    assembly_tolerance: largest gap of a joint in the reference pose that assembly may close [m or 1]; None: any.
+    contradiction: largest |Phi| [m or 1] that equations which contradict each other may leave open.
+    singular: "pass" goes on after a singular pose, "stop" ends the motion before it.
+    pivot_tolerance, keep_pivots: of elimination; kept pivots stay while above 0.1 of the row's maximum ("row" only).
 
-    Raises
-    ------
-    ModelError
-        For elements that do not fit.
-    InputError
-        For an option that does not exist.
+    Raises ModelError for elements that do not fit, InputError for an option that does not exist.
     """
 
     def __init__(
@@ -123,20 +100,7 @@ class Analysis:
     def assemble(self, t: float = 0.0) -> tuple[Array, Assembly]:
         """Return the coordinates (n,) at time t [s] nearest to the reference pose, and what assembly did.
 
-        Parameters
-        ----------
-        t : float, default 0.0
-            Time [s].
-
-        Returns
-        -------
-        tuple[ndarray, Assembly]
-            Coordinates (n,) at time t [s] nearest to the reference pose, and what assembly did.
-
-        Raises
-        ------
-        StartError
-            Where the mechanism cannot be assembled, naming the joints and their gaps.
+        Raises StartError where the mechanism cannot be assembled, naming the joints and their gaps.
         """
         if self.origin is not None:
             self.origin.tell(MADE)
@@ -146,18 +110,7 @@ class Analysis:
         return assemble(self.programs, start, drivers[0], self.tolerance, self.contradiction)
 
     def check(self, t: float = 0.0) -> str:
-        """Return what the mechanism is made of, as the paper's table: bodies, equations, rank, redundant, free.
-
-        Parameters
-        ----------
-        t : float, default 0.0
-            Time [s].
-
-        Returns
-        -------
-        str
-            What the mechanism is made of, as the paper's table: bodies, equations, rank, redundant, free.
-        """
+        """Return what the mechanism is made of, as the paper's table: bodies, equations, rank, redundant, free."""
         q, assembly = self.assemble(t)
         f = self.programs.turns(q, self.equations.drivers_at(np.array([t]))[0, 0])
         keep = rows_to_solve(self.programs, q, f)
@@ -181,28 +134,8 @@ class Analysis:
     def run(self, start: float, end: float, interval: float) -> Motion:
         """Return the motion at start, start + interval, ... up to end [s].
 
-        Parameters
-        ----------
-        start : float
-            First time [s].
-        end : float
-            Last time [s].
-        interval : float
-            Interval of the samples [s].
-
-        Returns
-        -------
-        Motion
-            Motion at start, start + interval, ... up to end [s].
-
-        Raises
-        ------
-        StartError
-            Where the mechanism cannot be assembled.
-        MotionError
-            Where no position follows the drivers any more (its ``result`` is the motion so far).
-        InputError
-            For times that make no list.
+        Raises StartError where the mechanism cannot be assembled, MotionError where no position follows the drivers any
+        more (its ``result`` is the motion so far), InputError for times that make no list.
         """
         for name, value in (("start", start), ("end", end), ("interval", interval)):
             if not (isinstance(value, float | int) and np.isfinite(value)):
@@ -215,23 +148,7 @@ class Analysis:
         return self.run_at(start + interval * np.arange(count))
 
     def run_at(self, times: Any) -> Motion:
-        """Return the motion at increasing ``times`` (K,) [s]; see ``run``.
-
-        Parameters
-        ----------
-        times : array_like
-            Increasing times (K,) [s].
-
-        Returns
-        -------
-        Motion
-            Motion at increasing ``times`` (K,) [s]; see ``run``.
-
-        Raises
-        ------
-        InputError
-            For arguments out of range.
-        """
+        """Return the motion at increasing ``times`` (K,) [s]; see ``run``."""
         t = np.array(times, np.float64)
         if t.ndim != 1 or len(t) == 0 or not np.all(np.isfinite(t)) or not np.all(np.diff(t) > 0.0):
             raise InputError(f"times are {shown(times)}; they must be a list of increasing seconds")

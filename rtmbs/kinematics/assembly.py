@@ -66,27 +66,7 @@ class KinematicPose(NearestPose):
 
 @dataclass(frozen=True)
 class Assembly:
-    """Report of an assembly of a mechanism.
-
-    Parameters
-    ----------
-    gap_before : float
-        Largest |Phi| at the reference pose [m or 1].
-    gap : float
-        Largest |Phi| left.
-    gap_owner : str
-        Whose it is.
-    moved : str
-        The body that moved most, "" when none did.
-    distance : float
-        By how much [m].
-    turned : str
-        Name of the body with the largest change of orientation.
-    angle : float
-        [rad].
-    iterations : int
-        Newton iterations.
-    """
+    """What assembly did; ``str`` of it is what a user reads."""
 
     gap_before: float  # largest |Phi| at the reference pose [m or 1]
     gap: float  # largest |Phi| left

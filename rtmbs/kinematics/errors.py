@@ -6,17 +6,7 @@ from rtmbs.errors import RtmbsError
 
 
 class MotionError(RtmbsError):
-    """No position was found at a time; ``t`` is that time, ``result`` the Motion up to the sample before.
-
-    Parameters
-    ----------
-    message : str
-        Text of the error.
-    t : float
-        Time without a position [s].
-    worst : tuple[str, ...], default ()
-        Names of the elements at fault.
-    """
+    """No position was found at a time; ``t`` is that time, ``result`` the Motion up to the sample before."""
 
     result: Any = None
 

@@ -13,21 +13,7 @@ from rtmbs.results.result import Result
 
 @dataclass(frozen=True)
 class Counters:
-    """Counts of the work of a kinematic analysis.
-
-    Parameters
-    ----------
-    iterations : tuple[int, ...]
-        Iterations of Newton at each time.
-    evaluations : dict[str, int]
-        Evaluations of the tape, by kind.
-    factorisations : int
-        Factorisations of matrices.
-    solutions : int
-        Solutions of linear systems.
-    refined : int
-        Times between samples that Newton asked for.
-    """
+    """What an analysis took, counted as the paper counts."""
 
     iterations: tuple[int, ...]  # of Newton at each time
     evaluations: dict[str, int]  # of the tape, by kind
@@ -37,7 +23,6 @@ class Counters:
 
     @property
     def total_iterations(self) -> int:
-        """Sum of the Newton iterations."""
         return sum(self.iterations)
 
     def __str__(self) -> str:
@@ -55,25 +40,7 @@ class Counters:
 
 
 class Motion(Result):
-    """A Result of kinematics; ``counters``, ``assembly``, ``mobility`` and ``singular`` say how it came about.
-
-    Parameters
-    ----------
-    programs : Programs
-        Equations of the mechanism.
-    samples : Samples
-        Samples of the motion.
-    counters : Counters
-        Counts of the work.
-    assembly : Assembly
-        Report of the assembly.
-    mobility : Mobility
-        Rank at the start.
-    singular : tuple[SingularPose, ...]
-        Singular poses.
-    notes : tuple[str, ...], default ()
-        Warnings.
-    """
+    """A Result of kinematics; ``counters``, ``assembly``, ``mobility`` and ``singular`` say how it came about."""
 
     def __init__(
         self,

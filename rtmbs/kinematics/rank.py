@@ -18,19 +18,7 @@ TOLERANCE = 1e-8  # of a row without unit; a pose that is open by a gap has rows
 
 @dataclass(frozen=True)
 class Mobility:
-    """Unknowns, equations and rank at a pose; ground's seven of each are counted.
-
-    Parameters
-    ----------
-    unknowns : int
-        Number of unknowns.
-    equations : int
-        Number of equations.
-    rank : int
-        Rank of the Jacobian.
-    redundant : tuple[str, ...]
-        Rows that others hold already.
-    """
+    """Unknowns, equations and rank at a pose; ground's seven of each are counted."""
 
     unknowns: int
     equations: int

@@ -28,13 +28,13 @@ class Watched(Protocol):
 
 
 class Observer:
-    """Base class of observers, which look at a Simulation between steps.
+    """Looks at a simulation between steps.
 
     To write one:
 
     1. Inherit from this class; pass a schedule to ``super().__init__`` when not every step matters.
     2. ``start(sim, steps)`` comes once, before the first step: look at the initial state, allocate. ``steps`` is the
-       number of steps to come, or None when that is not known.
+       number of steps to come, or None when nobody knows.
     3. ``look(sim, report)`` comes after every step that is due. ``sim.state`` is the new state, ``report`` the
        StepReport of the step.
     4. ``finish(sim)`` comes once, after the last step; not after a step that failed for good.
@@ -45,28 +45,15 @@ class Observer:
     8. ``look_at_chunk(sim, t, chunk)``, if you write it, stands for a ``look`` at every row: a run then need not come
        back to Python after every step. ``sim.state`` is already the last of them; ``chunk`` is overwritten later.
 
-    A Simulation calls ``begin``, ``observe`` and ``end``, and so do programs that step by hand; the schedule stands
+    A Simulation calls ``begin``, ``observe`` and ``end``, and so does whoever steps by hand; the schedule stands
     between these and the methods above.
-
-    Parameters
-    ----------
-    schedule : Schedule, optional
-        Steps to look at; every step unless given.
     """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
         self.schedule: Schedule = EveryStep() if schedule is None else schedule
 
     def begin(self, sim: Watched, steps: int | None = None) -> None:
-        """Start watching ``sim``, which will take ``steps`` steps.
-
-        Parameters
-        ----------
-        sim : Watched
-            Simulation.
-        steps : int, optional
-            Number of steps.
-        """
+        """Start watching ``sim``, which will take ``steps`` steps."""
         self.schedule.start(sim.state.t)
         self.start(sim, steps)
 
@@ -89,13 +76,7 @@ class Observer:
         self.look_at_chunk(sim, t[due], Chunk(*(values[due] for values in chunk)))
 
     def end(self, sim: Watched) -> None:
-        """Stop watching.
-
-        Parameters
-        ----------
-        sim : Watched
-            Simulation.
-        """
+        """Stop watching."""
         self.finish(sim)
 
     def start(self, sim: Watched, steps: int | None) -> None:

@@ -76,32 +76,21 @@ NOTHING = Written()
 class ChannelRecorder(Recorder):
     """Records channels by name, all unless given, of every state looked at, the initial one first.
 
+    Parameters
+    ----------
+    schedule : when to look; after every step unless given
+    channels : names as ``Result.names`` lists them; the time is always recorded
+    file : ``.h5`` (extra ``hdf5``) or ``.csv``, written in blocks while the run goes on; memory unless given
+
     ``rtmbs.load_result`` reads the blocks of a file that was not finished, also while the run goes on. A kill of the
     process loses the block that fills and the one that is being written, and no more than 5 s of a slow record. An
     older file is overwritten from the start of the run. ``Simulation.run`` makes a ChannelRecorder for ``channels`` and
-    ``file``; after stepping by hand call ``stop``; the end of the program does so otherwise.
+    ``file``; whoever steps by hand calls ``stop`` at the end, or lets the end of the program do so.
 
-    Parameters
-    ----------
-    schedule : Schedule, optional
-        When to look; after every step unless given.
-    channels : Sequence[str], optional
-        Names as ``Result.names`` lists them; the time is always recorded.
-    file : str or Path, optional
-        ``.h5`` (extra ``hdf5``) or ``.csv``, written in blocks while the run goes on; memory unless given.
+    Raises UnknownNameError for a channel that does not exist, InputError for a file that cannot be written in blocks,
+    ResultError when the disk is full: the blocks before stay readable.
 
-    Raises
-    ------
-    UnknownNameError
-        For a channel that does not exist.
-    InputError
-        For a file that cannot be written in blocks.
-    ResultError
-        When the disk is full: the blocks before stay readable.
-
-    Examples
-    --------
-    >>> recorder = rtmbs.ChannelRecorder(rtmbs.Every(0.01), ["crank.angle", "block.velocity"], "run.h5")
+        recorder = rtmbs.ChannelRecorder(rtmbs.Every(0.01), ["crank.angle", "block.velocity"], "run.h5")
     """
 
     def __init__(
@@ -122,15 +111,7 @@ class ChannelRecorder(Recorder):
         self.size = 0  # samples of a block
 
     def start(self, sim: Watched, steps: int | None) -> None:
-        """Open the store, and record the initial state.
-
-        Parameters
-        ----------
-        sim : Watched
-            Simulation.
-        steps : int
-            Number of steps.
-        """
+        """Open the store, and record the initial state."""
         self.stop()
         state = sim.state
         self._sim, self._system = sim, sim.system
@@ -163,7 +144,6 @@ class ChannelRecorder(Recorder):
 
     @property
     def count(self) -> int:
-        """Samples so far."""
         leaving = self._leaving.count if self._leaving else 0
         return self._written.count + leaving + self._kept.size - self._lead
 
@@ -173,13 +153,7 @@ class ChannelRecorder(Recorder):
         return int(self._written.count > 0 or self._leaving is not None)
 
     def finish(self, sim: Watched) -> None:
-        """Write the rest, and finish the file; channels of a short run into memory stay to be worked out.
-
-        Parameters
-        ----------
-        sim : Watched
-            Simulation.
-        """
+        """Write the rest, and finish the file; channels of a short run into memory stay to be worked out."""
         if self._short:
             return
         self._make_way()
@@ -198,18 +172,7 @@ class ChannelRecorder(Recorder):
                 self._close()
 
     def result(self) -> Result:
-        """Return the channels recorded so far; those in a file are read when they are asked for.
-
-        Returns
-        -------
-        Result
-            Channels recorded so far; those in a file are read when they are asked for.
-
-        Raises
-        ------
-        RuntimeError
-            For a recorder that was never started.
-        """
+        """Return the channels recorded so far; those in a file are read when they are asked for."""
         store = self._store
         if store is None:
             raise RuntimeError("this recorder has watched nothing yet; pass it to sim.run(..., observers=[recorder])")

@@ -23,15 +23,7 @@ class Distribution(Protocol):
 
 @dataclass(frozen=True)
 class Uniform:
-    """Each value between ``low`` and ``high`` is as likely as the others: ``rtmbs.Uniform(10.0, 500.0)``.
-
-    Parameters
-    ----------
-    low : float
-        Least value.
-    high : float
-        Largest value.
-    """
+    """Each value between ``low`` and ``high`` is as likely as the others: ``rtmbs.Uniform(10.0, 500.0)``."""
 
     low: float
     high: float
@@ -40,32 +32,12 @@ class Uniform:
         check_ends(self, self.low, self.high)
 
     def quantile(self, p: Array) -> Array:
-        """Return the quantiles of the distribution at probabilities.
-
-        Parameters
-        ----------
-        p : ndarray
-            Probabilities between 0 and 1.
-
-        Returns
-        -------
-        ndarray
-            Values (k,) at the probabilities.
-        """
         return self.low + (self.high - self.low) * p
 
 
 @dataclass(frozen=True)
 class LogUniform:
-    """The logarithm is uniform between those of two positive ends: ``rtmbs.LogUniform(1.0, 1e4)``.
-
-    Parameters
-    ----------
-    low : float
-        Least value.
-    high : float
-        Largest value.
-    """
+    """The logarithm is uniform between those of two positive ends: ``rtmbs.LogUniform(1.0, 1e4)``."""
 
     low: float
     high: float
@@ -76,33 +48,13 @@ class LogUniform:
             raise InputError(f"LogUniform begins at {shown(self.low)}; its ends must be positive")
 
     def quantile(self, p: Array) -> Array:
-        """Return the quantiles of the distribution at probabilities.
-
-        Parameters
-        ----------
-        p : ndarray
-            Probabilities between 0 and 1.
-
-        Returns
-        -------
-        ndarray
-            Values (k,) at the probabilities.
-        """
         values = self.low * np.exp(np.log(self.high / self.low) * p)
         return np.asarray(np.clip(values, self.low, self.high))
 
 
 @dataclass(frozen=True)
 class Normal:
-    """The normal distribution of this mean and standard deviation: ``rtmbs.Normal(1.0, 0.05)``.
-
-    Parameters
-    ----------
-    mean : float
-        Mean.
-    deviation : float
-        Standard deviation.
-    """
+    """The normal distribution of this mean and standard deviation: ``rtmbs.Normal(1.0, 0.05)``."""
 
     mean: float
     deviation: float
@@ -113,18 +65,6 @@ class Normal:
         positive(deviation=self.deviation)
 
     def quantile(self, p: Array) -> Array:
-        """Return the quantiles of the distribution at probabilities.
-
-        Parameters
-        ----------
-        p : ndarray
-            Probabilities between 0 and 1.
-
-        Returns
-        -------
-        ndarray
-            Values (k,) at the probabilities.
-        """
         from scipy.special import ndtri
 
         return np.asarray(self.mean + self.deviation * ndtri(p))

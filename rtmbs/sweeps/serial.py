@@ -30,31 +30,7 @@ class Serial:
 
     @contextmanager
     def open(self, alone: bool = False) -> Iterator[Crew]:
-        """Yield the crew of workers, and close it at the end.
-
-        Parameters
-        ----------
-        alone : bool, default False
-            True for a sweep in the calling process alone.
-
-        Yields
-        ------
-        Crew
-            Crew of workers.
-        """
         yield Crew(Here(), 1)
 
     def died(self, error: BaseException) -> bool:
-        """True when an exception means that a worker died.
-
-        Parameters
-        ----------
-        error : BaseException
-            Exception of a run.
-
-        Returns
-        -------
-        bool
-            True when the error means that a worker died.
-        """
         return False
