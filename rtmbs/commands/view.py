@@ -86,6 +86,14 @@ def view_parser() -> Parser:
     penalties.add_argument("--alpha", type=positive, help="one fixed penalty factor in SI units")
     steps.add_argument("--tol", type=positive, help="tolerance of Newton's increment")
     steps.add_argument("--jacobian", metavar="NAME", help="source of the tangent matrices K and C")
+    add_film_options(parser)
+    add_picture_options(parser)
+    add_page_options(parser)
+    return parser
+
+
+def add_film_options(parser: Parser) -> None:
+    """Add the options of videos and images."""
     film = parser.add_argument_group("without a window")
     film.add_argument("--headless", action="store_true", help="write --out without a window, and end")
     film.add_argument("--out", metavar="PATH", help="video (.mp4), images (frames/%%04d.png) or one image (.png)")
@@ -111,9 +119,6 @@ def view_parser() -> Parser:
     )
     film.add_argument("--overlay", action="store_true", help="write name, time and speed on every picture")
     film.add_argument("--renderer", default="auto", metavar="NAME", help=RENDERERS)
-    add_picture_options(parser)
-    add_page_options(parser)
-    return parser
 
 
 def own_options(name: str) -> str:
