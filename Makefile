@@ -3,9 +3,16 @@ SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DEFAULT_GOAL := help
 
-PYTHON ?= python3
 VENV ?= .venv
+ifeq ($(OS),Windows_NT)
+SHELL := bash
+PYTHON ?= python
+BIN := $(VENV)/Scripts
+EXE := .exe
+else
+PYTHON ?= python3
 BIN := $(VENV)/bin
+endif
 WORKERS ?= 2
 JSON ?= bench.json
 RUN_STAMP := $(VENV)/.stamp-run
@@ -28,30 +35,30 @@ test slow plain: export OPENBLAS_NUM_THREADS ?= 1
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
 
-$(BIN)/python:
+$(BIN)/python$(EXE):
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "rtmbs needs Python 3.11 or later, and '$(PYTHON)' is not. Name one: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 1; }
 	@$(PYTHON) -c 'import venv, ensurepip' 2>/dev/null || { \
 		echo "'$(PYTHON)' cannot make virtual environments; on Debian and Ubuntu: apt-get install python3-venv" >&2; exit 1; }
 	$(PYTHON) -m venv $(VENV)
 
-$(RUN_STAMP): pyproject.toml | $(BIN)/python
+$(RUN_STAMP): pyproject.toml | $(BIN)/python$(EXE)
 	$(INSTALL) -e .
 	@touch $@
 
-$(VIEW_STAMP): pyproject.toml | $(BIN)/python
+$(VIEW_STAMP): pyproject.toml | $(BIN)/python$(EXE)
 	$(INSTALL) -e '.[viewer]'
 	@touch $@ $(RUN_STAMP)
 
-$(DEV_STAMP): pyproject.toml | $(BIN)/python
+$(DEV_STAMP): pyproject.toml | $(BIN)/python$(EXE)
 	$(INSTALL) -e '.[dev,viewer]'
 	@touch $@ $(RUN_STAMP) $(VIEW_STAMP)
 
-$(DOCS_STAMP): pyproject.toml | $(BIN)/python
+$(DOCS_STAMP): pyproject.toml | $(BIN)/python$(EXE)
 	$(INSTALL) -e '.[docs]'
 	@touch $@ $(RUN_STAMP)
 
-$(ALL_STAMP): pyproject.toml | $(BIN)/python
+$(ALL_STAMP): pyproject.toml | $(BIN)/python$(EXE)
 	$(INSTALL) -e '.[dev,viewer,docs]'
 	@touch $@ $(RUN_STAMP) $(VIEW_STAMP) $(DEV_STAMP) $(DOCS_STAMP)
 
@@ -110,9 +117,10 @@ dist: $(RUN_STAMP)  ## build sdist and wheel, check both, run the tutorial from 
 	build/fresh/bin/python -m pip --disable-pip-version-check --quiet install "$$(echo dist/*.whl)[plot]"
 	cd build/fresh && bin/python -P ../../.ci/tutorial.py .
 
-lint: $(CHECKED)  ## ruff: rules and format
+lint: $(CHECKED)  ## ruff: rules and format; numpydoc: docstrings of public names
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/python .ci/docstrings.py
 
 format: $(DEV_STAMP)  ## let ruff mend what it can
 	$(BIN)/ruff check --fix .

@@ -13,8 +13,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from bench.documents import LANGUAGE, table, told
-from rtmbs.language.parse import MARKS
-from rtmbs.language.sizes import ORDINARY
+from rtmbs.language.parse import MARKS, ORDINARY
 
 BODIES = int(ORDINARY.bodies)
 OPERATIONS = int(ORDINARY.operations)

@@ -20,7 +20,13 @@ WARNED: Any = {}  # what was said before, for the filters of ``warnings``
 
 
 class RtmbsError(Exception):
-    """Whatever rtmbs raises on purpose. ``page`` is the place in the documents that explains its kind."""
+    """Whatever rtmbs raises on purpose. ``page`` is the place in the documents that explains its kind.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error.
+    """
 
     def __init__(self, *arguments: object) -> None:
         super().__init__(*arguments)

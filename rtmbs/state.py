@@ -30,6 +30,35 @@ class State:
     copy and hand it to ``Simulation.restore``. The live ``sim.state`` may be written into as well: the next step then
     begins a new balance of energy, but neither closes loops nor solves for accelerations first. An array of it that was
     kept from before the last step is not looked at: rates written there are scaled back to the energy of the loop.
+
+    Parameters
+    ----------
+    fingerprint : str
+        Fingerprint of the System it belongs to.
+    t_ref : float
+        Time of k = 0 [s].
+    k : int
+        Steps since t_ref.
+    h : float
+        Step [s].
+    z : ndarray
+        (n,) [rad or m].
+    zd : ndarray
+        (n,).
+    zdd : ndarray
+        (n,).
+    lam : ndarray
+        (m,) multipliers of the loop equations [N or N m].
+    R0 : ndarray
+        (nr, 3, 3) reference rotations of spherical and floating joints.
+    u : ndarray
+        (nu,) inputs.
+    memory : dict[str, ndarray], optional
+        By name: what the method keeps from step to step.
+    s : ndarray, optional
+        (ns,) states of force laws.
+    sd : ndarray, optional
+        (ns,) their rates.
     """
 
     fingerprint: str  # of the System it belongs to
@@ -60,7 +89,19 @@ class State:
     def validate(self, shapes: Mapping[str, tuple[int, ...]], memory: Mapping[str, tuple[int, ...]]) -> None:
         """Make the arrays named in ``shapes``, and those in ``memory``, what kernels read and write.
 
-        The user may have put others here. Raises StateError for one that holds no numbers or has another shape.
+        The user may have put others here.
+
+        Parameters
+        ----------
+        shapes : Mapping[str, tuple[int, ...]]
+            Shapes of the arrays by name.
+        memory : Mapping[str, tuple[int, ...]]
+            Shapes of the arrays in ``memory`` by name.
+
+        Raises
+        ------
+        StateError
+            For one that holds no numbers or has another shape.
         """
         for name, shape in shapes.items():
             values: Any = getattr(self, name)
@@ -73,19 +114,41 @@ class State:
                 mine[name] = as_usual(MEMORY + name, values, shape)
 
     def motion(self) -> tuple[object, ...]:
-        """Return positions, rates and force states as bytes that compare at once; what is no array equals nothing."""
+        """Return positions, rates and force states as bytes that compare at once; what is no array equals nothing.
+
+        Returns
+        -------
+        tuple[object, ...]
+            Positions, rates and force states as bytes that compare at once; what is no array equals nothing.
+        """
         values: tuple[Any, ...] = (self.z, self.zd, self.R0, self.s)
         return tuple(value.tobytes() if isinstance(value, np.ndarray) else object() for value in values)
 
     def copy(self) -> Self:
-        """Return a State that shares no memory with this one; StateError when ``memory`` is no dictionary."""
+        """Return a State that shares no memory with this one; StateError when ``memory`` is no dictionary.
+
+        Returns
+        -------
+        State
+            State that shares no memory with this one; StateError when ``memory`` is no dictionary.
+        """
         values = copies({f.name: getattr(self, f.name) for f in fields(self)})
         return type(self)(**{**values, "memory": copies(remembered(self))})
 
     def save(self, path: str | Path) -> None:
         """Write the state to an ``npz`` file without pickle; an older file stays until the new one is whole.
 
-        Raises StateError naming an entry that no state can have, OSError when the file cannot be written.
+        Parameters
+        ----------
+        path : str or Path
+            Path of the file.
+
+        Raises
+        ------
+        StateError
+            Naming an entry that no state can have.
+        OSError
+            When the file cannot be written.
         """
         entries = [
             (name, entry(name, kind, stored(name, value, kind), "this state")) for name, kind, value in parts(self)
@@ -96,8 +159,21 @@ class State:
     def load(cls, path: str | Path) -> Self:
         """Read a state file.
 
-        Raises StateError naming the file and the entry when it is no state file, truncated, changed by a byte, of
-        another format or holds a number that is not finite.
+        Parameters
+        ----------
+        path : str or Path
+            Path of the file.
+
+        Returns
+        -------
+        State
+            The saved state.
+
+        Raises
+        ------
+        StateError
+            Naming the file and the entry when it is no state file, truncated, changed by a byte, of another format or
+            holds a number that is not finite.
         """
         file = f"state file {str(path)!r}"
         try:
@@ -112,7 +188,20 @@ class State:
         return cls(**{f.name: entry(f.name, f.type, data[f.name], file) for f in plain}, memory=memory)
 
     def check_fit(self, other: "State", what: str) -> None:
-        """Refuse a state that cannot go on where ``other`` stands; raises StateError naming ``what`` and the entry."""
+        """Refuse a state that cannot go on where ``other`` stands.
+
+        Parameters
+        ----------
+        other : State
+            State to compare with.
+        what : str
+            Name of the object in error messages.
+
+        Raises
+        ------
+        StateError
+            Naming ``what`` and the entry.
+        """
         if not isinstance(self.fingerprint, str) or self.fingerprint != other.fingerprint:
             raise StateError(
                 f"{what}: it belongs to another model, or to this one with other functions of time (their code is "
@@ -134,7 +223,18 @@ class State:
         self.check_values(what)
 
     def check_values(self, what: str) -> None:
-        """Refuse numbers that no step can have left behind; raises StateError naming ``what`` and the entry."""
+        """Refuse numbers that no step can have left behind.
+
+        Parameters
+        ----------
+        what : str
+            Name of the object in error messages.
+
+        Raises
+        ------
+        StateError
+            Naming ``what`` and the entry.
+        """
         check_time(self, what)
         if self.k < 0:
             raise StateError(f"{what}: k is {self.k}; steps are counted from 0")

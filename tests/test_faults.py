@@ -532,7 +532,7 @@ def test_inputs_survive_halving():
 BOUNDED = {
     "forces/curves.py: curve_values": "the span between two knots is halved until it is one",
     "formulations/free_bodies.py: new_name": "every turn makes the name longer than the last, and names are finite",
-    "library/cardan.py: continued": "every turn takes a microsecond at least towards the time",
+    "library/driven_pose.py: continued": "every turn takes a microsecond at least towards the time",
     "kinematics/stepping.py: fill": "every turn fills a row or ends",
     "errors.py: warn": "up the frames of the call",
     "ad/forks.py: place_asked": "up the frames of the call",

@@ -12,7 +12,7 @@ from tests.trees import tree_of
 ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rtmbs"
 LONGEST_FUNCTION = 50  # lines, without its docstring
-LARGEST_FILE = 600  # lines: a class, or one idea
+LARGEST_FILE = 600  # lines, without docstrings: a class, or one idea
 LOOSE = {"__init__", "__main__", "errors", "spatial", "state", "topology"}
 
 # Above the walls today, with the size; to be taken down. No line may be added.
@@ -47,8 +47,17 @@ def test_functions_fit_a_screen():
     assert LONG_FUNCTIONS.keys() <= long.keys(), "an exception is not needed any more: take it off the list"
 
 
+def lines_without_docstrings(path: Path) -> int:
+    """Return the lines of a file but for its docstrings: sections of numpydoc are no reason to divide a class."""
+    told = 0
+    for node in ast.walk(tree_of(path)):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(node, clean=False):
+            told += node.body[0].end_lineno - node.body[0].lineno + 1
+    return len(path.read_text(encoding="utf-8").splitlines()) - told
+
+
 def test_files_are_small():
-    found = {name_of(path): len(path.read_text(encoding="utf-8").splitlines()) for path in sources()}
+    found = {name_of(path): lines_without_docstrings(path) for path in sources()}
     large = {name: lines for name, lines in found.items() if lines > LARGEST_FILE}
     assert large.keys() <= LARGE_FILES.keys(), f"larger than {LARGEST_FILE} lines: {large}"
     assert all(lines <= LARGE_FILES[name] for name, lines in large.items()), large

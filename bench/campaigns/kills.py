@@ -57,7 +57,7 @@ for k in itertools.count(1):
 RECORDS = """
 import contextlib, itertools, os, sys
 from pathlib import Path
-from rtmbs.commands.run import run
+from rtmbs.commands.files import run_command as run
 folder, ending = Path(sys.argv[1]), sys.argv[2]
 def record(k):
     model = folder / "model.mks"

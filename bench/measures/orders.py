@@ -12,7 +12,7 @@ from rtmbs import Model, Recorder, Result, Simulation, library
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.library import references
 from rtmbs.library.linkages import START
-from rtmbs.library.top import CENTER, INERTIA, MASS
+from rtmbs.library.single_bodies import TOP_CENTER, TOP_INERTIA, TOP_MASS
 from rtmbs.simulation.options import by_name
 
 from .mechanisms import five_bar
@@ -132,9 +132,9 @@ def five_bar_exact(times: Array) -> Triple:
 def top_exact(times: Array) -> Triple:
     """Quaternion, angular velocity and acceleration of the heavy top, the last two in world axes."""
     quaternion, omega = references.top(times)
-    center, R = np.array(CENTER), matrices(quaternion)
-    inertia = np.diag(INERTIA) + MASS * (center @ center * np.eye(3) - np.outer(center, center))
-    weight = np.einsum("kji,j->ki", R, (0.0, 0.0, -9.81 * MASS))
+    center, R = np.array(TOP_CENTER), matrices(quaternion)
+    inertia = np.diag(TOP_INERTIA) + TOP_MASS * (center @ center * np.eye(3) - np.outer(center, center))
+    weight = np.einsum("kji,j->ki", R, (0.0, 0.0, -9.81 * TOP_MASS))
     moment = np.cross(center, weight) - np.cross(omega, omega @ inertia)
     return quaternion, rotated(R, omega), rotated(R, moment @ np.linalg.inv(inertia))
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs import Every, IterationMeter, Recorder, Result, Simulation, library
-from rtmbs.bench.andrews_system import END, START
+from rtmbs.bench.dae_problems import ANDREWS_END, ANDREWS_START
 from rtmbs.library import references
 
 Array = NDArray[np.float64]
@@ -68,9 +68,9 @@ def andrews(h: float = 1.25e-5) -> Numbers:
     sim = Simulation(library.build("andrews").compile(), h)
     recorder = Recorder(Every(1e-3))
     result = sim.run(0.03, observers=[recorder])
-    end = np.array([result[f"{joint}.angle"][-1] for joint in ANDREWS_JOINTS]) + START
+    end = np.array([result[f"{joint}.angle"][-1] for joint in ANDREWS_JOINTS]) + ANDREWS_START
     first = np.array([result[f"{joint}.acceleration"][0] for joint in ANDREWS_JOINTS])
-    apart = np.abs(end - END)
+    apart = np.abs(end - ANDREWS_END)
     return {
         "angles": float(apart.max()),
         "slow angles": float(apart[2:].max()),

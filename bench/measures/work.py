@@ -15,7 +15,7 @@ from scipy.integrate import solve_ivp
 from bench.documents import table, told
 from bench.measures import main_job
 from rtmbs.library import references
-from rtmbs.library.references.fourbar import Chain
+from rtmbs.library.references import Chain
 
 ERRORS = (1e-3, 1e-6, 1e-9)  # [rad]
 NY, NZ, RATE, END = (main_job.OPTIONS[name] for name in ("ny", "nz", "rate", "t_end"))

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rtmbs.bench.random_linkages import random_linkage
+from rtmbs.bench.dae_problems import random_linkage
 from rtmbs.dae import RK4, MotionError, RungeKutta, integrate
 from rtmbs.formulations import QR, SVD, Baumgarte, Correcting, Direct, NullSpace, Partitioning, gains_for_step
 

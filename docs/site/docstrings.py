@@ -1,7 +1,7 @@
-"""An extension of griffe: parameters of docstrings, written ``name : text``, as griffe's numpy style takes them.
+"""An extension of griffe for docstrings that list parameters as ``name : text``, without a type.
 
-That style reads the text behind a colon as a type, and every paragraph behind a list as more parameters. So the text
-goes below its name, and the list to the end of the docstring.
+griffe's numpy style reads the text behind a colon as a type, and every paragraph behind a list as more parameters. So
+the text goes below its name, and the list to the end of the docstring. Docstrings in numpydoc form stay as they are.
 """
 
 import re
@@ -10,6 +10,8 @@ from typing import Any
 from griffe import Docstring, Extension, Function, Object
 
 ITEM = re.compile(r"^(\*{0,2}[A-Za-z_]\w*(?:, \*{0,2}[A-Za-z_]\w*)*) : (.*)$")
+BUILT_IN = "int|float|bool|str|object|complex|array_like|ndarray|callable|tuple|list|dict|slice"
+TYPED = re.compile(rf"^(?:[{{A-Z]|(?:{BUILT_IN})\b)")
 HEADS = ("Parameters", "Attributes")
 INDENT = 4 * " "
 
@@ -27,6 +29,9 @@ class Docstrings(Extension):
 def rewritten(value: str, known: set[str]) -> str:
     """Return a docstring with its list of parameters at the end; ``known`` names begin a list without a head."""
     lines = value.split("\n")
+    items = [(found[2], below) for found, below in zip(map(ITEM.match, lines), [*lines[1:], ""], strict=True) if found]
+    if items and all(TYPED.match(text) and below.startswith(INDENT) for text, below in items):
+        return value
     for k, line in enumerate(lines):
         if line in HEADS and lines[k + 1 : k + 2] == ["-" * len(line)]:
             items, rest = listed(lines[k + 2 :])

@@ -7,7 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from rtmbs.commands.arguments import Parser, answer, count, number, positive
+from rtmbs.commands.arguments import Parser, count, number, positive
+from rtmbs.commands.explain import answer
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.settings import REFACTOR
 
@@ -140,7 +141,7 @@ def run_realtime(options: argparse.Namespace) -> int:
 
 
 def chosen(options: argparse.Namespace) -> dict[str, Any]:
-    """Return what the four-bar was asked for, with the default penalty unless another was given."""
+    """Return the options of the four-bar, with the default penalty unless another was given."""
     from rtmbs.bench import fourbar
 
     if options.penalty is None and options.alpha is None:

@@ -1,17 +1,18 @@
-"""Every method on every problem: error, violations, energy, wall time and work, at three steps or tolerances."""
+"""Comparison of methods of time: error, violations, energy, wall time and work at three steps or tolerances."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtmbs.bench.dae_problems import PROBLEMS, Problem
-from rtmbs.bench.refined_runs import Refined
 from rtmbs.dae.adams_bashforth_moulton import AdamsBashforthMoulton
-from rtmbs.dae.contract import Method
+from rtmbs.dae.contract import Method, Motion, Orders, Point
 from rtmbs.dae.driver import integrate
 from rtmbs.dae.errors import MotionError
+from rtmbs.dae.penalty_trapezoidal import simulation_at
 from rtmbs.dae.registry import METHODS
 from rtmbs.dae.runge_kutta import RungeKutta
 from rtmbs.dae.solve_ivp import SolveIVP
@@ -19,11 +20,14 @@ from rtmbs.dae.trajectory import Trajectory
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.registry import FORMULATIONS
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.simulation.refined import refined_from
 
 TOLERANCES = (1e-5, 1e-7, 1e-9)
 SAMPLES = 100  # of an adaptive run
 REPEATS = 3  # of a run; the shortest counts
 LONG = 3.0  # [s] of all repeats, after which none follows
+Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Row:
 
 
 def configurations(redundant: bool) -> dict[str, Callable[[float], Any]]:
-    """Return what is run, by name: a function of the tolerance that makes a method."""
+    """Return the compared methods by name, each as a function of the tolerance."""
     form = FORMULATIONS["qr" if redundant else "partitioning"]
     fixed: dict[str, Any] = {
         f"runge-kutta, {name}": RungeKutta(formulation=FORMULATIONS[name]()) for name in FORMULATIONS
@@ -73,7 +77,7 @@ def adaptive(kind: Any, **options: Any) -> Callable[[float], Any]:
 
 
 def measure(problems: Sequence[str], methods: Sequence[str]) -> list[Row]:
-    """Return the rows of these problems and of the methods whose names begin with one of these; all where empty.
+    """Return the rows of problems and of methods by beginnings of their names; all where empty.
 
     Raises UnknownNameError for a problem or a method that is not there.
     """
@@ -122,7 +126,7 @@ def run(problem: Problem, name: str, method: Method, level: int, wanted: Any) ->
         (first, second, third),
         float(np.ptp(energies)) / max(kinetic, 1e-9),
         found.wall,
-        None if isinstance(method, Refined) else found.counts.evaluations,  # its runs do not tell them
+        None if isinstance(method, Refined) else found.counts.evaluations,  # not reported by its runs
         None if isinstance(method, Refined) else found.counts.factorisations,
     )
 
@@ -147,5 +151,26 @@ def text(rows: Sequence[Row]) -> str:
 
 
 def number(count: int | None) -> str:
-    """Return a count as text; a dash where nobody counted."""
+    """Return a count as text; a dash where nothing was counted."""
     return "-" if count is None else str(count)
+
+
+@dataclass(frozen=True)
+class Refined:
+    """The extrapolated points of a motion; ``runs`` is 2 or 3. Its orders are the lowest that ``refined`` reports."""
+
+    runs: int = 2
+    redundant = True
+
+    @property
+    def orders(self) -> Orders:
+        return Orders(*[self.runs + 1] * 4)
+
+    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
+        """Yield the start and the end of each coarse step."""
+        sim, point = simulation_at(motion, times, PenaltyTrapezoidal(hold_energy=False))
+        samples = refined_from(sim, float(times[-1]), self.runs, threads=1).samples
+        yield point
+        parts = (samples.z[1:], samples.zd[1:], samples.zdd[1:], samples.lam[1:])
+        for t, *values in zip(times[1:], *parts, strict=True):
+            yield Point(float(t), *(value.copy() for value in values))

@@ -1,23 +1,27 @@
-"""The main job: the multiple four-bar from a model in words to measured values."""
+"""The multiple four-bar: from command-line options to measured values; a clock stands around each step."""
 
 import math
 import time
+from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from tqdm import tqdm
 
 from rtmbs import __version__, library
-from rtmbs.bench.stepping import percentiles_us, timed_steps
 from rtmbs.commands.warmup import ONE_RUN, helped_by
 from rtmbs.errors import InputError
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.integrators.report import StepReport
 from rtmbs.jit.apart import usable_cores
 from rtmbs.jit.compiling import announced
 from rtmbs.library import references
 from rtmbs.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
+from rtmbs.observers.base import Observer
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.simulation import store_of
 from rtmbs.state import State
 
@@ -31,7 +35,7 @@ Record = dict[str, Any]
 
 @dataclass(frozen=True)
 class Options:
-    """What a run depends on; ``rtmbs.bench.command`` holds the defaults."""
+    """Options of a run; ``rtmbs.bench.command`` holds the defaults."""
 
     ny: int
     nz: int
@@ -114,7 +118,7 @@ def in_one_call(sim: Simulation, before: State, t_end: float) -> Record:
 
 
 class Meters(NamedTuple):
-    """What watches a run; the times of steps are taken without it."""
+    """Observers of a run, outside of the measured times of steps."""
 
     iterations: IterationMeter
     violations: ViolationMeter
@@ -134,7 +138,7 @@ def warm(options: Options) -> None:
 
 
 def sizes(sim: Simulation) -> Record:
-    """Return what was built."""
+    """Return the sizes of the mechanism and of its penalties."""
     alpha = sim.state.memory["alpha"]
     return {
         "bodies": len(sim.system.bodies) + ("ground" not in sim.system.bodies),
@@ -147,7 +151,7 @@ def sizes(sim: Simulation) -> Record:
 
 
 def counts(meters: Meters) -> Record:
-    """Return what the steps took."""
+    """Return the counts of the steps."""
     total = meters.iterations.total
     return {
         "newton_iterations": total["iterations"],
@@ -200,3 +204,36 @@ def rod_angles(sim: Simulation, options: Options) -> tuple[Array, Array]:
 def coordinate(sim: Simulation, joint: str, values: Array) -> float:
     """Return the coordinate of a one-step tree joint from an array over steps, with the user's sign."""
     return float(values[sim.system.joints[joint].dofs[0]])
+
+
+def timed_step(sim: Simulation) -> tuple[StepReport, float]:
+    """Take one step; return its report and its wall time [s]. A step that fails raises its error."""
+    before = time.perf_counter()
+    report = sim.step()
+    seconds = time.perf_counter() - before
+    if not report.outcome.accepted:
+        raise error_of(sim, report)
+    return report, seconds
+
+
+def timed_steps(sim: Simulation, steps: int, observers: Iterable[Observer], description: str) -> list[float]:
+    """Take ``steps`` steps and return the wall time of each [s]; a progress bar runs on a terminal only."""
+    watching = list(observers)
+    for observer in watching:
+        observer.begin(sim, steps)
+    seconds = []
+    for _ in tqdm(range(steps), desc=description, unit="step", disable=None, leave=False):
+        report, time_of_step = timed_step(sim)
+        seconds.append(time_of_step)
+        for observer in watching:
+            observer.observe(sim, report)
+    for observer in watching:
+        observer.end(sim)
+    return seconds
+
+
+def percentiles_us(seconds: list[float]) -> dict[str, float]:
+    """Return the wall time of a step in microseconds: median, 99th percentile, largest."""
+    times = 1e6 * np.array(seconds)
+    p50, p99 = np.percentile(times, (50, 99))
+    return {"p50": float(p50), "p99": float(p99), "max": float(times.max())}

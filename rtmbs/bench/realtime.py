@@ -66,7 +66,7 @@ def step(sim: Simulation) -> None:
 
 
 def nothing() -> None:
-    """What the empty loop does."""
+    """Do nothing: the body of the empty loop."""
 
 
 def percentiles(seconds: Array) -> dict[str, float]:

@@ -1,12 +1,12 @@
-"""Command lines that answer a misspelt word with the nearest right one, and errors without a traceback."""
+"""Arguments of commands: a parser that names the nearest option of a misspelt one, readers of values, output paths."""
 
 import argparse
 import os
-import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any, NoReturn, TypeVar
 
-from rtmbs.errors import ERRORS_PAGE, InputError, RtmbsError, UnknownNameError, unknown_name
+from rtmbs.errors import InputError, unknown_name
 
 SUFFIX = ".mks"  # of model files
 UNITS = {"kB": 1e3, "MB": 1e6, "GB": 1e9, "TB": 1e12}
@@ -29,7 +29,7 @@ class Parser(argparse.ArgumentParser):
         return found
 
     def refuse(self, left: Sequence[str]) -> NoReturn:
-        """Name the first argument nobody knows, and what comes near it."""
+        """End with the first unknown argument and the nearest option."""
         unknown = left[0].split("=")[0]
         options = [option for action in self._actions for option in action.option_strings if option.startswith("--")]
         self.error(str(unknown_name("argument", unknown, options)))
@@ -60,45 +60,11 @@ def count(text: str) -> int:
 
 
 def converted(text: str, kind: Callable[[str], Value], what: str) -> Value:
-    """Return a word as a value of some kind, which messages call ``what``."""
+    """Convert a word to a number; ``what`` is its kind in messages."""
     try:
         return kind(text)
     except ValueError:
         raise argparse.ArgumentTypeError(f"{text!r} is not {what}") from None
-
-
-def answer(command: Callable[[], int | None]) -> int:
-    """Run a command and return its exit code; errors of rtmbs become one line on standard error."""
-    try:
-        code = command() or 0
-        sys.stdout.flush()
-        return code
-    except BrokenPipeError:  # whoever read our output has seen enough
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except (InputError, UnknownNameError) as error:
-        code, message = MISUSED, f"{error}{users_line(error)} [{place_of(error)}]"
-    except RtmbsError as error:
-        code, message = FAILED, f"{error}{users_line(error)} [{place_of(error)}]"
-    except KeyboardInterrupt:
-        code, message = INTERRUPTED, "interrupted"
-    print(f"rtmbs: {message}", file=sys.stderr)
-    return code
-
-
-def users_line(error: RtmbsError) -> str:
-    """Return where a function of the user raised what ``error`` tells, "" where none did."""
-    from rtmbs.viewer.session.error_text import place  # needed after a mistake only
-
-    return place(error)
-
-
-def place_of(error: RtmbsError) -> str:
-    """Return page and anchor of a message; those of the class where the message has no anchor of its own."""
-    from rtmbs.commands.explain import anchor  # a command, which reads its words by this module
-
-    own = anchor(str(error))
-    return f"{ERRORS_PAGE}#{own}" if own else error.page
 
 
 def file_size(text: str) -> float:
@@ -108,3 +74,34 @@ def file_size(text: str) -> float:
         return positive(text.removesuffix(unit)) * UNITS.get(unit, 1.0)
     except argparse.ArgumentTypeError:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 20MB or 2GB") from None
+
+
+def check_target(path: str, endings: Collection[str]) -> None:
+    """Refuse a place that no file can be written to, and a name that ends in none of ``endings``."""
+    folder = Path(path).parent
+    if not folder.is_dir():
+        raise InputError(f"--out {path}: there is no folder {folder}")
+    if Path(path).is_dir() or not os.access(folder, os.W_OK):
+        raise InputError(f"--out {path} cannot be written")
+    if Path(path).suffix.lower() not in endings:
+        raise InputError(f"--out {path} must end in one of {', '.join(endings)}")
+
+
+def option_parser(program: str, defaults: Mapping[str, Any], description: str) -> Parser:
+    """Return a parser with one option for every parameter of a mechanism, in its own units (SI, rad)."""
+    parser = Parser(prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    for option, default in defaults.items():
+        if isinstance(default, bool):
+            reader: Callable[[str], Any] = truth
+        else:
+            reader = number if isinstance(default, float) else type(default)
+        parser.add_argument(f"--{option.replace('_', '-')}", type=reader, default=default, help=f"default: {default}")
+    return parser
+
+
+def truth(text: str) -> bool:
+    """Read yes or no."""
+    words = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
+    if text.lower() not in words:
+        raise argparse.ArgumentTypeError(f"{text!r} is neither yes nor no")
+    return words[text.lower()]

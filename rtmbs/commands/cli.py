@@ -6,8 +6,9 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 
-from rtmbs.commands.arguments import Parser, answer
+from rtmbs.commands.arguments import Parser
 from rtmbs.commands.arguments import count as whole_number
+from rtmbs.commands.explain import answer
 from rtmbs.errors import unknown_name
 from rtmbs.sweeps.one_thread import THREAD_VARIABLES
 from rtmbs.sweeps.one_thread import one_thread as set_one_thread
@@ -71,7 +72,7 @@ def version(words: Words) -> int:
 
 
 def info(words: Words) -> int:
-    """Print versions, threads and the folder of the compiled kernels."""
+    """Print versions, number of cores and the folder of compiled kernels."""
     Parser(prog="rtmbs info", description=info.__doc__).read(words)
     for label, value in facts():
         print(f"{label:<22}{value}")
@@ -79,7 +80,7 @@ def info(words: Words) -> int:
 
 
 def facts() -> list[tuple[str, str]]:
-    """Return what ``info`` prints: (label, value)."""
+    """Return the lines of ``info``: (label, value)."""
     import platform
 
     from rtmbs import __version__
@@ -110,36 +111,36 @@ def installed(package: str) -> str:
 
 
 def check(words: Words) -> int:
-    """Print what a model file or a library mechanism is made of: rtmbs check slider_crank.mks"""
-    from rtmbs.commands.check import run
+    """Print tree, cuts and degrees of freedom of a model file or a library mechanism: rtmbs check slider_crank"""
+    from rtmbs.commands.files import check_command
 
-    return run(words)
+    return check_command(words)
 
 
 def run_file(words: Words) -> int:
-    """Make the analysis of a model file: rtmbs run slider_crank.mks --out slider.npz"""
+    """Run the analysis of a model file, or a library mechanism: rtmbs run slider_crank --out slider.npz"""
     one_thread()
-    from rtmbs.commands.run import run
+    from rtmbs.commands.files import run_command
 
-    return run(words)
+    return run_command(words)
 
 
 def format_file(words: Words) -> int:
-    """Print a model file in its usual form, or write it so: rtmbs format slider_crank.mks --in-place"""
-    from rtmbs.commands.format import run
+    """Print a model file in standard layout, or write it back: rtmbs format model.mks --in-place"""
+    from rtmbs.commands.files import format_command
 
-    return run(words)
+    return format_command(words)
 
 
 def plot(words: Words) -> int:
-    """Plot channels of a recorded result: rtmbs plot slider.h5 block.x --out slider.png"""
-    from rtmbs.commands.plot import run
+    """Plot channels of a result: rtmbs plot slider.npz slide.displacement --out slider.png"""
+    from rtmbs.commands.files import plot_command
 
-    return run(words)
+    return plot_command(words)
 
 
 def sweep(words: Words) -> int:
-    """Make all runs of a study file, and go on where they ended: rtmbs sweep study.toml --workers 4"""
+    """Run a parameter study; a stopped one goes on: rtmbs sweep study.toml --workers 4"""
     one_thread()
     from rtmbs.commands.sweep import run
 
@@ -147,7 +148,7 @@ def sweep(words: Words) -> int:
 
 
 def warmup(words: Words) -> int:
-    """Compile the kernels ahead, so that the first run starts at once."""
+    """Compile all kernels ahead of the first run, once after each installation."""
     from rtmbs.commands.warmup import compile_kernels
     from rtmbs.jit.apart import usable_cores
     from rtmbs.jit.cache_folder import PLACE
@@ -160,21 +161,21 @@ def warmup(words: Words) -> int:
 
 
 def bench(words: Words) -> int:
-    """Run a benchmark problem and print its report: rtmbs bench fourbar --ny 4 --nz 40"""
+    """Run a benchmark and print its report: rtmbs bench fourbar --ny 4 --nz 40"""
     from rtmbs.bench.command import run
 
     return run(words, "rtmbs bench")
 
 
 def explain(words: Words) -> int:
-    """Say what an error message means: rtmbs explain cut-joint"""
+    """Explain an error message: rtmbs explain cut-joint"""
     from rtmbs.commands.explain import run
 
     return run(words)
 
 
 def view(words: Words) -> int:
-    """Watch, push and tune a mechanism in a window, or film it: rtmbs view fourbar --ny 4 --nz 40"""
+    """Show a mechanism in a live window, or film it: rtmbs view fourbar --ny 4 --nz 40"""
     from rtmbs.commands.view import run
 
     return run(words)

@@ -1,14 +1,16 @@
-"""``rtmbs explain``: what a message, its anchor or a class of errors means, from the page on errors."""
+"""Error messages of commands: exit codes, one line with page and anchor; ``rtmbs explain`` prints the explanation."""
 
+import os
 import re
 import sys
+from collections.abc import Callable
 from functools import cache
 from itertools import dropwhile, takewhile
 from pathlib import Path
 from typing import NamedTuple
 
-from rtmbs.commands.arguments import Parser
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.commands.arguments import FAILED, INTERRUPTED, MISUSED, Parser
+from rtmbs.errors import ERRORS_PAGE, InputError, RtmbsError, UnknownNameError, unknown_name
 
 PAGES = (Path(__file__).with_name("errors.md"), Path(__file__).parents[2] / "docs" / "errors.md")  # installed; source
 SECTION = re.compile(r"^#{2,3} (?P<name>[\w-]+)$\n(?P<text>.*?)(?=^#{2,3} |\Z)", re.MULTILINE | re.DOTALL)
@@ -26,7 +28,7 @@ class Section(NamedTuple):
 
 
 def run(words: list[str]) -> int:
-    """Say what an error message means: the message, its anchor, or a class of errors; asked for when none is given."""
+    """Explain an error: its message, its anchor in docs/errors.md, or its class. Without one, paste the message."""
     parser = Parser(prog="rtmbs explain", description=run.__doc__)
     parser.add_argument("message", metavar="MESSAGE", nargs="*", help="a message, an anchor, or a class of errors")
     text = " ".join(parser.read(words).message) or pasted()
@@ -38,7 +40,7 @@ def run(words: list[str]) -> int:
 
 
 def pasted() -> str:
-    """Return what is typed or piped in, up to an empty line."""
+    """Read a message from the standard input, up to an empty line."""
     if sys.stdin.isatty():
         print("paste the message, then an empty line:")
     lines = iter(sys.stdin.readline, "")
@@ -55,12 +57,12 @@ def explained(text: str) -> list[Section]:
         return exact
     spoken = " ".join(text.split())
     classes = [one for one in sections() if not one.words and one.name in spoken]
-    told = [one for one in sections() if says(one, spoken)]
-    return classes + ([one for one in told if not one.many] or told[:1])
+    about = [one for one in sections() if says(one, spoken)]
+    return classes + ([one for one in about if not one.many] or about[:1])
 
 
 def says(section: Section, message: str) -> bool:
-    """Return whether a section is about a message."""
+    """True when a section is about a message."""
     return any(words in message for words in section.words)
 
 
@@ -83,3 +85,35 @@ def sections() -> tuple[Section, ...]:
         Section(one["name"], tuple(SAYS.findall(one["text"])), one["text"].strip(), one.start() > text.find(KINDS))
         for one in SECTION.finditer(text)
     )
+
+
+def answer(command: Callable[[], int | None]) -> int:
+    """Run a command and return its exit code; errors of rtmbs become one line on standard error."""
+    try:
+        code = command() or 0
+        sys.stdout.flush()
+        return code
+    except BrokenPipeError:  # the reader of the output has closed it
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except (InputError, UnknownNameError) as error:
+        code, message = MISUSED, f"{error}{users_line(error)} [{place_of(error)}]"
+    except RtmbsError as error:
+        code, message = FAILED, f"{error}{users_line(error)} [{place_of(error)}]"
+    except KeyboardInterrupt:
+        code, message = INTERRUPTED, "interrupted"
+    print(f"rtmbs: {message}", file=sys.stderr)
+    return code
+
+
+def users_line(error: RtmbsError) -> str:
+    """Return the line of the user's function that raised the exception behind ``error``; "" without one."""
+    from rtmbs.viewer.session.error_text import place  # needed after a mistake only
+
+    return place(error)
+
+
+def place_of(error: RtmbsError) -> str:
+    """Return page and anchor of a message; those of the class where the message has no anchor of its own."""
+    own = anchor(str(error))
+    return f"{ERRORS_PAGE}#{own}" if own else error.page

@@ -1,4 +1,4 @@
-"""Compile ahead what runs and analyses call besides steps: changed inputs, derivatives of runs, other methods."""
+"""Kernels besides those of a step, compiled ahead: changed inputs, derivatives of runs, recursion, kinematics."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ def compile_derivatives() -> None:
 
 
 def spring_and_stop() -> Model:
-    """Return a crank-rocker with a motor and a stop whose branch only Python can take."""
+    """Return a crank-rocker with a motor and a stop that Python evaluates."""
     model = library.build("crank_rocker")
     model.add_force("motor", Motor(), joint="crank_pivot")
     model.add_force("stop", stop, joint="crank_pivot", parameters={"stiffness": 1.0})
@@ -56,7 +56,7 @@ def compile_driven_positions() -> None:
     Analysis(library.build("driven_fourbar")).run(0.0, STEP, STEP)
 
 
-# By name, as workers are told; the longest first.
+# By the name that workers take; the longest first.
 TASKS: dict[str, Callable[[], None]] = {
     "inputs": compile_inputs,
     "recursion": compile_recursion,

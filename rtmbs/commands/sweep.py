@@ -4,26 +4,25 @@ import sys
 
 import numpy as np
 
-from rtmbs.commands.arguments import FAILED, Parser, count
-from rtmbs.commands.target import check_target
+from rtmbs.commands.arguments import FAILED, Parser, check_target, count
 from rtmbs.errors import InputError
 from rtmbs.sweeps.engine import Engine
 from rtmbs.sweeps.result import SweepResult
 
-SHOWN = 5  # failed runs that are told
+SHOWN = 5  # failed runs that are printed
 
 
 def run(words: list[str]) -> int:
-    """Make all runs of a study file, and go on where they ended: rtmbs sweep study.toml --workers 4"""
+    """Run a parameter study; a stopped one goes on from its finished rows: rtmbs sweep study.toml --workers 4"""
     from rtmbs.sweeps.forms import ENDINGS, PARQUET, parquet
     from rtmbs.sweeps.study_file import read_study
     from rtmbs.sweeps.sweep import sweep
 
     parser = Parser(prog="rtmbs sweep", description=run.__doc__)
     parser.add_argument("file", metavar="FILE", help="a study (.toml)")
-    parser.add_argument("--workers", type=count, help="processes of this machine; one a core unless given")
+    parser.add_argument("--workers", type=count, help="processes on this machine; default: one for each core")
     parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a cluster, such as tcp://head:8786")
-    parser.add_argument("--folder", metavar="PATH", help="where finished rows are kept; that of the study unless given")
+    parser.add_argument("--folder", metavar="PATH", help="folder of the finished rows; default: that of the study")
     parser.add_argument("--out", metavar="PATH", help="the table: .parquet or .csv")
     options = parser.read(words)
     if options.out:

@@ -8,9 +8,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from rtmbs.commands.arguments import SUFFIX, Parser, count, file_size, number, positive
-from rtmbs.commands.page import add_page_options, add_picture_options, arrows_of, write_html
-from rtmbs.errors import InputError, RtmbsError
+from rtmbs.commands.arguments import SUFFIX, Parser, count, file_size, option_parser, positive
+from rtmbs.errors import InputError, RtmbsError, StepError
 from rtmbs.viewer.session.disk_head import is_history
 
 EXAMPLES = """
@@ -32,7 +31,7 @@ OPTIONS = ("h", "penalty", "alpha", "tol", "jacobian")  # of the Simulation
 
 
 def run(words: list[str]) -> int:
-    """Open the window, or film."""
+    """Open the window, or write a film or a page."""
     parser = view_parser()
     if not words or words[0].startswith("-"):
         parser.read(words or ["--help"])
@@ -40,7 +39,7 @@ def run(words: list[str]) -> int:
     if {"-h", "--help"} & {*words}:
         parser.epilog = f"{own_options(name)}{EXAMPLES}"
     options, left = parser.parse_known_args(words)
-    if options.headless and options.out:  # what would be told after a minute otherwise
+    if options.headless and options.out:  # refused before the run, not after it
         from rtmbs.viewer.film.video import check_path
 
         check_path(Path(options.out))
@@ -57,64 +56,69 @@ def view_parser() -> Parser:
     """Return the parser of everything but the mechanism's own options."""
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser(
-        prog="rtmbs view", description="Watch, push and tune a mechanism.", epilog=EXAMPLES, formatter_class=raw
+        prog="rtmbs view",
+        description="Show a mechanism in a live window: pull bodies, change inputs, plot, go back in time; or film it.",
+        epilog=EXAMPLES,
+        formatter_class=raw,
     )
     add = parser.add_argument
     add("model", metavar="MODEL")
-    add("--mode", choices=("process", "thread"), default="process", help="where the steps are taken")
-    add("--theme", choices=("white", "dark"), help="that of the last window unless given")
+    add(
+        "--mode",
+        choices=("process", "thread"),
+        default="process",
+        help="run the simulation in its own process (default) or in a thread",
+    )
+    add("--theme", choices=("white", "dark"), help="default: that of the last window")
     add(
         "--of",
         default="",
         metavar="MODEL",
         help="model of a recorded result, for shapes and joints; its options follow",
     )
-    add("--paused", action="store_true", help="wait for the space bar")
-    add("--history", type=file_size, default=0.0, metavar="SIZE", help="keep so much of the history on disk, as 2GB")
-    add("--history-folder", default="", metavar="PATH", help="where; a new folder here unless given")
+    add("--paused", action="store_true", help="start paused; the space bar starts the run")
+    add("--history", type=file_size, default=0.0, metavar="SIZE", help="size of the history on disk, such as 2GB")
+    add("--history-folder", default="", metavar="PATH", help="folder of the history on disk; default: a new one here")
     steps = parser.add_argument_group("steps")
-    steps.add_argument("--h", type=positive, help="step [s]")
+    steps.add_argument("--h", type=positive, help="time step [s]")
     penalties = steps.add_mutually_exclusive_group()
     penalties.add_argument("--penalty", type=positive, metavar="C", help="dimensionless penalty of open loops")
     penalties.add_argument("--alpha", type=positive, help="one fixed penalty factor in SI units")
-    steps.add_argument("--tol", type=positive, help="of Newton's increment")
-    steps.add_argument("--jacobian", metavar="NAME", help="source of K and C")
-    film = parser.add_argument_group("without a window")
-    film.add_argument("--headless", action="store_true", help="write --out and end")
-    film.add_argument("--out", metavar="PATH", help="video (.mp4), images (frames/%%04d.png) or one image (.png)")
-    long = film.add_mutually_exclusive_group()
-    long.add_argument("--frames", type=count, default=200, help="pictures")
-    long.add_argument("--seconds", type=positive, metavar="T", help="as many pictures as T simulated seconds need")
-    film.add_argument("--fps", type=positive, help="pictures a second of the replay (video 30, page 60)")
-    film.add_argument(
-        "--speed",
-        type=speeds,
-        metavar="F[,F...]",
-        help="simulated seconds a second of the replay (1); a video for each F",
-    )
-    film.add_argument("--size", type=size, default=(1200, 700), metavar="WxH", help="of a picture in pixels")
-    film.add_argument("--camera", default="isometric", metavar="VIEW", help=VIEWS)
-    film.add_argument("--follow", default="", metavar="BODY", help="body that the camera goes with")
-    film.add_argument("--parallel", action="store_true", help="parallel lines in place of a perspective")
-    film.add_argument("--no-scales", action="store_true", help="leave out axis names, scale bar, scale of arrows")
-    film.add_argument("--hide", action="append", default=[], metavar="PART", help="leave this out; may be repeated")
-    film.add_argument("--overlay", action="store_true", help="write name, time and speed on every picture")
-    film.add_argument("--renderer", default="auto", metavar="NAME", help=RENDERERS)
+    steps.add_argument("--tol", type=positive, help="tolerance of Newton's increment")
+    steps.add_argument("--jacobian", metavar="NAME", help="source of the tangent matrices K and C")
+    add_film_options(parser)
     add_picture_options(parser)
     add_page_options(parser)
     return parser
 
 
-def option_parser(program: str, defaults: Mapping[str, Any], description: str) -> Parser:
-    """Return a parser with one option for every parameter of a mechanism, in its own units (SI, rad)."""
-    parser = Parser(prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
-    for option, default in defaults.items():
-        if isinstance(default, bool):
-            reader: Callable[[str], Any] = truth
-        else:
-            reader = number if isinstance(default, float) else type(default)
-        parser.add_argument(f"--{option.replace('_', '-')}", type=reader, default=default, help=f"default: {default}")
-    return parser
+def add_film_options(parser: Parser) -> None:
+    """Add the options of videos and images."""
+    film = parser.add_argument_group("without a window")
+    film.add_argument("--headless", action="store_true", help="write --out without a window, and end")
+    film.add_argument("--out", metavar="PATH", help="video (.mp4), images (frames/%%04d.png) or one image (.png)")
+    long = film.add_mutually_exclusive_group()
+    long.add_argument("--frames", type=count, default=200, help="number of pictures (default: %(default)s)")
+    long.add_argument("--seconds", type=positive, metavar="T", help="film T simulated seconds, in place of --frames")
+    film.add_argument("--fps", type=positive, help="pictures in a second of the replay (default: video 30, page 60)")
+    film.add_argument(
+        "--speed",
+        type=speeds,
+        metavar="F[,F...]",
+        help="replay speed: simulated over replayed seconds (default: 1); one video for each F",
+    )
+    film.add_argument(
+        "--size", type=size, default=(1200, 700), metavar="WxH", help="size of a picture in pixels (default: 1200x700)"
+    )
+    film.add_argument("--camera", default="isometric", metavar="VIEW", help=VIEWS)
+    film.add_argument("--follow", default="", metavar="BODY", help="body that the camera follows")
+    film.add_argument("--parallel", action="store_true", help="parallel projection in place of perspective")
+    film.add_argument("--no-scales", action="store_true", help="leave out axis names, scale bar, scale of arrows")
+    film.add_argument(
+        "--hide", action="append", default=[], metavar="PART", help="hide this part of the scene; may be repeated"
+    )
+    film.add_argument("--overlay", action="store_true", help="write name, time and speed on every picture")
+    film.add_argument("--renderer", default="auto", metavar="NAME", help=RENDERERS)
 
 
 def own_options(name: str) -> str:
@@ -136,14 +140,17 @@ def factory_defaults(name: str) -> dict[str, Any]:
     from rtmbs.viewer.session.connect import factory_of
     from rtmbs.viewer.session.origin import load_function
 
-    with told():
+    with user_errors():
         known = inspect.signature(load_function(factory_of(name))).parameters
     return {key: p.default for key, p in known.items() if isinstance(p.default, bool | int | float | str)}
 
 
 @contextmanager
-def told() -> Iterator[None]:
-    """Make one sentence of an error in the user's own file, and print the way there; errors of rtmbs pass through."""
+def user_errors() -> Iterator[None]:
+    """Turn an exception of the user's own file into an InputError of one sentence; print its traceback.
+
+    Errors of rtmbs pass through.
+    """
     from rtmbs.viewer.session import error_text
 
     try:
@@ -161,10 +168,10 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
     """Open the window on a model, or film its motion."""
     chosen = {name: getattr(options, name) for name in OPTIONS if getattr(options, name) is not None}
     if options.html:
-        with told():
+        with user_errors():
             return write_html(options, parameters=parameters, **chosen)
     if options.headless:
-        with told():
+        with user_errors():
             return film_model(options, parameters, chosen)
     from rtmbs.viewer.view import view
 
@@ -200,7 +207,7 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
         from rtmbs.viewer.session.origin import load_function
 
         parameters = read_parameters(options.of, words)
-        with told():
+        with user_errors():
             model = load_function(factory_of(options.of))(**parameters)
     elif words:
         view_parser().refuse(words)
@@ -210,7 +217,7 @@ def view_result(options: argparse.Namespace, words: list[str]) -> int:
 
 @contextmanager
 def named_parameters(parameters: Mapping[str, Any]) -> Iterator[None]:
-    """Tell a result that does not fit its model with the parameters that the model was built with."""
+    """Add the parameters of the model to the error of a result that does not fit it."""
     from rtmbs.viewer.session.playback import OTHER
 
     try:
@@ -254,14 +261,14 @@ def view_file(options: argparse.Namespace) -> int:
 
 
 def model_file(path: str) -> Any:
-    """Return what a model file says."""
+    """Return the Document of a model file."""
     from rtmbs.language import read
 
     return read(path)
 
 
 def out_path(options: argparse.Namespace) -> str:
-    """Return where the pictures go; InputError when nobody said."""
+    """Return the path of --out; InputError without one."""
     if not options.out:
         raise InputError("--headless needs --out PATH, such as movie.mp4, frames/%04d.png or picture.png")
     return str(options.out)
@@ -285,18 +292,18 @@ def film(once: Callable[[Any, Path], Any], options: argparse.Namespace) -> int:
 
     failed = 0
 
-    def told(wanted: Any, path: Path) -> Any:
+    def filmed_once(wanted: Any, path: Path) -> Any:
         nonlocal failed
         filmed = once(wanted, path)
         failed = max(failed, report(filmed, path))
         return filmed
 
-    film_speeds(options.speed or (1.0,), out_path(options), told, filming(options))
+    film_speeds(options.speed or (1.0,), out_path(options), filmed_once, filming(options))
     return failed
 
 
 def report(filmed: Any, path: Path) -> int:
-    """Say what was written; 1 when a step failed on the way."""
+    """Print what was written; return 1 when a step failed on the way."""
     for text in filmed.warnings:
         print(f"rtmbs: {text}", file=sys.stderr)
     if filmed.ended:
@@ -324,9 +331,89 @@ def size(text: str) -> tuple[int, int]:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 1200x700") from None
 
 
-def truth(text: str) -> bool:
-    """Read yes or no."""
-    words = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
-    if text.lower() not in words:
-        raise argparse.ArgumentTypeError(f"{text!r} is neither yes nor no")
-    return words[text.lower()]
+def add_picture_options(parser: Parser) -> None:
+    """Add the options of whatever is drawn without a window: films and pages."""
+    drawn = parser.add_argument_group("in films and pages")
+    drawn.add_argument("--reactions", action="store_true", help="draw the reactions of all joints as arrows")
+    drawn.add_argument("--arrows", type=positive, metavar="N", help="scale of the arrows: force [N] for one metre")
+    drawn.add_argument(
+        "--trace",
+        action="append",
+        default=[],
+        metavar="POINT",
+        help="draw the path of a marker or body; may be repeated",
+    )
+    drawn.add_argument("--all-traces", action="store_true", help="draw the paths of all markers")
+    drawn.add_argument("--legend", action="store_true", help="draw a legend of the colours")
+
+
+def arrows_of(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arrow options of films and pages."""
+    return {"reactions": options.reactions or options.arrows is not None, "newtons": options.arrows}
+
+
+def add_page_options(parser: Parser) -> None:
+    """Add the options of a page."""
+    page = parser.add_argument_group("as a page for a browser")
+    page.add_argument("--html", metavar="FILE", help="write one HTML file that plays the run in any browser, and end")
+    page.add_argument("--t-end", type=positive, metavar="S", help="simulated time of the run [s]")
+    page.add_argument(
+        "--plot", action="append", default=[], metavar="CHANNEL", help="plot this channel below; may be repeated"
+    )
+    page.add_argument(
+        "--limit", type=file_size, default=20e6, metavar="SIZE", help="largest size of the file (default: 20MB)"
+    )
+
+
+def write_html(
+    options: argparse.Namespace, model: Any = None, parameters: Mapping[str, Any] | None = None, **chosen: Any
+) -> int:
+    """Write the page, and say how large it is; the exit code is 1 when a step failed on the way."""
+    from rtmbs.viewer.web.export import export
+
+    try:
+        page = export(
+            options.model,
+            options.html,
+            seconds=options.t_end,
+            model=model,
+            parameters=parameters,
+            options=chosen,
+            paging=paging(options),
+        )
+    except StepError as error:
+        print(f"{error}\n{options.html} has the run up to then")
+        return 1
+    for text in page.warnings:
+        print(f"rtmbs: {text}", file=sys.stderr)
+    wanted = paging(options).rate
+    less = "" if page.rate == wanted else f"; {wanted:g} would be over {options.limit / 1e6:g} MB (--limit)"
+    print(f"{page.path}: {page.bytes / 1e6:.2f} MB, {page.pictures} pictures, {page.rate:.3g} a second{less}")
+    return 0
+
+
+def one_speed(speeds: tuple[float, ...]) -> float:
+    """Return the speed of a page; InputError for several."""
+    if len(speeds) > 1:
+        raise InputError(f"--speed gives {len(speeds)} speeds, and a page has one; its reader can change the speed")
+    return speeds[0]
+
+
+def paging(options: argparse.Namespace) -> Any:
+    """Return the PageOptions of the options."""
+    from rtmbs.viewer.web.page import PageOptions
+
+    return PageOptions(
+        rate=options.fps or PageOptions.rate,
+        speed=one_speed(options.speed or (PageOptions.speed,)),
+        limit=int(options.limit),
+        theme=options.theme or "",
+        camera=options.camera,
+        parallel=options.parallel,
+        channels=tuple(options.plot),
+        traces=tuple(options.trace),
+        all_traces=options.all_traces,
+        legend=options.legend,
+        **arrows_of(options),
+        follow=options.follow,
+    )

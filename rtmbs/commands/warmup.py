@@ -1,4 +1,4 @@
-"""Compile every kernel ahead: a few small mechanisms that together meet every element take a step each."""
+"""Compile every kernel ahead: one step each of a few small mechanisms that together have every element."""
 
 import importlib
 import time
@@ -43,7 +43,7 @@ FURTHER = "rtmbs.commands.further_kernels"  # a module of its own: a run of the 
 
 
 def compile_kernels(jobs: int = 1) -> tuple[int, float]:
-    """Take one step of every mechanism and by every source of K and C, and do what analyses do (``FURTHER``).
+    """Take one step of every mechanism and by every source of K and C, and run the tasks of ``FURTHER``.
 
     An empty cache is first filled by up to ``jobs`` processes; this one compiles what they left.
     Returns the number of compilations, zero when the cache had them all, and the seconds it took.
@@ -59,7 +59,7 @@ def compile_kernels(jobs: int = 1) -> tuple[int, float]:
 
 
 def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int, further: Iterable[str] = ()) -> None:
-    """Let processes fill an empty cache with what some tasks need, and then some of ``FURTHER``."""
+    """Let processes fill an empty cache with the kernels of tasks, then of tasks of ``FURTHER``."""
     if jobs > 1 and apart.worthwhile():
         commands = [apart.command(__name__, task) for task in tasks]
         commands += [apart.command(FURTHER, task) for task in further]
@@ -69,7 +69,7 @@ def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int, furt
 
 @contextmanager
 def helped_by(compilations: Compilations, tasks: Iterable[str], jobs: int) -> Iterator[None]:
-    """Let up to ``jobs`` processes compile for this one what it comes to late, when the cache is empty."""
+    """Let up to ``jobs`` processes compile later kernels for this one, when the cache is empty."""
     if jobs > 0 and apart.worthwhile():
         names = list(tasks)
         shares = [names[k::jobs] for k in range(min(jobs, len(names)))]
@@ -80,13 +80,13 @@ def helped_by(compilations: Compilations, tasks: Iterable[str], jobs: int) -> It
 
 
 def compile_step() -> None:
-    """Compile the plain step, the largest kernel, and what it calls for rare elements."""
+    """Compile the plain step, the largest kernel, and the kernels of rare elements."""
     compile_for(march, arguments_of_a_step())
     compile_rare()
 
 
 def compile_linear() -> None:
-    """Compile what the plain step does with its matrix: nothing of it is shared with mechanics."""
+    """Compile the factorisation and solution of the plain step, which share nothing with mechanics."""
     _, lu, work, _, _, _, _, ws, _ = arguments_of_a_step()
     compile_for(factor, (lu, work.factored, work))
     compile_for(solve, (lu, work.factored, work, ws.dz))
@@ -94,7 +94,7 @@ def compile_linear() -> None:
 
 
 def compile_ending() -> None:
-    """Compile what the plain step meets late, in its order."""
+    """Compile the later kernels of the plain step, in their order."""
     tables, lu, work, settings, alpha, old, chunk, ws, _ = arguments_of_a_step()
     u, stats, h = chunk.u[0], chunk.stats[0], settings.h
     rates = (old.zd, old.zdd, old.energy)
@@ -107,7 +107,7 @@ def compile_ending() -> None:
 
 
 def compile_meters() -> None:
-    """Compile what measures energies of a run."""
+    """Compile the kernel that measures energies of a run."""
     tables, _, _, _, _, _, chunk, ws, _ = arguments_of_a_step()
     compile_for(resample_energies, (tables, samples_of(np.zeros(1), chunk), ws, np.zeros((3, 1))))
 

@@ -22,12 +22,27 @@ ROUNDING = 1e-9  # likewise, of a correction that grows again
 
 @dataclass(frozen=True)
 class AugmentedLagrangian(PenaltyOptions):
-    """(M + Phi_q^T alpha Phi_q) da = F - M a - Phi_q^T (lam + alpha r), r = Phi_q a - gamma*, lam += alpha r.
+    """Accelerations by the augmented Lagrangian iteration.
+
+    (M + Phi_q^T alpha Phi_q) da = F - M a - Phi_q^T (lam + alpha r), r = Phi_q a - gamma*, lam += alpha r.
 
     alpha is ``penalty`` times the masses of the rows; gamma* feeds Phi and Phid back as in Penalty. Each iteration
     takes a factor of about 1 / ``penalty`` off the error. Rounding of lam is corrected by least squares at the end.
     Dependent rows share their force.
 
+    Parameters
+    ----------
+    penalty : float, default 1000000.0
+        Penalty as a multiple of the masses of the rows.
+    frequency : float, default 20.0
+        [1/s], of Phi.
+    damping : float, default 1.0
+        [1], 1 is critical.
+    iterations : int, default 30
+        Largest number of iterations.
+
+    Examples
+    --------
     >>> a, lam = AugmentedLagrangian().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 

@@ -19,12 +19,27 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Baumgarte:
-    """The augmented system with gamma* = gamma - 2 alpha Phid - beta^2 Phi, alpha and beta above 0 [1/s].
+    """Accelerations with Baumgarte's feedback of the constraint violations.
+
+    The augmented system with gamma* = gamma - 2 alpha Phid - beta^2 Phi, alpha and beta above 0 [1/s].
 
     ``within`` hands gamma* to another formulation instead, such as ``QR()`` where rows depend on each other; ``solver``
-    solves the augmented system, as in Direct.
-    ``gains_for_step`` and ``gains_for_method`` choose gains; ``error_response`` says what they do.
+    solves the augmented system, as in Direct. ``gains_for_step`` and ``gains_for_method`` choose gains;
+    ``error_response`` says what they do.
 
+    Parameters
+    ----------
+    alpha : float, default 20.0
+        Gain of the rate of the violation [1/s].
+    beta : float, default 20.0
+        Gain of the violation [1/s].
+    within : Formulation, optional
+        Formulation that takes the feedback in place of the augmented system.
+    solver : Solver, optional
+        Class of the linear solver, as in ``Direct``.
+
+    Examples
+    --------
     >>> a, lam = Baumgarte(20.0, 20.0).accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
@@ -40,7 +55,7 @@ class Baumgarte:
 
     @property
     def gains(self) -> tuple[float, float]:
-        """alpha and beta of the error equation [1/s]."""
+        """Alpha and beta of the error equation [1/s]."""
         return self.alpha, self.beta
 
     @property

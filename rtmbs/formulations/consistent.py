@@ -54,8 +54,36 @@ def consistent_state(
     Minimises sum weights (q - q0)^2, then sum rate_weights (v - v0)^2; weights (n,) are 1 unless given, and an infinite
     one keeps the value. The algorithm is that of the start of a Simulation, ``rtmbs.start.nearest`` (METHODS 2.9);
     dependent rows are accepted.
-    Raises InputError for shapes and numbers, FormulationError naming the row that stays open.
 
+    Parameters
+    ----------
+    system : ConstrainedSystem
+        System of equations.
+    q : ndarray
+        Coordinates (n,) to begin at.
+    v : ndarray
+        Rates (n,) to begin at.
+    t : float
+        Time [s].
+    weights : ndarray, optional
+        Weights (n,) of changes of coordinates, 1 unless given; an infinite weight keeps the value.
+    rate_weights : ndarray, optional
+        Weights (n,) of changes of rates, 1 unless given.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray]
+        Q and v (n,) with Phi = 0 and Phi_q v + Phi_t = 0, nearest to the given ones.
+
+    Raises
+    ------
+    InputError
+        For shapes and numbers.
+    FormulationError
+        Naming the row that stays open.
+
+    Examples
+    --------
     >>> q, v = consistent_state(system, q, v, 0.0, weights=np.array([np.inf, 1.0, 1.0]))  # doctest: +SKIP
     """
     q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)

@@ -27,21 +27,91 @@ class ConstrainedSystem(Protocol):
         """Number of rows of Phi, dependent ones counted."""
 
     def mass(self, q: Array, t: float) -> Array:
-        """Return M (n, n), symmetric, positive on the null space of Phi_q."""
+        """Return M (n, n), symmetric, positive on the null space of Phi_q.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        ndarray
+            M (n, n), symmetric, positive on the null space of Phi_q.
+        """
 
     def force(self, q: Array, v: Array, t: float) -> Array:
-        """Return F (n,): applied forces and the terms of M a that come with v."""
+        """Return F (n,): applied forces and the terms of M a that come with v.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        ndarray
+            F (n,): applied forces and the terms of M a that come with v.
+        """
 
     def constraints(self, q: Array, t: float) -> Array:
-        """Return Phi (m,)."""
+        """Return Phi (m,).
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        ndarray
+            Phi (m,).
+        """
 
     def constraint_jacobian(self, q: Array, t: float) -> Array:
-        """Return Phi_q (m, n)."""
+        """Return Phi_q (m, n).
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        ndarray
+            Phi_q (m, n).
+        """
 
     def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Return Phi_t and gamma, (m,) each: Phid = Phi_q v + Phi_t and Phidd = Phi_q a - gamma (METHODS 2).
 
-        gamma = -(Phi_q v)_q v - 2 Phi_qt v - Phi_tt.
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Phi_t and gamma, (m,) each: Phid = Phi_q v + Phi_t and Phidd = Phi_q a - gamma (METHODS 2).
+
+        Examples
+        --------
+        >>> gamma = -(Phi_q v)_q v - 2 Phi_qt v - Phi_tt.  # doctest: +SKIP
         """
 
 
@@ -58,7 +128,22 @@ class SystemWithStates(ConstrainedSystem, Protocol):
         """States (ns,)."""
 
     def state_rates(self, q: Array, v: Array, t: float) -> Array:
-        """Return sd (ns,) at the states ``s``."""
+        """Return sd (ns,) at the states ``s``.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        ndarray
+            Sd (ns,) at the states ``s``.
+        """
 
 
 def states_of(system: ConstrainedSystem) -> Array:
@@ -82,5 +167,29 @@ class Formulation(Protocol):
         """Return a (n,) and lam (m,), or None for lam where it was not asked for.
 
         ``memory`` is changed in place. Without it each state is answered by itself.
-        Raises InputError for shapes and numbers, FormulationError where there is no answer.
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+        memory : object, optional
+            Memory between calls, changed in place; without it each state is solved by itself.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray | None]
+            (n,) and lam (m,), or None for lam where it was not asked for.
+
+        Raises
+        ------
+        InputError
+            For shapes and numbers.
+        FormulationError
+            Where there is no answer.
         """

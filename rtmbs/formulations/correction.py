@@ -28,13 +28,58 @@ class Correcting(Protocol):
     def correct(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
-        """Return q and v (n,) that satisfy the constraints, near the given ones. Raises FormulationError."""
+        """Return q and v (n,) that satisfy the constraints, near the given ones.
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+        memory : object, optional
+            Memory of a formulation between calls, changed in place; none unless given.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Q and v (n,) that satisfy the constraints, near the given ones.
+
+        Raises
+        ------
+        FormulationError
+            When there is no solution.
+        """
 
 
 def corrected(
     formulation: Formulation, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
 ) -> tuple[Array, Array]:
-    """Return q and v (n,) as the formulation corrects them; as they are where it has no correction."""
+    """Return q and v (n,) as the formulation corrects them; as they are where it has no correction.
+
+    Parameters
+    ----------
+    formulation : Formulation
+        Formulation of the accelerations.
+    system : ConstrainedSystem
+        System of equations.
+    q : ndarray
+        Coordinates (n,).
+    v : ndarray
+        Rates of the coordinates (n,).
+    t : float
+        Time [s].
+    memory : object, optional
+        Memory of a formulation between calls, changed in place; none unless given.
+
+    Returns
+    -------
+    tuple[ndarray, ndarray]
+        Q and v (n,) as the formulation corrects them; as they are where it has no correction.
+    """
     if isinstance(formulation, Correcting) and system.m:
         return formulation.correct(system, q, v, t, memory)
     return q, v

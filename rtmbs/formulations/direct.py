@@ -17,11 +17,22 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Direct:
-    """[[M, Phi_q^T], [Phi_q, 0]] [a; lam] = [F; gamma], by ``solver``: a class of ``rtmbs.linear``.
+    """Accelerations and multipliers from the augmented linear system.
+
+    [[M, Phi_q^T], [Phi_q, 0]] [a; lam] = [F; gamma], by ``solver``: a class of ``rtmbs.linear``.
 
     DenseSolver and SuperLUSolver refuse dependent rows; KKTSolver lets them share their load. Unless given, SuperLU
     serves large systems with sparse forms, and dense LU all others.
 
+    Parameters
+    ----------
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot or singular value that counts, relative to the largest.
+    solver : Solver, optional
+        Class of a linear solver in ``rtmbs.linear``; chosen by size unless given.
+
+    Examples
+    --------
     >>> a, lam = Direct().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 

@@ -15,7 +15,19 @@ Array = NDArray[np.float64]
 
 
 class Disturbance(NamedTuple):
-    """What moves a constraint away from zero. An impulse of d is a jump of the rate."""
+    """Disturbance of a constraint: an initial position, an initial rate, a constant.
+
+    What moves a constraint away from zero. An impulse of d is a jump of the rate.
+
+    Parameters
+    ----------
+    position : float, default 0.0
+        E(0), in the unit of Phi.
+    rate : float, default 0.0
+        E'(0), in the unit of Phi over s.
+    constant : float, default 0.0
+        D for t > 0, in the unit of Phi over s^2: what truncation adds at each step.
+    """
 
     position: float = 0.0  # e(0), in the unit of Phi
     rate: float = 0.0  # e'(0), in the unit of Phi over s
@@ -26,7 +38,22 @@ IMPULSE = Disturbance(rate=1.0)
 
 
 def transfer_function(alpha: float, beta: float, s: complex) -> complex:
-    """Return 1 / (s^2 + 2 alpha s + beta^2) at a complex frequency s [1/s], for gains above 0 [1/s]."""
+    """Return 1 / (s^2 + 2 alpha s + beta^2) at a complex frequency s [1/s], for gains above 0 [1/s].
+
+    Parameters
+    ----------
+    alpha : float
+        Gain of the rate of the violation [1/s].
+    beta : float
+        Gain of the violation [1/s].
+    s : complex
+        Complex frequency [1/s].
+
+    Returns
+    -------
+    complex
+        1 / (s^2 + 2 alpha s + beta^2) at a complex frequency s [1/s], for gains above 0 [1/s].
+    """
     check_gains(alpha, beta)
     return 1.0 / (s * s + 2.0 * alpha * s + beta * beta)
 
@@ -35,9 +62,31 @@ def error_response(alpha: float, beta: float, t: ArrayLike, disturbance: Disturb
     """Return e at times t >= 0 [s], an array of the shape of t, in the unit of Phi.
 
     The closed response of its three cases: alpha < beta oscillates, alpha = beta is critically damped, alpha > beta
-    creeps. A constant d leaves d / beta^2 for ever. Raises InputError for gains, times or a disturbance that cannot be.
-    Source: METHODS 1.22.
+    creeps. A constant d leaves d / beta^2 for ever. Source: METHODS 1.22.
 
+    Parameters
+    ----------
+    alpha : float
+        Gain of the rate of the violation [1/s].
+    beta : float
+        Gain of the violation [1/s].
+    t : array_like
+        Times >= 0 [s].
+    disturbance : Disturbance, default IMPULSE
+        Disturbance of the constraint.
+
+    Returns
+    -------
+    ndarray
+        E at times t >= 0 [s], an array of the shape of t, in the unit of Phi.
+
+    Raises
+    ------
+    InputError
+        For gains, times or a disturbance that cannot be.
+
+    Examples
+    --------
     >>> float(error_response(20.0, 20.0, 0.05))  # t exp(-alpha t)
     0.018393972058572117
     """

@@ -43,12 +43,34 @@ def measured_response(
 def plot_error_response(
     alpha: float | None = None, beta: float | None = None, t_end: float = 0.8, axes: Sequence[Any] | None = None
 ) -> Any:
-    """Plot the response of e to an impulse, with those of a pendulum and a slider-crank that are
-    disturbed, and return a Figure.
+    """Plot the response of the constraint error to an impulse.
 
     One panel for the gains [1/s] given, three for none: 10, 20; 20, 20; 20, 10. ``t_end`` [s] ends the plot; ``axes``
-    are taken in the place of new ones. Raises InputError without matplotlib. Source: METHODS 1.22.
+    are taken in the place of new ones. Source: METHODS 1.22.
 
+    Parameters
+    ----------
+    alpha : float, optional
+        Gain of the rate [1/s]; three panels without gains.
+    beta : float, optional
+        Gain of the violation [1/s].
+    t_end : float, default 0.8
+        End of the plot [s].
+    axes : Sequence[object], optional
+        Axes of matplotlib to draw into; new ones unless given.
+
+    Returns
+    -------
+    object
+        Figure of matplotlib.
+
+    Raises
+    ------
+    InputError
+        Without matplotlib.
+
+    Examples
+    --------
     >>> plot_error_response(20.0, 20.0).savefig("response.png")  # doctest: +SKIP
     """
     if (alpha is None) != (beta is None):

@@ -19,9 +19,32 @@ class FunctionSystem:
     """A ConstrainedSystem from functions ``mass(q, t)``, ``force(q, v, t)`` and ``constraints(q, t)``.
 
     ``mass`` returns (n, n), ``force`` (n,), ``constraints`` (m,), in the units of the user. ``constraints`` is written
-    in NumPy and is recorded once; it may take an argument ``xp``, the namespace of the recorder. Raises InputError for
-    sizes, and the errors of ``rtmbs.ad`` for a function that no tape can hold. Source: METHODS 2.
+    in NumPy and is recorded once; it may take an argument ``xp``, the namespace of the recorder. Source: METHODS 2.
 
+    Parameters
+    ----------
+    n : int
+        Number of coordinates.
+    m : int
+        Number of constraints.
+    mass : Callable[[ndarray, float], ndarray]
+        Function ``mass(q, t)`` that returns the mass matrix (n, n).
+    force : Callable[[ndarray, ndarray, float], ndarray]
+        Function ``force(q, v, t)`` that returns the forces (n,).
+    constraints : Callable[..., object]
+        Function ``constraints(q, t)`` in plain NumPy that returns the constraints (m,).
+    coordinate_names : Sequence[str], optional
+        Names of the coordinates for error messages.
+    row_names : Sequence[str], optional
+        Names of the constraints for error messages.
+
+    Raises
+    ------
+    InputError
+        For sizes, and the errors of ``rtmbs.ad`` for a function that no tape can hold.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> mass, force = (lambda q, t: np.eye(2)), (lambda q, v, t: np.array([0.0, -9.81]))
     >>> pendulum = FunctionSystem(2, 1, mass, force, lambda q, t: [q[0] ** 2 + q[1] ** 2 - 1])

@@ -23,6 +23,25 @@ def critical_gains(settling: float, left: float = 1e-2) -> Gains:
 
     Without oscillation nothing is faster: (1 + alpha t) exp(-alpha t) = left.
 
+    Parameters
+    ----------
+    settling : float
+        Settling time [s].
+    left : float, default 0.01
+        Share of the violation that is left at that time.
+
+    Returns
+    -------
+    Gains
+        Alpha = beta [1/s] for which a violation with zero rate falls to the share ``left`` in ``settling`` [s].
+
+    Raises
+    ------
+    InputError
+        For arguments out of range.
+
+    Examples
+    --------
     >>> gains = critical_gains(0.5)
     """
     Positive("settling", "s").check(settling)
@@ -39,6 +58,18 @@ def gains_for_step(h: float, taylor: bool = False) -> Gains:
     """Return gains [1/s] for a step h [s]: 20 1/s each, but 0.25 / h at most (METHODS 1.22).
 
     ``taylor`` takes 1/h and sqrt(2)/h, for which a Taylor series over one step ends at zero; they are stiff.
+
+    Parameters
+    ----------
+    h : float
+        Step [s].
+    taylor : bool, default False
+        True for the gains of a Taylor series over one step.
+
+    Returns
+    -------
+    Gains
+        Gains [1/s] for a step h [s]: 20 1/s each, but 0.25 / h at most (METHODS 1.22).
     """
     Positive("h", "s").check(h)
     if taylor:
@@ -50,7 +81,26 @@ def gains_for_step(h: float, taylor: bool = False) -> Gains:
 def gains_for_method(h: float, method: str = "runge-kutta-4", share: float = 0.5, ratio: float = 1.0) -> Gains:
     """Return gains [1/s] at a ``share`` of the largest that a method bears at a step h [s], with beta = ratio alpha.
 
-    Raises InputError for a method that is not in ``STABILITY`` or bears no gains of this ratio.
+    Parameters
+    ----------
+    h : float
+        Step [s].
+    method : str, default "runge-kutta-4"
+        Name of a method in ``STABILITY``.
+    share : float, default 0.5
+        Share of the largest stable gains.
+    ratio : float, default 1.0
+        Ratio beta / alpha.
+
+    Returns
+    -------
+    Gains
+        Gains [1/s] at a ``share`` of the largest that a method bears at a step h [s], with beta = ratio alpha.
+
+    Raises
+    ------
+    InputError
+        For a method that is not in ``STABILITY`` or bears no gains of this ratio.
     """
     Positive("h", "s").check(h)
     Positive("share").check(share)

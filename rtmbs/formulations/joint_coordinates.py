@@ -24,14 +24,27 @@ SUSPECT = 1e-8  # of the scale of its row: when all entries of a row are below, 
 class JointCoordinates:
     """The equations of a System in joint coordinates q and their rates v = dq/dt [m or rad].
 
-    Three rotation dofs of a spherical or floating joint have a rotation vector delta for coordinates,
-    R = R0 exp(delta~). R0 is ``R0`` (k, 3, 3), by default that of the System. Body rates are T(delta) d(delta)/dt, so
-    that T^T M T, T^T (F - M dT/dt v), Phi_z T and gamma - Phi_z dT/dt v stand for M, F, Phi_q and gamma.
-    ``u`` (nu,) are the inputs; functions of time fill in theirs. ``s`` (ns,) are the states of force laws, at first
-    those of the System. Raises InputError for an R0 that is no rotation, and for a rotation vector near 2 pi, where T
-    is singular. A redundant row of which only rounding is left, as where two hinges share a skew axis, is zero here, as
-    along the axes of the world. Source: METHODS 1, 1.13 and 2.13.
+    Three rotation dofs of a spherical or floating joint have a rotation vector delta for coordinates, R = R0
+    exp(delta~). R0 is ``R0`` (k, 3, 3), by default that of the System. Body rates are T(delta) d(delta)/dt, so that T^T
+    M T, T^T (F - M dT/dt v), Phi_z T and gamma - Phi_z dT/dt v stand for M, F, Phi_q and gamma. ``u`` (nu,) are the
+    inputs; functions of time fill in theirs. ``s`` (ns,) are the states of force laws, at first those of the System. A
+    redundant row of which only rounding is left, as where two hinges share a skew axis, is zero here, as along the axes
+    of the world. Source: METHODS 1, 1.13 and 2.13.
 
+    Parameters
+    ----------
+    system : System
+        Compiled System.
+    R0 : ndarray, optional
+        Reference rotations (k, 3, 3) of spherical and floating joints; those of the System unless given.
+
+    Raises
+    ------
+    InputError
+        For an R0 that is no rotation, and for a rotation vector near 2 pi, where T is singular.
+
+    Examples
+    --------
     >>> import rtmbs
     >>> system = JointCoordinates(rtmbs.library.build("crank_rocker").compile())  # doctest: +SKIP
     """
@@ -56,11 +69,37 @@ class JointCoordinates:
         return self.equations.u
 
     def joint_rates(self, q: Array, v: Array) -> Array:
-        """Return zd (n,) of a Simulation: v, but body rates T(delta) v of rotation dofs [m/s or rad/s]."""
+        """Return zd (n,) of a Simulation: v, but body rates T(delta) v of rotation dofs [m/s or rad/s].
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+
+        Returns
+        -------
+        ndarray
+            Zd (n,) of a Simulation: v, but body rates T(delta) v of rotation dofs [m/s or rad/s].
+        """
         return np.asarray(self.vectors.turning(q) @ v) if len(self.vectors.first) else v.copy()
 
     def recentred(self, q: Array, v: Array) -> tuple["JointCoordinates", Array, Array]:
-        """Return the same motion about the rotations of a state: the system, q with delta = 0, and v = zd there."""
+        """Return the same motion about the rotations of a state: the system, q with delta = 0, and v = zd there.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+
+        Returns
+        -------
+        tuple[JointCoordinates, ndarray, ndarray]
+            Same motion about the rotations of a state: the system, q with delta = 0, and v = zd there.
+        """
         z, zd, R0 = given("q", q, self.n), self.joint_rates(q, given("v", v, self.n)), self.R0.copy()
         commit_rotations(self.equations.tables.dofs, z, R0)
         fresh = JointCoordinates(self.equations.compiled, R0)
@@ -87,7 +126,22 @@ class JointCoordinates:
         return csc_array(T.T @ M @ T)
 
     def evaluate_rates(self, q: Array, v: Array, t: float) -> Array:
-        """Leave all of the equations evaluated at a state, zdd = 0; returns the rates (n,) of dofs."""
+        """Leave all of the equations evaluated at a state, zdd = 0; returns the rates (n,) of dofs.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        ndarray
+            Rates (n,) of the degrees of freedom.
+        """
         self.equations.at(t)
         self.evaluated = b""
         rates = self.joint_rates(q, v)
@@ -138,13 +192,34 @@ class JointCoordinates:
         return Phi_t, gamma
 
     def rounding(self, rates: Array, accelerations: Array) -> Array:
-        """Return how large Phidd (m,) may be, by rounding alone, in the rows of Phi_q that were set to zero."""
+        """Return how large Phidd (m,) may be, by rounding alone, in the rows of Phi_q that were set to zero.
+
+        Parameters
+        ----------
+        rates : ndarray
+            Rates (n,).
+        accelerations : ndarray
+            Accelerations (n,).
+
+        Returns
+        -------
+        ndarray
+            How large Phidd (m,) may be, by rounding alone, in the rows of Phi_q that were set to zero.
+        """
         typical = self.equations.system.typical
         pace = np.sum(np.abs(rates) / typical) ** 2 + np.sum(np.abs(accelerations) / typical)
         return np.asarray(self.quiet * pace)
 
     def evaluate(self, q: Array, t: float) -> None:
-        """Evaluate mass and closures, unless the last evaluation was at this q with these inputs."""
+        """Evaluate mass and closures, unless the last evaluation was at this q with these inputs.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+        """
         q = given("q", q, self.n)
         self.equations.at(t)
         if key_of(q, self.u) == self.evaluated:

@@ -40,12 +40,25 @@ class NullBasis(NamedTuple):
 
 @dataclass(frozen=True)
 class NullSpace:
-    """V_I^T M V_I zdd_I = V_I^T (F - M G), G = V_D zdd_D + Vd zd, zdd_D = (Phi_q V_D)^-1 (gamma - Phi_q Vd zd).
+    """Accelerations in a differentiable null-space basis by Gram-Schmidt.
+
+    V_I^T M V_I zdd_I = V_I^T (F - M G), G = V_D zdd_D + Vd zd, zdd_D = (Phi_q V_D)^-1 (gamma - Phi_q Vd zd).
 
     V comes from the rows of Phi_q and of a constant B by Gram-Schmidt, so it is differentiable in time. B is kept until
     a normalising factor |p_i|/|w_i| exceeds ``largest_factor``. Dependent rows are left out, and must agree with the
     others. ``multipliers`` asks for lam.
 
+    Parameters
+    ----------
+    largest_factor : float, default 1000000.0
+        Largest normalising factor before the basis is made anew.
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot or singular value that counts, relative to the largest.
+
+    Examples
+    --------
     >>> a, _ = NullSpace().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
@@ -86,7 +99,31 @@ class NullSpace:
         return closed(system, q, v, t, least_solution)
 
     def basis(self, terms: Terms, q: Array, v: Array, t: float, completion: Completion) -> tuple[NullBasis, Indices]:
-        """Return V with its rate, and the independent rows; B is built anew where it is worn out."""
+        """Return V with its rate, and the independent rows; B is built anew where it is worn out.
+
+        Parameters
+        ----------
+        terms : Terms
+            Mass, force, Jacobian and rate terms at the state.
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+        completion : Completion
+            Kept basis, changed in place.
+
+        Returns
+        -------
+        tuple[NullBasis, Indices]
+            V with its rate, and the independent rows; B is built anew where it is worn out.
+
+        Raises
+        ------
+        FormulationError
+            When there is no solution.
+        """
         rate, kept = jacobian_rate(terms.system, q, v, t), completion.factor
         if kept is not None and fits(kept, terms.system):
             found = completed(kept, terms, rate, 1.0 / self.largest_factor)

@@ -30,11 +30,24 @@ class Partition:
 
 @dataclass(frozen=True)
 class Partitioning:
-    """H^T M H vdd = H^T (F - M gamma') with H = [-Phi_u^-1 Phi_v; I] and gamma' = [Phi_u^-1 gamma; 0].
+    """Accelerations by partitioning into dependent and independent coordinates.
 
-    A partition is kept until max |Phi_u^-1 Phi_v| exceeds ``largest``. Dependent rows are refused.
-    ``multipliers`` asks for lam.
+    H^T M H vdd = H^T (F - M gamma') with H = [-Phi_u^-1 Phi_v; I] and gamma' = [Phi_u^-1 gamma; 0].
 
+    A partition is kept until max |Phi_u^-1 Phi_v| exceeds ``largest``. Dependent rows are refused. ``multipliers`` asks
+    for lam.
+
+    Parameters
+    ----------
+    largest : float, default 10.0
+        Largest entry of the dependence of rates before a new partition is chosen.
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot or singular value that counts, relative to the largest.
+
+    Examples
+    --------
     >>> method = Partitioning()
     >>> memory = method.memory()
     >>> a, _ = method.accelerations(system, q, v, t, memory)  # doctest: +SKIP
@@ -69,7 +82,22 @@ class Partitioning:
         return a, least_multipliers(terms, a) if self.multipliers else None
 
     def divide(self, system: ConstrainedSystem, Phi_q: Array, partition: Partition) -> Array:
-        """Return Phi_u^-1 Phi_v (m, n - m) of the kept partition, or of a new one where the kept one is worn out."""
+        """Return Phi_u^-1 Phi_v (m, n - m) of the kept partition, or of a new one where the kept one is worn out.
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        Phi_q : ndarray
+            Constraint Jacobian (m, n).
+        partition : Partition
+            Kept partition, changed in place.
+
+        Returns
+        -------
+        ndarray
+            Phi_u^-1 Phi_v (m, n - m) of the kept partition, or of a new one where the kept one is worn out.
+        """
         sizes = len(partition.dependent), len(partition.dependent) + len(partition.independent)
         if partition.count and sizes == (system.m, system.n):
             ratio = ratio_of(Phi_q, partition)
@@ -92,18 +120,73 @@ class Partitioning:
     def positions(self, system: ConstrainedSystem, q: Array, t: float, memory: Partition) -> Array:
         """Return q (n,) with Phi = 0: the dependent coordinates by Newton from where they are, the others as given.
 
-        Raises FormulationError naming the row that stays open.
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+        memory : Partition
+            Kept partition, changed in place.
+
+        Returns
+        -------
+        ndarray
+            Q (n,) with Phi = 0: the dependent coordinates by Newton from where they are, the others as given.
+
+        Raises
+        ------
+        FormulationError
+            Naming the row that stays open.
         """
         q, t = given("q", q, system.n), instant(t)
         return closed_positions(system, q, t, self.dependent_change(system, q, t, memory))
 
     def rates(self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Partition) -> Array:
-        """Return v (n,) with Phi_q v + Phi_t = 0: dependent rates from the independent ones."""
+        """Return v (n,) with Phi_q v + Phi_t = 0: dependent rates from the independent ones.
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+        memory : Partition
+            Kept partition, changed in place.
+
+        Returns
+        -------
+        ndarray
+            V (n,) with Phi_q v + Phi_t = 0: dependent rates from the independent ones.
+        """
         q, t = given("q", q, system.n), instant(t)
         return closed_rates(system, q, v, t, self.dependent_change(system, q, t, memory))
 
     def dependent_change(self, system: ConstrainedSystem, q: Array, t: float, memory: Partition) -> Solve:
-        """Return the solution of Phi_q x = right in dependent coordinates alone, divided anew where it has to be."""
+        """Return the solution of Phi_q x = right in dependent coordinates alone, divided anew where it has to be.
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+        memory : Partition
+            Kept partition, changed in place.
+
+        Returns
+        -------
+        Solve
+            Solution of Phi_q x = right in dependent coordinates alone, divided anew where it has to be.
+        """
         self.divide(system, system.constraint_jacobian(q, t), memory)
         u = memory.dependent
 

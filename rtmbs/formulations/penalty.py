@@ -17,13 +17,27 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Penalty(PenaltyOptions):
-    """(M + Phi_q^T alpha Phi_q) a = F + Phi_q^T alpha gamma*, alpha = ``penalty`` times the masses of the rows.
+    """Accelerations by the penalty method.
+
+    (M + Phi_q^T alpha Phi_q) a = F + Phi_q^T alpha gamma*, alpha = ``penalty`` times the masses of the rows.
 
     gamma* = gamma - 2 damping frequency Phid - frequency^2 Phi, and lam = alpha (Phi_q a - gamma*). The error of a is
-    about 1 / ``penalty``. The sum is not formed: [[M, Phi_q^T], [Phi_q, -1/alpha]] has the same solution, and keeps
-    its digits at any penalty. ``solver`` is a class of ``rtmbs.linear``, as in Direct. Dependent rows share their
-    force.
+    about 1 / ``penalty``. The sum is not formed: [[M, Phi_q^T], [Phi_q, -1/alpha]] has the same solution, and keeps its
+    digits at any penalty. ``solver`` is a class of ``rtmbs.linear``, as in Direct. Dependent rows share their force.
 
+    Parameters
+    ----------
+    penalty : float, default 100000000000000.0
+        Penalty as a multiple of the masses of the rows.
+    frequency : float, default 20.0
+        [1/s], of Phi.
+    damping : float, default 1.0
+        [1], 1 is critical.
+    solver : Solver, optional
+        Class of the linear solver, as in ``Direct``.
+
+    Examples
+    --------
     >>> a, lam = Penalty(penalty=1e9).accelerations(system, q, v, t)  # doctest: +SKIP
     """
 

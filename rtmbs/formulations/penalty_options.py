@@ -29,7 +29,7 @@ class PenaltyOptions:
 
     @property
     def gains(self) -> tuple[float, float]:
-        """alpha and beta of the error equation [1/s]."""
+        """Alpha and beta of the error equation [1/s]."""
         return self.damping * self.frequency, self.frequency
 
     def memory(self) -> None:
@@ -38,7 +38,26 @@ class PenaltyOptions:
     def stabilised(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, sparse: bool = False
     ) -> tuple[Terms, Array]:
-        """Return the terms with gamma* for gamma, ``sparse`` or dense, and the penalties (m,)."""
+        """Return the terms with gamma* for gamma, ``sparse`` or dense, and the penalties (m,).
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+        sparse : bool, default False
+            True for SciPy sparse matrices.
+
+        Returns
+        -------
+        tuple[Terms, ndarray]
+            Terms with gamma* for gamma, ``sparse`` or dense, and the penalties (m,).
+        """
         q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
         terms = terms_at(Stabilised(system, *self.gains), q, v, t, sparse)
         return terms, self.penalty * row_masses(terms)

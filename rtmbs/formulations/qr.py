@@ -29,11 +29,24 @@ class Basis:
 
 @dataclass(frozen=True)
 class QR:
-    """E2^T M E2 zdd = E2^T (F - M E1 gamma), E1 = Q1 (Phi_q Q1)^-1, E2 = Q2 - E1 Phi_q Q2.
+    """Accelerations in a null-space basis from a QR factorisation of the constraint Jacobian.
 
-    Q = [Q1 Q2] is kept until |Phi_q| |(Phi_q Q1)^-1| exceeds ``largest_condition`` times its value at the state
-    it was made at. Dependent rows are left out, and must agree with the others. ``multipliers`` asks for lam.
+    E2^T M E2 zdd = E2^T (F - M E1 gamma), E1 = Q1 (Phi_q Q1)^-1, E2 = Q2 - E1 Phi_q Q2.
 
+    Q = [Q1 Q2] is kept until |Phi_q| |(Phi_q Q1)^-1| exceeds ``largest_condition`` times its value at the state it was
+    made at. Dependent rows are left out, and must agree with the others. ``multipliers`` asks for lam.
+
+    Parameters
+    ----------
+    largest_condition : float, default 10.0
+        Largest growth of the condition before the factorisation is made anew.
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot or singular value that counts, relative to the largest.
+
+    Examples
+    --------
     >>> a, lam = QR(multipliers=True).accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
@@ -81,7 +94,22 @@ class QR:
         return closed(system, q, v, t, solve)
 
     def basis_at(self, system: ConstrainedSystem, Phi_q: Array, basis: Basis) -> tuple[RowFactor, Array]:
-        """Return the kept factorisation, or a new one where it is worn out, and Phi_q Q1 (r, r)."""
+        """Return the kept factorisation, or a new one where it is worn out, and Phi_q Q1 (r, r).
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        Phi_q : ndarray
+            Constraint Jacobian (m, n).
+        basis : Basis
+            Kept factorisation, changed in place.
+
+        Returns
+        -------
+        tuple[RowFactor, ndarray]
+            Kept factorisation, or a new one where it is worn out, and Phi_q Q1 (r, r).
+        """
         kept = basis.factor
         if kept is not None and fits(kept, system):
             inner = Phi_q[kept.rows] @ kept.Q1

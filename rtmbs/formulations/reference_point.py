@@ -35,10 +35,23 @@ class ReferencePointCoordinates:
     it off the bodies: an angle counts turns. ``joints="all"`` are the coordinates of the tree that ``compile`` chooses.
     Rows are those of a kinematic analysis: norms, ground, joints, rods, drivers, joint coordinates, and ``constraints``
     of ``rtmbs.kinematics``; last come constraints and couplers of the model. ``u`` (nu,) are the inputs, with their
-    places by name in ``inputs``; functions of time fill in theirs. ``start`` (n,) is the reference pose.
-    Raises ModelError naming a body without mass or inertia, and a joint coordinate that cannot be read off the bodies.
-    Source: METHODS 2.14, and ``docs/kinematics.md``.
+    places by name in ``inputs``; functions of time fill in theirs. ``start`` (n,) is the reference pose. Source:
+    METHODS 2.14, and ``docs/kinematics.md``.
 
+    Parameters
+    ----------
+    model : Model
+        Model with masses and inertias.
+    constraints : Iterable[Constraint], default ()
+        Further constraints of ``rtmbs.kinematics``.
+
+    Raises
+    ------
+    ModelError
+        Naming a body without mass or inertia, and a joint coordinate that cannot be read off the bodies.
+
+    Examples
+    --------
     >>> import rtmbs
     >>> system = ReferencePointCoordinates(rtmbs.library.build("bricard"))  # doctest: +SKIP
     """
@@ -138,13 +151,37 @@ class ReferencePointCoordinates:
         return np.concatenate((of_bodies[0], Phi_t)), np.concatenate((of_bodies[1], gamma))
 
     def drivers(self, q: Array, t: float) -> Array:
-        """Return values, rates and accelerations (3, nf) of the drivers, turns counted at q."""
+        """Return values, rates and accelerations (3, nf) of the drivers, turns counted at q.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        ndarray
+            Values, rates and accelerations (3, nf) of the drivers, turns counted at q.
+        """
         found = self.equations.drivers_at(np.array([t]))[0]
         found[0] = self.programs.turns(q, found[0])
         return found
 
     def poses(self, q: Array) -> tuple[Array, Array, Array]:
-        """Return B (nb, 6, 7), and mass centres (nb, 3) and inertias (nb, 3, 3) about the origins in world axes."""
+        """Return B (nb, 6, 7), and mass centres (nb, 3) and inertias (nb, 3, 3) about the origins in world axes.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+
+        Returns
+        -------
+        tuple[ndarray, ndarray, ndarray]
+            B (nb, 6, 7), and mass centres (nb, 3) and inertias (nb, 3, 3) about the origins in world axes.
+        """
         e = q[: SIZE * self.count].reshape(-1, SIZE)[:, 3:]
         R = rotations(e)
         B = np.zeros((self.count, 6, SIZE))

@@ -18,10 +18,36 @@ class SparseForms(Protocol):
     """What a ConstrainedSystem may answer beside its dense matrices: the same ones as SciPy sparse arrays."""
 
     def sparse_mass(self, q: Array, t: float) -> csc_array:
-        """Return M (n, n)."""
+        """Return M (n, n).
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        csc_array
+            M (n, n).
+        """
 
     def sparse_constraint_jacobian(self, q: Array, t: float) -> csc_array:
-        """Return Phi_q (m, n)."""
+        """Return Phi_q (m, n).
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        csc_array
+            Phi_q (m, n).
+        """
 
 
 def mass_of(system: ConstrainedSystem, q: Array, t: float, sparse: bool = True) -> Any:

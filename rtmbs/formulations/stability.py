@@ -54,9 +54,29 @@ def growth(method: str, z: complex) -> float:
 def gain_bound(method: str, ratio: float = 1.0) -> float:
     """Return the largest alpha h [1] for which the method keeps the violation bounded, with beta = ratio alpha.
 
-    beta h is ``ratio`` times as large. Zero where no gain is stable. Raises InputError for a method that is not in
-    ``STABILITY``, or a ratio that is not above 0. Source: METHODS 1.22.
+    beta h is ``ratio`` times as large. Zero where no gain is stable. Source: METHODS 1.22.
 
+    Parameters
+    ----------
+    method : str
+        Name of a method in ``STABILITY``.
+    ratio : float, default 1.0
+        Ratio beta / alpha.
+
+    Returns
+    -------
+    float
+        Largest alpha h [1] for which the method keeps the violation bounded, with beta = ratio alpha.
+
+    Raises
+    ------
+    InputError
+        For a method that is not in ``STABILITY``, or a ratio that is not above 0.
+    UnknownNameError
+        For an unknown name; the nearest ones are listed.
+
+    Examples
+    --------
     >>> round(gain_bound("runge-kutta-4"), 3)
     2.785
     """

@@ -23,12 +23,25 @@ SINGULAR = 1e-13  # smallest pivot of the stacked matrix, rows of length one, th
 
 @dataclass(frozen=True)
 class SVD:
-    """Phi_q = U1 Sigma V1^T with V2 for the null space; the numerical rank decides what V1 is.
+    """Accelerations in a null-space basis from a singular value decomposition.
 
-    ``variant`` "pseudo-inverse": a = V2 x + Phi_q^+ gamma with V2^T M V2 x = V2^T (F - M Phi_q^+ gamma).
-    "stacked": [V2^T M; Sigma V1^T] a = [V2^T F; U1^T gamma]. V2 is not continuous in time, so nothing is kept.
-    ``multipliers`` asks for lam.
+    Phi_q = U1 Sigma V1^T with V2 for the null space; the numerical rank decides what V1 is.
 
+    ``variant`` "pseudo-inverse": a = V2 x + Phi_q^+ gamma with V2^T M V2 x = V2^T (F - M Phi_q^+ gamma). "stacked":
+    [V2^T M; Sigma V1^T] a = [V2^T F; U1^T gamma]. V2 is not continuous in time, so nothing is kept. ``multipliers``
+    asks for lam.
+
+    Parameters
+    ----------
+    variant : str, default "pseudo-inverse"
+        ``"pseudo-inverse"`` or ``"stacked"``.
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot or singular value that counts, relative to the largest.
+
+    Examples
+    --------
     >>> a, _ = SVD(variant="stacked").accelerations(system, q, v, t)  # doctest: +SKIP
     """
 

@@ -11,6 +11,17 @@ class Gear(NamedTuple):
     """Keeps first + ratio * second constant; each is a joint of one coordinate or (joint, coordinate).
 
     Two angles make a pair of gears, an angle and a displacement a rack and its pinion.
+
+    Parameters
+    ----------
+    name : str
+        Name of the constraint.
+    first : str | tuple[str, str]
+        First joint, or (joint, coordinate).
+    second : str | tuple[str, str]
+        Second joint, or (joint, coordinate).
+    ratio : float
+        Ratio of the second coordinate.
     """
 
     name: str
@@ -20,7 +31,17 @@ class Gear(NamedTuple):
 
 
 class Screw(NamedTuple):
-    """Keeps displacement - pitch / (2 pi) * angle of a Cylindrical joint constant; pitch [m a turn]."""
+    """Keeps displacement - pitch / (2 pi) * angle of a Cylindrical joint constant; pitch [m a turn].
+
+    Parameters
+    ----------
+    name : str
+        Name of the constraint.
+    joint : str
+        Name of a cylindrical joint.
+    pitch : float
+        Pitch [m a turn].
+    """
 
     name: str
     joint: str
@@ -28,7 +49,19 @@ class Screw(NamedTuple):
 
 
 class RackAndPinion(NamedTuple):
-    """Keeps displacement of the rack - radius * angle of the pinion constant; radius [m]."""
+    """Keeps displacement of the rack - radius * angle of the pinion constant; radius [m].
+
+    Parameters
+    ----------
+    name : str
+        Name of the constraint.
+    rack : str | tuple[str, str]
+        Joint of the rack, or (joint, coordinate).
+    pinion : str | tuple[str, str]
+        Joint of the pinion, or (joint, coordinate).
+    radius : float
+        Radius of the pinion [m].
+    """
 
     name: str
     rack: str | tuple[str, str]
@@ -40,6 +73,19 @@ class PointOnCurve(NamedTuple):
     """Keeps a marker on a curve that a body carries: ``curve(s)`` (3,) in body axes [m], in plain NumPy.
 
     The parameter s becomes an unknown of its own; ``start`` is where the search for it begins.
+
+    Parameters
+    ----------
+    name : str
+        Name of the constraint.
+    marker : str
+        Name of the marker.
+    body : str
+        Name of the body that carries the curve.
+    curve : Callable[[object], object]
+        Function ``curve(s)`` that returns a point (3,) in body axes [m].
+    start : float, default 0.0
+        Value of s to begin at.
     """
 
     name: str
@@ -52,8 +98,17 @@ class PointOnCurve(NamedTuple):
 class JointCoordinate(NamedTuple):
     """Makes a coordinate of a joint an unknown of its own, called ``name``: a displacement [m], or an angle [rad].
 
-    The angle of the bodies is told up to whole turns, and the unknown is the one of these angles nearest to itself.
-    So it counts turns along a motion.
+    The angle of the bodies is told up to whole turns, and the unknown is the one of these angles nearest to itself. So
+    it counts turns along a motion.
+
+    Parameters
+    ----------
+    name : str
+        Name of the unknown.
+    joint : str
+        Name of the joint.
+    coordinate : str
+        Coordinate of the joint.
     """
 
     name: str

@@ -36,10 +36,31 @@ def eliminate(
 ) -> Solution:
     """Solve A x = b (m, n) by elimination; unknowns that no pivot takes keep their value in ``previous`` (zero).
 
-    pivot: "row" takes the rows in their order and the largest entry of each (the paper's rule); "full" takes the
-    largest entry of all that is left, which reveals the rank and does not depend on the order of the rows.
-    tolerance: a pivot is zero when it is at most this share of the largest entry of A.
-    last: unknowns (m,) by row that were pivots before; with "row" they are taken again while above 0.1 of the maximum.
+    Parameters
+    ----------
+    A : object
+        Matrix (m, n).
+    b : object
+        Right-hand side (m,).
+    previous : object, optional
+        Values (n,) of unknowns without a pivot; zero unless given.
+    pivot : str, default "full"
+        "row" takes the rows in their order and the largest entry of each (the paper's rule); "full" takes the largest
+        entry of all that is left, which reveals the rank and does not depend on the order of the rows.
+    tolerance : float, default 1e-10
+        A pivot is zero when it is at most this share of the largest entry of A.
+    last : ndarray of int, optional
+        Unknowns (m,) by row that were pivots before; with "row" they are taken again while above 0.1 of the maximum.
+
+    Returns
+    -------
+    Solution
+        Solution with its pivots and rank.
+
+    Raises
+    ------
+    InputError
+        For arguments out of range.
     """
     if pivot not in PIVOTS:
         raise InputError(f"pivot is {shown(pivot)}; it must be {' or '.join(map(repr, PIVOTS))}")
@@ -59,8 +80,24 @@ def eliminate(
 def least_norm(A: Any, b: Any, previous: Any = None, size: Any = None, tolerance: float = 1e-10) -> Array:
     """Return x with A x = b (least squares where that is impossible) and the least change from ``previous`` (zero).
 
-    size: (n,) what each unknown typically changes by; changes are weighed by it. Singular values below ``tolerance`` of
-    the largest count as zero.
+    Parameters
+    ----------
+    A : object
+        Matrix (m, n).
+    b : object
+        Right-hand side (m,).
+    previous : object, optional
+        Values (n,) to stay near; zero unless given.
+    size : object, optional
+        (n,) what each unknown typically changes by; changes are weighed by it. Singular values below ``tolerance`` of
+        the largest count as zero.
+    tolerance : float, default 1e-10
+        Smallest singular value that counts, relative to the largest.
+
+    Returns
+    -------
+    ndarray
+        X with A x = b (least squares where that is impossible) and the least change from ``previous`` (zero).
     """
     A = np.asarray(A, np.float64)
     x = np.zeros(A.shape[1]) if previous is None else np.array(previous, np.float64)

@@ -24,7 +24,19 @@ PART = 0.3  # share of the largest part in the weak direction from which an elem
 
 @dataclass(frozen=True)
 class SingularPose:
-    """A pose at which the equations lose a rank."""
+    """A pose at which the equations lose a rank.
+
+    Parameters
+    ----------
+    t : float
+        [s].
+    value : float
+        Smallest singular value without unit.
+    elements : tuple[str, ...]
+        Joints and drivers whose equations depend on each other there.
+    sample : int
+        The last sample before it, or at it.
+    """
 
     t: float  # [s]
     value: float  # smallest singular value without unit

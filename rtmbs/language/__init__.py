@@ -1,4 +1,4 @@
-"""The model language: mechanisms and what to do with them as text (docs/language.md)."""
+"""Model language: mechanisms and their analysis as text (docs/language.md)."""
 
 from rtmbs.language import statements as statements  # registers every statement
 from rtmbs.language.document import Analysis, Document, Place

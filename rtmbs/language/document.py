@@ -1,4 +1,4 @@
-"""What a model file says: a Model, and what to do with it."""
+"""Contents of a model file: a Model and an Analysis, with places in the text."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -8,7 +8,17 @@ from rtmbs.model import Model
 
 
 class Place(NamedTuple):
-    """Where something stands in a model file."""
+    """Place in a model file.
+
+    Parameters
+    ----------
+    file : str
+        Path as the user named it.
+    line : int
+        Line, counted from 1.
+    column : int
+        Column, counted from 1.
+    """
 
     file: str  # as the user named it
     line: int  # from 1
@@ -17,7 +27,33 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Analysis:
-    """What SYSTEM asks for. Everything that a file does not say is None, and the analysis takes its own default."""
+    """Analysis that the SYSTEM statement of a model file asks for; None takes the default.
+
+    Parameters
+    ----------
+    kind : {"kinematic", "dynamic", "static"}, default "kinematic"
+        Kind of analysis.
+    t0 : float, default 0.0
+        Starting time [s].
+    t1 : float, default 1.0
+        Ending time [s].
+    dt : float, default 0.01
+        Print interval: one row of the result each [s].
+    h : float, optional
+        Step of a dynamic analysis [s]; None: dt.
+    assembly_tolerance : float, optional
+        Largest gap that assembly may close [m, or 1 between unit vectors].
+    lu_tolerance : float, optional
+        Smallest pivot, relative to the largest entry.
+    method : {"min_norm", "freeze"} or None, optional
+        Method for an under-constrained mechanism (METHODS 4).
+    pivot : {"row", "full"} or None, optional
+        Pivoting of method ``"freeze"``.
+    weights : {"size", "mass"} or None, optional
+        Weights of method ``"min_norm"``.
+    singular : {"pass", "stop"} or None, optional
+        Behaviour at a singular pose.
+    """
 
     kind: Literal["kinematic", "dynamic", "static"] = "kinematic"
     t0: float = 0.0  # starting time [s]
@@ -34,7 +70,7 @@ class Analysis:
 
 @dataclass(frozen=True)
 class Document:
-    """A model file, read.
+    """Model and analysis of a model file.
 
     ``model`` holds everything: bodies, triads as markers (``marker.axes`` has f, g, h as its columns, body axes),
     joints, rods, forces, initial values, and all drivers (``model.drivers``, see ``rtmbs.model.Driver``). A body
@@ -47,6 +83,17 @@ class Document:
 
     Profiles of drivers answer (f, fd, fdd) at t; those written as expressions are plain NumPy underneath: ``value(t)``
     takes a recorder's number, an array or a complex number too.
+
+    Parameters
+    ----------
+    path : str
+        Path of the file.
+    model : Model
+        Model of the mechanism.
+    analysis : Analysis
+        Analysis that the file asks for.
+    places : Mapping[str, Place], optional
+        Places by kind and name, such as ``body crank``.
     """
 
     path: str

@@ -1,19 +1,171 @@
-"""Functions of time as they stand in a file: postfix instructions, evaluated on a stack, never by Python's eval.
+"""Functions of time in a file: postfix instructions, evaluated on a stack, never by Python's eval.
 
 An instruction is (kind, operand): ``("number", 8.0)``, ``("time", 0.0)``, ``("operator", "+")``, ``("negative", "")``,
-``("call", "sin")``. The tuple of instructions is what a fingerprint sees of the function.
+``("call", "sin")``. The fingerprint of a model sees a function as the tuple of its instructions. Values are plain
+NumPy; the first two derivatives in time follow by the chain rule (``Jet``).
 """
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.language.functions import FUNCTIONS, OPERATORS, PAIRS, Binary, Function, Jet, apply
-
+CONSTANTS = {"pi": math.pi}
 Steps = tuple[tuple[str, Any], ...]
 BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "negative": 3, "^": 4}  # how tightly operands are held
+
+
+class Function(NamedTuple):
+    """A function of one number; ``slopes`` returns its two derivatives from its argument and its value."""
+
+    value: Callable[[Any], Any]
+    slopes: Callable[[Any, Any], tuple[Any, Any]]
+    smooth: bool = True
+
+
+class Jet(NamedTuple):
+    """A quantity with its first two derivatives in time; numbers or arrays over times."""
+
+    f: Any
+    fd: Any
+    fdd: Any
+
+
+def arc_sine(x: Any, y: Any) -> tuple[Any, Any]:
+    d = 1.0 / np.sqrt(1.0 - x * x)
+    return d, x * d * d * d
+
+
+def arc_cosine(x: Any, y: Any) -> tuple[Any, Any]:
+    d, dd = arc_sine(x, y)
+    return -d, -dd
+
+
+def arc_tangent(x: Any, y: Any) -> tuple[Any, Any]:
+    d = 1.0 / (1.0 + x * x)
+    return d, -2.0 * x * d * d
+
+
+def tangent(x: Any, y: Any) -> tuple[Any, Any]:
+    d = 1.0 + y * y
+    return d, 2.0 * y * d
+
+
+def hyperbolic_tangent(x: Any, y: Any) -> tuple[Any, Any]:
+    d = 1.0 - y * y
+    return d, -2.0 * y * d
+
+
+FUNCTIONS: dict[str, Function] = {
+    "sin": Function(np.sin, lambda x, y: (np.cos(x), -y)),
+    "cos": Function(np.cos, lambda x, y: (-np.sin(x), -y)),
+    "tan": Function(np.tan, tangent),
+    "asin": Function(np.arcsin, arc_sine),
+    "acos": Function(np.arccos, arc_cosine),
+    "atan": Function(np.arctan, arc_tangent),
+    "sinh": Function(np.sinh, lambda x, y: (np.cosh(x), y)),
+    "cosh": Function(np.cosh, lambda x, y: (np.sinh(x), y)),
+    "tanh": Function(np.tanh, hyperbolic_tangent),
+    "exp": Function(np.exp, lambda x, y: (y, y)),
+    "log": Function(np.log, lambda x, y: (1.0 / x, -1.0 / (x * x))),
+    "log10": Function(np.log10, lambda x, y: (1.0 / (math.log(10.0) * x), -1.0 / (math.log(10.0) * x * x))),
+    "sqrt": Function(np.sqrt, lambda x, y: (0.5 / y, -0.25 / (x * y))),
+    "abs": Function(np.abs, lambda x, y: (np.sign(x), 0.0), smooth=False),
+    "sign": Function(np.sign, lambda x, y: (0.0, 0.0), smooth=False),
+}
+
+
+def apply(function: Function, u: Jet) -> Jet:
+    """Return a function of a jet by the chain rule."""
+    y = function.value(u.f)
+    d, dd = function.slopes(u.f, y)
+    if steady(u):
+        return Jet(y, d, dd) if u.fd == 1.0 else Jet(y, u.fd * d, u.fd * u.fd * dd)
+    return Jet(y, d * u.fd, dd * u.fd * u.fd + d * u.fdd)
+
+
+def add(u: Jet, v: Jet) -> Jet:
+    return Jet(u.f + v.f, u.fd + v.fd, u.fdd + v.fdd)
+
+
+def subtract(u: Jet, v: Jet) -> Jet:
+    return Jet(u.f - v.f, u.fd - v.fd, u.fdd - v.fdd)
+
+
+def multiply(u: Jet, v: Jet) -> Jet:
+    if constant(u) or constant(v):
+        factor, w = (u.f, v) if constant(u) else (v.f, u)
+        return Jet(factor * w.f, factor * w.fd, factor * w.fdd)
+    return Jet(u.f * v.f, u.fd * v.f + u.f * v.fd, u.fdd * v.f + 2.0 * (u.fd * v.fd) + u.f * v.fdd)
+
+
+def divide(u: Jet, v: Jet) -> Jet:
+    """From f v = u: f' v + f v' = u', and once more."""
+    f = u.f / v.f
+    fd = (u.fd - f * v.fd) / v.f
+    return Jet(f, fd, (u.fdd - 2.0 * (fd * v.fd) - f * v.fdd) / v.f)
+
+
+def raise_to(u: Jet, v: Jet) -> Jet:
+    """u^v; a constant exponent takes a base of any sign, another one a base above zero."""
+    f = u.f**v.f
+    if constant(v) and np.ndim(v.f) == 0:
+        p = v.f
+        d = p * u.f ** (p - 1.0) if p else 0.0
+        dd = p * (p - 1.0) * u.f ** (p - 2.0) if p * (p - 1.0) else 0.0
+        return Jet(f, d * u.fd, dd * u.fd * u.fd + d * u.fdd)
+    exponent = multiply(v, apply(FUNCTIONS["log"], u))
+    return Jet(f, f * exponent.fd, f * (exponent.fdd + exponent.fd * exponent.fd))
+
+
+def arc_tangent_2(y: Jet, x: Jet) -> Jet:
+    """The angle of the point (x, y): r^2 f' = x y' - y x'."""
+    f, r2 = np.arctan2(y.f, x.f), x.f * x.f + y.f * y.f
+    fd = (x.f * y.fd - y.f * x.fd) / r2
+    fdd = (x.f * y.fdd - y.f * x.fdd - 2.0 * fd * (x.f * x.fd + y.f * y.fd)) / r2
+    return Jet(f, fd, fdd)
+
+
+def smaller(u: Jet, v: Jet) -> Jet:
+    return Jet(*(np.where(u.f <= v.f, a, b) for a, b in zip(u, v, strict=True)))
+
+
+def larger(u: Jet, v: Jet) -> Jet:
+    return Jet(*(np.where(u.f >= v.f, a, b) for a, b in zip(u, v, strict=True)))
+
+
+def steady(u: Jet) -> bool:
+    """True for a number plus a multiple of TIME, written so that its rate is known as one number."""
+    return isinstance(u.fd, float) and isinstance(u.fdd, float) and u.fdd == 0.0
+
+
+def constant(u: Jet) -> bool:
+    """True for a number that is written as one."""
+    return steady(u) and bool(u.fd == 0.0)
+
+
+class Binary(NamedTuple):
+    """A function of two numbers."""
+
+    value: Callable[[Any, Any], Any]
+    jet: Callable[[Jet, Jet], Jet]
+    smooth: bool = True
+
+
+OPERATORS: dict[str, Binary] = {
+    "+": Binary(lambda a, b: a + b, add),
+    "-": Binary(lambda a, b: a - b, subtract),
+    "*": Binary(lambda a, b: a * b, multiply),
+    "/": Binary(lambda a, b: a / b, divide),
+    "^": Binary(lambda a, b: a**b, raise_to),
+}
+PAIRS: dict[str, Binary] = {
+    "atan2": Binary(np.arctan2, arc_tangent_2, smooth=False),
+    "min": Binary(np.minimum, smaller, smooth=False),
+    "max": Binary(np.maximum, larger, smooth=False),
+}
 
 
 def is_smooth(steps: Steps) -> bool:

@@ -6,9 +6,9 @@ from itertools import pairwise
 
 from lark import Token
 
-from rtmbs.language.kinds import KINDS
+from rtmbs.language.builder import STATEMENTS
 from rtmbs.language.parse import Sheet, is_whole, parse, tokens
-from rtmbs.language.source import Source
+from rtmbs.language.syntax import Source
 
 WIDTH = 120
 COMMENT = re.compile(r"#[^\n]*|//[^\n]*|/\*.*?\*/", re.DOTALL)
@@ -115,7 +115,7 @@ def spelled(piece: list[Token]) -> list[str]:
         return [words[0].upper(), *words[1:]]
     count = next((k for k, token in enumerate(piece) if token.type not in ("WORD", "STRING")), len(piece))
     title = " ".join(words[:count]).lower()
-    kind = KINDS.get(title) or KINDS.get(" ".join(words[: count - 1]).lower())
+    kind = STATEMENTS.get(title) or STATEMENTS.get(" ".join(words[: count - 1]).lower())
     size = 1 if title.startswith(("constant ", "include ")) else len(kind.title.split()) if kind else 0
     for k in range(size):
         words[k] = words[k].upper() if kind and kind.title in CAPITALS else words[k].lower()
@@ -151,7 +151,7 @@ def joined(piece: list[Token], words: list[str], start: int, end: int) -> str:
 
 
 def gap(piece: list[Token], k: int) -> bool:
-    """True when a space stands before token ``k``."""
+    """True when token ``k`` follows a space."""
     before, here = piece[k - 1].type, piece[k].type
     if before in OPENING or here in (*CLOSING, "COMMA", "SEMICOLON", "DOT", "CIRCUMFLEX"):
         return False

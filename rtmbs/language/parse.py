@@ -1,7 +1,10 @@
-"""``parse``: from text to statements, by the grammar of ``grammar.lark``.
+"""``parse``: from text to statements, by the grammar of ``grammar.lark``; limits on the size of a text.
 
 An LALR parser reduces the parts of a value from left to right and from the inside to the outside: this is postfix
 order. The actions append one instruction each, so long sums and deep brackets cost neither recursion nor copies.
+
+Reading, checking and refusing a text costs a bounded time and memory for each word, statement, body and operator. The
+limits keep any text within 2 s and 256 MB, unless ``large`` lifts them.
 """
 
 import functools
@@ -15,9 +18,8 @@ from lark import Lark, Token
 from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedToken
 
 from rtmbs.errors import LanguageError, nearest_names, shown
-from rtmbs.language.sizes import LARGE, ORDINARY, WAY_OUT
-from rtmbs.language.source import Source
-from rtmbs.language.syntax import Argument, Code, Instruction, Name, Number, Statement
+from rtmbs.language.document import Analysis
+from rtmbs.language.syntax import TIME, Argument, Code, Instruction, Name, Number, Source, Statement
 from rtmbs.language.units import UNITS, compound
 
 DEEPEST = 200  # brackets within brackets
@@ -41,10 +43,22 @@ SIGNS = {
     "$END": "the end",
 }
 OPERATORS = {"PLUS", "MINUS", "STAR", "SLASH", "CIRCUMFLEX"}
+OPERATIONS = ("operator", "call")  # kinds of instructions that take time when a function of time is evaluated
+WAY_OUT = "--large on the command line, or large=True in Python, allows more"
 
 
 class Sheet(NamedTuple):
-    """The statements of one text."""
+    """Statements of one text.
+
+    Parameters
+    ----------
+    source : Source
+        Text with its name.
+    name : str
+        Name of the model.
+    statements : tuple[Statement, ...]
+        Statements in the order of the text.
+    """
 
     source: Source
     name: str  # of the model
@@ -95,7 +109,7 @@ def is_whole(source: Source) -> bool:
 
 
 def unexpected(source: Source, error: UnexpectedInput) -> LanguageError:
-    """Return what is wrong in words: what stands there, and what might."""
+    """Return the error of an unexpected token, with the expected ones."""
     at = error.pos_in_stream or 0
     names = set(error.accepts or error.expected) if isinstance(error, UnexpectedToken) else set()
     if isinstance(error, UnexpectedCharacters):
@@ -144,10 +158,10 @@ PARSING = threading.Lock()  # the actions belong to one text at a time
 
 
 class Actions:
-    """What the parser does when it has read a rule: parts of values are collected in ``code``."""
+    """Actions of the parser, by rule of the grammar; parts of values are collected in ``code``."""
 
     def begin(self, source: Source) -> None:
-        """Forget what was read."""
+        """Clear all lists for a new text."""
         self.source = source
         self.model = ""
         self.code: list[Instruction] = []
@@ -255,3 +269,63 @@ def tokens(source: Source, fragment: bool) -> Iterator[Token]:
         yield from list(
             grammar().parse_interactive(source.text, start="fragment" if fragment else "start").iter_parse()
         )
+
+
+class Limits(NamedTuple):
+    """The largest numbers that are taken."""
+
+    words: float  # words, numbers and signs of a model file and all that it includes
+    statements: float
+    bodies: float
+    operations: float  # operators and functions in all values that depend on TIME
+    rows: float  # of the result, times bodies: they are kept in memory
+    work: float  # steps of a dynamic analysis, times bodies and operations: about a microsecond each
+
+
+ORDINARY = Limits(words=30_000, statements=1_000, bodies=150, operations=1_000, rows=40_000, work=5e7)
+LARGE = Limits(words=1e7, statements=1e6, bodies=1e5, operations=1e6, rows=1e8, work=1e13)
+
+
+def operations(value: Code) -> int:
+    """Return how many operations a function of time has; those of a constant are done once."""
+    depends = any(isinstance(part.operand, Name) and part.operand.text.lower() == TIME for part in value)
+    return sum(part.kind in OPERATIONS for part in value) if depends else 0
+
+
+class Size:
+    """Counter of statements, bodies and operations that refuses a text above the limits."""
+
+    def __init__(self, large: bool) -> None:
+        self.most = LARGE if large else ORDINARY
+        self.statements = self.bodies = self.operations = 0
+
+    def count(self, source: Source, statement: Statement) -> None:
+        """Count one statement; raises LanguageError at the first that is too many."""
+        values = [*(argument.value for argument in statement.arguments), statement.assigned or ()]
+        self.statements += 1
+        self.bodies += statement.words[0].lower() == "body" and not statement.quoted[0]
+        self.operations += sum(operations(value) for value in values)
+        for what, found, most in (
+            ("statements", self.statements, self.most.statements),
+            ("bodies", self.bodies, self.most.bodies),
+            ("operators and functions of TIME", self.operations, self.most.operations),
+        ):
+            if found > most:
+                raise source.error(statement.places[0], f"there are more than {most:,.0f} {what} up to here; {WAY_OUT}")
+
+    def check(self, analysis: Analysis) -> str:
+        """Return the message for too many rows or steps of an analysis; "" when they are accepted."""
+        bodies = max(self.bodies, 1)
+        rows = (analysis.t1 - analysis.t0) / analysis.dt * bodies
+        if rows > self.most.rows:
+            return (
+                f"print interval is {analysis.dt:g}: rows of the result times bodies are {rows:.3g}, and at most"
+                f" {self.most.rows:g} are taken; {WAY_OUT}"
+            )
+        steps = (analysis.t1 - analysis.t0) / (analysis.h or analysis.dt)
+        if analysis.kind == "dynamic" and (work := steps * (bodies + self.operations)) > self.most.work:
+            return (
+                f"step is {analysis.h or analysis.dt:g}: steps times bodies and operators are {work:.3g}, and at most"
+                f" {self.most.work:g} are taken; {WAY_OUT}"
+            )
+        return ""

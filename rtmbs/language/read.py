@@ -6,17 +6,14 @@ from pathlib import Path
 import numpy as np
 
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
-from rtmbs.language.build import Build
+from rtmbs.language.arguments import Arguments
+from rtmbs.language.builder import STAGES, STATEMENTS, ModelBuilder, StatementKind
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import ExpressionProfile
-from rtmbs.language.given import Given
-from rtmbs.language.kinds import KINDS, STAGES, Kind
-from rtmbs.language.parse import Sheet, is_whole, measure, parse
-from rtmbs.language.sizes import WAY_OUT, Size
-from rtmbs.language.source import Source, inside, load
+from rtmbs.language.parse import WAY_OUT, Sheet, Size, is_whole, measure, parse
 from rtmbs.language.statements.forces import register_forces
 from rtmbs.language.statements.joints import register_joints
-from rtmbs.language.syntax import Statement
+from rtmbs.language.syntax import Source, Statement, inside, load
 from rtmbs.model import Model
 from rtmbs.model.mesh import read_once
 
@@ -29,7 +26,7 @@ Line = tuple[Source, Statement]
 def read(path: str | Path, large: bool = False) -> Document:
     """Return the model and the analysis that a file describes; raises LanguageError, which names file and place.
 
-    large: the file may have more than the usual number of bodies, words, rows and steps (``rtmbs.language.sizes``).
+    large: the file may have more than the usual number of bodies, words, rows and steps (``rtmbs.language.parse``).
     """
     name = str(path)
     source = load(Path(path), name)
@@ -37,35 +34,53 @@ def read(path: str | Path, large: bool = False) -> Document:
 
 
 def build(sheet: Sheet | str, large: bool = False) -> Document:
-    """Return what statements describe, as ``read`` does; raises LanguageError."""
+    """Return the model and the analysis of parsed statements or of a text.
+
+    Parameters
+    ----------
+    sheet : Sheet or str
+        Parsed statements, or a text.
+    large : bool, default False
+        True to lift the usual limits of size.
+
+    Returns
+    -------
+    Document
+        Model and analysis.
+
+    Raises
+    ------
+    LanguageError
+        For a text that is not a model; file, line and column are named.
+    """
     if isinstance(sheet, str):
         sheet = parse(sheet, large=large)
     size = Size(large)
     try:
-        made = Build(Model(sheet.name), folder_of(sheet.source))
+        builder = ModelBuilder(Model(sheet.name), folder_of(sheet.source))
     except ModelError as error:
         raise sheet.source.error(0, str(error)) from None
     register_joints()
     register_forces()
-    sorted_lines: dict[str, list[tuple[Source, Statement, Kind]]] = {stage: [] for stage in STAGES}
+    sorted_lines: dict[str, list[tuple[Source, Statement, StatementKind]]] = {stage: [] for stage in STAGES}
     for source, statement in Includes(sheet.source, large).lines(sheet):
         size.count(source, statement)
         if is_constant(statement):
-            add_constant(made, source, statement)
+            add_constant(builder, source, statement)
         else:
             kind = kind_of(source, statement)
             sorted_lines[kind.stage].append((source, statement, kind))
     with read_once():
         for stage in STAGES:
             for source, statement, kind in sorted_lines[stage]:
-                act(made, source, statement, kind)
-    if made.analysis is None:
+                act(builder, source, statement, kind)
+    if builder.analysis is None:
         raise sheet.source.error(0, "there is no SYSTEM statement; it says which analysis to make", ["SYSTEM"])
-    if too_much := size.check(made.analysis):
+    if too_much := size.check(builder.analysis):
         source, statement, _ = sorted_lines["system"][0]
         raise source.error(statement.places[0], too_much)
-    check_times(made, made.analysis)
-    return Document(sheet.source.name, made.model, made.analysis, made.places)
+    check_times(builder, builder.analysis)
+    return Document(sheet.source.name, builder.model, builder.analysis, builder.places)
 
 
 def folder_of(source: Source) -> Path | None:
@@ -73,45 +88,45 @@ def folder_of(source: Source) -> Path | None:
     return source.path.resolve().parent if source.path else None
 
 
-def act(made: Build, source: Source, statement: Statement, kind: Kind) -> None:
-    """Do what a statement says."""
-    given = Given(made.scope(source), statement, kind.title)
+def act(builder: ModelBuilder, source: Source, statement: Statement, kind: StatementKind) -> None:
+    """Run the function of a statement."""
+    args = Arguments(builder.scope(source), statement, kind.title)
     if not kind.free:
-        given.sort(kind.keys, kind.flags, kind.repeated)
-    kind.act(made, given)
-    made.places[f"{kind.stage} {given.name}" if kind.named else kind.stage] = source.place(given.at)
+        args.sort(kind.keys, kind.flags, kind.repeated)
+    kind.act(builder, args)
+    builder.places[f"{kind.stage} {args.name}" if kind.named else kind.stage] = source.place(args.at)
 
 
 def is_constant(statement: Statement) -> bool:
     return statement.words[0].lower() == "constant" and not statement.quoted[0]
 
 
-def add_constant(made: Build, source: Source, statement: Statement) -> None:
+def add_constant(builder: ModelBuilder, source: Source, statement: Statement) -> None:
     """Take ``constant NAME = VALUE;``."""
-    given = Given(made.scope(source), statement, "constant")
+    args = Arguments(builder.scope(source), statement, "constant")
     if len(statement.words) != 2 or statement.assigned is None:
         raise source.error(statement.places[0], "a constant is written: constant NAME = VALUE;", ["NAME = VALUE"])
-    if given.name in made.constants:
-        raise source.error(given.at, f"{given.what}: there is already a constant of this name; choose another")
-    value = given.scope.evaluate(statement.assigned)
-    made.constants[given.name] = given.checked("its value", value, None)
+    if args.name in builder.constants:
+        raise source.error(args.at, f"{args.label}: there is already a constant of this name; choose another")
+    value = args.scope.evaluate(statement.assigned)
+    builder.constants[args.name] = args.checked("its value", value, None)
 
 
-def kind_of(source: Source, statement: Statement) -> Kind:
+def kind_of(source: Source, statement: Statement) -> StatementKind:
     """Return the kind of a statement by its words; raises LanguageError with the nearest one."""
     words = [word.lower() for word in statement.words]
     at = statement.places[0]
     whole, but_last = " ".join(words), " ".join(words[:-1])
-    if whole in KINDS and not KINDS[whole].named:
-        kind = KINDS[whole]
-    elif but_last in KINDS and KINDS[but_last].named:
-        kind = KINDS[but_last]
-    elif whole in KINDS:
+    if whole in STATEMENTS and not STATEMENTS[whole].named:
+        kind = STATEMENTS[whole]
+    elif but_last in STATEMENTS and STATEMENTS[but_last].named:
+        kind = STATEMENTS[but_last]
+    elif whole in STATEMENTS:
         raise source.error(statement.places[-1], f"{whole} needs a name: {whole} NAME (...);", ["a name"])
-    elif but_last in KINDS:
+    elif but_last in STATEMENTS:
         raise source.error(statement.places[-1], f"{but_last} takes no name; write {but_last} (...);", ["'('"])
     else:
-        titles = list(KINDS)
+        titles = list(STATEMENTS)
         near = nearest_names(but_last, titles) or nearest_names(whole, titles)
         hint = f"did you mean {near[0]}?" if near else "statements are BODY, triad, revolute joint, driver and others"
         raise source.error(at, f"there is no statement {shown(but_last or whole)}; {hint}", near)
@@ -162,9 +177,9 @@ class Includes:
         return parse(inner, fragment=not is_whole(inner), large=self.large)
 
 
-def check_times(made: Build, analysis: Analysis) -> None:
+def check_times(builder: ModelBuilder, analysis: Analysis) -> None:
     """Try functions of drivers at the times of the analysis; raises LanguageError for one that is not finite."""
-    for source, at, what, profile in made.functions:
+    for source, at, what, profile in builder.functions:
         if not isinstance(profile, ExpressionProfile):
             continue
         rows = (analysis.t1 - analysis.t0) / analysis.dt

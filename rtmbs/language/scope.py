@@ -1,4 +1,4 @@
-"""What values of a file mean: numbers, functions of time, rows of them, names, and things called by name."""
+"""Evaluation of values: numbers, functions of time, rows of them, names, and calls by name."""
 
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -6,10 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.errors import LanguageError, nearest_names, shown
-from rtmbs.language.expressions import Steps, operand_count
-from rtmbs.language.functions import CONSTANTS, FUNCTIONS, OPERATORS, PAIRS, Binary, Function
-from rtmbs.language.source import Source
-from rtmbs.language.syntax import TIME, Code, Instruction, Name, Number
+from rtmbs.language.expressions import CONSTANTS, FUNCTIONS, OPERATORS, PAIRS, Binary, Function, Steps, operand_count
+from rtmbs.language.syntax import TIME, Code, Instruction, Name, Number, Source
 from rtmbs.language.units import Dimension
 
 ARITHMETIC: dict[str, Function | Binary] = {**FUNCTIONS, **PAIRS}
@@ -81,8 +79,8 @@ class Scope:
         self.folder = folder  # of the model, None: it is no file
 
     def evaluate(self, code: Code) -> Any:
-        """Return a Quantity, Timed, Row, Word or Call; raises LanguageError for what is none."""
-        found = Reading(self, self.source).run(code)
+        """Return a Quantity, Timed, Row, Word or Call; raises LanguageError for an equal sign."""
+        found = Evaluation(self, self.source).run(code)
         if isinstance(found, Pair):
             raise self.source.error(found.at, "an equal sign cannot stand here")
         return found
@@ -95,8 +93,8 @@ class Scope:
         return self.source.error(item.at, f"there is no constant named {shown(text)}{hint}", near)
 
 
-class Reading:
-    """One value being read: a stack of what was read, and the instructions of its arithmetic in one list."""
+class Evaluation:
+    """Evaluation of one value: a stack of operands, and the instructions of its arithmetic in one list."""
 
     def __init__(self, scope: Scope, source: Source) -> None:
         self.scope, self.source = scope, source
@@ -104,10 +102,10 @@ class Reading:
         self.steps: list[tuple[str, Any]] = []
 
     def run(self, code: Code) -> Any:
-        """Return what the code means."""
+        """Evaluate postfix code."""
         for one in code:
             getattr(self, one.kind)(one)
-        return self.settled(1)[0]
+        return self.pop_values(1)[0]
 
     def number(self, one: Instruction) -> None:
         assert isinstance(one.operand, Number)
@@ -170,11 +168,11 @@ class Reading:
             value = float(function(*(np.float64(x) for x in values)))
         if not np.isfinite(value):
             numbers = [f"{x:.6g}" for x in values]
-            said = f" {operand} ".join(numbers) if kind == "operator" else f"{operand}({', '.join(numbers)})"
-            raise self.source.error(one.at, f"{said} is no number")
+            text = f" {operand} ".join(numbers) if kind == "operator" else f"{operand}({', '.join(numbers)})"
+            raise self.source.error(one.at, f"{text} is no number")
         return value
 
-    def settled(self, count: int) -> tuple[Any, ...]:
+    def pop_values(self, count: int) -> tuple[Any, ...]:
         """Take the last values off the stack, arithmetic as numbers and functions of time."""
         items = self.stack[len(self.stack) - count :]
         del self.stack[len(self.stack) - count :]
@@ -189,10 +187,10 @@ class Reading:
         return tuple(reversed(found))
 
     def row(self, one: Instruction) -> None:
-        self.stack.append(Row(self.settled(int(one.operand)), one.at))  # type: ignore[call-overload]
+        self.stack.append(Row(self.pop_values(int(one.operand)), one.at))  # type: ignore[call-overload]
 
     def named(self, one: Instruction) -> None:
-        key, value = self.settled(2)
+        key, value = self.pop_values(2)
         name = key.name if isinstance(key, Word | Quantity) else None
         if name is None or name.member is not None:
             raise self.source.error(one.at, "before an equal sign stands the name of what it sets")
@@ -211,7 +209,7 @@ class Reading:
                 raise self.source.error(one.at, f"{function} takes {numbers} in its brackets, not {count}")
             self.combine(one, "call", function)
             return
-        items = list(self.settled(count))
+        items = list(self.pop_values(count))
         pairs = {item.key: item.value for item in items if isinstance(item, Pair)}
         plain = tuple(item for item in items if not isinstance(item, Pair))
         if len(plain) + len(pairs) < count:

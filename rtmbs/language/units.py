@@ -1,4 +1,4 @@
-"""Units by name: how many SI units each is, and of what dimension."""
+"""Units by name, with their size in SI units and their dimension."""
 
 import math
 import re
@@ -75,5 +75,5 @@ def dimension_of(text: str) -> Dimension:
 def written(dimension: Dimension) -> str:
     """Return a dimension in words, such as ``in m^2 kg``."""
     powers = zip(("m", "kg", "s"), dimension, strict=True)
-    said = " ".join(f"{name}^{n}" if n != 1 else name for name, n in powers if n)
-    return f"in {said}" if said else "a number without a unit"
+    powers_text = " ".join(f"{name}^{n}" if n != 1 else name for name, n in powers if n)
+    return f"in {powers_text}" if powers_text else "a number without a unit"

@@ -9,13 +9,13 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ModelError
+from rtmbs.language.arguments import callables
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import Expression, ExpressionRow, written
 from rtmbs.language.format import format as formatted
 from rtmbs.language.statements.joints import TITLES, key_of, spelled
 from rtmbs.language.statements.looks import FILE, SHAPES, arguments_of
-from rtmbs.language.statements.systems import CHOICES, KINDS, NUMBERS
-from rtmbs.language.values import callables
+from rtmbs.language.statements.system import ANALYSES, CHOICES, NUMBERS
 from rtmbs.model import (
     FORCE_TYPES,
     JOINT_TYPES,
@@ -38,7 +38,7 @@ EYE = np.eye(3).tobytes()
 
 
 def write(model: Model | Document, analysis: Analysis | None = None, folder: str | Path | None = None) -> str:
-    """Return a model, and what to do with it, as text; raises ModelError for a function that only Python has.
+    """Return a model and its analysis as text; raises ModelError for a function that only Python has.
 
     Names, numbers and order are those of the model; constants, units and comments of a file it was read from are not
     kept (``format`` keeps them).
@@ -98,34 +98,34 @@ def triads(pair: tuple[Marker, Marker]) -> list[str]:
 
 
 def system(model: Model, analysis: Analysis) -> str:
-    """Return SYSTEM with everything that is said."""
-    title = next(words for words, kind in KINDS.items() if kind == analysis.kind)
-    said = [title.upper()]
+    """Return SYSTEM with every value that the analysis has."""
+    title = next(words for words, kind in ANALYSES.items() if kind == analysis.kind)
+    arguments = [title.upper()]
     for key, (field, _) in NUMBERS.items():
         if (value := getattr(analysis, field)) is not None:
-            said.append(f"{key} = {number(value)}")
-    said += [f"{key} = {value}" for key in CHOICES if (value := getattr(analysis, key)) is not None]
-    return f"SYSTEM ({', '.join([*said, f'gravity = {row(model.gravity)}'])});"
+            arguments.append(f"{key} = {number(value)}")
+    arguments += [f"{key} = {value}" for key in CHOICES if (value := getattr(analysis, key)) is not None]
+    return f"SYSTEM ({', '.join([*arguments, f'gravity = {row(model.gravity)}'])});"
 
 
 def body(model: Model, one: Body, folder: Path) -> str:
-    """Return a body; what is zero or plain is left out."""
-    said = [f"mass = {number(one.mass)}"]
+    """Return the statement of a body without zero values and defaults."""
+    arguments = [f"mass = {number(one.mass)}"]
     if not same(one.center_of_mass, np.zeros(3)):
-        said.append(f"center of mass = {row(one.center_of_mass)}")
+        arguments.append(f"center of mass = {row(one.center_of_mass)}")
     if not same(one.inertia, np.zeros((3, 3))):
         J = one.inertia
         six = (J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2])
-        said.append(f"inertia = {row(six if any(number(x) != '0.0' for x in six[3:]) else six[:3])}")
+        arguments.append(f"inertia = {row(six if any(number(x) != '0.0' for x in six[3:]) else six[:3])}")
     if not same(one.position, np.zeros(3)):
-        said.append(f"position = {row(one.position)}")
+        arguments.append(f"position = {row(one.position)}")
     if one.orientation.tobytes() != EYE:
-        said.append(f"orientation = {matrix(one.orientation)}")
-    return statement("BODY", one.name, [*said, *looks(model, one, folder)])
+        arguments.append(f"orientation = {matrix(one.orientation)}")
+    return statement("BODY", one.name, [*arguments, *looks(model, one, folder)])
 
 
 def looks(model: Model, one: Body, folder: Path) -> Iterator[str]:
-    """Yield how a body looks; what is plain is left out. Raises ModelError for a shape that no file can name."""
+    """Yield shape, colour and opacity of a body without defaults; raises ModelError for other shapes."""
     seen = model.looks.get(one.name, Looks())
     for shape in seen.shapes:
         kind = type(shape).__name__.lower()
@@ -137,8 +137,8 @@ def looks(model: Model, one: Body, folder: Path) -> Iterator[str]:
         values = {field.name: getattr(shape, field.name) for field in arguments_of(type(shape))}
         if isinstance(shape, Mesh):
             values[FILE] = mesh_name(one, shape, folder)
-        said = [f"{name} = {argument(value)}" for name, value in values.items()]
-        yield f"shape = {kind}({', '.join(said)})"
+        arguments = [f"{name} = {argument(value)}" for name, value in values.items()]
+        yield f"shape = {kind}({', '.join(arguments)})"
     if seen.color:
         yield f"color = {quoted(seen.color)}"
     if seen.opacity != 1.0:
@@ -166,10 +166,10 @@ def mesh_name(one: Body, mesh: Mesh, folder: Path) -> str:
 
 
 def triad(one: Marker) -> str:
-    said = [f"associated body = {quoted(one.body.name)}", f"origin = {row(one.point)}"]
+    arguments = [f"associated body = {quoted(one.body.name)}", f"origin = {row(one.point)}"]
     if np.ascontiguousarray(one.axes).tobytes() != EYE:
-        said.append(f"axes = {matrix(one.axes)}")
-    return statement("triad", one.name, said)
+        arguments.append(f"axes = {matrix(one.axes)}")
+    return statement("triad", one.name, arguments)
 
 
 def joint(model: Model, one: Joint) -> str:
@@ -177,18 +177,18 @@ def joint(model: Model, one: Joint) -> str:
     name = type(one.type).__name__
     if JOINT_TYPES.get(name) is not type(one.type):
         raise ModelError(f"joint {one.name!r} is {name}, which is not in JOINT_TYPES; a file cannot name it")
-    said = [f"body = {quoted(one.a.name)}", f"body = {quoted(one.b.name)}"]
-    said += [f"{key_of(field.name)} = {row(getattr(one.type, field.name))}" for field in fields(one.type)]
-    said += [f"point a = {row(one.point_a)}", f"point b = {row(one.point_b)}", *frame(model, one)]
+    arguments = [f"body = {quoted(one.a.name)}", f"body = {quoted(one.b.name)}"]
+    arguments += [f"{key_of(field.name)} = {row(getattr(one.type, field.name))}" for field in fields(one.type)]
+    arguments += [f"point a = {row(one.point_a)}", f"point b = {row(one.point_b)}", *frame(model, one)]
     if one.cut:
-        said.append("cut = yes")
+        arguments.append("cut = yes")
     if one.closure:
-        said.append(f"closure = {one.closure}")
-    return statement(TITLES.get(name, (f"{spelled(name)} joint",))[0], one.name, said)
+        arguments.append(f"closure = {one.closure}")
+    return statement(TITLES.get(name, (f"{spelled(name)} joint",))[0], one.name, arguments)
 
 
 def frame(model: Model, one: Joint) -> Iterator[str]:
-    """Yield the axes of a joint: none for those of the world, the body whose axes they are, or all numbers."""
+    """Yield the axes of a joint: none for world axes, a body with the same axes, or all numbers."""
     bodies = {other.name: other for other in (model.ground, one.a, one.b, *model.bodies.values())}
     for other in bodies.values():
         axes_a, axes_b = one.a.orientation.T @ other.orientation, one.b.orientation.T @ other.orientation
@@ -200,29 +200,29 @@ def frame(model: Model, one: Joint) -> Iterator[str]:
 
 
 def force(one: Force) -> str:
-    """Return a force of a law that the model knows."""
+    """Return the statement of a force with a law of FORCE_TYPES."""
     law, what = one.law, f"force {one.name!r}"
     name = type(law).__name__
     if FORCE_TYPES.get(name) is not type(law):
         raise ModelError(f"{what} follows a law written in Python, which a file cannot hold; take one of FORCE_TYPES")
-    said = []
+    arguments = []
     if one.between:
-        said += triads(one.between)
+        arguments += triads(one.between)
     elif one.joint:
-        said.append(f"joint = {coordinate(*one.joint)}")
+        arguments.append(f"joint = {coordinate(*one.joint)}")
     elif one.body is not None:
-        said += [f"body = {quoted(one.body.name)}", f"point = {row(one.point)}"]
+        arguments += [f"body = {quoted(one.body.name)}", f"point = {row(one.point)}"]
     values = ((key_of(field.name), getattr(law, field.name)) for field in fields(law))
-    said += [f"{key} = {value_text(what, value)}" for key, value in values if value is not None]
+    arguments += [f"{key} = {value_text(what, value)}" for key, value in values if value is not None]
     title = {"SpringDamper": "spring"}.get(name, spelled(name))
-    return statement(title, one.name, said)
+    return statement(title, one.name, arguments)
 
 
 def coupler(one: Coupler) -> str:
     """Return a coupler by its kind, with the number that the user gave."""
     names = [coordinate(joint, k) for joint, k, _ in one.terms]
     value = number(one.number)
-    said = {
+    arguments = {
         "gear": lambda: [f"joint = {names[0]}", f"joint = {names[1]}", f"ratio = {value}"],
         "rack and pinion": lambda: [f"rack = {names[0]}", f"pinion = {names[1]}", f"radius = {value}"],
         "screw": lambda: [f"joint = {quoted(one.terms[0][0].name)}", f"pitch = {value}"],
@@ -232,8 +232,8 @@ def coupler(one: Coupler) -> str:
         "coupler": lambda: [*(f"joint = {name}" for name in names), f"ratios = {row_of(one.factors)}"],
     }[one.kind]()  # fmt: skip
     if callable(one.offset) or one.offset != 0.0:
-        said.append(f"offset = {value_text(f'{one.kind} {one.name!r}', one.offset)}")
-    return statement(one.kind, one.name, said)
+        arguments.append(f"offset = {value_text(f'{one.kind} {one.name!r}', one.offset)}")
+    return statement(one.kind, one.name, arguments)
 
 
 def coordinate(one: Joint, k: int) -> str:
@@ -275,8 +275,8 @@ def value_text(what: str, value: Any) -> str:
                 "TIME in the file, or as a profile such as Sine"
             )
         names = [field.name for field in fields(kind) if field.repr and field.init]
-        said = ", ".join(f"{name} = {value_text(what, getattr(value, name))}" for name in names)
-        return f"{spelled(type(value).__name__)}({said})"
+        arguments = ", ".join(f"{name} = {value_text(what, getattr(value, name))}" for name in names)
+        return f"{spelled(type(value).__name__)}({arguments})"
     array = np.asarray(value, np.float64)
     if array.ndim == 0:
         return number(array)
@@ -289,7 +289,7 @@ def row_of(array: Any) -> str:
 
 
 def initial(one: Initial) -> str:
-    said = [f"{key} = {row_of(value)}" for key in ("position", "rate") if (value := getattr(one, key)) is not None]
+    arguments = [f"{key} = {row_of(value)}" for key in ("position", "rate") if (value := getattr(one, key)) is not None]
     if not one.pin:
-        said.append("pin = no")
-    return statement("initial", one.joint.name, [*said, f"weight = {number(one.weight)}"])
+        arguments.append("pin = no")
+    return statement("initial", one.joint.name, [*arguments, f"weight = {number(one.weight)}"])

@@ -11,18 +11,15 @@ from typing import Any
 
 from rtmbs.errors import unknown_name
 from rtmbs.library.andrews import andrews
-from rtmbs.library.bricard import bricard
-from rtmbs.library.driven_pose import drive_pose as drive_pose
+from rtmbs.library.driven_pose import drive_pose
 from rtmbs.library.fourbar import fourbar
 from rtmbs.library.governor import governor
-from rtmbs.library.linkages import crank_rocker, driven_fourbar
-from rtmbs.library.loop import loop
-from rtmbs.library.pendulum import pendulum
-from rtmbs.library.single_joint import single_joint
-from rtmbs.library.slider_crank import planar_slider_crank, slider_crank
-from rtmbs.library.top import top
-from rtmbs.library.windows import windows
+from rtmbs.library.linkages import crank_rocker, driven_fourbar, planar_slider_crank, slider_crank
+from rtmbs.library.loops import bricard, loop, windows
+from rtmbs.library.single_bodies import pendulum, single_joint, top
 from rtmbs.model import Model
+
+__all__ = ["build", "defaults", "describe", "drive_pose", "names"]
 
 MECHANISMS: dict[str, Callable[..., Model]] = {
     "andrews": andrews,
@@ -40,20 +37,40 @@ MECHANISMS: dict[str, Callable[..., Model]] = {
     "windows": windows,
 }
 
-
-# At what speed a mechanism is worth watching, simulated over wall time; 1 unless it stands here.
+# Speed at which the viewer plays a mechanism, simulated over wall time; 1 for all others.
 WATCHED_AT: dict[str, float] = {"andrews": 0.01}
 
 
 def names() -> list[str]:
-    """Return the names of all mechanisms, sorted."""
+    """Return the names of all mechanisms, sorted.
+
+    Returns
+    -------
+    list[str]
+        Names of all mechanisms, sorted.
+    """
     return sorted(MECHANISMS)
 
 
 def build(name: str, **options: Any) -> Model:
     """Return the mechanism ``name``; its options are those of ``defaults(name)``.
 
-    Raises UnknownNameError, which lists the nearest names, for a mechanism or an option that does not exist.
+    Parameters
+    ----------
+    name : str
+        Name of a mechanism.
+    **options : object
+        Options of the mechanism, see ``defaults``.
+
+    Returns
+    -------
+    Model
+        Model of the mechanism.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown name; the nearest ones are listed.
     """
     known = defaults(name)
     for option in options:
@@ -63,14 +80,36 @@ def build(name: str, **options: Any) -> Model:
 
 
 def defaults(name: str) -> dict[str, Any]:
-    """Return the options of a mechanism and their default values."""
+    """Return the options of a mechanism and their default values.
+
+    Parameters
+    ----------
+    name : str
+        Name of a mechanism.
+
+    Returns
+    -------
+    dict[str, object]
+        Default values of the options by name.
+    """
     parameters = inspect.signature(_builder(name)).parameters
     return {parameter.name: parameter.default for parameter in parameters.values()}
 
 
 def describe(name: str) -> str:
-    """Return what a mechanism is, with its source, numbers and units."""
-    return inspect.getdoc(_builder(name)) or ""
+    """Return the description of a mechanism with its source, numbers and units.
+
+    Parameters
+    ----------
+    name : str
+        Name of a mechanism.
+
+    Returns
+    -------
+    str
+        Description with source, numbers and units.
+    """
+    return (inspect.getdoc(_builder(name)) or "").partition("\n\nReturns\n")[0]
 
 
 def _builder(name: str) -> Callable[..., Model]:

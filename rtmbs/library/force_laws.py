@@ -52,7 +52,7 @@ def coulomb_friction(t: float, kinematics: JointKinematics, parameters: Paramete
 
 
 def interpolated(x: Any, knots: Any, values: Any) -> Any:
-    """Return what ``numpy.interp`` does, inside a law that is recorded: linear, and constant outside the knots."""
+    """Interpolate as ``numpy.interp`` inside a recorded law: linear, and constant outside the knots."""
     return Curve(knots, values, outside="hold")(x)
 
 

@@ -53,7 +53,7 @@ class Axis:
         return found
 
     def weights(self, x: Any) -> tuple[list[Any], list[Any]]:
-        """Return what values at the knots, and slopes there, are multiplied by; no slopes in a linear table.
+        """Return the weights of values and of slopes at the knots; no slopes in a linear table.
 
         Cubic: Hermite's polynomials of the shares s, 3 s^2 - 2 s^3 for values, s - 2 s^2 + s^3 and s^3 - s^2 for
         slopes.
@@ -79,7 +79,7 @@ class Axis:
 
 
 def differences(rise: list[Any]) -> list[Any]:
-    """Return the weights of values at knots of what rises from 0 to 1 over each interval."""
+    """Return weights at the knots from shares between 0 and 1 over each interval."""
     return [1.0 - rise[0], *(a - b for a, b in pairwise(rise)), rise[-1]]
 
 

@@ -24,7 +24,13 @@ BUSHING_AXES = ("x", "y", "z", "rx", "ry", "rz")
 
 @dataclass(frozen=True)
 class Input:
-    """A value that the user sets while running, ``sim.inputs["motor.torque"] = 3.0``; ``default`` until then."""
+    """A value that the user sets while running, ``sim.inputs["motor.torque"] = 3.0``; ``default`` until then.
+
+    Parameters
+    ----------
+    default : array_like, default 0.0
+        Value until the input is set.
+    """
 
     default: Numbers = 0.0
 
@@ -56,7 +62,17 @@ class ForceLaw:
 
 @dataclass(frozen=True)
 class SpringDamper(ForceLaw):
-    """Pulls two points together by stiffness (l - length) + damping ld + tension [N]; the input tension starts at 0."""
+    """Pulls two points together by stiffness (l - length) + damping ld + tension [N]; the input tension starts at 0.
+
+    Parameters
+    ----------
+    stiffness : float
+        Stiffness [N/m].
+    damping : float, default 0.0
+        Damping [N s/m].
+    length : float, optional
+        Free length [m]; the distance at the reference pose unless given.
+    """
 
     stiffness: float  # [N/m]
     damping: float = 0.0  # [N s/m]
@@ -79,7 +95,17 @@ class SpringDamper(ForceLaw):
 
 @dataclass(frozen=True)
 class TorsionSpring(ForceLaw):
-    """Acts on one joint coordinate: -stiffness (z - angle) - damping zd + load; the input load starts at 0."""
+    """Acts on one joint coordinate: -stiffness (z - angle) - damping zd + load; the input load starts at 0.
+
+    Parameters
+    ----------
+    stiffness : float
+        Stiffness [N m/rad or N/m].
+    damping : float, default 0.0
+        Damping [N m s/rad or N s/m].
+    angle : float, default 0.0
+        Coordinate at rest [rad or m].
+    """
 
     stiffness: float  # [N m/rad], [N/m] on a displacement
     damping: float = 0.0  # [N m s/rad], [N s/m]
@@ -95,7 +121,13 @@ class TorsionSpring(ForceLaw):
 
 @dataclass(frozen=True)
 class Motor(ForceLaw):
-    """A torque [N m] or force [N] along one joint coordinate: a number, a function of time or an ``Input``."""
+    """A torque [N m] or force [N] along one joint coordinate: a number, a function of time or an ``Input``.
+
+    Parameters
+    ----------
+    value : float, callable or Input, optional
+        Torque [N m] or force [N]: a number, a function of time or an ``Input``.
+    """
 
     value: Any = Input()
     attaches = "joint"
@@ -110,7 +142,17 @@ class Motor(ForceLaw):
 
 @dataclass(frozen=True)
 class Wrench(ForceLaw):
-    """A force [N] at a point of a body and a torque [N m], in world or body axes: constant, timed or an ``Input``."""
+    """A force [N] at a point of a body and a torque [N m], in world or body axes: constant, timed or an ``Input``.
+
+    Parameters
+    ----------
+    force : array_like, default (0.0, 0.0, 0.0)
+        Force (3,) [N]: constant, a function of time or an ``Input``.
+    torque : array_like, default (0.0, 0.0, 0.0)
+        Torque (3,) [N m]: constant, a function of time or an ``Input``.
+    axes : {"world", "body"}, default "world"
+        Axes of force and torque.
+    """
 
     force: Any = (0.0, 0.0, 0.0)
     torque: Any = (0.0, 0.0, 0.0)
@@ -137,6 +179,29 @@ class Bushing(ForceLaw):
     q is the way from a to b [m] and the rotation vector of b seen from a [rad], of less than half a turn. A matrix is
     one number for all axes, six for its diagonal, or 6 x 6. A curve is a table of (deformation, resisting force),
     deformations ascending: a monotone cubic between its points, straight beyond them, and added to the stiffness.
+
+    Parameters
+    ----------
+    stiffness : float or array_like
+        Stiffness: one number, six for the diagonal, or (6, 6) [N/m, N m/rad].
+    damping : float, default 0.0
+        Damping of the same shape [N s/m, N m s/rad].
+    force : array_like, default (0.0, 0.0, 0.0)
+        Preload force (3,) [N].
+    torque : array_like, default (0.0, 0.0, 0.0)
+        Preload torque (3,) [N m].
+    curve_x : object, optional
+        Table of (deformation, resisting force) along x [m, N].
+    curve_y : object, optional
+        Table along y [m, N].
+    curve_z : object, optional
+        Table along z [m, N].
+    curve_rx : object, optional
+        Table about x [rad, N m].
+    curve_ry : object, optional
+        Table about y [rad, N m].
+    curve_rz : object, optional
+        Table about z [rad, N m].
     """
 
     stiffness: Any  # [N/m, N m/rad, N between the two]
@@ -153,6 +218,18 @@ class Bushing(ForceLaw):
     table = "bushings"
 
     def checked(self, what: str) -> Self:
+        """Return this law with floats; refuse what is not finite or makes no sense.
+
+        Parameters
+        ----------
+        what : str
+            Name of the object in error messages.
+
+        Returns
+        -------
+        Bushing
+            This law with floats; refuse what is not finite or makes no sense.
+        """
         values: dict[str, Any] = {
             name: square(getattr(self, name), f"{what}: {name}") for name in ("stiffness", "damping")
         }
@@ -163,6 +240,20 @@ class Bushing(ForceLaw):
         return replace(self, **values)
 
     def parameters(self, length: float, unit: str) -> tuple[Parameter, ...]:
+        """Return the parameters, given the reference distance of its points [m] or the unit of its coordinate.
+
+        Parameters
+        ----------
+        length : float
+            Distance of the points at the reference pose [m].
+        unit : str
+            Unit of the coordinate.
+
+        Returns
+        -------
+        tuple[Parameter, ...]
+            Parameters, given the reference distance of its points [m] or the unit of its coordinate.
+        """
         matrices = tuple(Parameter(name, getattr(self, name)) for name in ("stiffness", "damping"))
         return (*matrices, value_parameter("force", self.force, 3), value_parameter("torque", self.torque, 3))
 

@@ -158,7 +158,18 @@ class JointType:
         return ()
 
     def measure(self, between: "Between") -> tuple[Any, ...]:
-        """Return the motion of every public coordinate; axes of dofs are those of body a at zero coordinates."""
+        """Return the motion of every public coordinate; axes of dofs are those of body a at zero coordinates.
+
+        Parameters
+        ----------
+        between : Between
+            Positions, orientations and rates of the two bodies.
+
+        Returns
+        -------
+        tuple[object, ...]
+            Motion of every public coordinate; axes of dofs are those of body a at zero coordinates.
+        """
         kinds = enumerate(dof.kind for dof in self.dofs())
         return tuple(between.slide(k) if kind == "prismatic" else between.turn(k) for k, kind in kinds)
 
@@ -179,23 +190,57 @@ class JointType:
                 direction(getattr(self, one.name), f"{type(self).__name__}: {one.name}")
 
     def checked(self, what: str) -> Self:
-        """Return this type with unit directions; refuse a zero one."""
+        """Return this type with unit directions; refuse a zero one.
+
+        Parameters
+        ----------
+        what : str
+            Name of the object in error messages.
+
+        Returns
+        -------
+        Cylindrical
+            This type with unit directions.
+        """
         units = {field.name: direction(getattr(self, field.name), f"{what}: {field.name}") for field in fields(self)}
         return replace(self, **{name: tuple(unit.tolist()) for name, unit in units.items()})
 
     @classmethod
     def example(cls, triad: Array) -> Self:
-        """Return one of this type with its fields along the columns of ``triad`` (3, 3); for tests."""
+        """Return one of this type with its fields along the columns of ``triad`` (3, 3); for tests.
+
+        Parameters
+        ----------
+        triad : ndarray
+            Directions (3, 3) as columns.
+
+        Returns
+        -------
+        Cylindrical
+            One of this type with its fields along the columns of ``triad`` (3, 3); for tests.
+        """
         return cls(**{field.name: tuple(triad[:, k].tolist()) for k, field in enumerate(fields(cls))})
 
     def units(self) -> tuple[str, ...]:
-        """Return the unit of every public coordinate."""
+        """Return the unit of every public coordinate.
+
+        Returns
+        -------
+        tuple[str, ...]
+            Unit of every public coordinate.
+        """
         return tuple(UNITS[dof.kind] for dof in self.dofs()) if self.coordinates else ()
 
 
 @dataclass(frozen=True)
 class Revolute(JointType):
-    """Turns about ``axis``."""
+    """Turns about ``axis``.
+
+    Parameters
+    ----------
+    axis : array_like
+        Direction (3,), of any length.
+    """
 
     axis: Numbers
     coordinates = ("angle",)
@@ -213,7 +258,13 @@ class Revolute(JointType):
 
 @dataclass(frozen=True)
 class Prismatic(JointType):
-    """Slides along ``axis``."""
+    """Slides along ``axis``.
+
+    Parameters
+    ----------
+    axis : array_like
+        Direction (3,), of any length.
+    """
 
     axis: Numbers
     coordinates = ("displacement",)
@@ -231,25 +282,60 @@ class Prismatic(JointType):
 
 @dataclass(frozen=True)
 class Cylindrical(JointType):
-    """Slides along ``axis`` and turns about it."""
+    """Slides along ``axis`` and turns about it.
+
+    Parameters
+    ----------
+    axis : array_like
+        Direction (3,), of any length.
+    """
 
     axis: Numbers
     coordinates = ("displacement", "angle")
     drawn_as = "sleeve"
 
     def dofs(self) -> tuple[Dof, ...]:
+        """Return the degrees of freedom of the joint in a tree.
+
+        Returns
+        -------
+        tuple[Dof, ...]
+            Degrees of freedom of the joint, in order.
+        """
         return (Dof("prismatic", np.array(self.axis)), Dof("revolute", np.array(self.axis)))
 
     def equations(self) -> JointEquations:
+        """Return the equations of the joint where it is cut.
+
+        Returns
+        -------
+        JointEquations
+            Equations of the cut joint.
+        """
         return same_line(np.array(self.axis)) + parallel(np.array(self.axis))
 
     def aligned(self) -> tuple[Array, ...]:
+        """Return the directions that are parallel in both bodies.
+
+        Returns
+        -------
+        tuple[ndarray, ...]
+            Directions (3,) that both bodies share.
+        """
         return (np.array(self.axis),)
 
 
 @dataclass(frozen=True)
 class Universal(JointType):
-    """Turns about ``axis_a``, fixed in body a, then about ``axis_b``, fixed in body b and perpendicular to it."""
+    """Turns about ``axis_a``, fixed in body a, then about ``axis_b``, fixed in body b and perpendicular to it.
+
+    Parameters
+    ----------
+    axis_a : array_like
+        First axis (3,), fixed in body a.
+    axis_b : array_like
+        Second axis (3,), fixed in body b and perpendicular to the first.
+    """
 
     axis_a: Numbers
     axis_b: Numbers
@@ -261,7 +347,18 @@ class Universal(JointType):
         self.check_square("Universal")
 
     def check_square(self, what: str) -> None:
-        """Refuse axes that are not perpendicular."""
+        """Refuse axes that are not perpendicular.
+
+        Parameters
+        ----------
+        what : str
+            Name of the object in error messages.
+
+        Raises
+        ------
+        ModelError
+            For values that do not fit.
+        """
         cosine = abs(float(np.dot(direction(self.axis_a, what), direction(self.axis_b, what))))
         if cosine > PERPENDICULAR:
             raise ModelError(
@@ -284,6 +381,11 @@ class Planar(JointType):
     """Slides in the plane with this ``normal``, fixed in body a, and turns about it.
 
     x is the base vector that the normal has least of, made perpendicular, and y = normal cross x.
+
+    Parameters
+    ----------
+    normal : array_like
+        Normal (3,) of the plane, fixed in body a.
     """
 
     normal: Numbers
@@ -329,7 +431,13 @@ class Floating(JointType):
 
 @dataclass(frozen=True)
 class Line(JointType):
-    """Keeps a point of body b on a line of body a along ``axis``: a pin seen in its plane."""
+    """Keeps a point of body b on a line of body a along ``axis``: a pin seen in its plane.
+
+    Parameters
+    ----------
+    axis : array_like
+        Direction (3,), of any length.
+    """
 
     axis: Numbers
     start = "nothing"

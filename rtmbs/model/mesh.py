@@ -200,13 +200,27 @@ ENDINGS = tuple(READERS)
 class Mesh(Surface):
     """Triangles of an STL, OBJ, PLY, GLB or OFF file, in body axes.
 
-    scale: metres a unit of the file; 0.001 for a drawing in millimetres.  position: (3,) of the file's origin in body
-    axes [m].  axes: 3 x 3 rotation of the file's axes to body axes, or a quaternion (w, x, y, z).
+    The triangles are kept, so the file may be gone later.
 
-        model.add_body("hull", shape=rtmbs.Mesh("hull.stl", scale=0.001), mass=12.0, inertia=(0.3, 0.4, 0.5))
+    Parameters
+    ----------
+    file : str
+        Path of an STL, OBJ, PLY, GLB or OFF file.
+    scale : float, default 1.0
+        Metres a unit of the file; 0.001 for a drawing in millimetres.
+    position : ndarray, default ORIGIN
+        (3,) of the file's origin in body axes [m].
+    axes : ndarray, optional
+        3 x 3 rotation of the file's axes to body axes, or a quaternion (w, x, y, z).
 
-    The triangles are kept, so the file may be gone later. Raises ModelError for a file that is missing or no mesh, and
-    without the package trimesh (extra ``mesh``).
+    Raises
+    ------
+    ModelError
+        For a file that is missing or no mesh, and without the package trimesh (extra ``mesh``).
+
+    Examples
+    --------
+    >>> model.add_body("hull", shape=rtmbs.Mesh("hull.stl", scale=0.001), mass=12.0, inertia=(0.3, 0.4, 0.5))
     """
 
     vertices: Array = field(init=False, repr=False)

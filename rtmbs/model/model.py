@@ -37,7 +37,19 @@ Ratios = Mapping[Coordinate, float] | Sequence[tuple[Coordinate, float]]
 
 
 class Model(StrictAttributes):
-    """A mechanism in words: elements in the order they were added; ``ground`` is the body that stands still."""
+    """Description of a mechanism: bodies, joints, forces and drivers, in the order that they were added.
+
+    ``ground`` is the body that does not move.
+
+    Parameters
+    ----------
+    name : str, default "model"
+        Name of the mechanism.
+    gravity : array_like, default (0.0, 0.0, -9.81)
+        Gravity (3,) [m/s^2].
+    h : float, optional
+        Step that the mechanism needs [s]; the viewer takes it.
+    """
 
     name: str
     gravity: Array  # (3,) world axes [m/s^2]
@@ -78,6 +90,7 @@ class Model(StrictAttributes):
 
     @property
     def ground(self) -> Body:
+        """Body that does not move."""
         return self.bodies[GROUND]
 
     def add_body(
@@ -96,12 +109,39 @@ class Model(StrictAttributes):
     ) -> Body:
         """Add a rigid body.
 
-        center_of_mass: (3,) body axes [m].
-        inertia: about the mass centre, body axes [kg m^2]: 3 principal values, 6 (xx, yy, zz, xy, xz, yz) or 3 x 3.
-        position, orientation: the body frame in the world at the reference pose [m]; a 3 x 3 rotation (body to world)
-            or a quaternion (w, x, y, z). By default the world frame.
-        shape, color, opacity, edges: for pictures only, as of ``set_looks``. ``shape.inertia(density)`` gives mass,
-            centre of mass and inertia: ``add_body("hull", shape=hull, **hull.inertia(2700.0))``.
+        Parameters
+        ----------
+        name : str
+            Name of the body.
+        mass : float
+            Mass [kg].
+        center_of_mass : array_like, default (0.0, 0.0, 0.0)
+            Centre of mass (3,) in body axes [m].
+        inertia : array_like, default (0.0, 0.0, 0.0)
+            Inertia about the centre of mass in body axes [kg m^2]: 3 principal values, 6 (xx, yy, zz, xy, xz, yz) or 3
+            x 3.
+        position : array_like, default (0.0, 0.0, 0.0)
+            Origin (3,) of the body axes in the world at the reference pose [m].
+        orientation : array_like, optional
+            Rotation (3, 3) of body axes to world axes at the reference pose, or a quaternion (w, x, y, z).
+        shape : object, optional
+            Shape for pictures, see ``set_looks``.
+        color : str, default ""
+            Colour for pictures.
+        opacity : float, default 1.0
+            Opacity for pictures.
+        edges : bool, default True
+            True to draw sharp edges as lines.
+
+        Returns
+        -------
+        Body
+            The new body.
+
+        Raises
+        ------
+        ModelError
+            For values that do not fit.
         """
         self._new("body", name, self.bodies, self.markers)
         if name == WORLD:
@@ -129,13 +169,40 @@ class Model(StrictAttributes):
     ) -> Joint:
         """Join two bodies. A positive coordinate moves b relative to a, whatever way the tree walks.
 
-        point: (3,) the joint's point at the reference pose, in the axes of ``frame`` (the world or a body) [m]; or
-        point_a, point_b: (3,) in the body axes of a and of b, when the reference poses need not fit together.
-        axes_a, axes_b: joint axes to body axes of a and of b, each a 3 x 3 rotation or a quaternion (w, x, y, z), in
-        place of ``frame``; at zero coordinates the two agree.
-        cut: close a loop here instead of in the joint that topology would choose.
-        closure: a revolute that ends up cut is closed as a "line" (2 equations) or a "point" (3), not with all five.
         Without axes_a and axes_b the bodies are oriented at zero coordinates as at the reference pose.
+
+        Parameters
+        ----------
+        name : str
+            Name of the joint.
+        type : JointType
+            Type of the joint with its directions, such as ``Revolute(axis=(0, 0, 1))``.
+        a : Body or str
+            First body.
+        b : Body or str
+            Second body.
+        point : array_like, optional
+            Joint point (3,) at the reference pose, in axes of ``frame`` [m].
+        point_a : array_like, optional
+            Joint point (3,) in body axes of a [m], with ``point_b`` in place of ``point``.
+        point_b : array_like, optional
+            Joint point (3,) in body axes of b [m]; the reference poses need not fit together.
+        axes_a : array_like, optional
+            Joint axes to body axes of a, a 3 x 3 rotation or a quaternion (w, x, y, z), with ``axes_b`` in place of
+            ``frame``.
+        axes_b : array_like, optional
+            Joint axes to body axes of b; at zero coordinates they agree with ``axes_a``.
+        frame : str or Body, default WORLD
+            ``"world"`` or a body: axes of ``point`` and of the directions.
+        cut : bool, default False
+            True to close a loop in this joint.
+        closure : ClosureOption, optional
+            A revolute that ends up cut is closed as a "line" (2 equations) or a "point" (3), not with all five.
+
+        Returns
+        -------
+        Joint
+            The new joint.
         """
         self._new("joint", name, self.joints, self.rods, self.couplers, self.constraints, self.drivers)
         what = f"joint {name!r}"
@@ -158,8 +225,24 @@ class Model(StrictAttributes):
     ) -> Marker:
         """Add a named point of a body: (3,) at the reference pose, in the axes of ``frame`` [m].
 
-        axes: the marker's axes to those of ``frame`` at the reference pose, a 3 x 3 rotation or a quaternion
-        (w, x, y, z), for force laws that work in axes of their own; by default the body axes.
+        Parameters
+        ----------
+        name : str
+            Name of the marker.
+        body : Body or str
+            Body that carries it.
+        point : array_like, default (0.0, 0.0, 0.0)
+            Point (3,) at the reference pose, in axes of ``frame`` [m].
+        frame : str or Body, default WORLD
+            ``"world"`` or a body.
+        axes : array_like, optional
+            The marker's axes to those of ``frame`` at the reference pose, a 3 x 3 rotation or a quaternion (w, x, y,
+            z), for force laws that work in axes of their own; by default the body axes.
+
+        Returns
+        -------
+        Marker
+            The new marker.
         """
         self._new("marker", name, self.markers, self.bodies)
         what = f"marker {name!r}"
@@ -179,7 +262,22 @@ class Model(StrictAttributes):
         return marker
 
     def add_rod(self, name: str, between: Between, length: Numbers = None) -> Rod:
-        """Add a massless rod that keeps the distance of two markers: ``length`` [m], by default the reference one."""
+        """Add a massless rod that keeps the distance of two markers: ``length`` [m], by default the reference one.
+
+        Parameters
+        ----------
+        name : str
+            Name of the rod.
+        between : Between
+            Two markers.
+        length : float, optional
+            Length [m]; the distance at the reference pose unless given.
+
+        Returns
+        -------
+        Rod
+            The new rod.
+        """
         self._new("rod", name, self.rods, self.joints, self.couplers, self.constraints, self.drivers)
         rod = self.rods[name] = make_rod(name, self._between(f"rod {name!r}", between), length)
         return rod
@@ -187,14 +285,31 @@ class Model(StrictAttributes):
     def add_coupler(self, name: str, ratios: Ratios, offset: Any = 0.0) -> Coupler:
         """Couple joint coordinates: the sum of ratio times coordinate is ``offset``, at all times.
 
-        ratios: by coordinate, a joint or (joint, coordinate); angles in rad count turns, displacements in m.
-        offset: in the unit of ratio times coordinate; a number, or a profile that answers (f, fd, fdd) at t.
         The coupler acts on its coordinates with forces in the proportion of the ratios, channel ``NAME.force``.
 
-            model.add_coupler("chain", {"crank": 44.0, "hub": -18.0})
+        Parameters
+        ----------
+        name : str
+            Name of the coupler.
+        ratios : Ratios
+            By coordinate, a joint or (joint, coordinate); angles in rad count turns, displacements in m.
+        offset : float or profile, default 0.0
+            In the unit of ratio times coordinate; a number, or a profile that answers (f, fd, fdd) at t.
 
-        Raises ModelError for joints without a coordinate of their own (Spherical, Floating), a ratio that is zero or
-        not finite, a coordinate given twice, fewer than two.
+        Returns
+        -------
+        Coupler
+            The new coupler.
+
+        Raises
+        ------
+        ModelError
+            For joints without a coordinate of their own (Spherical, Floating), a ratio that is zero or not finite, a
+            coordinate given twice, fewer than two.
+
+        Examples
+        --------
+        >>> model.add_coupler("chain", {"crank": 44.0, "hub": -18.0})
         """
         return self._couple(name, "coupler", ratios_given(f"coupler {name!r}", ratios), offset, "ratio", 0.0)
 
@@ -202,6 +317,24 @@ class Model(StrictAttributes):
         """Couple two coordinates by a pair of gears: first + ratio * second = offset [rad].
 
         Outer gears of radii r1, r2 on one carrier have ratio r2 / r1, an inner one the opposite sign.
+
+        Parameters
+        ----------
+        name : str
+            Name of the gear pair.
+        first : Coordinate
+            First coordinate: a joint, or (joint, coordinate).
+        second : Coordinate
+            Second coordinate.
+        ratio : float
+            Ratio of the second coordinate.
+        offset : float or profile, default 0.0
+            Value of the sum [rad], or a profile.
+
+        Returns
+        -------
+        Coupler
+            The new coupler.
         """
         value = number(ratio, f"gear {name!r}: ratio")
         return self._couple(name, "gear", [(first, 1.0), (second, value)], offset, "ratio", value)
@@ -209,12 +342,48 @@ class Model(StrictAttributes):
     def add_rack_and_pinion(
         self, name: str, rack: Coordinate, pinion: Coordinate, radius: Numbers, offset: Any = 0.0
     ) -> Coupler:
-        """Couple a displacement and an angle: rack - radius * pinion = offset [m]; a negative radius turns it round."""
+        """Couple a displacement and an angle: rack - radius * pinion = offset [m]; a negative radius turns it round.
+
+        Parameters
+        ----------
+        name : str
+            Name of the coupler.
+        rack : Coordinate
+            Displacement of the rack.
+        pinion : Coordinate
+            Angle of the pinion.
+        radius : float
+            Radius of the pinion [m]; negative turns it round.
+        offset : float or profile, default 0.0
+            Value of the sum [m], or a profile.
+
+        Returns
+        -------
+        Coupler
+            The new coupler.
+        """
         value = number(radius, f"rack and pinion {name!r}: radius")
         return self._couple(name, "rack and pinion", [(rack, 1.0), (pinion, -value)], offset, "radius", value)
 
     def add_screw(self, name: str, joint: Joint | str, pitch: Numbers, offset: Any = 0.0) -> Coupler:
-        """Make a screw of a Cylindrical joint: displacement - pitch / (2 pi) * angle = offset [m]; pitch [m a turn]."""
+        """Make a screw of a Cylindrical joint: displacement - pitch / (2 pi) * angle = offset [m]; pitch [m a turn].
+
+        Parameters
+        ----------
+        name : str
+            Name of the screw.
+        joint : Joint or str
+            Cylindrical joint.
+        pitch : float
+            Pitch [m a turn].
+        offset : float or profile, default 0.0
+            Value of the sum [m], or a profile.
+
+        Returns
+        -------
+        Coupler
+            The new coupler.
+        """
         value = number(pitch, f"screw {name!r}: pitch")
         terms = [((joint, "displacement"), 1.0), ((joint, "angle"), -value / (2.0 * math.pi))]
         return self._couple(name, "screw", terms, offset, "pitch", value)
@@ -232,6 +401,26 @@ class Model(StrictAttributes):
 
         Ratio 1 is the differential of an axle; a planetary gear with sun (first) and ring (second) has the ratio of
         their teeth, ring / sun. All angles are measured against one body.
+
+        Parameters
+        ----------
+        name : str
+            Name of the differential.
+        carrier : Coordinate
+            Angle of the carrier.
+        first : Coordinate
+            First angle.
+        second : Coordinate
+            Second angle.
+        ratio : float, default 1.0
+            Ratio of the second angle; 1 for the differential of an axle.
+        offset : float or profile, default 0.0
+            Value of the sum [rad], or a profile.
+
+        Returns
+        -------
+        Coupler
+            The new coupler.
         """
         value = number(ratio, f"differential {name!r}: ratio")
         terms = [(first, 1.0), (second, value), (carrier, -(1.0 + value))]
@@ -266,13 +455,40 @@ class Model(StrictAttributes):
         name; each becomes an input ``NAME.PARAMETER``. The function is recorded at ``compile``; its first and second
         derivatives, by the time too, are exact. It must be smooth where the mechanism comes.
 
-            def parabola(t, pose, parameters):  # a bead on z = x^2 / 2 in the plane y = 0
-                x, y, z = pose.r
-                return y, z - 0.5 * x**2
-
-            model.add_constraint("wire", parabola, between=("origin", "bead"))
-
         Channels ``NAME.reaction``, the wrench on b at b's marker, or ``NAME.force`` on coordinates.
+
+        Parameters
+        ----------
+        name : str
+            Name of the constraint.
+        function : ConstraintFunction
+            Function ``function(t, pose, parameters)`` that returns what must be zero.
+        between : Between, optional
+            Two markers a and b.
+        joints : Sequence[Coordinate], optional
+            Joint coordinates, in place of two markers.
+        equations : int, optional
+            Number of equations; found by a call unless given.
+        parameters : Mapping[str, array_like], optional
+            Default values of the parameters by name.
+
+        Returns
+        -------
+        Constraint
+            The new constraint.
+
+        Raises
+        ------
+        ModelError
+            For values that do not fit.
+
+        Examples
+        --------
+        >>> def parabola(t, pose, parameters):  # a bead on z = x^2 / 2 in the plane y = 0
+        ...     x, y, z = pose.r
+        ...     return y, z - 0.5 * x**2
+
+        >>> model.add_constraint("wire", parabola, between=("origin", "bead"))
         """
         self._new("constraint", name, self.constraints, self.joints, self.rods, self.couplers, self.drivers)
         what = f"constraint {name!r}"
@@ -301,8 +517,10 @@ class Model(StrictAttributes):
         states: Mapping[str, Numbers] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> Force:
-        """Add a force: a SpringDamper ``between`` two markers; a TorsionSpring or Motor on a ``joint`` (a name, or
-        (name, coordinate) when it has several); a Wrench on a ``body`` at ``point`` (3,) in body axes [m].
+        """Add a force: a force law, or a function in plain NumPy.
+
+        Add a force: a SpringDamper ``between`` two markers; a TorsionSpring or Motor on a ``joint`` (a name, or (name,
+        coordinate) when it has several); a Wrench on a ``body`` at ``point`` (3,) in body axes [m].
 
         Or a function ``law(t, kinematics, parameters)`` in plain NumPy, attached to any of these or to several
         ``joints`` ("all": every coordinate of the tree). It returns
@@ -320,6 +538,41 @@ class Model(StrictAttributes):
         then ``law(t, kinematics, parameters, states)``, and returns the force and the rates of its states, a pair
         (force, rates): one number or (k,) numbers in the order of ``states``. The method of the Simulation integrates
         them; a law with states must be one that can be recorded.
+
+        Parameters
+        ----------
+        name : str
+            Name of the force.
+        law : ForceLaw or UserFunction
+            Force law, or a function ``law(t, kinematics, parameters)``.
+        between : Between, optional
+            Two markers.
+        joint : Coordinate, optional
+            Joint, or (joint, coordinate).
+        joints : Sequence[Coordinate] | {"all"}, optional
+            Several joint coordinates, or ``"all"``.
+        body : Body or str, optional
+            Body.
+        point : array_like, optional
+            Point (3,) in body axes [m].
+        parameters : Mapping[str, array_like], optional
+            Default values of the parameters by name.
+        trace : bool, default True
+            False to call the function in Python.
+        states : Mapping[str, array_like], optional
+            Initial values of the states of the law by name.
+        units : Mapping[str, str], optional
+            Units of the states by name.
+
+        Returns
+        -------
+        Force
+            The new force.
+
+        Raises
+        ------
+        ModelError
+            For values that do not fit.
         """
         self._new("force", name, self.forces)
         what = f"force {name!r}"
@@ -367,7 +620,9 @@ class Model(StrictAttributes):
         body: tuple[Body | str, str] | None = None,
         axes: tuple[Axis, Axis] | None = None,
     ) -> Driver:
-        """Prescribe something by a profile that answers (f, fd, fdd) at t: one of
+        """Prescribe something by a profile that answers (f, fd, fdd) at t.
+
+        One of
 
         * ``joint``: a joint coordinate; ``between``: the distance of two markers [m];
         * ``body``: (body, coordinate), one of x, y, z of its origin [m] and yaw, pitch, roll [rad] in the world;
@@ -376,6 +631,31 @@ class Model(StrictAttributes):
         A Simulation follows the first two, and x, y, z of a body on a floating joint of ground; a kinematic analysis
         follows all. An ``Input`` as profile is set while running, ``sim.inputs["lift"] = (value, rate, acceleration)``
         before each step: those at the end of the step.
+
+        Parameters
+        ----------
+        name : str
+            Name of the driver.
+        profile : object
+            Profile that returns (f, fd, fdd) at t.
+        joint : Coordinate, optional
+            Joint, or (joint, coordinate).
+        between : Between, optional
+            Two markers whose distance is driven.
+        body : tuple[Body | str, str], optional
+            (body, coordinate), one of x, y, z, yaw, pitch, roll.
+        axes : tuple[Axis, Axis], optional
+            Two axes whose angle is driven.
+
+        Returns
+        -------
+        Driver
+            The new driver.
+
+        Raises
+        ------
+        ModelError
+            For values that do not fit.
         """
         self._new("driver", name, self.drivers, self.joints, self.rods, self.couplers, self.constraints)
         what = f"driver {name!r}"
@@ -409,8 +689,30 @@ class Model(StrictAttributes):
         Spherical: position is the quaternion of b relative to a, rate the angular velocity of b relative to a in b's
         axes. Floating: position is (x, y, z, qw, qx, qy, qz), where x, y, z lead from the joint point of a to that of b
         in joint axes carried by a; rate is the change of x, y, z and the angular velocity in b's axes.
-        pin: keep these values exactly; otherwise ``weight`` says how dearly assembly moves them, against 1; an infinite
+
+        Parameters
+        ----------
+        joint : Joint or str
+            Joint.
+        position : array_like, optional
+            Coordinates at the start [rad or m].
+        rate : array_like, optional
+            Rates at the start [rad/s or m/s].
+        pin : bool, default True
+            Keep these values exactly; otherwise ``weight`` says how dearly assembly moves them, against 1; an infinite
             weight is a pin.
+        weight : float, default 1.0
+            Weight of changes during assembly, when ``pin`` is False.
+
+        Returns
+        -------
+        Initial
+            The initial values.
+
+        Raises
+        ------
+        ModelError
+            For values that do not fit.
         """
         where = self._find("joint", joint, self.joints, "initial value")
         if where.name in self.initials:
@@ -423,16 +725,38 @@ class Model(StrictAttributes):
     ) -> None:
         """Say how a body looks in pictures, in place of what was said before; ground may have a shape too.
 
-        shape: a Box, Cylinder, Sphere, Bar, Surface or Mesh in body axes, or a list of them; None draws bars between
-            the joints.  color: "#rrggbb" or a name such as "steel"; "" takes one of the theme.
-        opacity: above 0, and 1 for a body that hides what is behind it.  edges: sharp edges are drawn as lines.
-        Motion, states and results do not depend on any of these. Raises ModelError for a value that cannot be.
+        Motion, states and results do not depend on any of these.
+
+        Parameters
+        ----------
+        body : Body or str
+            Body or its name.
+        shape : object, optional
+            A Box, Cylinder, Sphere, Bar, Surface or Mesh in body axes, or a list of them; None draws bars between the
+            joints.
+        color : str, default ""
+            "#rrggbb" or a name such as "steel"; "" takes one of the theme.
+        opacity : float, default 1.0
+            Above 0, and 1 for a body that hides what is behind it.
+        edges : bool, default True
+            Sharp edges are drawn as lines.
+
+        Raises
+        ------
+        ModelError
+            For a value that cannot be.
         """
         found = self._find("body", body, self.bodies, "looks")
         self.looks[found.name] = make_looks(f"body {found.name!r}", shape, color, opacity, edges)
 
     def compile(self) -> "System":
-        """Return the flat arrays that simulations run on; the model may be changed and compiled again."""
+        """Return the flat arrays that simulations run on; the model may be changed and compiled again.
+
+        Returns
+        -------
+        System
+            System of constant arrays.
+        """
         from rtmbs.system import compile as compile_model  # a room above this one: models can be written without it
 
         try:

@@ -34,13 +34,32 @@ class Numeric:
     jumps: ClassVar[tuple[float, ...]] = ()  # none
 
     def checked(self, what: str) -> Self:
-        """Return this profile with floats; refuse what is not a finite number."""
+        """Return this profile with floats; refuse what is not a finite number.
+
+        Parameters
+        ----------
+        what : str
+            Name of the object in error messages.
+
+        Returns
+        -------
+        ConstantRate
+            This profile with floats; refuse what is not a finite number.
+        """
         return replace(self, **{name: number(value, f"{what}: {name}") for name, value in vars(self).items()})
 
 
 @dataclass(frozen=True)
 class ConstantRate(Numeric):
-    """f = start + rate t."""
+    """Profile of constant rate: f = start + rate t.
+
+    Parameters
+    ----------
+    rate : float
+        Rate [rad/s or m/s].
+    start : float, default 0.0
+        Value at t = 0 [rad or m].
+    """
 
     rate: float
     start: float = 0.0
@@ -51,7 +70,19 @@ class ConstantRate(Numeric):
 
 @dataclass(frozen=True)
 class Sine(Numeric):
-    """f = offset + amplitude sin(w t + phase), with w in rad/s."""
+    """Sine profile: f = offset + amplitude sin(w t + phase).
+
+    Parameters
+    ----------
+    amplitude : float
+        Amplitude [rad or m].
+    frequency_rad_s : float
+        Angular frequency w [rad/s].
+    phase : float, default 0.0
+        Phase [rad].
+    offset : float, default 0.0
+        Mean value [rad or m].
+    """
 
     amplitude: float
     frequency_rad_s: float
@@ -66,7 +97,19 @@ class Sine(Numeric):
 
 @dataclass(frozen=True)
 class SmoothStep(Numeric):
-    """From ``start`` before t0 to ``end`` after t1 by 10 s^3 - 15 s^4 + 6 s^5: no jump in rate or acceleration."""
+    """From ``start`` before t0 to ``end`` after t1 by 10 s^3 - 15 s^4 + 6 s^5: no jump in rate or acceleration.
+
+    Parameters
+    ----------
+    t0 : float
+        Begin of the transition [s].
+    t1 : float
+        End of the transition [s].
+    start : float
+        Value before t0.
+    end : float
+        Value after t1.
+    """
 
     t0: float
     t1: float
@@ -94,6 +137,15 @@ class Spline:
 
     It swings beyond values that change abruptly, as any cubic does. Take ``SmoothStep`` for a step, or a law with a
     monotone ``library.force_laws.Curve``; give the table some constant values at its end for a profile that stays.
+
+    Parameters
+    ----------
+    t : array_like
+        Times (k,) [s], ascending.
+    values : array_like
+        Values (k,) [rad or m].
+    coefficients : ndarray, optional
+        Cubic first, (4, k - 1).
     """
 
     t: Numbers  # (k,) increasing times [s]
@@ -106,11 +158,39 @@ class Spline:
             self.table("Spline")
 
     def checked(self, what: str) -> Self:
+        """Return this profile with floats; refuse values that are not finite numbers.
+
+        Parameters
+        ----------
+        what : str
+            Name of the object in error messages.
+
+        Returns
+        -------
+        Spline
+            This profile.
+        """
         times, values = self.table(what)
         return replace(self, t=times, values=values, coefficients=natural_spline(times, values))
 
     def table(self, what: str) -> tuple[Array, Array]:
-        """Return times and values (k,); refuse what is no table."""
+        """Return times and values (k,); refuse what is no table.
+
+        Parameters
+        ----------
+        what : str
+            Name of the object in error messages.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Times and values (k,); refuse what is no table.
+
+        Raises
+        ------
+        ModelError
+            For values that do not fit.
+        """
         shape = shape_of(self.t, f"{what}: t", "it must be a list of times")
         size = math.prod(shape)
         if size < 2:
@@ -148,7 +228,19 @@ def natural_spline(t: Array, values: Array) -> Array:
 
 @dataclass(frozen=True)
 class Function:
-    """The user's own f(t) with its first and second derivative; ``jumps`` are the times at which fdd jumps [s]."""
+    """The user's own f(t) with its first and second derivative; ``jumps`` are the times at which fdd jumps [s].
+
+    Parameters
+    ----------
+    f : Callable[[float], float]
+        Value f(t).
+    fd : Callable[[float], float]
+        First derivative.
+    fdd : Callable[[float], float]
+        Second derivative.
+    jumps : array_like, optional
+        None: not declared.
+    """
 
     f: Callable[[float], float]
     fd: Callable[[float], float]
@@ -156,6 +248,23 @@ class Function:
     jumps: Numbers | None = None  # None: not declared
 
     def checked(self, what: str) -> Self:
+        """Return this profile with floats; refuse values that are not finite numbers.
+
+        Parameters
+        ----------
+        what : str
+            Name of the object in error messages.
+
+        Returns
+        -------
+        Function
+            This profile.
+
+        Raises
+        ------
+        ModelError
+            For values that do not fit.
+        """
         for name in ("f", "fd", "fdd"):
             if not callable(getattr(self, name)):
                 raise ModelError(f"{what}: {name} is {shown(getattr(self, name))}; it must be a function of t")
@@ -200,6 +309,13 @@ class Staircase:
     """Of a force: holds ``values[k]`` from ``t[k]`` on, ``values[0]`` before; it says when it jumps.
 
     ``values`` are numbers (k,) for a motor, or vectors (k, 3) for a force or a torque.
+
+    Parameters
+    ----------
+    t : array_like
+        Times (k,) [s], ascending.
+    values : array_like
+        Values (k,) or vectors (k, 3).
     """
 
     t: Numbers  # (k,) increasing times [s]
@@ -209,12 +325,39 @@ class Staircase:
         self.table("Staircase")
 
     def checked(self, what: str) -> Self:
-        """Return this staircase with arrays."""
+        """Return this staircase with arrays.
+
+        Parameters
+        ----------
+        what : str
+            Name of the object in error messages.
+
+        Returns
+        -------
+        Staircase
+            This staircase with arrays.
+        """
         times, values = self.table(what)
         return replace(self, t=times, values=values)
 
     def table(self, what: str) -> tuple[Array, Array]:
-        """Return times (k,) and values; refuse times that do not increase, and a wrong number of values."""
+        """Return times (k,) and values; refuse times that do not increase, and a wrong number of values.
+
+        Parameters
+        ----------
+        what : str
+            Name of the object in error messages.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Times (k,) and values; refuse times that do not increase, and a wrong number of values.
+
+        Raises
+        ------
+        ModelError
+            For values that do not fit.
+        """
         size = math.prod(shape_of(self.t, f"{what}: t", "it must be a list of times"))
         if size == 0:
             raise ModelError(f"{what}: t is empty; a staircase needs at least one time")

@@ -82,10 +82,25 @@ class Shape:
     def inertia(self, density: Numbers) -> MassProperties:
         """Return mass, centre of mass and inertia of the solid with this density [kg/m^3], as ``add_body`` takes them.
 
-        hull = rtmbs.Box(size=(0.4, 0.2, 0.1))
-        model.add_body("hull", shape=hull, **hull.inertia(2700.0))
+        Parameters
+        ----------
+        density : float
+            Density [kg/m^3].
 
-        Raises ModelError for a density that is not positive, and for a surface that encloses no volume.
+        Returns
+        -------
+        MassProperties
+            Mass, centre of mass and inertia of the solid with this density [kg/m^3], as ``add_body`` takes them.
+
+        Raises
+        ------
+        ModelError
+            For a density that is not positive, and for a surface that encloses no volume.
+
+        Examples
+        --------
+        >>> hull = rtmbs.Box(size=(0.4, 0.2, 0.1))
+        >>> model.add_body("hull", shape=hull, **hull.inertia(2700.0))
         """
         return mass_properties((self,), density)
 
@@ -96,8 +111,16 @@ class Shape:
 
 @dataclass(frozen=True, eq=False)
 class Box(Shape):
-    """A box in body axes. ``size``: (3,) edges [m]; ``center``: (3,) [m]; ``axes``: 3 x 3 rotation of box to body axes,
-    or a quaternion (w, x, y, z).
+    """Box in body axes.
+
+    Parameters
+    ----------
+    size : ndarray
+        Edges (3,) [m].
+    center : ndarray, default ORIGIN
+        Centre (3,) in body axes [m].
+    axes : ndarray, optional
+        Rotation (3, 3) of box to body axes, or a quaternion (w, x, y, z).
     """
 
     size: Array
@@ -119,7 +142,19 @@ class Box(Shape):
 
 @dataclass(frozen=True, eq=False)
 class Cylinder(Shape):
-    """A cylinder in body axes: ``radius`` and ``length`` [m], its middle ``center`` (3,) [m], its ``axis`` (3,)."""
+    """A cylinder in body axes: ``radius`` and ``length`` [m], its middle ``center`` (3,) [m], its ``axis`` (3,).
+
+    Parameters
+    ----------
+    radius : float
+        Radius [m].
+    length : float
+        Length [m].
+    center : ndarray, default ORIGIN
+        Centre (3,) in body axes [m].
+    axis : ndarray, default (0.0, 0.0, 1.0)
+        Direction (3,) in body axes.
+    """
 
     radius: float
     length: float
@@ -140,7 +175,15 @@ class Cylinder(Shape):
 
 @dataclass(frozen=True, eq=False)
 class Sphere(Shape):
-    """A ball of ``radius`` [m] about ``center`` (3,) in body axes [m]."""
+    """A ball of ``radius`` [m] about ``center`` (3,) in body axes [m].
+
+    Parameters
+    ----------
+    radius : float
+        Radius [m].
+    center : ndarray, default ORIGIN
+        Centre (3,) in body axes [m].
+    """
 
     radius: float
     center: Array = ORIGIN  # type: ignore[assignment]
@@ -155,7 +198,17 @@ class Sphere(Shape):
 
 @dataclass(frozen=True, eq=False)
 class Bar(Shape):
-    """A round bar between the points ``start`` and ``end`` (3,) in body axes [m], of ``radius`` [m]."""
+    """A round bar between the points ``start`` and ``end`` (3,) in body axes [m], of ``radius`` [m].
+
+    Parameters
+    ----------
+    start : ndarray
+        First end (3,) in body axes [m].
+    end : ndarray
+        Second end (3,) in body axes [m].
+    radius : float
+        Radius [m].
+    """
 
     start: Array
     end: Array
@@ -168,14 +221,27 @@ class Bar(Shape):
         keep(self, start=start, end=end, radius=positive(self.radius, "Bar: radius"))
 
     def solid(self) -> tuple[float, Array, Array]:
+        """Return volume [m^3], its centre (3,) [m] and inertia of density 1 about the centre (3, 3) [m^5].
+
+        Returns
+        -------
+        tuple[float, ndarray, ndarray]
+            Volume [m^3], its centre (3,) [m] and inertia of density 1 about the centre (3, 3) [m^5].
+        """
         along = self.end - self.start
         return Cylinder(self.radius, float(np.linalg.norm(along)), 0.5 * (self.start + self.end), along).solid()
 
 
 @dataclass(frozen=True, eq=False)
 class Surface(Shape):
-    """Triangles in body axes: ``vertices`` (v, 3) [m], and ``faces`` (k, 3) of their indices, counter-clockwise as seen
-    from outside.
+    """Closed or open surface of triangles in body axes.
+
+    Parameters
+    ----------
+    vertices : ndarray
+        Vertices (v, 3) in body axes [m].
+    faces : ndarray of int
+        Indices (k, 3) of the vertices of each triangle, counter-clockwise as seen from outside.
     """
 
     vertices: Array
@@ -234,6 +300,23 @@ def mass_properties(shapes: tuple[Shape, ...] | list[Shape], density: Numbers) -
     """Return mass, centre of mass and inertia of several solids of one density [kg/m^3], as ``add_body`` takes them.
 
     Where two solids overlap, the material counts twice. Raises as ``Shape.inertia``.
+
+    Parameters
+    ----------
+    shapes : tuple[Shape, ...] | list[Shape]
+        Shapes of the solids.
+    density : float
+        Density [kg/m^3].
+
+    Returns
+    -------
+    MassProperties
+        Mass, centre of mass and inertia of several solids of one density [kg/m^3], as ``add_body`` takes them.
+
+    Raises
+    ------
+    ModelError
+        For values that do not fit.
     """
     rho = positive(density, "density")
     with np.errstate(over="ignore", invalid="ignore"):  # told below

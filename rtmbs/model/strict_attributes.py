@@ -34,7 +34,20 @@ class StrictAttributes:
         return annotated(cls)
 
     def _refusal(self, name: str, what: str) -> str:
-        """Return the sentence about an attribute that cannot be set."""
+        """Return the sentence about an attribute that cannot be set.
+
+        Parameters
+        ----------
+        name : str
+            Name of the attribute.
+        what : str
+            Name of the object.
+
+        Returns
+        -------
+        str
+            Sentence about an attribute that cannot be set.
+        """
         known = [one for one in (*dir(type(self)), *self._own_names()) if not one.startswith("_")]
         near = get_close_matches(name, known, 1, ALIKE)
         meant = f"; did you mean {near[0]!r}?" if near and near[0] != name else ""

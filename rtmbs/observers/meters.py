@@ -45,6 +45,11 @@ class EnergyMeter(Meter):
     ``exchanged`` is the range of the kinetic energy: what a drift is to be compared with. ``given`` is what the balance
     of energy gave to loops and took from them, as the sum of its sizes over the steps that were looked at: the energy
     that the integration rule alone would have lost or won, step by step.
+
+    Parameters
+    ----------
+    schedule : Schedule, optional
+        Steps to look at; every step unless given.
     """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
@@ -80,7 +85,18 @@ class EnergyMeter(Meter):
         self.least, self.most = min(self.least, float(kinetic.min())), max(self.most, float(kinetic.max()))
 
     def measure(self, sim: Watched) -> tuple[float, float]:
-        """Return kinetic and total energy [J]."""
+        """Return kinetic and total energy [J].
+
+        Parameters
+        ----------
+        sim : Watched
+            Simulation.
+
+        Returns
+        -------
+        tuple[float, float]
+            Kinetic and total energy [J].
+        """
         resample_energies(sim.equations.tables, one_sample(sim.state), self._scratch, self._energies)
         return float(self._energies[0, 0]), float(self._energies.sum())
 
@@ -90,6 +106,13 @@ class EnergyMeter(Meter):
         return self.most - self.least
 
     def summary(self) -> dict[str, float]:
+        """Return the numbers by name, the unit at the end of the name.
+
+        Returns
+        -------
+        dict[str, float]
+            Numbers by name, the unit at the end of the name.
+        """
         return {
             "initial_J": self.initial,
             "latest_J": self.latest,
@@ -100,7 +123,13 @@ class EnergyMeter(Meter):
 
 
 class ViolationMeter(Meter):
-    """Largest violations of the loop equations after projection; rotation rows apart from translations [m, ...]."""
+    """Largest violations of the loop equations after projection; rotation rows apart from translations [m, ...].
+
+    Parameters
+    ----------
+    schedule : Schedule, optional
+        Steps to look at; every step unless given.
+    """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
         super().__init__(schedule)
@@ -126,6 +155,11 @@ class IterationMeter(Meter):
 
     ``iterations_to_tolerance`` counts steps by the iterations after which Newton's test was first met, 0 where it was
     not: what a fixed number of iterations is to be compared with.
+
+    Parameters
+    ----------
+    schedule : Schedule, optional
+        Steps to look at; every step unless given.
     """
 
     def __init__(self, schedule: Schedule | None = None) -> None:

@@ -35,10 +35,17 @@ class Kept(NamedTuple):
 
 
 class Recorder(Observer):
-    """Copies time, coordinates, rates, accelerations, multipliers, reference rotations and inputs of every state looked
+    """Recorder of the states of a run in memory, the initial state first.
+
+    Copies time, coordinates, rates, accelerations, multipliers, reference rotations and inputs of every state looked
     at, the initial one first, into arrays allocated beforehand; counts how steps ended.
 
     ``result()`` may be asked for at any time, also after a step that failed.
+
+    Parameters
+    ----------
+    schedule : Schedule, optional
+        Steps to look at; every step unless given.
     """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
@@ -73,7 +80,20 @@ class Recorder(Observer):
         return self._kept.outcomes
 
     def observe(self, sim: Watched, report: StepReport) -> None:
-        """Count how the step ended, and record it when it is due."""
+        """Count how the step ended, and record it when it is due.
+
+        Parameters
+        ----------
+        sim : Watched
+            Simulation.
+        report : StepReport
+            Report of the step.
+
+        Raises
+        ------
+        InputError
+            For arguments out of range.
+        """
         self._make_way()
         if self._system is None:
             raise InputError("this recorder has watched nothing yet; write recorder.begin(sim) before the first step")
@@ -83,13 +103,36 @@ class Recorder(Observer):
         self._kept = self._seen
 
     def look(self, sim: Watched, report: StepReport) -> None:
-        """Record the state; InputError when a force was attached elsewhere, for channels know one place of it only."""
+        """Record the state; InputError when a force was attached elsewhere, for channels know one place of it only.
+
+        Parameters
+        ----------
+        sim : Watched
+            Simulation.
+        report : StepReport
+            Report of the step.
+
+        Raises
+        ------
+        InputError
+            For arguments out of range.
+        """
         if sim.system is not self._system:
             raise InputError("a force was attached elsewhere while a run is recorded; begin another recording after it")
         self._record(sim, float(report.outcome is not Outcome.CONVERGED))
 
     def observe_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
-        """Count how the steps ended, and record those that are due."""
+        """Count how the steps ended, and record those that are due.
+
+        Parameters
+        ----------
+        sim : Watched
+            Simulation.
+        t : ndarray
+            Time [s].
+        chunk : Chunk
+            Rows for the states and reports of consecutive steps.
+        """
         self._make_way()
         ended = {outcome.name: count for outcome, count in outcomes_of(chunk.stats).items()}
         self._seen = self._after(float(t[-1]), ended, int(np.count_nonzero(chunk.stats[:, TRIES])), 0)
@@ -97,7 +140,17 @@ class Recorder(Observer):
         self._kept = self._seen
 
     def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
-        """Record the states."""
+        """Record the states.
+
+        Parameters
+        ----------
+        sim : Watched
+            Simulation.
+        t : ndarray
+            Time [s].
+        chunk : Chunk
+            Rows for the states and reports of consecutive steps.
+        """
         self._make_room(sim, len(t))
         assert self._samples is not None
         first = self._seen.size

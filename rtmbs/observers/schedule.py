@@ -28,7 +28,18 @@ class Schedule:
         return None
 
     def uneven(self, h: float) -> str:
-        """Return what there is to say when steps of ``h`` [s] cannot meet the times that are asked for; else ''."""
+        """Return what there is to say when steps of ``h`` [s] cannot meet the times that are asked for; else ''.
+
+        Parameters
+        ----------
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        str
+            What there is to say when steps of ``h`` [s] cannot meet the times that are asked for; else ''.
+        """
         return ""
 
     def due(self, t: float) -> bool:
@@ -36,7 +47,18 @@ class Schedule:
         raise NotImplementedError
 
     def due_of(self, t: NDArray[np.float64]) -> slice | list[int]:
-        """Return which of the steps that ended at ``t`` (k,) [s] are to be looked at."""
+        """Return which of the steps that ended at ``t`` (k,) [s] are to be looked at.
+
+        Parameters
+        ----------
+        t : ndarray
+            Time [s].
+
+        Returns
+        -------
+        slice | list[int]
+            Which of the steps that ended at ``t`` (k,) [s] are to be looked at.
+        """
         return [k for k, instant in enumerate(t.tolist()) if self.due(instant)]
 
 
@@ -56,7 +78,13 @@ class EveryStep(Schedule):
 
 
 class Every(Schedule):
-    """Every ``dt`` [s] of simulated time: after the first step at or past each multiple, counted from the start."""
+    """Every ``dt`` [s] of simulated time: after the first step at or past each multiple, counted from the start.
+
+    Parameters
+    ----------
+    dt : float
+        Interval of simulated time [s].
+    """
 
     simulated_time = True
 
@@ -91,9 +119,19 @@ class Every(Schedule):
 class At(Schedule):
     """At given times [s]: after the first step at or past each; a run with a tolerance meets them exactly.
 
-    Raises InputError for times that are not finite or do not ascend.
+    Parameters
+    ----------
+    times : Iterable[float]
+        Times [s], ascending.
 
-        sim.run(1.0, tolerance=1e-6, record=At([0.1, 0.25, 1.0]))
+    Raises
+    ------
+    InputError
+        For times that are not finite or do not ascend.
+
+    Examples
+    --------
+    >>> sim.run(1.0, tolerance=1e-6, record=At([0.1, 0.25, 1.0]))
     """
 
     simulated_time = True
@@ -108,19 +146,60 @@ class At(Schedule):
         self.seen = 0
 
     def start(self, t: float) -> None:
+        """Begin at simulated time ``t`` [s].
+
+        Parameters
+        ----------
+        t : float
+            Time [s].
+        """
         self.seen = bisect_right(self.times, t)
 
     def samples(self, steps: int, h: float) -> int | None:
+        """Return how many of so many steps of ``h`` [s] are to be looked at, at most; None when that is not known.
+
+        Parameters
+        ----------
+        steps : int
+            Number of steps.
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        int or None
+            How many of so many steps of ``h`` [s] are to be looked at, at most; None when that is not known.
+        """
         return min(steps, len(self.times))
 
     def due(self, t: float) -> bool:
+        """Return True when the step that ended at ``t`` [s] is to be looked at; asked once a step.
+
+        Parameters
+        ----------
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        bool
+            True when the step that ended at ``t`` [s] is to be looked at; asked once a step.
+        """
         passed = bisect_right(self.times, t + ROUNDING * abs(t))
         late, self.seen = passed > self.seen, max(passed, self.seen)
         return late
 
 
 class AtRate(Schedule):
-    """At most ``rate`` [Hz] times a second of wall time; looks that a slow look misses are dropped."""
+    """At most ``rate`` [Hz] times a second of wall time; looks that a slow look misses are dropped.
+
+    Parameters
+    ----------
+    rate : float
+        Largest number of looks in a second of wall time [Hz].
+    clock : Callable[[], float], default time.perf_counter
+        Monotonic clock [s].
+    """
 
     def __init__(self, rate: float, clock: Callable[[], float] = time.perf_counter) -> None:
         self.interval = 1.0 / positive("rate", rate, "Hz")

@@ -18,10 +18,20 @@ PATIENCE = 60.0  # until a first worker is there [s]
 class Dask:
     """The workers of a dask cluster (extra ``cluster``).
 
-    address : of a scheduler, ``rtmbs.Dask("tcp://head:8786")``, or None for a cluster of ``workers`` processes on this
-        machine. Workers of a cluster should have one thread each: ``dask worker tcp://head:8786 --nthreads 1``.
+    Parameters
+    ----------
+    address : str, optional
+        Address of a scheduler, ``rtmbs.Dask("tcp://head:8786")``, or None for a cluster of ``workers`` processes on
+        this machine. Workers of a cluster should have one thread each: ``dask worker tcp://head:8786 --nthreads 1``.
+    workers : int, optional
+        Number of workers; one a core unless given.
 
-    Raises InputError where dask.distributed is missing, CrewError where no scheduler answers.
+    Raises
+    ------
+    InputError
+        Where dask.distributed is missing.
+    CrewError
+        Where no scheduler answers.
     """
 
     address: str | None = None
@@ -41,6 +51,23 @@ class Dask:
 
     @contextmanager
     def open(self, alone: bool = False) -> Iterator[Crew]:
+        """Yield the crew of workers, and close it at the end.
+
+        Parameters
+        ----------
+        alone : bool, default False
+            True for a sweep in the calling process alone.
+
+        Yields
+        ------
+        Crew
+            Crew of workers.
+
+        Raises
+        ------
+        CrewError
+            When the workers cannot be reached.
+        """
         from distributed import Client
 
         with self.cluster() as address:
@@ -58,7 +85,18 @@ class Dask:
                 client.close()
 
     def wait(self, client: Any) -> None:
-        """Wait for a first worker."""
+        """Wait for a first worker.
+
+        Parameters
+        ----------
+        client : object
+            Client of the scheduler.
+
+        Raises
+        ------
+        CrewError
+            When the workers cannot be reached.
+        """
         try:
             client.wait_for_workers(1, timeout=PATIENCE)
         except TimeoutError:
@@ -66,7 +104,13 @@ class Dask:
 
     @contextmanager
     def cluster(self) -> Iterator[Any]:
-        """Yield a scheduler: the user's, or one of this machine with its workers."""
+        """Yield a scheduler: the user's, or one of this machine with its workers.
+
+        Yields
+        ------
+        object
+            Scheduler: the user's, or one of this machine with its workers.
+        """
         if self.address is not None:
             yield self.address
             return
@@ -76,6 +120,18 @@ class Dask:
             yield cluster
 
     def died(self, error: BaseException) -> bool:
+        """True when an exception means that a worker died.
+
+        Parameters
+        ----------
+        error : BaseException
+            Exception of a run.
+
+        Returns
+        -------
+        bool
+            True when the error means that a worker died.
+        """
         from distributed import KilledWorker
 
         return isinstance(error, KilledWorker)

@@ -34,6 +34,23 @@ class Grid:
     """Every combination of the values; the last parameter changes fastest."""
 
     def columns(self, values: Values) -> dict[str, Column]:
+        """Return the columns of parameters of all runs.
+
+        Parameters
+        ----------
+        values : Values
+            Values by parameter.
+
+        Returns
+        -------
+        dict[str, Column]
+            Columns of the table by parameter.
+
+        Raises
+        ------
+        InputError
+            For arguments out of range.
+        """
         listed: dict[str, Column] = {}
         for name, each in values.items():
             if isinstance(each, Distribution):
@@ -60,6 +77,18 @@ class Random:
         whole("seed", self.seed, 0, MOST_SEED)
 
     def columns(self, values: Values) -> dict[str, Column]:
+        """Return the columns of parameters of all runs.
+
+        Parameters
+        ----------
+        values : Values
+            Values by parameter.
+
+        Returns
+        -------
+        dict[str, Column]
+            Columns of the table by parameter.
+        """
         shares = np.clip(self.shares(len(values)), *INSIDE)
         return {name: taken(each, shares[:, k]) for k, (name, each) in enumerate(values.items())}
 
@@ -73,9 +102,28 @@ class LatinHypercube(Random):
     """``n`` runs such that each parameter has one value in each n-th part of its distribution.
 
     A list of values counts as a distribution in which all are as likely.
+
+    Parameters
+    ----------
+    n : int
+        Number of runs.
+    seed : int, default 0
+        Seed of the random numbers.
     """
 
     def shares(self, parameters: int) -> NDArray[np.float64]:
+        """Return numbers between 0 and 1 (n, parameters).
+
+        Parameters
+        ----------
+        parameters : int
+            Number of parameters.
+
+        Returns
+        -------
+        ndarray
+            Numbers between 0 and 1 (n, parameters).
+        """
         from scipy.stats import qmc
 
         return np.asarray(qmc.LatinHypercube(parameters, seed=np.random.default_rng(self.seed)).random(self.n))
@@ -83,7 +131,15 @@ class LatinHypercube(Random):
 
 @dataclass(frozen=True)
 class MonteCarlo(Random):
-    """``n`` runs with independent values; a list of values counts as a distribution in which all are as likely."""
+    """``n`` runs with independent values; a list of values counts as a distribution in which all are as likely.
+
+    Parameters
+    ----------
+    n : int
+        Number of runs.
+    seed : int, default 0
+        Seed of the random numbers.
+    """
 
     def shares(self, parameters: int) -> NDArray[np.float64]:
         return np.random.default_rng(self.seed).random((self.n, parameters))

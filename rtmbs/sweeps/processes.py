@@ -31,6 +31,13 @@ class Processes:
 
     Functions of a notebook, lambdas and functions within functions go to the workers as cloudpickle writes them. A
     script is imported by the workers, so its own work stands below ``if __name__ == "__main__":``.
+
+    Parameters
+    ----------
+    workers : int, optional
+        Number of workers; one a core unless given.
+    memory : float, optional
+        Largest memory of a worker [bytes].
     """
 
     workers: int | None = None
@@ -51,6 +58,23 @@ class Processes:
 
     @contextmanager
     def open(self, alone: bool = False) -> Iterator[Crew]:
+        """Yield the crew of workers, and close it at the end.
+
+        Parameters
+        ----------
+        alone : bool, default False
+            True for a sweep in the calling process alone.
+
+        Yields
+        ------
+        Crew
+            Crew of workers.
+
+        Raises
+        ------
+        RtmbsError
+            When no worker can be started.
+        """
         if multiprocessing.parent_process() is not None:
             raise RtmbsError(f"a worker of a sweep began a sweep of its own; {self.remedy}")
         workers = 1 if alone else min(self.workers or usable_cores(), MOST_WORKERS)
@@ -63,6 +87,18 @@ class Processes:
                 pool.shutdown(wait=True, cancel_futures=True)
 
     def died(self, error: BaseException) -> bool:
+        """True when an exception means that a worker died.
+
+        Parameters
+        ----------
+        error : BaseException
+            Exception of a run.
+
+        Returns
+        -------
+        bool
+            True when the error means that a worker died.
+        """
         return isinstance(error, BrokenExecutor)
 
 

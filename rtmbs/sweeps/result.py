@@ -38,8 +38,23 @@ class SweepResult(Keyed):
     that failed are NaN. The columns are the same bytes from any engine and any number of workers. Measures stand in the
     order of their names.
 
-        table = rtmbs.sweep(make, {"c": [10.0, 20.0]}, measure, t_end=1.0)
-        best = table.row(np.nanargmin(table["peak"]))
+    Parameters
+    ----------
+    parameters : Mapping[str, Column]
+        Columns of the parameters.
+    measures : Mapping[str, Column]
+        Columns of the measures.
+    run : Column
+        Numbers of the runs.
+    error : Column
+        Messages of failed runs, empty for the others.
+    effort : Effort
+        Counts of the work.
+
+    Examples
+    --------
+    >>> table = rtmbs.sweep(make, {"c": [10.0, 20.0]}, measure, t_end=1.0)
+    >>> best = table.row(np.nanargmin(table["peak"]))
     """
 
     def __init__(
@@ -76,7 +91,13 @@ class SweepResult(Keyed):
         return len(self._columns[RUN])
 
     def names(self) -> list[str]:
-        """Return the names of all columns: the run, parameters, measures, the error."""
+        """Return the names of all columns: the run, parameters, measures, the error.
+
+        Returns
+        -------
+        list[str]
+            Names of all columns: the run, parameters, measures, the error.
+        """
         return list(self._columns)
 
     def keys(self) -> list[str]:
@@ -90,11 +111,33 @@ class SweepResult(Keyed):
         return {int(self[RUN][k]): str(self[ERROR][k]) for k in where}
 
     def row(self, k: int) -> dict[str, Any]:
-        """Return a row by name."""
+        """Return a row by name.
+
+        Parameters
+        ----------
+        k : int
+            Number of the row.
+
+        Returns
+        -------
+        dict[str, object]
+            Row by name.
+        """
         return {name: column[k] for name, column in self._columns.items()}
 
     def to_pandas(self) -> Any:
-        """Return the table as a pandas.DataFrame; InputError where pandas is missing."""
+        """Return the table as a pandas.DataFrame; InputError where pandas is missing.
+
+        Returns
+        -------
+        object
+            Table as a pandas.DataFrame; InputError where pandas is missing.
+
+        Raises
+        ------
+        InputError
+            For arguments out of range.
+        """
         if find_spec("pandas") is None:
             raise InputError("to_pandas needs pandas; install it with pip install pandas")
         import pandas
@@ -104,7 +147,16 @@ class SweepResult(Keyed):
     def save(self, path: str | Path) -> None:
         """Write the table as ``.parquet`` (extra ``sweep``) or ``.csv``; the file is whole or not there.
 
-        Raises InputError for another ending, and OSError.
+        Parameters
+        ----------
+        path : str or Path
+            Path of the file.
+
+        Raises
+        ------
+        InputError
+            For another ending.
+        OSError
         """
         from rtmbs.sweeps.forms import save  # those files import packages
 

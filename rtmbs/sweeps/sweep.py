@@ -48,37 +48,71 @@ def sweep(
 ) -> SweepResult:
     """Run ``make(**parameters)`` for many parameters, and return one row a run.
 
+    A run that fails, by whatever its functions raise, also KeyboardInterrupt in a worker, has a row with the sentence
+    in the column ``error``. A run whose worker is killed or runs out of memory is made once more, alone, and has such a
+    row when this worker ends too.
+
+    Ctrl+C carries the table so far as ``result``.
+
     Parameters
     ----------
-    make : returns a Model, or a Simulation with options of its own, in which case h and method do not count
-    parameters : by the name of an argument of ``make`` a list of values, one value, or a distribution:
-        ``rtmbs.Uniform(a, b)``, ``LogUniform(a, b)``, ``Normal(mean, deviation)``, or a frozen one of scipy.stats
-    measure : a function of the Result that returns numbers by name, or words: ``{"peak": "largest crank.rate"}``
-    t_end : end of each run [s]
-    h, method : of the Simulation of each run
-    record, tolerance : of ``Simulation.run``
-    design : which combinations are run: ``Grid()`` unless given, ``LatinHypercube(n, seed)``, ``MonteCarlo(n, seed)``,
-        or a sampler of ``scipy.stats.qmc`` with ``runs``
-    runs : number of points of a sampler
-    engine : ``Processes()`` of this machine unless given, ``Dask(address)``, or ``Serial()`` in this process
-    folder : where finished rows are kept (extra ``sweep``), about every second. The same sweep goes on from there
-    timeout : of each run [s]; a run that takes longer is ended, and its row says so. Not with ``Serial()``
-    memory : that a worker may hold besides what it holds at its start [bytes]; as ``Processes(memory=...)``
-    progress : show a bar
+    make : Callable[..., object]
+        Returns a Model, or a Simulation with options of its own, in which case h and method do not count.
+    parameters : Mapping[str, object]
+        By the name of an argument of ``make`` a list of values, one value, or a distribution: ``rtmbs.Uniform(a, b)``,
+        ``LogUniform(a, b)``, ``Normal(mean, deviation)``, or a frozen one of scipy.stats.
+    measure : Callable[[object], Mapping[str, float]] | Mapping[str, str]
+        A function of the Result that returns numbers by name, or words: ``{"peak": "largest crank.rate"}``.
+    t_end : float
+        End of each run [s].
+    h : float, default 0.005
+        Step of the Simulation of each run.
+    method : object, optional
+        Method of the Simulation of each run.
+    record : Schedule, optional
+        Record of ``Simulation.run``.
+    tolerance : float, optional
+        Tolerance of ``Simulation.run``.
+    design : Design or object, optional
+        Which combinations are run: ``Grid()`` unless given, ``LatinHypercube(n, seed)``, ``MonteCarlo(n, seed)``, or a
+        sampler of ``scipy.stats.qmc`` with ``runs``.
+    runs : int, optional
+        Number of points of a sampler.
+    engine : Engine, optional
+        ``Processes()`` of this machine unless given, ``Dask(address)``, or ``Serial()`` in this process.
+    folder : str or Path, optional
+        Where finished rows are kept (extra ``sweep``), about every second. The same sweep goes on from there.
+    timeout : float, optional
+        Timeout of each run [s]; a run that takes longer is ended, and its row says so. Not with ``Serial()``.
+    memory : float, optional
+        Largest memory of a worker beyond that at its start [bytes].
+    progress : bool, default False
+        Show a bar.
 
-    A run that fails, by whatever its functions raise, also KeyboardInterrupt in a worker, has a row with the
-    sentence in the column ``error``. A run whose worker is killed or runs out of memory is made once more, alone, and
-    has such a row when this worker ends too.
+    Returns
+    -------
+    SweepResult
+        One row a run.
 
-        def make(c):
-            model = rtmbs.library.build("pendulum")
-            ...
+    Raises
+    ------
+    InputError
+        For what cannot be a sweep.
+    UnknownNameError
+        For a parameter that ``make`` does not take.
+    CrewError
+        When no worker starts.
+    ResultError
+        For a damaged folder.
 
-        if __name__ == "__main__":  # each worker imports a script; a notebook needs no such line
-            table = rtmbs.sweep(make, {"c": [1.0, 2.0]}, {"peak": "largest pivot.rate"}, t_end=2.0)
+    Examples
+    --------
+    >>> def make(c):
+    ...     model = rtmbs.library.build("pendulum")
+    ...     ...
 
-    Raises InputError for what cannot be a sweep, UnknownNameError for a parameter that ``make`` does not take,
-    CrewError when no worker starts, ResultError for a damaged folder. Ctrl+C carries the table so far as ``result``.
+    >>> if __name__ == "__main__":  # each worker imports a script; a notebook needs no such line
+    ...     table = rtmbs.sweep(make, {"c": [1.0, 2.0]}, {"peak": "largest pivot.rate"}, t_end=2.0)
     """
     switches(progress=progress)
     chosen = limited(Processes() if engine is None else engine, timeout, memory)

@@ -28,15 +28,38 @@ def view(
 ) -> int:
     """Show a mechanism or a recorded result, and return the exit code of the window.
 
-    target: what ``connect`` takes, a Result or the path of one.  mode: "process" or "thread"; for a program that steps
-    its own Simulation there is ``manual_viewer.ManualViewer``.  theme: "white" or "dark";
-    that of the last window unless given.
-    model: the Model of a result, for shapes and joints. ``playing=True`` plays a result at once, and ``loop=True`` too
-    plays it over and over. A model opens paused unless ``playing=True``.
-    html: a file that plays the run in any browser is written in place of the window; ``settings`` are then
-    ``seconds``, ``shapes`` and ``paging`` of ``rtmbs.viewer.web.export.export``.
-    parameters, options, settings: as of ``connect``.
-    Raises InputError when Qt is missing or unusable, UnknownNameError for a target, mode or theme that does not exist.
+    Parameters
+    ----------
+    target : object
+        What ``connect`` takes, a Result or the path of one.
+    mode : str, default "process"
+        "process" or "thread"; for a program that steps its own Simulation there is ``manual_viewer.ManualViewer``.
+    parameters : Mapping[str, object], optional
+        See ``connect``.
+    options : Mapping[str, object], optional
+        See ``connect``.
+    theme : str, optional
+        "white" or "dark"; that of the last window unless given.
+    model : object, optional
+        The Model of a result, for shapes and joints. ``playing=True`` plays a result at once, and ``loop=True`` too
+        plays it over and over. A model opens paused unless ``playing=True``.
+    html : str or Path, optional
+        A file that plays the run in any browser is written in place of the window; ``settings`` are then ``seconds``,
+        ``shapes`` and ``paging`` of ``rtmbs.viewer.web.export.export``.
+    **settings : object
+        See ``connect``.
+
+    Returns
+    -------
+    int
+        Exit code of the window.
+
+    Raises
+    ------
+    InputError
+        When Qt is missing or unusable.
+    UnknownNameError
+        For a target, mode or theme that does not exist.
     """
     if html is not None:
         from rtmbs.viewer.web.export import export

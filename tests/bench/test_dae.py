@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from rtmbs.bench import dae, dae_problems
-from rtmbs.bench.andrews_system import END
 from rtmbs.bench.command import main
+from rtmbs.bench.dae_problems import ANDREWS_END
 from rtmbs.dae import DORMAND_PRINCE, HalfExplicit, RadauGGL, RungeKutta, SolveIVP, integrate
 from rtmbs.formulations import Direct, Partitioning
 from tests.cases import marked
@@ -79,7 +79,7 @@ def test_andrews_to_eight_digits(method, h):
     method = made(method, rtol=1e-11, atol=1e-11) if isinstance(method, str) else method
     problem = dae_problems.andrews_problem()
     found = integrate(problem.system, method, problem.q, problem.v, 0.03, h)
-    assert np.abs(found.q[-1] / END - 1.0).max() < 1e-8
+    assert np.abs(found.q[-1] / ANDREWS_END - 1.0).max() < 1e-8
 
 
 @pytest.mark.slow

@@ -4,7 +4,7 @@ from importlib.util import find_spec
 
 import pytest
 
-from rtmbs.commands import plot, run
+from rtmbs.commands import files
 from rtmbs.commands.cli import main
 from rtmbs.results import hdf5
 from tests.language.files import SLIDER_CRANK
@@ -17,8 +17,8 @@ def idle(monkeypatch):
     def never(*_):
         raise AssertionError("this was to be refused before")
 
-    monkeypatch.setattr(run, "analysed", never)
-    monkeypatch.setattr(plot, "load_result", never)
+    monkeypatch.setattr(files, "analysed", never)
+    monkeypatch.setattr(files, "load_result", never)
 
 
 def without(monkeypatch, package):

@@ -4,8 +4,7 @@ import pytest
 
 from rtmbs.errors import LanguageError
 from rtmbs.language import build
-from rtmbs.language.parse import DEEPEST
-from rtmbs.language.sizes import ORDINARY
+from rtmbs.language.parse import DEEPEST, ORDINARY
 from tests.language.files import KINEMATIC, RICH, SLIDER_CRANK
 
 

@@ -10,8 +10,16 @@ from hypothesis import strategies as st
 from rtmbs.ad import derivatives
 from rtmbs.errors import LanguageError
 from rtmbs.language import parse
-from rtmbs.language.expressions import Expression, ExpressionProfile, ExpressionRow, jet_at, value_at, written
-from rtmbs.language.functions import FUNCTIONS, PAIRS
+from rtmbs.language.expressions import (
+    FUNCTIONS,
+    PAIRS,
+    Expression,
+    ExpressionProfile,
+    ExpressionRow,
+    jet_at,
+    value_at,
+    written,
+)
 from rtmbs.language.scope import Quantity, Scope, Timed
 from rtmbs.system.identity import identity
 

@@ -7,11 +7,11 @@ import pytest
 
 from rtmbs import Simulation
 from rtmbs.language import build, format, parse, write
-from rtmbs.language.functions import FUNCTIONS, PAIRS
-from rtmbs.language.kinds import KINDS
-from rtmbs.language.statements.systems import CHOICES, NUMBERS
+from rtmbs.language.arguments import callables
+from rtmbs.language.builder import STATEMENTS
+from rtmbs.language.expressions import FUNCTIONS, PAIRS
+from rtmbs.language.statements.system import CHOICES, NUMBERS
 from rtmbs.language.units import UNITS
-from rtmbs.language.values import callables
 
 PAGE = (Path(__file__).parents[2] / "docs" / "language.md").read_text(encoding="utf-8")
 WHOLE = re.findall(r"```mks\n(.*?)```", PAGE, re.DOTALL)
@@ -48,7 +48,7 @@ def test_parts(title, text):
 def test_every_statement_has_an_example():
     shown = " ".join([*WHOLE, *(text for _, text in PARTS)])
     needless = ("planar joint", "line joint", "fixed joint", "floating joint", "universal joint")  # shown in the table
-    for title in KINDS:
+    for title in STATEMENTS:
         wanted = title.upper() if title in ("body", "system") else title
         if title in needless:
             assert f"`{title.split()[0]}`" in PAGE
@@ -57,7 +57,7 @@ def test_every_statement_has_an_example():
 
 
 def test_every_key_unit_function_and_profile_is_named():
-    keys = [key for kind in KINDS.values() for key in (*kind.keys, *kind.repeated)]
+    keys = [key for kind in STATEMENTS.values() for key in (*kind.keys, *kind.repeated)]
     for word in [*keys, *NUMBERS, *CHOICES, *UNITS, *FUNCTIONS, *PAIRS]:
         assert re.search(rf"\b{re.escape(word)}\b", PAGE), word
     for kind in callables().values():

@@ -9,7 +9,7 @@ from rtmbs import library
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library.andrews import BETA, D_, DELTA, E_, EPSILON, OMEGA, PHI, ZF, initial_points
 from rtmbs.library.linkages import LENGTHS, corners
-from rtmbs.library.loop import _polygon
+from rtmbs.library.loops import _polygon
 
 CASES = [
     ("fourbar", {"ny": 2, "nz": 3}),

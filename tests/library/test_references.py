@@ -7,9 +7,8 @@ import pytest
 
 from rtmbs.library import references
 from rtmbs.library.linkages import LENGTHS, START, corners
-from rtmbs.library.references.linkages import _fourbar_inertia, _fourbar_potential
-from rtmbs.library.references.top import top
-from rtmbs.library.top import CENTER, INERTIA, MASS, RATE
+from rtmbs.library.references import _fourbar_inertia, _fourbar_potential, top
+from rtmbs.library.single_bodies import TOP_CENTER, TOP_INERTIA, TOP_MASS, TOP_RATE
 
 
 @pytest.mark.parametrize(
@@ -106,11 +105,11 @@ def test_driven_rocker_follows_the_corners():
 def test_top_keeps_energy_and_length():
     motion = top([0.0, 0.5, 2.0])
     np.testing.assert_allclose(np.linalg.norm(motion.quaternion, axis=1), 1.0, atol=1e-11)
-    center = np.array(CENTER)
-    inertia = np.diag(INERTIA) + MASS * (center @ center * np.eye(3) - np.outer(center, center))
+    center = np.array(TOP_CENTER)
+    inertia = np.diag(TOP_INERTIA) + TOP_MASS * (center @ center * np.eye(3) - np.outer(center, center))
     energies = []
     for (w, x, y, z), omega in zip(motion.quaternion, motion.omega, strict=True):
         up = np.array([2 * (x * z - w * y), 2 * (y * z + w * x), 1 - 2 * (x * x + y * y)])
-        energies.append(0.5 * omega @ inertia @ omega + MASS * 9.81 * up @ center)
+        energies.append(0.5 * omega @ inertia @ omega + TOP_MASS * 9.81 * up @ center)
     np.testing.assert_allclose(energies, energies[0], rtol=1e-11)
-    np.testing.assert_array_equal(motion.omega[0], RATE)
+    np.testing.assert_array_equal(motion.omega[0], TOP_RATE)

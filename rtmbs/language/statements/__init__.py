@@ -1,5 +1,5 @@
-"""What each statement of the language does. Importing this room registers all of them."""
+"""Statements of the language, one function each. Importing this package registers all of them."""
 
-from rtmbs.language.statements import bodies, couplers, drivers, forces, initials, joints, systems
+from rtmbs.language.statements import bodies, couplers, drivers, forces, joints, system
 
-__all__ = ["bodies", "couplers", "drivers", "forces", "initials", "joints", "systems"]
+__all__ = ["bodies", "couplers", "drivers", "forces", "joints", "system"]

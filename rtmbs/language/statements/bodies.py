@@ -1,37 +1,40 @@
-"""BODY and triad: what moves, and the points and axes that it carries."""
+"""BODY and triad: bodies, and the points and axes that they carry."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtmbs.errors import ModelError
-from rtmbs.language.build import Build, Carrier
-from rtmbs.language.geometry import frame_of
-from rtmbs.language.given import Given
-from rtmbs.language.kinds import statement
+from rtmbs.language.arguments import Arguments
+from rtmbs.language.builder import BodyAxes, ModelBuilder, statement
 from rtmbs.language.statements.looks import KEYS, looks
+from rtmbs.model.checks import unit_vector
+
+Array = NDArray[np.float64]
 
 INERTIA = "kg*m^2"
+COLLINEAR = 1e-9  # sine of an angle that is none
 SAME = 1e-9  # distance of two points that are one, relative to their size
 
 
-def pose(given: Given) -> tuple[np.ndarray, np.ndarray]:
-    """Return where a body stands at the reference pose: its origin and its axes, as ``pqr`` or as two keys say."""
-    if given.has("pqr"):
+def pose(args: Arguments) -> tuple[np.ndarray, np.ndarray]:
+    """Return origin and axes of a body at the reference pose, from ``pqr`` or from two keys."""
+    if args.has("pqr"):
         for key in ("position", "orientation"):
-            if given.has(key):
-                raise given.source.error(given.place(key), f"{given.what}: pqr says the {key} too; give one of them")
-        p, q, r = given.rows("pqr", "m")
-        return p, frame_of(p, q, r, given.what)
-    position = given.row("position", "m") if given.has("position") else np.zeros(3)
-    return position, turn(given, "orientation")
+            if args.has(key):
+                raise args.source.error(args.place(key), f"{args.label}: pqr says the {key} too; give one of them")
+        p, q, r = args.rows("pqr", "m")
+        return p, frame_of(p, q, r, args.label)
+    position = args.row("position", "m") if args.has("position") else np.zeros(3)
+    return position, turn(args, "orientation")
 
 
-def turn(given: Given, key: str) -> np.ndarray:
+def turn(args: Arguments, key: str) -> np.ndarray:
     """Return a rotation given by three rows, or as a quaternion (w, x, y, z)."""
-    if not given.has(key):
+    if not args.has(key):
         return np.eye(3)
-    value = given.scope.evaluate(given.code(key))
+    value = args.scope.evaluate(args.code(key))
     nested = hasattr(value, "items") and any(hasattr(item, "items") for item in value.items)
-    return given.rows(key) if nested else given.row(key, "", (4,))
+    return args.rows(key) if nested else args.row(key, "", (4,))
 
 
 @statement(
@@ -41,54 +44,74 @@ def turn(given: Given, key: str) -> np.ndarray:
     repeated=("shape",),
     flags=("ground",),
 )
-def body(build: Build, given: Given) -> None:
+def body(builder: ModelBuilder, args: Arguments) -> None:
     """Add a body; one that is ground gives ground another name, and axes of its own."""
-    with given.refusals():
-        position, orientation = pose(given)
-        if "ground" in given.flags:
+    with args.refusals():
+        position, orientation = pose(args)
+        if "ground" in args.flags:
             for key in ("mass", "inertia"):
-                if given.has(key):
-                    raise given.source.error(given.place(key), f"{given.what} is ground, which needs no {key}")
-            build.add_ground(given, position, orientation, looks(given))
+                if args.has(key):
+                    raise args.source.error(args.place(key), f"{args.label} is ground, which needs no {key}")
+            builder.add_ground(args, position, orientation, looks(args))
             return
         center = {}
-        if given.has("center of gravity") and given.has("center of mass"):
-            at = given.place("center of mass")
-            raise given.source.error(at, f"{given.what}: center of gravity says this too; give one of them")
-        if given.has("center of mass"):
-            center = {"center_of_mass": given.row("center of mass", "m")}
-        elif given.has("center of gravity"):
-            center = {"center_of_mass": orientation.T @ (given.row("center of gravity", "m") - position)}
-        mass = given.number("mass", 0.0, "kg")
-        if given.has("inertia"):
-            center["inertia"] = inertia(given)
-        build.add_body(given, mass=mass, position=position, orientation=orientation, **center, **looks(given))
+        if args.has("center of gravity") and args.has("center of mass"):
+            at = args.place("center of mass")
+            raise args.source.error(at, f"{args.label}: center of gravity says this too; give one of them")
+        if args.has("center of mass"):
+            center = {"center_of_mass": args.row("center of mass", "m")}
+        elif args.has("center of gravity"):
+            center = {"center_of_mass": orientation.T @ (args.row("center of gravity", "m") - position)}
+        mass = args.number("mass", 0.0, "kg")
+        if args.has("inertia"):
+            center["inertia"] = inertia(args)
+        builder.add_body(args, mass=mass, position=position, orientation=orientation, **center, **looks(args))
 
 
-def inertia(given: Given) -> np.ndarray:
+def inertia(args: Arguments) -> np.ndarray:
     """Return three principal values, six numbers, or three rows."""
-    value = given.scope.evaluate(given.code("inertia"))
+    value = args.scope.evaluate(args.code("inertia"))
     nested = hasattr(value, "items") and any(hasattr(item, "items") for item in value.items)
-    return given.rows("inertia", INERTIA) if nested else given.row("inertia", INERTIA, (3, 6))
+    return args.rows("inertia", INERTIA) if nested else args.row("inertia", INERTIA, (3, 6))
 
 
 @statement("triad", "triad", keys=("associated body", "body", "origin", "pqr", "axes"))
-def triad(build: Build, given: Given) -> None:
+def triad(builder: ModelBuilder, args: Arguments) -> None:
     """Add a point with axes f, g, h, in the axes of its body."""
-    if given.has("body") and given.has("associated body"):
-        raise given.source.error(given.place("body"), f"{given.what}: associated body says this too; give one of them")
-    key = "body" if given.has("body") else "associated body"
-    given.code(key)
-    name, at = given.names(key, 1)[0]
-    carrier: Carrier = build.carrier(name, at, given)
-    axes = turn(given, "axes")
-    origin = given.row("origin", "m") if given.has("origin") else np.zeros(3)
-    with given.refusals():
-        if given.has("pqr"):
-            if given.has("axes"):
-                raise given.source.error(given.place("axes"), f"{given.what}: pqr says the axes too; give one of them")
-            p, q, r = given.rows("pqr", "m")
-            if given.has("origin") and np.linalg.norm(p - origin) > SAME * (1.0 + np.linalg.norm(origin)):
-                raise ModelError(f"{given.what}: p of pqr is not its origin; p is the origin")
-            origin, axes = p if not given.has("origin") else origin, frame_of(p, q, r, given.what)
-        build.add_triad(given, carrier, origin, axes)
+    if args.has("body") and args.has("associated body"):
+        raise args.source.error(args.place("body"), f"{args.label}: associated body says this too; give one of them")
+    key = "body" if args.has("body") else "associated body"
+    args.code(key)
+    name, at = args.names(key, 1)[0]
+    carrier: BodyAxes = builder.carrier(name, at, args)
+    axes = turn(args, "axes")
+    origin = args.row("origin", "m") if args.has("origin") else np.zeros(3)
+    with args.refusals():
+        if args.has("pqr"):
+            if args.has("axes"):
+                raise args.source.error(args.place("axes"), f"{args.label}: pqr says the axes too; give one of them")
+            p, q, r = args.rows("pqr", "m")
+            if args.has("origin") and np.linalg.norm(p - origin) > SAME * (1.0 + np.linalg.norm(origin)):
+                raise ModelError(f"{args.label}: p of pqr is not its origin; p is the origin")
+            origin, axes = p if not args.has("origin") else origin, frame_of(p, q, r, args.label)
+        builder.add_triad(args, carrier, origin, axes)
+
+
+def frame_of(p: Array, q: Array, r: Array, what: str) -> Array:
+    """Return the axes f, g, h (3, 3) as columns: h from p to q, f the part of r - p across it, g = h x f."""
+    along, across = q - p, r - p
+    if not np.any(along):
+        raise ModelError(f"{what}: p and q of pqr are one point; q lies on the h axis, away from p")
+    h = unit_vector(along)
+    across = unit_vector(across) if np.any(across) else across
+    return with_h(h, across, f"{what}: p, q and r of pqr lie on one line; r must stand off the line from p to q")
+
+
+def with_h(h: Array, f: Array, wrong: str) -> Array:
+    """Return axes f, g, h (3, 3) as columns, with this h, and f as near as it can be; ModelError(wrong) along h."""
+    across = f - (f @ h) * h
+    if np.linalg.norm(across) <= COLLINEAR:
+        raise ModelError(wrong)
+    across = across - (across @ h) * h
+    across /= np.linalg.norm(across)
+    return np.column_stack((across, np.cross(h, across), h))

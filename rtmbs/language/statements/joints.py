@@ -1,20 +1,23 @@
-"""Joints between two triads, or between two bodies as ``Model.add_joint`` takes them, and rods."""
+"""Joints between two triads, or between two bodies as ``Model.add_joint`` takes them; rods; initial values."""
 
 import re
 from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
+from typing import Any, NamedTuple
+
+import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.language.build import Build
-from rtmbs.language.geometry import place_joint
-from rtmbs.language.given import Given
-from rtmbs.language.kinds import KINDS, Kind, statement
-from rtmbs.language.statements.bodies import turn
-from rtmbs.model import JOINT_TYPES, JointType
+from rtmbs.language.arguments import Arguments
+from rtmbs.language.builder import STATEMENTS, ModelBuilder, StatementKind, statement
+from rtmbs.language.statements.bodies import COLLINEAR, Array, turn, with_h
+from rtmbs.model import JOINT_TYPES, JointType, Marker
+
+X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
 TITLES = {"Prismatic": ("translational joint", "prismatic joint")}  # others are called as they are
 PLACING = ("point", "point a", "point b", "axes a", "axes b", "frame", "cut", "closure")
+SIZES = tuple(range(1, 8))
 
 
 def spelled(name: str) -> str:
@@ -26,84 +29,136 @@ def register_joints() -> None:
     """Register a statement for every joint type of the model, also for those added since."""
     for name, kind in JOINT_TYPES.items():
         for title in TITLES.get(name, (f"{spelled(name)} joint",)):
-            if title not in KINDS:
+            if title not in STATEMENTS:
                 keys = (*(key_of(field.name) for field in fields(kind)), *PLACING)
-                KINDS[title] = Kind(title, "joint", joint_statement(kind), keys, ("triad", "body"))
+                STATEMENTS[title] = StatementKind(title, "joint", joint_statement(kind), keys, ("triad", "body"))
 
 
 def key_of(field: str) -> str:
     return field.replace("_", " ")
 
 
-def joint_statement(kind: type[JointType]) -> Callable[[Build, Given], None]:
-    """Return what a joint statement of this type does."""
+def joint_statement(kind: type[JointType]) -> Callable[[ModelBuilder, Arguments], None]:
+    """Return the function of the joint statement of a type."""
 
-    def joint(build: Build, given: Given) -> None:
-        if given.has("body"):
-            between_bodies(build, given, kind)
+    def joint(builder: ModelBuilder, args: Arguments) -> None:
+        if args.has("body"):
+            between_bodies(builder, args, kind)
         else:
-            between_triads(build, given, kind)
+            between_triads(builder, args, kind)
 
     return joint
 
 
-def between_triads(build: Build, given: Given, kind: type[JointType]) -> None:
-    """Add a joint whose axes are those of two triads."""
-    for key in given.keys:
+def between_triads(builder: ModelBuilder, args: Arguments, kind: type[JointType]) -> None:
+    """Add a joint with the axes of two triads."""
+    for key in args.keys:
         if key not in ("triad", "cut", "closure"):
-            raise given.source.error(given.place(key), f"{given.what}: {key} belongs to a joint between two bodies")
-    first, second = (build.triad(name, at, given) for name, at in given.names("triad", 2))
-    options: dict[str, Any] = {"cut": given.switch("cut", False), "closure": given.word("closure", ("line", "point"))}
-    with given.refusals():
-        joint_type, placed = place_joint(kind, first, second, given.what)
+            raise args.source.error(args.place(key), f"{args.label}: {key} belongs to a joint between two bodies")
+    first, second = (builder.triad(name, at, args) for name, at in args.names("triad", 2))
+    options: dict[str, Any] = {"cut": args.switch("cut", False), "closure": args.word("closure", ("line", "point"))}
+    with args.refusals():
+        joint_type, placed = place_joint(kind, first, second, args.label)
         options |= placed._asdict()
-        build.model.add_joint(given.name, joint_type, first.body, second.body, **options)
+        builder.model.add_joint(args.name, joint_type, first.body, second.body, **options)
 
 
-def between_bodies(build: Build, given: Given, kind: type[JointType]) -> None:
+def between_bodies(builder: ModelBuilder, args: Arguments, kind: type[JointType]) -> None:
     """Add a joint of two bodies with its directions and points in numbers."""
-    if given.has("triad"):
-        raise given.source.error(given.place("triad"), f"{given.what} takes two triads or two bodies, not both")
-    a, b = (build.body(name, at, given) for name, at in given.names("body", 2))
-    directions = {field.name: given.row(key_of(field.name)) for field in fields(kind)}
-    options: dict[str, Any] = {"cut": given.switch("cut", False), "closure": given.word("closure", ("line", "point"))}
-    for key in together(given, "point", "point a", "point b"):
-        options[key.replace(" ", "_")] = given.row(key, "m")
-    for key in together(given, "frame", "axes a", "axes b"):
-        options[key.replace(" ", "_")] = turn(given, key)
-    if given.has("point"):
-        options["point"] = given.row("point", "m")
-    if given.has("frame"):
-        name, at = given.names("frame", 1)[0]
-        options["frame"] = "world" if name.text == "world" else build.body(name, at, given)
-    with given.refusals():
-        build.model.add_joint(given.name, directed(given, kind, directions), a, b, **options)
+    if args.has("triad"):
+        raise args.source.error(args.place("triad"), f"{args.label} takes two triads or two bodies, not both")
+    a, b = (builder.body(name, at, args) for name, at in args.names("body", 2))
+    directions = {field.name: args.row(key_of(field.name)) for field in fields(kind)}
+    options: dict[str, Any] = {"cut": args.switch("cut", False), "closure": args.word("closure", ("line", "point"))}
+    for key in both_keys(args, "point", "point a", "point b"):
+        options[key.replace(" ", "_")] = args.row(key, "m")
+    for key in both_keys(args, "frame", "axes a", "axes b"):
+        options[key.replace(" ", "_")] = turn(args, key)
+    if args.has("point"):
+        options["point"] = args.row("point", "m")
+    if args.has("frame"):
+        name, at = args.names("frame", 1)[0]
+        options["frame"] = "world" if name.text == "world" else builder.body(name, at, args)
+    with args.refusals():
+        builder.model.add_joint(args.name, directed(args, kind, directions), a, b, **options)
 
 
-def together(given: Given, alone: str, a: str, b: str) -> tuple[str, ...]:
+def both_keys(args: Arguments, alone: str, a: str, b: str) -> tuple[str, ...]:
     """Return the keys ``a`` and ``b`` when both are given; raises LanguageError for one alone, or beside ``alone``."""
-    said = [key for key in (a, b) if given.has(key)]
-    if len(said) == 1:
-        other = b if said[0] == a else a
-        message = f"{given.what}: {said[0]} needs {other} = ... too"
-        raise given.source.error(given.place(said[0]), message, [f"{other} ="])
-    if said and given.has(alone):
-        raise given.source.error(given.place(alone), f"{given.what}: {a} and {b} say the {alone} too; leave one out")
-    return tuple(said)
+    present = [key for key in (a, b) if args.has(key)]
+    if len(present) == 1:
+        other = b if present[0] == a else a
+        message = f"{args.label}: {present[0]} needs {other} = ... too"
+        raise args.source.error(args.place(present[0]), message, [f"{other} ="])
+    if present and args.has(alone):
+        raise args.source.error(args.place(alone), f"{args.label}: {a} and {b} say the {alone} too; leave one out")
+    return tuple(present)
 
 
 @statement("rod", "rod", keys=("length",), repeated=("triad",))
-def rod(build: Build, given: Given) -> None:
+def rod(builder: ModelBuilder, args: Arguments) -> None:
     """Keep the distance of two triads, as it is at the reference pose unless a length is given."""
-    first, second = (build.triad(name, at, given) for name, at in given.names("triad", 2))
-    length = given.number("length", 0.0, "m") if given.has("length") else None
-    with given.refusals():
-        build.model.add_rod(given.name, (first, second), length)
+    first, second = (builder.triad(name, at, args) for name, at in args.names("triad", 2))
+    length = args.number("length", 0.0, "m") if args.has("length") else None
+    with args.refusals():
+        builder.model.add_rod(args.name, (first, second), length)
 
 
-def directed(given: Given, kind: type[JointType], directions: dict[str, Any]) -> JointType:
+def directed(args: Arguments, kind: type[JointType], directions: dict[str, Any]) -> JointType:
     """Return a joint type with its directions; ModelError names the joint."""
     try:
         return kind(**directions)
     except ModelError as error:
-        raise ModelError(f"{given.what}: {error}") from None
+        raise ModelError(f"{args.label}: {error}") from None
+
+
+class Placing(NamedTuple):
+    """Where two triads put a joint, as ``Model.add_joint`` takes it."""
+
+    point_a: Array  # (3,) body axes of a [m]
+    point_b: Array  # (3,) body axes of b [m]
+    axes_a: Array  # (3, 3) joint axes to body axes of a
+    axes_b: Array  # (3, 3) joint axes to body axes of b
+
+
+def place_joint(kind: type[JointType], first: Marker, second: Marker, what: str) -> tuple[JointType, Placing]:
+    """Return the joint of two triads, its coordinates zero at the reference pose.
+
+    The first field of a joint type is the h axis, its second one the f axis; of a universal joint the second is the h
+    axis of the second triad. The h axes stay those of the triads where the reference pose does not fit.
+    """
+    universal = kind is JOINT_TYPES["Universal"]
+    joint_type = kind(*(Z, X)[: len(fields(kind))]).checked(what)
+    a, b = first.body, second.body
+    to_b = b.orientation.T @ a.orientation
+    h_a, h_b = first.axes[:, 2], second.axes[:, 2]
+    if universal:
+        parallel = f"{what}: the axes of its triads are parallel; those of a universal joint are at a right angle"
+        axes_a = with_h(h_a, to_b.T @ h_b, parallel)
+        side = with_h(h_b, to_b @ h_a, parallel)
+        axes_b = np.column_stack((h_b, np.cross(side[:, 0], h_b), side[:, 0]))
+    else:
+        axes_a = first.axes
+        if not joint_type.aligned():
+            axes_b = to_b @ axes_a
+        elif (to_b @ h_a) @ h_b <= COLLINEAR:
+            raise ModelError(
+                f"{what}: the h axes of triads {first.name!r} and {second.name!r} point against or across each other "
+                "at the reference pose; turn one triad"
+            )
+        else:
+            axes_b = with_h(h_b, to_b @ axes_a[:, 0], f"{what}: the axes of its triads cannot be aligned")
+    gap = axes_a.T @ (a.local(second.reference()) - first.point)
+    slides = [dof.axis for dof in joint_type.dofs() if dof.kind == "prismatic"]
+    point_a = first.point + axes_a @ sum(((gap @ axis) * axis for axis in slides), np.zeros(3))
+    return joint_type, Placing(point_a, second.point, axes_a, axes_b)
+
+
+@statement("initial", "initial", keys=("position", "rate", "pin", "weight"))
+def initial(builder: ModelBuilder, args: Arguments) -> None:
+    """Say where the joint of this name starts, as ``Model.set_initial`` takes it."""
+    joint = builder.joint(args.name, args.at, args)
+    values = {key: args.row(key, None, SIZES) for key in ("position", "rate") if args.has(key)}
+    pin, weight = args.switch("pin", True), args.number("weight", 1.0)
+    with args.refusals():
+        builder.model.set_initial(joint, **values, pin=pin, weight=weight)

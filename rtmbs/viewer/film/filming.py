@@ -15,14 +15,13 @@ from rtmbs.model import Model
 from rtmbs.model.shapes import Shapes
 from rtmbs.results.result import Result
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.film.captions import row_of, width_of, with_caption, with_legend
 from rtmbs.viewer.film.painters import AUTO, make_painter
 from rtmbs.viewer.film.video import Video
 from rtmbs.viewer.scene.arrows import Scale, typical
 from rtmbs.viewer.scene.camera import Camera, ground_axes
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import Frame
-from rtmbs.viewer.scene.legend import legend
+from rtmbs.viewer.scene.legend import caption_width, legend, legend_row, with_caption, with_legend
 from rtmbs.viewer.scene.scene import PARTS, Following, Scene
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.scene.trails import named
@@ -212,7 +211,7 @@ def film(
     camera.resize(filming.width, filming.height)
     followed = body_number(description, filming.follow)
     named(description, filming.traces)  # raises at once for an unknown point
-    left = min(width_of(description.name, filming.height, filming.speed), MOST_COVERED * filming.width)
+    left = min(caption_width(description.name, filming.height, filming.speed), MOST_COVERED * filming.width)
     left = left if filming.overlay else 0.0
     start, last, scene = time.perf_counter(), 0.0, None
     with Video(out, filming.rate) as video:
@@ -239,7 +238,7 @@ def film(
                         camera.go_with(scene.points(), left)
                 picture = painter.draw(scene.drawing(), camera)
                 if filming.scales or filming.legend:
-                    written = legend(scene, camera, row_of(filming.height), filming.scales)
+                    written = legend(scene, camera, legend_row(filming.height), filming.scales)
                     picture = with_legend(picture, written)
                 if filming.overlay:
                     picture = with_caption(picture, description.name, frame.t, filming.speed, theme)
@@ -251,7 +250,7 @@ def film(
 
 
 def styled_scene(scene: Scene, filming: FilmOptions, wrenches: Array | None) -> Scene:
-    """Show in a scene what is asked for."""
+    """Apply the options of a film to a scene."""
     scene.shown |= {"reactions": filming.reactions, "legend": filming.legend} | dict.fromkeys(filming.hide, False)
     if wrenches is not None:
         scene.scale = Scale(scene.description)

@@ -19,7 +19,7 @@ SURFACELESS = 0x31DD  # EGL_PLATFORM_SURFACELESS_MESA of the registry, which PyO
 
 
 class NoOpenGL(Exception):
-    """There is no usable OpenGL here; the message says what was missing."""
+    """No usable OpenGL; the message names the missing part."""
 
 
 class Offscreen:

@@ -69,7 +69,7 @@ class Encoder:
                 raise self._failure()
 
     def _failure(self) -> InputError:
-        """Return the sentence of what ffmpeg says."""
+        """Return the message of ffmpeg as a sentence."""
         code = self._process.wait()
         self._said.seek(0)
         reason = reason_of(self._said.read().decode(errors="replace")) or f"ffmpeg ended with code {code}"
@@ -89,7 +89,7 @@ def command(ending: str, size: tuple[int, int], rate: float, numbered: bool) -> 
 
 
 def reason_of(said: str) -> str:
-    """Return what ffmpeg or the system name as the reason, without places in ffmpeg's own source."""
+    """Return the reason that ffmpeg or the system names, without places in ffmpeg's own source."""
     lines = [line for line in said.splitlines() if line.strip()]
     known = [os.strerror(number) for number in (28, 13, 30, 27, 5, 2, 122)]  # disk, rights, size, device, folder
     found = [reason for reason in known for line in lines if reason in line]

@@ -13,10 +13,9 @@ from PySide6.QtWidgets import QFileDialog, QInputDialog, QMainWindow, QMenu
 from rtmbs.viewer.film.video import IMAGES
 from rtmbs.viewer.keys import FILES, GROUPS, KEYS
 from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture
-from rtmbs.viewer.qt.capture import Capture
+from rtmbs.viewer.qt.capture import Capture, unwritten
 from rtmbs.viewer.qt.docks import Dock, Panels
 from rtmbs.viewer.qt.overlays import Banner, Help
-from rtmbs.viewer.qt.plot_files import unwritten
 from rtmbs.viewer.qt.selection import Selection
 from rtmbs.viewer.qt.transport import Transport
 from rtmbs.viewer.scene.description import BodyDescription, SceneDescription

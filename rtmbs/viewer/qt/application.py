@@ -34,11 +34,16 @@ def show(connection: Connection, theme: str | None = None, opener: Any = None, f
 
 def show_until_closed(connection: Connection, theme: str | None, opener: Any, first: Play | Loop | None) -> int:
     """Open the window, and return the exit code of its loop."""
-    from rtmbs.viewer.qt.window import Window
-    from rtmbs.viewer.qt.window_state import keep, keep_on_screen_once_framed, restore, settings
+    from rtmbs.viewer.qt.window import (
+        Window,
+        keep_on_screen_once_framed,
+        restore_window,
+        save_window,
+        window_settings,
+    )
 
-    window, kept = Window(connection, theme_named(theme or "white"), opener), settings()
-    restore(window, kept, theme_given=theme is not None)
+    window, kept = Window(connection, theme_named(theme or "white"), opener), window_settings()
+    restore_window(window, kept, theme_given=theme is not None)
     old_hook = sys.excepthook
 
     def tell(kind: type[BaseException], error: BaseException, trace: TracebackType | None) -> None:
@@ -55,7 +60,7 @@ def show_until_closed(connection: Connection, theme: str | None, opener: Any, fi
         return int(application().exec())
     finally:
         sys.excepthook = old_hook
-        keep(window, kept)
+        save_window(window, kept)
         window.close()
         window.connection.close()
         window.deleteLater()  # Qt holds functions that hold the window

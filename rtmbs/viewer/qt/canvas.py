@@ -159,7 +159,7 @@ class Canvas(QOpenGLWidget):
         return None if self.scene is None else self.scene.pick(*self.camera.ray(x, y))
 
     def show_name(self) -> None:
-        """Show the name of what the mouse rests on."""
+        """Show the name of the element under the mouse."""
         name = ""
         if self.scene is not None and self.underMouse():
             name = self.scene.name_at(*self.camera.ray(self._last.x(), self._last.y()))
@@ -325,7 +325,7 @@ class Framing:
             self._hold()
 
     def fit(self) -> None:
-        """Stand so that the whole, or what is around a followed body, is in the picture beside the info overlay."""
+        """Move the camera so that the mechanism, or what surrounds a followed body, fits beside the info."""
         canvas = self.canvas
         if canvas.scene is not None:
             self.holding = True
@@ -360,7 +360,7 @@ class Framing:
         self.holding = False
 
     def forget(self) -> None:
-        """Another mechanism: what was followed is gone."""
+        """Forget the followed body, for another mechanism."""
         self.following = None
 
 

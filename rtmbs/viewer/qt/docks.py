@@ -47,7 +47,7 @@ class PanelHost(Protocol):
         """Send a command to the session."""
 
     def ask(self, command: Command) -> None:
-        """Send what the user chose in a panel."""
+        """Send the command of a panel."""
 
     def tell(self, sentence: str) -> None:
         """Show a sentence in the status bar."""
@@ -136,12 +136,12 @@ class Panels:
                 getattr(self, name).describe(description)
 
     def choose(self, choice: Choice | None) -> None:
-        """Show what is chosen."""
+        """Show the chosen element."""
         if "model" in self:
             self.model.choose(choice)
 
     def tick(self, hidden: set[Choice]) -> None:
-        """Show what is hidden."""
+        """Show the hidden elements."""
         if "model" in self:
             self.model.tick(hidden)
 

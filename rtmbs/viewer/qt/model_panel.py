@@ -1,10 +1,10 @@
-"""Model panel (F9): the tree of a mechanism, the inspector of an element, measurements and the section."""
+"""Model panel (F9): tree of the elements, inspector of the chosen one, measurements between two, section plane."""
 
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -13,6 +13,8 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QHeaderView,
     QLabel,
+    QLineEdit,
+    QMenu,
     QPushButton,
     QSplitter,
     QTabWidget,
@@ -22,16 +24,18 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer.qt.model_tree import ModelTree, tops
 from rtmbs.viewer.qt.number_fields import SliderSpin
 from rtmbs.viewer.qt.selection import Selection
-from rtmbs.viewer.scene.choices import FORCE, INPUT, Choice, Pair, Row, channels_of, facts, groups, rows
+from rtmbs.viewer.scene.choices import FORCE, INPUT, Choice, Pair, Row, channels_of, drawn, facts, groups, rows
 from rtmbs.viewer.scene.description import InputDescription, SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_NORMALS, Section, across
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.numbers import figures, with_unit
 from rtmbs.viewer.scene.overlays import KINDS, Measurement
 from rtmbs.viewer.session.commands import SetInput
+
+ROLE = Qt.ItemDataRole.UserRole
+EXPANDED = 40  # a group with more elements is closed at first
 
 
 class ModelPanel(QSplitter):
@@ -66,7 +70,7 @@ class ModelPanel(QSplitter):
         self.cutting.changed.connect(guarded(selection.cut))
 
     def describe(self, description: SceneDescription) -> None:
-        """Offer what a mechanism has; what was chosen in the last one stays when it has it too."""
+        """List the elements of a mechanism; a choice stays when the element exists."""
         selection, scene = self.selection, self.selection.canvas.scene
         self.tree.describe(description)
         self.tree.tick(selection.hidden.choices)
@@ -76,12 +80,12 @@ class ModelPanel(QSplitter):
         self.choose(selection.choice)
 
     def choose(self, choice: Choice | None) -> None:
-        """Show what is chosen."""
+        """Show the chosen element."""
         self.tree.choose(choice)
         self.inspector.show_choice(choice)
 
     def tick(self, hidden: set[Choice]) -> None:
-        """Show what is hidden."""
+        """Show the hidden elements."""
         self.tree.tick(hidden)
 
     def show_frame(self, frame: Frame) -> None:
@@ -212,7 +216,7 @@ class Inspector(QWidget):
     # ---- as text ------------------------------------------------------------------------------------------------
 
     def text(self) -> str:
-        """Return what is shown, a line each."""
+        """Return the shown lines."""
         lines = [f"{item.text(0)} = {item.text(1)}" for item in tops(self.table)]
         for entry, spins in self._editors:
             values = "  ".join(f"{spin.value():.6g}" for spin in spins)
@@ -259,7 +263,7 @@ class MeasurementPanel(QWidget):
         self.remove_button.clicked.connect(self.remove)
 
     def describe(self, description: SceneDescription, pairs: list[Pair]) -> None:
-        """Offer what can be measured between; ``pairs`` are measured already."""
+        """List the ends of measurements; ``pairs`` are measured already."""
         for box in (self.start, self.end):
             box.clear()
             for choices in groups(description).values():
@@ -301,7 +305,7 @@ class MeasurementPanel(QWidget):
             QTreeWidgetItem(self.table, [f"{one.name} \N{RIGHTWARDS ARROW} {other.name}"])
 
     def show_readings(self, measurements: list[Measurement]) -> None:
-        """Write what is measured now, in the order of the pairs."""
+        """Write the present distances, in the order of the pairs."""
         for item, one in zip(tops(self.table), measurements, strict=False):
             if (reading := one.reading) is not None:
                 item.setText(1, with_unit(reading.distance, "m", 5))
@@ -341,7 +345,7 @@ class SectionPanel(QWidget):
         self.place.set_value(self.place.value())
 
     def section(self) -> Section | None:
-        """Return what is cut."""
+        """Return the section plane."""
         axis = self.axis.currentText()
         return None if axis == NONE else across(axis, self.place.value(), self.turned.isChecked())
 
@@ -352,3 +356,129 @@ class SectionPanel(QWidget):
     def _enable(self) -> None:
         for one in (self.place, self.turned):
             one.setEnabled(self.axis.currentText() != NONE)
+
+
+class ModelTree(QWidget):
+    """A tick means that an element is drawn; a click chooses."""
+
+    chosen = Signal(object)  # a Choice, by a click or the arrow keys
+    hidden = Signal(object)  # every Choice whose tick is off
+    isolated = Signal(object)  # a Choice
+    measured = Signal(object, bool)  # a Choice; True: to there, False: from there
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.filter, self.tree = QLineEdit(), QTreeWidget()
+        self.filter.setPlaceholderText("find an element")
+        self.filter.setClearButtonEnabled(True)
+        self.tree.setHeaderHidden(True)
+        self.tree.setUniformRowHeights(True)
+        self.tree.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(4, 4, 4, 4)
+        column.addWidget(self.filter)
+        column.addWidget(self.tree)
+        self._items: dict[Choice, QTreeWidgetItem] = {}
+        self._drawn: set[Choice] = set()  # what has a tick
+        self._soon = QTimer(self, singleShot=True, interval=0)  # a group changes the ticks of all its elements
+        self._soon.timeout.connect(lambda: self.hidden.emit(self.unticked()))
+        self.filter.textChanged.connect(self._find)
+        self.tree.itemChanged.connect(lambda *_: self._soon.start())
+        self.tree.currentItemChanged.connect(self._current)
+        self.tree.customContextMenuRequested.connect(self._menu)
+
+    def describe(self, description: SceneDescription) -> None:
+        """List the elements of a mechanism."""
+        with QSignalBlocker(self.tree):
+            self.tree.clear()
+            self._items, self._drawn = {}, drawn(description)
+            for heading, choices in groups(description).items():
+                self._group(heading, choices)
+        self._find(self.filter.text())
+
+    def _group(self, heading: str, choices: list[Choice]) -> None:
+        top = QTreeWidgetItem(self.tree, [f"{heading} ({len(choices)})"])
+        if self._drawn.intersection(choices):
+            top.setFlags(top.flags() | Qt.ItemFlag.ItemIsUserCheckable | Qt.ItemFlag.ItemIsAutoTristate)
+        for choice in choices:
+            item = self._items[choice] = QTreeWidgetItem(top, [choice.name])
+            item.setData(0, ROLE, choice)
+            if choice in self._drawn:
+                item.setCheckState(0, Qt.CheckState.Checked)
+        top.setExpanded(len(choices) <= EXPANDED)
+
+    # ---- what the window says -----------------------------------------------------------------------------------
+
+    def choose(self, choice: Choice | None) -> None:
+        """Select the chosen element, without a signal."""
+        item = None if choice is None else self._items.get(choice)
+        with QSignalBlocker(self.tree):
+            self.tree.clearSelection()
+            if item is None:
+                self.tree.setCurrentIndex(QModelIndex())
+            else:
+                self.tree.setCurrentItem(item)
+                self.tree.scrollToItem(item)
+        self.tree.viewport().update()
+
+    def tick(self, hidden: set[Choice]) -> None:
+        """Tick the drawn elements, without a signal."""
+        with QSignalBlocker(self.tree):
+            for choice in self._drawn:
+                state = Qt.CheckState.Unchecked if choice in hidden else Qt.CheckState.Checked
+                self._items[choice].setCheckState(0, state)
+        self.tree.viewport().update()
+
+    def unticked(self) -> set[Choice]:
+        """Return the hidden elements."""
+        return {choice for choice in self._drawn if self._items[choice].checkState(0) == Qt.CheckState.Unchecked}
+
+    # ---- what the user does -------------------------------------------------------------------------------------
+
+    def _current(self, item: QTreeWidgetItem | None, _: object) -> None:
+        choice = None if item is None else item.data(0, ROLE)
+        if choice is not None:
+            self.chosen.emit(Choice(*choice))
+
+    def _find(self, text: str) -> None:
+        """Show the elements whose names hold every word of ``text``, and the groups that have such elements."""
+        words = text.lower().split()
+        for top in tops(self.tree):
+            own = children(top)
+            for item in own:
+                item.setHidden(not all(word in item.text(0).lower() for word in words))
+            top.setHidden(all(item.isHidden() for item in own))
+            top.setExpanded(bool(words) or len(own) <= EXPANDED)
+
+    def _menu(self, place: QPoint) -> None:
+        item = self.tree.itemAt(place)
+        data = None if item is None else item.data(0, ROLE)
+        if data is None:
+            return
+        menu = QMenu(self)
+        for text, does in self.offers(Choice(*data)):
+            menu.addAction(text).triggered.connect(lambda *_, does=does: does())
+        menu.exec(self.tree.viewport().mapToGlobal(place))
+
+    def offers(self, choice: Choice) -> list[tuple[str, Callable[[], None]]]:
+        """Return the lines of the context menu of an element, and what each does."""
+        found: list[tuple[str, Callable[[], None]]] = []
+        if choice in self._drawn:
+            off = choice in self.unticked()
+            found.append(("Show" if off else "Hide", lambda: self.hidden.emit(self.unticked() ^ {choice})))
+        found.append(("Show only this", lambda: self.isolated.emit(choice)))
+        found.append(("Show all", lambda: self.hidden.emit(set())))
+        if choice.kind in KINDS:
+            found.append(("Measure from here", lambda: self.measured.emit(choice, False)))
+            found.append(("Measure to here", lambda: self.measured.emit(choice, True)))
+        return found
+
+
+def children(item: QTreeWidgetItem) -> list[QTreeWidgetItem]:
+    """Return the items right below one."""
+    return [child for k in range(item.childCount()) if (child := item.child(k)) is not None]
+
+
+def tops(tree: QTreeWidget) -> list[QTreeWidgetItem]:
+    """Return the items of the highest level."""
+    return children(tree.invisibleRootItem())

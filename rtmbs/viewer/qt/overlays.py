@@ -137,7 +137,7 @@ def judged(value: float, bound: float) -> str:
 
 
 def worth_rows(frame: Frame, description: SceneDescription) -> list[Row]:
-    """Return energy, and what is left open in loops where there are some."""
+    """Return rows of the energy, and of the loop violation where there are loops."""
     energy: list[Row] = [("energy", with_unit(frame.energy, "J", 4))]
     if not description.equations:
         return energy
@@ -373,7 +373,7 @@ class ProgressNotice(QFrame):
         )
 
     def tell(self, sentence: str) -> None:
-        """Show what is being waited for."""
+        """Show the task in progress."""
         self.text.setText(sentence)
         self.adjustSize()
         self.show()

@@ -50,7 +50,7 @@ class Parameters(ParameterTree):
     # ---- rows ----------------------------------------------------------------------------------------------------
 
     def describe(self, description: SceneDescription) -> None:
-        """Offer what a mechanism has; nothing for a recorded result, which cannot be changed."""
+        """List the parameters of a mechanism; none for a recorded result."""
         self._description = description
         groups: list[dict[str, Any]] = [{"name": RECORDED, "type": "group"}]
         if description.live:
@@ -72,7 +72,7 @@ class Parameters(ParameterTree):
             self.root.child(BUILDING, "build").sigActivated.connect(self._build)
 
     def show_frame(self, frame: Frame) -> None:
-        """Show what holds now, but leave alone what is being edited."""
+        """Show the present values, except in a field that is being edited."""
         description = self._description
         if description is None or not description.live or frame.generation != description.generation:
             return

@@ -26,9 +26,9 @@ from PySide6.QtWidgets import (
 )
 
 from rtmbs.results.channel import units_of
-from rtmbs.viewer.qt.model_tree import children, tops
+from rtmbs.viewer.qt.capture import Curve, write_plot
+from rtmbs.viewer.qt.model_panel import children, tops
 from rtmbs.viewer.qt.overlays import escaped
-from rtmbs.viewer.qt.plot_files import Curve, write
 from rtmbs.viewer.qt.style import axis_style, styled
 from rtmbs.viewer.scene.description import ChannelDescription, SceneDescription
 from rtmbs.viewer.scene.frame import PLOTS
@@ -115,7 +115,7 @@ class Plots(QSplitter):
     # ---- choosing ---------------------------------------------------------------------------------------------------
 
     def measure(self, measured: list[Distance]) -> None:
-        """Offer these distances too."""
+        """Add distances to the list of channels."""
         self.know(measured)
         if self._description is not None:
             self.describe(self._description)
@@ -125,7 +125,7 @@ class Plots(QSplitter):
         self._distances = {one.name: one for one in measured}
 
     def describe(self, description: SceneDescription) -> None:
-        """Offer the channels of a mechanism; ticks that it still has are kept."""
+        """List the channels of a mechanism; ticks of existing channels are kept."""
         known = {channel.name for channel in description.channels} | self._distances.keys()
         kept, self._description = [name for name in self.chosen() if name in known], description
         built_in = [name for name in (ENERGY, VIOLATION) if name in self.chosen() or not self._channels]
@@ -368,7 +368,7 @@ class Plots(QSplitter):
 
         Raises InputError for a file that cannot be written.
         """
-        write(path, self.area, [curve for name in self._plots for curve in self._named(name)])
+        write_plot(path, self.area, [curve for name in self._plots for curve in self._named(name)])
         return f"exported: {path}"
 
     def _named(self, name: str) -> list[Curve]:
@@ -419,7 +419,7 @@ class ElidedLabel(QLabel):
 
 
 class PlotBar(QWidget):
-    """Emits what the user asks for; paths come from dialogs."""
+    """Tool bar of the plots: emits requests; paths come from dialogs."""
 
     changed = Signal()  # another choice of ``over``
     compared = Signal(str)  # path of a result, "" to leave off

@@ -68,7 +68,7 @@ def check_server(given: Mapping[str, str]) -> None:
     if not (display and answers(display)):
         named = f"DISPLAY names {display!r}" if display else f"WAYLAND_DISPLAY names {wayland!r}"
         raise InputError(
-            f"the window needs a display, and {named}, where nobody answers; start one (Xvfb, ssh -X), or film with "
+            f"the window needs a display, and {named}, where no server answers; start one (Xvfb, ssh -X), or film with "
             f"{FILM}"
         )
 

@@ -73,7 +73,7 @@ class Selection(QObject):
             self.hide(self.hidden.choices ^ {self.choice})
 
     def isolate(self, choice: Choice | None = None) -> None:
-        """Show an element and what touches it only; everything again when something is hidden already."""
+        """Show an element and its neighbours only; all elements when some are hidden already."""
         choice = choice or self.choice
         if self.hidden.choices:
             self.hide(set())
@@ -93,7 +93,7 @@ class Selection(QObject):
         self._lay()
 
     def cut(self, section: Section | None) -> None:
-        """Take away what lies before a plane, or nothing."""
+        """Set the section plane, or none."""
         self.section = section
         self._lay()
 
@@ -108,7 +108,7 @@ class Selection(QObject):
         self.choice = self.choice if self.choice in known else None
 
     def lay_over(self, scene: Scene) -> None:
-        """Show in ``scene`` what is chosen, measured and cut."""
+        """Show choice, measurements and section in ``scene``."""
         description, choice = scene.description, self.choice
         is_body = choice is not None and choice.kind == BODY
         scene.select(self.body() if is_body else None)

@@ -1,11 +1,11 @@
-"""Main window: the canvas, its overlays and docks, and the timer that draws the last published frame."""
+"""Main window: the canvas, its overlays and docks, the timer that draws the last published frame, its kept state."""
 
 import functools
 import time
 from collections.abc import Callable, Collection
 from typing import Any
 
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer
+from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QRect, QSettings, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
@@ -17,8 +17,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer.film.captions import with_caption
-from rtmbs.viewer.qt.actions import MANY, Actions, make_menus, with_first
+from rtmbs.viewer.qt.actions import LAST_FILES, MANY, Actions, make_menus, with_first
 from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture
 from rtmbs.viewer.qt.capture import Capture
 from rtmbs.viewer.qt.docks import Panels, make_docks
@@ -30,9 +29,10 @@ from rtmbs.viewer.scene.camera import ground_axes
 from rtmbs.viewer.scene.choices import BODY, Choice
 from rtmbs.viewer.scene.description import BodyDescription, SceneDescription
 from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.legend import with_caption
 from rtmbs.viewer.scene.overlays import distances
 from rtmbs.viewer.scene.scene import SHOWN, Pick, Scene
-from rtmbs.viewer.scene.theme import WHITE, Theme, rgba
+from rtmbs.viewer.scene.theme import DARK, WHITE, Theme, rgba
 from rtmbs.viewer.session import error_text
 from rtmbs.viewer.session.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
 from rtmbs.viewer.session.connection import Connection, Latest, Message, Offer, Opening, close_in_thread
@@ -43,6 +43,8 @@ LOG_LINES = 2000
 STATUS = 15_000  # [ms] that a sentence stands in the status bar; the log keeps it
 LOW = 14  # [pixels] from the lower border to a banner that is not grave
 MARGINS, WIDEST, NARROWEST = 40, 860, 260  # [pixels] beside a banner, and its own width
+PANELS_VERSION = 1  # of the panels; another one is forgotten
+LOOK, LOOKS = 250, 40  # [ms] between two looks for the frame of a window, and how many there are
 Opener = Callable[[str], Connection]
 
 
@@ -439,3 +441,75 @@ def running_application() -> QApplication:
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     return app
+
+
+def window_settings() -> QSettings:
+    """Return the user's settings of the viewer."""
+    return QSettings("rtmbs", "viewer")
+
+
+def restore_window(window: Window, kept: QSettings, theme_given: bool) -> None:
+    """Set a window to its kept state as far as the screen has room; damaged or missing values change nothing."""
+    if isinstance(place := kept.value("geometry"), QByteArray):
+        window.restoreGeometry(place)
+    if isinstance(panels := kept.value("panels"), QByteArray):
+        window.restoreState(panels, PANELS_VERSION)
+    keep_on_screen(window.screen().availableGeometry(), window)
+    window.info_wanted = stored_switch(kept, "info", window.info_wanted)
+    window.canvas.labels = stored_switch(kept, "labels", window.canvas.labels)
+    for part in window.shown:
+        window.shown[part] = stored_switch(kept, f"shown/{part}", window.shown[part])
+    if not theme_given:
+        window.set_theme(DARK if stored_switch(kept, "dark", window.theme is DARK) else WHITE)
+    files = kept.value("files") or []
+    window.last_files = [files] if isinstance(files, str) else [str(file) for file in files][:LAST_FILES]
+    window.place_overlays()
+
+
+def keep_on_screen(screen: QRect, window: Window) -> None:
+    """Make a window that is larger than its screen smaller, and move one that lies beyond the screen onto it.
+
+    The frame counts, which a window manager adds when it shows the window. A window that fits is not moved: before its
+    frame is known, its place would be taken for that of the frame, and it would go down by the height of its title.
+    """
+    if window.isMaximized() or window.isFullScreen():
+        return
+    frame = window.frameGeometry().size() - window.geometry().size()
+    window.resize(window.size().boundedTo(screen.size() - frame))
+    place = QRect(window.frameGeometry().topLeft(), window.size() + frame)
+    if screen.contains(place):
+        return
+    last = screen.bottomRight() - QPoint(place.width() - 1, place.height() - 1)
+    window.move(max(screen.left(), min(place.x(), last.x())), max(screen.top(), min(place.y(), last.y())))
+
+
+def keep_on_screen_once_framed(window: Window) -> None:
+    """Look at the place of a window again when its window manager has given it a frame."""
+    timer, left = QTimer(window, interval=LOOK), iter(range(LOOKS))  # the timer goes with the window
+
+    def look() -> None:
+        framed = window.frameGeometry() != window.geometry()
+        if framed:
+            keep_on_screen(window.screen().availableGeometry(), window)
+        if framed or next(left, None) is None:
+            timer.stop()
+
+    timer.timeout.connect(look)
+    timer.start()
+
+
+def save_window(window: Window, kept: QSettings) -> None:
+    """Write the state of a window into the settings."""
+    kept.setValue("geometry", window.saveGeometry())
+    kept.setValue("panels", window.saveState(PANELS_VERSION))
+    values = {"info": window.info_wanted, "labels": window.canvas.labels, "dark": window.theme is DARK}
+    values |= {f"shown/{part}": on for part, on in window.shown.items()}
+    for name, on in values.items():
+        kept.setValue(name, on)
+    kept.setValue("files", window.last_files)
+
+
+def stored_switch(kept: QSettings, name: str, default: bool) -> bool:
+    """Return a switch; files keep it as a word."""
+    value = kept.value(name, default)
+    return value if isinstance(value, bool) else str(value).lower() == "true" if value is not None else default

@@ -1,13 +1,12 @@
-"""The legend of a picture: names of the axes, scale bar, scale of the arrows, and meanings of the colours.
-
-Lines of text and strokes without a painter. A window paints the legend by Qt, a film by Pillow.
-"""
+"""Legend and caption of pictures: colours, axes, scale bar, scale of arrows; name, time and speed by Pillow."""
 
 from collections import Counter
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
+from rtmbs.errors import InputError
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, round_spacing
@@ -15,8 +14,16 @@ from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import Theme, body_colors, families, stem
 from rtmbs.viewer.scene.trails import trail_color
 
+if TYPE_CHECKING:
+    from PIL import ImageFont
+
 MOST, NAMES = 8, 3  # rows of bodies, and of trails; names in one row
 BODIES, JOINTS, SPRINGS, FORCES, REACTIONS, TRAILS = "bodies", "joints", "springs", "forces", "reactions", "trails"
+Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
+
+SHARE, LEAST = 0.026, 11  # height of a letter in heights of a picture, and in pixels
+LEGEND_SHARE, ROW_IN_LETTERS = 0.019, 1.35  # the same of a legend; from one of its lines to the next
+HALO = 0.75  # opacity of the ground behind the words
 
 
 class Meaning(NamedTuple):
@@ -205,3 +212,79 @@ def is_finite(one: Word | Stroke) -> bool:
     """True for what has a place that a painter can take."""
     numbers = (one.x, one.y) if isinstance(one, Word) else (*one.start, *one.end)
     return bool(np.all(np.abs(numbers) < 1e6))
+
+
+def with_caption(picture: Picture, name: str, t: float, speed: float, theme: Theme) -> Picture:
+    """Return a picture with the name of a mechanism, the time [s] and the speed in its upper left corner.
+
+    Raises InputError without Pillow.
+    """
+    Image, ImageDraw = pillow()
+    image = Image.fromarray(picture)
+    size, text = caption_size(picture.shape[0]), caption_text(name, t, speed)
+    pad, font = size // 2, font_of_size(size)
+    corners = ImageDraw.Draw(image).multiline_textbbox((2 * pad, 2 * pad), text, font=font)
+    left, top, right, bottom = (round(side) for side in corners)
+    box = (left - pad, top - pad, right + pad, bottom + pad)
+    ground = Image.new("RGB", (box[2] - box[0], box[3] - box[1]), theme.background)
+    image.paste(Image.blend(image.crop(box), ground, HALO), box[:2])
+    ImageDraw.Draw(image).multiline_text((2 * pad, 2 * pad), text, fill=theme.text, font=font)
+    return np.asarray(image)
+
+
+def with_legend(picture: Picture, legend: Legend) -> Picture:
+    """Return a picture with a legend written over it; raises InputError without Pillow."""
+    if not legend:
+        return picture
+    Image, ImageDraw = pillow()
+    image = Image.fromarray(picture)
+    pen, font = ImageDraw.Draw(image), font_of_size(legend_size(picture.shape[0]))
+    for one in filter(is_finite, legend):
+        if isinstance(one, Stroke):
+            pen.line((one.start, one.end), fill=one.color, width=max(round(one.width), 1))
+        else:
+            pen.text((one.x, one.y), one.text, fill=one.color, font=font, anchor=f"{one.anchor}m")
+    return np.asarray(image)
+
+
+def legend_row(height: int) -> float:
+    """Return how far the lines of a legend are apart in a picture of ``height`` pixels."""
+    return ROW_IN_LETTERS * legend_size(height)
+
+
+def legend_size(height: int) -> int:
+    """Return how large the letters of a legend are in a picture of ``height`` pixels."""
+    return max(round(LEGEND_SHARE * height), LEAST)
+
+
+def pillow() -> Any:
+    """Return Pillow's images and pens; raises InputError without it."""
+    try:
+        from PIL import Image, ImageDraw
+    except ImportError:
+        raise InputError("words on pictures need Pillow; pip install 'rtmbs[viewer]' brings it") from None
+    return Image, ImageDraw
+
+
+def caption_width(name: str, height: int, speed: float) -> int:
+    """Return how many pixels at the left the words take from a picture of ``height``."""
+    size = caption_size(height)
+    longest = max(caption_text(name, 0.0, speed).splitlines(), key=len)
+    return round(font_of_size(size).getlength(longest)) + 2 * size
+
+
+def caption_text(name: str, t: float, speed: float) -> str:
+    """Return the text of the caption."""
+    return f"{name}\nt = {t:.3f} s\nspeed {speed:g} x"  # Pillow's font has no sign for "times"
+
+
+def caption_size(height: int) -> int:
+    """Return how large the letters are in a picture of ``height`` pixels."""
+    return max(round(SHARE * height), LEAST)
+
+
+def font_of_size(size: int) -> "ImageFont.FreeTypeFont | ImageFont.ImageFont":
+    """Return Pillow's own font with letters of ``size`` pixels."""
+    from PIL import ImageFont
+
+    return ImageFont.load_default(size)

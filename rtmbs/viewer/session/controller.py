@@ -123,7 +123,7 @@ class Outlet(Protocol):
 
 
 class Controller:
-    """One session and what is said about it; ``handle`` does what a command says, between two steps.
+    """Controller of a session: ``handle`` carries out a command between two steps; messages report on it.
 
     playing: steps are wanted as time goes by.  ahead: steps that were asked for and not yet taken.
     speed: simulated over wall time.  over: Quit has come.  stale: something changed since the last frame.
@@ -177,7 +177,7 @@ class Controller:
         self.stale = True
 
     def fail(self, error: Exception, stepping: bool = False) -> None:
-        """Pause, and tell what was raised, by a step or by something else."""
+        """Pause, and report an exception of a step or of a command."""
         if self.session is not None:
             self.pause()
         ways: tuple[Offer, ...] = ("back",) if stepping else ()
@@ -185,7 +185,7 @@ class Controller:
         self.tell("failure", error_text.sentence(error), details, ways + self._ways_out(details))
 
     def refuse(self, error: RtmbsError) -> None:
-        """Tell why a command was not taken."""
+        """Report why a command was refused."""
         details = error_text.details(error)
         self.tell("warning", f"{error}{error_text.place(error)}", details, self._ways_out(details))
 
@@ -197,7 +197,7 @@ class Controller:
     # ---- commands ---------------------------------------------------------------------------------------------------
 
     def handle(self, command: Command) -> None:
-        """Do what a command says. Raises RtmbsError for one that is refused; then nothing has changed."""
+        """Carry out a command. Raises RtmbsError for a refused one; then nothing has changed."""
         if isinstance(command, LOGGED):
             self._change(command)
         elif isinstance(command, Play):
@@ -332,7 +332,7 @@ class Controller:
             live.history.keep_on(disk, lambda: disk.begin(scene, live.base_sim))
 
     def close(self) -> None:
-        """Write what the disk does not have, and end the thread."""
+        """Write the rest to the disk, and end the thread."""
         if self.disk is not None:
             self.live.history.save()
             self.disk.close()

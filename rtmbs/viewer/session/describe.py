@@ -56,7 +56,7 @@ def describe(
     parameters: Mapping[str, Any] | None = None,
     shapes: Mapping[str, Shapes] | None = None,
 ) -> SceneDescription:
-    """Return what a window draws and offers of ``sim``.
+    """Return the description of ``sim`` for a window: bodies, joints, forces, channels, options.
 
     channels: what can be plotted.  parameters: of the factory that made the model.
     shapes: of bodies by name, in place of those of the model. A body without a shape is drawn by the points that hold

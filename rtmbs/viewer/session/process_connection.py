@@ -145,7 +145,7 @@ class ProcessConnection(Inbox):
         return super().messages()
 
     def _exit_message(self) -> Message:
-        """Return what to say of a process that is gone, with the step and the time that it came to."""
+        """Return the message about an ended process, with its last step and time."""
         step, t = (0, 0.0) if self._frame is None else (self._frame.step, self._frame.t)
         return Message("failure", exit_sentence(self._process.exitcode), step, t, offers=("reload",))
 
@@ -189,7 +189,7 @@ class ProcessConnection(Inbox):
                 memory.unlink()
 
     def _read(self, seconds: float) -> None:
-        """Take what the worker said; wait for the first of it up to ``seconds``."""
+        """Read messages of the worker; wait for the first up to ``seconds``."""
         if self._closed:
             return
         try:

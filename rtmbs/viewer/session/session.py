@@ -225,7 +225,7 @@ class Session:
         return self.hold is None and isinstance(command, MoveGrab | Release)
 
     def _change(self, command: Command) -> None:
-        """Do what a command says."""
+        """Carry out a command."""
         sim = self.sim
         if isinstance(command, SetInput):
             sim.inputs[command.name] = command.value
@@ -354,7 +354,7 @@ class Session:
 
 
 def sentence(command: Command) -> str:
-    """Return what a command did, for the log."""
+    """Return a sentence about a command, for the log."""
     if isinstance(command, SetInput | SetOption):
         value = command.value
         shown = f"{value:g}" if isinstance(value, float) else f"{value}"

@@ -58,7 +58,7 @@ class SharedFrames:
         return int(self._header[SEEN]) == BUFFERS * number + k
 
     def number(self) -> tuple[int, int]:
-        """Return what changes with every frame: buffer and its number."""
+        """Return buffer and number of the newest frame."""
         k = int(self._header[0])
         return k, int(self._header[1 + k]) if k >= 0 else 0
 
@@ -125,7 +125,7 @@ class Strip:
     # ---- the writer -------------------------------------------------------------------------------------------------
 
     def begin(self, ticket: int) -> None:
-        """Forget everything; what is watched from now on was asked for with ``ticket``."""
+        """Clear the strip for the channels of subscription ``ticket``."""
         self._head[STAMP] += 1
         self._head[TICKET], self._head[OLDEST], self._head[END] = ticket, 0, 0
         self._start[:] = np.inf, 0.0
@@ -180,7 +180,7 @@ class Strip:
 
     @property
     def ticket(self) -> int:
-        """The ticket of what is watched."""
+        """Ticket of the subscription."""
         return int(self._head[TICKET])
 
     @property

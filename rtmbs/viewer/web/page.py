@@ -190,7 +190,7 @@ def check(paging: PageOptions) -> None:
 
 
 def fixed_content(connection: PlaybackConnection, description: SceneDescription, paging: PageOptions) -> dict[str, Any]:
-    """Return what no picture changes: names, points that leave a way, themes, keys."""
+    """Return the constant content: names, traced points, themes, keys."""
     bodies = [body.name for body in description.bodies]
     points = traceable(description)
     names = [point.name for point in points]

@@ -1,4 +1,4 @@
-"""Pictures of a page as plain data: poses, meshes, what else of the scene moves, reactions and meanings of colours.
+"""Pictures of a page as plain data: poses, meshes, moving parts, reactions and meanings of colours.
 
 The scene is that of the window. A mesh that a body carries is written once, and moves with the body in the browser. A
 part that moves by itself, such as a spring, is written for each picture as the scene placed it. Numbers are whole
@@ -177,7 +177,7 @@ def padded(places: list[Array]) -> Array:
 
 
 def moving_content(pictures: Pictures) -> dict[str, Any]:
-    """Return what changes from picture to picture."""
+    """Return the content of one picture."""
     fine = FINE * pictures.size
     t = pictures.t
     return {

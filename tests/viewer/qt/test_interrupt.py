@@ -13,7 +13,7 @@ pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install
 
 from PySide6.QtCore import QSettings, QTimer
 
-from rtmbs.viewer.qt import application, window_state
+from rtmbs.viewer.qt import application, window
 from rtmbs.viewer.qt.application import ended_by_interrupt
 from rtmbs.viewer.session.process_connection import handled
 from tests.patience import LONGEST
@@ -24,7 +24,7 @@ from tests.viewer.windows import Watched
 def forgetful(tmp_path, monkeypatch):
     """The user's own settings stay out of it."""
     monkeypatch.setattr(
-        window_state, "settings", lambda: QSettings(str(tmp_path / "kept.ini"), QSettings.Format.IniFormat)
+        window, "window_settings", lambda: QSettings(str(tmp_path / "kept.ini"), QSettings.Format.IniFormat)
     )
 
 

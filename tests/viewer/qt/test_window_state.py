@@ -11,9 +11,9 @@ from PySide6.QtCore import QRect, QSettings
 from PySide6.QtGui import QAction
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.qt import window_state
 from rtmbs.viewer.qt.actions import ON, with_first
 from rtmbs.viewer.qt.docks import NAMES
+from rtmbs.viewer.qt.window import keep_on_screen, restore_window, save_window
 from rtmbs.viewer.scene.theme import DARK, WHITE
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
@@ -36,9 +36,9 @@ def test_a_window_comes_back_as_it_was_left(qtbot, kept):
     for action in ("plots", "labels", "joints", "info", "theme"):
         window.act[action]()
     window.last_files = ["arm.py", "run.h5"]
-    window_state.keep(window, kept)
+    save_window(window, kept)
     again = open_window(qtbot, Simulation(motored().compile()))
-    window_state.restore(again, another(kept), theme_given=False)
+    restore_window(again, another(kept), theme_given=False)
     assert (again.width(), again.height()) == (931, 612)
     assert again.docks["plots"].isVisible()
     assert set(NAMES) & set(filter(again.panels.__contains__, NAMES)) == {"plots"}, (
@@ -48,19 +48,19 @@ def test_a_window_comes_back_as_it_was_left(qtbot, kept):
     assert (again.canvas.labels, again.info_wanted) == (True, False)
     assert (again.shown["joints"], again.shown["grid"]) == (False, True)
     assert (again.theme, again.last_files) == (DARK, ["arm.py", "run.h5"])
-    window_state.restore(again, another(kept), theme_given=True)
+    restore_window(again, another(kept), theme_given=True)
     again.set_theme(WHITE)
-    window_state.restore(again, another(kept), theme_given=True)
+    restore_window(again, another(kept), theme_given=True)
     assert again.theme is WHITE, "a theme that is asked for counts"
 
 
 def test_nothing_and_nonsense_are_taken_as_they_come(qtbot, kept):
     window = open_window(qtbot, Simulation(motored().compile()))
     before = (window.canvas.labels, dict(window.shown), window.info_wanted)
-    window_state.restore(window, kept, theme_given=False)
+    restore_window(window, kept, theme_given=False)
     for name in ("geometry", "panels", "labels", "dark", "files", "info"):
         kept.setValue(name, "rubbish")
-    window_state.restore(window, another(kept), theme_given=False)
+    restore_window(window, another(kept), theme_given=False)
     assert window.isVisible()
     assert window.shown == before[1]
     assert window.last_files == ["rubbish"]
@@ -104,7 +104,7 @@ def test_a_window_fits_on_its_screen_with_every_panel(qtbot, width, height):
         window.toggle(name)
     window.resize(2000, 1500)
     window.move(1000, -40)
-    window_state.keep_on_screen(screen, window)
+    keep_on_screen(screen, window)
     qtbot.wait(50)
     assert screen.contains(window.geometry())
     for name in ("model", "parameters", "profiler", "plots", "log"):
@@ -119,12 +119,12 @@ def test_a_window_that_fits_stays_where_it_was_restored(qtbot, kept):
     """Every move before the window has its frame shifts it by the frame."""
     window = open_window(qtbot, Simulation(motored().compile()))
     window.setGeometry(40, 60, 700, 500)
-    window_state.keep(window, kept)
+    save_window(window, kept)
     again = open_window(qtbot, Simulation(motored().compile()))
     again.hide()
     moves = []
     again.move = lambda *place: moves.append(place)
-    window_state.restore(again, another(kept), theme_given=False)
+    restore_window(again, another(kept), theme_given=False)
     assert moves == []
     assert again.geometry() == QRect(40, 60, 700, 500)
 
@@ -134,6 +134,6 @@ def test_the_frame_of_a_window_fits_on_the_screen_too(qtbot):
     window.setGeometry(0, 0, 640, 400)
     window.frameGeometry = lambda: window.geometry().adjusted(-1, -20, 1, 5)
     screen = QRect(0, 0, 640, 400)
-    window_state.keep_on_screen(screen, window)
+    keep_on_screen(screen, window)
     qtbot.wait(50)
     assert (window.width(), window.height()) == (638, 375)

@@ -10,10 +10,9 @@ from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.film import filming
-from rtmbs.viewer.film.captions import row_of, with_legend
 from rtmbs.viewer.film.filming import FilmOptions, film_result, film_simulation
 from rtmbs.viewer.scene.camera import Camera
-from rtmbs.viewer.scene.legend import MOST, RIGHT, Stroke, Word, bodies, legend, meanings
+from rtmbs.viewer.scene.legend import MOST, RIGHT, Stroke, Word, bodies, legend, legend_row, meanings, with_legend
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE
 from rtmbs.viewer.scene.trails import named
@@ -84,7 +83,7 @@ def test_pillow_writes_the_legend_in_its_colours():
     scene, camera = scene_of(MODEL), Camera(width=600, height=400)
     scene.shown["legend"] = True
     plain = np.full((400, 600, 3), 255, np.uint8)
-    written = with_legend(plain, legend(scene, camera, row_of(400), scales=False))
+    written = with_legend(plain, legend(scene, camera, legend_row(400), scales=False))
     for color in (scene.theme.cut, *WHITE.bodies[:3]):
         wanted = [int(color[k : k + 2], 16) for k in (1, 3, 5)]
         assert np.any(np.all(written == wanted, axis=2)), color

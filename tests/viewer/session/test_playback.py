@@ -210,7 +210,7 @@ def test_a_recorded_result_plays_when_its_window_opens(monkeypatch, tmp_path, wo
     monkeypatch.setitem(sys.modules, "rtmbs.viewer.qt.window", SimpleNamespace(Window=Window))
     settings = SimpleNamespace(settings=dict, restore=lambda *_, **__: None, keep=lambda *_: None)
     settings.keep_on_screen_once_framed = lambda window: None
-    monkeypatch.setitem(sys.modules, "rtmbs.viewer.qt.window_state", settings)
+    monkeypatch.setitem(sys.modules, "rtmbs.viewer.qt.application", settings)
     monkeypatch.setattr(PlaybackConnection, "close", lambda connection: seen.append(connection.latest().playing))
     assert main(["view", str(tmp_path / "run.h5"), *words]) == 0
     assert seen == [False, plays]

@@ -1,22 +1,25 @@
-"""What one statement says: its arguments, read by key, each error at its place."""
+"""Arguments of one statement, read by key with errors at their places: numbers, rows, names, functions, profiles."""
 
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
+from dataclasses import MISSING, fields
 from typing import Any
 
 import numpy as np
 
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
-from rtmbs.language.scope import Quantity, Row, Scope, Timed, Word
-from rtmbs.language.source import Source
-from rtmbs.language.syntax import Argument, Code, Name, Statement
+from rtmbs.language.expressions import Expression, ExpressionRow, Steps
+from rtmbs.language.scope import Call, Quantity, Row, Scope, Timed, Word
+from rtmbs.language.syntax import Argument, Code, Name, Source, Statement
 from rtmbs.language.units import dimension_of, written
 from rtmbs.limits.bounds import BEYOND
+from rtmbs.model import PROFILES, Input, Staircase
 
 SWITCHES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+PYTHON_ONLY = ("Function",)  # made of functions in Python
 
 
-class Given:
+class Arguments:
     """The arguments of a statement of a known kind."""
 
     def __init__(self, scope: Scope, statement: Statement, title: str) -> None:
@@ -27,21 +30,21 @@ class Given:
 
     @property
     def name(self) -> str:
-        """The last word: what the statement is about."""
+        """The last word of the statement: the name of its element."""
         return self.statement.words[-1]
 
     @property
-    def what(self) -> str:
+    def label(self) -> str:
         """The beginning of a message."""
         return f"{self.title} {self.name!r}"
 
     @property
     def at(self) -> int:
-        """Where its name stands."""
+        """Position of the name in the text."""
         return self.statement.places[-1]
 
-    def sort(self, keys: Collection[str], flags: Collection[str] = (), repeated: Collection[str] = ()) -> "Given":
-        """Put the arguments under their keys; raises LanguageError for one that the statement does not know."""
+    def sort(self, keys: Collection[str], flags: Collection[str] = (), repeated: Collection[str] = ()) -> "Arguments":
+        """Put the arguments under their keys; raises LanguageError for an unknown one."""
         for argument in self.statement.arguments:
             name = sole_name(argument.key if argument.key is not None else argument.value)
             at = (argument.key or argument.value)[0].at
@@ -53,31 +56,31 @@ class Given:
             elif text not in keys and text not in repeated:
                 raise self.unknown_key(at, text, [*keys, *repeated], flags, flag=False)
             elif text in self.keys and text not in repeated:
-                raise self.source.error(at, f"{self.said}: {text} is given twice")
+                raise self.source.error(at, f"{self.subject}: {text} is given twice")
             else:
                 self.keys.setdefault(text, []).append(argument)
         return self
 
     @property
-    def said(self) -> str:
+    def subject(self) -> str:
         """The statement in a message; one without a name of its own by its title."""
-        return self.what if len(self.statement.words) > len(self.title.split()) else self.title
+        return self.label if len(self.statement.words) > len(self.title.split()) else self.title
 
     def unknown_key(
         self, at: int, text: str, known: Collection[str], other: Collection[str], flag: bool
     ) -> LanguageError:
-        """Return the error of an argument that this statement does not know."""
+        """Return the error of an unknown argument."""
         near = nearest_names(text, [*known, *other])
         listed = ", ".join(sorted(known) or sorted(other)) or "nothing"
         hint = f"did you mean {near[0]!r}?" if near else f"it takes {listed}"
         if flag and text in other:
-            return self.source.error(at, f"{self.said}: {text} needs a value: {text} = ...", [f"{text} ="])
+            return self.source.error(at, f"{self.subject}: {text} needs a value: {text} = ...", [f"{text} ="])
         what = shown(text) if text else "this"
-        return self.source.error(at, f"{self.said} takes no {what}; {hint}", near or sorted(known))
+        return self.source.error(at, f"{self.subject} takes no {what}; {hint}", near or sorted(known))
 
     @contextmanager
     def refusals(self) -> Iterator[None]:
-        """Turn what the model refuses into an error at this statement."""
+        """Turn a ModelError into a LanguageError at this statement."""
         try:
             yield
         except LanguageError:
@@ -95,7 +98,7 @@ class Given:
     def code(self, key: str) -> Code:
         """Return the value of a key; raises LanguageError when there is none."""
         if key not in self.keys:
-            raise self.source.error(self.at, f"{self.said} needs {key} = ...", [f"{key} ="])
+            raise self.source.error(self.at, f"{self.subject} needs {key} = ...", [f"{key} ="])
         return self.keys[key][0].value
 
     def number(self, key: str, default: float, unit: str = "") -> float:
@@ -110,13 +113,13 @@ class Given:
             raise self.scope.unknown(value)
         if not isinstance(value, Quantity):
             kind = "a function of time" if isinstance(value, Timed) else "several values"
-            raise self.source.error(value.at, f"{self.said}: {key} takes a number, and this is {kind}")
+            raise self.source.error(value.at, f"{self.subject}: {key} takes a number, and this is {kind}")
         if unit is not None and value.dimension is not None and value.dimension != dimension_of(unit):
             found, wanted = written(value.dimension), written(dimension_of(unit))
-            raise self.source.error(value.at, f"{self.said}: {key} is {found}; it must be {wanted}")
+            raise self.source.error(value.at, f"{self.subject}: {key} is {found}; it must be {wanted}")
         if abs(value.value) > BEYOND:
             raise self.source.error(
-                value.at, f"{self.said}: {key} is {value.value:g}; no number may be beyond {BEYOND:g}"
+                value.at, f"{self.subject}: {key} is {value.value:g}; no number may be beyond {BEYOND:g}"
             )
         return value.value
 
@@ -132,7 +135,9 @@ class Given:
         if not isinstance(value, Row):
             value = Row((value,), value.at)
         if len(value.items) not in sizes:
-            raise self.source.error(value.at, f"{self.said}: {key} has {len(value.items)} numbers; it takes {wanted}")
+            raise self.source.error(
+                value.at, f"{self.subject}: {key} has {len(value.items)} numbers; it takes {wanted}"
+            )
         return [self.checked(key, item, unit) for item in value.items]
 
     def rows(self, key: str, unit: str = "", count: int = 3) -> np.ndarray:
@@ -141,7 +146,7 @@ class Given:
         if not isinstance(value, Row) or len(value.items) != count:
             size = len(value.items) if isinstance(value, Row) else 1
             raise self.source.error(
-                value.at, f"{self.said}: {key} has {size} parts; it takes {count}: [(...), (...), ...]"
+                value.at, f"{self.subject}: {key} has {size} parts; it takes {count}: [(...), (...), ...]"
             )
         return np.array([self.items(key, item, unit, (3,)) for item in value.items])
 
@@ -155,7 +160,9 @@ class Given:
             near = nearest_names(text, choices)
             hint = f"; did you mean {near[0]!r}?" if near else ""
             listed = ", ".join(choices)
-            raise self.source.error(self.place(key), f"{self.said}: {key} must be one of {listed}{hint}", list(choices))
+            raise self.source.error(
+                self.place(key), f"{self.subject}: {key} must be one of {listed}{hint}", list(choices)
+            )
         return text
 
     def switch(self, key: str, default: bool) -> bool:
@@ -169,11 +176,11 @@ class Given:
         for argument in self.keys.get(key, []):
             name = sole_name(argument.value)
             if name is None or (name.member is not None and not member):
-                raise self.source.error(argument.value[0].at, f"{self.said}: {key} takes a name")
+                raise self.source.error(argument.value[0].at, f"{self.subject}: {key} takes a name")
             found.append((name, argument.value[0].at))
         if len(found) != count:
             at = found[count][1] if len(found) > count else self.at
-            raise self.source.error(at, f"{self.said} takes {count} {key}{'s' * (count > 1)}, not {len(found)}")
+            raise self.source.error(at, f"{self.subject} takes {count} {key}{'s' * (count > 1)}, not {len(found)}")
         return found
 
 
@@ -182,3 +189,72 @@ def sole_name(code: Code) -> Name | None:
     if len(code) == 1 and isinstance(code[0].operand, Name):
         return code[0].operand
     return None
+
+
+def value_of(args: Arguments, key: str, words: bool = False) -> Any:
+    """Return the value of a key; ``words``: it may be a name too."""
+    return model_value(args, key, args.scope.evaluate(args.code(key)), words)
+
+
+def model_value(args: Arguments, key: str, value: Any, words: bool = False) -> Any:
+    """Return a value of the file as the model takes it."""
+    if isinstance(value, Quantity):
+        return value.value
+    if isinstance(value, Timed):
+        return Expression(value.steps)
+    if isinstance(value, Word):
+        if words and value.name.member is None:
+            return value.name.text.lower()
+        raise args.scope.unknown(value)
+    if isinstance(value, Row):
+        if any(isinstance(item, Timed) for item in value.items):
+            return ExpressionRow(tuple(component(args, key, item) for item in value.items))
+        return [model_value(args, key, item) for item in value.items]
+    assert isinstance(value, Call)
+    return called_object(args, key, value)
+
+
+def component(args: Arguments, key: str, item: Any) -> Steps:
+    """Return one component of a row of functions of time."""
+    return item.steps if isinstance(item, Timed) else (("number", args.checked(key, item, None)),)
+
+
+def callables() -> dict[str, type]:
+    """Return the callable types by name in small letters."""
+    known = {name: kind for name, kind in PROFILES.items() if name not in PYTHON_ONLY}
+    known |= {"Staircase": Staircase, "Input": Input}
+    return {name.lower(): kind for name, kind in known.items()}
+
+
+def called_object(args: Arguments, key: str, call: Call) -> Any:
+    """Return the profile, staircase or input that a call means; raises LanguageError for any other name."""
+    known = callables()
+    name = call.name.lower().replace(" ", "").replace("_", "")
+    if name not in known:
+        near = nearest_names(name, known)
+        hint = f"did you mean {', '.join(near)}?" if near else f"there are {', '.join(known)}, and functions of numbers"
+        raise args.source.error(call.at, f"there is no function {call.name!r} here; {hint}", near)
+    kind = known[name]
+    names = [field.name for field in fields(kind) if field.repr and field.init]
+    for word in call.named:
+        if word not in names:
+            raise args.source.error(call.at, f"{call.name} takes no {word!r}; it takes {', '.join(names)}", names)
+    if len(call.items) > len(names):
+        raise args.source.error(call.at, f"{call.name} takes {len(names)} values, not {len(call.items)}")
+    values = dict(zip(names, call.items, strict=False))
+    if twice := values.keys() & call.named.keys():
+        raise args.source.error(call.at, f"{call.name} is given {min(twice)} twice")
+    values |= call.named
+    missing = [field.name for field in fields(kind) if field.name in names and field.default is MISSING]
+    for word in missing:
+        if word not in values:
+            raise args.source.error(call.at, f"{call.name} needs {word} = ...", [f"{word} ="])
+    arguments = {word: model_value(args, key, value) for word, value in values.items()}
+    try:
+        result = kind(**arguments)
+    except ModelError as error:  # it names the kind only
+        raise args.source.error(call.at, f"{args.label}: {error}") from None
+    try:
+        return result.checked(args.label) if hasattr(result, "checked") else result
+    except ModelError as error:
+        raise args.source.error(call.at, str(error)) from None

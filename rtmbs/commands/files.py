@@ -1,0 +1,311 @@
+"""Commands on files: ``rtmbs check``, ``run`` and ``format`` for model files, ``plot`` for results."""
+
+import argparse
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rtmbs.commands.arguments import SUFFIX, Parser, check_target, option_parser
+from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, StartError
+from rtmbs.files.atomic_file import replacing
+from rtmbs.language import Document, Place
+from rtmbs.language.syntax import load
+from rtmbs.results.forms import WRITTEN, check_form, load_result
+
+if TYPE_CHECKING:
+    from rtmbs.kinematics import Analysis
+    from rtmbs.results.result import Result
+    from rtmbs.simulation import Simulation
+
+EPILOG = """
+A channel is NAME.QUANTITY, as `rtmbs plot FILE` lists it. A component is NAME.QUANTITY[AXIS] or NAME.QUANTITY.AXIS;
+a component of a position may be written NAME.x.
+
+  rtmbs plot slider.h5 block.x rev1.angle --out slider.png
+"""
+OPTIONS = {  # of rtmbs.kinematics.Analysis: field of the file's analysis
+    "method": "method",
+    "weights": "weights",
+    "pivot": "pivot",
+    "singular": "singular",
+    "assembly_tolerance": "assembly_tolerance",
+    "pivot_tolerance": "lu_tolerance",
+}
+SINGULAR = {"bodies": "body"}
+
+
+def check_command(words: list[str]) -> int:
+    """Print bodies, equations, rank and freedom of a model file, or the tree and cuts of a library mechanism."""
+    from rtmbs import library
+
+    epilog = f"mechanisms of the library: {', '.join(library.names())}"
+    parser = Parser(prog="rtmbs check", description=check_command.__doc__, epilog=epilog)
+    parser.add_argument("model", metavar="MODEL", help="a model file (.mks), or a library mechanism with its options")
+    if not words or words[0].startswith("-"):
+        parser.read(words or ["--help"])
+    name = words[0]
+    if not is_file(name):
+        return check_mechanism(name, words[1:])
+    add_large(parser)
+    options = parser.read(words)
+    return check_file(options.model, options.large)
+
+
+def check_mechanism(name: str, words: list[str]) -> int:
+    """Check a mechanism of the library."""
+    from rtmbs import library
+    from rtmbs.simulation import Simulation
+
+    defaults = library.defaults(name)
+    options = vars(option_parser(f"rtmbs check {name}", defaults, library.describe(name)).read(words))
+    sim = Simulation(library.build(name, **options).compile())
+    print(sim.start_report.topology)
+    print()
+    print(sim.start_report)
+    return 0
+
+
+def check_file(path: str, large: bool) -> int:
+    """Check a model file; one that is refused is shown with a caret on standard output."""
+    from rtmbs.language import read
+
+    try:
+        document = read(path, large)
+        with refusals(path, document):
+            print(described(document))
+    except LanguageError as error:
+        if error.picture:
+            print(error.picture)
+        raise
+    return 0
+
+
+def described(document: Document) -> str:
+    """Return tree or equations of a model, by the kind of its analysis."""
+    model, analysis = document.model, document.analysis
+    head = f"{model.name}: {analysis.kind} analysis from {analysis.t0:g} s to {analysis.t1:g} s every {analysis.dt:g} s"
+    if analysis.kind == "kinematic":
+        return f"{head}\n\n{kinematics(document).check(analysis.t0)}"
+    sim = simulation(document)
+    return f"{head}\n\n{sim.start_report.topology}\n\n{sim.start_report}"
+
+
+def run_command(words: list[str]) -> int:
+    """Run the analysis of a model file, or a library mechanism: rtmbs run FILE --out result.npz"""
+    from rtmbs import library
+    from rtmbs.language import read
+
+    if words and words[0] in library.names():
+        return run_mechanism(words[0], words[1:])
+    parser = Parser(prog="rtmbs run", description=run_command.__doc__)
+    parser.add_argument("file", metavar="FILE", help="a model file, or a library mechanism with its options")
+    parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
+    parser.add_argument(
+        "--blocks", action="store_true", help="write --out (.h5, .csv) during the run, so that a kill loses little"
+    )
+    parser.add_argument("--channels", nargs="+", metavar="NAME", help="record these channels only")
+    add_large(parser)
+    options = parser.read(words)
+    if options.blocks and not options.out:
+        raise InputError("--blocks needs --out PATH, such as --out run.h5")
+    if options.out:
+        check_target(options.out, WRITTEN)
+        check_form(options.out)
+    document = read(options.file, options.large)
+    try:
+        with refusals(options.file, document):
+            result = analysed(document, options.channels, options.out if options.blocks else None)
+    except (RtmbsError, KeyboardInterrupt) as error:
+        kept = getattr(error, "result", None)
+        if options.out and kept is not None and len(kept):
+            if not options.blocks:
+                kept.save(options.out)
+            print(f"the result so far is in {options.out}")
+        raise
+    if options.out:
+        if not options.blocks:
+            result.save(options.out)
+        print(f"{len(result)} samples of {len(list(result))} channels in {options.out}")
+    return 0
+
+
+def run_mechanism(name: str, words: list[str]) -> int:
+    """Run a mechanism of the library, from its start and with the steps of a Simulation."""
+    from rtmbs import library
+    from rtmbs.observers import EveryStep
+    from rtmbs.simulation import Simulation
+
+    parser = option_parser(f"rtmbs run {name}", library.defaults(name), library.describe(name))
+    parser.add_argument("--until", type=float, default=1.0, metavar="T", help="end of the run [s] (%(default)s)")
+    parser.add_argument("--step", type=float, default=5e-3, metavar="H", help="time step [s] (%(default)s)")
+    parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
+    options = vars(parser.read(words))
+    until, h, out = (options.pop(key) for key in ("until", "step", "out"))
+    if out:
+        check_target(out, WRITTEN)
+        check_form(out)
+    result = simulated(Simulation(library.build(name, **options).compile(), h=h), until, record=EveryStep())
+    if out:
+        result.save(out)
+        print(f"{len(result)} samples of {len(list(result))} channels in {out}")
+    return 0
+
+
+def analysed(document: Document, channels: list[str] | None, file: str | None) -> "Result":
+    """Run the analysis of a file and print its counts; a simulation may write ``file`` during the run."""
+    analysis = document.analysis
+    if analysis.kind == "kinematic":
+        if channels or file:
+            raise InputError("--channels and --blocks belong to a DYNAMIC ANALYSIS, and the file asks for another")
+        motion = kinematics(document).run(analysis.t0, analysis.t1, analysis.dt)
+        print(motion.assembly)
+        print(motion.counters)
+        for warning in motion.warnings:
+            print(f"note: {warning}")
+        return motion
+    from rtmbs.observers import Every
+
+    return simulated(simulation(document), analysis.t1, record=Every(analysis.dt), channels=channels, file=file)
+
+
+def simulated(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
+    """Run a Simulation to ``t_end`` [s] and print its counts."""
+    from rtmbs.observers import IterationMeter
+
+    meter = IterationMeter()
+    print(sim.start_report)
+    result = sim.run(t_end, observers=[meter], **recorded)
+    print(f"{meter.steps} steps, {meter.total['iterations']} Newton iterations, at most {meter.most} in a step")
+    for warning, count in result.warnings.items():
+        print(f"warning: {warning} ({count} times)")
+    return result
+
+
+def format_command(words: list[str]) -> int:
+    """Print a model file in standard layout, or write it back: rtmbs format FILE --in-place"""
+    from rtmbs.language import format
+    from rtmbs.language.syntax import load
+
+    parser = Parser(prog="rtmbs format", description=format_command.__doc__)
+    parser.add_argument("file", metavar="FILE", help="a model file")
+    parser.add_argument("--in-place", action="store_true", help="write the file instead of printing it")
+    add_large(parser)
+    options = parser.read(words)
+    source = load(Path(options.file), options.file)
+    text = format(source, options.large)
+    if not options.in_place:
+        print(text, end="")
+    elif text != source.text:
+        with replacing(options.file) as file:
+            file.write(text.encode())
+    return 0
+
+
+def plot_command(words: list[str]) -> int:
+    """Plot channels of a recorded result: rtmbs plot slider.h5 block.x --out slider.png"""
+    from rtmbs.results.plotting import PICTURES
+
+    raw = argparse.RawDescriptionHelpFormatter
+    parser = Parser(prog="rtmbs plot", description=plot_command.__doc__, epilog=EPILOG, formatter_class=raw)
+    parser.add_argument("file", metavar="FILE", help="a result (.npz, .h5, .parquet)")
+    parser.add_argument(
+        "channels", metavar="CHANNEL", nargs="*", help="what to plot; without any, all names are listed"
+    )
+    parser.add_argument("--out", metavar="PATH", help="picture to write (.png, .pdf, .svg)")
+    options = parser.read(words)
+    if not options.channels:
+        print("\n".join(load_result(options.file).names()))
+        return 0
+    if not options.out:
+        raise InputError("rtmbs plot needs --out PATH, such as picture.png")
+    draw_to_files()
+    check_target(options.out, PICTURES)
+    result = load_result(options.file)
+    result.plot(*options.channels, file=options.out)
+    print(f"{len(options.channels)} channels over {len(result)} samples in {options.out}")
+    return 0
+
+
+def draw_to_files() -> None:
+    """Let matplotlib draw to files, whatever screen there is; InputError when it is not installed."""
+    from rtmbs.results.extras import needed
+
+    needed("matplotlib", "rtmbs plot", "plot").use("agg")
+
+
+def kinematics(document: Document) -> "Analysis":
+    """Return the kinematic analysis; raises ModelError and InputError as it does."""
+    from rtmbs.kinematics import Analysis
+
+    said: dict[str, Any] = {name: getattr(document.analysis, field) for name, field in OPTIONS.items()}
+    return Analysis(document.model, **{name: value for name, value in said.items() if value is not None})
+
+
+def simulation(document: Document) -> "Simulation":
+    """Return the simulation of a dynamic analysis; raises InputError for another kind and for a start but zero."""
+    from rtmbs.simulation import Simulation
+
+    analysis = document.analysis
+    if analysis.kind != "dynamic":
+        raise InputError("STATIC EQUILIBRIUM cannot be made yet; write KINEMATIC ANALYSIS or DYNAMIC ANALYSIS")
+    if analysis.t0 != 0.0:
+        raise InputError(f"starting time is {analysis.t0:g}; a dynamic analysis starts at 0")
+    return Simulation(document.model.compile(), h=step(document))
+
+
+def step(document: Document) -> float:
+    """Return the step of a dynamic analysis [s]: the print interval, or a whole part of it; raises InputError."""
+    analysis = document.analysis
+    h = analysis.dt if analysis.h is None else analysis.h
+    parts = analysis.dt / h
+    if parts < 1.0 - 1e-9 or abs(parts - round(parts)) > 1e-9 * parts:
+        raise InputError(
+            f"step is {h:g} and print interval {analysis.dt:g}; the interval must be a whole number of steps"
+        )
+    return h
+
+
+def is_file(word: str) -> bool:
+    """True for the path of a model file; anything else is the name of a mechanism of the library."""
+    return word.endswith(SUFFIX) or Path(word).suffix != "" or "/" in word
+
+
+def add_large(parser: Parser) -> None:
+    """Add the switch that lifts the limits of ``rtmbs.language.parse``."""
+    parser.add_argument("--large", action="store_true", help="lift the usual limits on bodies, words, rows and steps")
+
+
+@contextmanager
+def refusals(file: str, document: Document | None = None) -> Iterator[None]:
+    """Turn an error of the whole model into one of its file, at the first element that it names."""
+    try:
+        yield
+    except LanguageError:
+        raise
+    except (ModelError, StartError, InputError) as error:
+        place = place_in_file(str(error), document) if document else None
+        if place is None:
+            raise LanguageError(str(error), file=file) from None
+        raise error_at(place, str(error)) from None
+
+
+def error_at(place: Place, message: str) -> LanguageError:
+    """Return the error at a place of a file, with its line."""
+    try:
+        return load(Path(place.file), place.file).error_at(place, message)
+    except (LanguageError, IndexError):  # another file stands there by now
+        return LanguageError(message, file=place.file, line=place.line, column=place.column)
+
+
+def place_in_file(message: str, document: Document) -> Place | None:
+    """Return the place of the first element that a message names; ``cut joint 'a'``, ``spherical 'a'``.
+
+    A message about bodies names several; one that names nothing is about SYSTEM.
+    """
+    for word, name in re.findall(r"(\w+) '([^']*)'", message):
+        for kind in (SINGULAR.get(word, word), "joint"):
+            if place := document.places.get(f"{kind} {name}"):
+                return place
+    return document.places.get("system")
