@@ -17,16 +17,12 @@ import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import one_sample
-from rtmbs.sensitivities.adjoint import backwards
 from rtmbs.sensitivities.channels import Channels
-from rtmbs.sensitivities.checkpoints import Run
 from rtmbs.sensitivities.cost import RecordedCost
-from rtmbs.sensitivities.direct import directly
 from rtmbs.sensitivities.parameters import parameters_of
-from rtmbs.sensitivities.readings import read
-from rtmbs.sensitivities.recorded import Watch
-from rtmbs.sensitivities.sensitivity import begun, prepared
-from rtmbs.sensitivities.steps import LinearSteps
+from rtmbs.sensitivities.recorded_run import Run, read
+from rtmbs.sensitivities.sensitivity import backwards, begun, directly, prepared
+from rtmbs.sensitivities.steps import LinearSteps, Watch
 
 PAGE, NAME = DOCS / "sensitivities.md", "python -m bench.sensitivities"
 CASES = ("crank_rocker", "planar_slider_crank", "slider_crank", "fourbar", "bricard", "driven_fourbar")

@@ -11,12 +11,12 @@ import numpy as np
 from rtmbs.forces.register import no_forces
 from rtmbs.forces.springs import Springs
 from rtmbs.forces.wrenches import Wrenches
-from rtmbs.system.balance_table import no_balance
+from rtmbs.system.components import no_balance
 from rtmbs.system.condition_tables import no_conditions
-from rtmbs.system.interfaces import no_interfaces
+from rtmbs.system.dof_layout import elements_of
 from rtmbs.system.law_tables import no_laws
 from rtmbs.system.origins import no_origins, with_origins
-from rtmbs.system.skeleton import elements_of
+from rtmbs.system.pattern import no_interfaces
 from rtmbs.system.tables import (
     DISTANCE,
     DOT,

@@ -15,14 +15,12 @@ import numpy as np
 import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.semirecursive import page
-from rtmbs.sensitivities.checkpoints import Run
-from rtmbs.sensitivities.direct import directly
-from rtmbs.sensitivities.elimination import solve_steps
 from rtmbs.sensitivities.parameters import parameters_of
-from rtmbs.sensitivities.recorded import Watch
-from rtmbs.sensitivities.sensitivity import begun, prepared
+from rtmbs.sensitivities.recorded_run import Run
+from rtmbs.sensitivities.sensitivity import begun, directly, prepared
 from rtmbs.sensitivities.start import FirstChange
-from rtmbs.sensitivities.steps import LinearSteps, Steps
+from rtmbs.sensitivities.step_solver import solve_steps
+from rtmbs.sensitivities.steps import LinearSteps, Steps, Watch
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 TINY = 1e-30  # the imaginary part

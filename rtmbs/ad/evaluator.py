@@ -10,15 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.adjoint import gradient_tape
-from rtmbs.ad.colouring import Compression, compress
+from rtmbs.ad.derivative_graph import BLOCK, Graph, forward_pass, linearised, pattern, reverse_pass
+from rtmbs.ad.derivative_tapes import SparseJacobian, gradient_tape, sparse_jacobian
 from rtmbs.ad.errors import DerivativeError
-from rtmbs.ad.function import Array
-from rtmbs.ad.graph_passes import BLOCK, forward_pass, reverse_pass
-from rtmbs.ad.jacobian import SparseJacobian, sparse_jacobian
-from rtmbs.ad.linearise import Graph, linearised, pattern
-from rtmbs.ad.lower import lowered
-from rtmbs.ad.program import Program, evaluate, memory_of
+from rtmbs.ad.function_sources import Array, Compression, compress
+from rtmbs.ad.program import Program, evaluate, lowered, memory_of
 from rtmbs.ad.tape import Tape, finished, load_tape
 from rtmbs.jit.compiled import entry_for
 

@@ -3,6 +3,8 @@
 A ``TracedArray`` is an array of step numbers. Arithmetic, NumPy's own functions and indexing work on it under their
 usual names (NEP 13 and 18): moving elements about moves numbers and records nothing, arithmetic writes steps on the
 tape. It has no values, so nothing that needs one (``if``, ``float``, an array of floats to be written into) can go on.
+
+The recorder's array namespace: NumPy, with the constructors that NumPy itself would fill with objects.
 """
 
 from collections.abc import Callable, Iterator
@@ -186,6 +188,34 @@ class TracedArray(NDArrayOperatorsMixin):
         refuse_number("item()")
 
 
+WAYS_OUT = {
+    "array": "Build arrays with numpy.stack or numpy.concatenate.",
+    "asarray": "Build arrays with numpy.stack or numpy.concatenate.",
+    "solve": "Write the few unknowns out (Cramer's rule), or keep the solve outside of the recorded function.",
+    "inv": "Write the inverse out, or keep it outside of the recorded function.",
+    "sort": "Write numpy.minimum and numpy.maximum of pairs.",
+    "isnan": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
+    "isfinite": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
+    "argmax": "Write numpy.maximum, or numpy.where on comparisons: which one is largest differs between evaluations.",
+    "argmin": "Write numpy.minimum, or numpy.where on comparisons: which one is least differs between evaluations.",
+    "interp": "Take rtmbs.library.force_laws.interpolated, or write the pieces with numpy.where.",
+    "select": "Write numpy.where in numpy.where.",
+    "piecewise": "Write numpy.where in numpy.where.",
+    "nan_to_num": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
+    "round": "Write numpy.floor(x + 0.5).",
+    "fmin": "Write numpy.minimum.",
+    "fmax": "Write numpy.maximum.",
+}
+
+
+def way_out(name: str) -> str:
+    """Return the sentence that says what to write in place of the NumPy function ``name``."""
+    known = (
+        "Spell it with arithmetic and the functions that can be recorded (list: rtmbs.ad.traced.UNIVERSAL, FUNCTIONS)."
+    )
+    return WAYS_OUT.get(name, known)
+
+
 def refuse_number(what: str) -> NoReturn:
     """Raise the error for an attempt to take the number out of a traced value."""
     raise TraceError(NO_NUMBER.format(what))
@@ -193,8 +223,6 @@ def refuse_number(what: str) -> NoReturn:
 
 def refuse_function(name: str) -> NoReturn:
     """Raise the error for a function of NumPy that has no rule."""
-    from rtmbs.ad.functions import way_out
-
     raise UnsupportedFunctionError(f"numpy.{name} cannot be recorded. {way_out(name.split('.')[-1])}")
 
 
@@ -237,3 +265,34 @@ def steps(tape: OpenTape, value: Any) -> Ids:
     if array.dtype.kind not in "fiub":
         raise TraceError(f"a tape holds real numbers; it cannot take {array.dtype.name} values")
     return tape.constant(array)
+
+
+class Namespace:
+    """NumPy's names; ``hooks`` are further ones, such as a sum that is better recorded as a recursion."""
+
+    def __init__(self, **hooks: Any) -> None:
+        self.__dict__.update(hooks)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def array(self, values: Any, **options: Any) -> Any:
+        """Return numbers and traced values, nested in lists, as one array."""
+        tape = tape_in(values)
+        return np.array(values, **options) if tape is None else TracedArray(tape, steps(tape, values).copy())
+
+    def asarray(self, values: Any, **options: Any) -> Any:
+        """Return numbers and traced values, nested in lists, as one array."""
+        return values if isinstance(values, TracedArray) else self.array(values, **options)
+
+
+recorder = Namespace()
+
+
+def tape_in(values: Any) -> OpenTape | None:
+    """Return the tape of the first traced value in nested sequences."""
+    if isinstance(values, TracedArray):
+        return values.tape
+    if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.dtype == object):
+        return next((tape for tape in map(tape_in, values) if tape is not None), None)
+    return None

@@ -16,7 +16,7 @@ from rtmbs.analysis.modes import Modes, modes
 from rtmbs.analysis.standing import refused
 from rtmbs.analysis.told import Told, counted
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.extras import needed
 from rtmbs.results.plotting import finished
 from rtmbs.simulation.input_units import input_unit

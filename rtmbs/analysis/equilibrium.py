@@ -19,8 +19,8 @@ from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, pose_after, static, step_to
 from rtmbs.analysis.told import Told, rows
 from rtmbs.errors import InputError, shown
-from rtmbs.linear.iteration import converged
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.least_change import converged
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
 from rtmbs.system.system import System

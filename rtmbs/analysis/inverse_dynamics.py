@@ -19,7 +19,7 @@ from rtmbs.analysis.recorded_motion import of_result
 from rtmbs.analysis.told import Told, counted, numbers, rows
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.force_channels import driven_distances
 from rtmbs.results.resampled import Resampled
@@ -30,7 +30,7 @@ from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.simulation.outside import check_outside
 from rtmbs.start.positions import Assembly
 from rtmbs.start.rank import independent_rows
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -15,7 +15,7 @@ from rtmbs.analysis.neighbourhood import Neighbourhood, neighbourhood
 from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.told import Told, counted, numbers, rows
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import Samples
 from rtmbs.simulation.simulation import Simulation

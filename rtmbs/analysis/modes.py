@@ -19,7 +19,7 @@ from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.told import Told, counted, not_balanced
 from rtmbs.errors import InputError
 from rtmbs.integrators.checks import whole
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.extras import needed
 from rtmbs.results.result import Result
 from rtmbs.simulation.simulation import Simulation

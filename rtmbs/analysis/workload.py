@@ -11,7 +11,7 @@ from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
 from rtmbs.analysis.standing import simulation_of
 from rtmbs.analysis.told import Told, counted
 from rtmbs.errors import InputError
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import run_result

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from rtmbs import library
 from rtmbs.formulations import JointCoordinates, Recursive
-from rtmbs.jit import apart
+from rtmbs.jit import parallel_compile as apart
 from rtmbs.kinematics import Analysis
 from rtmbs.model import Model, Motor
 from rtmbs.recursive.threads import Threads

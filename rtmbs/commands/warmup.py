@@ -11,9 +11,9 @@ import numpy as np
 from rtmbs import library
 from rtmbs.integrators.chunks import arrays_of, one_row_chunk
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
-from rtmbs.jit import apart
+from rtmbs.jit import parallel_compile as apart
+from rtmbs.jit.compile_progress import EVERYTHING, Compilations, announced
 from rtmbs.jit.compiled import compile_for, compile_rare
-from rtmbs.jit.compiling import EVERYTHING, Compilations, announced
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.observers import EnergyMeter
 from rtmbs.results.resample import resample_energies

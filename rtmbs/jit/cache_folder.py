@@ -10,6 +10,8 @@ What lies there is run as code: whoever can write to it runs code as the user. I
 
 The last two are said in one line. Folders are made for the user alone. One that cannot be written but holds the kernels
 of these sources is read.
+
+What ``rtmbs info`` says about compiled kernels.
 """
 
 import functools
@@ -26,10 +28,11 @@ import llvmlite
 import numba
 from numba import config
 
-from rtmbs.jit.mode import PLAIN
+from rtmbs.jit import PLAIN
 
 PACKAGE = Path(__file__).parents[1]
-COMPILER = b"rtmbs.jit"  # imported by every file that holds a kernel or a struct
+# Every file that holds a kernel or a struct imports one of these.
+COMPILER = (b"rtmbs.jit.compiled", b"rtmbs.jit.struct", b"rtmbs.jit.intrinsics")
 WHOLE_ROOMS = ("jit", "limits", "forces")  # the compiler; constants; kinds of force, whose order kernels follow
 KERNEL_ROOMS = (
     ".",
@@ -47,11 +50,10 @@ KERNEL_FILES = (
     "integrators/projection.py",
     "integrators/tries.py",
     "integrators/variational_rounds.py",
-    "rotations/series.py",
-    "sensitivities/elimination.py",
-    "sensitivities/lanes.py",
+    "rotations/plain.py",
     "sensitivities/saddles.py",
-    "sensitivities/sweeps.py",
+    "sensitivities/simd_programs.py",
+    "sensitivities/step_solver.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels
 PRIVATE = 0o700
@@ -72,13 +74,13 @@ class Place(NamedTuple):
 def kernel_sources() -> tuple[Path, ...]:
     """Return every source file that kernels are made of; looked for once a process.
 
-    A file counts when it imports ``rtmbs.jit``, when its whole room counts, or when it is listed. Any other file may
+    A file counts when it imports a module of ``COMPILER``, when its whole room counts, or when it is listed. Any other file may
     change without effect on compiled kernels, so its change discards none.
     """
     whole = [path for room in WHOLE_ROOMS for path in (PACKAGE / room).rglob("*.py")]
     mixed = [path for room in KERNEL_ROOMS for path in (PACKAGE / room).glob("*.py")]
     found = {*whole, *(PACKAGE / file for file in KERNEL_FILES)}
-    return tuple(sorted(found.union(path for path in mixed if COMPILER in path.read_bytes())))
+    return tuple(sorted(found.union(path for path in mixed if any(name in path.read_bytes() for name in COMPILER))))
 
 
 def fingerprint() -> str:
@@ -176,3 +178,15 @@ def say(note: str) -> None:
 PLACE = cache_place()
 if PLACE.note:
     say(PLACE.note)
+
+
+def facts() -> list[tuple[str, str]]:
+    """Return (label, value): threads, whether and how kernels are compiled, and where they are kept."""
+    files = list(PLACE.folder.glob(FILES)) if PLACE.folder else []
+    size = sum(path.stat().st_size for path in files) / 1e6
+    on = "on, by public names only (RTMBS_PLAIN_JIT)" if PLAIN else "on"
+    return [
+        ("threads of numba", f"{numba.config.NUMBA_NUM_THREADS}"),
+        ("just-in-time", "off (NUMBA_DISABLE_JIT)" if numba.config.DISABLE_JIT else on),
+        ("compiled kernels", f"{PLACE.folder or 'kept nowhere'} ({len(files)} files, {size:.1f} MB)"),
+    ]

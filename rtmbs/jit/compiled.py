@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from rtmbs.jit.mode import PLAIN
+from rtmbs.jit import PLAIN
 
 _way: Any = importlib.import_module("rtmbs.jit.plain" if PLAIN else "rtmbs.jit.dispatch")
 

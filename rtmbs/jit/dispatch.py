@@ -8,11 +8,10 @@ import numba
 from numba import config
 from numba.types import unliteral
 
-from rtmbs.jit.compilers import CoarseCompiler, KernelCompiler, TextCompiler
+from rtmbs.jit.compilers import CoarseCompiler, CoarseLibrary, KernelCompiler, TextCompiler
 from rtmbs.jit.kernel_cache import KernelCache
-from rtmbs.jit.libraries import CoarseLibrary
+from rtmbs.jit.lazy_kernel import fill_all, rare
 from rtmbs.jit.private import CPUDispatcher, event
-from rtmbs.jit.rare import fill_all, rare
 from rtmbs.jit.struct import kind_of
 from rtmbs.jit.struct_type import StructType  # structs are known before the first kernel is typed
 

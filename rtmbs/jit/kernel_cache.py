@@ -6,6 +6,11 @@ place in every dispatcher. It answers the few questions that a dispatcher asks, 
 kernel, and belongs to one folder, whose name stands for all sources.
 
 A file is written beside its place and moved there, so that processes may share the folder.
+
+A compiled kernel as it lies on disk: machine code, which is ready at once, and text, for compilations of callers.
+
+numba makes its compiler ready for every kernel that it loads, and parses the bitcode of it and of all that it calls. A
+process that finds its kernels on disk compiles nothing: without both it starts earlier and takes less memory.
 """
 
 import hashlib
@@ -15,13 +20,12 @@ import uuid
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from rtmbs.jit.cache_folder import PLACE, make, say
-from rtmbs.jit.compilers import SOURCES
-from rtmbs.jit.kept import Kept, put_together, taken_apart
-from rtmbs.jit.libraries import CoarseLibrary, KernelLibrary
-from rtmbs.jit.private import dumps
+from rtmbs.jit.compilers import SOURCES, CoarseLibrary, KernelLibrary, TextLibrary
+from rtmbs.jit.lazy_kernel import Slot, know
+from rtmbs.jit.private import CompileResult, dumps
 
 HEAD = b"rtmbs kernel 1\n"
 SUM = 4  # bytes of the checksum that follows
@@ -151,3 +155,59 @@ def write(path: Path, data: bytes) -> None:
         os.replace(beside, path)
     finally:
         beside.unlink(missing_ok=True)
+
+
+Need = tuple[str, str]  # the file of a coarse kernel and the name of its function
+
+
+class Kept(NamedTuple):
+    """What a file holds."""
+
+    needs: tuple[Need, ...]  # to be loaded before
+    slots: tuple[tuple[Any, ...], ...]  # of rare kernels, to be known before
+    parts: tuple[Any, ...]  # what numba keeps of a compiled kernel; machine code comes first, if there is any
+    text: bytes  # bitcode for callers, if they take it
+
+
+def taken_apart(compiled: Any) -> Kept:
+    """Return what is kept of a compiled kernel."""
+    library = compiled.library
+    needs = tuple((callee.file, callee.symbol) for callee in library.needs)
+    slots = tuple(tuple(slot) for slot in library.slots.values())
+    return Kept(needs, slots, compiled._reduce(), library.text_for_callers())
+
+
+def put_together(target: Any, kept: Kept, kind: type[KernelLibrary], callees: list[CoarseLibrary]) -> Any:
+    """Return a compiled kernel of what was kept of it; the coarse kernels it calls are loaded."""
+    slots = [Slot(*slot) for slot in kept.slots]
+    know(slots)
+    result = text_only(target, kept.parts) if kind is TextLibrary else CompileResult._rebuild(target, *kept.parts)
+    library = result.library
+    library.__class__, library.needs, library.text = kind, dict.fromkeys(callees), kept.text
+    library.slots = {slot.name: slot for slot in slots}
+    return result
+
+
+def text_only(target: Any, parts: tuple[Any, ...]) -> Any:
+    """Return a kernel without machine code: as ``CompileResult._rebuild`` without its first part."""
+    _, description, environment, signature, objectmode, lifted, annotation, reload_init, environments = parts
+    target.refresh()  # whoever loads an inner kernel is compiling
+    library = TextLibrary(target.codegen(), description.qualname)
+    library._finalized = True
+    return CompileResult(
+        typing_context=target.typing_context,
+        target_context=target,
+        entry_point=target.get_executable(library, description, environment),
+        typing_error=None,
+        type_annotation=annotation,
+        signature=signature,
+        objectmode=objectmode,
+        lifted=lifted,
+        fndesc=description,
+        library=library,
+        call_helper=None,
+        environment=environment,
+        metadata=None,
+        reload_init=reload_init,
+        referenced_envs=environments,
+    )

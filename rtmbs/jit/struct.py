@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.jit.mode import PLAIN
+from rtmbs.jit import PLAIN
 
 T = TypeVar("T", bound=type)
 Words = NDArray[np.int64]

@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rtmbs.ad.adjoint import gradient_tape
+from rtmbs.ad.derivative_tapes import gradient_tape, sparse_jacobian, tangent_tape
 from rtmbs.ad.evaluator import Runner
-from rtmbs.ad.jacobian import sparse_jacobian
 from rtmbs.ad.operations import INPUT
-from rtmbs.ad.tangent import tangent_tape
 from rtmbs.ad.tape import Tape
 from rtmbs.ad.trace import record
 from rtmbs.kinematics.equations import Equations

@@ -3,6 +3,8 @@
 min 1/2 dx^T W dx subject to J dx = r, by multiplier iterations on W + beta J^T J: each iteration divides what is left
 by 1 + beta sigma^2, directions in which J is blind are not touched, and an inconsistent part of r leaves dx at the
 least squares answer (J^T of it is zero). Dense or sparse costs are the library's business.
+
+The end of a Newton iteration: corrections that are small, or that rounding keeps from shrinking.
 """
 
 from collections.abc import Callable
@@ -78,3 +80,12 @@ def factored(A: csc_array) -> Callable[[Array], Array]:
         return lambda b: np.asarray(lu_solve(lu, b, check_finite=False))
     factor = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     return lambda b: np.asarray(factor.solve(b))
+
+
+def converged(size: float, before: float, small: float, rounding: float) -> bool:
+    """Return whether a correction of ``size`` is the last, ``before`` the size of the one before it, inf at first.
+
+    It is below ``small``, or below ``rounding`` and at least half the one before: Newton's corrections shrink faster
+    than that until they are rounding.
+    """
+    return size <= small or (size >= 0.5 * before and size <= rounding)

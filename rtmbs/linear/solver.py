@@ -2,12 +2,19 @@
 
 ``factor(A)`` factors a square matrix (n, n), or what the solver says to take in place of one, and returns a status.
 ``solve(b)`` solves with the last factor. A solver knows nothing of where its matrix comes from.
+
+Refusal of matrices that LAPACK cannot factorise, by name of the calculation.
 """
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
+
+from rtmbs.errors import RtmbsError
 
 Array = NDArray[np.float64]
 
@@ -46,3 +53,29 @@ class LinearSolver(Protocol):
 
         ``refined`` checks the residual, and improves x while that asks for it. Raises Unsolved.
         """
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def refuses_unfactorised(error: type[RtmbsError], what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that raises ``error`` for a LinAlgError; ``what`` names the calculation.
+
+    Numbers of a mechanism that differ by more than double precision holds make inertias vanish and products overflow.
+    """
+
+    def decorate(call: Callable[P, T]) -> Callable[P, T]:
+        @wraps(call)
+        def checked(*args: P.args, **options: P.kwargs) -> T:
+            try:
+                return call(*args, **options)
+            except LinAlgError as raised:
+                raise error(
+                    f"{what}: a matrix of the mechanism cannot be factorised ({raised}); look for masses, inertias, "
+                    "stiffnesses and lengths that differ by more than double precision holds"
+                ) from raised
+
+        return checked
+
+    return decorate

@@ -2,12 +2,16 @@
 
 Condensed unknowns are further unknowns with right-hand side zero that make a pattern sparser (``symbolic.analyse``).
 Vectors and matrices of callers hold the other n unknowns only.
+
+Sparse matrices of one pattern: SciPy's constructor would look through the pattern of each again.
 """
 
+import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 from rtmbs.linear.solver import Unsolved
 from rtmbs.linear.sparse_lu import LUWorkspace, factor, solve, solve_refined, workspace
@@ -113,3 +117,10 @@ class SparseSolver:
         if solve_refined(self.lu, self.work.original, self.work.factored, self.work, b, x) < 0:
             raise Unsolved("the static elimination order does not suit these values")
         return x
+
+
+def same_pattern(J: csc_array, entries: NDArray[np.float64]) -> csc_array:
+    """Return a matrix with these entries where J has its own, in their order; the pattern is shared."""
+    found = copy.copy(J)
+    found.data = entries
+    return found

@@ -12,9 +12,9 @@ from rtmbs.recursive.part_kernels import DRIVEN, END, TRUNK, Layout, Reduced, ba
 from rtmbs.recursive.recursion import DEPENDENT
 from rtmbs.recursive.split import Split
 from rtmbs.semirecursive.workspace import workspace
+from rtmbs.system.components import chosen, restricted
 from rtmbs.system.origins import no_origins
 from rtmbs.system.pattern import uncondensed
-from rtmbs.system.restrict import chosen, restricted
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.rotations import plain as untyped_plain
-from rtmbs.rotations.series import CUBIC, INVERSE, VERSINE
+from rtmbs.rotations.plain import CUBIC, INVERSE, VERSINE
 
 Array = NDArray[np.float64]
 plain: Any = untyped_plain

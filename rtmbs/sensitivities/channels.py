@@ -17,7 +17,7 @@ from rtmbs.results.samples import Samples
 from rtmbs.rotations.vectors import turned
 from rtmbs.sensitivities.designs import with_offset
 from rtmbs.sensitivities.parameters import Parameter, Parameters
-from rtmbs.sensitivities.readings import Readings, some
+from rtmbs.sensitivities.recorded_run import Readings, some
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables

@@ -13,11 +13,11 @@ from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
 from rtmbs.errors import InputError, ModelError, RtmbsError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.model.model import Model
-from rtmbs.sensitivities.timed import SHRINK, changing, check_lasting, timed_slots, values_of
-from rtmbs.system.followed import Shifted
-from rtmbs.system.identity import identity
+from rtmbs.sensitivities.variations import SHRINK, changing, check_lasting, timed_slots, values_of
+from rtmbs.system.joint_drivers import Shifted
 from rtmbs.system.system import CalledLaw, System
 from rtmbs.system.tables import Tables
+from rtmbs.system.user_functions import identity
 
 Array = NDArray[np.float64]
 Field = tuple[str, ...]

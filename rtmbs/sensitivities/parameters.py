@@ -16,8 +16,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
 from rtmbs.sensitivities.designs import SAME, Design, check_same, designs_of, names_of, table_slopes
 from rtmbs.sensitivities.start import Pin
-from rtmbs.sensitivities.timed import UNTIMED, Timed, timed_by, timed_slots
-from rtmbs.sensitivities.variations import Variations
+from rtmbs.sensitivities.variations import UNTIMED, Timed, Variations, timed_by, timed_slots
 from rtmbs.simulation.cut_joints import cut_joint, no_coordinate
 from rtmbs.simulation.setting import settable
 from rtmbs.simulation.simulation import Simulation

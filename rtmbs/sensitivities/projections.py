@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.semirecursive.rotations import add_correction
-from rtmbs.sensitivities.called import Ways, kinds_of
+from rtmbs.sensitivities.python_laws import Ways, kinds_of
 from rtmbs.sensitivities.saddles import solved
-from rtmbs.sensitivities.step_tape import SOFT, XP, Entries, Layout, StepTape, loops
+from rtmbs.sensitivities.step_tape import SOFT, XP, Entries, Layout, StepTape, page_terms
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -42,10 +42,12 @@ class Projections:
             row, known, none = self.row(x, parts["known"], w)
             at = *tape.iterate(parts["inc"], x), parts["s"], ways
             out = [tape.pushed(row, tape.newton(at, w, x["z"], none, known), mu, at[0])]
-            out += tape.rows(lambda: XP.sum(loops.closure_jacobian(XP, *row, at[0][None])[0] * w[None, :n], axis=-1))
+            out += tape.rows(
+                lambda: XP.sum(page_terms.closure_jacobian(XP, *row, at[0][None])[0] * w[None, :n], axis=-1)
+            )
             out.append(tape.q4 * tape.force(row, at[4], at[0], at[1], at[2], ways))
             out += tape.stately(lambda: 0.0 * w[n:])
-            out += tape.rows(lambda: loops.closures(XP, *row, at[0][None])[0])
+            out += tape.rows(lambda: page_terms.closures(XP, *row, at[0][None])[0])
             return XP.concatenate(out)
 
         return tape.program(("matrix", ways), found, n + ns + m, given.size)
@@ -74,9 +76,9 @@ class Projections:
             x, rest = tape.x.split(flat[: tape.x.size]), flat[tape.x.size :]
             row, _, _ = self.row(x, rest[2 * n :], w)
             z, zd, zdd, _ = tape.iterate(rest[:n], x)
-            J = loops.closure_jacobian(XP, *row, z[None])[0]
-            out = [XP.sum(J * w[None, :], axis=-1), loops.closure_velocities(XP, *row, z[None], zd[None])[0]]
-            out.append(loops.closure_accelerations(XP, *row, z[None], rest[n : 2 * n][None], zdd[None])[0])
+            J = page_terms.closure_jacobian(XP, *row, z[None])[0]
+            out = [XP.sum(J * w[None, :], axis=-1), page_terms.closure_velocities(XP, *row, z[None], zd[None])[0]]
+            out.append(page_terms.closure_accelerations(XP, *row, z[None], rest[n : 2 * n][None], zdd[None])[0])
             return XP.concatenate(out)
 
         return tape.program("ending", found, n, tape.x.size + 2 * n + tape.known.size)

@@ -1,4 +1,9 @@
-"""``sensitivity``: exact derivatives of functions of a run by parameters (METHODS 1.37)."""
+"""``sensitivity``: exact derivatives of functions of a run by parameters (METHODS 1.37).
+
+The direct method: the derivatives of every state, step after step.
+
+The discrete adjoint: gradients of a few values by any number of parameters, one pass backwards.
+"""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -19,18 +24,16 @@ from rtmbs.model.model import Model
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import one_sample
-from rtmbs.sensitivities.adjoint import Adjoint
-from rtmbs.sensitivities.channels import Channels
-from rtmbs.sensitivities.checkpoints import Run
+from rtmbs.sensitivities.channels import Channels, Direction
 from rtmbs.sensitivities.cost import Cost, RecordedCost
 from rtmbs.sensitivities.designs import checked_values
-from rtmbs.sensitivities.direct import directly
 from rtmbs.sensitivities.parameters import Parameters, parameters_of
-from rtmbs.sensitivities.readings import read
+from rtmbs.sensitivities.recorded_run import Run, read
 from rtmbs.sensitivities.start import FirstChange, Start
+from rtmbs.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
 from rtmbs.sensitivities.step_tape import StepTape
 from rtmbs.sensitivities.steps import LinearSteps, Missed
-from rtmbs.sensitivities.timed import check_steady
+from rtmbs.sensitivities.variations import check_steady
 from rtmbs.simulation.outside import check_outside
 from rtmbs.simulation.simulation import Simulation
 
@@ -275,3 +278,60 @@ def by_adjoint(
             if (explicit := channels.explicit(samples, first, parameter)) is not None:
                 explicitly[:, j] += np.einsum("ksw,sw->k", own[:, lead:], explicit[lead:])
     return adjoint.ended(start) + explicitly, worst
+
+
+def directly(steps: LinearSteps, start: FirstChange) -> tuple[Array, Array, Missed]:
+    """Return derivatives of all states (K + 1, nx, np) and multipliers (K + 1, m, np), and the largest miss."""
+    tape, count, missed = steps.tape, steps.recorded.steps, Missed(0.0, 0)
+    X = np.zeros((count + 1, *start.state.shape))
+    lam = np.zeros((count + 1, *start.lam.shape))
+    X[0], lam[0] = start.state, start.lam
+    dy = np.zeros((tape.y.size, start.state.shape[1]))
+    for chunk in steps.chunks():
+        part = slice(chunk.first, chunk.first + len(chunk.values) + 1)
+        sweep_forward(steps.blocks(dy.shape[1]), chunk.values, chunk.case, chunk.made, X[part], lam[part], dy)
+        missed = max(missed, chunk.worst)
+    return X, lam, missed
+
+
+class Adjoint:
+    """Gradients of k values, gathered from the last segment of a run to the first."""
+
+    def __init__(self, tape: StepTape, k: int) -> None:
+        self.p, self.gradient = np.zeros((tape.x.size, k)), np.zeros((tape.variations.count, k))
+        self.began = False
+
+    def through(self, steps: LinearSteps, by_samples: list[Direction]) -> Missed:
+        """Go back over a segment, given derivatives of the values by its samples; return the largest miss.
+
+        The last sample of a segment is the first of the one behind, which has counted it as the state before a step.
+        """
+        nc, ns, missed = steps.tape.nc, steps.tape.ns, Missed(0.0, 0)
+        none = np.zeros((len(by_samples[0].z), nc)), np.zeros((len(by_samples[0].z), ns))
+        parts = [np.hstack((one.z, one.zd, one.zdd, none[0], one.s, none[1])) for one in by_samples]
+        g, self.f = np.stack(parts, axis=2), np.stack([one.lam for one in by_samples], axis=2)
+        if not self.began:
+            self.p += g[-1]
+            self.began = True
+        for chunk in steps.chunks(backwards=True):
+            before = slice(chunk.first, chunk.first + len(chunk.values))
+            behind = slice(before.start + 1, before.stop + 1)
+            blocks, w = steps.blocks(self.p.shape[1]), np.zeros((len(chunk.values), steps.tape.y.size, self.p.shape[1]))
+            sweep_back(blocks, chunk.values, chunk.case, chunk.made, g[before], self.f[behind], self.p, w)
+            if steps.by_parameters:
+                take_parameters(blocks, chunk.values, chunk.case, w, self.gradient)
+            else:
+                self.gradient -= steps.pulled(chunk, w)
+            missed = max(missed, chunk.worst)
+        return missed
+
+    def ended(self, start: FirstChange) -> Array:
+        """Return the gradients (k, np), with what parameters do to the first state."""
+        return np.asarray((self.gradient + start.state.T @ self.p + start.lam.T @ self.f[0]).T)
+
+
+def backwards(steps: LinearSteps, start: FirstChange, by_samples: list[Direction]) -> tuple[Array, Missed]:
+    """Return gradients (k, np) over a whole run, and the largest miss."""
+    found = Adjoint(steps.tape, len(by_samples))
+    missed = found.through(steps, by_samples)
+    return found.ended(start), missed

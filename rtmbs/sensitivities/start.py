@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
 from rtmbs.rotations.vectors import turn_between, vector_rates
-from rtmbs.sensitivities import energies, loops
+from rtmbs.sensitivities import page_terms
 from rtmbs.sensitivities.saddles import solved
 from rtmbs.sensitivities.step_tape import SOFT, XP, Layout, StepTape
 from rtmbs.state import State
@@ -95,13 +95,13 @@ class Start:
             force = tape.force(row, parts["s"], z, zd[0], zdd[0], ways) + tape.loops(row, parts["lam"], z)
             states = tape.stately(lambda: tape.rates(row, parts["s"], z, zd[0]))
             z = z[None]
-            rows = tape.rows(lambda: loops.closures(XP, *row, z)[0])
-            rows += tape.rows(lambda: loops.closure_velocities(XP, *row, z, zd)[0])
+            rows = tape.rows(lambda: page_terms.closures(XP, *row, z)[0])
+            rows += tape.rows(lambda: page_terms.closure_velocities(XP, *row, z, zd)[0])
             rows += [force, *states]
-            rows += tape.rows(lambda: loops.closure_accelerations(XP, *row, z, zd, zdd)[0])
+            rows += tape.rows(lambda: page_terms.closure_accelerations(XP, *row, z, zd, zdd)[0])
             if tape.nc:
-                moving = 0.5 * energies.kinetic(XP, tables, R0, z, zd, zd)[0]
-                rows.append(moving + energies.potential(XP, tables, u, R0, z)[0])
+                moving = 0.5 * page_terms.kinetic(XP, tables, R0, z, zd, zd)[0]
+                rows.append(moving + page_terms.potential(XP, tables, u, R0, z)[0])
             pulled = [tape.loops(row, one, z[0]) for one in (pulls[: tape.m], pulls[tape.m :])]
             rows += pulled if tape.m else [0.0 * z[0]] * 2
             return XP.concatenate(rows)

@@ -15,30 +15,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.adjoint import gradient_tape
+from rtmbs.ad.derivative_tapes import gradient_tape, sparse_jacobian, tangent_tape
 from rtmbs.ad.interpret import interpreted
-from rtmbs.ad.jacobian import sparse_jacobian
-from rtmbs.ad.lower import lowered
-from rtmbs.ad.namespace import recorder
-from rtmbs.ad.program import Program
-from rtmbs.ad.tangent import tangent_tape
+from rtmbs.ad.program import Program, lowered
 from rtmbs.ad.trace import record
+from rtmbs.ad.traced import recorder
 from rtmbs.rotations.plain import exponential, inverse_jacobian, product
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_arrays as untyped_arrays
 from rtmbs.semirecursive.balance import AT_REST
 from rtmbs.semirecursive.page_laws import state_count
-from rtmbs.sensitivities import energies
-from rtmbs.sensitivities import loops as untyped_loops
-from rtmbs.sensitivities.called import CalledLaws, Ways
-from rtmbs.sensitivities.lanes import Rows
+from rtmbs.sensitivities import page_terms as untyped_page_terms
+from rtmbs.sensitivities.python_laws import CalledLaws, Ways
+from rtmbs.sensitivities.simd_programs import Rows
 from rtmbs.sensitivities.variations import Variations
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
 page: Any = untyped_page
-loops: Any = untyped_loops
+page_terms: Any = untyped_page_terms
 arrays: Any = untyped_arrays
 XP = arrays.recursive(recorder)
 
@@ -150,7 +146,7 @@ class StepTape:
             y, x = self.y.split(parts["y"]), self.x.split(parts["x"])
             tables, u, R0, _, _ = self.context(x["z"], parts["p"], known)
             worked, rest, moving = self.energies(tables, u, R0, self.iterate(y["inc"], x), x, y["v"])
-            least = AT_REST * energies.exchange(XP, tables, u, R0, self.iterate(y["inc"], x)[0][None])[0]
+            least = AT_REST * page_terms.exchange(XP, tables, u, R0, self.iterate(y["inc"], x)[0][None])[0]
             return XP.concatenate((y["kept"] - x["kept"] - worked, y["kept"] - moving - rest, moving - least))
 
         return Rows(lowered(record(found, self.inputs.size, k=self.known.size, xp=recorder)))
@@ -286,21 +282,21 @@ class StepTape:
         factor, balance = self.balance(case, tables, u, R0, here, x, y)
         found = [*first, self.force(row, y["s"], z, zd, zdd, case.here) + self.loops(row, y["push"], z)]
         found += self.stately(lambda: self.followed(row, y["s"], x, z, zd))
-        found += self.rows(lambda: loops.closures(XP, *row, z[None])[0] - y["push"] / alpha)
+        found += self.rows(lambda: page_terms.closures(XP, *row, z[None])[0] - y["push"] / alpha)
         found.append(projected(y["v"] - zd, y["sv"], y["mu"]))
-        found += self.rows(lambda: loops.closure_velocities(XP, *row, z[None], y["v"][None])[0] - soft * y["mu"])
+        found += self.rows(lambda: page_terms.closure_velocities(XP, *row, z[None], y["v"][None])[0] - soft * y["mu"])
         found += [y["zd"] - factor * y["v"], *balance]
         found += self.stately(lambda: self.followed(row, y["ended"], x, z, y["zd"]))
         found.append(projected(y["zdd"] - zdd, y["sa"], y["nu"]))
         rates = y["zd"][None], y["zdd"][None]
-        found += self.rows(lambda: loops.closure_accelerations(XP, *row, z[None], *rates)[0] - soft * y["nu"])
+        found += self.rows(lambda: page_terms.closure_accelerations(XP, *row, z[None], *rates)[0] - soft * y["nu"])
         if self.nr:
             found.append(y["turn"] - self.turning(x["z"], y["inc"], known["turned"]))
         return XP.concatenate(found + self.stately(lambda: y["sd"] + x["sd"] - 2.0 / self.h * (y["ended"] - x["s"])))
 
     def loops(self, row, lam, z):
         """Return Phi_z^T lam (n,)."""
-        return loops.loop_force(XP, *row, lam[None], z[None])[0] if self.m else 0.0
+        return page_terms.loop_force(XP, *row, lam[None], z[None])[0] if self.m else 0.0
 
     def pushed(self, row, forces, lam, z):
         """Return forces (n + ns,) with Phi_z^T lam added to those on coordinates."""
@@ -340,8 +336,8 @@ class StepTape:
 
     def opened(self, row, z, dz):
         """Return Phi + Phi_z dz (m,)."""
-        J = loops.closure_jacobian(XP, *row, z[None])[0]
-        return loops.closures(XP, *row, z[None])[0] + XP.sum(J * dz[None, :], axis=-1)
+        J = page_terms.closure_jacobian(XP, *row, z[None])[0]
+        return page_terms.closures(XP, *row, z[None])[0] + XP.sum(J * dz[None, :], axis=-1)
 
     def balance(self, case, tables, u, R0, here, x, y):
         """Return the factor (n,) of the rates, and what the kept energies miss, in a list."""
@@ -349,7 +345,7 @@ class StepTape:
             return 1.0, []
         worked, rest, moving = self.energies(tables, u, R0, here, x, y["v"])
         found, factor = [], [1.0] * self.n
-        for c, mask in enumerate(energies.members(tables)):
+        for c, mask in enumerate(page_terms.members(tables)):
             if case.held[c]:
                 wanted = x["kept"][c] + worked[c]
                 scale = XP.sqrt((wanted - rest[c]) / moving[c])
@@ -363,11 +359,11 @@ class StepTape:
     def energies(self, tables, u, R0, here, x, v):
         """Return work of dampers, energies beside the kinetic one, and the kinetic one (k,), v (n,) before scaling."""
         z, _, zdd, inc = here
-        change = energies.change_of_acceleration(XP, tables.dofs, self.h, x["zdd"][None], v[None], zdd[None])
-        beyond = self.h / 12.0 * energies.kinetic(XP, tables, R0, z[None], v[None], change)[0]
-        rest = energies.potential(XP, tables, u, R0, z[None])[0] + beyond
-        worked = energies.damped(XP, tables, u, self.h, inc[None], (v - x["zd"])[None])[0]
-        return worked, rest, 0.5 * energies.kinetic(XP, tables, R0, z[None], v[None], v[None])[0]
+        change = page_terms.change_of_acceleration(XP, tables.dofs, self.h, x["zdd"][None], v[None], zdd[None])
+        beyond = self.h / 12.0 * page_terms.kinetic(XP, tables, R0, z[None], v[None], change)[0]
+        rest = page_terms.potential(XP, tables, u, R0, z[None])[0] + beyond
+        worked = page_terms.damped(XP, tables, u, self.h, inc[None], (v - x["zd"])[None])[0]
+        return worked, rest, 0.5 * page_terms.kinetic(XP, tables, R0, z[None], v[None], v[None])[0]
 
     def turning(self, before, inc, turned):
         """Return the small turns (3 nr,) of the reference rotations behind the step, along the axes of their dofs."""

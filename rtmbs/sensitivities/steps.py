@@ -1,22 +1,29 @@
 """The linear equations of every step of a recorded run: dy = -E^-1 (F dx + H dp), E = G_y, F = G_x, H = G_p.
 
 Steps are worked on in chunks: a program a step, and everything else for all steps of a chunk at once.
+
+Where the entries of E, F and H stand: sorted by what becomes of them, for all cases that a run has met.
+
+A run with all that its linear equations need: every state, kept energies, and where each Newton matrix was made.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.results.samples import Samples
+from rtmbs.errors import InputError
+from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.integrators.settings import JACOBIANS, KEPT, NEAR_SINGULAR, TRIES, Chunk
+from rtmbs.observers.base import Observer, Watched
+from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.rotations.vectors import turn_between
-from rtmbs.sensitivities.called import kinds_of
-from rtmbs.sensitivities.elimination import Blocks
-from rtmbs.sensitivities.patterns import blocks_of, pattern_of
 from rtmbs.sensitivities.projections import Projections
-from rtmbs.sensitivities.recorded import Recorded
+from rtmbs.sensitivities.python_laws import kinds_of
+from rtmbs.sensitivities.saddles import saddle
+from rtmbs.sensitivities.step_solver import BELOW, BY_PARAMETERS, BY_STATE, GROUPS, PARTS, Blocks
 from rtmbs.sensitivities.step_tape import Case, StepTape
 
 Array = NDArray[np.float64]
@@ -25,6 +32,72 @@ Mask = NDArray[np.bool_]
 CHUNK = 256  # steps whose equations are solved together
 SLOW = 1e-3  # [rad/s, m/s and the same per second]: least size of rates and accelerations that a miss is compared with
 ROUNDING = 1e-15  # of the kept energies: a step that misses more may have begun its balance anew
+
+
+HELPED = "was taken by a further try or in parts, and its derivatives are not known; take a smaller step h"
+SINGULAR = (
+    "ends next to a singular pose, where loops lose a direction and a motion has no derivative; end the run before it"
+)
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """States 0 ... K of a run, and what steps 1 ... K did."""
+
+    samples: Samples  # K + 1 of them
+    kept: Array  # (K + 1, nc) energies that components keep [J]
+    rates: Array  # (K + 1, ns) of states of force laws
+    jacobians: NDArray[np.int64]  # (K,) Newton matrices made in a step
+
+    @property
+    def steps(self) -> int:
+        """Number of steps."""
+        return len(self.jacobians)
+
+
+class Watch(Observer):
+    """Keeps every step of a run."""
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        """Keep the first state."""
+        self.first = sim.equations.tables.balance.first
+        self.rows: list[tuple[Array, ...]] = []
+        self.keep(sim, 0)
+
+    def keep(self, sim: Watched, jacobians: int) -> None:
+        """Keep the present state as a row."""
+        state = sim.state
+        arrays = [np.array(getattr(state, name))[None] for name in OF_STATE]
+        kept = state.memory["energy"][None, self.first, KEPT]
+        self.rows.append((np.array([state.t]), *arrays, kept, state.sd[None].copy(), np.array([jacobians])))
+
+    def look(self, sim: Watched, report: StepReport) -> None:
+        """Keep one step; InputError for one whose equations are others."""
+        if report.tries or report.parts > 1:
+            raise refused(sim.state.t, HELPED)
+        if report.outcome is Outcome.NEAR_SINGULAR:
+            raise refused(sim.state.t, SINGULAR)
+        self.keep(sim, report.jacobians)
+
+    def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
+        """Keep many steps."""
+        for place, why in ((TRIES, HELPED), (NEAR_SINGULAR, SINGULAR)):
+            if len(wrong := np.flatnonzero(chunk.stats[:, place])):
+                raise refused(float(t[wrong[0]]), why)
+        arrays = [np.array(getattr(chunk, name)) for name in OF_STATE]
+        kept = chunk.energy[:, self.first, KEPT]
+        rates, jacobians = np.array(chunk.sd), chunk.stats[:, JACOBIANS].astype(np.int64)
+        self.rows.append((np.array(t), *arrays, kept, rates, jacobians))
+
+    def recorded(self) -> Recorded:
+        """Return all rows."""
+        t, *arrays, kept, rates, jacobians = (np.concatenate(column) for column in zip(*self.rows, strict=True))
+        return Recorded(Samples(t, *arrays), kept, rates, jacobians[1:])
+
+
+def refused(t: float, why: str) -> InputError:
+    """Return the error of a step whose derivatives are not known."""
+    return InputError(f"the step that ends at t = {t:g} s {why}")
 
 
 class Missed(NamedTuple):
@@ -192,3 +265,69 @@ def largest(rows: Array) -> Array:
 def sizes_of(samples: Samples) -> Array:
     """Return the largest rate and the largest acceleration of samples (2,)."""
     return np.array([np.max(np.abs(one), initial=0.0) for one in (samples.zd, samples.zdd)])
+
+
+class Pattern(NamedTuple):
+    """Entries of several cases one behind the other, those of a case by groups: see ``group``."""
+
+    place: Integers  # (e,) among the outputs of the program of the case
+    row: Integers  # (e,) unknown
+    column: Integers  # (e,) in its own part: unknown, number of the state before, parameter
+    pointer: Integers  # (cases, GROUPS + 1): where the groups of a case begin
+
+
+def ends_of(tape: StepTape) -> Integers:
+    """Return where the blocks of unknowns begin and end (BLOCKS + 1,)."""
+    y = tape.y
+    last = ("guessed", "first", "made", "push", "mu", "kept", "ended", "nu", "sd")
+    return np.array([0, *(y[name].stop for name in last)])
+
+
+def pattern_of(tape: StepTape, cases: list[Case], by_parameters: bool) -> Pattern:
+    """Return the pattern of all cases, with or without derivatives by parameters."""
+    parts, first = [], 0
+    for case in cases:
+        entries, ends = tape.entries(case, by_parameters), ends_of(tape)
+        row, column = np.divmod(entries.place, entries.columns)
+        kind = group(tape, ends, row, column)
+        order = np.argsort(kind, kind="stable")
+        starts = np.searchsorted(kind[order], np.arange(GROUPS + 1))
+        origin = np.select((kind == BY_PARAMETERS, kind == BY_STATE), (tape.inputs["p"].start, tape.inputs["x"].start))
+        parts.append((tape.y.size + order, row[order], (column - origin)[order], first + starts))
+        first += len(order)
+    columns = list(zip(*parts, strict=True))
+    place, row, column = (np.concatenate(one) for one in columns[:3])
+    return Pattern(place, row, column, np.array(columns[3]))
+
+
+def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> Any:
+    """Return the group of each entry: its block on the diagonal, BELOW + its block, BY_STATE, or BY_PARAMETERS."""
+    block, left = np.searchsorted(ends, row, "right") - 1, np.searchsorted(ends, column, "right") - 1
+    found = np.where(left < block, BELOW + block, block)
+    found[column >= tape.inputs["x"].start] = BY_STATE
+    found[column >= tape.inputs["p"].start] = BY_PARAMETERS
+    return found
+
+
+def blocks_of(tape: StepTape, alpha: Any, pattern: Pattern, columns: int) -> Blocks:
+    """Return the blocks of a recorded step, for right sides with up to some columns."""
+    n, several = tape.n + tape.ns, max(columns, 1)
+    correction, increment, projection = (
+        saddle(n, weight, tape.redundant, several) for weight in (alpha, alpha, tape.q4 * alpha)
+    )
+    guessed, made, ended = (saddle(tape.ns, np.zeros(0), False, several) for _ in range(3))
+    return Blocks(
+        *pattern,
+        ends_of(tape),
+        np.array([tape.y[name].start for name in PARTS]),
+        np.array([tape.n, tape.m, tape.nc, tape.ns]),
+        tape.plain.astype(np.float64),
+        tape.first.astype(np.int64),
+        np.zeros(1, np.int64),
+        guessed,
+        correction,
+        made,
+        increment,
+        projection,
+        ended,
+    )

@@ -20,8 +20,8 @@ from rtmbs.simulation.setting import set_motion
 from rtmbs.simulation.state_reader import StateReader
 from rtmbs.start.checks import check_closed
 from rtmbs.state import State, check_time
-from rtmbs.system.attach import attached
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
+from rtmbs.system.law_tables import attached
 from rtmbs.system.tables import ROTATION
 
 Array = NDArray[np.float64]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import StartError
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.settings import StateArrays
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.checks import check_facing, check_finite, check_forces
 from rtmbs.start.masses import check_masses
@@ -20,7 +20,7 @@ from rtmbs.start.positions import Assembly
 from rtmbs.start.rates import consistent_rates
 from rtmbs.start.redundancy import settle_redundant
 from rtmbs.start.report import LOCKED, StartReport, listed
-from rtmbs.system.balance_table import of_true_loops
+from rtmbs.system.components import of_true_loops
 from rtmbs.system.system import ForceInfo, System
 
 Array = NDArray[np.float64]

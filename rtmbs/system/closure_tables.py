@@ -8,10 +8,9 @@ import numpy as np
 
 from rtmbs.model import Coupler, Fixed, Joint, Marker, Model
 from rtmbs.model.markers import reference_distance
-from rtmbs.system.connector_list import ConnectorList, numbers
-from rtmbs.system.followed import Shifted
-from rtmbs.system.skeleton import Placement, Skeleton
-from rtmbs.system.slots import Slots, sample
+from rtmbs.system.dof_layout import ConnectorList, Placement, Skeleton, numbers
+from rtmbs.system.input_slots import Slots, sample
+from rtmbs.system.joint_drivers import Shifted
 from rtmbs.system.system import Array, ClosureInfo, Integers, Mask
 from rtmbs.system.tables import DISTANCE, DOT, RELATION, TRANSLATION, Closures, Couplers
 from rtmbs.topology import Topology

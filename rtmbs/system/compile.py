@@ -11,10 +11,10 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ModelError, TopologyError
-from rtmbs.jit.compiling import announced
+from rtmbs.jit.compile_progress import announced
 from rtmbs.linear.symbolic import flops
 from rtmbs.model import Joint, Model
-from rtmbs.system.balance_table import find_balance, no_balance
+from rtmbs.system.characteristic_length import characteristic_length
 from rtmbs.system.closure_tables import (
     OneClosure,
     RowLists,
@@ -25,20 +25,18 @@ from rtmbs.system.closure_tables import (
     tabulate_closures,
     tabulate_couplers,
 )
+from rtmbs.system.components import find_balance, no_balance
 from rtmbs.system.condition_tables import BuiltCondition, build_conditions, close_condition, tabulate_conditions
-from rtmbs.system.connector_list import ConnectorList
-from rtmbs.system.followed import followed
+from rtmbs.system.dof_layout import ConnectorList, Skeleton, build_skeleton, tabulate_dofs
 from rtmbs.system.force_tables import build_drivers, build_forces
-from rtmbs.system.initial import build_start
-from rtmbs.system.joint_info import joint_info
+from rtmbs.system.initial_values import build_start
+from rtmbs.system.input_slots import Slots
+from rtmbs.system.joint_drivers import followed
 from rtmbs.system.law_tables import LawTables, build_laws
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.recorded_laws import Workshop
-from rtmbs.system.scales import characteristic_length
-from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_dofs
-from rtmbs.system.slots import Slots
-from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System
+from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System, joint_info
 from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
 from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Relation, Topology, spanning_trees
 

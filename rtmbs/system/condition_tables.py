@@ -11,11 +11,11 @@ from rtmbs.errors import ModelError
 from rtmbs.model import Model
 from rtmbs.model.constraints import Constraint
 from rtmbs.system.closure_tables import ZERO, OneClosure, OneRow, pointer
-from rtmbs.system.condition_function import ConditionFunction
+from rtmbs.system.dof_layout import Skeleton
+from rtmbs.system.input_slots import Slots
+from rtmbs.system.law_functions import ConditionFunction
 from rtmbs.system.law_tables import frame, frame_table, no_program
 from rtmbs.system.recorded_laws import LARGEST_LAW, check_tape, largest, leaves
-from rtmbs.system.skeleton import Skeleton
-from rtmbs.system.slots import Slots
 from rtmbs.system.system import Array, Integers
 from rtmbs.system.tables import CONDITION, Conditions
 

@@ -7,9 +7,8 @@ import numpy as np
 from rtmbs.forces.kind import End, table_of
 from rtmbs.forces.register import KINDS, Forces
 from rtmbs.model import Body, Force, ForceLaw, Marker, Model
-from rtmbs.system.connector_list import ConnectorList
-from rtmbs.system.skeleton import Skeleton
-from rtmbs.system.slots import Slots
+from rtmbs.system.dof_layout import ConnectorList, Skeleton
+from rtmbs.system.input_slots import Slots
 from rtmbs.system.system import Array, ForceInfo
 from rtmbs.system.tables import REVOLUTE, Drivers, JointForces
 

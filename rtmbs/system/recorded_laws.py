@@ -26,8 +26,8 @@ from rtmbs.errors import PACKAGE, ModelError, warn
 from rtmbs.model import Force, Joint, Model
 from rtmbs.model.laws import Law
 from rtmbs.model.written import Writes, function_behind
-from rtmbs.system.law_function import LawFunction
-from rtmbs.system.skeleton import Skeleton
+from rtmbs.system.dof_layout import Skeleton
+from rtmbs.system.law_functions import LawFunction
 from rtmbs.system.system import Array, Integers
 
 AGREEMENT = 1e-9  # of a tape with its law, relative to the largest value tried

@@ -1,17 +1,28 @@
-"""``System``: everything constant about a compiled mechanism, and the names of all of it."""
+"""``System``: everything constant about a compiled mechanism, and the names of all of it.
+
+What the channels of a result know of a joint, whether a tree walks it or not.
+
+What follows from a System alone, worked out once: many simulations of one System share it.
+
+A System as tables for notebooks.
+"""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.limits.notebook import folded_html, number_text, title_html
+from rtmbs.model import Joint
 from rtmbs.model.joints import JointType
 from rtmbs.model.looks import Looks
 from rtmbs.model.origin import Origin
-from rtmbs.system.outside import Outside
 from rtmbs.system.tables import Tables
+from rtmbs.system.user_functions import Outside
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
@@ -162,7 +173,6 @@ class System:
 
     def _repr_html_(self) -> str:
         """Return tables of joints, bodies, forces and inputs for notebooks."""
-        from rtmbs.system.notebook import system_html
 
         return system_html(self)
 
@@ -180,3 +190,75 @@ class System:
     def m(self) -> int:
         """Number of loop equations, driven coordinates included."""
         return len(self.row_names)
+
+
+def joint_info(
+    joint: Joint,
+    *,
+    in_tree: bool = False,
+    auxiliary: bool = False,
+    dofs: tuple[int, ...] = (-1,),
+    reversed: bool = False,
+    closure: int = -1,
+) -> JointInfo:
+    """Return what is known of a joint; without the other arguments, of one that no tree walks."""
+    axes = [joint.axes_b.T @ one.axis if one.kind == "rotation" else one.axis for one in joint.type.dofs()]
+    return JointInfo(
+        name=joint.name,
+        type=type(joint.type).__name__,
+        a=joint.a.name,
+        b=joint.b.name,
+        in_tree=in_tree,
+        auxiliary=auxiliary,
+        dofs=dofs,
+        reversed=reversed,
+        closure=closure,
+        coordinates=joint.type.coordinates,
+        units=joint.type.units(),
+        point_a=joint.point_a,
+        point_b=joint.point_b,
+        axes_a=np.reshape([joint.axes_a @ axis for axis in axes], (-1, 3)),
+        axes_b=np.reshape([joint.axes_b @ axis for axis in axes], (-1, 3)),
+        frame_a=joint.axes_a,
+        frame_b=joint.axes_b,
+        kind=joint.type,
+    )
+
+
+T = TypeVar("T")
+
+
+def once_per_system(function: Callable[[System], T]) -> Callable[[System], T]:
+    """Keep what ``function`` returns for as long as there is the System, which never changes.
+
+    Nobody may change what it returns, and it must not refer to the System, which would then stay for good.
+    """
+    kept: WeakKeyDictionary[System, T] = WeakKeyDictionary()
+
+    @wraps(function)
+    def asked(system: System) -> T:
+        if (found := kept.get(system)) is None:
+            found = kept[system] = function(system)
+        return found
+
+    return asked
+
+
+def system_html(system: "System") -> str:
+    """Return the joints, the bodies, the forces and the inputs of a system."""
+    joints = [
+        (one.name, one.type, one.a, one.b, "tree" if one.in_tree else "cut", ", ".join(one.coordinates))
+        for one in system.joints.values()
+    ]
+    bodies = [(name, number_text(one.mass)) for name, one in system.bodies.items() if one.dof >= 0]
+    forces = [(one.name, one.kind, one.a, one.b) for one in system.forces.values()]
+    inputs = [(name, number_text(system.u0[place])) for name, place in system.inputs.items()]
+    return "\n".join(
+        [
+            title_html(repr(system)),
+            folded_html("joints", ("joint", "type", "body a", "body b", "tree or cut", "coordinates"), joints),
+            folded_html("moving bodies", ("body", "mass [kg]"), bodies),
+            folded_html("forces", ("force", "kind", "body a", "body b"), forces),
+            folded_html("inputs", ("input", "default"), inputs),
+        ]
+    )

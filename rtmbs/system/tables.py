@@ -188,7 +188,7 @@ class Laws(NamedTuple):
     coordinates, take coordinates and rates and give generalised forces.
     Outputs of the program: wrenches (6 each), generalised forces, entries of the wrenches' derivatives, entries of the
     forces' derivatives; rates of the states of all laws, and the slopes of METHODS 1.32
-    (``system/law_state_tables.py``). The states are the last inputs of the program. Called laws (``counts`` says where
+    (``system/law_tables.py``). The states are the last inputs of the program. Called laws (``counts`` says where
     they begin) are evaluated in Python before a kernel runs.
     """
 
@@ -203,7 +203,7 @@ class Laws(NamedTuple):
     # (nf, 4) int64: generalised force, input, 1 for a rate, place in the sparse matrix; last those of elimination
     force_entry: Array
     counts: Array  # (4,) int64: recorded laws between frames, generalised forces, inputs, force entries
-    state_block: Array  # (nb, 10) int64: of each law with states, see ``system/law_state_tables.py``
+    state_block: Array  # (nb, 10) int64: of each law with states, see ``system/law_tables.py``
     state_place: Array  # (nse,) int64: place of each slope in the flat slopes of all laws
 
 

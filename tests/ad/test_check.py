@@ -5,9 +5,8 @@ import pytest
 
 from rtmbs.ad import operations as o
 from rtmbs.ad import rules
-from rtmbs.ad.check import check_derivatives
 from rtmbs.ad.errors import DerivativeMismatchError
-from rtmbs.ad.sources import SOURCES, derivatives
+from rtmbs.ad.sources import SOURCES, check_derivatives, derivatives
 from rtmbs.errors import UnknownNameError
 
 X = np.array([0.3, 0.8, 0.4])

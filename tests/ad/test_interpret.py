@@ -8,7 +8,7 @@ from autograd import elementwise_grad
 from rtmbs.ad import operations as o
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.interpret import instructions, interpreted, needed
-from rtmbs.ad.lower import lowered
+from rtmbs.ad.program import lowered
 from rtmbs.ad.trace import record
 
 RNG = np.random.default_rng(4)

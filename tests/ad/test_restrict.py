@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rtmbs.ad import evaluate, joined, lowered, memory_of
-from rtmbs.ad.restrict import flows, restricted
+from rtmbs.ad.interpret import flows, restricted
 from rtmbs.ad.trace import record
 
 

@@ -3,10 +3,8 @@
 import numpy as np
 import pytest
 
-from rtmbs.ad.autograd_source import Autograd
-from rtmbs.ad.complex_step import ComplexStep
 from rtmbs.ad.errors import DerivativeError
-from rtmbs.ad.finite_difference import FiniteDifference
+from rtmbs.ad.function_sources import Autograd, ComplexStep, FiniteDifference
 
 
 def spiral(x, xp=np):

@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from rtmbs.ad.derivative_tapes import tangent_tape
 from rtmbs.ad.evaluator import Evaluator
-from rtmbs.ad.tangent import tangent_tape
 from rtmbs.ad.trace import record
 
 RNG = np.random.default_rng(3)

@@ -31,7 +31,7 @@ ALLOWED = {
     "limits/memory.py": "files of the system",
     "jit/kernel_cache.py": "the folder of kernels, which nobody else may write to",
     "jit/cache_folder.py": "sources of rtmbs",
-    "jit/compiling.py": "sources of rtmbs",
+    "jit/compile_progress.py": "sources of rtmbs",
     "language/parse.py": "the grammar of rtmbs",
     "commands/explain.py": "a page of rtmbs",
     "commands/arguments.py": "the null device",
@@ -39,7 +39,7 @@ ALLOWED = {
     "viewer/qt/plot_files.py": "writes",
     "sweeps/time_limit.py": "the null device",
     "sweeps/task.py": "bytes that the process of the sweep wrote",
-    "system/packing.py": "bytes within a pickle that the user loads",
+    "system/user_functions.py": "bytes within a pickle that the user loads",
 }
 
 

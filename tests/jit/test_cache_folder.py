@@ -22,7 +22,7 @@ PLACES = ("RTMBS_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "TMPDIR", "TEMP", "TMP")
 ONE_KERNEL = """
 import json
 from rtmbs.jit.cache_folder import PLACE
-from rtmbs.jit.clock import ticks
+from rtmbs.jit.intrinsics import ticks
 ticks()
 print(json.dumps({"hits": sum(ticks.stats.cache_hits.values()), "folder": str(PLACE.folder)}))
 """

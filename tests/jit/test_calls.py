@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from numba.core import config
 
+from rtmbs.jit import PLAIN
 from rtmbs.jit.compiled import coarse_kernel, compile_rare, kernel, rare_kernel
-from rtmbs.jit.mode import PLAIN
 from tests.cases import spread
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT or PLAIN, reason="nothing is kept")

@@ -7,13 +7,13 @@ from pathlib import Path
 import pytest
 from numba.core import config
 
-from rtmbs.jit.compiling import announced, kernel_count
+from rtmbs.jit.compile_progress import announced, kernel_count
 from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
 CODE = """
-from rtmbs.jit.compiling import announced
-from rtmbs.jit.clock import ticks
+from rtmbs.jit.compile_progress import announced
+from rtmbs.jit.intrinsics import ticks
 with announced() as compilations:
     ticks()
 print(compilations.count)

@@ -13,7 +13,7 @@ from rtmbs.language import parse
 from rtmbs.language.expressions import Expression, ExpressionProfile, ExpressionRow, jet_at, value_at, written
 from rtmbs.language.functions import FUNCTIONS, PAIRS
 from rtmbs.language.scope import Quantity, Scope, Timed
-from rtmbs.system.identity import identity
+from rtmbs.system.user_functions import identity
 
 
 def meaning(text, constants=None):

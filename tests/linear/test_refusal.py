@@ -5,7 +5,7 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import InputError, RtmbsError
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 
 
 @refuses_unfactorised(InputError, "sample")

@@ -158,7 +158,7 @@ def test_a_variable_of_a_function_around_is_told():
 
 def test_helpers_of_numpy_and_constants_are_no_surroundings():
     from rtmbs.library.force_laws import stribeck_friction
-    from rtmbs.system.outside import values_read
+    from rtmbs.system.user_functions import values_read
 
     assert values_read(stribeck_friction) == {}
     assert values_read(reads_a_global) == {"STIFFNESS": "2.0"}

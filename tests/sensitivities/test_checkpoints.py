@@ -8,7 +8,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError
 from rtmbs.results.samples import OF_STATE
-from rtmbs.sensitivities.checkpoints import Run
+from rtmbs.sensitivities.recorded_run import Run
 from rtmbs.sensitivities.sensitivity import begun
 from tests.sensitivities.cases import error, sprung_rocker
 

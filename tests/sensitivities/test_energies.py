@@ -5,7 +5,7 @@ import pytest
 
 import rtmbs
 from rtmbs.semirecursive.page_arrays import recursive
-from rtmbs.sensitivities import energies
+from rtmbs.sensitivities import page_terms
 
 XP = recursive(np)
 
@@ -63,11 +63,11 @@ def test_they_are_those_of_the_balance(make):
     state, tables = sim.state, sim.equations.tables
     wanted, _ = sim.equations.component_energies(state.z, state.zd, state.R0)
     z, zd = state.z[None], state.zd[None]
-    found = 0.5 * energies.kinetic(XP, tables, state.R0, z, zd, zd) + energies.potential(
+    found = 0.5 * page_terms.kinetic(XP, tables, state.R0, z, zd, zd) + page_terms.potential(
         XP, tables, state.u, state.R0, z
     )
     np.testing.assert_allclose(found[0], wanted[tables.balance.first], rtol=1e-12)
-    exchanged = energies.exchange(XP, tables, state.u, state.R0, z)
+    exchanged = page_terms.exchange(XP, tables, state.u, state.R0, z)
     np.testing.assert_allclose(exchanged[0], sim.equations.ws.exchange[tables.balance.first], rtol=1e-12)
     assert exchanged[0, 0] > 0.0
     assert len(tables.balance.first) == 1

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rtmbs.ad.evaluator import Runner
-from rtmbs.ad.namespace import recorder
 from rtmbs.ad.trace import record
-from rtmbs.sensitivities.lanes import Rows
+from rtmbs.ad.traced import recorder
+from rtmbs.sensitivities.simd_programs import Rows
 
 xp = recorder
 

@@ -7,9 +7,9 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import InputError
-from rtmbs.sensitivities.alike import alike
 from rtmbs.sensitivities.designs import designs_of
 from rtmbs.sensitivities.parameters import of_design
+from rtmbs.system.user_functions import alike
 
 T = np.linspace(0.0, 2.0, 201)
 

@@ -9,8 +9,8 @@ from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library.force_laws import point_spring
 from rtmbs.observers.recorder import Recorder
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.system.attach import attached
 from rtmbs.system.compile import arrays
+from rtmbs.system.law_tables import attached
 from rtmbs.system.pattern import uncondensed
 from tests.contracts.machines import accepted_steps, contents, difference
 from tests.mechanisms import random_model, random_motion

@@ -13,7 +13,7 @@ import pytest
 import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import StateError
-from rtmbs.system.identity import identity
+from rtmbs.system.user_functions import identity
 from tests.patience import LONGEST
 
 A = 2.0

@@ -9,7 +9,7 @@ import pytest
 import rtmbs
 from rtmbs import library
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian, loop_groups, loop_jacobian
-from rtmbs.system.once import once_per_system
+from rtmbs.system.system import once_per_system
 
 
 def test_a_function_is_asked_once_for_a_system():

@@ -7,10 +7,9 @@ import pytest
 
 from rtmbs.integrators.settings import TANGENT_TERMS, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.system.attach import attached
-from rtmbs.system.components import find_groups
-from rtmbs.system.restrict import restricted
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.components import find_groups, restricted
+from rtmbs.system.input_slots import evaluate_signals
+from rtmbs.system.law_tables import attached
 from tests.mechanisms import random_motion, random_rotation
 from tests.system.parts import pair
 

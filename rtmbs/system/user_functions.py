@@ -1,0 +1,281 @@
+"""What tells two functions of time apart, in words that are the same in every process.
+
+A state that goes on with another motor function would be silently wrong, so a System's fingerprint holds the identity
+of every function: its qualified name, instructions and constants, defaults, the numbers, arrays and functions that it
+closes over or reads as globals of its module; of an object its type and parameters.
+
+Limits: functions of other modules, and built-in ones, are known by name only. What lies in a list, a dictionary or an
+object that a function closes over is not looked at, for it may change while running. Another version of Python may
+compile a function to other instructions, and so takes it for another one.
+
+Functions that say the same, as far as their code and what it holds can tell: those need not be called.
+
+What a force law reads from outside of its arguments: a recorded law keeps the values that these had at compile.
+
+Looked at are numbers, arrays and dictionaries of numbers that the function, and functions that it calls by name, read
+as globals, from an enclosing function, or as attributes of such objects. What the function itself writes is its own.
+
+Functions of the user in a pickle: by name where another process can import them, by value otherwise.
+"""
+
+import dis
+import functools
+import hashlib
+import pickle
+import types
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields, is_dataclass
+from types import CodeType, FunctionType, MethodType
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import InputError, shown
+
+PLAIN = (type(None), bool, int, float, complex, str, bytes)
+
+
+def identity(function: Any) -> str:
+    """Return the sha256 of what is known of a function or of an object that is called."""
+    digest = hashlib.sha256()
+    for part in parts(function, set(), True):
+        digest.update(part + b"\0")
+    return digest.hexdigest()
+
+
+def parts(value: Any, seen: set[int], asked: bool = False) -> Iterator[bytes]:
+    """Yield what is known of ``value``; of an object its parameters when it is the one ``asked`` about."""
+    if isinstance(value, PLAIN):
+        yield f"{type(value).__name__} {value!r}".encode("utf-8", "surrogatepass")
+    elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufcUS":
+        array = np.ascontiguousarray(value)
+        yield f"array {array.dtype.str} {array.shape}".encode() + array.tobytes()
+    elif isinstance(value, tuple | frozenset):
+        items = value if isinstance(value, tuple) else sorted(value, key=repr)
+        yield f"{type(value).__name__} {len(items)}".encode()
+        for item in items:
+            yield from parts(item, seen)
+    elif isinstance(value, CodeType):
+        yield from code_parts(value, seen)
+    elif id(value) in seen:
+        yield b"again"
+    elif isinstance(value, FunctionType):
+        yield from function_parts(value, seen | {id(value)})
+    elif isinstance(value, functools.partial):
+        yield b"partial"
+        for part in (value.func, value.args, *sorted(value.keywords.items())):
+            yield from parts(part, seen | {id(value)}, True)
+    elif isinstance(value, MethodType):
+        yield b"method"
+        for part in (value.__func__, value.__self__):
+            yield from parts(part, seen | {id(value)}, True)
+    else:
+        yield from object_parts(value, seen | {id(value)}, asked)
+
+
+def code_parts(code: CodeType, seen: set[int]) -> Iterator[bytes]:
+    """Yield instructions, constants and names; not where the code stands."""
+    yield b"code" + code.co_code
+    yield " ".join((*code.co_names, "/", *code.co_varnames, "/", *code.co_freevars)).encode("utf-8", "surrogatepass")
+    for constant in code.co_consts:
+        yield from parts(constant, seen)
+
+
+def function_parts(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
+    """Yield the name, the code, defaults, and what the code reaches outside of it."""
+    yield f"function {function.__qualname__}".encode("utf-8", "surrogatepass")
+    yield from code_parts(function.__code__, seen)
+    yield from parts(function.__defaults__, seen)
+    yield from parts(tuple(sorted((function.__kwdefaults__ or {}).items())), seen)
+    for cell in function.__closure__ or ():
+        try:
+            held = cell.cell_contents
+        except ValueError:  # not set yet
+            continue
+        yield from parts(held, seen)
+    for name in sorted(names_in(function.__code__)):
+        held = function.__globals__.get(name)
+        own = isinstance(held, FunctionType) and held.__globals__ is function.__globals__
+        if own or isinstance(held, np.ndarray) or (held is not None and isinstance(held, PLAIN)):
+            yield name.encode()
+            yield from parts(held, seen)
+
+
+def names_in(code: CodeType) -> set[str]:
+    """Return the names that a code and those inside it look up."""
+    inner = (names_in(one) for one in code.co_consts if isinstance(one, CodeType))
+    return set(code.co_names).union(*inner)
+
+
+def object_parts(value: Any, seen: set[int], asked: bool) -> Iterator[bytes]:
+    """Yield the type of an object, and its parameters when it is the one that is called; a class by its name."""
+    kind = value if isinstance(value, type) else type(value)
+    name = getattr(value, "__qualname__", None) if callable(value) else None  # of a built-in function
+    yield f"{kind.__qualname__} {name if isinstance(name, str) else ''}".encode()
+    if not asked or isinstance(value, type | np.ufunc):  # attributes of NumPy's functions come with their use
+        return
+    if isinstance(inner := getattr(value, "py_func", None), FunctionType):  # a function compiled by numba
+        yield from parts(inner, seen)
+    elif is_dataclass(value):
+        for field in fields(value):
+            if field.repr:  # others follow from these
+                yield field.name.encode()
+                yield from parts(getattr(value, field.name), seen, True)
+    else:
+        call = next((vars(one)["__call__"] for one in kind.__mro__ if "__call__" in vars(one)), None)
+        if isinstance(call, FunctionType):
+            yield from parts(call, seen)
+        for name, held in sorted(getattr(value, "__dict__", {}).items()):
+            yield name.encode()
+            yield from parts(held, seen)
+
+
+DEEPEST = 12  # functions, cells and profiles within each other
+
+
+def alike(one: Any, other: Any, deep: int = DEEPEST) -> bool:
+    """Return whether two functions, profiles or values are the same; False also where nobody can tell.
+
+    A function that a model is built with anew is another object of the same code. What it closes over decides.
+    """
+    if one is other:
+        return True
+    if type(one) is not type(other) or not deep:
+        return False
+    if isinstance(one, PLAIN):
+        return bool(one == other)
+    if isinstance(one, np.ndarray):
+        return one.dtype.kind in "biufc" and one.dtype == other.dtype and np.array_equal(one, other)
+    if isinstance(one, tuple):
+        pairs = zip(one, other, strict=False)
+        return len(one) == len(other) and all(alike(a, b, deep - 1) for a, b in pairs)
+    if isinstance(one, FunctionType):
+        same = one.__code__ is other.__code__ and one.__globals__ is other.__globals__
+        return same and all(alike(a, b, deep - 1) for a, b in zip(held_by(one), held_by(other), strict=True))
+    if is_dataclass(one):
+        return all(alike(getattr(one, field.name), getattr(other, field.name), deep - 1) for field in fields(one))
+    return False
+
+
+def held_by(function: FunctionType) -> tuple[Any, ...]:
+    """Return the defaults of a function, and the cells that it closes over, each with a sign that it is filled."""
+    cells = []
+    for cell in function.__closure__ or ():
+        try:
+            cells.append((True, cell.cell_contents))
+        except ValueError:  # not set yet
+            cells.append((False, None))
+    named = function.__kwdefaults__ or {}
+    return function.__defaults__, tuple(named), tuple(named.values()), *cells
+
+
+GLOBAL, CLOSED_OVER, ATTRIBUTE, ARGUMENT = ("LOAD_GLOBAL", "LOAD_NAME"), "LOAD_DEREF", ("LOAD_ATTR",), "LOAD_FAST"
+WRITES = ("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR")
+
+
+class Outside(NamedTuple):
+    """A recorded law, and what it read when it was recorded."""
+
+    force: str
+    function: Any
+    read: Mapping[str, str]  # values in words, by name
+
+    def __deepcopy__(self, memo: Any) -> "Outside":
+        return self  # as functions are
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return outside_of, (self.force, packed(f"the law of force {self.force!r}", self.function), self.read)
+
+
+def outside_of(force: str, held: Any, read: Mapping[str, str]) -> Outside:
+    """Return what was pickled of a recorded law."""
+    return Outside(force, unpacked(held), read)
+
+
+def values_read(function: Any) -> dict[str, str]:
+    """Return what a function reads from outside, in words, by name."""
+    return dict(readings(function, set()))
+
+
+def readings(function: Any, seen: set[int]) -> Iterator[tuple[str, str]]:
+    """Yield name and value of everything that a function reads."""
+    owner = None
+    if isinstance(function, functools.partial):
+        function = function.func
+    if isinstance(function, types.MethodType):
+        owner, function = function.__self__, function.__func__
+    elif not isinstance(function, types.FunctionType) and hasattr(type(function), "__call__"):  # noqa: B004
+        owner, function = function, type(function).__call__
+    if not isinstance(function, types.FunctionType) or id(function) in seen:
+        return
+    seen.add(id(function))
+    known = names_known(function, owner)
+    instructions = list(dis.get_instructions(function))
+    if any(one.opname in WRITES for one in instructions):
+        return
+    for k, one in enumerate(instructions):
+        if one.opname in (*GLOBAL, CLOSED_OVER, ARGUMENT) and one.argval in known:
+            yield from reached(one.argval, known[one.argval], instructions[k + 1 :], seen)
+
+
+def names_known(function: types.FunctionType, owner: Any) -> dict[str, Any]:
+    """Return the objects that a function finds by name; ``owner`` is that of a method."""
+    code, cells = function.__code__, function.__closure__ or ()
+    known = {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
+    for name, cell in zip(code.co_freevars, cells, strict=True):
+        if cell != types.CellType():  # filled
+            known[name] = cell.cell_contents
+    if owner is not None and code.co_argcount:
+        known[code.co_varnames[0]] = owner
+    return known
+
+
+def reached(name: str, value: Any, after: list[dis.Instruction], seen: set[int]) -> Iterator[tuple[str, str]]:
+    """Yield what a name, with the attributes read ``after`` it, leads to."""
+    for one in after:
+        if one.opname not in ATTRIBUTE or isinstance(value, types.ModuleType | types.FunctionType | type):
+            break
+        held = getattr(value, "__dict__", {})
+        if one.argval not in held:
+            return
+        name, value = f"{name}.{one.argval}", held[one.argval]
+    if isinstance(value, types.FunctionType):
+        yield from readings(value, seen)
+    elif (words := in_words(value)) is not None:
+        yield name, words
+
+
+def in_words(value: Any) -> str | None:
+    """Return numbers in words that differ when they do; None for what is none."""
+    if isinstance(value, int | float | complex | np.generic):
+        return repr(value)
+    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
+        return repr(value.tolist())
+    if isinstance(value, dict) and all(isinstance(one, int | float) for one in value.values()):
+        return repr(value)
+    return None
+
+
+def packed(what: str, function: Any) -> Any:
+    """Return a function as a pickle may hold it: itself, or the bytes that cloudpickle writes of a lambda or the like.
+
+    Raises InputError, which says ``what`` the function belongs to, for one that holds what cannot be copied.
+    """
+    with suppress(Exception):  # pickle raises whatever an object raises
+        pickle.dumps(function)
+        return function
+    import cloudpickle
+
+    try:
+        return cloudpickle.dumps(function)
+    except Exception as error:
+        raise InputError(
+            f"{what} cannot be pickled: {shown(function)} holds what no other process can be handed ({error}); let it "
+            "make that itself"
+        ) from error
+
+
+def unpacked(held: Any) -> Any:
+    """Return the function that ``packed`` was given."""
+    return pickle.loads(held) if isinstance(held, bytes) else held
