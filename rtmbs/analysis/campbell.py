@@ -10,11 +10,10 @@ from scipy.interpolate import BarycentricInterpolator
 from scipy.optimize import brentq, linear_sum_assignment
 
 from rtmbs.analysis.axes import MOVING
-from rtmbs.analysis.eigenvalues import Oscillations
 from rtmbs.analysis.equilibrium import equilibrium
-from rtmbs.analysis.modes import Modes, modes
-from rtmbs.analysis.standing import refused
-from rtmbs.analysis.told import Told, counted
+from rtmbs.analysis.modes import Modes, Oscillations, modes
+from rtmbs.analysis.report import Told, counted
+from rtmbs.analysis.resolve_simulation import refused
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.extras import needed

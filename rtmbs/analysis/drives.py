@@ -8,8 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.analysis.given_motion import settable_names
-from rtmbs.analysis.given_poses import plain_dofs, turning_joints
+from rtmbs.analysis.prescribed_motion import plain_dofs, settable_names, turning_joints
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.force_channels import driven_distances

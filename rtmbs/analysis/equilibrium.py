@@ -1,5 +1,11 @@
-"""Equilibrium: a pose in which all forces balance, by Newton with a trust region (METHODS 1.36)."""
+"""Equilibrium: a pose in which all forces balance, by Newton with a trust region (METHODS 1.36).
 
+Dynamic relaxation: a motion whose rates are taken away at every peak of its kinetic energy comes to rest.
+
+Several equilibria from several starts.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,22 +14,32 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.analysis.driven import driven, moves_drivers
-from rtmbs.analysis.integrating import balance_with_states
 from rtmbs.analysis.linearisation import by_inputs, input_slots
 from rtmbs.analysis.modes import Modes, modes
-from rtmbs.analysis.named import Named
-from rtmbs.analysis.neighbourhood import neighbourhood
-from rtmbs.analysis.relaxation import relax
-from rtmbs.analysis.standing import simulation_of
-from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, pose_after, static, step_to
-from rtmbs.analysis.told import Told, rows
-from rtmbs.errors import InputError, shown
+from rtmbs.analysis.neighbourhood import closed, driven, moves_drivers, neighbourhood, null_basis
+from rtmbs.analysis.report import Named, Told, rows
+from rtmbs.analysis.resolve_simulation import simulation_of
+from rtmbs.analysis.static import (
+    RELATIVE,
+    Integrates,
+    NoEquilibrium,
+    Static,
+    balance_with_states,
+    pose_after,
+    static,
+    step_to,
+)
+from rtmbs.errors import InputError, StartError, shown
+from rtmbs.integrators.checks import whole
 from rtmbs.linear.least_change import converged
 from rtmbs.linear.solver import refuses_unfactorised
+from rtmbs.results.motion import body_motion
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.samples import one_sample
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
 from rtmbs.system.system import System
+from rtmbs.system.tables import PRISMATIC
 
 Array = NDArray[np.float64]
 
@@ -302,3 +318,127 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
 def as_given(values: Array, shape: tuple[int, ...] | None) -> float | Array:
     """Return an input as ``sim.inputs`` does: a number, or an array of its shape."""
     return float(values[0]) if values.size == 1 else values.copy().reshape(-1 if shape is None else shape)
+
+
+RESTS = 1e-16  # of the largest peak of kinetic energy: the motion is over
+HALVINGS = 6  # of a step that fails
+
+
+def relax(sim: Simulation, duration: float) -> None:
+    """Let a Simulation go downhill for ``duration`` [s] at most, functions of time standing still; it ends at rest.
+
+    Kinetic damping: what goes down gains kinetic energy, and past the bottom loses it. There the rates are set to zero.
+    A motion over before that ends the relaxation. Raises InputError for a duration that is none and a step that fails.
+    """
+    if isinstance(duration, bool) or not isinstance(duration, int | float) or not 0.0 < duration < math.inf:
+        raise InputError(f"relaxation is {shown(duration)}; it must be a time in s, such as 2.0")
+    t, h = sim.t, sim.h
+    before = peak = 0.0
+    for _ in range(math.ceil(duration / h)):
+        step_in_parts(sim)
+        kinetic = float(sim["energy.kinetic"])
+        if kinetic < before:
+            rest(sim, t)
+            if before <= RESTS * peak:
+                break
+            peak, before = max(peak, before), 0.0
+        else:
+            before = kinetic
+    rest(sim, t)
+
+
+def step_in_parts(sim: Simulation) -> None:
+    """Take a step, in parts where the whole one fails."""
+    h = sim.h
+    for halving in range(HALVINGS + 1):
+        if halving:
+            sim.h = h / 2**halving
+        reports = [sim.step() for _ in range(2**halving)]
+        if all(report.outcome.accepted for report in reports):
+            break
+    else:
+        sim.h = h
+        raise InputError(f"the relaxation ends at a step that fails: {reports[-1]}; take a Simulation with a smaller h")
+    if sim.h != h:
+        sim.h = h
+
+
+def rest(sim: Simulation, t: float) -> None:
+    """Take the rates away, and go back to the time ``t`` [s] for functions of time."""
+    state = sim.state.copy()
+    state.zd[:] = 0.0
+    sim.go_on_from(state, t)
+
+
+SAME = 1e-6  # of the length, or rad: poses nearer to each other are one
+SHIFT = 1.0  # lengths: how far prismatic coordinates start from the pose
+
+
+def equilibria(of: System | Simulation, starts: int = 20, *, stable: bool = False, seed: int = 0) -> list[Equilibrium]:
+    """Return the different equilibria that searches from ``starts`` poses end at, stable ones first.
+
+    The first start is the present pose. The others turn and shift its independent coordinates at random: angles by up
+    to half a turn, displacements by up to the length of the mechanism. Poses that do not close are left out. With
+    ``stable`` searches go downhill and leave saddles. That there are no others is not proven.
+    Raises InputError, and NoEquilibrium when no search ends at one.
+
+        for one in rtmbs.equilibria(model.compile(), starts=50):
+            print(one.stable, one.state.z)
+    """
+    whole("starts", starts, 1, 1_000_000)
+    whole("seed", seed, 0, 2**63 - 1)
+    first, rng = at_rest(of), np.random.default_rng(seed)
+    found: list[tuple[Equilibrium, Array]] = []
+    refused: Exception | None = None
+    for k in range(starts):
+        start = first.independent() if k == 0 else elsewhere(first, rng)
+        if start is None:
+            continue
+        try:
+            one = equilibrium(start, stable=stable)
+        except (NoEquilibrium, InputError, StartError) as error:
+            refused = refused or error
+            continue
+        pose = pose_of(one.simulation)
+        if not any(same(pose, other, first.system.length) for _, other in found):
+            found.append((one, pose))
+    if not found:
+        raise NoEquilibrium(f"none of {starts} starts leads to an equilibrium; the first ends so: {refused}")
+    return sorted((one for one, _ in found), key=lambda one: not one.stable)
+
+
+def elsewhere(sim: Simulation, rng: np.random.Generator) -> Simulation | None:
+    """Return a Simulation at rest in a random pose; None where the loops do not close."""
+    own = sim.independent()
+    try:
+        basis = null_basis(own, closed(own)[0])
+    except InputError:  # a dead centre: any coordinate may be turned
+        return None
+    shifts = own.system.tables.dofs.kind[basis.independent] == PRISMATIC
+    reach = np.where(shifts, SHIFT * own.system.length, np.pi)
+    state = pose_after(own, basis.N, basis.independent, reach * rng.uniform(-1.0, 1.0, len(reach)))
+    if state is None:
+        return None
+    try:
+        own.go_on_from(state, own.t)
+    except StartError:
+        return None
+    return own
+
+
+def pose_of(sim: Simulation) -> Array:
+    """Return places of mass centres and orientations (bodies, 12) in the world."""
+    system = sim.system
+    resampled = Resampled(system, sim.equations.tables, one_sample(sim.state))
+    rows = []
+    for name in system.topology.bodies[1:]:
+        info = system.bodies[name]
+        body = body_motion(resampled, info)
+        rows.append(np.concatenate((body.in_world(body.point(info.center_of_mass))[0], body.orientation[0].ravel())))
+    return np.array(rows).reshape(-1, 12)
+
+
+def same(a: Array, b: Array, length: float) -> bool:
+    """True for poses with every body at one place."""
+    apart = np.abs(a - b)
+    return bool(apart[:, :3].max(initial=0.0) <= SAME * length and apart[:, 3:].max(initial=0.0) <= SAME)

@@ -9,14 +9,17 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.drives import RANK, Drives, driver_rows, drives_of, least_forces
-from rtmbs.analysis.given_motion import GivenMotion, given_motion, other_names
-from rtmbs.analysis.given_poses import rotation_dofs, turning_joints
-from rtmbs.analysis.joint_loads import JointLoads
-from rtmbs.analysis.joint_wrenches import free_parts
-from rtmbs.analysis.named import Named
-from rtmbs.analysis.power import closure_power
-from rtmbs.analysis.recorded_motion import of_result
-from rtmbs.analysis.told import Told, counted, numbers, rows
+from rtmbs.analysis.power import closure_power, free_parts
+from rtmbs.analysis.prescribed_motion import (
+    GivenMotion,
+    given_motion,
+    of_result,
+    other_names,
+    rotation_dofs,
+    turning_joints,
+)
+from rtmbs.analysis.report import Named, Told, counted, numbers, rows
+from rtmbs.analysis.workload import JointLoads
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.linear.solver import refuses_unfactorised

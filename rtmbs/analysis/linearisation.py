@@ -10,10 +10,9 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS, directional
-from rtmbs.analysis.driven import Driven, driven
-from rtmbs.analysis.neighbourhood import Neighbourhood, neighbourhood
-from rtmbs.analysis.standing import simulation_of
-from rtmbs.analysis.told import Told, counted, numbers, rows
+from rtmbs.analysis.neighbourhood import Driven, Neighbourhood, driven, neighbourhood
+from rtmbs.analysis.report import Told, counted, numbers, rows
+from rtmbs.analysis.resolve_simulation import simulation_of
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result

@@ -1,21 +1,28 @@
-"""Workload: who gives and takes power over a run, and what the joints carry (METHODS 1.38)."""
+"""What a load does over a run: extremes, root mean square, and cycles by the rainflow count (ASTM E 1049).
+
+What a joint carries over a motion: its reaction in any axes, and the statistics of its parts.
+
+Workload: who gives and takes power over a run, and what the joints carry (METHODS 1.38).
+"""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.analysis.joint_loads import JointLoads
-from rtmbs.analysis.named import Named
 from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
-from rtmbs.analysis.standing import simulation_of
-from rtmbs.analysis.told import Told, counted
-from rtmbs.errors import InputError
+from rtmbs.analysis.report import Named, Told, counted
+from rtmbs.analysis.resolve_simulation import simulation_of
+from rtmbs.errors import InputError, unknown_name
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import run_result
-from rtmbs.results.reactions import held
+from rtmbs.results.channel import WRENCH
+from rtmbs.results.motion import body_motion
+from rtmbs.results.reactions import held, reaction_values
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
@@ -23,6 +30,127 @@ from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
+
+
+class Cycle(NamedTuple):
+    """Cycles of one range."""
+
+    range: float
+    mean: float
+    number: float  # 1, or 0.5 for a half cycle
+
+
+@dataclass(frozen=True)
+class LoadStatistics:
+    """Numbers about one load over time.
+
+    Attributes
+    ----------
+    values : (S,) the load
+    t : (S,) [s]
+    """
+
+    values: Array
+    t: Array
+
+    @property
+    def least(self) -> float:
+        """Smallest value."""
+        return float(self.values.min())
+
+    @property
+    def most(self) -> float:
+        """Largest value."""
+        return float(self.values.max())
+
+    @property
+    def largest(self) -> float:
+        """Largest size."""
+        return float(np.abs(self.values).max())
+
+    @property
+    def mean(self) -> float:
+        """Mean over time."""
+        return self.over_time(self.values)
+
+    @property
+    def rms(self) -> float:
+        """Root of the mean square over time."""
+        return float(np.sqrt(self.over_time(self.values**2)))
+
+    def over_time(self, values: Array) -> float:
+        """Return the mean of values over time by the trapezoidal rule."""
+        if len(values) < 2:
+            return float(values[0])
+        return float(np.trapezoid(values, self.t) / (self.t[-1] - self.t[0]))
+
+    @property
+    def cycles(self) -> list[Cycle]:
+        """Cycles by the rainflow count, half cycles among them. Needs the extra ``workload``; InputError without."""
+        counter = needed()
+        return [
+            Cycle(float(span), float(mean), float(count))
+            for span, mean, count, _, _ in counter.extract_cycles(self.values)
+        ]
+
+    def damage(self, exponent: float) -> float:
+        """Return the sum of number times (range / 2) ^ exponent: Miner's damage but for a factor of the material.
+
+        ``exponent`` is that of the fatigue curve, 3 for welds, 5 to 10 for bars. Raises InputError.
+        """
+        if not exponent > 0.0:
+            raise InputError(f"exponent is {exponent:g}; that of a fatigue curve is above zero, such as 5")
+        return float(sum(cycle.number * (0.5 * cycle.range) ** exponent for cycle in self.cycles))
+
+    def __str__(self) -> str:
+        return f"{self.least:.6g} to {self.most:.6g}, mean {self.mean:.6g}, rms {self.rms:.6g}"
+
+
+def needed() -> Any:
+    """Return the package that counts; InputError when it is not installed."""
+    if find_spec("rainflow") is None:
+        raise InputError("rainflow counts need the package rainflow; install it with pip install 'rtmbs[workload]'")
+    import rainflow
+
+    return rainflow
+
+
+WORLD = "world"
+
+
+class JointLoads:
+    """Loads of joints of whatever has samples of a motion: a Workload, an InverseDynamics."""
+
+    resampled: Resampled
+
+    @property
+    def t(self) -> Array:
+        """Times of the samples (S,) [s]."""
+        return self.resampled.samples.t
+
+    def reaction(self, joint: str, frame: str = WORLD) -> Array:
+        """Return the wrench [f, n] (S, 6) of the first body on the second at the joint point [N, N m].
+
+        Axes are those of the world, or of the body ``frame``. Raises UnknownNameError.
+        """
+        system = self.resampled.system
+        wrench = reaction_values(self.resampled, system, joint)
+        if frame == WORLD:
+            return wrench
+        if not (isinstance(frame, str) and frame in system.bodies):
+            raise unknown_name("frame", frame, [WORLD, *system.bodies])
+        R = body_motion(self.resampled, system.bodies[frame]).orientation
+        return np.hstack([np.einsum("sji,sj->si", R, part) for part in (wrench[:, :3], wrench[:, 3:])])
+
+    def statistics(self, joint: str, frame: str = WORLD) -> dict[str, LoadStatistics]:
+        """Return statistics of the reaction of a joint: fx to nz in axes of ``frame``, and the sizes f and n.
+
+        Raises UnknownNameError.
+        """
+        wrench = self.reaction(joint, frame)
+        columns = dict(zip(WRENCH, wrench.T, strict=True))
+        columns |= {"f": np.linalg.norm(wrench[:, :3], axis=1), "n": np.linalg.norm(wrench[:, 3:], axis=1)}
+        return Named("part of a wrench", {name: LoadStatistics(values, self.t) for name, values in columns.items()})
 
 
 @dataclass(frozen=True, repr=False)

@@ -74,13 +74,19 @@ class Place(NamedTuple):
 def kernel_sources() -> tuple[Path, ...]:
     """Return every source file that kernels are made of; looked for once a process.
 
-    A file counts when it imports a module of ``COMPILER``, when its whole room counts, or when it is listed. Any other file may
-    change without effect on compiled kernels, so its change discards none.
+    A file counts when it imports a module of ``COMPILER``, when its whole room counts, or when it is listed. Any other
+    file may change without effect on compiled kernels, so its change discards none.
     """
     whole = [path for room in WHOLE_ROOMS for path in (PACKAGE / room).rglob("*.py")]
     mixed = [path for room in KERNEL_ROOMS for path in (PACKAGE / room).glob("*.py")]
     found = {*whole, *(PACKAGE / file for file in KERNEL_FILES)}
-    return tuple(sorted(found.union(path for path in mixed if any(name in path.read_bytes() for name in COMPILER))))
+    return tuple(sorted(found.union(filter(holds_kernels, mixed))))
+
+
+def holds_kernels(path: Path) -> bool:
+    """Return whether a source file imports what makes kernels or structs."""
+    text = path.read_bytes()
+    return any(name in text for name in COMPILER)
 
 
 def fingerprint() -> str:

@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.analysis.standing import MEANT, refused
-from rtmbs.analysis.told import Told, counted, numbers, rows
+from rtmbs.analysis.report import Told, counted, numbers, rows
+from rtmbs.analysis.resolve_simulation import MEANT, refused
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.checks import one_of, whole
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal

@@ -6,7 +6,7 @@ import pickle
 import pytest
 
 import rtmbs
-from rtmbs.analysis.named import Named
+from rtmbs.analysis.report import Named
 from rtmbs.errors import UnknownNameError
 
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.analysis import load_statistics
-from rtmbs.analysis.load_statistics import LoadStatistics
+from rtmbs.analysis import workload as load_statistics
+from rtmbs.analysis.workload import LoadStatistics
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library import MECHANISMS
 from rtmbs.library.force_laws import coulomb_friction
