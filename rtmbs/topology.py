@@ -38,7 +38,7 @@ class Edge:
         return self.size == 0
 
 
-class Branch(NamedTuple):
+class TreeJoint(NamedTuple):
     """A joint of the tree."""
 
     edge: int
@@ -47,7 +47,7 @@ class Branch(NamedTuple):
     reversed: bool  # the tree walks from b to a
 
 
-class Cut(NamedTuple):
+class CutJoint(NamedTuple):
     """A joint that closes a loop."""
 
     edge: int
@@ -80,8 +80,8 @@ class Topology:
     name: str
     bodies: tuple[str, ...]  # ground first
     edges: tuple[Edge, ...]
-    tree: tuple[Branch, ...]  # a parent's branch before its children's
-    cuts: tuple[Cut, ...]  # in the order of the joints
+    tree: tuple[TreeJoint, ...]  # a parent's branch before its children's
+    cuts: tuple[CutJoint, ...]  # in the order of the joints
     connectors: tuple[Connector, ...] = ()
     relations: tuple[Relation, ...] = ()
     drivers: tuple[str, ...] = ()  # that prescribe a coordinate
@@ -162,7 +162,7 @@ def spanning_trees(name: str, bodies: Sequence[str], edges: Sequence[Edge]) -> l
 
 def choose(count: int, edges: Sequence[Edge], order: str) -> set[int]:
     """Return the edges of a spanning forest (Kruskal over ranked edges)."""
-    groups = Groups(count)
+    groups = UnionFind(count)
     free = [k for k, edge in enumerate(edges) if not edge.cut]
     first = [k for k in free if edges[k].weld] + [k for k in free if edges[k].needed]
     chosen = {k for k in first if groups.join(edges[k].a, edges[k].b)}
@@ -224,13 +224,13 @@ def grow(name: str, bodies: Sequence[str], edges: Sequence[Edge], chosen: set[in
         if edge.a in reached and edge.b in reached:
             continue
         parent, child = (edge.a, edge.b) if edge.a in reached else (edge.b, edge.a)
-        tree.append(Branch(k, parent, child, parent == edge.b))
+        tree.append(TreeJoint(k, parent, child, parent == edge.b))
         reached.add(child)
         for other in around[child]:
             heapq.heappush(frontier, other)
     check_connected(bodies, edges, reached)
     check_welds(bodies, edges, chosen)
-    cuts = tuple(Cut(k, edges[k].needed) for k in range(len(edges)) if k not in chosen)
+    cuts = tuple(CutJoint(k, edges[k].needed) for k in range(len(edges)) if k not in chosen)
     return Topology(name, tuple(bodies), tuple(edges), tuple(tree), cuts)
 
 
@@ -255,7 +255,7 @@ def check_connected(bodies: Sequence[str], edges: Sequence[Edge], reached: set[i
 
 def check_welds(bodies: Sequence[str], edges: Sequence[Edge], chosen: set[int]) -> None:
     """Refuse a joint whose bodies fixed joints of the tree hold together: nothing could move it."""
-    groups = Groups(len(bodies))
+    groups = UnionFind(len(bodies))
     welds = [edges[k] for k in sorted(chosen) if edges[k].weld]
     for edge in welds:
         groups.join(edge.a, edge.b)
@@ -269,7 +269,7 @@ def check_welds(bodies: Sequence[str], edges: Sequence[Edge], chosen: set[int]) 
             )
 
 
-class Groups:
+class UnionFind:
     """Sets of vertices that merge (union-find)."""
 
     def __init__(self, count: int) -> None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 from rtmbs.ad import operations as o
 from rtmbs.ad.errors import DerivativeError, TraceError
 from rtmbs.ad.evaluator import Evaluator
-from rtmbs.ad.function_sources import Array, Function
+from rtmbs.ad.function_sources import Array, FlatFunction
 from rtmbs.ad.numpy_rules import select, truth
 from rtmbs.ad.open_tape import LARGEST, OpenTape
 from rtmbs.ad.tape import Tape
@@ -59,17 +59,17 @@ def record_branches(
     Raises TraceError for more than ``MOST`` ways, for a function that does not ask the same conditions when it is
     called again, and for what no tape holds; TapeSizeError beyond ``limit``. What ``f`` raises on a way goes through.
     """
-    function = Function(f, n, m, xp=xp)
+    function = FlatFunction(f, n, m, xp=xp)
     trace = Trace(limit)
     with trace:
         x = trace.independent(n)
         p = trace.parameter(k) if k else None
-        forks = Forks(trace.running(), lambda: function(x.copy(), None if p is None else p.copy()), m)
+        forks = BranchRecorder(trace.running(), lambda: function(x.copy(), None if p is None else p.copy()), m)
         trace.dependent(forks.joined([], []))
     return trace.tape, forks.ways
 
 
-class Way(NamedTuple):
+class BranchOutputs(NamedTuple):
     """One way through a function."""
 
     values: TracedArray  # (m,)
@@ -78,7 +78,7 @@ class Way(NamedTuple):
     answers: list[bool]
 
 
-class Forks:
+class BranchRecorder:
     """Ways through a function on one tape.
 
     A way whose answers contradict each other, as z > 0 and z <= 0, is not run: only what is no number goes along it,
@@ -108,7 +108,7 @@ class Forks:
             values = select(self.tape, condition, *sides)
         return values
 
-    def way(self, answers: Sequence[bool]) -> Way:
+    def way(self, answers: Sequence[bool]) -> BranchOutputs:
         """Run the function with the first conditions answered so and the others answered by yes, where that can be."""
         self.ways += 1
         asked, keys, given = list[TracedArray](), list[int](), list[bool]()
@@ -134,7 +134,7 @@ class Forks:
             self.tape.decide = None
         if self.refused:
             raise too_many_ways(self.refused)
-        return Way(TracedArray(self.tape, steps(self.tape, values)), asked, keys, given)
+        return BranchOutputs(TracedArray(self.tape, steps(self.tape, values)), asked, keys, given)
 
 
 class SameSteps:

@@ -1,9 +1,7 @@
-"""A tape as a graph of its derivatives: one edge from every step to every step it takes, and the edge's factor.
+"""Graph of the derivatives of a tape (linearised computational graph), and forward and reverse passes over it.
 
-The factors are steps of an enlarged tape. Edges that lead from no input to no output are dropped, and so are factors
-that fold to zero.
-
-Passes over the graph of derivatives: forward along directions, reverse along adjoints, both for many at a time.
+One edge leads from every step to every step that uses it, with its factor. The factors are steps of an enlarged tape.
+Edges that lead from no input to no output are dropped, and so are factors that fold to zero.
 
     forward   dot[target] += factor * dot[source]      edges in order
     reverse   bar[source] += factor * bar[target]      edges in reverse order
@@ -26,7 +24,7 @@ from rtmbs.jit.compiled import kernel
 
 
 class Graph(NamedTuple):
-    """The derivatives of a tape. Vertices are its steps that lie between inputs and outputs, in order."""
+    """Derivatives of a tape. Vertices are its steps that lie between inputs and outputs, in order."""
 
     builder: Builder  # values and factors
     value: Ids  # (m,) steps of the builder that hold the outputs
@@ -71,7 +69,7 @@ def linearised(tape: Tape, seeds: int = 0) -> Graph:
 
 
 def live_steps(source: Ids, target: Ids, inputs: Any, outputs: Ids, count: int) -> NDArray[np.bool_]:
-    """Return which steps lie on a way from an input to an output."""
+    """Return the steps on a path from an input to an output."""
     reached, needed = np.zeros(count, dtype=bool), np.zeros(count, dtype=bool)
     reached[inputs], needed[outputs] = True, True
     spread_marks(source, target, reached)

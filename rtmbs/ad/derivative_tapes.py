@@ -1,19 +1,14 @@
-"""The sparse Jacobian of a tape as a tape of its own, in the cheapest of three orders of elimination.
+"""Derivatives of a tape as tapes: sparse Jacobian, gradient of a weighted sum, derivative along a direction.
 
-Forward and reverse accumulation are two orders, Markowitz's is the third: each is carried out in numbers, and the one
-with the fewest products is written down. The first two take at most as many products as there are edges times inputs,
-or outputs; Markowitz's, which may fill in without bound, is given up where it has taken more than the better of them.
+The Jacobian is eliminated in the cheapest of three orders. Forward and reverse accumulation are two, Markowitz's is the
+third: each is carried out in numbers, and the one with the fewest products is recorded. The first two take at most as
+many products as there are edges times inputs, or outputs; Markowitz's, which may fill in without bound, is given up
+where it has taken more than the better of them.
 
-The gradient of a weighted sum of outputs as a tape of its own: one reverse pass, written down.
-
-bar(v) is the sum of factor * bar(target) over the edges out of v, plus the weight of the outputs that v is. The weights
-are parameters of the new tape, behind those it has. Its derivatives are the second derivatives of the old one.
-
-The derivative of a tape along a direction as a tape of its own: one forward pass, written down.
-
-dot(v) is the sum of factor * dot(source) over the edges into v, and of an independent its component of the direction,
-which is a parameter of the new tape, behind those it has. The same transformation once more gives second derivatives
-along two directions.
+Gradient: bar(v) is the sum of factor * bar(target) over the edges out of v, plus the weight of the outputs that v is.
+The weights are parameters of the new tape, behind those it has. Tangent: dot(v) is the sum of factor * dot(source) over
+the edges into v, and of an independent its component of the direction, a further parameter. The same transformation
+once more gives second derivatives.
 """
 
 from typing import Any, NamedTuple
@@ -38,12 +33,12 @@ from rtmbs.ad.vertex_elimination import (
     SUMS,
     TARGET,
     WAITING,
-    Work,
+    EliminationGraph,
     eliminate_greedily,
     eliminate_in_order,
-    grown_work,
+    grown_graph,
     heap_of,
-    new_work,
+    new_graph,
     put_product,
     settle,
 )
@@ -83,8 +78,8 @@ def sparse_jacobian(tape: Tape, values: bool = False, orders: tuple[str, ...] = 
     return SparseJacobian(finished(builder, outputs, tape.n, tape.k), row[kept], column[kept], products)
 
 
-def cheapest(graph: Graph, orders: tuple[str, ...]) -> tuple[Work, dict[str, int]]:
-    """Return what elimination in the best of some orders leaves, and the products counted in each order.
+def cheapest(graph: Graph, orders: tuple[str, ...]) -> tuple[EliminationGraph, dict[str, int]]:
+    """Return the graph left by the cheapest of some orders of elimination, and the products counted in each.
 
     An order that has taken more products than the best one before it is given up there, and so is one that is too large
     while another is not.
@@ -103,8 +98,8 @@ def cheapest(graph: Graph, orders: tuple[str, ...]) -> tuple[Work, dict[str, int
     return work, products
 
 
-def eliminated(graph: Graph, order: str, limit: int) -> Work:
-    """Return what elimination leaves, or has left where it took more than ``limit`` products.
+def eliminated(graph: Graph, order: str, limit: int) -> EliminationGraph:
+    """Return the graph left by elimination, unfinished where it took more than ``limit`` products.
 
     Every output row has a vertex of its own behind the others.
     """
@@ -112,21 +107,21 @@ def eliminated(graph: Graph, order: str, limit: int) -> Work:
     source, target = np.concatenate((graph.source, graph.output)), np.concatenate((graph.target, rows))
     literal = np.concatenate((literals(graph), np.full(len(rows), 2 * ONE, dtype=np.int32)))
     # Edges are loaded without a look: one edge and two terms each. The rest is room for elimination.
-    work = new_work(graph.vertices + len(rows), 2 * len(source) + 16, int(graph.builder.size[0]))
+    work = new_graph(graph.vertices + len(rows), 2 * len(source) + 16, int(graph.builder.size[0]))
     load_edges(work, source, target, literal)
 
     between = np.setdiff1d(np.arange(graph.vertices, dtype=np.int32), graph.input)
     if order == "markowitz":
         heap = heap_of(work, between)
         while not eliminate_greedily(work, heap, limit) and work.sizes[PRODUCTS] <= limit:
-            work = grown_work(work)
+            work = grown_graph(work)
         return work
     sequence = between.copy() if order == "forward" else between[::-1].copy()
     done = 0
     while (done := eliminate_in_order(work, sequence, done, limit)) < len(sequence):
         if work.sizes[PRODUCTS] > limit:
             break
-        work = grown_work(work)
+        work = grown_graph(work)
     return work
 
 
@@ -139,19 +134,19 @@ def literals(graph: Graph) -> Ids:
     return literal.astype(np.int32)
 
 
-def settled(work: Work, edges: NDArray[np.int64]) -> Work:
+def settled(work: EliminationGraph, edges: NDArray[np.int64]) -> EliminationGraph:
     """Return the work with one sum for each of these edges, in their order, as the last of its sums.
 
     An edge takes one sum and, when it was settled before, one term.
     """
     while work.sizes[PRODUCTS] + len(edges) > len(work.terms) or work.sizes[SUMS] + len(edges) > len(work.sums):
-        work = grown_work(work)
+        work = grown_graph(work)
     settle_edges(work, edges)
     return work
 
 
-def written(work: Work, builder: Builder) -> tuple[Builder, Ids]:
-    """Write all sums of products; return the builder and the steps of the sums."""
+def written(work: EliminationGraph, builder: Builder) -> tuple[Builder, Ids]:
+    """Write all sums of products on a builder; return the builder and the steps of the sums."""
     guard = guards(builder)
     sums = np.zeros(work.sizes[SUMS], dtype=np.int32)
     done = 0
@@ -167,19 +162,19 @@ def guards(builder: Builder) -> NDArray[np.uint8]:
     kinds[list(GUARDED_FACTORS)] = 1
     guard = kinds[builder.code[:, 0]]
     guard[int(builder.size[0]) :] = 0
-    hand_down(builder, guard)
+    propagate_guards(builder, guard)
     return guard
 
 
 @kernel
-def load_edges(W: Work, source: Array, target: Array, literal: Array) -> None:
-    """Hang up edges; parallel ones are joined."""
+def load_edges(W: EliminationGraph, source: Array, target: Array, literal: Array) -> None:
+    """Append edges to a graph; parallel ones are joined."""
     for k in range(len(source)):
         put_product(W, int64(source[k]), int64(target[k]), int64(literal[k]), 2 * ONE)
 
 
 @kernel
-def settle_edges(W: Work, edges: Array) -> None:
+def settle_edges(W: EliminationGraph, edges: Array) -> None:
     """Make one sum of each edge; one that has been settled before becomes a sum of one product."""
     for e in edges:
         if W.edges[e, LITERAL] == WAITING:
@@ -193,7 +188,7 @@ def settle_edges(W: Work, edges: Array) -> None:
 
 
 @kernel
-def write_sums(W: Work, B: Builder, guard: Array, sums: Array, start: int) -> int:
+def write_sums(W: EliminationGraph, B: Builder, guard: Array, sums: Array, start: int) -> int:
     """Write sums of products from ``start`` on; return where room or sums ended.
 
     Room is asked for before every product: a sum may have thousands. One that did not fit is begun again, and its first
@@ -222,8 +217,8 @@ def write_sums(W: Work, B: Builder, guard: Array, sums: Array, start: int) -> in
 
 
 @kernel
-def hand_down(B: Builder, guard: Array) -> None:
-    """Sums and products of guarded factors are guarded too."""
+def propagate_guards(B: Builder, guard: Array) -> None:
+    """Mark sums and products of guarded factors as guarded."""
     for i in range(B.size[0]):
         op = B.code[i, 0]
         if op == o.NEGATE or op == o.ADD or op == o.SUBTRACT or op == o.MULTIPLY:
@@ -241,7 +236,7 @@ def gradient_tape(tape: Tape) -> Tape:
     return finished(builder, outputs, tape.n, tape.k + tape.m)
 
 
-def reverse_sums(graph: Graph) -> Work:
+def reverse_sums(graph: Graph) -> EliminationGraph:
     """Return the sums of products of a reverse pass; the last vertex comes first."""
     first_sum, sums = int(graph.builder.size[0]), graph.vertices
     number = first_sum + graph.vertices - 1 - np.arange(graph.vertices)  # of the sum of a vertex
@@ -249,7 +244,7 @@ def reverse_sums(graph: Graph) -> Work:
     left = np.concatenate((literals(graph), 2 * graph.seed[graph.row]))
     right = np.concatenate((2 * number[graph.target], np.full(len(graph.row), 2 * ONE)))
     order = np.argsort(-vertex, kind="stable")
-    work = new_work(0, max(len(order), sums), first_sum)
+    work = new_graph(0, max(len(order), sums), first_sum)
     work.terms[: len(order)] = np.stack((left[order], right[order], chained(vertex[order])), axis=1)
     work.sums[:sums] = np.searchsorted(-vertex[order], -np.arange(sums - 1, -1, -1))
     work.sizes[PRODUCTS], work.sizes[SUMS] = len(order), sums
@@ -272,7 +267,7 @@ def tangent_tape(tape: Tape) -> Tape:
     return finished(builder, outputs, tape.n, tape.k + tape.n)
 
 
-def forward_sums(graph: Graph) -> Work:
+def forward_sums(graph: Graph) -> EliminationGraph:
     """Return the sums of products of a forward pass, in the order of the vertices."""
     first_sum = int(graph.builder.size[0])
     number = first_sum + np.arange(graph.vertices)  # of the sum of a vertex
@@ -280,7 +275,7 @@ def forward_sums(graph: Graph) -> Work:
     left = np.concatenate((literals(graph), 2 * graph.seed[graph.column]))
     right = np.concatenate((2 * number[graph.source], np.full(len(graph.input), 2 * ONE)))
     order = np.argsort(vertex, kind="stable")
-    work = new_work(0, max(len(order), graph.vertices, 1), first_sum)
+    work = new_graph(0, max(len(order), graph.vertices, 1), first_sum)
     work.terms[: len(order)] = np.stack((left[order], right[order], chained(vertex[order])), axis=1)
     work.sums[: graph.vertices] = np.searchsorted(vertex[order], np.arange(graph.vertices))
     work.sizes[PRODUCTS], work.sizes[SUMS] = len(order), graph.vertices

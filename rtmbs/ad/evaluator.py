@@ -23,7 +23,7 @@ MODES = ("sparse", "dense", "compressed")
 NOTHING = np.zeros(0)
 
 
-class Runner:
+class ProgramRunner:
     """A program with its memory: one call fills in the inputs, runs, and returns the outputs.
 
     Inputs are C-contiguous arrays of floats: the machine code is called itself, which saves a small program most of its
@@ -50,7 +50,7 @@ class GraphPasses:
         graph = linearised(tape)
         self.graph: Graph = graph._replace(builder=None)  # type: ignore[arg-type] # large, and not needed any more
         self.m, self.n = tape.m, tape.n
-        self.run = Runner(finished(graph.builder, graph.factor, tape.n, tape.k))
+        self.run = ProgramRunner(finished(graph.builder, graph.factor, tape.n, tape.k))
 
     @property
     def edges(self) -> tuple[Any, ...]:
@@ -81,11 +81,11 @@ class GraphPasses:
         return result
 
 
-class Entries(NamedTuple):
+class SparseProgram(NamedTuple):
     """A sparse matrix that is ready to run: where its entries are, and the program for them."""
 
     sparse: SparseJacobian
-    run: Runner
+    run: ProgramRunner
     place: NDArray[np.int64]  # of an entry in the flat dense matrix
 
 
@@ -180,19 +180,19 @@ class Evaluator:
     # ---- made once
 
     @cached_property
-    def value_run(self) -> Runner:
-        return Runner(self.tape)
+    def value_run(self) -> ProgramRunner:
+        return ProgramRunner(self.tape)
 
     @cached_property
     def passes(self) -> GraphPasses:
         return GraphPasses(self.tape)
 
     @cached_property
-    def jacobian_entries(self) -> Entries:
+    def jacobian_entries(self) -> SparseProgram:
         return entries_of(self.tape, values=False)
 
     @cached_property
-    def value_and_entries(self) -> Entries:
+    def value_and_entries(self) -> SparseProgram:
         """One program for f, then the entries of df/dx: what a kernel that needs both calls by ``evaluate``."""
         return entries_of(self.tape, values=True)
 
@@ -243,13 +243,13 @@ class Evaluator:
         return Evaluator(load_tape(path), mode)
 
 
-def entries_of(tape: Tape, values: bool) -> Entries:
+def entries_of(tape: Tape, values: bool) -> SparseProgram:
     """Return the sparse Jacobian of a tape, ready to run."""
     sparse = sparse_jacobian(tape, values)
-    return Entries(sparse, Runner(sparse.tape), sparse.row.astype(np.int64) * tape.n + sparse.column)
+    return SparseProgram(sparse, ProgramRunner(sparse.tape), sparse.row.astype(np.int64) * tape.n + sparse.column)
 
 
-def dense(entries: Entries, point: tuple[Floats, Floats], shape: tuple[int, int]) -> Floats:
+def dense(entries: SparseProgram, point: tuple[Floats, Floats], shape: tuple[int, int]) -> Floats:
     """Return a sparse matrix at a point with its zeros."""
     J = np.zeros(shape)
     J.ravel()[entries.place] = entries.run(*point)

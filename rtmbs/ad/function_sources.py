@@ -63,7 +63,7 @@ class Derivatives(Protocol):
         """Return df/dx (m, n) at x (n,) with parameters p (k,)."""
 
 
-class Function:
+class FlatFunction:
     """``f`` with its number of inputs and outputs, called row by row or in batches.
 
     ``m`` may be left out: it is found at the first call.
@@ -136,11 +136,11 @@ class Function:
         return y
 
 
-class OfFunction:
+class FunctionSource:
     """What sources that call a function answer alike."""
 
     n: int
-    function: Function
+    function: FlatFunction
 
     @property
     def m(self) -> int:
@@ -166,7 +166,7 @@ CENTRAL = 6e-6  # its cube root
 INCREMENTS = {"forward": FIXED, "scaled": SCALED, "central": CENTRAL}
 
 
-class FiniteDifference(OfFunction):
+class FiniteDifference(FunctionSource):
     """Jacobian of ``f`` by differences: n + 1 calls, central 2 n; with a pattern colours in place of n."""
 
     def __init__(
@@ -182,7 +182,7 @@ class FiniteDifference(OfFunction):
     ) -> None:
         if scheme not in INCREMENTS:
             raise DerivativeError(f"unknown difference scheme {scheme!r}; there are {', '.join(INCREMENTS)}")
-        self.function = Function(f, n, m, batched=batched)
+        self.function = FlatFunction(f, n, m, batched=batched)
         self.n, self.scheme, self.typical = n, scheme, typical
         self.compression: Compression | None = None if pattern is None else compress(pattern, n, m)
 
@@ -216,7 +216,7 @@ class FiniteDifference(OfFunction):
 STEP = 1e-30  # small enough that its square vanishes beside one
 
 
-class ComplexStep(OfFunction):
+class ComplexStep(FunctionSource):
     """Jacobian of ``f`` by complex steps: n complex calls, colours in place of n with a pattern."""
 
     def __init__(
@@ -228,7 +228,7 @@ class ComplexStep(OfFunction):
         pattern: Any = None,
         batched: bool = False,
     ) -> None:
-        self.function = Function(f, n, m, batched=batched)
+        self.function = FlatFunction(f, n, m, batched=batched)
         self.n = n
         self.compression: Compression | None = None if pattern is None else compress(pattern, n, m)
 
@@ -251,7 +251,7 @@ class ComplexStep(OfFunction):
 MODES = ("reverse", "forward")
 
 
-class Autograd(OfFunction):
+class Autograd(FunctionSource):
     """Jacobian of ``f`` by autograd, ``mode`` reverse or forward; one pass if ``batched``, else one a row or column."""
 
     def __init__(
@@ -267,7 +267,7 @@ class Autograd(OfFunction):
 
         if mode not in MODES:
             raise DerivativeError(f"unknown autograd mode {mode!r}; there are {', '.join(MODES)}")
-        self.function = Function(f, n, m, batched=batched, xp=xp)
+        self.function = FlatFunction(f, n, m, batched=batched, xp=xp)
         self.n, self.mode = n, mode
 
     def directions(self, x: Array, V: Array, p: Array | None = None) -> Array:

@@ -43,7 +43,7 @@ UNARY_NAMES = {
 BINARY_NAMES = {o.ARCTAN2: "arctan2", o.MINIMUM: "minimum", o.MAXIMUM: "maximum"}
 
 
-class Instruction(NamedTuple):
+class ProgramInstruction(NamedTuple):
     """One operation on slots of memory."""
 
     op: int
@@ -65,7 +65,7 @@ def interpreted(xp: Any, program: Program, x: Any, p: Any, outputs: slice) -> An
     return xp.stack([memory[slot] for slot in wanted], axis=1)
 
 
-def needed(program: Program, wanted: Iterable[int]) -> list[Instruction]:
+def needed(program: Program, wanted: Iterable[int]) -> list[ProgramInstruction]:
     """Return the instructions that some slots depend on, in order. A slot may be written more than once."""
     asked, found = set(wanted), []
     for instruction in reversed(list(instructions(program))):
@@ -76,7 +76,7 @@ def needed(program: Program, wanted: Iterable[int]) -> list[Instruction]:
     return found[::-1]
 
 
-def instructions(program: Program) -> Iterator[Instruction]:
+def instructions(program: Program) -> Iterator[ProgramInstruction]:
     """Yield the instructions of a program in order."""
     for run in range(len(program.operation)):
         op, added = int(program.operation[run]), int(program.added[run])
@@ -84,7 +84,7 @@ def instructions(program: Program) -> Iterator[Instruction]:
         place = int(program.start[run])
         for _ in range(int(program.count[run])):
             result, *operands = program.code[place : place + 1 + arity].tolist()
-            yield Instruction(op, result, operands, added)
+            yield ProgramInstruction(op, result, operands, added)
             place += 1 + arity
 
 
@@ -97,7 +97,7 @@ def sum_of_products(operands: list[Any], added: int) -> Any:
     return total
 
 
-def apply(xp: Any, instruction: Instruction, x: list[Any]) -> Any:
+def apply(xp: Any, instruction: ProgramInstruction, x: list[Any]) -> Any:
     """Return the result of one instruction on arrays."""
     op = instruction.op
     if op == SUM:
@@ -142,7 +142,7 @@ def truth(xp: Any, op: int, x: list[Any]) -> Any:
 Integers = NDArray[np.int64]
 
 
-class Layout(NamedTuple):
+class ProgramLayout(NamedTuple):
     """Where the instructions of a program stand, in the order in which they are carried out."""
 
     run: Integers  # (instructions,) run that it belongs to
@@ -150,13 +150,13 @@ class Layout(NamedTuple):
     length: Integers  # (runs,) of one instruction
 
 
-def layout(program: Program) -> Layout:
+def layout(program: Program) -> ProgramLayout:
     """Return where the instructions stand."""
     plain = o.ARITY[np.minimum(program.operation, SUM - 1)]
     products = np.asarray(program.added, np.int64) + program.subtracted
     length = 1 + np.where(program.operation == SUM, 2 * products, plain)
     run = np.repeat(np.arange(len(length)), program.count)
-    return Layout(run, np.concatenate([np.zeros(1, np.int64), np.cumsum(length[run])]), length)
+    return ProgramLayout(run, np.concatenate([np.zeros(1, np.int64), np.cumsum(length[run])]), length)
 
 
 def flows(program: Program) -> tuple[Integers, Integers]:
@@ -212,7 +212,7 @@ def restricted(program: Program, inputs: Integers, outputs: Integers) -> tuple[P
     ), parameters
 
 
-def needed_by(program: Program, where: Layout, outputs: Integers) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
+def needed_by(program: Program, where: ProgramLayout, outputs: Integers) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
     """Return which instructions (instructions,) and which leaves, by slot (slots,), some outputs need."""
     code, ends = program.code, where.begin.tolist()
     needed, kept = np.zeros(program.sizes[2], np.bool_), np.zeros(len(where.run), np.bool_)

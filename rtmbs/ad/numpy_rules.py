@@ -163,7 +163,7 @@ def swapped(rule: Rule) -> Rule:
     return lambda tape, x, y: rule(tape, y, x)
 
 
-def spelled(function: Callable[..., Any]) -> Rule:
+def composed(function: Callable[..., Any]) -> Rule:
     """Return the rule of a function that is spelled with others on traced arrays."""
     return lambda tape, *arguments: function(*(TracedArray(tape, steps(tape, x)) for x in arguments))
 
@@ -200,25 +200,25 @@ UNIVERSAL.update(
         np.bitwise_or: conditions_only(either),
         np.bitwise_xor: conditions_only(lambda tape, x, y: no(tape, equal(tape, x, y))),
         np.invert: conditions_only(no),
-        np.positive: spelled(lambda x: x),
-        np.conjugate: spelled(lambda x: x),
-        np.square: spelled(lambda x: x * x),
-        np.reciprocal: spelled(lambda x: 1.0 / x),
-        np.exp2: spelled(lambda x: np.exp(x * np.log(2.0))),
-        np.log2: spelled(lambda x: np.log(x) * (1.0 / np.log(2.0))),
-        np.log10: spelled(lambda x: np.log(x) * (1.0 / np.log(10.0))),
-        np.cbrt: spelled(lambda x: np.sign(x) * np.abs(x) ** (1.0 / 3.0)),
-        np.ceil: spelled(lambda x: -np.floor(-x)),
-        np.floor_divide: spelled(lambda x, y: np.floor(x / y)),
-        np.remainder: spelled(lambda x, y: x - y * np.floor(x / y)),
-        np.radians: spelled(lambda x: x * (np.pi / 180.0)),
-        np.deg2rad: spelled(lambda x: x * (np.pi / 180.0)),
-        np.degrees: spelled(lambda x: x * (180.0 / np.pi)),
-        np.rad2deg: spelled(lambda x: x * (180.0 / np.pi)),
-        np.copysign: spelled(lambda x, y: np.where(y < 0.0, -np.abs(x), np.abs(x))),
-        np.heaviside: spelled(lambda x, y: np.where(x < 0.0, 0.0, np.where(x > 0.0, 1.0, y))),
-        np.logaddexp: spelled(logaddexp),
-        np.vecdot: spelled(lambda x, y: np.sum(x * y, axis=-1)),
+        np.positive: composed(lambda x: x),
+        np.conjugate: composed(lambda x: x),
+        np.square: composed(lambda x: x * x),
+        np.reciprocal: composed(lambda x: 1.0 / x),
+        np.exp2: composed(lambda x: np.exp(x * np.log(2.0))),
+        np.log2: composed(lambda x: np.log(x) * (1.0 / np.log(2.0))),
+        np.log10: composed(lambda x: np.log(x) * (1.0 / np.log(10.0))),
+        np.cbrt: composed(lambda x: np.sign(x) * np.abs(x) ** (1.0 / 3.0)),
+        np.ceil: composed(lambda x: -np.floor(-x)),
+        np.floor_divide: composed(lambda x, y: np.floor(x / y)),
+        np.remainder: composed(lambda x, y: x - y * np.floor(x / y)),
+        np.radians: composed(lambda x: x * (np.pi / 180.0)),
+        np.deg2rad: composed(lambda x: x * (np.pi / 180.0)),
+        np.degrees: composed(lambda x: x * (180.0 / np.pi)),
+        np.rad2deg: composed(lambda x: x * (180.0 / np.pi)),
+        np.copysign: composed(lambda x, y: np.where(y < 0.0, -np.abs(x), np.abs(x))),
+        np.heaviside: composed(lambda x, y: np.where(x < 0.0, 0.0, np.where(x > 0.0, 1.0, y))),
+        np.logaddexp: composed(logaddexp),
+        np.vecdot: composed(lambda x, y: np.sum(x * y, axis=-1)),
     }
 )
 

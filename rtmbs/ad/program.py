@@ -1,12 +1,11 @@
-"""A tape ready to run: numbers in slots, instructions in runs of equal ones, followed by one compiled loop.
+"""Program of a tape: instructions on slots of memory in runs of equal operations, for one compiled loop.
 
 Nothing is compiled for a tape: a program is arrays of integers. A run is one operation on many operands, so the loop
 decides once a run, not once an operation. Other kernels call ``evaluate`` with a program and its memory as arguments.
 
-From a tape to a program: sums swallow their products, equal instructions form runs, results get slots.
-
-Steps are ordered by level (all arguments are of lower levels) and within a level by kind, which gives long runs. A slot
-is used again as soon as its number is not needed any more: the memory stays small and in cache.
+``lowered`` makes a program of a tape. Sums absorb their products, and steps are ordered by level (all arguments are of
+lower levels) and within a level by kind, which gives long runs. A slot is used again as soon as its number is not
+needed any more: the memory stays small and in cache.
 """
 
 from typing import Any, NamedTuple
@@ -41,7 +40,7 @@ class Program(NamedTuple):
 
 
 def memory_of(program: Program) -> NDArray[np.float64]:
-    """Return new memory for a program; no result is carried over, so one serves all evaluations, one at a time."""
+    """Return new memory for a program; no result is carried over, so one serves all evaluations in turn."""
     memory = np.zeros(program.sizes[2])
     memory[: len(program.constants)] = program.constants
     return memory
@@ -68,7 +67,7 @@ def set_inputs(program: Program, memory: Array, x: Array, p: Array) -> None:
 
 @coarse_kernel
 def run(program: Program, memory: Array) -> None:
-    """Carry out all runs of a program."""
+    """Run all instructions of a program."""
     code = program.code
     for r in range(len(program.operation)):
         op, count, k = program.operation[r], program.count[r], program.start[r]
@@ -92,7 +91,7 @@ def run(program: Program, memory: Array) -> None:
 
 @kernel
 def run_sums(code: Array, memory: Array, k: int, count: int, added: int, subtracted: int) -> None:
-    """Carry out sums of products, all of one shape."""
+    """Run sums of products, all of one shape."""
     if added == 2 and subtracted == 0:
         for _ in range(count):
             total = memory[code[k + 1]] * memory[code[k + 2]] + memory[code[k + 3]] * memory[code[k + 4]]
@@ -120,7 +119,7 @@ def run_sums(code: Array, memory: Array, k: int, count: int, added: int, subtrac
 
 @kernel
 def run_others(code: Array, memory: Array, k: int, count: int, op: int) -> None:
-    """Carry out the operations that are rare or slow in themselves."""
+    """Run the operations that are rare or slow in themselves."""
     if op <= o.TRUTH:
         for _ in range(count):
             memory[code[k]] = evaluate_unary(op, memory[code[k + 1]])
@@ -137,7 +136,7 @@ def run_others(code: Array, memory: Array, k: int, count: int, op: int) -> None:
 
 
 class Instructions(NamedTuple):
-    """One instruction for every step that is not swallowed by a sum."""
+    """Instructions of a tape: one for every step that no sum absorbs."""
 
     shape: NDArray[np.int32]  # (instructions, 3): operation, products added, products subtracted
     result: Ids  # (instructions,) step
@@ -174,7 +173,7 @@ def lowered(tape: Tape) -> Program:
 def instructions_of(tape: Tape) -> Instructions:
     """Return the instructions in the order of the tape."""
     steps = len(tape.op)
-    swallowed = swallowed_steps(tape)
+    swallowed = fused_steps(tape)
     # A sum that swallows t - 1 others has at most t + 1 <= 2 t products of two operands; every step is swallowed by one
     # sum only, so all sums together take at most four operands a step, and other operations take at most three.
     shape, result = np.zeros((steps, 3), dtype=np.int32), np.zeros(steps, dtype=np.int32)
@@ -185,8 +184,8 @@ def instructions_of(tape: Tape) -> Instructions:
     return Instructions(shape[:count], result[:count], pointer[: count + 1], operand[: pointer[count]].copy())
 
 
-def swallowed_steps(tape: Tape) -> NDArray[np.bool_]:
-    """Return which products and sums are used once, and that in a sum."""
+def fused_steps(tape: Tape) -> NDArray[np.bool_]:
+    """Return the products and sums that are used once, and that in a sum."""
     op, arity, steps = tape.op, o.ARITY[tape.op], len(tape.op)
     uses = 2 * np.bincount(tape.outputs, minlength=steps)
     for k, column in enumerate((tape.a, tape.b, tape.c)):
@@ -236,7 +235,7 @@ def write_instructions(
     op: Array, a: Array, b: Array, c: Array, arity: Array, swallowed: Array,
     shape: Array, result: Array, pointer: Array, operand: Array, stack: Array,
 ) -> int:  # fmt: skip
-    """Fill in an instruction for each step that is not swallowed; return how many there are."""
+    """Write an instruction for each step that is not absorbed; return how many there are."""
     count, end = 0, 0
     for i in range(len(op)):
         kind = np.int64(op[i])

@@ -11,7 +11,7 @@ import numpy as np
 
 from rtmbs.ad import operations as o
 from rtmbs.ad.errors import DerivativeMismatchError
-from rtmbs.ad.function_sources import CENTRAL, Array, Autograd, ComplexStep, Derivatives, FiniteDifference, Function
+from rtmbs.ad.function_sources import CENTRAL, Array, Autograd, ComplexStep, Derivatives, FiniteDifference, FlatFunction
 from rtmbs.ad.trace import Traced
 from rtmbs.errors import unknown_name
 
@@ -43,7 +43,7 @@ NOT_ANALYTIC = (
 Along = Callable[[Array], Array]  # directions (n, d) to df/dx V (m, d)
 
 
-class Answer(NamedTuple):
+class SourceValue(NamedTuple):
     """What one source says about some directions."""
 
     name: str
@@ -88,14 +88,14 @@ def applicable(f: Callable[..., Array], x: Array, p: Array | None, batched: bool
     }
     if not np.isin(traced.tape.op, NOT_ANALYTIC).any():
         sources["complex-step"] = lambda V: ComplexStep(f, n, batched=batched).directions(x, V, p)
-    if Function(f, n).takes_namespace:
+    if FlatFunction(f, n).takes_namespace:
         sources["autograd-forward"] = lambda V: Autograd(f, n, batched=batched).directions(x, V, p)
         sources["autograd-reverse"] = lambda V: Autograd(f, n, batched=batched).jacobian(x, p) @ V
-    sources["differences"] = lambda V: central(Function(f, n, batched=batched), x, V, p)
+    sources["differences"] = lambda V: central(FlatFunction(f, n, batched=batched), x, V, p)
     return sources
 
 
-def central(function: Function, x: Array, V: Array, p: Array | None) -> Array:
+def central(function: FlatFunction, x: Array, V: Array, p: Array | None) -> Array:
     """Return df/dx V by central differences along the columns of V."""
     return (function.rows(x + CENTRAL * V.T, p) - function.rows(x - CENTRAL * V.T, p)).T / (2 * CENTRAL)
 
@@ -104,7 +104,7 @@ def sizes(
     sources: dict[str, Along], V: Array, f: Callable[..., Array], x: Array, p: Array | None, batched: bool
 ) -> Array:
     """Return (m, 1): the sizes of what is added in every output, and of the output itself for the differences."""
-    value = Function(f, len(x), batched=batched)(x, p)
+    value = FlatFunction(f, len(x), batched=batched)(x, p)
     J = next(iter(sources.values()))(np.eye(len(x)))
     return np.abs(J) @ V + np.abs(value)[:, None] + np.finfo(float).tiny
 
@@ -112,7 +112,7 @@ def sizes(
 def disagreement(sources: dict[str, Along], V: Array, size: Array) -> tuple[int, str] | None:
     """Return the output that is most apart and the source that is farthest from the others there, or None."""
     answers = [
-        Answer(name, along(V), DIFFERENCES if name == "differences" else EXACT) for name, along in sources.items()
+        SourceValue(name, along(V), DIFFERENCES if name == "differences" else EXACT) for name, along in sources.items()
     ]
     middle = np.median([answer.value for answer in answers], axis=0)
     worst, where = 1.0, None

@@ -1,4 +1,4 @@
-"""A finished tape: what a function computes, as a list of operations on its inputs. Simplified, compared, saved.
+"""Tape: a function as a list of operations on its inputs; simplification, comparison, joining, files.
 
 Many tapes as one: their inputs, parameters and outputs stand behind each other.
 
@@ -47,7 +47,7 @@ COLUMNS = (*DTYPES, "sizes")
 
 @dataclass(frozen=True)
 class Tape:
-    """Operations in an order in which arguments come first.
+    """Operations of a function, arguments before their uses.
 
     A constant keeps in ``a`` its place in ``constants``, an input its number: 0 .. n-1 independents, n .. n+k-1
     parameters.
@@ -68,7 +68,7 @@ class Tape:
 
     @property
     def operations(self) -> int:
-        """Operations, leaves not counted."""
+        """Number of operations, leaves not counted."""
         return int(np.count_nonzero(self.op > o.INPUT))
 
     def __str__(self) -> str:
@@ -147,7 +147,7 @@ def tape_of(op: Any, a: Any, b: Any, c: Any, constants: Any, outputs: Any, sizes
 
 
 def check_tape(tape: Tape, name: str) -> None:
-    """Raise unless every step takes earlier steps only: evaluations do not look."""
+    """Raise unless every step takes earlier steps only; evaluations do not check."""
     index = np.arange(len(tape.op))
     fine = all(getattr(tape, column).dtype == dtype for column, dtype in DTYPES.items())
     fine = fine and all(getattr(tape, column).ndim == 1 for column in DTYPES)
@@ -170,7 +170,7 @@ def check_tape(tape: Tape, name: str) -> None:
 
 
 def simplified(tape: OpenTape, outputs: Ids, n: int, k: int) -> Tape:
-    """Return what ``outputs`` need of a tape: constants folded, zeros, ones, dead steps gone, common steps shared."""
+    """Return the steps of a tape that ``outputs`` need: constants folded, dead steps removed, common steps shared."""
     builder, where = rebuilt(tape, outputs)
     return finished(builder, where[outputs.ravel()], n, k)
 

@@ -21,7 +21,7 @@ import numpy as np
 from rtmbs.ad import numpy_rules  # noqa: F401 - fills the tables of traced arrays
 from rtmbs.ad.errors import TraceError
 from rtmbs.ad.evaluator import Evaluator
-from rtmbs.ad.function_sources import Array, Function
+from rtmbs.ad.function_sources import Array, FlatFunction
 from rtmbs.ad.open_tape import LARGEST, OpenTape
 from rtmbs.ad.tape import Tape, simplified
 from rtmbs.ad.traced import NO_NUMBER, TracedArray, recorder, steps
@@ -125,7 +125,7 @@ def record(
 
     Raises TapeSizeError when it takes more than ``limit`` steps.
     """
-    function = Function(f, n, m, batched=batched, xp=xp)
+    function = FlatFunction(f, n, m, batched=batched, xp=xp)
     trace = Trace(limit)
     with trace:
         x = trace.independent(n)

@@ -188,7 +188,7 @@ class TracedArray(NDArrayOperatorsMixin):
         refuse_number("item()")
 
 
-WAYS_OUT = {
+REPLACEMENTS = {
     "array": "Build arrays with numpy.stack or numpy.concatenate.",
     "asarray": "Build arrays with numpy.stack or numpy.concatenate.",
     "solve": "Write the few unknowns out (Cramer's rule), or keep the solve outside of the recorded function.",
@@ -208,12 +208,12 @@ WAYS_OUT = {
 }
 
 
-def way_out(name: str) -> str:
+def replacement_hint(name: str) -> str:
     """Return the sentence that says what to write in place of the NumPy function ``name``."""
     known = (
         "Spell it with arithmetic and the functions that can be recorded (list: rtmbs.ad.traced.UNIVERSAL, FUNCTIONS)."
     )
-    return WAYS_OUT.get(name, known)
+    return REPLACEMENTS.get(name, known)
 
 
 def refuse_number(what: str) -> NoReturn:
@@ -223,7 +223,7 @@ def refuse_number(what: str) -> NoReturn:
 
 def refuse_function(name: str) -> NoReturn:
     """Raise the error for a function of NumPy that has no rule."""
-    raise UnsupportedFunctionError(f"numpy.{name} cannot be recorded. {way_out(name.split('.')[-1])}")
+    raise UnsupportedFunctionError(f"numpy.{name} cannot be recorded. {replacement_hint(name.split('.')[-1])}")
 
 
 def plain_index(index: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Elimination: the vertices between inputs and outputs of a graph of derivatives go one by one; the Jacobian is left.
+"""Vertex elimination on the graph of derivatives, in a given order or in Markowitz's; the Jacobian is left.
 
 Eliminating vertex v joins every edge into v with every edge out of v: factor(u, w) += factor(u, v) factor(v, w). When
 all are gone, the edges left are the entries of the Jacobian; what was never joined is a structural zero.
@@ -8,13 +8,12 @@ Nothing is multiplied here. A factor is a *literal*: twice a number, plus one wh
 ``first_sum`` are steps of the tape, the others sums of products of literals. Products wait at their edge until the
 edge is needed, and then become one sum.
 
-Kernels do not allocate. Who calls ``put_product`` or ``settle`` has asked for room before: one product takes at most
+Kernels do not allocate. The caller of ``put_product`` or ``settle`` has reserved room before: one product takes at most
 one edge and two terms (a literal that waited alone becomes a term too), settling an edge takes one sum. An edge is
 settled at most once, with its vertex or at the end, so there are no more sums than edges.
 
-Markowitz's order of elimination: the vertex whose elimination takes the fewest joins is next.
-
-Of several the one nearest to the outputs goes first: a tenth fewer products than ties left to chance, on mechanisms.
+Markowitz's order takes the vertex whose elimination takes the fewest joins next. Of several the one nearest to the
+outputs goes first: a tenth fewer products than ties left to chance, on mechanisms.
 """
 
 from typing import Any, NamedTuple
@@ -35,8 +34,8 @@ EDGES, PRODUCTS, SUMS = range(3)  # places of sizes
 WAITING = -1  # literal of an edge whose products are not summed yet
 
 
-class Work(NamedTuple):
-    """The graph under elimination. Edges hang in two lists, by source and by target; dead ones are skipped."""
+class EliminationGraph(NamedTuple):
+    """Graph under elimination. Edges are in two lists, by source and by target; dead ones are skipped."""
 
     edges: Array  # (capacity, 6) int32
     terms: Array  # (capacity, 3) int32: products of two literals, and the next one of the same sum
@@ -46,11 +45,11 @@ class Work(NamedTuple):
     sizes: Array  # (4,) int64: edges, terms, sums in use; first_sum
 
 
-def new_work(vertices: int, edges: int, first_sum: int) -> Work:
+def new_graph(vertices: int, edges: int, first_sum: int) -> EliminationGraph:
     """Return empty lists with room for ``edges``."""
     lists = np.zeros((vertices, 5), dtype=np.int32)
     lists[:, :2] = -1
-    return Work(
+    return EliminationGraph(
         np.zeros((edges, 6), dtype=np.int32),
         np.zeros((2 * edges, 3), dtype=np.int32),
         np.zeros(edges, dtype=np.int32),
@@ -60,11 +59,11 @@ def new_work(vertices: int, edges: int, first_sum: int) -> Work:
     )
 
 
-def grown_work(work: Work) -> Work:
+def grown_graph(work: EliminationGraph) -> EliminationGraph:
     """Return the same lists with twice the room; raises TapeSizeError beyond ``LARGEST`` edges."""
     if len(work.edges) >= LARGEST:
         raise too_large(LARGEST)
-    larger = new_work(len(work.vertices), 2 * len(work.edges), 0)
+    larger = new_graph(len(work.vertices), 2 * len(work.edges), 0)
     for name in ("edges", "terms", "sums", "vertices", "sizes"):
         getattr(larger, name)[: len(getattr(work, name))] = getattr(work, name)
     enter_edges(larger)
@@ -72,7 +71,7 @@ def grown_work(work: Work) -> Work:
 
 
 @kernel
-def find_edge(W: Work, u: Int, w: Int) -> Int:
+def find_edge(W: EliminationGraph, u: Int, w: Int) -> Int:
     """Return the edge u -> w, or minus one minus its free place in the table."""
     h = u * 268435399 + w * 179424673
     h ^= h >> 17
@@ -87,15 +86,15 @@ def find_edge(W: Work, u: Int, w: Int) -> Int:
 
 
 @kernel
-def enter_edges(W: Work) -> None:
+def enter_edges(W: EliminationGraph) -> None:
     """Enter all edges into an empty table."""
     for e in range(W.sizes[EDGES]):
         W.table[-1 - find_edge(W, int64(W.edges[e, SOURCE]), int64(W.edges[e, TARGET]))] = e
 
 
 @kernel
-def put_term(W: Work, e: Int, left: Int, right: Int) -> None:
-    """Let a product wait at its edge; a literal that waited alone becomes a product with one."""
+def put_term(W: EliminationGraph, e: Int, left: Int, right: Int) -> None:
+    """Append a product to its edge; a literal that waited alone becomes a product with one."""
     alone = W.edges[e, LITERAL]
     if alone != WAITING:
         W.edges[e, LITERAL] = WAITING
@@ -110,8 +109,8 @@ def put_term(W: Work, e: Int, left: Int, right: Int) -> None:
 
 
 @kernel
-def new_edge(W: Work, u: Int, w: Int, place: Int) -> Int:
-    """Hang up a new edge that waits for products."""
+def new_edge(W: EliminationGraph, u: Int, w: Int, place: Int) -> Int:
+    """Append a new edge whose products are not summed yet."""
     e = W.sizes[EDGES]
     W.sizes[EDGES] = e + 1
     W.table[place] = e
@@ -124,7 +123,7 @@ def new_edge(W: Work, u: Int, w: Int, place: Int) -> Int:
 
 
 @kernel
-def put_product(W: Work, u: Int, w: Int, left: Int, right: Int) -> None:
+def put_product(W: EliminationGraph, u: Int, w: Int, left: Int, right: Int) -> None:
     """Add a product of two literals to the edge u -> w."""
     if left >> 1 == ONE:
         left, right = right, left
@@ -140,8 +139,8 @@ def put_product(W: Work, u: Int, w: Int, left: Int, right: Int) -> None:
 
 
 @kernel
-def settle(W: Work, e: Int) -> Int:
-    """Return the literal of an edge; products that wait become a sum."""
+def settle(W: EliminationGraph, e: Int) -> Int:
+    """Return the literal of an edge; its waiting products become a sum."""
     if W.edges[e, LITERAL] == WAITING:
         s = W.sizes[SUMS]
         W.sums[s] = W.edges[e, TERMS]
@@ -151,7 +150,7 @@ def settle(W: Work, e: Int) -> Int:
 
 
 @kernel
-def eliminate_vertex(W: Work, v: Int) -> None:
+def eliminate_vertex(W: EliminationGraph, v: Int) -> None:
     """Join every edge into v with every edge out of v."""
     f = W.vertices[v, FIRST_OUT]
     while f >= 0:
@@ -174,7 +173,7 @@ def eliminate_vertex(W: Work, v: Int) -> None:
 
 
 @kernel
-def fits(W: Work, v: Int) -> bool:
+def fits(W: EliminationGraph, v: Int) -> bool:
     """Return whether the elimination of v fits into the arrays."""
     into, out = int64(W.vertices[v, N_IN]), int64(W.vertices[v, N_OUT])
     edges, terms = W.sizes[EDGES] + into * out, W.sizes[PRODUCTS] + 2 * into * out
@@ -183,7 +182,7 @@ def fits(W: Work, v: Int) -> bool:
 
 
 @kernel
-def eliminate_in_order(W: Work, order: Array, start: Int, limit: Int) -> Int:
+def eliminate_in_order(W: EliminationGraph, order: Array, start: Int, limit: Int) -> Int:
     """Eliminate the vertices of ``order`` from ``start`` on; return where room, vertices or allowed products ended."""
     for k in range(start, len(order)):
         if W.sizes[PRODUCTS] > limit or not fits(W, int64(order[k])):
@@ -204,7 +203,7 @@ class Heap(NamedTuple):
     size: Array  # (1,) int64
 
 
-def heap_of(work: Work, between: Ids) -> Heap:
+def heap_of(work: EliminationGraph, between: Ids) -> Heap:
     """Return the vertices that have to go, by the joins they take now."""
     n = len(work.vertices)
     size = np.array([len(between)])
@@ -218,7 +217,7 @@ def heap_of(work: Work, between: Ids) -> Heap:
 
 @kernel
 def shift(H: Heap, k: Int) -> None:
-    """Move the vertex at heap place k to where its key belongs, up or down."""
+    """Move the vertex at heap place k up or down to where its key belongs."""
     v = H.vertex[k]
     key = H.key[v]
     while k > 0:
@@ -241,8 +240,8 @@ def shift(H: Heap, k: Int) -> None:
 
 
 @kernel
-def rekey(W: Work, H: Heap, v: Int) -> None:
-    """Bring the key of a vertex up to date."""
+def rekey(W: EliminationGraph, H: Heap, v: Int) -> None:
+    """Update the key of a vertex."""
     if H.place[v] >= 0:
         joins = min(int64(W.vertices[v, N_IN]) * int64(W.vertices[v, N_OUT]), MANY)
         H.key[v] = joins * len(W.vertices) - v
@@ -250,7 +249,7 @@ def rekey(W: Work, H: Heap, v: Int) -> None:
 
 
 @kernel
-def eliminate_greedily(W: Work, H: Heap, limit: Int) -> bool:
+def eliminate_greedily(W: EliminationGraph, H: Heap, limit: Int) -> bool:
     """Eliminate the vertex with the fewest joins next; return whether all went before room or ``limit`` ended."""
     while H.size[0] > 0:
         v = int64(H.vertex[0])

@@ -67,10 +67,10 @@ def axes_of(sim: Simulation, A: Array) -> Axes:
         return here
     near = neighbourhood(sim)
     beside = [neighbourhood(moved(sim, near, sign * STEP / pace), near.independent) for sign in (-1.0, 1.0)]
-    matrices = [whole(one) for one in beside]
+    matrices = [full_state_matrix(one) for one in beside]
     sizes = sizes_of(near, pace)
     turns = bool(np.any(near.W))
-    found = [Axes(BODY, A, here.map, changed(matrices, A, sizes), True, turns)]
+    found = [Axes(BODY, A, here.map, relative_change(matrices, A, sizes), True, turns)]
     if turns:
         rows = independent_rows_of(turned(near) @ near.N, near.equations.system.typical)
         ways = [in_parent_axes(one, B, rows) for one, B in zip(beside, matrices, strict=True)]
@@ -78,7 +78,7 @@ def axes_of(sim: Simulation, A: Array) -> Axes:
         own = sizes.copy()
         own[: near.f] = near.equations.system.typical[rows]
         own[near.f : 2 * near.f] = pace * own[: near.f]
-        found.insert(0, Axes(PARENT, matrix, L, changed([one for one, _ in ways], matrix, own), True, True))
+        found.insert(0, Axes(PARENT, matrix, L, relative_change([one for one, _ in ways], matrix, own), True, True))
     return next((axes for axes in found if axes.steady), found[-1])
 
 
@@ -101,7 +101,7 @@ def motion_note(axes: Axes | None) -> str:
     return "The state moves steadily."
 
 
-def whole(near: Neighbourhood) -> Array:
+def full_state_matrix(near: Neighbourhood) -> Array:
     """Return A (nx, nx) of a neighbourhood."""
     return system_matrix(near, projected(near), by_states(near))
 
@@ -112,7 +112,7 @@ def sizes_of(near: Neighbourhood, pace: float) -> Array:
     return np.concatenate((typical, pace * typical, np.maximum(np.abs(near.arrays.s), 1.0)))
 
 
-def changed(beside: list[Array], matrix: Array, sizes: Array) -> float:
+def relative_change(beside: list[Array], matrix: Array, sizes: Array) -> float:
     """Return how much a matrix changes in STEP to either side, of its largest entry in ``sizes`` (nx,), a radian."""
     scale = sizes[None, :] / sizes[:, None]
     most = max(float(np.abs((one - matrix) * scale).max()) for one in beside)

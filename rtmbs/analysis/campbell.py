@@ -12,8 +12,8 @@ from scipy.optimize import brentq, linear_sum_assignment
 from rtmbs.analysis.axes import MOVING
 from rtmbs.analysis.equilibrium import equilibrium
 from rtmbs.analysis.modes import Modes, Oscillations, modes
-from rtmbs.analysis.report import Told, counted
-from rtmbs.analysis.resolve_simulation import refused
+from rtmbs.analysis.report import Report, with_count
+from rtmbs.analysis.resolve_simulation import wrong_argument
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.extras import needed
@@ -31,7 +31,7 @@ LIKE = 0.1  # of 1: a shape less like the last one begins a branch of its own
 
 
 @dataclass(frozen=True, repr=False)
-class Campbell(Told, Oscillations):
+class Campbell(Report, Oscillations):
     """Modes over a value, each followed from one value to the next by the likeness of its shape.
 
     Attributes
@@ -75,7 +75,7 @@ class Campbell(Told, Oscillations):
 
     def line(self) -> str:
         """Return the input, its values and the number of branches."""
-        branches = counted(self.eigenvalues.shape[1], "branch", "branches")
+        branches = with_count(self.eigenvalues.shape[1], "branch", "branches")
         return f"{branches} over {self.over} = {self.values[0]:g} to {self.values[-1]:g}"
 
     def to_pandas(self) -> Any:
@@ -171,7 +171,7 @@ def checked_values(values: Any) -> Array:
 def rest_over(of: Any, over: str) -> Callable[[float], Simulation]:
     """Return the function from a value of an input to the mechanism at rest, each from the pose before."""
     if not isinstance(of, Simulation):
-        raise refused("campbell", "a Simulation or a function that returns one", of)
+        raise wrong_argument("campbell", "a Simulation or a function that returns one", of)
     if over not in of.inputs:
         raise unknown_name("input", over, of.inputs)
     if np.any(np.abs(of.state.zd) > MOVING * of.system.typical):
@@ -202,9 +202,9 @@ def followed(found: Sequence[Modes]) -> Complex:
     rows = []
     for one in found:
         row = {}
-        likeness = np.array([[alike(shape, one.shapes[:, i]) for i in range(len(one.eigenvalues))]
+        likeness = np.array([[modal_assurance(shape, one.shapes[:, i]) for i in range(len(one.eigenvalues))]
                              for _, shape in branches]).reshape(len(branches), len(one.eigenvalues))  # fmt: skip
-        away = np.array([[apart(s, other) for other in one.eigenvalues] for s, _ in branches])
+        away = np.array([[eigenvalue_distance(s, other) for other in one.eigenvalues] for s, _ in branches])
         cost = 1.0 - likeness + PACE * away.reshape(likeness.shape)
         old, new = linear_sum_assignment(cost)
         for branch, i in zip(old, new, strict=True):
@@ -222,13 +222,13 @@ def followed(found: Sequence[Modes]) -> Complex:
     return table
 
 
-def alike(a: Complex, b: Complex) -> float:
+def modal_assurance(a: Complex, b: Complex) -> float:
     """Return the modal assurance criterion of two shapes (n,), 0 to 1."""
     size = float(np.vdot(a, a).real * np.vdot(b, b).real)
     return float(abs(np.vdot(a, b)) ** 2 / size) if size > 0.0 else 0.0
 
 
-def apart(s: complex, other: complex) -> float:
+def eigenvalue_distance(s: complex, other: complex) -> float:
     """Return the distance of two eigenvalues, of the larger."""
     size = max(abs(s), abs(other))
     return abs(s - other) / size if size > 0.0 else 0.0

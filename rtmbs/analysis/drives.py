@@ -8,7 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.analysis.prescribed_motion import plain_dofs, settable_names, turning_joints
+from rtmbs.analysis.prescribed_motion import plain_dofs, prescribable_names, turning_joints
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.force_channels import driven_distances
@@ -64,7 +64,7 @@ def drives_of(system: System, drives: Any, names: Mapping[int, str]) -> Drives:
     if isinstance(drives, str) or not isinstance(drives, Mapping | Sequence):
         raise InputError(f"drives is {shown(drives)}; it must be a list of joints and drivers, or map them to weights")
     weighted = dict(drives) if isinstance(drives, Mapping) else dict.fromkeys(drives, 1.0)
-    known, drivers, turning = settable_names(system), driver_rows(system), turning_joints(system)
+    known, drivers, turning = prescribable_names(system), driver_rows(system), turning_joints(system)
     labels, weights, dofs, rows = [], [], [], []
     for name, weight in weighted.items():
         if not (isinstance(name, str) and (name in known or name in drivers or name in turning)):

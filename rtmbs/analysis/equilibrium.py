@@ -16,14 +16,14 @@ from numpy.typing import NDArray
 
 from rtmbs.analysis.linearisation import by_inputs, input_slots
 from rtmbs.analysis.modes import Modes, modes
-from rtmbs.analysis.neighbourhood import closed, driven, moves_drivers, neighbourhood, null_basis
-from rtmbs.analysis.report import Named, Told, rows
+from rtmbs.analysis.neighbourhood import closed, driver_motion, loop_null_space, moves_drivers, neighbourhood
+from rtmbs.analysis.report import NamedValues, Report, rows
 from rtmbs.analysis.resolve_simulation import simulation_of
 from rtmbs.analysis.static import (
     RELATIVE,
     Integrates,
     NoEquilibrium,
-    Static,
+    StaticBalance,
     balance_with_states,
     pose_after,
     static,
@@ -57,7 +57,7 @@ DEFAULT_STEP = 1e-3  # [s] of the Simulation that is made of a System
 
 
 @dataclass(frozen=True, repr=False)
-class Equilibrium(Told):
+class Equilibrium(Report):
     """A pose at rest in which forces balance.
 
     Attributes
@@ -108,7 +108,7 @@ class Equilibrium(Told):
         sim = self.simulation
         offered = channels(sim)
         names = [name for name in sim.system.joints if f"{name}.reaction" in offered]
-        return Named("joint with a reaction", {name: sim[f"{name}.reaction"] for name in names})
+        return NamedValues("joint with a reaction", {name: sim[f"{name}.reaction"] for name in names})
 
 
 def channels(sim: Simulation) -> frozenset[str]:
@@ -149,7 +149,7 @@ def equilibrium(
     return descend(sim, here, stable)
 
 
-def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
+def descend(sim: Simulation, here: StaticBalance, stable: bool) -> Equilibrium:
     """Move a Simulation from one pose at rest to its equilibrium. Raises NoEquilibrium.
 
     The loop stands alone: a trust region in the energy, whose steps go downhill and are taken on closed loops.
@@ -159,7 +159,7 @@ def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
         change, size = wanted_step(here, stable)
         if converged(size, previous, STILL, ROUNDING):
             if stable and len(here.values) and here.values[0] < -UNSTABLE * np.abs(here.values).max():
-                here = pushed(sim, here)
+                here = off_saddle(sim, here)
                 radius, previous = FIRST, np.inf
                 continue
             if here.left > ROUNDING * here.stiff:
@@ -175,8 +175,8 @@ def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
         if radius < SMALLEST:
             break
     raise NoEquilibrium(
-        f"no equilibrium near this pose: {here.loudest} keeps moving: nothing balances an acceleration of "
-        f"{here.loudest_acceleration}; hold it by a spring, a joint or a driver, or start from another pose"
+        f"no equilibrium near this pose: {here.moving_coordinate} keeps moving: nothing balances an acceleration of "
+        f"{here.largest_acceleration}; hold it by a spring, a joint or a driver, or start from another pose"
     )
 
 
@@ -233,7 +233,7 @@ def begin_at(sim: Simulation, near: Any) -> None:
     sim.go_on_from(state, sim.t)
 
 
-def wanted_step(here: Static, stable: bool) -> tuple[Array, float]:
+def wanted_step(here: StaticBalance, stable: bool) -> tuple[Array, float]:
     """Return the step of the independent coordinates (f,), and its size in typical ones.
 
     Downhill where the stiffness is negative and ``stable`` is asked for; as far as may be where there is none.
@@ -256,7 +256,7 @@ def wanted_step(here: Static, stable: bool) -> tuple[Array, float]:
     return change, float(np.max(np.abs(here.N @ change) / here.typical, initial=0.0))
 
 
-def better(here: Static, there: Static, change: Array, stable: bool) -> bool:
+def better(here: StaticBalance, there: StaticBalance, change: Array, stable: bool) -> bool:
     """Return whether a step led downhill, or nearer to a balance."""
     if there.left <= 0.5 * here.left or there.left <= 1e-9 * there.scale:
         return True
@@ -266,7 +266,7 @@ def better(here: Static, there: Static, change: Array, stable: bool) -> bool:
     return bool(work < 0.0)
 
 
-def pushed(sim: Simulation, here: Static) -> Static:
+def off_saddle(sim: Simulation, here: StaticBalance) -> StaticBalance:
     """Return the pose a little down from an equilibrium that is not stable."""
     way = here.vectors[:, 0]
     way = way * PUSH / max(float(np.max(np.abs(here.N @ way) / here.typical)), 1e-300)
@@ -274,7 +274,7 @@ def pushed(sim: Simulation, here: Static) -> Static:
         there = step_to(sim, here, sign * way)
         if there is not None:
             return there
-    raise NoEquilibrium(f"the equilibrium at this pose is not stable, and {here.loudest} cannot leave it")
+    raise NoEquilibrium(f"the equilibrium at this pose is not stable, and {here.moving_coordinate} cannot leave it")
 
 
 def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
@@ -296,7 +296,7 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
     first = static(own)
     for _ in range(20):
         here, near = static(own), neighbourhood(own)
-        Q_u, _ = by_inputs(near, slots, driven(near, slots))
+        Q_u, _ = by_inputs(near, slots, driver_motion(near, slots))
         change = scipy.linalg.lstsq(here.N.T @ Q_u, here.g, cond=1e-12)[0] if slots else np.zeros(0)
         state = own.state.copy()
         if np.any(np.abs(change) > NO_EFFECT * np.maximum(np.abs(state.u[slots]), 1.0)):
@@ -307,9 +307,9 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
             break
     here = static(own)
     if here.left > HELD * first.left + ROUNDING * here.stiff + RELATIVE * max(here.scale, first.scale):
+        named = ", ".join(map(repr, inputs)) or "no inputs"
         raise InputError(
-            f"{', '.join(map(repr, inputs)) or 'no inputs'} cannot hold this pose: {here.loudest} would move; add an "
-            "input that acts on it"
+            f"{named} cannot hold this pose: {here.moving_coordinate} would move; add an input that acts on it"
         )
     places = {name: own.system.inputs[name] for name in inputs}
     return {name: as_given(own.state.u[place], own.system.shapes.get(name)) for name, place in places.items()}
@@ -391,7 +391,7 @@ def equilibria(of: System | Simulation, starts: int = 20, *, stable: bool = Fals
     found: list[tuple[Equilibrium, Array]] = []
     refused: Exception | None = None
     for k in range(starts):
-        start = first.independent() if k == 0 else elsewhere(first, rng)
+        start = first.independent() if k == 0 else random_pose(first, rng)
         if start is None:
             continue
         try:
@@ -400,18 +400,18 @@ def equilibria(of: System | Simulation, starts: int = 20, *, stable: bool = Fals
             refused = refused or error
             continue
         pose = pose_of(one.simulation)
-        if not any(same(pose, other, first.system.length) for _, other in found):
+        if not any(same_pose(pose, other, first.system.length) for _, other in found):
             found.append((one, pose))
     if not found:
         raise NoEquilibrium(f"none of {starts} starts leads to an equilibrium; the first ends so: {refused}")
     return sorted((one for one, _ in found), key=lambda one: not one.stable)
 
 
-def elsewhere(sim: Simulation, rng: np.random.Generator) -> Simulation | None:
+def random_pose(sim: Simulation, rng: np.random.Generator) -> Simulation | None:
     """Return a Simulation at rest in a random pose; None where the loops do not close."""
     own = sim.independent()
     try:
-        basis = null_basis(own, closed(own)[0])
+        basis = loop_null_space(own, closed(own)[0])
     except InputError:  # a dead centre: any coordinate may be turned
         return None
     shifts = own.system.tables.dofs.kind[basis.independent] == PRISMATIC
@@ -438,7 +438,7 @@ def pose_of(sim: Simulation) -> Array:
     return np.array(rows).reshape(-1, 12)
 
 
-def same(a: Array, b: Array, length: float) -> bool:
+def same_pose(a: Array, b: Array, length: float) -> bool:
     """True for poses with every body at one place."""
     apart = np.abs(a - b)
     return bool(apart[:, :3].max(initial=0.0) <= SAME * length and apart[:, 3:].max(initial=0.0) <= SAME)

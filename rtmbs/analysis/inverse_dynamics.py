@@ -18,7 +18,7 @@ from rtmbs.analysis.prescribed_motion import (
     rotation_dofs,
     turning_joints,
 )
-from rtmbs.analysis.report import Named, Told, counted, numbers, rows
+from rtmbs.analysis.report import NamedValues, Report, numbers, rows, with_count
 from rtmbs.analysis.workload import JointLoads
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
@@ -43,7 +43,7 @@ CLOSED = 1e-8  # of the row scale: a motion that opens loops by more contradicts
 
 
 @dataclass(frozen=True, repr=False)
-class InverseDynamics(Told, JointLoads):
+class InverseDynamics(Report, JointLoads):
     """Forces of a motion, at S times; ``reaction`` and ``statistics`` of the joints as a Workload has them.
 
     Attributes
@@ -66,7 +66,9 @@ class InverseDynamics(Told, JointLoads):
     def line(self) -> str:
         """Return the mechanism, the drives and the times."""
         times = f"{self.t[0]:g} s to {self.t[-1]:g} s"
-        return f"{self.result.name!r}: {counted(len(self.forces), 'drive')}, {counted(len(self.t), 'time')}, {times}"
+        return (
+            f"{self.result.name!r}: {with_count(len(self.forces), 'drive')}, {with_count(len(self.t), 'time')}, {times}"
+        )
 
     def table(self) -> str:
         """Return extremes of force and power of every drive."""
@@ -119,7 +121,7 @@ def inverse_dynamics(
         )
     check_outside(system)
     given = of_result(system, motion, t) if isinstance(motion, Result) else given_motion(system, motion, t)
-    follower = Follower(system, given, tolerance, inputs or {})
+    follower = MotionSolver(system, given, tolerance, inputs or {})
     chosen = drives_of(system, drives, given.names)
     poses = [follower.at(k, float(time)) for k, time in enumerate(given.times)]
     shared = [shares(follower, pose, chosen) for pose in poses]
@@ -129,7 +131,7 @@ def inverse_dynamics(
     taus = np.array([tau for tau, _ in shared]).reshape(len(samples.t), -1)
     forces, power = drive_forces(system, chosen, taus, resampled, result)
     also = other_names(system, [label for label, dof in zip(chosen.labels, chosen.dofs, strict=True) if dof >= 0])
-    forces, power = Named("drive", forces, also), Named("drive", power, also)
+    forces, power = NamedValues("drive", forces, also), NamedValues("drive", power, also)
     return InverseDynamics(forces, power, result, np.array([pose.gap for pose in poses]), resampled)
 
 
@@ -158,7 +160,7 @@ def drive_forces(
 
 
 @dataclass(frozen=True)
-class Pose:
+class MotionInstant:
     """One instant of a motion that closes the loops."""
 
     t: float
@@ -172,7 +174,7 @@ class Pose:
     rows: Mask  # (m,) independent rows of Phi_z
 
 
-class Follower:
+class MotionSolver:
     """Finds the motion of all coordinates from that of the given ones, instant after instant."""
 
     def __init__(self, system: System, motion: GivenMotion, tolerance: float | None, inputs: Any) -> None:
@@ -196,7 +198,7 @@ class Follower:
         self.kept[list(given)] = tolerance is None
         self.rows = np.zeros(system.m, np.bool_)  # that are independent at the last pose
 
-    def at(self, k: int, t: float) -> Pose:
+    def at(self, k: int, t: float) -> MotionInstant:
         """Return the pose at one time, with rates and accelerations. Raises InputError."""
         system, equations = self.system, self.equations
         u = self.u.copy()
@@ -223,7 +225,7 @@ class Follower:
                 f"{abs(z[dof] - self.given[dof][k, 0]):.3g} off the nearest pose; give a motion that closes them, or a "
                 "larger tolerance"
             )
-        found = Pose(t, z.copy(), zd, zdd, self.R0.copy(), u, system.s0, float(gap), self.rows)
+        found = MotionInstant(t, z.copy(), zd, zdd, self.R0.copy(), u, system.s0, float(gap), self.rows)
         if len(self.R0):
             commit_rotations(system.tables.dofs, found.z, found.R0)
             self.R0[:] = found.R0
@@ -306,7 +308,7 @@ def free_motions(P: Array) -> Array:
     return scipy.linalg.null_space(P / np.where(size > 0.0, size, 1.0), rcond=RANK) if len(P) else np.eye(P.shape[1])
 
 
-def shares(follower: Follower, pose: Pose, drives: Drives) -> tuple[Array, Array]:
+def shares(follower: MotionSolver, pose: MotionInstant, drives: Drives) -> tuple[Array, Array]:
     """Return the forces (k,) of the drives and the multipliers (m,) that balance one pose.
 
     M zdd - Q + Phi_z^T lam = B tau; projected on the null space N of the loops that hold, N^T B tau = N^T (M zdd - Q),
@@ -330,7 +332,7 @@ def shares(follower: Follower, pose: Pose, drives: Drives) -> tuple[Array, Array
     return tau, lam
 
 
-def samples_of(times: Array, poses: list[Pose], lam: list[Array]) -> Samples:
+def samples_of(times: Array, poses: list[MotionInstant], lam: list[Array]) -> Samples:
     """Return the poses as samples."""
     columns = {name: np.array([getattr(pose, name) for pose in poses]) for name in ("z", "zd", "zdd", "R0", "u", "s")}
     return Samples(t=times, lam=np.array(lam).reshape(len(times), -1), **columns)

@@ -10,8 +10,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS, directional
-from rtmbs.analysis.neighbourhood import Driven, Neighbourhood, driven, neighbourhood
-from rtmbs.analysis.report import Told, counted, numbers, rows
+from rtmbs.analysis.neighbourhood import DriverMotion, Neighbourhood, driver_motion, neighbourhood
+from rtmbs.analysis.report import Report, numbers, rows, with_count
 from rtmbs.analysis.resolve_simulation import simulation_of
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.linear.solver import refuses_unfactorised
@@ -27,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class Linearisation(Told):
+class Linearisation(Report):
     """x' = A x + B u, y = C x + D u of variations, x = (dq, dv, ds), and M dv' + damping dv + stiffness dq = forces du.
 
     dq are variations of the independent coordinates, dv those of their rates, ds those of force states. At a state
@@ -67,8 +67,11 @@ class Linearisation(Told):
 
     def line(self) -> str:
         """Return the mechanism and the numbers of unknowns, inputs and outputs."""
-        sizes = counted(len(self.coordinates), "degree of freedom", "degrees of freedom"), counted(len(self.A), "state")
-        more = counted(len(self.inputs), "input"), counted(len(self.outputs), "output")
+        sizes = (
+            with_count(len(self.coordinates), "degree of freedom", "degrees of freedom"),
+            with_count(len(self.A), "state"),
+        )
+        more = with_count(len(self.inputs), "input"), with_count(len(self.outputs), "output")
         return f"{self.simulation.system.name!r} at t = {self.simulation.t:g} s: {', '.join((*sizes, *more))}"
 
     def table(self) -> str:
@@ -111,7 +114,7 @@ def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ())
     near = neighbourhood(sim)
     slots, input_names = input_slots(sim, inputs)
     (M, C, K), by_s = projected(near), by_states(near)
-    motion = driven(near, slots)
+    motion = driver_motion(near, slots)
     Q_u, s_u = by_inputs(near, slots, motion)
     shaken = Q_u + motion.forces(near)
     A, Q_s = system_matrix(near, (M, C, K), by_s), by_s[0]
@@ -172,7 +175,7 @@ def checked(what: str, names: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def by_inputs(near: Neighbourhood, slots: list[int], motion: Driven) -> tuple[Array, Array]:
+def by_inputs(near: Neighbourhood, slots: list[int], motion: DriverMotion) -> tuple[Array, Array]:
     """Return forces (n, k) of unit inputs at a pose that stays, and rates (ns, k) of force states beside drivers."""
     equations, n = near.equations, near.equations.n
     Q, rates = np.zeros((n, len(slots))), np.zeros((len(near.arrays.s), len(slots)))
@@ -215,7 +218,7 @@ def by_states(near: Neighbourhood) -> tuple[Array, Array]:
 
 def by_outputs(
     sim: Simulation, near: Neighbourhood, A: Array, B: Array, slots: list[int], Q_u: Array, Q_s: Array,
-    motion: Driven, names: Sequence[str],
+    motion: DriverMotion, names: Sequence[str],
 ) -> tuple[tuple[str, ...], Array, Array]:  # fmt: skip
     """Return a name for each number of the outputs, and C and D."""
     names = checked("outputs", names)
@@ -238,7 +241,14 @@ def by_outputs(
 
 
 def varied(
-    sim: Simulation, near: Neighbourhood, A: Array, B: Array, slots: list[int], Q_u: Array, Q_s: Array, motion: Driven
+    sim: Simulation,
+    near: Neighbourhood,
+    A: Array,
+    B: Array,
+    slots: list[int],
+    Q_u: Array,
+    Q_s: Array,
+    motion: DriverMotion,
 ) -> tuple[Samples, Array]:
     """Return states at the places of the difference formula along each x and u, and the sizes (nx + k,) of steps."""
     equations, old, f, state = near.equations, near.arrays, near.f, sim.state

@@ -23,7 +23,7 @@ from rtmbs.analysis.axes import Axes, axes_of, motion_note
 from rtmbs.analysis.linearisation import Linearisation, linearise
 from rtmbs.analysis.mode_shapes import ElementEnergies, body_motions, element_energies, kinetic_energies, mode_motion
 from rtmbs.analysis.neighbourhood import of_state
-from rtmbs.analysis.report import Named, Told, counted, not_balanced
+from rtmbs.analysis.report import NamedValues, Report, unbalanced_note, with_count
 from rtmbs.analysis.resolve_simulation import simulation_of
 from rtmbs.errors import InputError
 from rtmbs.integrators.checks import whole
@@ -71,7 +71,7 @@ SPARE = 8  # eigenvalues beyond those asked for: pairs are cut by no count
 LEFT = 1e-6  # of the terms of an equation: what a mode may leave of it
 
 
-def pays(sim: Simulation, count: int) -> bool:
+def subspace_is_smaller(sim: Simulation, count: int) -> bool:
     """Return whether Arnoldi's subspace for ``count`` modes is smaller than the space that there is."""
     return 2 * (2 * count + SPARE) < 2 * sim.start_report.degrees_of_freedom_nearby
 
@@ -180,7 +180,7 @@ REAL = 1e-9  # of the size of an eigenvalue, or of the largest times 1e-6: an im
 
 
 @dataclass(frozen=True, repr=False)
-class Modes(Told, Oscillations):
+class Modes(Report, Oscillations):
     """Solutions exp(s t) of the linear equations, the slowest first; one of each conjugate pair.
 
     A direction that nothing holds is one mode, with s = 0 to rounding: 1e-5 of the largest |s|, of either sign.
@@ -219,7 +219,7 @@ class Modes(Told, Oscillations):
     @cached_property
     def bodies(self) -> dict[str, Complex]:
         """By body, (k, 6) what the shapes move: shift of the mass centre and turn, world axes [m, rad]."""
-        return Named("body", body_motions(self.simulation, self.shapes))
+        return NamedValues("body", body_motions(self.simulation, self.shapes))
 
     @cached_property
     def shares(self) -> dict[str, Array]:
@@ -227,7 +227,7 @@ class Modes(Told, Oscillations):
         energies = kinetic_energies(self.simulation, self.bodies)
         whole_energy = np.sum(list(energies.values()), axis=0)
         parts = {name: energy / np.where(whole_energy > 0.0, whole_energy, 1.0) for name, energy in energies.items()}
-        return Named("body", parts)
+        return NamedValues("body", parts)
 
     @cached_property
     def element_shares(self) -> dict[str, Array]:
@@ -236,7 +236,7 @@ class Modes(Told, Oscillations):
         At rest and without damping the parts sum to 1. One below zero softens the mode.
         """
         parts = {name: energy / self._scale for name, energy in self._elements.stiffness.items()}
-        return Named("element with stiffness", parts)
+        return NamedValues("element with stiffness", parts)
 
     @cached_property
     def damping_shares(self) -> dict[str, Array]:
@@ -247,7 +247,7 @@ class Modes(Told, Oscillations):
             for name, energy in self._elements.damping.items()
             if name in self.simulation.system.forces
         }
-        return Named("force", parts)
+        return NamedValues("force", parts)
 
     @cached_property
     def _elements(self) -> ElementEnergies:
@@ -306,12 +306,12 @@ class Modes(Told, Oscillations):
             most = ", ".join(f"{self.coordinates[j]} {abs(self.shapes[j, i]):.2g}" for j in order)
             value = f"{s.real:+.5g} {s.imag:+.5g}i"
             lines.append(f"{i:>4} {self.frequencies[i]:>12.6g} {self.damping[i]:>10.4g} {value:>28}  {most}")
-        note = motion_note(self.axes) or not_balanced(self.simulation, float(np.abs(self.eigenvalues).max()))
+        note = motion_note(self.axes) or unbalanced_note(self.simulation, float(np.abs(self.eigenvalues).max()))
         return "\n".join([*lines, *([note] if note else [])])
 
     def line(self) -> str:
         """Return the mechanism, the number of modes and whether they decay."""
-        count, sim = counted(len(self.eigenvalues), "mode"), self.simulation
+        count, sim = with_count(len(self.eigenvalues), "mode"), self.simulation
         return f"{sim.system.name!r} at t = {sim.t:g} s: {count}, {'stable' if self.stable else 'not stable'}"
 
 
@@ -338,7 +338,7 @@ def modes(of: Any, count: int | None = None) -> Modes:
         if count is not None:
             whole("count", count, 1, of.system.n)
         wanted = MANY if count is None else count
-        if (count is not None or of.system.n > DENSE) and pays(of, wanted):
+        if (count is not None or of.system.n > DENSE) and subspace_is_smaller(of, wanted):
             return slowest(of, wanted)
         of = linearise(of)
     axes = axes_of(of.simulation, of.A)

@@ -43,7 +43,7 @@ class Neighbourhood:
 
     equations: SemiRecursiveEquations
     arrays: StateArrays
-    basis: "NullBasis"
+    basis: "LoopNullSpace"
     independent: Indices  # (f,) coordinates that q is made of
     N: Array  # (n, f)
     G: Array  # (n, f) [1/s]
@@ -81,7 +81,7 @@ def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighb
     Raises InputError where the state is singular, so that degrees of freedom appear or vanish with it.
     """
     equations, arrays = of_state(sim)
-    basis = null_basis(sim, equations, independent)
+    basis = loop_null_space(sim, equations, independent)
     N, sizes = basis.N, equations.system.typical[basis.independent]
     G, H_v, H_q = higher_orders(equations, arrays, N, basis.follow, sizes)
     M, C, K = matrices(equations, arrays)
@@ -90,7 +90,7 @@ def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighb
 
 
 @dataclass(frozen=True)
-class NullBasis:
+class LoopNullSpace:
     """dz = N dq of one pose: ``dependent`` coordinates follow ``independent`` ones."""
 
     independent: Indices
@@ -115,7 +115,9 @@ class NullBasis:
         return np.asarray(-scipy.linalg.lstsq(self.block.T, self.typical * forces[self.dependent], cond=RANK)[0])
 
 
-def null_basis(sim: Simulation, equations: SemiRecursiveEquations, independent: Indices | None = None) -> NullBasis:
+def loop_null_space(
+    sim: Simulation, equations: SemiRecursiveEquations, independent: Indices | None = None
+) -> LoopNullSpace:
     """Return the basis at the pose that ``equations`` closed last. Raises InputError where the pose is singular."""
     Phi_z, typical, rows = equations.closure_jacobian(), equations.system.typical, independent_rows(equations)
     freedom = sim.start_report.degrees_of_freedom_nearby
@@ -124,7 +126,7 @@ def null_basis(sim: Simulation, equations: SemiRecursiveEquations, independent: 
     else:
         dependent = np.setdiff1d(np.arange(equations.n), independent)
     N, own = np.zeros((equations.n, len(independent))), typical[dependent]
-    basis = NullBasis(independent, dependent, N, rows, Phi_z[:, dependent] * own, own)
+    basis = LoopNullSpace(independent, dependent, N, rows, Phi_z[:, dependent] * own, own)
     N += basis.follow(Phi_z[:, independent])
     N[independent, np.arange(len(independent))] = 1.0
     return basis
@@ -223,7 +225,7 @@ OF_A_DRIVER = 3  # numbers: value, rate, acceleration
 
 
 @dataclass(frozen=True)
-class Driven:
+class DriverMotion:
     """dz = Z du, dzd = V du, dzdd = A du, at dq = dv = dv' = 0. Columns of other inputs are zero."""
 
     Z: Array  # (n, k)
@@ -245,11 +247,11 @@ def moves_drivers(system: System, slots: list[int]) -> list[int]:
     return [k for k, slot in enumerate(slots) if any(slot - j in first for j in range(OF_A_DRIVER))]
 
 
-def driven(near: Neighbourhood, slots: list[int]) -> Driven:
+def driver_motion(near: Neighbourhood, slots: list[int]) -> DriverMotion:
     """Return how the motion follows unit inputs ``slots`` (k,) that drivers take their motion from."""
     equations, old = near.equations, near.arrays
     none = np.zeros((equations.n, len(slots)))
-    found = Driven(none, none.copy(), none.copy())
+    found = DriverMotion(none, none.copy(), none.copy())
     for k in moves_drivers(equations.system, slots):
         size = max(abs(float(equations.u[slots[k]])), float(equations.system.length))
         du = np.zeros(len(equations.u))

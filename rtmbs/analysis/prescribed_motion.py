@@ -28,7 +28,7 @@ from rtmbs.system.system import JointInfo, System
 Array = NDArray[np.float64]
 
 
-class Turn(NamedTuple):
+class RelativeOrientation(NamedTuple):
     """Orientation of body b seen from body a over S samples."""
 
     R: Array  # (S, 3, 3) axes of b to axes of a
@@ -45,7 +45,7 @@ class GivenMotion:
     names: dict[int, str]  # by dof: as messages and forces call it
     turns: dict[int, Array]  # (S, 3, 3) by reference: the rotations of joints that turn freely
 
-    def turn(self, system: System, info: JointInfo, turn: Turn) -> None:
+    def turn(self, system: System, info: JointInfo, turn: RelativeOrientation) -> None:
         """Take in the turn of a joint."""
         R0, motion = turn_of_dofs(system, info, turn)
         self.turns[int(system.tables.dofs.reference[rotation_dofs(system, info)[0]])] = R0
@@ -57,7 +57,7 @@ class GivenMotion:
         self.names.update({dof: system.coordinate_names[dof] for dof in motion})
 
 
-def settable_names(system: System) -> dict[str, int]:
+def prescribable_names(system: System) -> dict[str, int]:
     """Return the dof of every coordinate of a joint in the tree: JOINT.COORDINATE, and JOINT where it has one.
 
     The slide of a joint along a line, which turns freely too, is JOINT.slide_1.
@@ -78,7 +78,7 @@ def settable_names(system: System) -> dict[str, int]:
 
 def other_names(system: System, names: Sequence[str]) -> dict[str, str]:
     """Return the other name of each coordinate that has two, with the one of ``names`` that it stands for."""
-    known = settable_names(system)
+    known = prescribable_names(system)
     by_dof = {known[name]: name for name in names if name in known}
     return {other: by_dof[dof] for other, dof in known.items() if dof in by_dof and other != by_dof[dof]}
 
@@ -90,7 +90,7 @@ def given_motion(system: System, motion: Any, t: Any) -> GivenMotion:
         return found
     if not isinstance(motion, Mapping) or not motion:
         raise InputError(f"motion is {shown(motion)}; it must map joints to motions, or be a Result")
-    known, parts, turns = settable_names(system), parts_of(system), {}
+    known, parts, turns = prescribable_names(system), parts_of(system), {}
     for name, value in motion.items():
         if isinstance(name, str) and name in known:
             found.values[known[name]], found.names[known[name]] = values_of(name, value, found.times), name
@@ -225,7 +225,7 @@ def remedy(info: JointInfo) -> str:
     return f"give {info.name + '.orientation'!r} (quaternions at the times, or a function of t){also}"
 
 
-def turn_of(what: str, value: Any, times: Array) -> Turn:
+def turn_of(what: str, value: Any, times: Array) -> RelativeOrientation:
     """Return a turn: of samples (S, 4), of (S, 3, 4) with two derivatives, or of a function of t. Raises InputError."""
     S = len(times)
     if callable(value):
@@ -243,10 +243,10 @@ def turn_of(what: str, value: Any, times: Array) -> Turn:
         )
     q, qd, qdd = (found[:, k] for k in range(3))
     check_quaternions(what, q, times)
-    return Turn(rotations(normalised(q)), *angular(q, qd, qdd))
+    return RelativeOrientation(rotations(normalised(q)), *angular(q, qd, qdd))
 
 
-def differentiated(what: str, q: Array, times: Array) -> Turn:
+def differentiated(what: str, q: Array, times: Array) -> RelativeOrientation:
     """Return the turn of quaternions (S, 4) by the spline of degree five through them, scaled to length one.
 
     With s the spline and q = s / |s|, conj(q) q' = w / 2 and the vector of conj(q) q'' = w' / 2, axes of b. The spline
@@ -267,7 +267,7 @@ def differentiated(what: str, q: Array, times: Array) -> Turn:
         )
     q = q * np.cumprod(np.concatenate(([1.0], np.where(along < 0.0, -1.0, 1.0))))[:, None]
     spline = make_interp_spline(times, q, k=5 if len(times) > 5 else 3)
-    return Turn(rotations(q), *angular(q, spline(times, 1), spline(times, 2)))
+    return RelativeOrientation(rotations(q), *angular(q, spline(times, 1), spline(times, 2)))
 
 
 def check_quaternions(what: str, q: Array, times: Array) -> None:
@@ -291,7 +291,7 @@ def angular(q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
     return 2.0 * first, 2.0 * (second - 2.0 * growth / size * first)
 
 
-def turn_of_dofs(system: System, info: JointInfo, turn: Turn) -> tuple[Array, dict[int, Array]]:
+def turn_of_dofs(system: System, info: JointInfo, turn: RelativeOrientation) -> tuple[Array, dict[int, Array]]:
     """Return the reference rotations (S, 3, 3) of a turn, and the motion (S, 3) of the rotation dofs.
 
     A tree that enters a from b sees the inverse: R^T, -R w and its derivative -R w'.
@@ -307,7 +307,7 @@ def turn_of_dofs(system: System, info: JointInfo, turn: Turn) -> tuple[Array, di
     return R0, {dof: columns[:, :, k] for k, dof in enumerate(dofs)}
 
 
-def place_of_dofs(system: System, info: JointInfo, place: Array, turn: Turn | None) -> dict[int, Array]:
+def place_of_dofs(system: System, info: JointInfo, place: Array, turn: RelativeOrientation | None) -> dict[int, Array]:
     """Return the motion (S, 3) of the slides of a floating joint; ``place`` (S, 3, 3): value, rate, acceleration.
 
     A tree that enters a from b sees -s, s = R^T x the way of b seen from its own axes: s' = R^T x' - w x s and
@@ -331,7 +331,7 @@ def of_result(system: System, result: Result, t: Any) -> GivenMotion:
     """Return the motion of all coordinates that a Result knows; ``t`` names the joints, or None for all."""
     times = np.asarray(result[TIME])
     found = GivenMotion(times, {}, {}, {})
-    coordinates, joints = settable_names(system), turning_joints(system)
+    coordinates, joints = prescribable_names(system), turning_joints(system)
     wanted = set(coordinates.values())
     if t is not None:
         names = joints_named(system, t, [*coordinates, *joints])
@@ -356,7 +356,7 @@ def take_recorded(system: System, result: Result, info: JointInfo, found: GivenM
         if f"{own}.rate" in result and f"{own}.acceleration" in result:
             q = np.asarray(result[label])
             check_quaternions(label, q, found.times)
-            turn = Turn(rotations(normalised(q)), result[f"{own}.rate"], result[f"{own}.acceleration"])
+            turn = RelativeOrientation(rotations(normalised(q)), result[f"{own}.rate"], result[f"{own}.acceleration"])
             check_finite(label, np.hstack(turn[1:]), found.times)
         else:
             turn = turn_of(label, result[label], found.times)

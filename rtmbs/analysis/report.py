@@ -17,7 +17,7 @@ LISTED = 12  # rows of a text
 BALANCED = 1e-6  # of the pace of the modes, squared: accelerations that count as balance
 
 
-class Told:
+class Report:
     """An answer with ``line``, what it is in a few words, and ``table``, its numbers as text."""
 
     def line(self) -> str:
@@ -51,12 +51,12 @@ def rows(entries: Iterable[tuple[str, ...]]) -> list[str]:
     return lines + ([f"and {len(listed) - len(kept)} more"] if len(listed) > len(kept) else [])
 
 
-def counted(count: int, what: str, several: str = "") -> str:
+def with_count(count: int, what: str, several: str = "") -> str:
     """Return a number with its noun."""
     return f"{count} {what if count == 1 else several or what + 's'}"
 
 
-def not_balanced(sim: Simulation, pace: float) -> str:
+def unbalanced_note(sim: Simulation, pace: float) -> str:
     """Return what to know of modes at a pose that forces do not balance; ``pace`` [1/s] is that of the modes."""
     state, typical = sim.state, sim.system.typical
     if np.max(np.abs(state.zdd) / typical, initial=0.0) > BALANCED * max(pace**2, 1.0):
@@ -75,7 +75,7 @@ def numbers(values: NDArray[np.float64]) -> list[str]:
 T = TypeVar("T")
 
 
-class Named(dict[str, T], Generic[T]):
+class NamedValues(dict[str, T], Generic[T]):
     """A dict whose brackets raise UnknownNameError, with the nearest names, where nothing carries a name.
 
     also: second names, with the key that each stands for; brackets, ``in`` and ``get`` know them.

@@ -24,7 +24,7 @@ def simulation_of(verb: str, of: Any, wanted: str = MEANT) -> Simulation:
     if isinstance(inner := getattr(of, "simulation", None), Simulation):
         return inner
     if not isinstance(of, State):
-        raise refused(verb, wanted, of)
+        raise wrong_argument(verb, wanted, of)
     system = system_of(of)
     if system is None:
         raise InputError(
@@ -38,7 +38,7 @@ def simulation_of(verb: str, of: Any, wanted: str = MEANT) -> Simulation:
     return sim
 
 
-def refused(verb: str, wanted: str, given: Any) -> InputError:
+def wrong_argument(verb: str, wanted: str, given: Any) -> InputError:
     """Return the error for what an analysis cannot look at, with the way from there."""
     ways = (
         (Model, "a Model", f"rtmbs.{verb}(rtmbs.Simulation(model.compile()), ...)"),

@@ -13,7 +13,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.linearisation import by_states
-from rtmbs.analysis.neighbourhood import NullBasis, closed, matrices, neighbourhood, null_basis
+from rtmbs.analysis.neighbourhood import LoopNullSpace, closed, loop_null_space, matrices, neighbourhood
 from rtmbs.errors import RtmbsError, StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
@@ -43,7 +43,7 @@ class Integrates(NoEquilibrium):
 
 
 @dataclass(frozen=True)
-class Static:
+class StaticBalance:
     """One pose at rest. g (f,) are the generalised forces that are missing, K (f, f) is the stiffness."""
 
     N: Array  # (n, f)
@@ -57,38 +57,38 @@ class Static:
     left: float  # largest acceleration over its typical size [1/s^2]
     scale: float  # the same of the forces' parts
     stiff: float  # the same of what moves of one typical size make
-    loudest: str  # the coordinate with the largest acceleration, in words
-    loudest_acceleration: str  # with its unit
+    moving_coordinate: str  # the coordinate with the largest acceleration, in words
+    largest_acceleration: str  # with its unit
     turning: bool  # rotation dofs are among the independent ones: off balance, K of small turns is not symmetric
     g_along: float = 0.0  # forces here times the step that led here
 
 
 @dataclass(frozen=True)
-class Pose:
+class StaticPose:
     """Forces and matrices of one pose, rates and accelerations zero; reactions are those the dependent rows ask for."""
 
     equations: SemiRecursiveEquations
-    basis: NullBasis
+    basis: LoopNullSpace
     r: Array  # (n,) forces that are missing
     M: Array  # (n, n)
     K: Array  # (n, n)
     state_rate: Array  # (ns,) rates of force states
 
 
-def pose_at_rest(sim: Simulation) -> Pose:
+def pose_at_rest(sim: Simulation) -> StaticPose:
     """Return the pose of a Simulation at rest. Raises InputError where it is singular."""
     equations, arrays = closed(sim)
     equations.alpha = np.zeros(equations.m)
-    basis, rest = null_basis(sim, equations), np.zeros(equations.n)
+    basis, rest = loop_null_space(sim, equations), np.zeros(equations.n)
     hold_states(arrays.s, equations.ws)
     r = equations.residual(arrays.z, rest, rest, arrays.R0)
     state_rate = equations.ws.state_rate.copy()
     lam = basis.multipliers(r)
     M, _, K = matrices(equations, arrays._replace(zd=rest, zdd=rest, lam=lam))
-    return Pose(equations, basis, r, M, K, state_rate)
+    return StaticPose(equations, basis, r, M, K, state_rate)
 
 
-def static(sim: Simulation) -> Static:
+def static(sim: Simulation) -> StaticBalance:
     """Return forces and stiffness at the pose of a Simulation at rest; its force states are brought to rest."""
     settle_states(sim)
     pose = pose_at_rest(sim)
@@ -103,7 +103,9 @@ def static(sim: Simulation) -> Static:
     sizes = np.abs(T) @ (np.abs(r) + RELATIVE * np.abs(pose.K) @ typical)
     if not len(independent):
         empty = np.zeros(0)
-        return Static(N, independent, typical, g, K, empty, np.zeros((0, 0)), empty, 0.0, 1.0, 0.0, "", "", False)
+        return StaticBalance(
+            N, independent, typical, g, K, empty, np.zeros((0, 0)), empty, 0.0, 1.0, 0.0, "", "", False
+        )
     values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), 0.5 * (M + M.T))
     own = typical[independent]
     inverse = scipy.linalg.inv(M) / own[:, None]
@@ -111,14 +113,16 @@ def static(sim: Simulation) -> Static:
     work = CANCELLED * float(np.max((np.abs(r) + ULPS * np.abs(pose.K) @ typical) * typical))
     noise = np.abs(vectors.T) @ (RELATIVE * sizes + work / own)
     most = int(independent[int(np.argmax(a))])
-    loudest, unit = in_words(equations.system, most)
+    most_moving, unit = coordinate_text(equations.system, most)
     pace = f"{float(a.max()) * typical[most]:.3g} {unit}"
     left, scale, stiff = float(a.max()), float(parts.max()), float(made.max())
     turning = bool(np.any(equations.tables.dofs.kind[independent] == ROTATION))
-    return Static(N, independent, typical, g, K, values, vectors, noise, left, scale, stiff, loudest, pace, turning)
+    return StaticBalance(
+        N, independent, typical, g, K, values, vectors, noise, left, scale, stiff, most_moving, pace, turning
+    )
 
 
-def in_words(system: System, dof: int) -> tuple[str, str]:
+def coordinate_text(system: System, dof: int) -> tuple[str, str]:
     """Return what a coordinate is called in channels of a Result, and the unit of its acceleration."""
     unit = "m/s^2" if system.tables.dofs.kind[dof] == PRISMATIC else "rad/s^2"
     for info in system.joints.values():
@@ -145,7 +149,7 @@ def pose_after(sim: Simulation, N: Array, independent: Indices, change: Array) -
     return state
 
 
-def step_to(sim: Simulation, here: Static, change: Array) -> Static | None:
+def step_to(sim: Simulation, here: StaticBalance, change: Array) -> StaticBalance | None:
     """Move a Simulation by a step of the independent coordinates; None, with nothing moved, where loops stay open."""
     state = pose_after(sim, here.N, here.independent, change)
     if state is None:
@@ -158,7 +162,7 @@ def step_to(sim: Simulation, here: Static, change: Array) -> Static | None:
         sim.go_on_from(before, sim.t)
         return None
     along = float((here.N.T @ projected_force(sim)) @ change)
-    return Static(**{**vars(there), "g_along": along})
+    return StaticBalance(**{**vars(there), "g_along": along})
 
 
 def projected_force(sim: Simulation) -> Array:
@@ -201,10 +205,10 @@ BALANCED = 1e-9  # of the sizes of what is added up: forces and rates that are z
 
 
 @dataclass(frozen=True)
-class Joined:
+class AugmentedBalance:
     """Missing forces and rates of states at a pose at rest, with their derivatives by pose and states."""
 
-    basis: NullBasis
+    basis: LoopNullSpace
     matrix: Array  # (f + ns, f + ns)
     values: Array  # (f + ns,)
     parts: Array  # (f + ns,) sizes of what the values are sums of
@@ -217,12 +221,12 @@ class Joined:
         """The largest value, of its parts."""
         return float(np.max(np.abs(self.values) / self.parts, initial=0.0))
 
-    def beside(self, other: "Joined") -> float:
+    def beside(self, other: "AugmentedBalance") -> float:
         """Return the norm of the values over the parts of another pose: Newton's step goes down in one scale only."""
         return float(np.linalg.norm(self.values / other.parts))
 
 
-def joined(sim: Simulation) -> Joined:
+def augmented_balance(sim: Simulation) -> AugmentedBalance:
     """Return forces, rates of states and their derivatives at the pose of a Simulation at rest."""
     pose, state = pose_at_rest(sim), sim.state
     N, T, independent = pose.basis.N, pose.basis.N.T, pose.basis.independent
@@ -236,17 +240,17 @@ def joined(sim: Simulation) -> Joined:
     stiffness = scipy.linalg.eigvalsh(0.5 * (K + K.T), 0.5 * (M + M.T)) if f else np.zeros(0)
     left = np.abs(scipy.linalg.solve(M, g)) / typical if f else np.zeros(0)
     values = np.concatenate((g, pose.state_rate))
-    return Joined(pose.basis, matrix, values, np.maximum(parts, np.finfo(float).tiny), sizes, stiffness, left)
+    return AugmentedBalance(pose.basis, matrix, values, np.maximum(parts, np.finfo(float).tiny), sizes, stiffness, left)
 
 
-def balance_with_states(sim: Simulation) -> tuple[int, Joined]:
+def balance_with_states(sim: Simulation) -> tuple[int, AugmentedBalance]:
     """Move a Simulation at rest to where forces balance and states of force laws rest; returns the iterations.
 
     The loop stands alone: there is no energy to go down, and every share of a step closes the loops anew.
 
     Raises NoEquilibrium naming what is left.
     """
-    here = joined(sim)
+    here = augmented_balance(sim)
     for iteration in range(1, ITERATIONS + 1):
         scaled = here.matrix * here.sizes / here.parts[:, None]
         change = -here.sizes * scipy.linalg.lstsq(scaled, here.values / here.parts, cond=1e-12)[0]
@@ -259,10 +263,10 @@ def balance_with_states(sim: Simulation) -> tuple[int, Joined]:
                 return iteration, here
             break
         here = moved
-    raise NoEquilibrium(f"no equilibrium near this pose: {loudest(sim, here)}")
+    raise NoEquilibrium(f"no equilibrium near this pose: {largest_residual(sim, here)}")
 
 
-def shortened(sim: Simulation, here: Joined, change: Array) -> Joined | None:
+def shortened(sim: Simulation, here: AugmentedBalance, change: Array) -> AugmentedBalance | None:
     """Take the longest part of a step that leaves less; None where none does, with nothing moved."""
     f, before = len(here.basis.independent), sim.state.copy()
     share = min(1.0, 1.0 / max(float(np.max(np.abs(change[:f]) / here.sizes[:f], initial=0.0)), 1e-300))
@@ -272,7 +276,7 @@ def shortened(sim: Simulation, here: Joined, change: Array) -> Joined | None:
             state.s += share * change[f:]
             try:
                 sim.go_on_from(state, sim.t)
-                there = joined(sim)
+                there = augmented_balance(sim)
             except (StartError, ValueError):
                 there = None
             if there is not None and there.beside(here) < here.beside(here):
@@ -282,7 +286,7 @@ def shortened(sim: Simulation, here: Joined, change: Array) -> Joined | None:
     return None
 
 
-def loudest(sim: Simulation, here: Joined) -> str:
+def largest_residual(sim: Simulation, here: AugmentedBalance) -> str:
     """Return in words what keeps the balance off."""
     worst = int(np.argmax(np.abs(here.values) / here.parts))
     f = len(here.basis.independent)

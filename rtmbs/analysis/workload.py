@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
-from rtmbs.analysis.report import Named, Told, counted
+from rtmbs.analysis.report import NamedValues, Report, with_count
 from rtmbs.analysis.resolve_simulation import simulation_of
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.linear.solver import refuses_unfactorised
@@ -150,11 +150,13 @@ class JointLoads:
         wrench = self.reaction(joint, frame)
         columns = dict(zip(WRENCH, wrench.T, strict=True))
         columns |= {"f": np.linalg.norm(wrench[:, :3], axis=1), "n": np.linalg.norm(wrench[:, 3:], axis=1)}
-        return Named("part of a wrench", {name: LoadStatistics(values, self.t) for name, values in columns.items()})
+        return NamedValues(
+            "part of a wrench", {name: LoadStatistics(values, self.t) for name, values in columns.items()}
+        )
 
 
 @dataclass(frozen=True, repr=False)
-class Workload(Told, JointLoads):
+class Workload(Report, JointLoads):
     """Power of everything in a mechanism, and loads of its joints, over S samples.
 
     Attributes
@@ -204,8 +206,8 @@ class Workload(Told, JointLoads):
 
     def line(self) -> str:
         """Return the mechanism, the time and what the energies of all elements miss."""
-        span = f"t = {self.t[0]:g} s to {self.t[-1]:g} s, {counted(len(self.t), 'sample')}"
-        parts = f"{counted(len(self.power), 'element')} with power, {counted(len(self.joints), 'joint')}"
+        span = f"t = {self.t[0]:g} s to {self.t[-1]:g} s, {with_count(len(self.t), 'sample')}"
+        parts = f"{with_count(len(self.power), 'element')} with power, {with_count(len(self.joints), 'joint')}"
         return f"{self.result.name!r}: {span}; {parts}; energy missed {self.energy_missed:.1g}"
 
     def table(self) -> str:
@@ -243,7 +245,7 @@ def workload_of(sim: Simulation, samples: Samples) -> Workload:
     power: Power = power_of(system, resampled)
     balance = power.kinetic - sum(power.elements.values()) - power.loops
     return Workload(
-        run_result(system, tables, samples, {}), Named("element with power", power.elements),
-        Named("joint", joint_powers(system, resampled)), power.kinetic,
+        run_result(system, tables, samples, {}), NamedValues("element with power", power.elements),
+        NamedValues("joint", joint_powers(system, resampled)), power.kinetic,
         power.potential, balance, power.size, system, resampled,
     )  # fmt: skip

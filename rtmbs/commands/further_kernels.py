@@ -65,4 +65,4 @@ TASKS: dict[str, Callable[[], None]] = {
 }
 
 if __name__ == "__main__":
-    apart.work(TASKS)
+    apart.run_worker(TASKS)

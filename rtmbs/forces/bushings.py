@@ -1,14 +1,12 @@
-"""Curves of force over deformation: monotone cubic splines, straight beyond their ends.
-
-One for each of six axes; ``knots`` (k, 6) counts the points of a curve, and 0 stands for no curve.
-
-Bushings: a 6 x 6 stiffness and damping between two frames, a preload, and a curve for each of the six axes.
+"""Bushings: a 6 x 6 stiffness and damping between two frames, a preload, and a curve for each of the six axes.
 
 Deformations q = (r, theta) are taken in axes of marker a: r from a to b, and theta the rotation vector of b seen from
 a, R = exp(theta~), of less than half a turn. With p = preload - K q - curves(q) - C qd the bushing gives b, at its
-marker, f = p_r and n = J^-T p_theta, where w = J thetad, J = T^T of ``rtmbs.rotations`` (METHODS
-1.29). So q . K q / 2 is the exact energy of every
-symmetric K.
+marker, f = p_r and n = J^-T p_theta, where w = J thetad, J = T^T of ``rtmbs.rotations`` (METHODS 1.29). So q . K q / 2
+is the exact energy of every symmetric K.
+
+Curves of force over deformation are monotone cubic splines, straight beyond their ends; ``knots`` (k, 6) counts the
+points of a curve, and 0 stands for no curve.
 """
 
 from collections.abc import Sequence
@@ -19,7 +17,7 @@ import numpy as np
 from rtmbs.forces.algebra import relative_motion, wrench_at
 from rtmbs.forces.frames import relative_change, world_variation, world_wrench
 from rtmbs.forces.frames import relative_motion as seen_motion
-from rtmbs.forces.kind import XYZ, Kind, Line, Measure, Site, Verbs, ends_of, integers
+from rtmbs.forces.kind import XYZ, BuildContext, DrawnLine, ForceKernels, ForceKind, Measure, ends_of, integers
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.model.forces import BUSHING_AXES, Bushing, Force
@@ -84,7 +82,7 @@ def one_curve(table, k, axis, q):
 
 @inner_kernel
 def curves(table, k, q):
-    """Return forces and slopes of all curves (6 each), and what they store."""
+    """Return forces and slopes of all curves (6 each), and the energy that they store."""
     a, b, c = one_curve(table, k, 0, q[0]), one_curve(table, k, 1, q[1]), one_curve(table, k, 2, q[2])
     d, e, f = one_curve(table, k, 3, q[3]), one_curve(table, k, 4, q[4]), one_curve(table, k, 5, q[5])
     forces, slopes = (a[0], b[0], c[0], d[0], e[0], f[0]), (a[1], b[1], c[1], d[1], e[1], f[1])
@@ -92,7 +90,7 @@ def curves(table, k, q):
 
 
 def page_curves(xp, bushings, q):
-    """Return what the curves resist with (B, nb, 6): each of their pieces from its start up to q or its end, summed."""
+    """Return the forces of the curves (B, nb, 6): each piece from its start up to q or its end, summed."""
     if not np.any(bushings.knots):
         return 0 * q
     many, columns = getattr(xp, "whole", xp), []
@@ -138,7 +136,7 @@ class Bushings(NamedTuple):
 # ----------------------------------------------------------------------------------------------------------- building
 
 
-def build(forces: Sequence[Force], site: Site) -> Bushings:
+def build(forces: Sequence[Force], site: BuildContext) -> Bushings:
     """Return the bushings of a model."""
     connector, slot, ends, curves = [], [], [], []
     for force in forces:
@@ -307,18 +305,18 @@ def channels(bushings: Bushings, row: int) -> tuple[Measure, ...]:
     )
 
 
-def drawing(bushings: Bushings, row: int) -> Line:
+def drawing(bushings: Bushings, row: int) -> DrawnLine:
     """Return a block in the axes of marker a, and a bar to b where the two are apart."""
-    return Line("block", bushings.frame_a[row, :, 3], bushings.frame_b[row, :, 3], bushings.frame_a[row, :, :3])
+    return DrawnLine("block", bushings.frame_a[row, :, 3], bushings.frame_b[row, :, 3], bushings.frame_a[row, :, :3])
 
 
-BUSHINGS = Kind(
+BUSHINGS = ForceKind(
     name="bushings",
     word="bushing",
     table=Bushings,
     size=SIZE,
     units={"stiffness": "N/m, N, N m/rad", "damping": "N s/m, N s, N m s/rad", "force": "N", "torque": "N m"},
-    verbs=Verbs(table, wrench, variation, energy),
+    kernels=ForceKernels(table, wrench, variation, energy),
     build=build,
     page=page,
     measured=19,

@@ -1,4 +1,4 @@
-"""Say that kernels are being compiled: one line, a progress bar on a terminal, and nothing when the cache has them."""
+"""Progress of compilation: one line, a progress bar on a terminal, and nothing when all kernels are in the cache."""
 
 import functools
 import gc
@@ -21,7 +21,7 @@ EVERY = 20.0  # [s] between lines of progress where there is no terminal for a b
 
 
 class Compilations:
-    """Counts compilations; the first one prints the line, once a process, and opens the bar.
+    """Counter of compilations; the first one prints the line, once a process, and opens the bar.
 
     Without a terminal a line of progress follows now and then: a law or a step may compile for minutes.
     """
@@ -37,7 +37,7 @@ class Compilations:
         self.collecting = False  # the garbage collector is to be started again
 
     def begin(self, kernel: str) -> None:
-        """A kernel is being compiled; kernels it calls follow inside."""
+        """Note that a kernel is being compiled; kernels that it calls follow inside."""
         with self.opening:
             if self.bar is None:
                 self.open()
@@ -47,7 +47,7 @@ class Compilations:
             print(f"compiled {self.count} of about {self.expected} kernels, now {kernel}", file=sys.stderr)
 
     def open(self) -> None:
-        """Print the line and open the bar. The garbage collector takes an eighth of a compilation, and finds little."""
+        """Print the line and open the bar. The garbage collector is off: it takes an eighth of a compilation."""
         self.expected = round(self.signatures * kernel_count())
         if not Compilations.said:
             print(f"compiling kernels{', the first time only' if PLACE.folder else ''}; {PLACE}", file=sys.stderr)
@@ -57,12 +57,12 @@ class Compilations:
         gc.disable()
 
     def end(self, kernel: str) -> None:
-        """A kernel was compiled."""
+        """Count a compiled kernel."""
         self.count += 1
         self.bar.update()
 
     def close(self) -> None:
-        """Take the bar away."""
+        """Close the bar."""
         if self.bar is not None:
             self.bar.close()
         if self.collecting:
@@ -74,7 +74,7 @@ _active: list[Compilations] = []
 
 @contextmanager
 def announced(signatures: float = ONE_RUN) -> Iterator[Compilations]:
-    """Announce whatever is compiled inside; the bar expects so many ``signatures`` a kernel. The outermost speaks."""
+    """Announce compilations inside the ``with``; the bar expects ``signatures`` a kernel. Nested calls are silent."""
     if _active:
         yield _active[0]
         return
@@ -90,5 +90,5 @@ def announced(signatures: float = ONE_RUN) -> Iterator[Compilations]:
 
 @functools.cache
 def kernel_count() -> int:
-    """Return how many kernels the sources hold, counted once; some compile for several types, some not at all."""
+    """Return the number of kernels in the sources; some compile for several types, some never."""
     return sum(path.read_text(encoding="utf-8").count("kernel\ndef ") for path in kernel_sources())

@@ -1,4 +1,4 @@
-"""What numba keeps of a compiled kernel, and what a caller of the kernel takes of it.
+"""Compilers of kernels, and the code libraries that hold their machine code and their text.
 
 numba makes machine code of every kernel, and also links the text of a kernel, in the language of LLVM, into each of its
 callers, where all of it is optimised again: at each level of a chain of calls. Here a kernel has one of three forms:
@@ -7,10 +7,8 @@ callers, where all of it is optimised again: at each level of a chain of calls. 
     TextLibrary     text only: an inner kernel, which becomes a part of its callers
     CoarseLibrary   machine code only: callers jump there, and know nothing but its name
 
-A library knows which coarse ones its text jumps to, and the slots of rare kernels: whoever loads it from disk loads and
-makes known these first.
-
-The compilers of kernels: numba's own, with a library of ours and names that are the same in every process.
+A library lists the coarse kernels that its text calls, and the slots of lazy kernels; when it is loaded from disk,
+these are loaded and registered first. Names of compiled functions are the same in every process.
 """
 
 from typing import Any
@@ -18,7 +16,7 @@ from typing import Any
 from llvmlite.binding import create_new_module_pass_manager, parse_assembly, parse_bitcode
 
 from rtmbs.jit.cache_folder import kernel_sources
-from rtmbs.jit.lazy_kernel import Slot
+from rtmbs.jit.lazy_kernel import KernelSlot
 from rtmbs.jit.private import CompilerBase, DefaultPassBuilder, JITCodeLibrary, lookup_environment
 
 ENVIRONMENT = "_ZN08NumbaEnv"  # how numba's names of environments begin
@@ -26,17 +24,17 @@ OBJECT = "object"  # numba's word for a library that is kept as machine code
 
 
 class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
-    """Machine code for Python, and text for callers."""
+    """Library with machine code for Python and text for callers."""
 
     text = b""  # for callers, of a library from disk
 
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
         self.needs: dict[CoarseLibrary, None] = {}  # in the order of the calls
-        self.slots: dict[str, Slot] = {}  # of rare kernels, by name
+        self.slots: dict[str, KernelSlot] = {}  # of rare kernels, by name
 
     def add_linking_library(self, library: Any) -> None:
-        """Take what a callee has for its callers."""
+        """Add what a callee provides for its callers."""
         if isinstance(library, CoarseLibrary):
             self.needs[library] = None
             return
@@ -46,18 +44,18 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
             self.slots.update(library.slots)
 
     def text_for_callers(self) -> bytes:
-        """Return the text as it is kept."""
+        """Return the text as bitcode."""
         return self.text or bytes(self._get_module_for_linking().as_bitcode())
 
     def serialize_using_object_code(self) -> Any:
-        """Return the machine code as it is kept; in place of the text, which functions there are."""
+        """Return the machine code, with the names of its functions in place of the text."""
         self._ensure_finalized()
         names = [function.name for function in self.get_defined_functions()]
         stubs = parse_assembly("\n".join(f'define void @"{name}"() {{ ret void }}' for name in names))
         return self.name, OBJECT, (self._get_compiled_object(), stubs.as_bitcode())
 
     def _get_module_for_linking(self) -> Any:
-        """Return the text; that of a library from disk is parsed when the first caller asks."""
+        """Return the text; that of a library from disk is parsed at the first request."""
         if self.text:
             self._shared_module, self.text = parse_bitcode(self.text), b""
         return super()._get_module_for_linking()
@@ -72,7 +70,7 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         passes.run(self._final_module, options)
 
     def _finalize_specific(self) -> None:
-        """Make machine code. What was only text until now is given its environment: numba's constants of a module."""
+        """Make machine code; text of a TextLibrary is given its environment, numba's constants of a module."""
         super()._finalize_specific()
         for variable in self._final_module.global_variables:
             environment = variable.name.startswith(ENVIRONMENT) and lookup_environment(variable.name)
@@ -81,7 +79,7 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
 
 
 class CoarseLibrary(KernelLibrary):
-    """Machine code that callers jump to."""
+    """Library with machine code that callers jump to."""
 
     symbol = ""  # the name of the function
     file = ""  # where it is kept, when it is kept
@@ -97,12 +95,12 @@ class CoarseLibrary(KernelLibrary):
 
 
 class TextLibrary(KernelLibrary):
-    """Text that becomes a part of callers."""
+    """Library with text that becomes a part of callers."""
 
     @property
-    def codegen(self) -> "Nowhere":
-        """Where numba would write the environment: there is no machine code."""
-        return NOWHERE
+    def codegen(self) -> "NoMachineCode":
+        """Access for numba's writing of the environment: there is no machine code."""
+        return NO_MACHINE_CODE
 
     def serialize_using_object_code(self) -> None:
         """Return no machine code."""
@@ -113,7 +111,7 @@ class TextLibrary(KernelLibrary):
         return 0
 
     def _optimize_final_module(self) -> None:
-        """Take out what nobody reads, addresses of this process; callers optimise the rest with their own text."""
+        """Remove unused addresses of this process; callers optimise the rest with their own text."""
         passes = create_new_module_pass_manager()
         passes.add_sroa_pass()
         passes.add_dead_code_elimination_pass()
@@ -125,14 +123,14 @@ class TextLibrary(KernelLibrary):
         self._finalized = True
 
 
-class Nowhere:
-    """Machine code that was never made."""
+class NoMachineCode:
+    """Stand-in for machine code that was never made."""
 
     def set_env(self, name: str, environment: Any) -> None:
         """Write nothing."""
 
 
-NOWHERE = Nowhere()
+NO_MACHINE_CODE = NoMachineCode()
 
 
 SOURCES = frozenset(str(path) for path in kernel_sources())
@@ -140,7 +138,7 @@ LOCAL = "<"  # in the qualified name of a function that is made anew by every ca
 
 
 class KernelCompiler(CompilerBase):  # type: ignore[misc]
-    """Compiles a kernel that Python calls, and whose text becomes a part of other kernels."""
+    """Compiler of a kernel that Python calls, and whose text becomes a part of other kernels."""
 
     library = KernelLibrary
 
@@ -155,12 +153,12 @@ class KernelCompiler(CompilerBase):  # type: ignore[misc]
 
 
 class CoarseCompiler(KernelCompiler):
-    """Compiles a kernel that other kernels call by its name."""
+    """Compiler of a kernel that other kernels call by its name."""
 
     library = CoarseLibrary
 
 
 class TextCompiler(KernelCompiler):
-    """Compiles a kernel that becomes a part of other kernels."""
+    """Compiler of a kernel that becomes a part of other kernels."""
 
     library = TextLibrary

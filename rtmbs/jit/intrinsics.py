@@ -1,10 +1,9 @@
-"""A clock that compiled code can read: the processor's tick counter, and how many ticks make a second.
+"""Intrinsics in the language of LLVM: tick counter, atomic counters, yield, and vectors of eight float64.
 
-Counters that threads share in kernels: compiler and processor keep the order of everything around them.
-
-Rows of eight numbers as vectors of the processor: compiled code on arrays (slots, 8) of float64, row by row.
-
-Every number takes the operations of the text in their order, so results are those of one number at a time to the bit.
+``cycle_counter`` reads the processor's tick counter, and ``seconds_per_tick`` measures its rate. ``count_up`` and
+``read`` work on a counter that threads share; compiler and processor keep the order of everything around them. Rows of
+arrays (slots, 8) of float64 are vectors of the processor: every number takes the operations of the text in their order,
+so results are those of one number at a time to the bit.
 """
 
 import os
@@ -85,7 +84,7 @@ def read(typing: Any, counter: Any) -> Any:
 
 @intrinsic
 def give_way(typing: Any) -> Any:
-    """Let another thread have the core, where the system has a call for it."""
+    """Yield the core to another thread, where the system has a call for it."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         if not hasattr(os, "sched_yield"):
@@ -107,7 +106,7 @@ ALIGNED = 8  # bytes
 
 
 class Memory:
-    """Rows of an array in the text of a kernel."""
+    """Rows of an array (slots, 8) while code is generated."""
 
     def __init__(self, context: Any, builder: Any, kind: Any, array: Any) -> None:
         self.builder, self.data = builder, place(context, builder, kind, array)
@@ -162,7 +161,7 @@ def sum_rows(typing: Any, memory: Any, code: Any, k: Any, added: Any, subtracted
 
 
 def pairs(builder: Any, own: Memory, number: Callable[[Any], Any], begin: Any, onto: Any) -> tuple[Any, Any]:
-    """Write the loop that takes ``count`` products onto a total; returns the total and the place behind the pairs."""
+    """Generate the loop that adds ``count`` products to a total; return the total and the place behind the pairs."""
     total, at, count = begin
     before = builder.block
     head, body, behind = (builder.append_basic_block(name) for name in ("pairs", "pair", "total"))

@@ -1,10 +1,10 @@
-"""Kernels that few mechanisms need: they are compiled, or loaded, when one is first called.
+"""Lazy kernels: a kernel that few mechanisms need is compiled, or loaded, at its first call from compiled code.
 
-A caller knows the types of the arguments and that nothing is returned. It reads the address of the kernel from a word
-of memory, a *slot*. While the slot is empty the caller asks Python to fill it, which takes the interpreter lock: the
-first evaluation of a mechanism does so, long before its first counted step.
+The caller knows the types of the arguments, and that nothing is returned. It reads the address of the kernel from a
+word of memory, a *slot*. While the slot is empty the caller asks Python to fill it, which takes the interpreter lock.
+The first evaluation of a mechanism does so, long before its first counted step.
 
-Slots have names that are the same in every process. Whoever loads a caller from disk makes its slots known first.
+Names of slots are the same in every process. A caller loaded from disk has its slots registered first.
 """
 
 import ctypes
@@ -25,8 +25,8 @@ FILL = "rtmbs.fill_slot"  # how compiled code calls ``fill``
 MISSING = "a kernel could not be compiled when it was first called: see above"
 
 
-class Slot(NamedTuple):
-    """A kernel for arguments of these types."""
+class KernelSlot(NamedTuple):
+    """The word of memory with the address of a kernel for arguments of given types."""
 
     name: str
     module: str
@@ -35,19 +35,19 @@ class Slot(NamedTuple):
 
 
 _words: dict[str, ctypes.c_int64] = {}  # by the names of slots: an address, or 0
-_slots: dict[int, Slot] = {}  # by the addresses of words
+_slots: dict[int, KernelSlot] = {}  # by the addresses of words
 _kernels: dict[tuple[str, str], Any] = {}  # dispatchers by module and name
 
 
-def slot_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> Slot:
+def slot_of(function: Callable[..., Any], arguments: tuple[Any, ...]) -> KernelSlot:
     """Return the slot of a kernel for arguments of these types."""
     module, name = function.__module__, function.__qualname__
     digest = hashlib.sha256(repr(arguments).encode()).hexdigest()[:16]
-    return Slot(f"rtmbs.slot.{module}.{name}.{digest}", module, name, arguments)
+    return KernelSlot(f"rtmbs.slot.{module}.{name}.{digest}", module, name, arguments)
 
 
-def know(slots: Iterable[Slot]) -> None:
-    """Tell the linker where slots are; new ones are empty."""
+def register_slots(slots: Iterable[KernelSlot]) -> None:
+    """Register the addresses of slots with the linker; new ones are empty."""
     for slot in slots:
         if slot.name not in _words:
             _words[slot.name] = word = ctypes.c_int64(0)
@@ -57,7 +57,7 @@ def know(slots: Iterable[Slot]) -> None:
 
 @ctypes.CFUNCTYPE(None, ctypes.c_int64)
 def fill(place: int) -> None:
-    """Compile or load the kernel of a slot, for a caller that found it empty."""
+    """Compile or load the kernel of an empty slot, and write its address; called from compiled code."""
     slot = _slots[place]
     importlib.import_module(slot.module)
     dispatcher = _kernels[slot.module, slot.kernel]
@@ -69,8 +69,8 @@ def fill(place: int) -> None:
     _words[slot.name].value = address
 
 
-def fill_all() -> None:
-    """Compile or load all that was met so far, and what it meets."""
+def compile_all() -> None:
+    """Compile or load the kernels of all registered slots, and of the slots that these register."""
     while empty := [place for place, slot in list(_slots.items()) if not _words[slot.name].value]:
         for place in empty:
             fill(place)
@@ -79,8 +79,8 @@ def fill_all() -> None:
 add_symbol(FILL, ctypes.cast(fill, ctypes.c_void_p).value)
 
 
-def rare(dispatcher: Any) -> Callable[..., Any]:
-    """Return what stands for a kernel in the text of callers."""
+def lazy_template(dispatcher: Any) -> Callable[..., Any]:
+    """Return the intrinsic that compiled callers use in place of a lazy kernel."""
     function = dispatcher.py_func
     _kernels[function.__module__, function.__qualname__] = dispatcher
 
@@ -97,9 +97,9 @@ def rare(dispatcher: Any) -> Callable[..., Any]:
     return stand_in
 
 
-def generate(slot: Slot, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
-    """Write the call of the kernel of a slot."""
-    know([slot])
+def generate(slot: KernelSlot, context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+    """Generate the call of the kernel of a slot."""
+    register_slots([slot])
     context.active_code_library.slots[slot.name] = slot
     convention, names, module = context.call_conv, builder.module.globals, builder.module
     place = names.get(slot.name) or ir.GlobalVariable(module, WORD, slot.name)

@@ -1,9 +1,7 @@
-"""What every linear solver answers: two verbs.
+"""Interface of linear solvers, ``factor`` and ``solve``, and the errors of matrices without a solution.
 
-``factor(A)`` factors a square matrix (n, n), or what the solver says to take in place of one, and returns a status.
+``factor(A)`` factors a square matrix (n, n), or what the solver accepts in place of one, and returns a status.
 ``solve(b)`` solves with the last factor. A solver knows nothing of where its matrix comes from.
-
-Refusal of matrices that LAPACK cannot factorise, by name of the calculation.
 """
 
 from collections.abc import Callable
@@ -20,11 +18,11 @@ Array = NDArray[np.float64]
 
 
 class Unsolved(ArithmeticError):
-    """Raised by ``solve`` where the last factor gives no solution: the message says why."""
+    """Error of ``solve`` where the last factor gives no solution; the message says why."""
 
 
 class Contradiction(Unsolved):
-    """Raised where equations that depend on each other do not agree: ``row`` is left by ``missed``."""
+    """Error of dependent equations that contradict each other: ``row`` has the residual ``missed``."""
 
     def __init__(self, row: int, missed: float) -> None:
         super().__init__(f"row {row} contradicts the others: they leave it {missed:g}")
@@ -32,7 +30,7 @@ class Contradiction(Unsolved):
 
 
 class LinearSolver(Protocol):
-    """Factor a matrix once, solve for many right-hand sides."""
+    """Solver that factors a matrix once and solves for many right-hand sides."""
 
     @classmethod
     def of(cls, A: Array) -> "LinearSolver":

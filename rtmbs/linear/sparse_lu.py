@@ -1,14 +1,9 @@
-"""Compiled sparse LU without pivoting on a pattern analysed once: factor, solve, multiply, solve with refinement.
+"""Multifrontal sparse LU without pivoting, compiled: factor, solve, multiply, solve with iterative refinement.
 
-Multifrontal: fronts are dense blocks, children visited first (see symbolic). Values are unsymmetric; only the pattern
-is symmetric.
-
-Compiled: elimination inside one front, and the way its remainder goes to the parent (see symbolic for the storage).
-
-Every inner loop runs over contiguous numbers. Places are cast to unsigned (`at`) where a loop should vectorise, because
-numba folds negative indices. Several rows are taken at a time, so that a number loaded is used more than once.
-
-Compiled: what solve and multiply do with one front, four own rows at a time (see symbolic for the storage).
+Fronts are dense blocks, children visited first; ``symbolic`` has the storage. Values are unsymmetric; only the pattern
+is symmetric. Every inner loop runs over contiguous numbers. Places are cast to unsigned (`at`) where a loop should
+vectorise, because numba folds negative indices. Several rows are taken at a time, so that a number loaded is used more
+than once.
 """
 
 from typing import Any, NamedTuple
@@ -44,7 +39,7 @@ USELESS = 1e-6  # a backward error that stays above this says: the static order 
 
 @struct
 class LUWorkspace(NamedTuple):
-    """Scratch of one factorisation; allocated once."""
+    """Work arrays of one factorisation; allocated once."""
 
     original: Array  # (size,) values as accumulated, for the residual check of solve_refined
     factored: Array  # (size,) values overwritten by factor
@@ -57,7 +52,7 @@ class LUWorkspace(NamedTuple):
 
 
 def workspace(lu: SparseLU, dtype: type = np.float64) -> LUWorkspace:
-    """Allocate the scratch that factor and solve need."""
+    """Return the work arrays that factor and solve need."""
     sizes = (lu.size, lu.size, lu.remainder_size, lu.total, lu.total, lu.total, lu.total, 1)
     return LUWorkspace(*(np.zeros(size, dtype) for size in sizes))
 
@@ -106,7 +101,7 @@ def substitute(lu, values, x):
 
 @inner_kernel
 def extend(lu, b, x):
-    """Let x (total,) be b (n,) and zeros in condensed rows."""
+    """Set x (total,) to b (n,) followed by zeros in condensed rows."""
     for i in range(lu.n):
         x[i] = b[i]
     for i in range(lu.n, lu.total):
@@ -236,7 +231,7 @@ def subtract_products(X, target, skip, rows, length, C, start, down, along, Y, s
 
 @inner_kernel
 def bad_pivot(pivot, diagonal):
-    """Return True for a pivot that is too small against its diagonal before elimination, zero, or not finite."""
+    """Return whether a pivot is too small against its diagonal before elimination, zero, or not finite."""
     return not (abs(pivot) > SMALL_PIVOT * abs(diagonal) and abs(pivot) < np.inf)
 
 
@@ -335,7 +330,7 @@ def eliminate(values, upper, lower, width, rest, diagonal, first):
 
 @inner_kernel
 def hand_over(fronts, relative, s, values, remainder):
-    """Add the remainder of front ``s`` to the panels of its parent, and to the parent's remainder."""
+    """Add the remainder (update matrix) of front ``s`` to the panels of its parent, and to the parent's remainder."""
     p = fronts[s, PARENT]
     rest, kept, same, start = fronts[s, REST], fronts[s, KEPT], fronts[s, SAME], fronts[s, LIST]
     mine, stride = fronts[s, REMAINDER], fronts[s, STRIDE]
@@ -353,7 +348,7 @@ def hand_over(fronts, relative, s, values, remainder):
         for j in range(same, kept):
             values[low + relative[start + j] - width] += remainder[mine + j * stride + i]
     if fronts[s, INHERITS] == 1:
-        spread(remainder, mine, stride, relative, start, kept, same, width, rest_p)
+        spread_remainder(remainder, mine, stride, relative, start, kept, same, width, rest_p)
     elif kept > 0:
         theirs, stride_p = fronts[p, REMAINDER], fronts[p, STRIDE]
         for i in range(kept):
@@ -365,7 +360,7 @@ def hand_over(fronts, relative, s, values, remainder):
 
 
 @inner_kernel
-def spread(remainder, mine, stride, relative, start, kept, same, width, rest):
+def spread_remainder(remainder, mine, stride, relative, start, kept, same, width, rest):
     """Move the first ``kept`` rows and columns of a remainder to their numbers in the parent; clear the others.
 
     In place: numbers only grow, so rows go from last to first, and columns too.

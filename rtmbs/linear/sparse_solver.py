@@ -1,9 +1,7 @@
-"""A sparse matrix on a static pattern, and its solver without row exchanges; condensed unknowns stay inside.
+"""Sparse matrix on a static pattern, and its solver without row exchanges; condensed unknowns stay inside.
 
 Condensed unknowns are further unknowns with right-hand side zero that make a pattern sparser (``symbolic.analyse``).
 Vectors and matrices of callers hold the other n unknowns only.
-
-Sparse matrices of one pattern: SciPy's constructor would look through the pattern of each again.
 """
 
 import copy
@@ -21,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 class SparseMatrix:
-    """The values of a matrix with the entries of a pattern. ``np.asarray`` makes it dense.
+    """Values of a matrix with the entries of a pattern. ``np.asarray`` makes it dense.
 
     Attributes
     ----------
@@ -120,7 +118,7 @@ class SparseSolver:
 
 
 def same_pattern(J: csc_array, entries: NDArray[np.float64]) -> csc_array:
-    """Return a matrix with these entries where J has its own, in their order; the pattern is shared."""
+    """Return a matrix with the pattern of J and these entries, in J's order; SciPy would check the pattern again."""
     found = copy.copy(J)
     found.data = entries
     return found

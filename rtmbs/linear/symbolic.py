@@ -1,4 +1,4 @@
-"""Symbolic factorisation: from a pattern to the tables that the kernels of sparse_lu follow.
+"""Symbolic factorisation: elimination order, elimination tree, supernodes, and storage of a sparse pattern.
 
 The matrix is stored as *fronts*. A front eliminates `width` rows, its own, and touches `rest` rows eliminated later.
 Its values are two dense panels: *upper*, width x (width + rest), the own rows over own and rest columns; and *lower*,
@@ -7,15 +7,9 @@ gathered in a dense *remainder*, rest x rest, and handed to the parent front. Th
 order of elimination, so that the rows that a child shares with its parent mostly have the same number in both; one
 child, the *heir*, therefore gives its remainder to the parent in place.
 
-Elimination orders of a symmetric pattern: candidates, elimination tree, column counts, flops.
-
 A pattern is a pair (pointer, index): the neighbours of row i, without i itself, are index[pointer[i]:pointer[i + 1]].
-An order lists the rows as they are eliminated; the inverse, `place`, says when a row is eliminated.
-
-From an elimination tree to fronts: rows eliminated together, so that the kernels meet dense blocks only.
-
-A front has `width` pivots of its own and `rest` rows below them that its pivots touch. Groups are merged while the
-predicted time falls, then wide ones are split again, because a chain of fronts costs no more than one.
+An order lists the rows as they are eliminated; the inverse, `place`, says when a row is eliminated. Supernodes are
+merged while the predicted time falls, then wide ones are split again, because a chain of fronts costs no more than one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -44,7 +38,7 @@ COLUMNS = 13
 
 @struct
 class SparseLU(NamedTuple):
-    """A pattern, its elimination order and its storage; constant. Kernels take it next to the values."""
+    """Pattern, elimination order and storage of a factorisation; constant. Kernels take it next to the values."""
 
     n: int  # unknowns that callers give and get
     total: int  # with the condensed ones behind them, whose right-hand side is zero
@@ -156,7 +150,7 @@ def tabulate(
 
 
 def lay_out(fronts: Array) -> tuple[int, int]:
-    """Write where panels and remainders lie; return (size of the values, size of the remainders).
+    """Write the places of panels and remainders; return (size of the values, size of the remainders).
 
     A remainder passes from heir to parent in place, so a whole line of heirs shares one square; squares are stacked,
     because the other children of a parent are visited after the heir and are done before the parent.
@@ -359,7 +353,7 @@ def group_time(width: int, rest: int) -> float:
 
 
 def hand_over_time(rest: int, leaf: bool, heir: bool) -> float:
-    """Return the predicted time of handing a remainder over: leaves clear it first, others than heirs add it."""
+    """Return the predicted time of adding a remainder to the parent: leaves clear it first; heirs need no addition."""
     return 60.0 + rest * (5.0 + rest * (0.06 * leaf + 0.25 * (not heir)))
 
 

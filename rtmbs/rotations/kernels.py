@@ -1,4 +1,4 @@
-"""Rotation vectors on tuples, compiled: exponential, logarithm, inverse of the right Jacobian and its change.
+"""Rotation vectors on tuples, compiled: exponential, logarithm, inverse right Jacobian and its variation.
 
 The same text runs for real and complex numbers.
 """
@@ -104,7 +104,7 @@ def inverse_jacobian(d, b, x, side):
 
 @inner_kernel
 def inverse_change(d, b, slope, change, x, side):
-    """Return the change of T^-1(d) x, or T^-T(d) x, with d by ``change``, x as it is."""
+    """Return the variation of T^-1(d) x, or T^-T(d) x, with d by ``change``, x fixed."""
     y, dy = cross3(d, x), cross3(change, x)
     far = add3(cross3(change, y), cross3(d, dy))
     along = 2.0 * slope * dot3(d, change)

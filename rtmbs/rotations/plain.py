@@ -1,8 +1,7 @@
-"""Coefficients of the power series in theta^2 of the rotation group; each is the double nearest to its fraction.
+"""Rotation vectors, vectors and matrices in plain arrays of any namespace, and the power series of the rotation group.
 
-Vectors, matrices and rotation vectors in plain arrays of any namespace, by the rules of ``semirecursive/page.py``.
-
-Rotations are power series only, so that derivatives at zero need no limit. ``kernels`` is the compiled form.
+Rotations are power series in theta^2 only, so that derivatives at zero need no limit. ``kernels`` is the compiled form.
+Each coefficient is the double nearest to its fraction. The functions obey the rules of ``semirecursive/page.py``.
 """
 
 from fractions import Fraction

@@ -1,4 +1,4 @@
-"""Rotation vectors in NumPy, many at a time: turns, the right Jacobian, and rates both ways (METHODS 1.34, 2.13)."""
+"""Rotation vectors in NumPy, many at a time: rotations, right Jacobian, and rates both ways (METHODS 1.34, 2.13)."""
 
 from typing import Any
 

@@ -16,8 +16,8 @@ from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import Samples
 from rtmbs.rotations.vectors import turned
 from rtmbs.sensitivities.designs import with_offset
-from rtmbs.sensitivities.parameters import Parameter, Parameters
-from rtmbs.sensitivities.recorded_run import Readings, some
+from rtmbs.sensitivities.parameters import SensitivityParameter, SensitivityParameters
+from rtmbs.sensitivities.recorded_run import RunReadings, select_samples
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
@@ -63,7 +63,7 @@ class Channels:
     ``first`` is the number of the first of some samples among all samples of the run.
     """
 
-    def __init__(self, sim: Simulation, names: Sequence[str], readings: Readings) -> None:
+    def __init__(self, sim: Simulation, names: Sequence[str], readings: RunReadings) -> None:
         self.sim, self.names, self.readings = sim, tuple(names), readings
         self.few, self.pace = readings.few, max(readings.pace, 1.0)
         largest = np.max(np.abs(readings.few.s), axis=0, initial=0.0)
@@ -131,14 +131,14 @@ class Channels:
 
     # ---- parameters -------------------------------------------------------------------------------------------------
 
-    def explicit(self, samples: Samples, first: int, parameter: Parameter) -> Array | None:
+    def explicit(self, samples: Samples, first: int, parameter: SensitivityParameter) -> Array | None:
         """Return the derivative (S, w) of the channels by a parameter at fixed samples; None where there is none."""
         if parameter.of_motion or parameter.name not in self.touching(parameter):
             return None
         total = np.tensordot(WEIGHTS, np.array(self.at_places(parameter, samples, range(len(PLACES)))), 1)
         return np.asarray(total / (STEP * self.size_of(parameter)) * self.signs(samples, first))
 
-    def touching(self, parameter: Parameter) -> set[str]:
+    def touching(self, parameter: SensitivityParameter) -> set[str]:
         """Return the parameters that channels depend on at fixed samples, among those asked for so far."""
         if parameter.name not in self.asked:
             self.asked.add(parameter.name)
@@ -147,13 +147,13 @@ class Channels:
                 self.touched.add(parameter.name)
         return self.touched
 
-    def size_of(self, parameter: Parameter) -> float:
+    def size_of(self, parameter: SensitivityParameter) -> float:
         """Return the step of differences by a parameter, over STEP."""
         if parameter.design is not None:
             return parameter.design.size
         return max(abs(float(self.few.u[0, parameter.slot])), 1.0)
 
-    def at_places(self, parameter: Parameter, samples: Samples, places: Iterable[int]) -> list[Array]:
+    def at_places(self, parameter: SensitivityParameter, samples: Samples, places: Iterable[int]) -> list[Array]:
         """Return the channels (S, w) of fixed samples at some places of the difference formula."""
         found, offset = [], self.sim.equations.assembly_offset
         for k in places:
@@ -168,7 +168,9 @@ class Channels:
 
     # ---- states -----------------------------------------------------------------------------------------------------
 
-    def derivatives(self, samples: Samples, first: int, parameters: Parameters, X: Array, lam: Array) -> Array:
+    def derivatives(
+        self, samples: Samples, first: int, parameters: SensitivityParameters, X: Array, lam: Array
+    ) -> Array:
         """Return the derivatives (S, w, np) by all parameters, from those of states (S, nx, np) and multipliers."""
         n, ns = self.sim.system.n, len(self.sim.system.states)
         parts = {"z": X[:, :n], "zd": X[:, n : 2 * n], "zdd": X[:, 2 * n : 3 * n], "lam": lam}
@@ -242,7 +244,7 @@ class Channels:
         used = np.flatnonzero(np.any(weights, axis=(0, 2)))
         if len(used):
             part = slice(int(used[0]), int(used[-1]) + 1)
-            numbers, jacobian = self.jacobian(some(samples, part), first + part.start)
+            numbers, jacobian = self.jacobian(select_samples(samples, part), first + part.start)
             for way, one in zip(found, weights, strict=True):
                 pulled = np.einsum("sw,swi->si", one[part], jacobian)
                 for k, (name, i) in enumerate(numbers):

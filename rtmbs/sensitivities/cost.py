@@ -17,7 +17,7 @@ Array = NDArray[np.float64]
 Cost = Callable[[Mapping[str, Any]], Any]
 
 
-class Read(Mapping[str, Any]):
+class TracedChannels(Mapping[str, Any]):
     """Channels of a run as traced arrays, marked when they are first asked for; ``t`` is a plain array.
 
     ``offered`` is a Result of the same System, of any samples.
@@ -57,7 +57,7 @@ class RecordedCost:
         trace = Trace()
         try:
             with trace:
-                read = Read(offered, t, trace)
+                read = TracedChannels(offered, t, trace)
                 y = function(read)
                 if not read.marked:
                     raise InputError("of reads no channel of the run; write it as lambda r: r['tip.position'][-1], say")

@@ -14,7 +14,7 @@ from rtmbs.errors import InputError, ModelError, RtmbsError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.model.model import Model
 from rtmbs.sensitivities.variations import SHRINK, changing, check_lasting, timed_slots, values_of
-from rtmbs.system.joint_drivers import Shifted
+from rtmbs.system.joint_drivers import AffineProfile
 from rtmbs.system.system import CalledLaw, System
 from rtmbs.system.tables import Tables
 from rtmbs.system.user_functions import identity
@@ -27,7 +27,7 @@ OWN = ("assembly_offset", "balance")  # fields that a Simulation finds, not the 
 
 
 @dataclass(frozen=True)
-class Design:
+class ModelNumber:
     """One number of a model, and the model with another value of it."""
 
     name: str
@@ -64,10 +64,10 @@ class Design:
         return np.asarray(found / (STEP * self.size))
 
 
-def designs_of(model: Any, name: str, values: Mapping[str, float], length: float) -> list[Design]:
+def model_numbers(model: Any, name: str, values: Mapping[str, float], length: float) -> list[ModelNumber]:
     """Return the numbers that a name means. Raises UnknownNameError, InputError."""
     if isinstance(model, Model):
-        return [Design(label, value, size, build) for label, value, size, build in of_model(model, name, length)]
+        return [ModelNumber(label, value, size, build) for label, value, size, build in of_model(model, name, length)]
     if name not in values:
         raise unknown_name("parameter", name, values)
     value = values[name]
@@ -77,7 +77,7 @@ def designs_of(model: Any, name: str, values: Mapping[str, float], length: float
     def build(other: float) -> Model:
         return built(model, {**values, name: other})
 
-    return [Design(name, float(value), abs(float(value)) or 1.0, build)]
+    return [ModelNumber(name, float(value), abs(float(value)) or 1.0, build)]
 
 
 def checked_values(model: Any, at: Any) -> dict[str, float]:
@@ -314,7 +314,7 @@ def in_units_of(base: System, other: System) -> System:
         for k, signal in enumerate(signals):
             if signal.slot == closures.slot[row]:
                 u0[signal.slot : signal.slot + signal.size] /= divisor
-                signals[k] = signal._replace(function=Shifted(signal.function, 0.0, divisor))  # type: ignore[arg-type]
+                signals[k] = signal._replace(function=AffineProfile(signal.function, 0.0, divisor))  # type: ignore[arg-type]
     tables = tables._replace(couplers=tables.couplers._replace(ratio=own), closures=closures._replace(length=length))
     return replace(other, tables=tables, u0=u0, signals=tuple(signals))
 
@@ -353,7 +353,7 @@ def plain(tables: Tables) -> Tables:
     )
 
 
-def table_slopes(design: Design, systems: Sequence[System]) -> dict[Field, Array]:
+def table_slopes(design: ModelNumber, systems: Sequence[System]) -> dict[Field, Array]:
     """Return the derivatives of all fields that change."""
     found = {}
     for path, value in fields(systems[0].tables):

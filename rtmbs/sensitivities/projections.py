@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from rtmbs.semirecursive.rotations import add_correction
 from rtmbs.sensitivities.python_laws import Ways, kinds_of
 from rtmbs.sensitivities.saddles import solved
-from rtmbs.sensitivities.step_tape import SOFT, XP, Entries, Layout, StepTape, page_terms
+from rtmbs.sensitivities.step_tape import SOFT, XP, JacobianProgram, StepTape, VectorLayout, page_terms
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -27,14 +27,14 @@ class Projections:
 
     # ---- programs ---------------------------------------------------------------------------------------------------
 
-    def matrix(self, ways: Ways) -> Entries:
+    def matrix(self, ways: Ways) -> JacobianProgram:
         """Return the program of A and Phi_z at an iterate, given x, its increment and states.
 
         It gives q4 (M zdd - Q) and Phi too. ``ways`` are those of the called laws there.
         """
         tape = self.tape
         n, m, ns = tape.n, tape.m, tape.ns
-        given = Layout(x=tape.x.size, inc=n, s=ns, known=tape.known.size)
+        given = VectorLayout(x=tape.x.size, inc=n, s=ns, known=tape.known.size)
 
         def found(q, flat):
             parts = given.split(flat)
@@ -53,10 +53,10 @@ class Projections:
         return tape.program(("matrix", ways), found, n + ns + m, given.size)
 
     @property
-    def rates(self) -> Entries:
+    def rates(self) -> JacobianProgram:
         """Program of rates of force states and their derivatives by states, given x, an increment and zd."""
         tape = self.tape
-        given = Layout(x=tape.x.size, inc=tape.n, zd=tape.n, known=tape.known.size)
+        given = VectorLayout(x=tape.x.size, inc=tape.n, zd=tape.n, known=tape.known.size)
 
         def found(s, flat):
             parts = given.split(flat)
@@ -67,7 +67,7 @@ class Projections:
         return tape.program("rates", found, tape.ns, given.size)
 
     @property
-    def ending(self) -> Entries:
+    def ending(self) -> JacobianProgram:
         """Program of Phi_z at the end of a step, and Phid and Phidd before projections, given x, increment and zd."""
         tape = self.tape
         n = tape.n
@@ -185,7 +185,7 @@ class Projections:
         return own
 
 
-def spread(entries: Entries, values: Array, m: int, n: int) -> Array:
+def spread(entries: JacobianProgram, values: Array, m: int, n: int) -> Array:
     """Return dense matrices (K, m, n) of rows of entries."""
     full = np.zeros((len(values), m * n))
     full[:, entries.place] = values

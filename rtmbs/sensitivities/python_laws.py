@@ -20,7 +20,7 @@ from rtmbs.ad.traced import recorder
 from rtmbs.errors import InputError
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_arrays as untyped_arrays
-from rtmbs.sensitivities.simd_programs import Rows
+from rtmbs.sensitivities.simd_programs import SimdProgram
 from rtmbs.system.system import CalledLaw, System
 from rtmbs.system.tables import FRAME_INPUTS
 
@@ -33,12 +33,12 @@ AGREED = 1e-9  # of its values: a tape that says something else than its law
 
 
 @dataclass
-class Branched:
+class BranchedLaw:
     """One law and the paths met so far."""
 
     law: CalledLaw
     paths: list[RecordedPath] = field(default_factory=list)
-    programs: list[Rows] = field(default_factory=list)
+    programs: list[SimdProgram] = field(default_factory=list)
 
     def ways(self, x: Array, p: Array) -> Integers:
         """Return the numbers (K,) of the paths at inputs (K, n) and parameters (K, k)."""
@@ -68,7 +68,7 @@ class Branched:
             raise InputError(
                 f"force {name!r} is called in Python, and has no exact derivative: {str(error).split('. ')[0]}"
             ) from error
-        program = Rows(lowered(path.tape))
+        program = SimdProgram(lowered(path.tape))
         found = program(x[None], p[None])[0, : len(values)]
         if not np.all(np.abs(found - values) <= AGREED * max(np.abs(values).max(), 1e-300)):
             raise InputError(
@@ -87,11 +87,11 @@ def kinds_of(rows: Integers) -> tuple[Integers, Integers]:
     return kinds, which.ravel()
 
 
-class CalledLaws:
+class PythonLaws:
     """All laws of a System that Python calls."""
 
     def __init__(self, system: System) -> None:
-        self.laws, self.tables = [Branched(law) for law in system.called], system.tables
+        self.laws, self.tables = [BranchedLaw(law) for law in system.called], system.tables
 
     def __bool__(self) -> bool:
         return bool(self.laws)

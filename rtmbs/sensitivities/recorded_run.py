@@ -18,14 +18,14 @@ from rtmbs.results.channel import QUATERNION, Kept, Source
 from rtmbs.results.result import TIME, Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.sensitivities.cost import RecordedCost
-from rtmbs.sensitivities.steps import Recorded, Watch, sizes_of
+from rtmbs.sensitivities.steps import RecordedSteps, StepRecorder, sizes_of
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
 
 
-class Run:
+class CheckpointedRun:
     """Steps from the present state of a Simulation, which nobody else uses meanwhile."""
 
     def __init__(self, sim: Simulation, steps: int, segments: int = 1) -> None:
@@ -33,7 +33,7 @@ class Run:
         self.bounds = np.unique(np.linspace(0, steps, min(segments, steps) + 1).round().astype(np.int64)).tolist()
         self.t_ref, self.k = sim.state.t_ref, sim.state.k
         self.states: list[State] = []
-        self.last: Recorded | None = None
+        self.last: RecordedSteps | None = None
         self.sizes = np.zeros(2)  # largest rate and acceleration
 
     @property
@@ -46,7 +46,7 @@ class Run:
         """Penalty factors (m,) of the run."""
         return np.asarray(self.states[0].memory["alpha"])
 
-    def first(self) -> Iterator[tuple[int, Recorded]]:
+    def first(self) -> Iterator[tuple[int, RecordedSteps]]:
         """Take all steps for the first time: yield the number of the first sample and the record of each segment."""
         for begin, end in zip(self.bounds, self.bounds[1:], strict=False):
             self.states.append(self.sim.state.copy())
@@ -54,7 +54,7 @@ class Run:
             self.sizes = np.maximum(self.sizes, sizes_of(self.last.samples))
             yield begin, self.last
 
-    def again(self, backwards: bool = False) -> Iterator[tuple[int, Recorded]]:
+    def again(self, backwards: bool = False) -> Iterator[tuple[int, RecordedSteps]]:
         """Yield all segments once more; the record of the last one is still there."""
         order = range(len(self.states))
         for number in reversed(order) if backwards else order:
@@ -65,9 +65,9 @@ class Run:
                 self.sim.restore(self.states[number])
                 yield self.bounds[number], self.taken(self.bounds[number + 1])
 
-    def taken(self, end: int) -> Recorded:
+    def taken(self, end: int) -> RecordedSteps:
         """Step to the sample of a number, and return the record."""
-        watch = Watch()
+        watch = StepRecorder()
         self.sim.run(float(self.t[end]), observers=[watch], on_failure="raise")
         return watch.recorded()
 
@@ -76,7 +76,7 @@ FEW = 8  # samples that tell whether channels depend on something
 
 
 @dataclass(frozen=True)
-class Readings:
+class RunReadings:
     """Of all segments of a run."""
 
     result: Result
@@ -86,7 +86,7 @@ class Readings:
     pace: float  # largest rate in typical sizes [1/s]
 
 
-def read(run: Run, cost: RecordedCost) -> Readings:
+def read_run(run: CheckpointedRun, cost: RecordedCost) -> RunReadings:
     """Take the steps of a run. A run of several segments keeps the channels of the cost alone."""
     sim, parts, few, pace = run.sim, [], [], 0.0
     wanted = np.unique(np.linspace(0, run.steps, FEW).astype(int))
@@ -100,7 +100,7 @@ def read(run: Run, cost: RecordedCost) -> Readings:
         lead = int(first > 0)  # the sample that segments share
         parts.append({name: values[lead:] for name, values in new.items()})
         own = wanted[(wanted >= first + lead) & (wanted < first + len(samples.t))] - first
-        few.append(some(samples, own))
+        few.append(select_samples(samples, own))
         pace = max(pace, float(np.abs(samples.zd / sim.system.typical).max(initial=0.0)))
     values = {name: np.concatenate([part[name] for part in parts]) for name in cost.names}
     if len(parts) > 1:
@@ -109,9 +109,9 @@ def read(run: Run, cost: RecordedCost) -> Readings:
     flat = np.hstack([one.reshape(len(one), -1) for one in values.values()])
     turning = np.repeat([one.axes == QUATERNION for one in found.values()], cost.widths)
     together = (np.concatenate([getattr(one, name) for one in few]) for name in ("t", *OF_STATE))
-    return Readings(result, flat, turning, Samples(*together), pace)
+    return RunReadings(result, flat, turning, Samples(*together), pace)
 
 
-def some(samples: Samples, which: NDArray[np.int64] | slice) -> Samples:
+def select_samples(samples: Samples, which: NDArray[np.int64] | slice) -> Samples:
     """Return some samples of many."""
     return Samples(**{name: getattr(samples, name)[which] for name in ("t", *OF_STATE)})

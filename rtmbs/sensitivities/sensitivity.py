@@ -14,8 +14,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.analysis.report import Told, counted, numbers, rows
-from rtmbs.analysis.resolve_simulation import MEANT, refused
+from rtmbs.analysis.report import Report, numbers, rows, with_count
+from rtmbs.analysis.resolve_simulation import MEANT, wrong_argument
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.checks import one_of, whole
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
@@ -27,12 +27,12 @@ from rtmbs.results.samples import one_sample
 from rtmbs.sensitivities.channels import Channels, Direction
 from rtmbs.sensitivities.cost import Cost, RecordedCost
 from rtmbs.sensitivities.designs import checked_values
-from rtmbs.sensitivities.parameters import Parameters, parameters_of
-from rtmbs.sensitivities.recorded_run import Run, read
-from rtmbs.sensitivities.start import FirstChange, Start
+from rtmbs.sensitivities.parameters import SensitivityParameters, parameters_of
+from rtmbs.sensitivities.recorded_run import CheckpointedRun, read_run
+from rtmbs.sensitivities.start import FirstChange, StartEquations
 from rtmbs.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
 from rtmbs.sensitivities.step_tape import StepTape
-from rtmbs.sensitivities.steps import LinearSteps, Missed
+from rtmbs.sensitivities.steps import LinearSteps, StepDefect
 from rtmbs.sensitivities.variations import check_steady
 from rtmbs.simulation.outside import check_outside
 from rtmbs.simulation.simulation import Simulation
@@ -49,7 +49,7 @@ MISSED = 1e-6  # of rates and accelerations: beyond, the equations are not those
 
 
 @dataclass(frozen=True, repr=False)
-class Sensitivity(Keyed, Told):
+class Sensitivity(Keyed, Report):
     """Values of a run and their derivatives.
 
     Attributes
@@ -81,7 +81,7 @@ class Sensitivity(Keyed, Told):
 
     def line(self) -> str:
         """Return the mechanism, the sizes of the jacobian and the method."""
-        sizes = f"{counted(len(self.value), 'value')} by {counted(len(self.parameters), 'parameter')}"
+        sizes = f"{with_count(len(self.value), 'value')} by {with_count(len(self.parameters), 'parameter')}"
         return f"{self.result.name!r}: {sizes}, {self.method} method, missed {self.missed:.1g}"
 
     def table(self) -> str:
@@ -149,14 +149,14 @@ def sensitivity(
         whole("checkpoints", checkpoints, 1, MOST_CHECKPOINTS)
     check(sim)
     values = checked_values(model, at)
-    own = begun(sim)
-    taken = Run(own, own.steps_to(t_end), checkpoints or 1)
+    own = private_simulation(sim)
+    taken = CheckpointedRun(own, own.steps_to(t_end), checkpoints or 1)
     check_steady(own.system, taken.t, own.h)
     parameters = parameters_of(own, by, model, values, taken.t)
-    parameters, tape, start = prepared(own, parameters)
+    parameters, tape, start = prepare(own, parameters)
     point = np.array([value_of(own, one, values) for one in parameters.found])
     cost = RecordedCost(of, run_result(own.system, own.equations.tables, one_sample(own.state), {}), taken.t)
-    readings = read(taken, cost)
+    readings = read_run(taken, cost)
     cost.take(readings.values)
     chosen = method if method != AUTO else DIRECT if len(point) <= DIRECT_FIRST * cost.count else ADJOINT
     solve = by_direct if chosen == DIRECT else by_adjoint
@@ -176,7 +176,7 @@ def sensitivity(
 def check(sim: Simulation) -> None:
     """Refuse what has no derivative here; raises InputError."""
     if not isinstance(sim, Simulation):
-        raise refused("sensitivity", MEANT, sim)
+        raise wrong_argument("sensitivity", MEANT, sim)
     method, system = sim.method, sim.system
     check_outside(system)
     if not isinstance(method, PenaltyTrapezoidal):
@@ -197,7 +197,7 @@ def check(sim: Simulation) -> None:
             )
 
 
-def begun(sim: Simulation) -> Simulation:
+def private_simulation(sim: Simulation) -> Simulation:
     """Return a Simulation of its own at the present state, as if it began there."""
     own = sim.independent()
     own.change(threads=1)  # groups of threads make Newton matrices of their own
@@ -208,16 +208,16 @@ def begun(sim: Simulation) -> Simulation:
     return own
 
 
-def prepared(sim: Simulation, parameters: Parameters) -> tuple[Parameters, StepTape, FirstChange]:
+def prepare(sim: Simulation, parameters: SensitivityParameters) -> tuple[SensitivityParameters, StepTape, FirstChange]:
     """Return the parameters with penalty factors, the recorded step, and how the first state changes."""
-    moved = Start(tape_of(sim, parameters), sim.system, sim.state, sim.state.memory["alpha"]).change(
+    moved = StartEquations(tape_of(sim, parameters), sim.system, sim.state, sim.state.memory["alpha"]).change(
         parameters.names, parameters.pins, parameters.sizes, parameters.states(len(sim.state.s))
     )
     parameters = parameters.with_alpha(sim, moved.state[: sim.system.n])
     return parameters, tape_of(sim, parameters), moved
 
 
-def tape_of(sim: Simulation, parameters: Parameters) -> StepTape:
+def tape_of(sim: Simulation, parameters: SensitivityParameters) -> StepTape:
     """Return the recorder of the steps of a Simulation; that of the last call where all it holds is the same."""
     system, tables, variations = sim.system, sim.equations.tables, parameters.variations
     key = (threading.get_ident(), sim.h, parameters.names, bool(sim.start_report.redundant))
@@ -246,13 +246,18 @@ def value_of(sim: Simulation, parameter: Any, values: Mapping[str, float]) -> fl
 
 
 def by_direct(
-    parameters: Parameters, start: FirstChange, run: Run, tape: StepTape, channels: Channels, cost: RecordedCost
-) -> tuple[Array, Missed]:
+    parameters: SensitivityParameters,
+    start: FirstChange,
+    run: CheckpointedRun,
+    tape: StepTape,
+    channels: Channels,
+    cost: RecordedCost,
+) -> tuple[Array, StepDefect]:
     """Return the derivatives (k, np) by the direct method, and what the steps miss."""
-    by_channels, worst = cost.by_channels().tocsc(), Missed(0.0, 0)
+    by_channels, worst = cost.by_channels().tocsc(), StepDefect(0.0, 0)
     jacobian = np.zeros((cost.count, len(parameters.found)))
     for first, recorded in run.again():
-        X, lam, missed = directly(LinearSteps(tape, recorded, run.alpha, run.sizes), start)
+        X, lam, missed = direct_method(LinearSteps(tape, recorded, run.alpha, run.sizes), start)
         found, lead = channels.derivatives(recorded.samples, first, parameters, X, lam), int(first > 0)
         places = cost.places(slice(first + lead, first + len(found)))
         jacobian += by_channels[:, places] @ cost.joined(found[lead:])
@@ -261,11 +266,16 @@ def by_direct(
 
 
 def by_adjoint(
-    parameters: Parameters, start: FirstChange, run: Run, tape: StepTape, channels: Channels, cost: RecordedCost
-) -> tuple[Array, Missed]:
+    parameters: SensitivityParameters,
+    start: FirstChange,
+    run: CheckpointedRun,
+    tape: StepTape,
+    channels: Channels,
+    cost: RecordedCost,
+) -> tuple[Array, StepDefect]:
     """Return the derivatives (k, np) by the discrete adjoint, and what the steps miss."""
     weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
-    adjoint, worst = Adjoint(tape, cost.count), Missed(0.0, 0)
+    adjoint, worst = Adjoint(tape, cost.count), StepDefect(0.0, 0)
     explicitly = np.zeros((cost.count, len(parameters.found)))
     entered = tape.variations.count < REVERSE_FROM * cost.count
     for first, recorded in run.again(backwards=True):
@@ -280,9 +290,9 @@ def by_adjoint(
     return adjoint.ended(start) + explicitly, worst
 
 
-def directly(steps: LinearSteps, start: FirstChange) -> tuple[Array, Array, Missed]:
+def direct_method(steps: LinearSteps, start: FirstChange) -> tuple[Array, Array, StepDefect]:
     """Return derivatives of all states (K + 1, nx, np) and multipliers (K + 1, m, np), and the largest miss."""
-    tape, count, missed = steps.tape, steps.recorded.steps, Missed(0.0, 0)
+    tape, count, missed = steps.tape, steps.recorded.steps, StepDefect(0.0, 0)
     X = np.zeros((count + 1, *start.state.shape))
     lam = np.zeros((count + 1, *start.lam.shape))
     X[0], lam[0] = start.state, start.lam
@@ -301,12 +311,12 @@ class Adjoint:
         self.p, self.gradient = np.zeros((tape.x.size, k)), np.zeros((tape.variations.count, k))
         self.began = False
 
-    def through(self, steps: LinearSteps, by_samples: list[Direction]) -> Missed:
+    def through(self, steps: LinearSteps, by_samples: list[Direction]) -> StepDefect:
         """Go back over a segment, given derivatives of the values by its samples; return the largest miss.
 
         The last sample of a segment is the first of the one behind, which has counted it as the state before a step.
         """
-        nc, ns, missed = steps.tape.nc, steps.tape.ns, Missed(0.0, 0)
+        nc, ns, missed = steps.tape.nc, steps.tape.ns, StepDefect(0.0, 0)
         none = np.zeros((len(by_samples[0].z), nc)), np.zeros((len(by_samples[0].z), ns))
         parts = [np.hstack((one.z, one.zd, one.zdd, none[0], one.s, none[1])) for one in by_samples]
         g, self.f = np.stack(parts, axis=2), np.stack([one.lam for one in by_samples], axis=2)
@@ -330,7 +340,7 @@ class Adjoint:
         return np.asarray((self.gradient + start.state.T @ self.p + start.lam.T @ self.f[0]).T)
 
 
-def backwards(steps: LinearSteps, start: FirstChange, by_samples: list[Direction]) -> tuple[Array, Missed]:
+def adjoint_method(steps: LinearSteps, start: FirstChange, by_samples: list[Direction]) -> tuple[Array, StepDefect]:
     """Return gradients (k, np) over a whole run, and the largest miss."""
     found = Adjoint(steps.tape, len(by_samples))
     missed = found.through(steps, by_samples)

@@ -1,4 +1,4 @@
-"""Compiled: a program for many rows of inputs, eight rows at a time.
+"""Programs evaluated for many rows of inputs, eight rows at a time (compiled).
 
 An instruction is read once for eight numbers, which a lane of memory each holds. Every lane takes the operations of
 ``ad.program.evaluate`` in their order, so results are the same to the bit.
@@ -20,8 +20,8 @@ Integers = NDArray[np.int64]
 LINE = 8  # numbers
 
 
-class Rows:
-    """A program with memory for eight rows."""
+class SimdProgram:
+    """Program with memory for eight rows."""
 
     def __init__(self, program: Program) -> None:
         self.program = program
@@ -41,7 +41,7 @@ class Rows:
 
 
 def aligned(slots: int) -> Array:
-    """Return zeros (slots, 8) that begin where a line of the cache does; a row between two lines takes longer."""
+    """Return zeros (slots, 8) aligned to a cache line; a row across two lines takes longer."""
     flat = np.zeros(slots * LANES + LINE)
     first = -(flat.ctypes.data // flat.itemsize) % LINE
     return flat[first : first + slots * LANES].reshape(slots, LANES)
@@ -67,7 +67,7 @@ def evaluate_rows(program: Program, memory: Any, rows: Any, x: Any, p: Any, y: A
 
 @kernel
 def run_rows(program: Program, memory: Any) -> None:
-    """Carry out all runs of a program in all lanes."""
+    """Run all instructions of a program in all lanes."""
     code = program.code
     for r in range(len(program.operation)):
         op, count, k = program.operation[r], program.count[r], program.start[r]
@@ -94,7 +94,7 @@ def run_rows(program: Program, memory: Any) -> None:
 
 @kernel
 def run_others(code: Any, m: Any, k: int, count: int, op: int) -> None:
-    """Carry out the operations that are rare or slow in themselves."""
+    """Run the operations that are rare or slow in themselves."""
     for _ in range(count):
         if op <= o.TRUTH:
             for lane in range(LANES):

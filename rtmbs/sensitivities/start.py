@@ -19,7 +19,7 @@ from rtmbs.errors import InputError
 from rtmbs.rotations.vectors import turn_between, vector_rates
 from rtmbs.sensitivities import page_terms
 from rtmbs.sensitivities.saddles import solved
-from rtmbs.sensitivities.step_tape import SOFT, XP, Layout, StepTape
+from rtmbs.sensitivities.step_tape import SOFT, XP, StepTape, VectorLayout
 from rtmbs.state import State
 from rtmbs.system.system import System
 
@@ -65,14 +65,14 @@ def way_from_start(system: System, state: State, plain: Mask, weights: Array) ->
     return np.where(plain, state.z - system.z0, way), metric
 
 
-class Start:
+class StartEquations:
     """Linear equations of a state that closes its loops, at a state at the boundary of a step."""
 
     def __init__(self, tape: StepTape, system: System, state: State, alpha: Array) -> None:
         self.tape, self.system, self.state, self.alpha = tape, system, state, alpha
         n, m, nc, ns = tape.n, tape.m, tape.nc, tape.ns
-        self.into = Layout(z=n, zd=n, zdd=n, s=ns, lam=m, p=tape.variations.count)
-        self.out = Layout(Phi=m, Phid=m, force=n, states=ns, Phidd=m, energy=nc, pose=n, rates=n)
+        self.into = VectorLayout(z=n, zd=n, zdd=n, s=ns, lam=m, p=tape.variations.count)
+        self.out = VectorLayout(Phi=m, Phid=m, force=n, states=ns, Phidd=m, energy=nc, pose=n, rates=n)
         self.weights = system.weights / system.typical**2
         self.kept_z, self.kept_zd = system.pinned_z.copy(), system.pinned_zd.copy()
         for kept in (self.kept_z, self.kept_zd):

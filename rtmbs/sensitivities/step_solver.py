@@ -1,11 +1,7 @@
-"""Compiled: the linear equations of one step solved by blocks, dy = E^-1 b, and with the transpose of E.
+"""Linear equations of the steps of a run, compiled: solved by blocks, and swept forwards or backwards over a chunk.
 
-E is block lower triangular. The blocks: states of force laws at the predictor, the first correction with its
-multipliers, states at the iterate behind it, the increment with its own, the velocity projection, what is explicit
-behind it (rates and kept energies), states at the end of the step, the acceleration projection, whose matrix is that of
-the velocities, and what is explicit at last (turns and rates of states).
-
-Compiled: over the steps of a chunk, forwards with derivatives of the states, or backwards with adjoints.
+A step solves dy = E^-1 b, or the same with the transpose of E. The forward sweep carries derivatives of the states, the
+backward sweep adjoints.
 """
 
 from typing import Any, NamedTuple
@@ -23,8 +19,8 @@ GROUPS = 2 * BLOCKS + 2
 
 
 @struct
-class Blocks(NamedTuple):
-    """What the equations of all steps share, and the factors of one of them."""
+class StepBlocks(NamedTuple):
+    """Structure of the equations of all steps, and the factors of one of them."""
 
     place: Array  # (e,) int64, with the next three those of a Pattern
     row: Array  # (e,) int64
@@ -49,7 +45,7 @@ INC, PUSH, ZD, KEPT, ZDD, NU, TURN, STATE, RATE = range(len(PARTS))
 
 
 @inner_kernel
-def factor_step(own: Blocks, values: Array, case: int, made: int) -> None:
+def factor_step(own: StepBlocks, values: Array, case: int, made: int) -> None:
     """Factor the blocks of a step from the entries of its equations; ``made`` says where its Newton matrix belongs."""
     own.twice[0] = 1 if made == 2 else 0
     if made == 2:
@@ -63,7 +59,7 @@ def factor_step(own: Blocks, values: Array, case: int, made: int) -> None:
 
 
 @inner_kernel
-def fill_block(own: Blocks, values: Array, case: int, block: int, one: Saddle) -> None:
+def fill_block(own: StepBlocks, values: Array, case: int, block: int, one: Saddle) -> None:
     """Fill in the matrix of a block and factor it."""
     S, place, row, column = one.S, own.place, own.row, own.column
     for i in range(len(S)):
@@ -76,7 +72,7 @@ def fill_block(own: Blocks, values: Array, case: int, block: int, one: Saddle) -
 
 
 @inner_kernel
-def solve_step(own: Blocks, values: Array, case: int, b: Array) -> None:
+def solve_step(own: StepBlocks, values: Array, case: int, b: Array) -> None:
     """Solve in place: b (ny, c) becomes E^-1 b."""
     place, row, column = own.place, own.row, own.column
     for block in range(BLOCKS):
@@ -99,7 +95,7 @@ def solve_step(own: Blocks, values: Array, case: int, b: Array) -> None:
 
 
 @inner_kernel
-def solve_step_transposed(own: Blocks, values: Array, case: int, b: Array) -> None:
+def solve_step_transposed(own: StepBlocks, values: Array, case: int, b: Array) -> None:
     """Solve in place with the transpose: b (ny, c) becomes E^-T b."""
     place, row, column = own.place, own.row, own.column
     for block in range(BLOCKS - 1, -1, -1):
@@ -122,7 +118,7 @@ def solve_step_transposed(own: Blocks, values: Array, case: int, b: Array) -> No
 
 
 @kernel
-def solve_steps(own: Blocks, values: Array, case: Array, made: Array, b: Array) -> None:
+def solve_steps(own: StepBlocks, values: Array, case: Array, made: Array, b: Array) -> None:
     """Solve with each step of a chunk in place: b (K, ny, c)."""
     for k in range(len(values)):
         factor_step(own, values[k], case[k], made[k])
@@ -130,7 +126,7 @@ def solve_steps(own: Blocks, values: Array, case: Array, made: Array, b: Array) 
 
 
 @kernel
-def sweep_forward(own: Blocks, values: Array, case: Array, made: Array, X: Array, lam: Array, dy: Array) -> None:
+def sweep_forward(own: StepBlocks, values: Array, case: Array, made: Array, X: Array, lam: Array, dy: Array) -> None:
     """Fill in X (K + 1, nx, np) and lam (K + 1, m, np) behind the first row of a chunk; dy (ny, np) is scratch."""
     for k in range(len(values)):
         factor_step(own, values[k], case[k], made[k])
@@ -140,8 +136,8 @@ def sweep_forward(own: Blocks, values: Array, case: Array, made: Array, X: Array
 
 
 @inner_kernel
-def changes(own: Blocks, values: Array, case: int, x: Array, b: Array) -> None:
-    """b (ny, np) = -(F x + H)."""
+def changes(own: StepBlocks, values: Array, case: int, x: Array, b: Array) -> None:
+    """Write b (ny, np) = -(F x + H)."""
     place, row, column = own.place, own.row, own.column
     for i in range(len(b)):
         for c in range(b.shape[1]):
@@ -154,8 +150,8 @@ def changes(own: Blocks, values: Array, case: int, x: Array, b: Array) -> None:
 
 
 @inner_kernel
-def onward(own: Blocks, before: Array, dy: Array, x: Array, lam: Array) -> None:
-    """Fill in the changes of the state x (nx, np) and of the multipliers lam (m, np) behind a step."""
+def onward(own: StepBlocks, before: Array, dy: Array, x: Array, lam: Array) -> None:
+    """Write the derivatives of the state x (nx, np) and of the multipliers lam (m, np) behind a step."""
     parts, n, m, nc, ns = own.parts, own.sizes[0], own.sizes[1], own.sizes[2], own.sizes[3]
     for c in range(dy.shape[1]):
         for i in range(n):
@@ -175,7 +171,9 @@ def onward(own: Blocks, before: Array, dy: Array, x: Array, lam: Array) -> None:
 
 
 @kernel
-def sweep_back(own: Blocks, values: Array, case: Array, made: Array, g: Array, f: Array, p: Array, w: Array) -> None:
+def sweep_back(
+    own: StepBlocks, values: Array, case: Array, made: Array, g: Array, f: Array, p: Array, w: Array
+) -> None:
     """Take the adjoint p (nx, k) to the state before a chunk of steps, and fill in w (K, ny, k), those of the unknowns.
 
     g (K, nx, k) are derivatives by states before steps, f (K, m, k) by multipliers behind them.
@@ -188,7 +186,7 @@ def sweep_back(own: Blocks, values: Array, case: Array, made: Array, g: Array, f
 
 
 @inner_kernel
-def spread(own: Blocks, p: Array, f: Array, w: Array) -> None:
+def spread(own: StepBlocks, p: Array, f: Array, w: Array) -> None:
     """Write the adjoint of state and multipliers behind a step as weights w (ny, k) of the unknowns."""
     parts, n, m, nc, ns = own.parts, own.sizes[0], own.sizes[1], own.sizes[2], own.sizes[3]
     for c in range(p.shape[1]):
@@ -212,8 +210,8 @@ def spread(own: Blocks, p: Array, f: Array, w: Array) -> None:
 
 
 @inner_kernel
-def back(own: Blocks, values: Array, case: int, w: Array, g: Array, p: Array) -> None:
-    """p = g + s^T p - F^T w."""
+def back(own: StepBlocks, values: Array, case: int, w: Array, g: Array, p: Array) -> None:
+    """Write p = g + s^T p - F^T w."""
     place, row, column = own.place, own.row, own.column
     n = own.sizes[0]
     for c in range(p.shape[1]):
@@ -226,8 +224,8 @@ def back(own: Blocks, values: Array, case: int, w: Array, g: Array, p: Array) ->
 
 
 @kernel
-def take_parameters(own: Blocks, values: Array, case: Array, w: Array, gradient: Array) -> None:
-    """gradient (np, k) -= H^T w of a chunk of steps, w (K, ny, k)."""
+def take_parameters(own: StepBlocks, values: Array, case: Array, w: Array, gradient: Array) -> None:
+    """Subtract H^T w of a chunk of steps from ``gradient`` (np, k), w (K, ny, k)."""
     place, row, column = own.place, own.row, own.column
     for k in range(len(values)):
         for e in range(own.pointer[case[k], BY_PARAMETERS], own.pointer[case[k], BY_PARAMETERS + 1]):

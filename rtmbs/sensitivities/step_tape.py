@@ -26,8 +26,8 @@ from rtmbs.semirecursive import page_arrays as untyped_arrays
 from rtmbs.semirecursive.balance import AT_REST
 from rtmbs.semirecursive.page_laws import state_count
 from rtmbs.sensitivities import page_terms as untyped_page_terms
-from rtmbs.sensitivities.python_laws import CalledLaws, Ways
-from rtmbs.sensitivities.simd_programs import Rows
+from rtmbs.sensitivities.python_laws import PythonLaws, Ways
+from rtmbs.sensitivities.simd_programs import SimdProgram
 from rtmbs.sensitivities.variations import Variations
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
@@ -42,7 +42,7 @@ SOFT = 1e-5  # compliance of independent loops in a projection, of 1 / (q4 alpha
 TURN_TERMS = 5  # of T^-1 of a step's turn: rounding only up to 0.3 rad
 
 
-class Layout:
+class VectorLayout:
     """Places of named parts in one flat array."""
 
     def __init__(self, **sizes: int) -> None:
@@ -60,16 +60,16 @@ class Layout:
         return {name: x[place] for name, place in self.places.items()}
 
 
-class Entries(NamedTuple):
+class JacobianProgram(NamedTuple):
     """A program for rows of values and of the entries of their Jacobian, and where the entries stand."""
 
     place: NDArray[np.int64]  # of an entry in the flat dense matrix
-    rows: Rows
+    rows: SimdProgram
     columns: int  # of the matrix
 
 
 @dataclass(frozen=True)
-class Case:
+class StepCase:
     """What tells the equations of one step from those of another: where the factor was made, which balances held."""
 
     made: int  # Newton matrices: the last is that of the predictor (1), of the iterate behind it (2), of the solution
@@ -84,27 +84,27 @@ class StepTape:
 
     def __init__(self, system: System, tables: Tables, variations: Variations, h: float, redundant: bool) -> None:
         nu, m, nr = len(system.u0), system.m, len(system.R0)
-        self.called, self.slopes = CalledLaws(system), dict[Ways, Program]()
+        self.called, self.slopes = PythonLaws(system), dict[Ways, Program]()
         self.tables, self.h, self.variations, self.redundant = tables, h, variations, redundant
         self.q4 = 0.25 * h * h
         n, nc, turns, np_ = len(tables.dofs.kind), len(tables.balance.first), 3 * nr, variations.count
         ns = int(state_count(tables))
         self.n, self.m, self.nc, self.nr, self.ns = n, m, nc, nr, ns
         self.first = np.flatnonzero(tables.dofs.reference >= 0)
-        self.y = Layout(
+        self.y = VectorLayout(
             guessed=ns, dz=n, ds=ns, first=m, made=ns, inc=n, s=ns, push=m, v=n, sv=ns, mu=m, zd=n, kept=nc, ended=ns,
             zdd=n, sa=ns, nu=m, turn=turns, sd=ns,
         )  # fmt: skip
-        self.x = Layout(z=n, zd=n, zdd=n, kept=nc, s=ns, sd=ns)
-        self.known = Layout(u=nu, R0=9 * nr, alpha=m, turned=turns, drift=len(variations.pairs))
-        self.inputs = Layout(y=self.y.size, x=self.x.size, p=np_)
-        self.programs: dict[Hashable, Entries] = {}
-        self.pulls: dict[Case, Rows] = {}
+        self.x = VectorLayout(z=n, zd=n, zdd=n, kept=nc, s=ns, sd=ns)
+        self.known = VectorLayout(u=nu, R0=9 * nr, alpha=m, turned=turns, drift=len(variations.pairs))
+        self.inputs = VectorLayout(y=self.y.size, x=self.x.size, p=np_)
+        self.programs: dict[Hashable, JacobianProgram] = {}
+        self.pulls: dict[StepCase, SimdProgram] = {}
         self.plain = np.ones(n, np.bool_)
         for k in range(3):
             self.plain[self.first + k] = False
 
-    def entries(self, case: Case, by_parameters: bool) -> Entries:
+    def entries(self, case: StepCase, by_parameters: bool) -> JacobianProgram:
         """Return the Jacobian of G by (y, x, p), or by (y, x) alone, ready to run."""
 
         def equations(q, known):
@@ -113,29 +113,29 @@ class StepTape:
         size = self.inputs.size if by_parameters else self.inputs["p"].start
         return self.program((case, by_parameters), equations, size, self.known.size)
 
-    def pulled(self, case: Case) -> Rows:
+    def pulled(self, case: StepCase) -> SimdProgram:
         """Return the program of w . dG/dp (np,), given y and x, what is known, and w (ny,)."""
         if case not in self.pulls:
-            given = Layout(point=self.inputs["p"].start, known=self.known.size)
+            given = VectorLayout(point=self.inputs["p"].start, known=self.known.size)
 
             def equations(p, flat):
                 parts = given.split(flat)
                 return self.equations(case, XP.concatenate((parts["point"], p)), parts["known"])
 
             tape = record(equations, self.variations.count, k=given.size, xp=recorder)
-            self.pulls[case] = Rows(lowered(gradient_tape(tape)))
+            self.pulls[case] = SimdProgram(lowered(gradient_tape(tape)))
         return self.pulls[case]
 
-    def program(self, key: Hashable, function: Any, n: int, k: int) -> Entries:
+    def program(self, key: Hashable, function: Any, n: int, k: int) -> JacobianProgram:
         """Return the values and the Jacobian of a function of n numbers with k parameters, recorded once."""
         if key not in self.programs:
             sparse = sparse_jacobian(record(function, n, k=k, xp=recorder), values=True)
             place = sparse.row.astype(np.int64) * n + sparse.column
-            self.programs[key] = Entries(place, Rows(lowered(sparse.tape)), n)
+            self.programs[key] = JacobianProgram(place, SimdProgram(lowered(sparse.tape)), n)
         return self.programs[key]
 
     @cached_property
-    def balances(self) -> Rows:
+    def balances(self) -> SimdProgram:
         """Program of what kept energies miss (3 nc,): as balances that went on, then as such that began anew.
 
         Last comes the kinetic energy beyond that of a component at rest.
@@ -149,7 +149,7 @@ class StepTape:
             least = AT_REST * page_terms.exchange(XP, tables, u, R0, self.iterate(y["inc"], x)[0][None])[0]
             return XP.concatenate((y["kept"] - x["kept"] - worked, y["kept"] - moving - rest, moving - least))
 
-        return Rows(lowered(record(found, self.inputs.size, k=self.known.size, xp=recorder)))
+        return SimdProgram(lowered(record(found, self.inputs.size, k=self.known.size, xp=recorder)))
 
     # ---- parts ------------------------------------------------------------------------------------------------------
 
@@ -193,9 +193,9 @@ class StepTape:
         return found - self.called.forces(row, z, zd, ways) if self.called else found
 
     @cached_property
-    def looks(self) -> Rows:
+    def looks(self) -> SimdProgram:
         """Program of what called laws look at, at an increment and rates, given x: independents inc, zd and x."""
-        given = Layout(inc=self.n, zd=self.n, x=self.x.size)
+        given = VectorLayout(inc=self.n, zd=self.n, x=self.x.size)
 
         def found(q, flat):
             parts, known = given.split(q), self.known.split(flat)
@@ -204,7 +204,7 @@ class StepTape:
             z = x["z"] * self.plain + parts["inc"]
             return XP.concatenate(self.called.inputs(self.tables, R0, z, parts["zd"]))
 
-        return Rows(lowered(record(found, given.size, k=self.known.size, xp=recorder)))
+        return SimdProgram(lowered(record(found, given.size, k=self.known.size, xp=recorder)))
 
     def ways(self, x: Array, inc: Array, zd: Array, known: Array) -> NDArray[np.int64]:
         """Return the ways (K, laws) of the called laws at increments and rates (K, n) behind states x (K, nx)."""
@@ -236,8 +236,10 @@ class StepTape:
 
     def new_slope(self, ways: Ways) -> Program:
         """Record the program of a slope."""
-        rest = Layout(z0=self.n, p=self.variations.count, **{k: s.stop - s.start for k, s in self.known.places.items()})
-        into = Layout(z=self.n, zd=self.n, zdd=self.n, s=self.ns)
+        rest = VectorLayout(
+            z0=self.n, p=self.variations.count, **{k: s.stop - s.start for k, s in self.known.places.items()}
+        )
+        into = VectorLayout(z=self.n, zd=self.n, zdd=self.n, s=self.ns)
 
         def force(q, parameters):
             known, at = rest.split(parameters), into.split(q)

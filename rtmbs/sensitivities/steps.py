@@ -23,8 +23,8 @@ from rtmbs.rotations.vectors import turn_between
 from rtmbs.sensitivities.projections import Projections
 from rtmbs.sensitivities.python_laws import kinds_of
 from rtmbs.sensitivities.saddles import saddle
-from rtmbs.sensitivities.step_solver import BELOW, BY_PARAMETERS, BY_STATE, GROUPS, PARTS, Blocks
-from rtmbs.sensitivities.step_tape import Case, StepTape
+from rtmbs.sensitivities.step_solver import BELOW, BY_PARAMETERS, BY_STATE, GROUPS, PARTS, StepBlocks
+from rtmbs.sensitivities.step_tape import StepCase, StepTape
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -41,7 +41,7 @@ SINGULAR = (
 
 
 @dataclass(frozen=True)
-class Recorded:
+class RecordedSteps:
     """States 0 ... K of a run, and what steps 1 ... K did."""
 
     samples: Samples  # K + 1 of them
@@ -55,7 +55,7 @@ class Recorded:
         return len(self.jacobians)
 
 
-class Watch(Observer):
+class StepRecorder(Observer):
     """Keeps every step of a run."""
 
     def start(self, sim: Watched, steps: int | None) -> None:
@@ -74,41 +74,41 @@ class Watch(Observer):
     def look(self, sim: Watched, report: StepReport) -> None:
         """Keep one step; InputError for one whose equations are others."""
         if report.tries or report.parts > 1:
-            raise refused(sim.state.t, HELPED)
+            raise not_differentiable(sim.state.t, HELPED)
         if report.outcome is Outcome.NEAR_SINGULAR:
-            raise refused(sim.state.t, SINGULAR)
+            raise not_differentiable(sim.state.t, SINGULAR)
         self.keep(sim, report.jacobians)
 
     def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
         """Keep many steps."""
         for place, why in ((TRIES, HELPED), (NEAR_SINGULAR, SINGULAR)):
             if len(wrong := np.flatnonzero(chunk.stats[:, place])):
-                raise refused(float(t[wrong[0]]), why)
+                raise not_differentiable(float(t[wrong[0]]), why)
         arrays = [np.array(getattr(chunk, name)) for name in OF_STATE]
         kept = chunk.energy[:, self.first, KEPT]
         rates, jacobians = np.array(chunk.sd), chunk.stats[:, JACOBIANS].astype(np.int64)
         self.rows.append((np.array(t), *arrays, kept, rates, jacobians))
 
-    def recorded(self) -> Recorded:
+    def recorded(self) -> RecordedSteps:
         """Return all rows."""
         t, *arrays, kept, rates, jacobians = (np.concatenate(column) for column in zip(*self.rows, strict=True))
-        return Recorded(Samples(t, *arrays), kept, rates, jacobians[1:])
+        return RecordedSteps(Samples(t, *arrays), kept, rates, jacobians[1:])
 
 
-def refused(t: float, why: str) -> InputError:
+def not_differentiable(t: float, why: str) -> InputError:
     """Return the error of a step whose derivatives are not known."""
     return InputError(f"the step that ends at t = {t:g} s {why}")
 
 
-class Missed(NamedTuple):
+class StepDefect(NamedTuple):
     """Largest difference of recorded steps from the equations, over those of the run, and the step it is of."""
 
     size: float
     step: int
 
-    def behind(self, first: int) -> "Missed":
+    def behind(self, first: int) -> "StepDefect":
         """Return the same for steps that begin at sample ``first`` of the run."""
-        return Missed(self.size, self.step + first)
+        return StepDefect(self.size, self.step + first)
 
 
 @dataclass(frozen=True)
@@ -124,10 +124,10 @@ class Steps:
     missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over those of the run
 
     @property
-    def worst(self) -> Missed:
+    def worst(self) -> StepDefect:
         """The largest of ``missed``."""
         k = int(np.argmax(self.missed))
-        return Missed(float(self.missed[k]), self.first + k)
+        return StepDefect(float(self.missed[k]), self.first + k)
 
 
 class LinearSteps:
@@ -139,13 +139,18 @@ class LinearSteps:
     """
 
     def __init__(
-        self, tape: StepTape, recorded: Recorded, alpha: Array, sizes: Array | None = None, by_parameters: bool = True
+        self,
+        tape: StepTape,
+        recorded: RecordedSteps,
+        alpha: Array,
+        sizes: Array | None = None,
+        by_parameters: bool = True,
     ) -> None:
         self.tape, self.recorded, self.alpha, self.by_parameters = tape, recorded, alpha, by_parameters
         self.sizes = np.maximum(sizes_of(recorded.samples) if sizes is None else sizes, SLOW)
         self.projections = Projections(tape, alpha)
-        self.cases: list[Case] = []
-        self.kept_blocks: dict[tuple[int, int], Blocks] = {}
+        self.cases: list[StepCase] = []
+        self.kept_blocks: dict[tuple[int, int], StepBlocks] = {}
         self.together = CHUNK
 
     def chunks(self, backwards: bool = False) -> Iterator[Steps]:
@@ -162,7 +167,7 @@ class LinearSteps:
         missed = np.maximum(missed, largest(values[:, tape.y["zd"]]) / self.sizes[0])
         return Steps(first, point, known, values, case, made, missed)
 
-    def blocks(self, columns: int) -> Blocks:
+    def blocks(self, columns: int) -> StepBlocks:
         """Return what solves with the steps of all cases met so far, for right sides of some columns."""
         key = len(self.cases), columns
         if key not in self.kept_blocks:
@@ -186,7 +191,7 @@ class LinearSteps:
         """Return the number of the case of a row of ``evaluate``, a new one for a case not met before."""
         laws = len(self.tape.called.laws)
         ways = [tuple(kind[1 + k * laws : 1 + (k + 1) * laws].tolist()) for k in range(3)]
-        case = Case(int(kind[0]), tuple((kind[1 + 3 * laws :] != 0).tolist()), *ways)
+        case = StepCase(int(kind[0]), tuple((kind[1 + 3 * laws :] != 0).tolist()), *ways)
         if case not in self.cases:
             self.cases.append(case)
         return self.cases.index(case)
@@ -267,7 +272,7 @@ def sizes_of(samples: Samples) -> Array:
     return np.array([np.max(np.abs(one), initial=0.0) for one in (samples.zd, samples.zdd)])
 
 
-class Pattern(NamedTuple):
+class StepPattern(NamedTuple):
     """Entries of several cases one behind the other, those of a case by groups: see ``group``."""
 
     place: Integers  # (e,) among the outputs of the program of the case
@@ -283,7 +288,7 @@ def ends_of(tape: StepTape) -> Integers:
     return np.array([0, *(y[name].stop for name in last)])
 
 
-def pattern_of(tape: StepTape, cases: list[Case], by_parameters: bool) -> Pattern:
+def pattern_of(tape: StepTape, cases: list[StepCase], by_parameters: bool) -> StepPattern:
     """Return the pattern of all cases, with or without derivatives by parameters."""
     parts, first = [], 0
     for case in cases:
@@ -297,7 +302,7 @@ def pattern_of(tape: StepTape, cases: list[Case], by_parameters: bool) -> Patter
         first += len(order)
     columns = list(zip(*parts, strict=True))
     place, row, column = (np.concatenate(one) for one in columns[:3])
-    return Pattern(place, row, column, np.array(columns[3]))
+    return StepPattern(place, row, column, np.array(columns[3]))
 
 
 def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> Any:
@@ -309,14 +314,14 @@ def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> An
     return found
 
 
-def blocks_of(tape: StepTape, alpha: Any, pattern: Pattern, columns: int) -> Blocks:
+def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) -> StepBlocks:
     """Return the blocks of a recorded step, for right sides with up to some columns."""
     n, several = tape.n + tape.ns, max(columns, 1)
     correction, increment, projection = (
         saddle(n, weight, tape.redundant, several) for weight in (alpha, alpha, tape.q4 * alpha)
     )
     guessed, made, ended = (saddle(tape.ns, np.zeros(0), False, several) for _ in range(3))
-    return Blocks(
+    return StepBlocks(
         *pattern,
         ends_of(tape),
         np.array([tape.y[name].start for name in PARTS]),

@@ -21,7 +21,7 @@ from rtmbs.simulation.jumps import find_jumps
 from rtmbs.system.input_slots import signal_values
 from rtmbs.system.system import Signal, System
 from rtmbs.system.tables import Tables
-from rtmbs.system.user_functions import alike
+from rtmbs.system.user_functions import same_function
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 
@@ -39,7 +39,7 @@ TRIED = 60  # times at which steps are compared
 
 
 @dataclass(frozen=True)
-class Part:
+class SignalSlopes:
     """One function of time at the places of the difference formula, for one or more steps of the differences."""
 
     signals: tuple[tuple[Signal, ...], ...]  # of each step, at all places
@@ -55,21 +55,21 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Timed:
+class InputSlopes:
     """Slopes of all functions of time that change with one parameter."""
 
     slots: Integers  # (k,) inputs that they write
-    parts: tuple[Part, ...] = ()
+    parts: tuple[SignalSlopes, ...] = ()
 
     def __call__(self, t: Array) -> Array:
         """Return the slopes (T, k) of the inputs at times t (T,)."""
         return np.hstack([np.zeros((len(t), 0)), *(part(t) for part in self.parts)])
 
 
-UNTIMED = Timed(np.zeros(0, np.int64))
+NO_SLOPES = InputSlopes(np.zeros(0, np.int64))
 
 
-def timed_by(name: str, base: System, finer: Callable[[int], Sequence[System]], size: float, t: Array) -> Timed:
+def timed_by(name: str, base: System, finer: Callable[[int], Sequence[System]], size: float, t: Array) -> InputSlopes:
     """Return how functions of time change with a parameter of a ``size``, in a run with the times t (T,).
 
     ``finer(k)`` are the Systems at the places of the difference formula, for the step STEP size / SHRINK^k. Raises
@@ -78,7 +78,7 @@ def timed_by(name: str, base: System, finer: Callable[[int], Sequence[System]], 
     systems, slots, parts = finer(0), [], []
     for k, own in enumerate(base.signals):
         low, high = systems[0].signals[k], systems[-1].signals[k]
-        if alike(low.function, high.function):
+        if same_function(low.function, high.function):
             continue
         differs = np.flatnonzero(np.any(values_of(low, t) != values_of(high, t), axis=1))
         if len(differs):
@@ -86,7 +86,7 @@ def timed_by(name: str, base: System, finer: Callable[[int], Sequence[System]], 
             levels = partial(signals_of, finer, k)
             parts.append(smooth_part(name, own.name, levels, size, few))
             slots.append(own.slot + np.arange(own.size))
-    return Timed(np.concatenate(slots), tuple(parts)) if parts else UNTIMED
+    return InputSlopes(np.concatenate(slots), tuple(parts)) if parts else NO_SLOPES
 
 
 def signals_of(finer: Callable[[int], Sequence[System]], k: int, level: int) -> list[Signal]:
@@ -94,7 +94,7 @@ def signals_of(finer: Callable[[int], Sequence[System]], k: int, level: int) -> 
     return [one.signals[k] for one in finer(level)]
 
 
-def smooth_part(name: str, called: str, at: Callable[[int], list[Signal]], size: float, t: Array) -> Part:
+def smooth_part(name: str, called: str, at: Callable[[int], list[Signal]], size: float, t: Array) -> SignalSlopes:
     """Return a function of time with the best step for each of its values, compared at times t (T,)."""
     signals: list[tuple[Signal, ...]] = []
     slopes, errors = [], []
@@ -122,7 +122,7 @@ def smooth_part(name: str, called: str, at: Callable[[int], list[Signal]], size:
             "rtmbs.SmoothStep for instance"
         )
     steps = tuple(STEP * size / SHRINK**level for level in range(len(signals)))
-    return Part(tuple(signals), steps, np.argmin(errors, axis=0))
+    return SignalSlopes(tuple(signals), steps, np.argmin(errors, axis=0))
 
 
 def differences(signals: Sequence[Signal], step: float, t: Array) -> tuple[Array, Array]:
@@ -147,7 +147,7 @@ def timed_slots(system: System) -> Mask:
 def changing(base: System, other: System, t: Array) -> Iterator[str]:
     """Yield the names of functions of time whose values at t (T,) differ by more than rounding."""
     for own, theirs in zip(base.signals, other.signals, strict=True):
-        if not alike(own.function, theirs.function):
+        if not same_function(own.function, theirs.function):
             values = values_of(own, t)
             bound = SAME * np.abs(values).max(axis=0, initial=0.0)
             if np.any(np.abs(values_of(theirs, t) - values) > bound):
@@ -192,7 +192,7 @@ class Variations:
     inputs: Array  # (count, nu) that stay; zero where functions of time write
     alpha: Array  # (count, m)
     tables: tuple[tuple[tuple[str, ...], Array], ...] = ()  # path of a field, and its slopes (count, *shape)
-    timed: tuple[tuple[int, Timed], ...] = ()  # parameters that functions of time depend on
+    timed: tuple[tuple[int, InputSlopes], ...] = ()  # parameters that functions of time depend on
 
     @property
     def pairs(self) -> list[tuple[int, int]]:

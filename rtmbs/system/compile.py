@@ -16,8 +16,8 @@ from rtmbs.linear.symbolic import flops
 from rtmbs.model import Joint, Model
 from rtmbs.system.characteristic_length import characteristic_length
 from rtmbs.system.closure_tables import (
-    OneClosure,
-    RowLists,
+    ClosureRows,
+    RowDescriptions,
     build_closures,
     build_couplers,
     closure_infos,
@@ -26,16 +26,16 @@ from rtmbs.system.closure_tables import (
     tabulate_couplers,
 )
 from rtmbs.system.components import find_balance, no_balance
-from rtmbs.system.condition_tables import BuiltCondition, build_conditions, close_condition, tabulate_conditions
-from rtmbs.system.dof_layout import ConnectorList, Skeleton, build_skeleton, tabulate_dofs
+from rtmbs.system.condition_tables import BuiltConstraint, build_conditions, close_condition, tabulate_conditions
+from rtmbs.system.dof_layout import ConnectorList, DofLayout, build_dof_layout, tabulate_dofs
 from rtmbs.system.force_tables import build_drivers, build_forces
-from rtmbs.system.initial_values import build_start
+from rtmbs.system.initial_values import build_initial_motion
 from rtmbs.system.input_slots import Slots
-from rtmbs.system.joint_drivers import followed
+from rtmbs.system.joint_drivers import with_joint_drivers
 from rtmbs.system.law_tables import LawTables, build_laws
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
-from rtmbs.system.recorded_laws import Workshop
+from rtmbs.system.recorded_laws import LawRecorder
 from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System, joint_info
 from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
 from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Relation, Topology, spanning_trees
@@ -51,13 +51,13 @@ def compile(model: Model, length: float | None = None) -> System:
     contradicts. Names the element. Masses are looked at when a Simulation starts.
     """
     with announced():
-        return compiled(followed(model), length)
+        return compiled(with_joint_drivers(model), length)
 
 
 def compiled(model: Model, length: float | None = None) -> System:
     """Return the System of a model whose drivers a Simulation follows; ``length`` as in ``compile``."""
     length = characteristic_length(model) if length is None else length
-    workshop = Workshop(model)
+    workshop = LawRecorder(model)
     conditions = build_conditions(model, length)
     equations = {one.constraint.name: one.function.m for one in conditions}
     topologies = candidates(model, equations)
@@ -71,9 +71,9 @@ class Draft:
     """All tables for one spanning tree."""
 
     topology: Topology
-    skeleton: Skeleton
-    closures: list[OneClosure]
-    rows: RowLists
+    skeleton: DofLayout
+    closures: list[ClosureRows]
+    rows: RowDescriptions
     slots: Slots
     tables: Tables
     lu: Any
@@ -150,10 +150,10 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
 
 
 def write_draft(
-    model: Model, topology: Topology, length: float, workshop: Workshop, conditions: list[BuiltCondition]
+    model: Model, topology: Topology, length: float, workshop: LawRecorder, conditions: list[BuiltConstraint]
 ) -> Draft:
     """Return all tables for one spanning tree."""
-    skeleton = build_skeleton(model, topology)
+    skeleton = build_dof_layout(model, topology)
     if not skeleton.dofs:
         raise TopologyError(f"model {model.name!r} has no coordinate: nothing in it can move; add a joint that can")
     slots = Slots()
@@ -191,7 +191,7 @@ def write_draft(
     return Draft(topology, skeleton, closures, rows, slots, tables, lu, laws, infos)
 
 
-def check_connectors(closures: list[OneClosure], connectors: Integers, branch_pointer: Integers) -> None:
+def check_connectors(closures: list[ClosureRows], connectors: Integers, branch_pointer: Integers) -> None:
     """Refuse a rod or a driven distance between bodies that are welded together."""
     sizes = np.diff(branch_pointer)[connectors]
     for closure, size in zip(closures, sizes, strict=True):
@@ -207,7 +207,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     tables = with_origins(draft.tables)
     tables = tables._replace(balance=find_balance(tables, draft.lu, floating_dofs(model, skeleton), signals, length))
     typical = np.where(tables.dofs.kind == PRISMATIC, length, 1.0)
-    start = build_start(model, skeleton, tables.dofs.axis, typical)
+    start = build_initial_motion(model, skeleton, tables.dofs.axis, typical)
     names = [dof.name for dof in skeleton.dofs]
     bodies = {name: body_info(model, skeleton, name) for name in model.bodies}
     markers = marker_infos(model, skeleton)
@@ -248,18 +248,18 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     )
 
 
-def floating_dofs(model: Model, skeleton: Skeleton) -> Integers:
+def floating_dofs(model: Model, skeleton: DofLayout) -> Integers:
     """Return the dofs of the floating joints of the tree."""
     names = [name for name, joint in model.joints.items() if joint.type.free]
     return np.array([dof for name in names for dof in skeleton.joint_dofs.get(name, ())], np.int64)
 
 
-def body_info(model: Model, skeleton: Skeleton, name: str) -> BodyInfo:
+def body_info(model: Model, skeleton: DofLayout, name: str) -> BodyInfo:
     body, place = model.bodies[name], skeleton.bodies[name]
     return BodyInfo(place.dof, place.rotation, place.position, body.mass, body.center_of_mass, body.inertia)
 
 
-def marker_infos(model: Model, skeleton: Skeleton) -> dict[str, MarkerInfo]:
+def marker_infos(model: Model, skeleton: DofLayout) -> dict[str, MarkerInfo]:
     found = {}
     for marker in model.markers.values():
         place = skeleton.bodies[marker.body.name]

@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 
 from rtmbs.ad.interpret import flows
 from rtmbs.ad.interpret import restricted as restricted_program
-from rtmbs.forces.register import KINDS, some
+from rtmbs.forces.register import KINDS, select_connected
 from rtmbs.linear.symbolic import FIRST, REST, WIDTH, SparseLU
 from rtmbs.system.closure_tables import pointer
-from rtmbs.system.law_tables import home_of_states, kept_states
+from rtmbs.system.law_tables import kept_states, state_dofs
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.system import Array, Integers, Mask, Signal
@@ -47,10 +47,10 @@ def find_groups(tables: Tables, lu: SparseLU, threads: int) -> list[Integers]:
 
     One group where a force law between ground and ground has states: no component would carry them.
     """
-    if np.any(home_of_states(tables.laws, law_homes(tables)) < 0):
+    if np.any(state_dofs(tables.laws, law_dofs(tables)) < 0):
         return [np.arange(lu.n)]
     component = find_components(tables, lu)
-    group = share_out(predicted_work(component, lu), threads)[component[: lu.n]]
+    group = assign_groups(predicted_work(component, lu), threads)[component[: lu.n]]
     return [found for g in range(threads) if len(found := np.flatnonzero(group == g))]
 
 
@@ -71,8 +71,8 @@ def find_components(tables: Tables, lu: SparseLU) -> Integers:
 def law_pairs(tables: Tables) -> Integers:
     """Return pairs of coordinates (k, 2) that recorded force laws join."""
     laws = tables.laws
-    home = law_homes(tables)
-    states = home_of_states(laws, home)
+    home = law_dofs(tables)
+    states = state_dofs(laws, home)
     home = np.concatenate([home, states])
     pairs, source = flows(laws.program)
     first, forces = 6 * laws.counts[0], laws.counts[1]
@@ -84,7 +84,7 @@ def law_pairs(tables: Tables) -> Integers:
     return both[np.all(both >= 0, axis=1)]
 
 
-def law_homes(tables: Tables) -> Integers:
+def law_dofs(tables: Tables) -> Integers:
     """Return the dof that every kinematic input of the recorded force laws belongs to."""
     laws, connectors = tables.laws, tables.connectors
     ends = np.maximum(connectors.a, connectors.b)[laws.connector[: laws.counts[0]]]  # any dof of the component will do
@@ -101,7 +101,7 @@ def predicted_work(component: Integers, lu: SparseLU) -> Array:
     return work
 
 
-def share_out(work: Array, threads: int) -> Integers:
+def assign_groups(work: Array, threads: int) -> Integers:
     """Return the group of every component: neighbours together when that is about as even as any other way."""
     neighbours = np.minimum((np.cumsum(work) - 0.5 * work) * threads / work.sum(), threads - 1).astype(np.int64)
     packed, load = np.zeros(len(work), np.int64), np.zeros(threads)
@@ -122,7 +122,7 @@ def balance_of(component: Integers, length: float) -> Balance:
     return Balance(component, np.unique(component[component >= 0]), np.array([length]))
 
 
-def of_true_loops(tables: Tables, redundant: Mask) -> Balance:
+def drop_redundant(tables: Tables, redundant: Mask) -> Balance:
     """Return the table without components in which every loop equation is ``redundant`` (m,): those move as trees do.
 
     So a door on two hinges steps like one on one hinge, to rounding.
@@ -149,13 +149,13 @@ def find_balance(
     closed = ends[tables.closures.connector]
     looped = np.zeros(n, np.bool_)  # by label
     looped[label[closed[closed >= 0]]] = True
-    timed = timed_steps(tables, ends, signals)
+    timed = time_driven_dofs(tables, ends, signals)
     looped[label[np.concatenate([floating, tables.drivers.dof, timed])]] = False
     _, first = np.unique(label, return_index=True)
     return balance_of(np.where(looped[label], first[label], -1).astype(np.int64), length)
 
 
-def timed_steps(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> Integers:
+def time_driven_dofs(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> Integers:
     """Return dofs that a function of time acts on: all of them when gravity is one."""
     written: Mask = np.zeros(1 + max((signal.slot + signal.size for signal in signals), default=0), np.bool_)
     for signal in signals:
@@ -172,7 +172,7 @@ def timed_steps(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> 
     found = [
         ends[closures[acts(tables.closures.slot, 3)]],
         ends[closures[(tables.closures.kind == DISTANCE) & (tables.closures.slot >= 0)]],  # driven, by an input as well
-        ends[closures[timed_conditions(tables)]],
+        ends[closures[time_driven_rows(tables)]],
         *(ends[table.connector[acts(table.slot, kind.size)]] for kind, table in forces),
         tables.joint_forces.dof[acts(tables.joint_forces.slot, 4)],
     ]
@@ -180,7 +180,7 @@ def timed_steps(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> 
     return dofs[dofs >= 0]
 
 
-def timed_conditions(tables: Tables) -> Integers:
+def time_driven_rows(tables: Tables) -> Integers:
     """Return the rows of the constraints of the user that look at the time."""
     conditions = tables.conditions
     between = conditions.input < POSE_INPUTS * len(conditions.frame_a)
@@ -192,7 +192,7 @@ def timed_conditions(tables: Tables) -> Integers:
 Table = TypeVar("Table", bound=NamedTuple)
 
 
-class Part(NamedTuple):
+class SubsystemTables(NamedTuple):
     """Some components: what belongs to them, ascending, and their tables."""
 
     coordinates: Integers
@@ -203,7 +203,7 @@ class Part(NamedTuple):
     states: Integers  # of force laws
 
 
-def restricted(tables: Tables, coordinates: Integers) -> Part:
+def restricted(tables: Tables, coordinates: Integers) -> SubsystemTables:
     """Return the part of the mechanism with these coordinates: whole components, ascending.
 
     Force laws must be recorded ones. Elements between ground and ground are in no part, for they do nothing.
@@ -227,19 +227,19 @@ def restricted(tables: Tables, coordinates: Integers) -> Part:
         closures=restricted_closures(closures, linked, number),
         conditions=restricted_conditions(tables, closed, new),
         couplers=restricted_couplers(tables, closed),
-        drivers=renumbered(chosen(tables.drivers, driven), new),
-        joint_forces=renumbered(chosen(tables.joint_forces, forced), new),
-        forces=type(tables.forces)(*(some(table, linked, number) for table in tables.forces)),
+        drivers=renumbered(select_rows(tables.drivers, driven), new),
+        joint_forces=renumbered(select_rows(tables.joint_forces, forced), new),
+        forces=type(tables.forces)(*(select_connected(table, linked, number) for table in tables.forces)),
         laws=restricted_laws(tables.laws, linked, number, new),
         balance=balance_of(new[tables.balance.component[coordinates]], float(tables.balance.length[0])),
     )
     lu, kept = give_places(kept, condensed=len(tables.interfaces.dof) > 0)
     rows = np.flatnonzero(np.concatenate([rows_of(closures, linked[closures.connector]), driven]))
-    states = np.flatnonzero(new[home_of_states(tables.laws, law_homes(tables))] >= 0)
-    return Part(coordinates, rows, references, with_origins(kept), lu, states)
+    states = np.flatnonzero(new[state_dofs(tables.laws, law_dofs(tables))] >= 0)
+    return SubsystemTables(coordinates, rows, references, with_origins(kept), lu, states)
 
 
-def chosen(table: Table, which: Mask | Integers) -> Table:
+def select_rows(table: Table, which: Mask | Integers) -> Table:
     """Return some rows of a table."""
     return type(table)(*(column[which] for column in table))
 
@@ -251,7 +251,7 @@ def renumbered(table: Any, new: Integers) -> Any:
 
 def restricted_dofs(dofs: Dofs, coordinates: Integers, new: Integers) -> tuple[Dofs, Integers]:
     """Return some dofs, and the old numbers of their reference rotations."""
-    kept = chosen(dofs, coordinates)
+    kept = select_rows(dofs, coordinates)
     turned = kept.reference >= 0
     references, number = np.unique(kept.reference[turned], return_inverse=True)
     reference = np.full(len(coordinates), -1, np.int64)

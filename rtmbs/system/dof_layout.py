@@ -44,7 +44,7 @@ class Lump(NamedTuple):
     inertia: Array  # (3, 3) about the mass centre, dof axes [kg m^2]
 
 
-class OneDof(NamedTuple):
+class DofRow(NamedTuple):
     """A row of ``Dofs`` being written."""
 
     kind: int
@@ -57,10 +57,10 @@ class OneDof(NamedTuple):
 
 
 @dataclass
-class Skeleton:
+class DofLayout:
     """Dofs of a tree, and where bodies and auxiliary bodies sit on them."""
 
-    dofs: list[OneDof] = field(default_factory=list)
+    dofs: list[DofRow] = field(default_factory=list)
     references: int = 0  # number of reference rotations
     bodies: dict[str, Placement] = field(default_factory=dict)
     auxiliaries: dict[str, Placement] = field(default_factory=dict)  # by joint: the massless copy of its body b
@@ -69,23 +69,23 @@ class Skeleton:
     mover: dict[int, str] = field(default_factory=dict)  # dof: the body that it moves first
 
 
-def build_skeleton(model: Model, topology: Topology) -> Skeleton:
+def build_dof_layout(model: Model, topology: Topology) -> DofLayout:
     """Walk the tree from ground and turn every joint into dofs; then append the auxiliary bodies."""
     joints = list(model.joints.values())
-    skeleton = Skeleton()
+    skeleton = DofLayout()
     skeleton.bodies[model.ground.name] = Placement(-1, np.eye(3), np.zeros(3))
     for branch in topology.tree:
         joint = joints[branch.edge]
         parent, child = (joint.b, joint.a) if branch.reversed else (joint.a, joint.b)
-        skeleton.bodies[child.name] = enter(skeleton, joint, skeleton.bodies[parent.name], branch.reversed)
+        skeleton.bodies[child.name] = append_joint(skeleton, joint, skeleton.bodies[parent.name], branch.reversed)
     for cut in topology.cuts:
         if cut.auxiliary:
             joint = joints[cut.edge]
-            skeleton.auxiliaries[joint.name] = enter(skeleton, joint, skeleton.bodies[joint.a.name], False)
+            skeleton.auxiliaries[joint.name] = append_joint(skeleton, joint, skeleton.bodies[joint.a.name], False)
     return skeleton
 
 
-def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) -> Placement:
+def append_joint(skeleton: DofLayout, joint: Joint, parent: Placement, backwards: bool) -> Placement:
     """Append the dofs of a joint behind ``parent`` and return where the body sits that they carry.
 
     Walked from b to a, the inverse of X1(z1) X2(z2) is X2(-z2) X1(-z1): the dofs come in reversed order with turned
@@ -101,13 +101,13 @@ def enter(skeleton: Skeleton, joint: Joint, parent: Placement, backwards: bool) 
         return Placement(parent.dof, offset_rotation, offset - offset_rotation @ point_c)
     mirrored = backwards and joint.type.start != "pose"
     numbers, last = [], parent.dof
-    for k in walking_order(joint, mirrored):
+    for k in tree_order(joint, mirrored):
         element = elements[k]
         axis = element.axis if element.kind == "rotation" else axes_c @ element.axis * (-1.0 if mirrored else 1.0)
         reference = -1
         if element.kind == "rotation" and not (k > 0 and elements[k - 1].kind == "rotation"):
             reference, skeleton.references = skeleton.references, skeleton.references + 1
-        dof = OneDof(KINDS[element.kind], last, offset_rotation, offset, axis, reference, dof_name(joint, k))
+        dof = DofRow(KINDS[element.kind], last, offset_rotation, offset, axis, reference, dof_name(joint, k))
         last = len(skeleton.dofs)
         skeleton.dofs.append(dof)
         numbers.append((k, last))
@@ -130,7 +130,7 @@ def check_rotations(joint: Joint) -> None:
         )
 
 
-def walking_order(joint: Joint, mirrored: bool) -> list[int]:
+def tree_order(joint: Joint, mirrored: bool) -> list[int]:
     """Return the numbers of the joint's dofs as the tree passes them; three rotations stay in order."""
     elements = joint.type.dofs()
     if not mirrored:
@@ -163,7 +163,7 @@ def place_mass(body: Body, place: Placement) -> Lump:
     return Lump(body.mass, place.point(body.center_of_mass), 0.5 * (turned + turned.T))
 
 
-def merge(lumps: list[Lump]) -> Lump:
+def merge_inertias(lumps: list[Lump]) -> Lump:
     """Return the inertia of several lumps on one dof (Steiner's terms about the common mass centre)."""
     if len(lumps) == 1:
         return lumps[0]
@@ -201,13 +201,13 @@ def principal_axes(J: Array) -> Array:
     return axes
 
 
-def tabulate_dofs(model: Model, skeleton: Skeleton) -> Dofs:
+def tabulate_dofs(model: Model, skeleton: DofLayout) -> Dofs:
     """Return the dofs as arrays, welded bodies merged into the dof that carries them."""
     n = len(skeleton.dofs)
     carried: list[list[Lump]] = [[] for _ in range(n + 1)]  # the last one is ground
     for name, place in skeleton.bodies.items():
         carried[place.dof].append(place_mass(model.bodies[name], place))
-    lumps = [merge(group) if group else Lump(0.0, np.zeros(3), np.zeros((3, 3))) for group in carried[:n]]
+    lumps = [merge_inertias(group) if group else Lump(0.0, np.zeros(3), np.zeros((3, 3))) for group in carried[:n]]
     dofs = skeleton.dofs
     rotations = np.array([dof.offset_rotation for dof in dofs]).reshape(n, 3, 3)
     parent = np.array([dof.parent for dof in dofs], np.int64)

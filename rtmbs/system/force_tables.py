@@ -4,10 +4,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.forces.kind import End, table_of
+from rtmbs.forces.kind import ConnectorEnd, table_of
 from rtmbs.forces.register import KINDS, Forces
 from rtmbs.model import Body, Force, ForceLaw, Marker, Model
-from rtmbs.system.dof_layout import ConnectorList, Skeleton
+from rtmbs.system.dof_layout import ConnectorList, DofLayout
 from rtmbs.system.input_slots import Slots
 from rtmbs.system.system import Array, ForceInfo
 from rtmbs.system.tables import REVOLUTE, Drivers, JointForces
@@ -21,21 +21,21 @@ class ForceTables(NamedTuple):
     infos: dict[str, ForceInfo]  # in the order of the tables
 
 
-class Site:
+class CompileContext:
     """What builders of force tables ask for; answers ``forces.kind.Site``."""
 
-    def __init__(self, skeleton: Skeleton, slots: Slots, connector_list: ConnectorList) -> None:
+    def __init__(self, skeleton: DofLayout, slots: Slots, connector_list: ConnectorList) -> None:
         self.skeleton, self.slots, self.connector_list = skeleton, slots, connector_list
 
-    def marker(self, marker: Marker) -> End:
+    def marker(self, marker: Marker) -> ConnectorEnd:
         """Return where a marker sits."""
         place = self.skeleton.bodies[marker.body.name]
-        return End(place.dof, place.point(marker.point), place.rotation @ marker.axes)
+        return ConnectorEnd(place.dof, place.point(marker.point), place.rotation @ marker.axes)
 
-    def body(self, body: Body, point: Array) -> End:
+    def body(self, body: Body, point: Array) -> ConnectorEnd:
         """Return where a point (3,) in body axes sits, with the body's axes."""
         place = self.skeleton.bodies[body.name]
-        return End(place.dof, place.point(point), place.rotation)
+        return ConnectorEnd(place.dof, place.point(point), place.rotation)
 
     def connect(self, a: int, b: int) -> int:
         """Return the number of a new connector between dofs ``a`` and ``b``."""
@@ -46,13 +46,13 @@ class Site:
         return add_parameters(force, self.slots, length, unit)
 
 
-def build_forces(model: Model, skeleton: Skeleton, slots: Slots, connector_list: ConnectorList) -> ForceTables:
+def build_forces(model: Model, skeleton: DofLayout, slots: Slots, connector_list: ConnectorList) -> ForceTables:
     """Return the force tables, their places in the matrix still open."""
     by_kind: dict[str, list[Force]] = {}
     for force in model.forces.values():
         if isinstance(force.law, ForceLaw):
             by_kind.setdefault(table_of(force.law), []).append(force)
-    site = Site(skeleton, slots, connector_list)
+    site = CompileContext(skeleton, slots, connector_list)
     tables, infos = [], {}
     for kind in KINDS:
         mine = by_kind.get(kind.name, [])
@@ -77,7 +77,7 @@ def ends(model: Model, force: Force) -> tuple[str, str]:
     return (joint.a.name, joint.b.name) if joint else (model.ground.name, model.ground.name)
 
 
-def build_joint_forces(forces: list[Force], skeleton: Skeleton, slots: Slots) -> JointForces:
+def build_joint_forces(forces: list[Force], skeleton: DofLayout, slots: Slots) -> JointForces:
     """Return what acts on one coordinate."""
     dof, slot = [], []
     for force in forces:
@@ -108,7 +108,7 @@ def add_parameters(force: Force, slots: Slots, length: float = 0.0, unit: str = 
     return first
 
 
-def build_drivers(model: Model, skeleton: Skeleton, slots: Slots) -> tuple[Drivers, list[tuple[str, bool]]]:
+def build_drivers(model: Model, skeleton: DofLayout, slots: Slots) -> tuple[Drivers, list[tuple[str, bool]]]:
     """Return the driven coordinates without their places in the matrix, with (name, coordinate is an angle)."""
     dof, slot, rows = [], [], []
     for driver in model.drivers.values():

@@ -7,14 +7,14 @@ import numpy as np
 from rtmbs.errors import ModelError
 from rtmbs.model import Driver, Initial, Joint, Model
 from rtmbs.model.checks import rotation_of_quaternion
-from rtmbs.system.dof_layout import Skeleton
+from rtmbs.system.dof_layout import DofLayout
 from rtmbs.system.input_slots import sample
 from rtmbs.system.system import Array, Mask
 
 CONFLICT = 1e-9  # of the typical size: what a pinned value may miss a driver by
 
 
-class Start(NamedTuple):
+class InitialMotion(NamedTuple):
     """Start values of all coordinates, as far as the user said them."""
 
     z0: Array  # (n,)
@@ -25,7 +25,7 @@ class Start(NamedTuple):
     weights: Array  # (n,)
 
 
-def build_start(model: Model, skeleton: Skeleton, axis: Array, typical: Array) -> Start:
+def build_initial_motion(model: Model, skeleton: DofLayout, axis: Array, typical: Array) -> InitialMotion:
     """Return the start; drivers give way to what the user said, unless it is pinned and contradicts them.
 
     axis (n, 3) as in ``Dofs``: those of rotation dofs say along which axes of the body their rates are.
@@ -33,7 +33,7 @@ def build_start(model: Model, skeleton: Skeleton, axis: Array, typical: Array) -
     n = len(skeleton.dofs)
     none = np.zeros(n, np.bool_)
     rotations = np.tile(np.eye(3), (skeleton.references, 1, 1))
-    start = Start(np.zeros(n), np.zeros(n), rotations, none.copy(), none.copy(), np.ones(n))
+    start = InitialMotion(np.zeros(n), np.zeros(n), rotations, none.copy(), none.copy(), np.ones(n))
     drivers = [driver for driver in model.drivers.values() if driver.joint]
     for driver in drivers:
         dof, motion = driven_dof(driver, skeleton), sample(f"driver {driver.name!r}", driver.profile, 3)
@@ -45,12 +45,12 @@ def build_start(model: Model, skeleton: Skeleton, axis: Array, typical: Array) -
     return start
 
 
-def driven_dof(driver: Driver, skeleton: Skeleton) -> int:
+def driven_dof(driver: Driver, skeleton: DofLayout) -> int:
     assert driver.joint
     return skeleton.joint_dofs[driver.joint[0].name][driver.joint[1]]
 
 
-def apply_initial(initial: Initial, skeleton: Skeleton, axis: Array, start: Start) -> None:
+def apply_initial(initial: Initial, skeleton: DofLayout, axis: Array, start: InitialMotion) -> None:
     """Write the values of one joint into the start."""
     joint = initial.joint
     dofs = list(skeleton.joint_dofs[joint.name])
@@ -89,7 +89,7 @@ def inverse_motion(joint: Joint, position: Array, turn: Array, rate: Array) -> t
     return -joint.axes_b.T @ seen, np.concatenate([-joint.axes_b.T @ speed, -turn @ omega])
 
 
-def check_conflict(driver: Driver, dof: int, start: Start, typical: Array) -> None:
+def check_conflict(driver: Driver, dof: int, start: InitialMotion, typical: Array) -> None:
     """Refuse a pinned value that a driver contradicts at t = 0."""
     assert driver.joint
     motion = sample(f"driver {driver.name!r}", driver.profile, 3)

@@ -14,7 +14,7 @@ from rtmbs.limits.bounds import BEYOND
 from rtmbs.model.checks import as_floats, numbers
 from rtmbs.model.profiles import Given
 from rtmbs.system.system import Array, Signal, System
-from rtmbs.system.user_functions import identity, packed, unpacked
+from rtmbs.system.user_functions import identity, pack_function, unpack_function
 
 Function = Callable[[float], Any]
 
@@ -138,12 +138,12 @@ class TimeFunction:
         return self  # as functions are
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return time_function, (self.what, packed(self.what, self.function), self.size)
+        return time_function, (self.what, pack_function(self.what, self.function), self.size)
 
 
 def time_function(what: str, held: Any, size: int) -> TimeFunction:
     """Return a function of time that was pickled."""
-    return TimeFunction(what, unpacked(held), size)
+    return TimeFunction(what, unpack_function(held), size)
 
 
 def evaluate_signals(system: System, t: float, u: Array) -> None:

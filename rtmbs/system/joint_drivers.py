@@ -19,7 +19,7 @@ COORDINATES = ("x", "y", "z")
 
 
 @dataclass(frozen=True)
-class Shifted:
+class AffineProfile:
     """f = (profile - start) / slope."""
 
     profile: Profile
@@ -36,7 +36,7 @@ class Shifted:
         return (f - self.start) / self.slope, fd / self.slope, fdd / self.slope
 
 
-def followed(model: Model) -> Model:
+def with_joint_drivers(model: Model) -> Model:
     """Return the model with drivers that a Simulation follows; raises ModelError for one that it cannot."""
     if all(driver.dynamic for driver in model.drivers.values()):
         return model
@@ -60,10 +60,10 @@ def joint_driver(model: Model, driver: Driver) -> Driver:
         body, coordinate = driver.body
         for joint in model.joints.values():
             if body in (joint.a, joint.b) and model.ground in (joint.a, joint.b):
-                line = straight(joint, body, coordinate)
+                line = linear_relation(joint, body, coordinate)
                 if line is not None:
                     k, *shift = line
-                    return replace(driver, profile=shifted(driver, *shift), body=None, joint=(joint, k))
+                    return replace(driver, profile=affine_profile(driver, *shift), body=None, joint=(joint, k))
     raise ModelError(
         f"driver {driver.name!r} prescribes {driver.target}, which only a kinematic analysis follows; drive a joint "
         "coordinate or the distance of two markers, or hold the body to ground by a prismatic or upright revolute "
@@ -71,7 +71,7 @@ def joint_driver(model: Model, driver: Driver) -> Driver:
     )
 
 
-def shifted(driver: Driver, start: float, slope: float) -> Profile:
+def affine_profile(driver: Driver, start: float, slope: float) -> Profile:
     """Return the profile of a joint coordinate with (start, slope); ModelError for one that the user sets."""
     if (start, slope) == (0.0, 1.0):
         return driver.profile
@@ -80,10 +80,10 @@ def shifted(driver: Driver, start: float, slope: float) -> Profile:
             f"driver {driver.name!r}: an Input cannot prescribe {driver.target}, which is {start:g} + {slope:g} times "
             "a joint coordinate; drive the coordinate of the joint by joint=, or place the joint at the world's origin"
         )
-    return Shifted(driver.profile, start, slope)
+    return AffineProfile(driver.profile, start, slope)
 
 
-def straight(joint: Joint, body: Body, coordinate: str) -> tuple[int, float, float] | None:
+def linear_relation(joint: Joint, body: Body, coordinate: str) -> tuple[int, float, float] | None:
     """Return (number, start, slope): a body's coordinate over one of the joint's; None when it is no straight line."""
     if joint.type.free:
         at_origin = body is joint.b and not np.any(joint.point_b) and np.array_equal(joint.axes_a, np.eye(3))

@@ -230,11 +230,11 @@ def reference_frames(model: Model, force: Force) -> Array:
 
 def reference_coordinates(model: Model, coordinates: tuple[tuple[Joint, int], ...]) -> Array:
     """Return the coordinates, as far as the user set them, and zero rates."""
-    z = [start_of(model, joint, k) for joint, k in coordinates]
+    z = [initial_coordinate(model, joint, k) for joint, k in coordinates]
     return np.array(z + [0.0] * len(z))
 
 
-def start_of(model: Model, joint: Joint, k: int) -> float:
+def initial_coordinate(model: Model, joint: Joint, k: int) -> float:
     """Return where a coordinate starts, zero when nothing was said."""
     initial = model.initials.get(joint.name)
     if initial is None or initial.position is None:
@@ -268,7 +268,7 @@ class ConditionFunction(LawFunction):
     def reference(self, model: Model, constraint: Constraint) -> Array:
         """Return the inputs at the reference pose and t = 0."""
         if constraint.between is None:
-            return np.array([*(start_of(model, joint, k) for joint, k in constraint.joints), 0.0])
+            return np.array([*(initial_coordinate(model, joint, k) for joint, k in constraint.joints), 0.0])
         a, b = constraint.between
         A, B = (marker.body.orientation @ marker.axes for marker in (a, b))
         return np.concatenate((A.T @ (b.reference() - a.reference()), (A.T @ B).ravel(), np.zeros(1)))

@@ -23,14 +23,14 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.linear.symbolic import entries
 from rtmbs.model import Force, Model
 from rtmbs.model.laws import Law
-from rtmbs.system.dof_layout import ConnectorList, Placement, Skeleton, numbers
+from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement, numbers
 from rtmbs.system.force_tables import ends
 from rtmbs.system.input_slots import Slots
 from rtmbs.system.pattern import join, uncondensed
-from rtmbs.system.recorded_laws import BuiltLaw, Workshop
+from rtmbs.system.recorded_laws import BuiltLaw, LawRecorder
 from rtmbs.system.system import Array, CalledLaw, ForceInfo, Integers, LawStateInfo, System
 from rtmbs.system.tables import FRAME_INPUTS, Connectors, Laws
-from rtmbs.system.user_functions import Outside, identity, values_read
+from rtmbs.system.user_functions import CapturedValues, captured_values, identity
 
 
 class LawTables(NamedTuple):
@@ -41,10 +41,10 @@ class LawTables(NamedTuple):
     infos: dict[str, ForceInfo]
     code: tuple[str, ...]  # of the called laws: what tells two of them apart
     states: tuple[LawStateInfo, ...]
-    outside: tuple[Outside, ...]  # what recorded laws read from outside of their arguments
+    outside: tuple[CapturedValues, ...]  # what recorded laws read from outside of their arguments
 
 
-def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connector_list: ConnectorList) -> LawTables:
+def build_laws(workshop: LawRecorder, skeleton: DofLayout, slots: Slots, connector_list: ConnectorList) -> LawTables:
     """Return the tables of every force law; raises ModelError with the name of a law that cannot be."""
     model = workshop.model
     built = [workshop.law(force, skeleton) for force in model.forces.values() if isinstance(force.law, Law)]
@@ -78,8 +78,8 @@ def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connector_l
         state_place=states.place,
     )
     infos = law_infos(model, frames, joints, own, dofs)
-    code = tuple(code_of(law) for law in built if not law.tape)
-    outside = tuple(read_outside(law) for law in built if law.tape)
+    code = tuple(law_identity(law) for law in built if not law.tape)
+    outside = tuple(captured_by(law) for law in built if law.tape)
     states_of = state_infos((*frames, *joints))
     return LawTables(tables, called_laws(frames, joints, first), infos, code, states_of, outside)
 
@@ -103,17 +103,17 @@ def law_infos(
     return found
 
 
-def code_of(law: BuiltLaw) -> str:
+def law_identity(law: BuiltLaw) -> str:
     """Return what a called law is known by: its name and the identity of its function."""
     assert isinstance(law.force.law, Law)
     return f"{law.force.name} {identity(law.force.law.function)}"
 
 
-def read_outside(law: BuiltLaw) -> Outside:
+def captured_by(law: BuiltLaw) -> CapturedValues:
     """Return what a recorded law reads from outside of its arguments."""
     assert isinstance(law.force.law, Law)
     function = law.force.law.function
-    return Outside(law.force.name, function, values_read(function))
+    return CapturedValues(law.force.name, function, captured_values(function))
 
 
 def recorded_first(laws: list[BuiltLaw]) -> list[BuiltLaw]:
@@ -136,7 +136,7 @@ def give_slots(built: list[BuiltLaw], slots: Slots) -> dict[str, list[int]]:
     return found
 
 
-def placements(force: Force, skeleton: Skeleton) -> tuple[tuple[Placement, Array, Array], ...]:
+def placements(force: Force, skeleton: DofLayout) -> tuple[tuple[Placement, Array, Array], ...]:
     """Return body placement, marker axes and marker point (body axes) of both ends."""
     if force.between:
         return tuple((skeleton.bodies[marker.body.name], marker.axes, marker.point) for marker in force.between)
@@ -155,7 +155,7 @@ def frame_table(frames: list[Array]) -> Array:
     return np.array(frames, np.float64).reshape(len(frames), 3, 4)
 
 
-def joint_dofs(law: BuiltLaw, skeleton: Skeleton) -> tuple[int, ...]:
+def joint_dofs(law: BuiltLaw, skeleton: DofLayout) -> tuple[int, ...]:
     return tuple(skeleton.joint_dofs[joint.name][k] for joint, k in law.coordinates)
 
 
@@ -352,12 +352,12 @@ def state_infos(laws: Sequence[Any]) -> tuple[LawStateInfo, ...]:
     )
 
 
-def home_of_states(laws: Laws, home: Integers) -> Integers:
+def state_dofs(laws: Laws, home: Integers) -> Integers:
     """Return the dof that every state belongs to (ns,), given that of every kinematic input."""
     return np.repeat(home[laws.state_block[:, INPUT]], laws.state_block[:, COUNT])
 
 
-class Kept(NamedTuple):
+class KeptStates(NamedTuple):
     """What of the states stays when laws are left out."""
 
     states: np.ndarray[Any, Any]  # (ns,) bool
@@ -366,7 +366,7 @@ class Kept(NamedTuple):
     place: Integers
 
 
-def kept_states(laws: Laws, outputs: Array, inputs: Array) -> Kept:
+def kept_states(laws: Laws, outputs: Array, inputs: Array) -> KeptStates:
     """Return the states of the laws that stay; ``outputs`` and ``inputs`` are masks of forces and kinematics."""
     block = laws.state_block
     stays = outputs[block[:, OUTPUT]] if len(block) else np.zeros(0, np.bool_)
@@ -381,10 +381,10 @@ def kept_states(laws: Laws, outputs: Array, inputs: Array) -> Kept:
     by: Integers = np.zeros(len(block), np.int64)
     by[stays] = new[:, PLACE] - block[stays, PLACE]
     place = laws.state_place[entries] + by[owner[entries]]
-    return Kept(np.repeat(stays, block[:, COUNT]), entries, new, place)
+    return KeptStates(np.repeat(stays, block[:, COUNT]), entries, new, place)
 
 
-def attached(system: System, force: str, body: str, point: Array) -> System:
+def attach_law(system: System, force: str, body: str, point: Array) -> System:
     """Return ``system`` with the law ``force`` acting on ``body`` at ``point`` (3,) in body axes [m].
 
     Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.

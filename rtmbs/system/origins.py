@@ -27,7 +27,7 @@ def with_origins(tables: Tables) -> Tables:
     for number in np.unique(part):
         mine = np.flatnonzero(part == number)
         place, slides = base_of(dofs, mine)
-        width = cell(dofs, mine)
+        width = grid_width(dofs, mine)
         if not slides and np.all(np.abs(place) < 0.5 * width):
             continue
         rows += 1
@@ -62,7 +62,7 @@ def no_origins(n: int) -> Origins:
     )
 
 
-def travelling(tables: Tables) -> Mask:
+def transport_slides(tables: Tables) -> Mask:
     """Return which dofs (n,) only carry a part through the world: slides of its base that no closure feels."""
     found = np.zeros(len(tables.dofs.kind), np.bool_)
     found[tables.origins.dof] = True
@@ -117,7 +117,7 @@ def slides_of(dofs: Dofs, base: int) -> tuple[Array, list[tuple[int, Array]]]:
     return place, slides
 
 
-def cell(dofs: Dofs, mine: Integers) -> float:
+def grid_width(dofs: Dofs, mine: Integers) -> float:
     """Return the width of the grid of a part's origin [m], a power of two."""
     inner = mine[dofs.parent[mine] >= 0]
     arms = np.linalg.norm(np.concatenate([dofs.offset[inner], dofs.mass_center[mine]]), axis=1)

@@ -41,7 +41,7 @@ Pairs = list[tuple[int, int]]
 WORTH_WHILE = 0.8  # part of the arithmetic that interfaces may leave at most: they have entries to fill, too
 
 
-class Pattern(NamedTuple):
+class TangentPattern(NamedTuple):
     """A static factorisation, and the tables of the tree with their places in its values."""
 
     lu: Any
@@ -142,7 +142,7 @@ def analyse_pattern(
     connectors: Connectors,
     more: tuple[Integers, Integers],
     condensed: bool = True,
-) -> Pattern:
+) -> TangentPattern:
     """Return the factorisation with least arithmetic, with interfaces (if allowed, by ``condensed``) or without.
 
     ``ways`` are the paths from ground. ``more`` are rows and columns of further entries: joints that a force law
@@ -161,17 +161,17 @@ def analyse_pattern(
     return short if flops(short.lu) <= WORTH_WHILE * flops(direct.lu) else direct
 
 
-def direct_pattern(ways: list[Integers], entries: tuple[Integers, Integers]) -> Pattern:
+def direct_pattern(ways: list[Integers], entries: tuple[Integers, Integers]) -> TangentPattern:
     """Return the pattern of all pairs (dof, ancestor), and ``entries``."""
     n, paths = len(ways), build_paths(ways)
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
     lu = analyse(n, np.concatenate([row, entries[0]]), np.concatenate([paths.dof, entries[1]]))
-    return Pattern(lu, located(lu, paths, row), no_interfaces(n))
+    return TangentPattern(lu, located(lu, paths, row), no_interfaces(n))
 
 
 def condensed_pattern(
     interfaces: Integers, of: Integers, ways: list[Integers], entries: tuple[Integers, Integers]
-) -> Pattern:
+) -> TangentPattern:
     """Return the pattern of the pairs of each section of the tree, and of the unknowns of their interfaces."""
     n, unknowns = len(ways), UNKNOWNS * len(interfaces)
     cut = [len(ways[interfaces[r]]) if r >= 0 else 0 for r in of]
@@ -193,7 +193,7 @@ def condensed_pattern(
         one=places(lu, one[:, 0], one[:, 1]),
         minus=places(lu, minus[:, 0], minus[:, 1]),
     )
-    return Pattern(lu, located(lu, paths, row), found)
+    return TangentPattern(lu, located(lu, paths, row), found)
 
 
 def located(lu: Any, paths: Paths, row: Integers) -> Paths:

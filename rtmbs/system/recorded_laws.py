@@ -26,7 +26,7 @@ from rtmbs.errors import PACKAGE, ModelError, warn
 from rtmbs.model import Force, Joint, Model
 from rtmbs.model.laws import Law
 from rtmbs.model.written import Writes, function_behind
-from rtmbs.system.dof_layout import Skeleton
+from rtmbs.system.dof_layout import DofLayout
 from rtmbs.system.law_functions import LawFunction
 from rtmbs.system.system import Array, Integers
 
@@ -52,7 +52,7 @@ class BuiltLaw(NamedTuple):
     reason: str  # why it is called
 
 
-class Workshop:
+class LawRecorder:
     """The laws of a model as they are built: each is tried, recorded and differentiated once, whatever tree asks.
 
     What a law looks at belongs to the model, but for ``joints="all"``, which means the coordinates of the tree.
@@ -62,7 +62,7 @@ class Workshop:
         self.model = model
         self.built: dict[tuple[str, tuple[tuple[Joint, int], ...]], BuiltLaw] = {}
 
-    def law(self, force: Force, skeleton: Skeleton) -> BuiltLaw:
+    def law(self, force: Force, skeleton: DofLayout) -> BuiltLaw:
         """Return a built law; raises ModelError with the name of one that cannot be."""
         coordinates = coordinates_of(self.model, skeleton, force)
         key = force.name, coordinates
@@ -71,7 +71,7 @@ class Workshop:
         return self.built[key]
 
 
-def coordinates_of(model: Model, skeleton: Skeleton, force: Force) -> tuple[tuple[Joint, int], ...]:
+def coordinates_of(model: Model, skeleton: DofLayout, force: Force) -> tuple[tuple[Joint, int], ...]:
     """Return the coordinates that a law on joints acts on; none of a law between two frames."""
     coordinates = (force.joint,) if force.joint else force.joints
     if coordinates == ():
@@ -97,15 +97,15 @@ def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], 
             f"{function.what}: its law has states and cannot be recorded: {reason}; write it so that it can be, "
             "or without states"
         )
-    say_what_is_slow(function, reason, written)
+    warn_unrecorded(function, reason, written)
     if sparse is None:
         row, column = np.divmod(np.arange(function.m * function.n), function.n)
         return BuiltLaw(force, function, coordinates, None, row, column, True, reason)
-    check_tape(function, sparse.tape, function.trials(), tried, max(largest(values) for values in tried))
+    check_tape(function, sparse.tape, function.trials(), tried, max(largest_finite(values) for values in tried))
     if ways > 1:
         for point, values in function.further_trials():
-            check_tape(function, sparse.tape, [point], [values], largest(values))
-    time = bool(np.any(leaves(sparse.tape) == function.n))
+            check_tape(function, sparse.tape, [point], [values], largest_finite(values))
+    time = bool(np.any(read_inputs(sparse.tape) == function.n))
     row, column = (np.asarray(part, np.int64) for part in (sparse.row, sparse.column))
     return BuiltLaw(force, function, coordinates, sparse.tape, row, column, time, "")
 
@@ -130,10 +130,10 @@ def recorded(function: LawFunction, written: Sequence[str]) -> tuple[SparseJacob
         ) from error
     except Exception as error:  # noqa: BLE001 - numbers went through: the law is sound, but a tape cannot hold it
         also = f"it writes {written[0]} outside of itself, and " if written else ""
-        return None, f"{also}{str(error).split('. ')[0]}{place_of(error)}", 0
+        return None, f"{also}{str(error).split('. ')[0]}{error_location(error)}", 0
 
 
-def place_of(error: BaseException) -> str:
+def error_location(error: BaseException) -> str:
     """Return file and line of the user's function that an error came up through."""
     trace, place = error.__traceback__, ""
     while trace is not None:
@@ -144,7 +144,7 @@ def place_of(error: BaseException) -> str:
     return "" if place and place.strip(" ()") in str(error) else place
 
 
-def say_what_is_slow(function: LawFunction, reason: str, written: Sequence[str]) -> None:
+def warn_unrecorded(function: LawFunction, reason: str, written: Sequence[str]) -> None:
     """Warn of a law that could not be recorded, and of one that writes what nobody will write again."""
     code = function_behind(function.law.function)
     place: Any = (code.co_filename, code.co_firstlineno) if code is not None else ()
@@ -183,7 +183,9 @@ def check_tape(
             found, entries = np.split(evaluator.value(x, p), [function.m])
             apart = np.nan_to_num(np.abs(found - expected), nan=np.inf)
         sound = np.isfinite(expected)
-        if np.any(apart[sound] > AGREEMENT * size) and np.any((apart > blur(function, x, p, expected))[sound]):
+        if np.any(apart[sound] > AGREEMENT * size) and np.any(
+            (apart > rounding_bound(function, x, p, expected))[sound]
+        ):
             raise ModelError(
                 f"{function.what}: {function.noun} was recorded as {found.tolist()} where a call gives "
                 f"{expected.tolist()}; it must do the same with recorded values as with numbers, and depend on "
@@ -196,12 +198,12 @@ def check_tape(
             )
 
 
-def largest(values: Array) -> float:
+def largest_finite(values: Array) -> float:
     """Return the largest size of those that are finite."""
     return float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0))
 
 
-def blur(function: LawFunction, x: Array, p: Array, expected: Array) -> Array:
+def rounding_bound(function: LawFunction, x: Array, p: Array, expected: Array) -> Array:
     """Return how far rounding may move a law (m,), which is no disagreement.
 
     A change of the inputs by ``AGREEMENT`` says it, and so do the digits of extended precision, where there are any.
@@ -217,14 +219,14 @@ def blur(function: LawFunction, x: Array, p: Array, expected: Array) -> Array:
     return np.nan_to_num(moved, nan=np.inf)
 
 
-def leaves(tape: Tape) -> Integers:
+def read_inputs(tape: Tape) -> Integers:
     """Return the numbers of the inputs that a tape looks at; parameters follow the independents."""
     from rtmbs.ad.operations import INPUT
 
     return np.asarray(tape.a[tape.op == INPUT], np.int64)
 
 
-def tree_coordinates(model: Model, skeleton: Skeleton) -> tuple[tuple[Joint, int], ...]:
+def tree_coordinates(model: Model, skeleton: DofLayout) -> tuple[tuple[Joint, int], ...]:
     """Return every public coordinate that the tree has."""
     joints = (joint for joint in model.joints.values() if joint.name in skeleton.joint_dofs)
     return tuple((joint, k) for joint in joints for k in range(len(joint.type.coordinates)))

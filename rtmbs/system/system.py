@@ -22,7 +22,7 @@ from rtmbs.model.joints import JointType
 from rtmbs.model.looks import Looks
 from rtmbs.model.origin import Origin
 from rtmbs.system.tables import Tables
-from rtmbs.system.user_functions import Outside
+from rtmbs.system.user_functions import CapturedValues
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
@@ -161,7 +161,7 @@ class System:
     called: tuple[CalledLaw, ...] = ()  # force laws that only Python can evaluate
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
     states: tuple[LawStateInfo, ...] = ()  # of force laws, in the order of ``State.s``
-    outside: tuple[Outside, ...] = ()  # what recorded force laws read from outside of their arguments
+    outside: tuple[CapturedValues, ...] = ()  # what recorded force laws read from outside of their arguments
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
     origin: Origin | None = None  # tells what has changed in the Model since; None: nobody knows
 

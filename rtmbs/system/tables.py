@@ -1,4 +1,4 @@
-"""The flat constant arrays that kernels and ``page.py`` take. Born in ``compile``, never changed afterwards.
+"""Flat constant arrays of a compiled mechanism, for kernels and ``page.py``; written by ``compile``.
 
 Conventions, once for the whole package
 ---------------------------------------

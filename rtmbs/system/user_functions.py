@@ -39,12 +39,12 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes)
 def identity(function: Any) -> str:
     """Return the sha256 of what is known of a function or of an object that is called."""
     digest = hashlib.sha256()
-    for part in parts(function, set(), True):
+    for part in digest_parts(function, set(), True):
         digest.update(part + b"\0")
     return digest.hexdigest()
 
 
-def parts(value: Any, seen: set[int], asked: bool = False) -> Iterator[bytes]:
+def digest_parts(value: Any, seen: set[int], asked: bool = False) -> Iterator[bytes]:
     """Yield what is known of ``value``; of an object its parameters when it is the one ``asked`` about."""
     if isinstance(value, PLAIN):
         yield f"{type(value).__name__} {value!r}".encode("utf-8", "surrogatepass")
@@ -55,7 +55,7 @@ def parts(value: Any, seen: set[int], asked: bool = False) -> Iterator[bytes]:
         items = value if isinstance(value, tuple) else sorted(value, key=repr)
         yield f"{type(value).__name__} {len(items)}".encode()
         for item in items:
-            yield from parts(item, seen)
+            yield from digest_parts(item, seen)
     elif isinstance(value, CodeType):
         yield from code_parts(value, seen)
     elif id(value) in seen:
@@ -65,11 +65,11 @@ def parts(value: Any, seen: set[int], asked: bool = False) -> Iterator[bytes]:
     elif isinstance(value, functools.partial):
         yield b"partial"
         for part in (value.func, value.args, *sorted(value.keywords.items())):
-            yield from parts(part, seen | {id(value)}, True)
+            yield from digest_parts(part, seen | {id(value)}, True)
     elif isinstance(value, MethodType):
         yield b"method"
         for part in (value.__func__, value.__self__):
-            yield from parts(part, seen | {id(value)}, True)
+            yield from digest_parts(part, seen | {id(value)}, True)
     else:
         yield from object_parts(value, seen | {id(value)}, asked)
 
@@ -79,27 +79,27 @@ def code_parts(code: CodeType, seen: set[int]) -> Iterator[bytes]:
     yield b"code" + code.co_code
     yield " ".join((*code.co_names, "/", *code.co_varnames, "/", *code.co_freevars)).encode("utf-8", "surrogatepass")
     for constant in code.co_consts:
-        yield from parts(constant, seen)
+        yield from digest_parts(constant, seen)
 
 
 def function_parts(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
     """Yield the name, the code, defaults, and what the code reaches outside of it."""
     yield f"function {function.__qualname__}".encode("utf-8", "surrogatepass")
     yield from code_parts(function.__code__, seen)
-    yield from parts(function.__defaults__, seen)
-    yield from parts(tuple(sorted((function.__kwdefaults__ or {}).items())), seen)
+    yield from digest_parts(function.__defaults__, seen)
+    yield from digest_parts(tuple(sorted((function.__kwdefaults__ or {}).items())), seen)
     for cell in function.__closure__ or ():
         try:
             held = cell.cell_contents
         except ValueError:  # not set yet
             continue
-        yield from parts(held, seen)
+        yield from digest_parts(held, seen)
     for name in sorted(names_in(function.__code__)):
         held = function.__globals__.get(name)
         own = isinstance(held, FunctionType) and held.__globals__ is function.__globals__
         if own or isinstance(held, np.ndarray) or (held is not None and isinstance(held, PLAIN)):
             yield name.encode()
-            yield from parts(held, seen)
+            yield from digest_parts(held, seen)
 
 
 def names_in(code: CodeType) -> set[str]:
@@ -116,25 +116,25 @@ def object_parts(value: Any, seen: set[int], asked: bool) -> Iterator[bytes]:
     if not asked or isinstance(value, type | np.ufunc):  # attributes of NumPy's functions come with their use
         return
     if isinstance(inner := getattr(value, "py_func", None), FunctionType):  # a function compiled by numba
-        yield from parts(inner, seen)
+        yield from digest_parts(inner, seen)
     elif is_dataclass(value):
         for field in fields(value):
             if field.repr:  # others follow from these
                 yield field.name.encode()
-                yield from parts(getattr(value, field.name), seen, True)
+                yield from digest_parts(getattr(value, field.name), seen, True)
     else:
         call = next((vars(one)["__call__"] for one in kind.__mro__ if "__call__" in vars(one)), None)
         if isinstance(call, FunctionType):
-            yield from parts(call, seen)
+            yield from digest_parts(call, seen)
         for name, held in sorted(getattr(value, "__dict__", {}).items()):
             yield name.encode()
-            yield from parts(held, seen)
+            yield from digest_parts(held, seen)
 
 
 DEEPEST = 12  # functions, cells and profiles within each other
 
 
-def alike(one: Any, other: Any, deep: int = DEEPEST) -> bool:
+def same_function(one: Any, other: Any, deep: int = DEEPEST) -> bool:
     """Return whether two functions, profiles or values are the same; False also where nobody can tell.
 
     A function that a model is built with anew is another object of the same code. What it closes over decides.
@@ -149,16 +149,20 @@ def alike(one: Any, other: Any, deep: int = DEEPEST) -> bool:
         return one.dtype.kind in "biufc" and one.dtype == other.dtype and np.array_equal(one, other)
     if isinstance(one, tuple):
         pairs = zip(one, other, strict=False)
-        return len(one) == len(other) and all(alike(a, b, deep - 1) for a, b in pairs)
+        return len(one) == len(other) and all(same_function(a, b, deep - 1) for a, b in pairs)
     if isinstance(one, FunctionType):
         same = one.__code__ is other.__code__ and one.__globals__ is other.__globals__
-        return same and all(alike(a, b, deep - 1) for a, b in zip(held_by(one), held_by(other), strict=True))
+        return same and all(
+            same_function(a, b, deep - 1) for a, b in zip(function_state(one), function_state(other), strict=True)
+        )
     if is_dataclass(one):
-        return all(alike(getattr(one, field.name), getattr(other, field.name), deep - 1) for field in fields(one))
+        return all(
+            same_function(getattr(one, field.name), getattr(other, field.name), deep - 1) for field in fields(one)
+        )
     return False
 
 
-def held_by(function: FunctionType) -> tuple[Any, ...]:
+def function_state(function: FunctionType) -> tuple[Any, ...]:
     """Return the defaults of a function, and the cells that it closes over, each with a sign that it is filled."""
     cells = []
     for cell in function.__closure__ or ():
@@ -174,31 +178,35 @@ GLOBAL, CLOSED_OVER, ATTRIBUTE, ARGUMENT = ("LOAD_GLOBAL", "LOAD_NAME"), "LOAD_D
 WRITES = ("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR")
 
 
-class Outside(NamedTuple):
+class CapturedValues(NamedTuple):
     """A recorded law, and what it read when it was recorded."""
 
     force: str
     function: Any
     read: Mapping[str, str]  # values in words, by name
 
-    def __deepcopy__(self, memo: Any) -> "Outside":
+    def __deepcopy__(self, memo: Any) -> "CapturedValues":
         return self  # as functions are
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return outside_of, (self.force, packed(f"the law of force {self.force!r}", self.function), self.read)
+        return restore_captured, (
+            self.force,
+            pack_function(f"the law of force {self.force!r}", self.function),
+            self.read,
+        )
 
 
-def outside_of(force: str, held: Any, read: Mapping[str, str]) -> Outside:
+def restore_captured(force: str, held: Any, read: Mapping[str, str]) -> CapturedValues:
     """Return what was pickled of a recorded law."""
-    return Outside(force, unpacked(held), read)
+    return CapturedValues(force, unpack_function(held), read)
 
 
-def values_read(function: Any) -> dict[str, str]:
+def captured_values(function: Any) -> dict[str, str]:
     """Return what a function reads from outside, in words, by name."""
-    return dict(readings(function, set()))
+    return dict(captured_items(function, set()))
 
 
-def readings(function: Any, seen: set[int]) -> Iterator[tuple[str, str]]:
+def captured_items(function: Any, seen: set[int]) -> Iterator[tuple[str, str]]:
     """Yield name and value of everything that a function reads."""
     owner = None
     if isinstance(function, functools.partial):
@@ -216,7 +224,7 @@ def readings(function: Any, seen: set[int]) -> Iterator[tuple[str, str]]:
         return
     for k, one in enumerate(instructions):
         if one.opname in (*GLOBAL, CLOSED_OVER, ARGUMENT) and one.argval in known:
-            yield from reached(one.argval, known[one.argval], instructions[k + 1 :], seen)
+            yield from follow_attributes(one.argval, known[one.argval], instructions[k + 1 :], seen)
 
 
 def names_known(function: types.FunctionType, owner: Any) -> dict[str, Any]:
@@ -231,7 +239,7 @@ def names_known(function: types.FunctionType, owner: Any) -> dict[str, Any]:
     return known
 
 
-def reached(name: str, value: Any, after: list[dis.Instruction], seen: set[int]) -> Iterator[tuple[str, str]]:
+def follow_attributes(name: str, value: Any, after: list[dis.Instruction], seen: set[int]) -> Iterator[tuple[str, str]]:
     """Yield what a name, with the attributes read ``after`` it, leads to."""
     for one in after:
         if one.opname not in ATTRIBUTE or isinstance(value, types.ModuleType | types.FunctionType | type):
@@ -241,12 +249,12 @@ def reached(name: str, value: Any, after: list[dis.Instruction], seen: set[int])
             return
         name, value = f"{name}.{one.argval}", held[one.argval]
     if isinstance(value, types.FunctionType):
-        yield from readings(value, seen)
-    elif (words := in_words(value)) is not None:
+        yield from captured_items(value, seen)
+    elif (words := value_text(value)) is not None:
         yield name, words
 
 
-def in_words(value: Any) -> str | None:
+def value_text(value: Any) -> str | None:
     """Return numbers in words that differ when they do; None for what is none."""
     if isinstance(value, int | float | complex | np.generic):
         return repr(value)
@@ -257,7 +265,7 @@ def in_words(value: Any) -> str | None:
     return None
 
 
-def packed(what: str, function: Any) -> Any:
+def pack_function(what: str, function: Any) -> Any:
     """Return a function as a pickle may hold it: itself, or the bytes that cloudpickle writes of a lambda or the like.
 
     Raises InputError, which says ``what`` the function belongs to, for one that holds what cannot be copied.
@@ -276,6 +284,6 @@ def packed(what: str, function: Any) -> Any:
         ) from error
 
 
-def unpacked(held: Any) -> Any:
-    """Return the function that ``packed`` was given."""
+def unpack_function(held: Any) -> Any:
+    """Return the function that ``pack_function`` was given."""
     return pickle.loads(held) if isinstance(held, bytes) else held

@@ -6,12 +6,12 @@ import pickle
 import pytest
 
 import rtmbs
-from rtmbs.analysis.report import Named
+from rtmbs.analysis.report import NamedValues
 from rtmbs.errors import UnknownNameError
 
 
 def test_brackets_name_the_nearest():
-    values = Named("joint", {"crank": 1, "rocker": 2})
+    values = NamedValues("joint", {"crank": 1, "rocker": 2})
     assert values["crank"] == 1
     assert "cranc" not in values
     assert values.get("cranc", 0) == 0
@@ -23,7 +23,7 @@ def test_brackets_name_the_nearest():
 
 
 def test_second_names_answer_too():
-    values = Named("drive", {"crank.angle": 1}, {"crank": "crank.angle"})
+    values = NamedValues("drive", {"crank.angle": 1}, {"crank": "crank.angle"})
     assert values["crank"] == values.get("crank") == 1
     assert "crank" in values
     assert list(values) == ["crank.angle"]

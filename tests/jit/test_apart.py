@@ -11,7 +11,7 @@ from numba.core import config
 
 from rtmbs.commands import warmup
 from rtmbs.jit import parallel_compile as apart
-from rtmbs.jit.cache_folder import Place
+from rtmbs.jit.cache_folder import CachePlace
 from rtmbs.jit.compile_progress import Compilations
 from rtmbs.semirecursive.step import march
 from tests.patience import LONGEST
@@ -28,7 +28,7 @@ def python(code):
 def counted(codes, jobs):
     compilations = Compilations(1.0)
     try:
-        apart.compile_apart([python(code) for code in codes], jobs, compilations)
+        apart.compile_in_processes([python(code) for code in codes], jobs, compilations)
     finally:
         compilations.close()
     return compilations.count
@@ -48,7 +48,7 @@ def test_a_worker_that_dies_is_no_error(code):
 
 def test_workers_end_with_an_interrupted_program(monkeypatch):
     started = []
-    start = apart.start
+    start = apart.start_worker
     monkeypatch.setattr(apart, "start", lambda *words: started.append(start(*words)) or started[-1])
 
     class Interrupted(Compilations):
@@ -56,7 +56,7 @@ def test_workers_end_with_an_interrupted_program(monkeypatch):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        apart.compile_apart([python(PATIENT)] * 2, 2, Interrupted(1.0))
+        apart.compile_in_processes([python(PATIENT)] * 2, 2, Interrupted(1.0))
     assert all(worker.poll() is not None for worker in started)
 
 
@@ -72,12 +72,12 @@ def test_a_worker_ends_when_its_parent_is_gone():
 
 @COMPILED
 def test_only_an_empty_cache_is_worth_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(apart, "PLACE", Place(None, "nothing can be written"))
-    assert not apart.worthwhile()
-    monkeypatch.setattr(apart, "PLACE", Place(tmp_path, ""))
-    assert apart.worthwhile()
+    monkeypatch.setattr(apart, "PLACE", CachePlace(None, "nothing can be written"))
+    assert not apart.cache_is_empty()
+    monkeypatch.setattr(apart, "PLACE", CachePlace(tmp_path, ""))
+    assert apart.cache_is_empty()
     (tmp_path / "kernel.nbc").touch()
-    assert not apart.worthwhile()
+    assert not apart.cache_is_empty()
 
 
 @COMPILED

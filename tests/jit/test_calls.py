@@ -11,7 +11,7 @@ import pytest
 from numba.core import config
 
 from rtmbs.jit import PLAIN
-from rtmbs.jit.compiled import coarse_kernel, compile_rare, kernel, rare_kernel
+from rtmbs.jit.compiled import coarse_kernel, compile_lazy, kernel, lazy_kernel
 from tests.cases import spread
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT or PLAIN, reason="nothing is kept")
@@ -118,12 +118,12 @@ def doubled(x):
     return 2.0 * x
 
 
-@rare_kernel
+@lazy_kernel
 def noted(values, x):
     values[0] = x
 
 
-@rare_kernel
+@lazy_kernel
 def answering(x):
     return x
 
@@ -147,7 +147,7 @@ def test_a_coarse_kernel_has_a_door():
 def test_rare_kernels_can_be_compiled_before_they_are_called():
     values = np.zeros(1)
     assert noting(values, 0.5) == 1.0
-    compile_rare()
+    compile_lazy()
     assert noting(values, 2.0) == 4.0
     assert values[0] == 2.0
 

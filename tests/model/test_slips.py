@@ -158,11 +158,11 @@ def test_a_variable_of_a_function_around_is_told():
 
 def test_helpers_of_numpy_and_constants_are_no_surroundings():
     from rtmbs.library.force_laws import stribeck_friction
-    from rtmbs.system.user_functions import values_read
+    from rtmbs.system.user_functions import captured_values
 
-    assert values_read(stribeck_friction) == {}
-    assert values_read(reads_a_global) == {"STIFFNESS": "2.0"}
-    assert values_read(3.0) == {}
+    assert captured_values(stribeck_friction) == {}
+    assert captured_values(reads_a_global) == {"STIFFNESS": "2.0"}
+    assert captured_values(3.0) == {}
 
 
 class Held:

@@ -3,10 +3,10 @@
 import numpy as np
 import pytest
 
-from rtmbs.ad.evaluator import Runner
+from rtmbs.ad.evaluator import ProgramRunner
 from rtmbs.ad.trace import record
 from rtmbs.ad.traced import recorder
-from rtmbs.sensitivities.simd_programs import Rows
+from rtmbs.sensitivities.simd_programs import SimdProgram
 
 xp = recorder
 
@@ -23,10 +23,10 @@ def function(x, p):
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 40])
 def test_rows_are_those_of_the_program(count):
     tape = record(function, 3, k=2, xp=recorder)
-    one = Runner(tape)
+    one = ProgramRunner(tape)
     rng = np.random.default_rng(count)
     x, p = rng.normal(size=(count, 3)), rng.normal(size=(count, 2))
-    found = Rows(one.program)(x, p)
+    found = SimdProgram(one.program)(x, p)
     wanted = np.array([one(row, given).copy() for row, given in zip(x, p, strict=True)])
     assert found.tobytes() == wanted.tobytes()
     assert found.shape == (count, 5)

@@ -7,9 +7,9 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import InputError
-from rtmbs.sensitivities.designs import designs_of
+from rtmbs.sensitivities.designs import model_numbers
 from rtmbs.sensitivities.parameters import of_design
-from rtmbs.system.user_functions import alike
+from rtmbs.system.user_functions import same_function
 
 T = np.linspace(0.0, 2.0, 201)
 
@@ -38,7 +38,7 @@ def pushed(force):
 def slopes(build, a, t=T):
     """Return the slopes (T, k) by ``a`` at times t."""
     base = build(a).compile()
-    return of_design(base, designs_of(build, "a", {"a": a}, 1.0)[0], t).timed(t)
+    return of_design(base, model_numbers(build, "a", {"a": a}, 1.0)[0], t).timed(t)
 
 
 def sine_by_frequency(a, t):
@@ -175,5 +175,5 @@ ALIKE = {
 @pytest.mark.parametrize("case", ALIKE)
 def test_alike(case):
     one, other, same = ALIKE[case]
-    assert alike(one, other) is same
-    assert alike(one, one)
+    assert same_function(one, other) is same
+    assert same_function(one, one)

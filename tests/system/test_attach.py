@@ -10,7 +10,7 @@ from rtmbs.library.force_laws import point_spring
 from rtmbs.observers.recorder import Recorder
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.compile import arrays
-from rtmbs.system.law_tables import attached
+from rtmbs.system.law_tables import attach_law
 from rtmbs.system.pattern import uncondensed
 from tests.contracts.machines import accepted_steps, contents, difference
 from tests.mechanisms import random_model, random_motion
@@ -29,7 +29,7 @@ def held(body, seed=3):
 @pytest.mark.parametrize("body", ["body 0", "body 4", "body 8"])
 def test_tables_are_those_of_a_model_written_so(body):
     """Residual and tangent, not only tables: places in the pattern count."""
-    written, moved = held(body), attached(held("body 5"), "hand", body, np.array(POINT))
+    written, moved = held(body), attach_law(held("body 5"), "hand", body, np.array(POINT))
     for one, other in zip(arrays(written.tables), arrays(moved.tables), strict=True):
         np.testing.assert_allclose(one, other, atol=1e-15)
     motion, found = random_motion(1, written.tables), []
@@ -66,7 +66,7 @@ def test_a_hand_takes_another_body_between_steps(jacobian):
     accepted_steps(free, 20)
     assert max(report.iterations for report in reports) <= 5
     assert difference(sim.state, free.state) > 1e-3
-    other = Simulation(attached(fourbar(), "hand", last, np.array(POINT)), h=2e-3, jacobian=jacobian)
+    other = Simulation(attach_law(fourbar(), "hand", last, np.array(POINT)), h=2e-3, jacobian=jacobian)
     other.restore(sim.state)
     accepted_steps(sim, 5)
     accepted_steps(other, 5)
@@ -82,7 +82,10 @@ def test_a_deep_tree_keeps_its_interfaces_until_a_hand_moves():
     model = library.build("fourbar", ny=2, nz=40)
     model.add_force("hand", point_spring, body="rod_1_1", point=POINT, parameters=PULL)
     sim = moving(model.compile())
-    other, without = moving(attached(sim.system, "hand", "rod_40_1", np.array(POINT))), moving(uncondensed(sim.system))
+    other, without = (
+        moving(attach_law(sim.system, "hand", "rod_40_1", np.array(POINT))),
+        moving(uncondensed(sim.system)),
+    )
     assert len(sim.system.tables.interfaces.dof) > 0
     accepted_steps(sim, 5)
     accepted_steps(without, 5)
@@ -134,7 +137,7 @@ def test_what_cannot_be_attached_is_refused_by_name():
         ("law 0", "body 1", InputError, "force 'law 0' cannot be attached elsewhere"),
     ):
         with pytest.raises(kind, match=message):
-            attached(system, force, body, np.zeros(3))
+            attach_law(system, force, body, np.zeros(3))
     for point in ((1.0, 2.0), "here"):
         with pytest.raises(InputError, match="three numbers in body axes"):
             Simulation(fourbar()).attach("hand", "ground", point)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 import rtmbs
 from rtmbs import library
-from rtmbs.system.components import AS_EVEN, find_components, find_groups, predicted_work, share_out
+from rtmbs.system.components import AS_EVEN, assign_groups, find_components, find_groups, predicted_work
 from tests.contracts.machines import beside
 from tests.system.parts import pair
 
@@ -86,7 +86,7 @@ def test_work_counts_coordinates_and_the_factor():
 @given(st.lists(st.floats(1.0, 1e4), min_size=1, max_size=50), st.integers(1, 9))
 def test_everybody_gets_a_fair_share(work, threads):
     work = np.array(work)
-    group = share_out(work, threads)
+    group = assign_groups(work, threads)
     assert group.min() >= 0
     assert group.max() < threads
     heaviest = np.bincount(group, work, threads).max()
@@ -96,7 +96,7 @@ def test_everybody_gets_a_fair_share(work, threads):
 
 @given(st.integers(1, 60), st.integers(1, 9))
 def test_equal_components_are_dealt_out_in_runs(count, threads):
-    group = share_out(np.ones(count), threads)
+    group = assign_groups(np.ones(count), threads)
     assert np.all(np.diff(group) >= 0)
     sizes = np.bincount(group)
     assert sizes.max() <= -(-count // threads)

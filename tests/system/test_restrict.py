@@ -9,7 +9,7 @@ from rtmbs.integrators.settings import TANGENT_TERMS, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.components import find_groups, restricted
 from rtmbs.system.input_slots import evaluate_signals
-from rtmbs.system.law_tables import attached
+from rtmbs.system.law_tables import attach_law
 from tests.mechanisms import random_motion, random_rotation
 from tests.system.parts import pair
 
@@ -102,7 +102,7 @@ def test_types_are_those_of_the_whole(seeds):
 
 def test_a_law_goes_with_the_body_it_is_attached_to():
     system = pair((0, 5)).compile()
-    moved = attached(system, "0 follower", "1 body 8", np.array([0.1, 0.2, 0.3]))
+    moved = attach_law(system, "0 follower", "1 body 8", np.array([0.1, 0.2, 0.3]))
     before, after = ([len(part.tables.laws.frame_a) for part, _ in hold_together(one, 3)] for one in (system, moved))
     assert sum(before) == sum(after)
     assert before != after
