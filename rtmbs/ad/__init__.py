@@ -1,4 +1,4 @@
-"""Derivatives of any function f(x), R^n -> R^m, from sources that answer one contract; nothing about mechanics.
+"""Derivatives of functions f(x), R^n -> R^m, from interchangeable sources; nothing about mechanics.
 
 Every source is made once from ``f`` and ``n`` and answers ``value(x) -> (m,)`` and ``jacobian(x) -> (m, n)``.
 Names are resolved on first use: reading this package loads neither numba nor autograd.

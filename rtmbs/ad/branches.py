@@ -1,15 +1,12 @@
-"""A function with ``if`` on its inputs, recorded along all of its branches into one tape.
+"""Recording of functions with ``if`` on their inputs: all branches on one tape, or the path taken at a point.
 
-A condition that is asked while the function is recorded has no value. The function is therefore run once for every way
-that its conditions can be answered, all on one tape, and the results are joined: where(condition, one way, the other).
-A side that is not taken may be infinite or no number. SELECT does not look at it, and a derivative passes it by a
-guarded product (``operations.py``).
+A condition that is evaluated while the function is recorded has no value. ``record_branches`` therefore runs the
+function once for every combination of answers, all on one tape, and joins the results: where(condition, one, other). A
+side that is not taken may be infinite or no number. SELECT does not look at it, and a derivative passes it by a guarded
+product (``operations.py``).
 
-A function with ``if`` on its inputs, recorded along the branches that it takes at a point.
-
-A recorder has no values, so a condition stops it. Here the conditions asked so far are outputs of a tape: evaluated at
-the point they say which way to go on, and the function is recorded once more. The tape of a path holds wherever all of
-its conditions come out the same.
+``path_at`` records the conditions met so far as outputs of a tape: evaluated at the point they say which way to go on,
+and the function is recorded once more. The tape of a path holds wherever all of its conditions come out the same.
 """
 
 import sys
@@ -70,7 +67,7 @@ def record_branches(
 
 
 class BranchOutputs(NamedTuple):
-    """One way through a function."""
+    """Outputs of a function along one path, with the conditions on the path."""
 
     values: TracedArray  # (m,)
     asked: list[TracedArray]  # conditions, each once, in order
@@ -79,7 +76,7 @@ class BranchOutputs(NamedTuple):
 
 
 class BranchRecorder:
-    """Ways through a function on one tape.
+    """Recorder of all paths through a function on one tape.
 
     A way whose answers contradict each other, as z > 0 and z <= 0, is not run: only what is no number goes along it,
     and its values are no numbers.
@@ -92,7 +89,7 @@ class BranchRecorder:
         self.refused = ""  # where too many ways were found; the function may catch what is raised for that
 
     def joined(self, answers: list[bool], keys: list[int]) -> TracedArray:
-        """Return the values (m,) of all ways that begin with ``answers``, joined by their conditions."""
+        """Return the values (m,) of all paths that begin with ``answers``, selected by their conditions."""
         if contradictory(self.same, keys, answers):
             return TracedArray(self.tape, np.full(self.m, self.tape.constant(np.nan)))
         way = self.way(answers)
@@ -109,7 +106,7 @@ class BranchRecorder:
         return values
 
     def way(self, answers: Sequence[bool]) -> BranchOutputs:
-        """Run the function with the first conditions answered so and the others answered by yes, where that can be."""
+        """Run the function with the first conditions answered so and the others, where possible, by True."""
         self.ways += 1
         asked, keys, given = list[TracedArray](), list[int](), list[bool]()
 
@@ -138,7 +135,7 @@ class BranchRecorder:
 
 
 class SameSteps:
-    """Tells which steps of an open tape compute the same."""
+    """Equivalence of the steps of an open tape: steps that compute the same have one key."""
 
     def __init__(self, tape: OpenTape) -> None:
         self.tape, self.chunks = tape, 0
@@ -167,7 +164,7 @@ class SameSteps:
 
 
 def contradictory(same: SameSteps, keys: Sequence[int], answers: Sequence[bool]) -> bool:
-    """Return whether no numbers answer these conditions so: two of them compare two values, or one with constants."""
+    """Return whether answers contradict each other: comparisons of two values, or of one with constants."""
     pairs: dict[tuple[int, int], frozenset[str]] = {}
     bounds: dict[int, tuple[tuple[float, bool], tuple[float, bool]]] = {}
     for key, answer in zip(keys, answers, strict=True):
@@ -196,7 +193,7 @@ def contradictory(same: SameSteps, keys: Sequence[int], answers: Sequence[bool])
 
 
 def too_many_ways(place: str) -> TraceError:
-    """Return the error for a function with too many ways; ``place`` is where it asks."""
+    """Return the error for a function with too many paths; ``place`` is the source line."""
     return TraceError(
         f"it has more than {MOST} ways through its conditions ({place}). It must have fewer branches, and no loop that "
         "ends by a value"
@@ -204,7 +201,7 @@ def too_many_ways(place: str) -> TraceError:
 
 
 def place_asked() -> str:
-    """Return file and line of the function that asks."""
+    """Return file and line of the function whose condition is evaluated."""
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):
         frame = frame.f_back
@@ -214,12 +211,12 @@ def place_asked() -> str:
 
 
 class Undecided(Exception):
-    """A function asks for the truth of a condition that is not known yet: no error, but the way back to ask."""
+    """Signal of a condition without a value yet: no error, but the way back to the recorder."""
 
 
 @dataclass(frozen=True)
 class RecordedPath:
-    """One way through a function."""
+    """Tape of one path through a function."""
 
     tape: Tape  # values (m,), then the conditions on the way
     m: int

@@ -1,4 +1,4 @@
-"""Everything a tape can answer, without Python in the loops: value, passes, Jacobian, Hessian.
+"""Evaluation of a tape without Python in the loops: value, passes, Jacobian, Hessian.
 
 Programs are made when they are asked for the first time, once each.
 """
@@ -24,7 +24,7 @@ NOTHING = np.zeros(0)
 
 
 class ProgramRunner:
-    """A program with its memory: one call fills in the inputs, runs, and returns the outputs.
+    """A program with its memory: a call sets the inputs, runs, and returns the outputs.
 
     Inputs are C-contiguous arrays of floats: the machine code is called itself, which saves a small program most of its
     time.
@@ -44,7 +44,7 @@ class ProgramRunner:
 
 
 class GraphPasses:
-    """The graph of a tape's derivatives with a program for its factors."""
+    """Forward and reverse passes over the graph of a tape's derivatives."""
 
     def __init__(self, tape: Tape) -> None:
         graph = linearised(tape)
@@ -82,7 +82,7 @@ class GraphPasses:
 
 
 class SparseProgram(NamedTuple):
-    """A sparse matrix that is ready to run: where its entries are, and the program for them."""
+    """Program of the entries of a sparse matrix, and their places."""
 
     sparse: SparseJacobian
     run: ProgramRunner
@@ -144,12 +144,12 @@ class Evaluator:
 
     @property
     def row(self) -> NDArray[np.int32]:
-        """Rows (entries,) of what may be other than zero."""
+        """Rows (entries,) of the structural non-zeros."""
         return self.jacobian_entries.sparse.row
 
     @property
     def column(self) -> NDArray[np.int32]:
-        """Columns (entries,) of what may be other than zero."""
+        """Columns (entries,) of the structural non-zeros."""
         return self.jacobian_entries.sparse.column
 
     def entries(self, x: Array, p: Array | None = None) -> Floats:
@@ -244,7 +244,7 @@ class Evaluator:
 
 
 def entries_of(tape: Tape, values: bool) -> SparseProgram:
-    """Return the sparse Jacobian of a tape, ready to run."""
+    """Return the program of the sparse Jacobian of a tape."""
     sparse = sparse_jacobian(tape, values)
     return SparseProgram(sparse, ProgramRunner(sparse.tape), sparse.row.astype(np.int64) * tape.n + sparse.column)
 

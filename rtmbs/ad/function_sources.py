@@ -1,11 +1,11 @@
-"""The user's function as every source of derivatives calls it: flat arrays, checked shapes, a namespace.
+"""Derivative sources that call the function: finite differences, complex steps and autograd, with column compression.
 
 The function is ``f(x)`` or, with parameters, ``f(x, p)``: x (n,) and p (k,) to (m,), or to a number. A *batched*
 function takes x (B, n) to (B, m) and never mixes rows. When it has an argument named ``xp``, it receives the array
 namespace of the source (numpy, autograd's, the recorder's); without one it uses plain numpy, which every source but
 autograd follows.
 
-Differences: forward with the paper's fixed increment, forward with a scaled one, central.
+Finite differences:
 
     forward   (f(x + s e_j) - f(x)) / s         s = 1e-8
     scaled    the same                          s = 1.5e-8 * typ_j
@@ -15,23 +15,18 @@ The increment is what is stored, ``(x + s) - x``: without this a coordinate that
 (METHODS 1.19). ``typ_j`` is the typical size of input j, never its momentary value: an array (n,), a number, or a
 function of x that returns one. With a sparsity pattern all columns of one colour move together.
 
-Complex step: the imaginary part of f(x + i s e_j) over s, exact to rounding because nothing is subtracted.
+Complex steps take the imaginary part of f(x + i s e_j) over s, exact to rounding because nothing is subtracted. ``f``
+has to be analytic code: no abs, norm, maximum, comparison, conj, arctan2 or array of floats written into (Squire, Trapp
+1998; METHODS 1.19). Other code often gives a silent zero; ``check_derivatives`` finds it.
 
-``f`` has to be analytic code: no abs, norm, maximum, comparison, conj, arctan2 or array of floats written into
-(Squire, Trapp 1998; METHODS 1.19). What is not so is often a silent zero; ``check_derivatives`` finds it.
+Autograd is operator overloading, forward or reverse. A batched function gives the whole Jacobian in one pass: x is
+repeated, one row of the batch for every row (reverse) or column (forward) of the Jacobian. ``f`` must take autograd's
+namespace as ``xp`` or use ``autograd.numpy`` itself: plain numpy on autograd's boxes falls to object arrays, where a
+scalar ``np.where`` gives a derivative of zero with no error.
 
-HIPS autograd: operator overloading, forward or reverse, the paper's t_AD.
-
-A batched function gives the whole Jacobian in one pass: x is repeated, one row of the batch for every row (reverse) or
-column (forward) of the Jacobian, and as rows never mix, one pass with a unit seed in each row returns them all.
-
-``f`` must take autograd's namespace as ``xp`` or use ``autograd.numpy`` itself: plain numpy on autograd's boxes falls
-to object arrays, where a scalar ``np.where`` gives a derivative of zero with no error.
-
-Column compression: columns that share no row get one colour, and one difference serves all of a colour.
-
-A pattern is a boolean array (m, n) or a scipy sparse matrix. Source: Curtis, Powell, Reid 1974; greedy colouring with
-the columns of most neighbours first (Welsh, Powell 1967).
+Column compression: columns that share no row get one colour, and one difference serves all of a colour. A pattern is a
+boolean array (m, n) or a scipy sparse matrix. Source: Curtis, Powell, Reid 1974; greedy colouring with the columns of
+most neighbours first (Welsh, Powell 1967).
 """
 
 import inspect
@@ -48,7 +43,7 @@ CHUNK = 64  # rows handed to a batched function at once: larger arrays fall out 
 
 
 class Derivatives(Protocol):
-    """What every source answers, made once from ``f`` and ``n``."""
+    """Interface of derivative sources, made from ``f`` and ``n``."""
 
     n: int
 
@@ -137,7 +132,7 @@ class FlatFunction:
 
 
 class FunctionSource:
-    """What sources that call a function answer alike."""
+    """Base class of sources that call a function."""
 
     n: int
     function: FlatFunction
@@ -300,7 +295,7 @@ class Autograd(FunctionSource):
 
 
 class Compression(NamedTuple):
-    """A coloured pattern: what to differentiate along, and where the entries of the answer belong."""
+    """Coloured sparsity pattern: seed directions, and places of the compressed entries."""
 
     colour: NDArray[np.int64]  # (n,) colour of a column
     colours: int

@@ -1,11 +1,8 @@
-"""A program carried out operation by operation with arrays of any kind: NumPy's, autograd's, the recorder's.
+"""Interpretation of a program with arrays of any kind, data flow of its inputs, and restriction to some outputs.
 
-Slow and plain: the readable form of ``program.evaluate``, for code that differentiates through a program or tests it.
-
-Part of a program: what some of its outputs need, and nothing else. Which inputs an output hangs on.
-
-Instructions are followed through the slots, which are used again and again: forwards to see what flows together,
-backwards to see what is needed.
+``interpreted`` is the slow, readable form of ``program.evaluate``, for code that differentiates through a program or
+tests it. Instructions are followed through the slots, which are used again and again: forwards to see which inputs flow
+together, backwards to see what some outputs need.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -143,7 +140,7 @@ Integers = NDArray[np.int64]
 
 
 class ProgramLayout(NamedTuple):
-    """Where the instructions of a program stand, in the order in which they are carried out."""
+    """Places of the instructions of a program, in the order of execution."""
 
     run: Integers  # (instructions,) run that it belongs to
     begin: Integers  # (instructions + 1,) its result in ``code``, then its operands; the end last
@@ -151,7 +148,7 @@ class ProgramLayout(NamedTuple):
 
 
 def layout(program: Program) -> ProgramLayout:
-    """Return where the instructions stand."""
+    """Return the places of the instructions."""
     plain = o.ARITY[np.minimum(program.operation, SUM - 1)]
     products = np.asarray(program.added, np.int64) + program.subtracted
     length = 1 + np.where(program.operation == SUM, 2 * products, plain)
@@ -160,7 +157,7 @@ def layout(program: Program) -> ProgramLayout:
 
 
 def flows(program: Program) -> tuple[Integers, Integers]:
-    """Return which inputs flow together, and where to: pairs of inputs (k, 2), and an input of every output (m,).
+    """Return pairs of inputs that flow together (k, 2), and an input that every output depends on (m,).
 
     An output hangs on all inputs that the pairs join, step by step, to the one named here; -1: on none. Parameters do
     not count.
@@ -178,7 +175,7 @@ def flows(program: Program) -> tuple[Integers, Integers]:
 
 
 def restricted(program: Program, inputs: Integers, outputs: Integers) -> tuple[Program, Integers]:
-    """Return the program of some ``outputs`` alone, a function of ``inputs`` alone, and the parameters that it takes.
+    """Return the program of some ``outputs`` as a function of ``inputs`` alone, and the parameters that it takes.
 
     Its numbers are bit for bit those of the whole. Raises ValueError when the outputs hang on another input.
     """
@@ -213,7 +210,7 @@ def restricted(program: Program, inputs: Integers, outputs: Integers) -> tuple[P
 
 
 def needed_by(program: Program, where: ProgramLayout, outputs: Integers) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
-    """Return which instructions (instructions,) and which leaves, by slot (slots,), some outputs need."""
+    """Return the instructions (instructions,) and the leaves, by slot (slots,), that some outputs need."""
     code, ends = program.code, where.begin.tolist()
     needed, kept = np.zeros(program.sizes[2], np.bool_), np.zeros(len(where.run), np.bool_)
     needed[program.output[outputs]] = True

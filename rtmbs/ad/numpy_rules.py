@@ -1,9 +1,8 @@
-"""What NumPy's universal functions write on the tape, one line each.
+"""Recording rules of NumPy's functions on traced arrays.
 
-Operations of the alphabet are written as they are; the others are spelled with them. Sums and products with the
-constants 0 and 1 are left out at once: matrices that are mostly zeros would fill the tape.
-
-What NumPy's other functions do with traced arrays: most move elements about, some are spelled with arithmetic.
+Operations of the tape are written as they are; other universal functions are composed of them. Sums and products with
+the constants 0 and 1 are left out at once: matrices that are mostly zeros would fill the tape. Of the other functions
+most move elements about, and some are composed of arithmetic.
 """
 
 import math
@@ -30,7 +29,7 @@ def operation(name: str, boolean: bool = False) -> Rule:
 
 
 def unless(tape: OpenTape, op: int, a: Any, b: Any, skip: Any, result: Any) -> TracedArray:
-    """Write ``op`` where ``skip`` is false; elsewhere the answer is the step ``result``."""
+    """Write ``op`` where ``skip`` is false; elsewhere take the step ``result``."""
     skip, result = np.asarray(skip), np.asarray(result)
     if not skip.any():
         return TracedArray(tape, tape.append(op, a, b))
@@ -74,7 +73,7 @@ def matmul(tape: OpenTape, x: Any, y: Any) -> TracedArray:
 
 
 def folded(tape: OpenTape, join: Any, x: Any, axis: Any, keepdims: bool, start: Any) -> TracedArray:
-    """Return the elements along ``axis`` (None: all) joined pairwise, halves first; ``start`` stands for none."""
+    """Return the elements along ``axis`` (None: all) joined pairwise, halves first; ``start`` if there are none."""
     ids = steps(tape, x)
     shape = ids.shape
     axes = tuple(range(ids.ndim)) if axis is None else tuple(np.atleast_1d(axis) % max(ids.ndim, 1))
@@ -164,7 +163,7 @@ def swapped(rule: Rule) -> Rule:
 
 
 def composed(function: Callable[..., Any]) -> Rule:
-    """Return the rule of a function that is spelled with others on traced arrays."""
+    """Return the rule of a function that is composed of others on traced arrays."""
     return lambda tape, *arguments: function(*(TracedArray(tape, steps(tape, x)) for x in arguments))
 
 
@@ -276,7 +275,7 @@ def joined(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def where(tape: OpenTape, condition: Any, *branches: Any) -> TracedArray:
-    """Choose element by element; a traced condition is recorded and follows the values at each evaluation."""
+    """Select element by element; a traced condition is recorded and follows the values at each evaluation."""
     if len(branches) != 2:
         raise TypeError("numpy.where of a traced condition needs both branches: numpy.where(condition, a, b)")
     if isinstance(condition, TracedArray):
@@ -378,7 +377,7 @@ def diag(tape: OpenTape, x: Any, k: int = 0) -> TracedArray:
 
 
 def filled(value: float) -> Callable[..., Any]:
-    """Return the rule of ``zeros_like`` and its kin, which knows shapes only."""
+    """Return the rule of ``zeros_like`` and similar, which read shapes only."""
 
     def rule(tape: OpenTape, x: Any, *_: Any, **__: Any) -> TracedArray:
         return TracedArray(tape, np.full(steps(tape, x).shape, tape.constant(value)))

@@ -1,7 +1,4 @@
-"""Sources of derivatives by name, all made and called in the same way.
-
-Derivatives vouch for each other: every source that can differentiate a function has to say the same.
-"""
+"""Derivative sources by name, and the check that all of them agree."""
 
 from collections.abc import Callable, Iterable
 from functools import partial
@@ -44,7 +41,7 @@ Along = Callable[[Array], Array]  # directions (n, d) to df/dx V (m, d)
 
 
 class SourceValue(NamedTuple):
-    """What one source says about some directions."""
+    """Directional derivatives from one source."""
 
     name: str
     value: Array  # (m, d)
@@ -103,14 +100,14 @@ def central(function: FlatFunction, x: Array, V: Array, p: Array | None) -> Arra
 def sizes(
     sources: dict[str, Along], V: Array, f: Callable[..., Array], x: Array, p: Array | None, batched: bool
 ) -> Array:
-    """Return (m, 1): the sizes of what is added in every output, and of the output itself for the differences."""
+    """Return (m, 1): the sizes of the summands of every output, and of the output itself for the differences."""
     value = FlatFunction(f, len(x), batched=batched)(x, p)
     J = next(iter(sources.values()))(np.eye(len(x)))
     return np.abs(J) @ V + np.abs(value)[:, None] + np.finfo(float).tiny
 
 
 def disagreement(sources: dict[str, Along], V: Array, size: Array) -> tuple[int, str] | None:
-    """Return the output that is most apart and the source that is farthest from the others there, or None."""
+    """Return the output with the largest difference and the source that is farthest from the others, or None."""
     answers = [
         SourceValue(name, along(V), DIFFERENCES if name == "differences" else EXACT) for name, along in sources.items()
     ]
@@ -127,7 +124,7 @@ def disagreement(sources: dict[str, Along], V: Array, size: Array) -> tuple[int,
 
 
 def message(name: str, sources: dict[str, Along], wrong: tuple[int, str], typical: Array) -> str:
-    """Return what is to be read: output, input, and what every source says about them."""
+    """Return the message of a disagreement: output, input, and the values of every source."""
     output, odd_one = wrong
     rows = {source: along(np.diag(typical))[output] / typical for source, along in sources.items()}
     apart = np.abs(rows[odd_one] - np.median(list(rows.values()), axis=0)) * typical

@@ -1,4 +1,4 @@
-"""Record a function once by running it on traced numbers; evaluate the tape without Python.
+"""Recording of a function by one run on traced numbers, for evaluation without Python.
 
     with Trace() as trace:                      or   trace = Trace(); trace.trace_on(); ...; trace.trace_off()
         x = trace.independent(3)
@@ -7,9 +7,7 @@
     trace.tape                                the operations
 
 The recorder and evaluator of the MKSim paper: independents and dependents are marked, expressions are split into unary
-and binary steps. Parameters are inputs that nobody differentiates by; they may change from evaluation to evaluation.
-
-Compile every kernel of this room, so that the first tape the user makes does not wait.
+and binary steps. Parameters are inputs without derivatives; they may change from evaluation to evaluation.
 """
 
 from collections.abc import Callable
@@ -35,7 +33,7 @@ FOREIGN = {
 
 
 class Trace:
-    """A recorder: marks inputs, hands out traced arrays, takes outputs.
+    """Recorder that marks inputs, returns traced arrays, and takes outputs.
 
     Raises TapeSizeError when more than ``limit`` operations, inputs and constants are written.
     """
@@ -152,7 +150,7 @@ class Traced(Evaluator):
 
 
 def warm_up() -> None:
-    """Record a small function and evaluate everything a tape can answer."""
+    """Compile every kernel of this package, by a small function that uses everything a tape can answer."""
 
     x, one = np.array([0.5, 2.0, 3.0]), np.ones(3)
     for mode in ("sparse", "dense", "compressed"):

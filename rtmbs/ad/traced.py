@@ -1,10 +1,9 @@
-"""Arrays of traced numbers: what a function meets in place of its inputs while it is recorded.
+"""Traced arrays: the stand-ins for a function's inputs while it is recorded, and the recorder's array namespace.
 
 A ``TracedArray`` is an array of step numbers. Arithmetic, NumPy's own functions and indexing work on it under their
 usual names (NEP 13 and 18): moving elements about moves numbers and records nothing, arithmetic writes steps on the
 tape. It has no values, so nothing that needs one (``if``, ``float``, an array of floats to be written into) can go on.
-
-The recorder's array namespace: NumPy, with the constructors that NumPy itself would fill with objects.
+``Namespace`` is NumPy with the constructors that NumPy itself would fill with objects.
 """
 
 from collections.abc import Callable, Iterator
@@ -179,7 +178,7 @@ class TracedArray(NDArrayOperatorsMixin):
         return int(self.truth_or("its use as an index"))
 
     def truth_or(self, what: str) -> bool:
-        """Return the truth of a condition that is used as a number; refuse what is none."""
+        """Return the truth of a condition that is used as a number; refuse other values."""
         if not self.boolean or self.tape.decide is None:
             refuse_number(what)
         return bool(self)
@@ -209,7 +208,7 @@ REPLACEMENTS = {
 
 
 def replacement_hint(name: str) -> str:
-    """Return the sentence that says what to write in place of the NumPy function ``name``."""
+    """Return the hint for a NumPy function ``name`` that cannot be recorded."""
     known = (
         "Spell it with arithmetic and the functions that can be recorded (list: rtmbs.ad.traced.UNIVERSAL, FUNCTIONS)."
     )
@@ -238,7 +237,7 @@ def plain_index(index: Any) -> Any:
 
 
 def write_out(result: TracedArray, out: Any) -> Any:
-    """Put a result where ``out=`` or an in-place operator wants it.
+    """Write a result to the target of ``out=`` or of an in-place operator.
 
     A single value is not written over: NumPy's scalars cannot be changed, so other names of it keep what they have.
     """

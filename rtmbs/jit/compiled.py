@@ -43,7 +43,7 @@ def lazy_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     Callers compile without it, so most mechanisms are ready sooner. Call it where a table is not empty, from what every
     evaluation does: what is met late would be compiled in the middle of a run.
     """
-    return _way.rarely(function)
+    return _way.lazy(function)
 
 
 def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -85,7 +85,7 @@ def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
 
 def compile_lazy() -> None:
     """Compile or load the lazy kernels of all kernels in this process."""
-    _way.compile_rare()
+    _way.compile_lazy()
 
 
 def listening(begin: Callable[[str], None], end: Callable[[str], None]) -> AbstractContextManager[Any]:

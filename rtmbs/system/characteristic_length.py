@@ -1,4 +1,4 @@
-"""The characteristic length of a mechanism: what turns angles into metres where the two are compared."""
+"""Characteristic length of a mechanism: the factor between angles and lengths where the two are compared."""
 
 import numpy as np
 
@@ -41,7 +41,7 @@ def joint_points(model: Model) -> dict[str, list[Array]]:
 
 
 def spread(places: list[Array]) -> float:
-    """Return the largest distance between any two of several points.
+    """Return the largest distance between any two points.
 
     Two points are no further apart than their radii about the middle together, so most pairs are never looked at.
     """

@@ -1,4 +1,4 @@
-"""Closures: the equations of cut joints, auxiliary bodies, rods, driven distances and couplers, points and axes in dof
+"""Tables of loop closures: cut joints, auxiliary bodies, rods, driven distances, couplers; points and axes in dof
 axes.
 """
 
@@ -20,7 +20,7 @@ ZERO = np.zeros(3)
 
 
 class ClosureRow(NamedTuple):
-    """A row of ``Closures`` being written."""
+    """Row of ``Closures`` under construction."""
 
     kind: int
     axis_a: Array  # (3,) dof axes of a
@@ -32,7 +32,7 @@ class ClosureRow(NamedTuple):
 
 
 class ClosureRows(NamedTuple):
-    """A closure between two placed bodies."""
+    """Rows of a closure between two placed bodies."""
 
     name: str
     a: int  # dof
@@ -47,7 +47,7 @@ class ClosureRows(NamedTuple):
 
 
 def build_closures(
-    model: Model, topology: Topology, skeleton: DofLayout, slots: Slots, length: float
+    model: Model, topology: Topology, layout: DofLayout, slots: Slots, length: float
 ) -> list[ClosureRows]:
     """Return cut joints and auxiliary bodies in the order of the joints, then rods and driven distances."""
     joints = list(model.joints.values())
@@ -55,24 +55,24 @@ def build_closures(
     for cut in topology.cuts:
         joint = joints[cut.edge]
         if cut.auxiliary:
-            found.append(close_auxiliary(joint, skeleton))
+            found.append(close_auxiliary(joint, layout))
         elif joint.equations():
-            found.append(close_joint(joint, skeleton))
+            found.append(close_joint(joint, layout))
     for rod in model.rods.values():
         row = ClosureRow(DISTANCE, ZERO, ZERO, rod.length, -1, f"{rod.name}.distance")
-        found.append(close_distance(rod.name, rod.between, row, skeleton))
+        found.append(close_distance(rod.name, rod.between, row, layout))
     for driver in model.drivers.values():
         if driver.between:
             slot = slots.add_driver(driver.name, driver.profile)
             divisor = abs(float(slots.values[-1][0])) or reference_distance(*driver.between) or length
             row = ClosureRow(DISTANCE, ZERO, ZERO, divisor, slot, f"{driver.name}.distance")
-            found.append(close_distance(driver.name, driver.between, row, skeleton))
+            found.append(close_distance(driver.name, driver.between, row, layout))
     return found
 
 
-def close_joint(joint: Joint, skeleton: DofLayout) -> ClosureRows:
+def close_joint(joint: Joint, layout: DofLayout) -> ClosureRows:
     """Return the equations of a cut joint by its type."""
-    a, b = skeleton.bodies[joint.a.name], skeleton.bodies[joint.b.name]
+    a, b = layout.bodies[joint.a.name], layout.bodies[joint.b.name]
     turn_a, turn_b = a.rotation @ joint.axes_a, b.rotation @ joint.axes_b
     rows = [
         ClosureRow(KINDS[row.kind], turn_a @ row.u, turn_b @ row.v, 0.0, -1, f"{joint.name}.{row.label}")
@@ -81,9 +81,9 @@ def close_joint(joint: Joint, skeleton: DofLayout) -> ClosureRows:
     return oriented(joint, rows, (a, joint.point_a, turn_a), (b, joint.point_b, turn_b), joint.aligned())
 
 
-def close_auxiliary(joint: Joint, skeleton: DofLayout) -> ClosureRows:
-    """Return the Fixed closure that holds an auxiliary body, the massless copy of body b, to body b."""
-    fixed, copy, b = Fixed(), skeleton.auxiliaries[joint.name], skeleton.bodies[joint.b.name]
+def close_auxiliary(joint: Joint, layout: DofLayout) -> ClosureRows:
+    """Return the Fixed closure between an auxiliary body, the massless copy of body b, and body b."""
+    fixed, copy, b = Fixed(), layout.auxiliaries[joint.name], layout.bodies[joint.b.name]
     turn_a, turn_b = copy.rotation @ joint.axes_b, b.rotation @ joint.axes_b
     rows = [
         ClosureRow(KINDS[row.kind], turn_a @ row.u, turn_b @ row.v, 0.0, -1, f"{joint.name}.{row.label}")
@@ -99,32 +99,32 @@ def oriented(
     side_b: tuple[Placement, Array, Array],
     aligned: tuple[Array, ...],
 ) -> ClosureRows:
-    """Return a joint's closure; a side is the placed body, the joint point on it, and joint axes to dof axes."""
+    """Return a joint's closure; a side is (placed body, joint point on it, joint axes to dof axes)."""
     (a, point_a, turn_a), (b, point_b, turn_b) = side_a, side_b
     directions = np.reshape(aligned, (-1, 3))
     ends = a.point(point_a), b.point(point_b)
     return ClosureRows(joint.name, a.dof, b.dof, *ends, rows, directions @ turn_a.T, directions @ turn_b.T)
 
 
-def close_distance(name: str, between: tuple[Marker, Marker], row: ClosureRow, skeleton: DofLayout) -> ClosureRows:
+def close_distance(name: str, between: tuple[Marker, Marker], row: ClosureRow, layout: DofLayout) -> ClosureRows:
     """Return the one equation of a rod or a driven distance."""
-    a, b = (skeleton.bodies[marker.body.name] for marker in between)
+    a, b = (layout.bodies[marker.body.name] for marker in between)
     none = np.zeros((0, 3))
     return ClosureRows(name, a.dof, b.dof, a.point(between[0].point), b.point(between[1].point), [row], none, none)
 
 
-def build_couplers(model: Model, skeleton: DofLayout, slots: Slots, length: float) -> list[ClosureRows]:
+def build_couplers(model: Model, layout: DofLayout, slots: Slots, length: float) -> list[ClosureRows]:
     """Return the couplers, the last of all closures."""
-    return [close_coupler(coupler, skeleton, slots, length) for coupler in model.couplers.values()]
+    return [close_coupler(coupler, layout, slots, length) for coupler in model.couplers.values()]
 
 
-def close_coupler(coupler: Coupler, skeleton: DofLayout, slots: Slots, length: float) -> ClosureRows:
-    """Return the equation of a coupler, divided by the factor of the coordinate that weighs most in it.
+def close_coupler(coupler: Coupler, layout: DofLayout, slots: Slots, length: float) -> ClosureRows:
+    """Return the equation of a coupler, divided by the factor of its heaviest coordinate.
 
     So its violation and its multiplier have the units of that coordinate, whatever numbers the user chose. Angles weigh
     by the radian, displacements by the characteristic ``length``.
     """
-    dofs = tuple(skeleton.joint_dofs[joint.name][k] for joint, k, _ in coupler.terms)
+    dofs = tuple(layout.joint_dofs[joint.name][k] for joint, k, _ in coupler.terms)
     weight = [abs(f) * (length if unit == "m" else 1.0) for f, unit in zip(coupler.factors, coupler.units, strict=True)]
     main = int(np.argmax(weight))
     divisor = coupler.factors[main]
@@ -143,14 +143,14 @@ def close_coupler(coupler: Coupler, skeleton: DofLayout, slots: Slots, length: f
 
 
 def tabulate_couplers(found: list[ClosureRows]) -> Couplers:
-    """Return what couplers have besides their closures."""
+    """Return the columns that couplers have besides their closures."""
     own = [closure for closure in found if closure.ratios]
     ratios = [ratio for closure in own for ratio in closure.ratios]
     return Couplers(np.array([len(found) - len(own)], np.int64), np.array(ratios, np.float64))
 
 
 def tabulate_closures(found: list[ClosureRows], connector_list: ConnectorList) -> Closures:
-    """Return the closures as arrays, their places in the flat Phi_z still open."""
+    """Return the closures as arrays, without places in the flat Phi_z."""
     rows = [row for closure in found for row in closure.rows]
     counts = np.array([len(closure.rows) for closure in found], np.int64)
     nc, mc = len(found), len(rows)
@@ -174,7 +174,7 @@ def closure_infos(found: list[ClosureRows]) -> tuple[ClosureInfo, ...]:
 
 
 class RowDescriptions(NamedTuple):
-    """What is said about every row of Phi."""
+    """Names, blocks and kinds of the rows of Phi."""
 
     names: list[str]
     block: Integers  # (m,)
@@ -205,5 +205,5 @@ def describe_rows(found: list[ClosureRows], drivers: list[tuple[str, bool]]) -> 
 
 
 def pointer(counts: Integers) -> Integers:
-    """Return where each of several lists starts when they are laid end to end, and the end."""
+    """Return the starts of several lists laid end to end, and the end."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])

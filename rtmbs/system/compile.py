@@ -1,4 +1,4 @@
-"""``compile``: from a model in words to the flat arrays that kernels take.
+"""``compile``: a model compiled into the flat arrays that kernels take.
 
 Several spanning trees are tried; the one whose tangent factors with the least arithmetic is kept.
 """
@@ -55,13 +55,13 @@ def compile(model: Model, length: float | None = None) -> System:
 
 
 def compiled(model: Model, length: float | None = None) -> System:
-    """Return the System of a model whose drivers a Simulation follows; ``length`` as in ``compile``."""
+    """Return the System of a model with drivers on joint coordinates; ``length`` as in ``compile``."""
     length = characteristic_length(model) if length is None else length
-    workshop = LawRecorder(model)
+    recorder = LawRecorder(model)
     conditions = build_conditions(model, length)
     equations = {one.constraint.name: one.function.m for one in conditions}
     topologies = candidates(model, equations)
-    drafts = [write_draft(model, topology, length, workshop, conditions) for topology in topologies]
+    drafts = [write_draft(model, topology, length, recorder, conditions) for topology in topologies]
     best = min(drafts, key=lambda draft: flops(draft.lu))  # the user's order among equals
     return finish(model, best, length)
 
@@ -71,7 +71,7 @@ class Draft:
     """All tables for one spanning tree."""
 
     topology: Topology
-    skeleton: DofLayout
+    layout: DofLayout
     closures: list[ClosureRows]
     rows: RowDescriptions
     slots: Slots
@@ -82,7 +82,7 @@ class Draft:
 
 
 def candidates(model: Model, equations: Mapping[str, int]) -> list[Topology]:
-    """Return the spanning trees worth trying, with rods and drivers written in; ``equations`` of each constraint."""
+    """Return the candidate spanning trees, with rods and drivers included; ``equations`` of each constraint."""
     needed = {initial.joint.name: "its initial value" for initial in model.initials.values()}
     needed |= {driver.joint[0].name: f"driver {driver.name!r}" for driver in model.drivers.values() if driver.joint}
     for force in model.forces.values():
@@ -134,7 +134,7 @@ def coordinate_names(coordinates: tuple[tuple[Joint, int], ...]) -> tuple[str, .
 
 
 def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
-    """Return a joint as the graph sees it."""
+    """Return a joint as an edge of the graph."""
     return Edge(
         name=joint.name,
         type=type(joint.type).__name__,
@@ -150,24 +150,24 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
 
 
 def write_draft(
-    model: Model, topology: Topology, length: float, workshop: LawRecorder, conditions: list[BuiltConstraint]
+    model: Model, topology: Topology, length: float, recorder: LawRecorder, conditions: list[BuiltConstraint]
 ) -> Draft:
     """Return all tables for one spanning tree."""
-    skeleton = build_dof_layout(model, topology)
-    if not skeleton.dofs:
+    layout = build_dof_layout(model, topology)
+    if not layout.dofs:
         raise TopologyError(f"model {model.name!r} has no coordinate: nothing in it can move; add a joint that can")
     slots = Slots()
     slots.add_input("gravity", model.gravity)
-    closures = build_closures(model, topology, skeleton, slots, length)
-    closures += [close_condition(one, skeleton) for one in conditions]
-    closures += build_couplers(model, skeleton, slots, length)
-    condition_tables = tabulate_conditions(conditions, closures, skeleton, slots)
-    drivers, driver_rows = build_drivers(model, skeleton, slots)
-    dofs = tabulate_dofs(model, skeleton)
+    closures = build_closures(model, topology, layout, slots, length)
+    closures += [close_condition(one, layout) for one in conditions]
+    closures += build_couplers(model, layout, slots, length)
+    condition_tables = tabulate_conditions(conditions, closures, layout, slots)
+    drivers, driver_rows = build_drivers(model, layout, slots)
+    dofs = tabulate_dofs(model, layout)
     connector_list = ConnectorList()
     closure_table = tabulate_closures(closures, connector_list)
-    forces = build_forces(model, skeleton, slots, connector_list)
-    laws = build_laws(workshop, skeleton, slots, connector_list)
+    forces = build_forces(model, layout, slots, connector_list)
+    laws = build_laws(recorder, layout, slots, connector_list)
     paths, interfaces, connectors = lay_out(dofs.parent, connector_list.pairs, connector_list.branches)
     check_connectors(closures, closure_table.connector, connectors.pointer)
     lu, tables = give_places(
@@ -188,7 +188,7 @@ def write_draft(
         )
     )
     rows, infos = describe_rows(closures, driver_rows), forces.infos | laws.infos
-    return Draft(topology, skeleton, closures, rows, slots, tables, lu, laws, infos)
+    return Draft(topology, layout, closures, rows, slots, tables, lu, laws, infos)
 
 
 def check_connectors(closures: list[ClosureRows], connectors: Integers, branch_pointer: Integers) -> None:
@@ -203,14 +203,14 @@ def check_connectors(closures: list[ClosureRows], connectors: Integers, branch_p
 
 def finish(model: Model, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
-    skeleton, slots, signals = draft.skeleton, draft.slots, tuple(draft.slots.signals)
+    layout, slots, signals = draft.layout, draft.slots, tuple(draft.slots.signals)
     tables = with_origins(draft.tables)
-    tables = tables._replace(balance=find_balance(tables, draft.lu, floating_dofs(model, skeleton), signals, length))
+    tables = tables._replace(balance=find_balance(tables, draft.lu, floating_dofs(model, layout), signals, length))
     typical = np.where(tables.dofs.kind == PRISMATIC, length, 1.0)
-    start = build_initial_motion(model, skeleton, tables.dofs.axis, typical)
-    names = [dof.name for dof in skeleton.dofs]
-    bodies = {name: body_info(model, skeleton, name) for name in model.bodies}
-    markers = marker_infos(model, skeleton)
+    start = build_initial_motion(model, layout, tables.dofs.axis, typical)
+    names = [dof.name for dof in layout.dofs]
+    bodies = {name: body_info(model, layout, name) for name in model.bodies}
+    markers = marker_infos(model, layout)
     infos = closure_infos(draft.closures)
     said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *slots.told, *draft.laws.code]
     said += [f"{state.force}.{state.name}" for state in draft.laws.states]
@@ -248,21 +248,21 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     )
 
 
-def floating_dofs(model: Model, skeleton: DofLayout) -> Integers:
+def floating_dofs(model: Model, layout: DofLayout) -> Integers:
     """Return the dofs of the floating joints of the tree."""
     names = [name for name, joint in model.joints.items() if joint.type.free]
-    return np.array([dof for name in names for dof in skeleton.joint_dofs.get(name, ())], np.int64)
+    return np.array([dof for name in names for dof in layout.joint_dofs.get(name, ())], np.int64)
 
 
-def body_info(model: Model, skeleton: DofLayout, name: str) -> BodyInfo:
-    body, place = model.bodies[name], skeleton.bodies[name]
+def body_info(model: Model, layout: DofLayout, name: str) -> BodyInfo:
+    body, place = model.bodies[name], layout.bodies[name]
     return BodyInfo(place.dof, place.rotation, place.position, body.mass, body.center_of_mass, body.inertia)
 
 
-def marker_infos(model: Model, skeleton: DofLayout) -> dict[str, MarkerInfo]:
+def marker_infos(model: Model, layout: DofLayout) -> dict[str, MarkerInfo]:
     found = {}
     for marker in model.markers.values():
-        place = skeleton.bodies[marker.body.name]
+        place = layout.bodies[marker.body.name]
         found[marker.name] = MarkerInfo(marker.body.name, marker.point, place.dof, place.point(marker.point))
     return found
 
@@ -277,8 +277,8 @@ def arrays(tables: Iterable[Any]) -> Iterator[Array]:
 
 
 def joint_infos(model: Model, draft: Draft) -> dict[str, JointInfo]:
-    """Return what became of every joint."""
-    skeleton = draft.skeleton
+    """Return the place of every joint in tree or closures."""
+    layout = draft.layout
     closure = {one.name: l for l, one in enumerate(draft.closures)}
     cut = {draft.topology.edges[one.edge].name: one.auxiliary for one in draft.topology.cuts}
     found = {}
@@ -287,8 +287,8 @@ def joint_infos(model: Model, draft: Draft) -> dict[str, JointInfo]:
             joint,
             in_tree=cut.get(name, True),
             auxiliary=cut.get(name, False),
-            dofs=skeleton.joint_dofs.get(name, (-1,)),
-            reversed=skeleton.reversed.get(name, False),
+            dofs=layout.joint_dofs.get(name, (-1,)),
+            reversed=layout.reversed.get(name, False),
             closure=closure.get(name, -1),
         )
     return found

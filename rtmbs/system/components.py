@@ -1,13 +1,13 @@
-"""Parts of a mechanism that share nothing but ground, and how they are shared out over threads.
+"""Independent components of a mechanism: search, distribution over threads, energy balances, tables of a part.
 
 Two coordinates belong to one component when a chain of entries of the tangent's pattern joins them, or a force law that
-looks at one and acts on the other: a law may depend on a coordinate without having a derivative by it.
+depends on one and acts on the other: a law may depend on a coordinate without having a derivative by it. Components
+share nothing but ground.
 
-Which components keep a balance of energy, METHODS 1.7: those with loops whose equations do not know the time.
+A component with loops keeps a balance of energy where its equations do not depend on time explicitly (METHODS 1.7).
 
-Tables of some components of a mechanism alone: the same numbers under new indices, a matrix of their own.
-
-Slots stay: all parts share one array of inputs.
+Tables of some components alone hold the same numbers under new indices, with a matrix of their own. Input slots stay:
+all parts share one array of inputs.
 """
 
 from typing import Any, NamedTuple, TypeVar
@@ -123,7 +123,7 @@ def balance_of(component: Integers, length: float) -> Balance:
 
 
 def drop_redundant(tables: Tables, redundant: Mask) -> Balance:
-    """Return the table without components in which every loop equation is ``redundant`` (m,): those move as trees do.
+    """Return the table without components in which every loop equation is ``redundant`` (m,): those move as trees.
 
     So a door on two hinges steps like one on one hinge, to rounding.
     """
@@ -156,7 +156,7 @@ def find_balance(
 
 
 def time_driven_dofs(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> Integers:
-    """Return dofs that a function of time acts on: all of them when gravity is one."""
+    """Return the dofs that a function of time acts on: all of them when gravity is one."""
     written: Mask = np.zeros(1 + max((signal.slot + signal.size for signal in signals), default=0), np.bool_)
     for signal in signals:
         written[signal.slot : signal.slot + signal.size] = True
@@ -181,7 +181,7 @@ def time_driven_dofs(tables: Tables, ends: Integers, signals: tuple[Signal, ...]
 
 
 def time_driven_rows(tables: Tables) -> Integers:
-    """Return the rows of the constraints of the user that look at the time."""
+    """Return the rows of the user's constraints that depend on time."""
     conditions = tables.conditions
     between = conditions.input < POSE_INPUTS * len(conditions.frame_a)
     clock = np.where(between, POSE_INPUTS - 1, np.diff(conditions.place) - 1)  # input of each condition that is t
@@ -193,7 +193,7 @@ Table = TypeVar("Table", bound=NamedTuple)
 
 
 class SubsystemTables(NamedTuple):
-    """Some components: what belongs to them, ascending, and their tables."""
+    """Tables of some components, with the numbers of what belongs to them, ascending."""
 
     coordinates: Integers
     rows: Integers  # loop equations
@@ -204,7 +204,7 @@ class SubsystemTables(NamedTuple):
 
 
 def restricted(tables: Tables, coordinates: Integers) -> SubsystemTables:
-    """Return the part of the mechanism with these coordinates: whole components, ascending.
+    """Return the tables of the components with these coordinates, ascending.
 
     Force laws must be recorded ones. Elements between ground and ground are in no part, for they do nothing.
     """
@@ -282,7 +282,7 @@ def restricted_closures(closures: Closures, linked: Mask, number: Integers) -> C
 
 
 def restricted_couplers(tables: Tables, closed: Mask) -> Couplers:
-    """Return some couplers; ``closed`` says which closures are kept."""
+    """Return some couplers; ``closed`` marks the closures that stay."""
     first = int(tables.couplers.first[0])
     sizes = np.diff(tables.connectors.pointer)[tables.closures.connector[first:]]
     kept = np.repeat(closed[first:], sizes)
@@ -290,14 +290,14 @@ def restricted_couplers(tables: Tables, closed: Mask) -> Couplers:
 
 
 def restricted_branches(tables: Tables, closed: Mask, number: Integers, new: Integers) -> dict[int, Integers]:
-    """Return the dofs of connectors that join coordinates and are kept, by the new number of the connector."""
+    """Return the dofs of kept connectors between coordinates, by the new number of the connector."""
     connectors, first = tables.connectors, int(tables.conditions.first[1])
     kept = tables.closures.connector[first:][closed[first:]]
     return {int(number[c]): new[connectors.dof[connectors.pointer[c] : connectors.pointer[c + 1]]] for c in kept}
 
 
 def restricted_conditions(tables: Tables, closed: Mask, new: Integers) -> Conditions:
-    """Return the constraints of the user that are kept, and their part of the program."""
+    """Return the kept constraints of the user, and their part of the program."""
     old, closures = tables.conditions, tables.closures
     (first, joints), end = old.first.tolist(), int(tables.couplers.first[0])
     kept = closed[first:end]

@@ -1,4 +1,4 @@
-"""Constraints written by the user: recorded with first and second derivatives, joined into one program, as tables."""
+"""Tables of the user's constraints: recorded with first and second derivatives, joined into one program."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -23,7 +23,7 @@ SHIFT = 3  # inputs of a pair of frames that are lengths
 
 
 class BuiltConstraint(NamedTuple):
-    """A constraint and what recording it gave."""
+    """A constraint with its tape and derivatives."""
 
     constraint: Constraint
     function: ConditionFunction
@@ -41,7 +41,7 @@ def build_conditions(model: Model, length: float) -> list[BuiltConstraint]:
 
 
 def build_condition(model: Model, constraint: Constraint, length: float) -> BuiltConstraint:
-    """Try a constraint in plain numbers, record it with two derivatives, and hold the tape against it."""
+    """Evaluate a constraint in floats, record it with two derivatives, and compare the tape with it."""
     function = ConditionFunction(model, constraint)
     tried = function.values_tried()
     try:
@@ -101,7 +101,7 @@ def scaled(
     return 1.0 / largest_finite[np.arange(function.m), main], [not bool(metres[k]) for k in main]
 
 
-def close_condition(built: BuiltConstraint, skeleton: DofLayout) -> ClosureRows:
+def close_condition(built: BuiltConstraint, layout: DofLayout) -> ClosureRows:
     """Return the equations of a constraint."""
     constraint, none = built.constraint, np.zeros((0, 3))
     several = built.function.m > 1
@@ -112,15 +112,15 @@ def close_condition(built: BuiltConstraint, skeleton: DofLayout) -> ClosureRows:
         for k, turns in enumerate(built.turns)
     ]
     if constraint.between is None:
-        dofs = tuple(skeleton.joint_dofs[joint.name][k] for joint, k in constraint.joints)
+        dofs = tuple(layout.joint_dofs[joint.name][k] for joint, k in constraint.joints)
         return ClosureRows(constraint.name, dofs[0], dofs[0], ZERO, ZERO, rows, none, none, dofs)
-    a, b = (skeleton.bodies[marker.body.name] for marker in constraint.between)
+    a, b = (layout.bodies[marker.body.name] for marker in constraint.between)
     point_a, point_b = a.point(constraint.between[0].point), b.point(constraint.between[1].point)
     return ClosureRows(constraint.name, a.dof, b.dof, point_a, point_b, rows, none, none)
 
 
 def tabulate_conditions(
-    built: list[BuiltConstraint], closures: list[ClosureRows], skeleton: DofLayout, slots: Slots
+    built: list[BuiltConstraint], closures: list[ClosureRows], layout: DofLayout, slots: Slots
 ) -> Conditions:
     """Return the tables of all constraints of the user."""
     if not built:
@@ -131,7 +131,7 @@ def tabulate_conditions(
     timed = any(one.function.n - 1 in read_inputs(one.tape) for one in built)
     clock = slots.add_signal("time", "time", float, 1, smooth=True) if timed else 0
     ends = [
-        [frame(skeleton.bodies[marker.body.name], marker.axes, marker.point) for marker in one.constraint.between or ()]
+        [frame(layout.bodies[marker.body.name], marker.axes, marker.point) for marker in one.constraint.between or ()]
         for one in framed
     ]
     count = np.array([one.function.m for one in built])
@@ -156,7 +156,7 @@ def tabulate_conditions(
 
 
 def parameter_slots(built: list[BuiltConstraint], slots: Slots) -> list[int]:
-    """Give every constraint its parameters as inputs, and return their slots."""
+    """Reserve input slots for the parameters of every constraint, and return them."""
     found: list[int] = []
     for one in built:
         for name, value in one.constraint.law.parameters.items():
@@ -180,7 +180,7 @@ def one_tape(built: list[BuiltConstraint]) -> Tape:
 
 
 def no_conditions(closures: int) -> Conditions:
-    """Return the table of a model without constraints of the user; ``closures`` come before those of couplers."""
+    """Return the empty table; ``closures`` come before those of couplers."""
     frames, none, zero = np.zeros((0, 3, 4)), np.zeros(0, np.int64), np.zeros(1, np.int64)
     pairs = np.zeros((0, 2), np.int64), np.zeros((0, 3), np.int64)
     first = np.full(2, closures, np.int64)

@@ -1,9 +1,7 @@
-"""From a spanning tree to dofs: who stands where, with what inertia.
+"""Degrees of freedom of a spanning tree, the placement and inertia of bodies on them, and the list of connectors.
 
 The frame of a joint's dofs has its origin in the joint point and, at zero coordinates, the axes of the body that the
 tree enters, so a body sits on its dof without a rotation. Welded bodies sit on the dof of the body that carries them.
-
-Connectors while a System is compiled: who asks for one between two dofs is told its number.
 """
 
 from dataclasses import dataclass, field
@@ -25,7 +23,7 @@ KINDS = {"revolute": REVOLUTE, "prismatic": PRISMATIC, "rotation": ROTATION}
 
 
 class Placement(NamedTuple):
-    """Where a body sits on a dof."""
+    """Placement of a body on a dof."""
 
     dof: int  # -1 ground
     rotation: Array  # (3, 3) body to dof axes
@@ -37,7 +35,7 @@ class Placement(NamedTuple):
 
 
 class Lump(NamedTuple):
-    """Inertia on a dof."""
+    """Rigid-body inertia on a dof."""
 
     mass: float  # [kg]
     center: Array  # (3,) dof axes [m]
@@ -45,7 +43,7 @@ class Lump(NamedTuple):
 
 
 class DofRow(NamedTuple):
-    """A row of ``Dofs`` being written."""
+    """Row of ``Dofs`` under construction."""
 
     kind: int
     parent: int
@@ -58,7 +56,7 @@ class DofRow(NamedTuple):
 
 @dataclass
 class DofLayout:
-    """Dofs of a tree, and where bodies and auxiliary bodies sit on them."""
+    """Dofs of a tree, and the placement of bodies and auxiliary bodies on them."""
 
     dofs: list[DofRow] = field(default_factory=list)
     references: int = 0  # number of reference rotations
@@ -70,23 +68,23 @@ class DofLayout:
 
 
 def build_dof_layout(model: Model, topology: Topology) -> DofLayout:
-    """Walk the tree from ground and turn every joint into dofs; then append the auxiliary bodies."""
+    """Return the dofs of every joint, from ground outwards, then those of the auxiliary bodies."""
     joints = list(model.joints.values())
-    skeleton = DofLayout()
-    skeleton.bodies[model.ground.name] = Placement(-1, np.eye(3), np.zeros(3))
+    layout = DofLayout()
+    layout.bodies[model.ground.name] = Placement(-1, np.eye(3), np.zeros(3))
     for branch in topology.tree:
         joint = joints[branch.edge]
         parent, child = (joint.b, joint.a) if branch.reversed else (joint.a, joint.b)
-        skeleton.bodies[child.name] = append_joint(skeleton, joint, skeleton.bodies[parent.name], branch.reversed)
+        layout.bodies[child.name] = append_joint(layout, joint, layout.bodies[parent.name], branch.reversed)
     for cut in topology.cuts:
         if cut.auxiliary:
             joint = joints[cut.edge]
-            skeleton.auxiliaries[joint.name] = append_joint(skeleton, joint, skeleton.bodies[joint.a.name], False)
-    return skeleton
+            layout.auxiliaries[joint.name] = append_joint(layout, joint, layout.bodies[joint.a.name], False)
+    return layout
 
 
-def append_joint(skeleton: DofLayout, joint: Joint, parent: Placement, backwards: bool) -> Placement:
-    """Append the dofs of a joint behind ``parent`` and return where the body sits that they carry.
+def append_joint(layout: DofLayout, joint: Joint, parent: Placement, backwards: bool) -> Placement:
+    """Append the dofs of a joint behind ``parent`` and return the placement of the body that they carry.
 
     Walked from b to a, the inverse of X1(z1) X2(z2) is X2(-z2) X1(-z1): the dofs come in reversed order with turned
     axes, so every coordinate keeps the user's sign. Rotations stay as they are, X, Y, Z of the body entered, and so
@@ -106,15 +104,15 @@ def append_joint(skeleton: DofLayout, joint: Joint, parent: Placement, backwards
         axis = element.axis if element.kind == "rotation" else axes_c @ element.axis * (-1.0 if mirrored else 1.0)
         reference = -1
         if element.kind == "rotation" and not (k > 0 and elements[k - 1].kind == "rotation"):
-            reference, skeleton.references = skeleton.references, skeleton.references + 1
+            reference, layout.references = layout.references, layout.references + 1
         dof = DofRow(KINDS[element.kind], last, offset_rotation, offset, axis, reference, dof_name(joint, k))
-        last = len(skeleton.dofs)
-        skeleton.dofs.append(dof)
+        last = len(layout.dofs)
+        layout.dofs.append(dof)
         numbers.append((k, last))
         offset_rotation, offset = np.eye(3), np.zeros(3)
-    skeleton.joint_dofs[joint.name] = tuple(number for _, number in sorted(numbers))
-    skeleton.reversed[joint.name] = backwards
-    skeleton.mover.update(dict.fromkeys((number for _, number in numbers), (joint.a if backwards else joint.b).name))
+    layout.joint_dofs[joint.name] = tuple(number for _, number in sorted(numbers))
+    layout.reversed[joint.name] = backwards
+    layout.mover.update(dict.fromkeys((number for _, number in numbers), (joint.a if backwards else joint.b).name))
     return Placement(last, np.eye(3), -point_c)
 
 
@@ -131,7 +129,7 @@ def check_rotations(joint: Joint) -> None:
 
 
 def tree_order(joint: Joint, mirrored: bool) -> list[int]:
-    """Return the numbers of the joint's dofs as the tree passes them; three rotations stay in order."""
+    """Return the numbers of the joint's dofs in the order of the tree; three rotations stay in order."""
     elements = joint.type.dofs()
     if not mirrored:
         return list(range(len(elements)))
@@ -141,7 +139,7 @@ def tree_order(joint: Joint, mirrored: bool) -> list[int]:
 
 
 def dof_name(joint: Joint, k: int) -> str:
-    """Return the name of the joint's dof ``k``: its coordinate, or what it does when it is none."""
+    """Return the name of the joint's dof ``k``: its coordinate, or its motion when it is none."""
     if joint.type.coordinates:
         return f"{joint.name}.{joint.type.coordinates[k]}"
     elements = joint.type.dofs()
@@ -201,14 +199,14 @@ def principal_axes(J: Array) -> Array:
     return axes
 
 
-def tabulate_dofs(model: Model, skeleton: DofLayout) -> Dofs:
+def tabulate_dofs(model: Model, layout: DofLayout) -> Dofs:
     """Return the dofs as arrays, welded bodies merged into the dof that carries them."""
-    n = len(skeleton.dofs)
+    n = len(layout.dofs)
     carried: list[list[Lump]] = [[] for _ in range(n + 1)]  # the last one is ground
-    for name, place in skeleton.bodies.items():
+    for name, place in layout.bodies.items():
         carried[place.dof].append(place_mass(model.bodies[name], place))
     lumps = [merge_inertias(group) if group else Lump(0.0, np.zeros(3), np.zeros((3, 3))) for group in carried[:n]]
-    dofs = skeleton.dofs
+    dofs = layout.dofs
     rotations = np.array([dof.offset_rotation for dof in dofs]).reshape(n, 3, 3)
     parent = np.array([dof.parent for dof in dofs], np.int64)
     reference = np.array([dof.reference for dof in dofs], np.int64)
@@ -233,7 +231,7 @@ def tabulate_dofs(model: Model, skeleton: DofLayout) -> Dofs:
 
 
 class ConnectorList:
-    """Pairs of dofs joined by a closure or a force, in the order in which they were asked for."""
+    """Pairs of dofs joined by a closure or a force, in the order of request."""
 
     def __init__(self) -> None:
         self.pairs: list[tuple[int, int]] = []

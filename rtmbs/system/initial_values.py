@@ -1,4 +1,4 @@
-"""Where the coordinates start: values of ``set_initial`` and of drivers, turned into z, zd and reference rotations."""
+"""Initial coordinates, rates and reference rotations from ``set_initial`` and drivers."""
 
 from typing import NamedTuple
 
@@ -15,7 +15,7 @@ CONFLICT = 1e-9  # of the typical size: what a pinned value may miss a driver by
 
 
 class InitialMotion(NamedTuple):
-    """Start values of all coordinates, as far as the user said them."""
+    """Initial values of all coordinates, as far as they were set."""
 
     z0: Array  # (n,)
     zd0: Array  # (n,)
@@ -25,35 +25,35 @@ class InitialMotion(NamedTuple):
     weights: Array  # (n,)
 
 
-def build_initial_motion(model: Model, skeleton: DofLayout, axis: Array, typical: Array) -> InitialMotion:
-    """Return the start; drivers give way to what the user said, unless it is pinned and contradicts them.
+def build_initial_motion(model: Model, layout: DofLayout, axis: Array, typical: Array) -> InitialMotion:
+    """Return the initial values; drivers give way to pinned values unless these contradict them.
 
     axis (n, 3) as in ``Dofs``: those of rotation dofs say along which axes of the body their rates are.
     """
-    n = len(skeleton.dofs)
+    n = len(layout.dofs)
     none = np.zeros(n, np.bool_)
-    rotations = np.tile(np.eye(3), (skeleton.references, 1, 1))
+    rotations = np.tile(np.eye(3), (layout.references, 1, 1))
     start = InitialMotion(np.zeros(n), np.zeros(n), rotations, none.copy(), none.copy(), np.ones(n))
     drivers = [driver for driver in model.drivers.values() if driver.joint]
     for driver in drivers:
-        dof, motion = driven_dof(driver, skeleton), sample(f"driver {driver.name!r}", driver.profile, 3)
+        dof, motion = driven_dof(driver, layout), sample(f"driver {driver.name!r}", driver.profile, 3)
         start.z0[dof], start.zd0[dof] = motion[0], motion[1]
     for initial in model.initials.values():
-        apply_initial(initial, skeleton, axis, start)
+        apply_initial(initial, layout, axis, start)
     for driver in drivers:
-        check_conflict(driver, driven_dof(driver, skeleton), start, typical)
+        check_conflict(driver, driven_dof(driver, layout), start, typical)
     return start
 
 
-def driven_dof(driver: Driver, skeleton: DofLayout) -> int:
+def driven_dof(driver: Driver, layout: DofLayout) -> int:
     assert driver.joint
-    return skeleton.joint_dofs[driver.joint[0].name][driver.joint[1]]
+    return layout.joint_dofs[driver.joint[0].name][driver.joint[1]]
 
 
-def apply_initial(initial: Initial, skeleton: DofLayout, axis: Array, start: InitialMotion) -> None:
+def apply_initial(initial: Initial, layout: DofLayout, axis: Array, start: InitialMotion) -> None:
     """Write the values of one joint into the start."""
     joint = initial.joint
-    dofs = list(skeleton.joint_dofs[joint.name])
+    dofs = list(layout.joint_dofs[joint.name])
     start.weights[dofs] = initial.weight
     start.pinned_z[dofs] = initial.pin and initial.position is not None
     start.pinned_zd[dofs] = initial.pin and initial.rate is not None
@@ -67,11 +67,11 @@ def apply_initial(initial: Initial, skeleton: DofLayout, axis: Array, start: Ini
     reference = joint.axes_a @ joint.axes_b.T
     turn = reference if initial.position is None else rotation_of_quaternion(initial.position[-4:])
     rate = np.zeros(6) if initial.rate is None else np.concatenate([np.zeros(6), initial.rate])[-6:]
-    backwards = skeleton.reversed[joint.name]
+    backwards = layout.reversed[joint.name]
     if backwards:
         position, rate = inverse_motion(joint, position, turn, rate)
     rotation = dofs[-3:]
-    start.R0[int(skeleton.dofs[rotation[0]].reference)] = reference @ turn.T if backwards else reference.T @ turn
+    start.R0[int(layout.dofs[rotation[0]].reference)] = reference @ turn.T if backwards else reference.T @ turn
     start.zd0[rotation] = axis[rotation] @ rate[3:]
     if joint.type.start == "pose":
         start.z0[dofs[:3]], start.zd0[dofs[:3]] = position, rate[:3]

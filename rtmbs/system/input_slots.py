@@ -1,7 +1,4 @@
-"""Whatever may change while running stands in one flat array ``u``; this is where its slots are given out.
-
-Functions of time: their values at a time, and which inputs no mechanism may have.
-"""
+"""Slots of the flat input array ``u``: parameters, inputs and functions of time, and evaluation of the latter."""
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,7 +21,7 @@ CONTINUOUS, STEEP = 1e-6, 20.0  # of the size, and of what its derivative explai
 
 @dataclass
 class Slots:
-    """``u`` being written."""
+    """Input array ``u`` under construction."""
 
     values: list[Array] = field(default_factory=list)
     used: int = 0
@@ -100,7 +97,7 @@ def sample(what: str, function: Function, size: int, t: float = 0.0) -> Array:
 
 
 def jump_times(what: str, function: Function) -> tuple[float, ...] | None:
-    """Return the times [s] at which a function says that it jumps, by ``jumps``; None when it says nothing."""
+    """Return the times [s] at which a function declares jumps, by ``jumps``; None without a declaration."""
     declared = getattr(function, "jumps", None)
     if declared is None:
         return None
@@ -142,7 +139,7 @@ class TimeFunction:
 
 
 def time_function(what: str, held: Any, size: int) -> TimeFunction:
-    """Return a function of time that was pickled."""
+    """Return a function of time from a pickle."""
     return TimeFunction(what, unpack_function(held), size)
 
 
@@ -169,7 +166,7 @@ def signal_values(signal: Signal, t: float) -> Array:
 
 
 def in_range(values: Array) -> bool:
-    """True when every entry is a number that a mechanism may have."""
+    """Return whether every entry is finite and within the range of a mechanism."""
     return bool(np.abs(values).max(initial=0.0) <= BEYOND)  # NaN is not
 
 

@@ -1,4 +1,4 @@
-"""Drivers as joint coordinates can follow them: one of a body that a joint holds to ground becomes one of the joint.
+"""Drivers on joint coordinates: a driver of a body that a joint holds to ground becomes one of the joint.
 
 A body that slides on ground moves its origin by r0 + e s, one that turns about the world's z axis its yaw by its angle.
 """
@@ -20,7 +20,7 @@ COORDINATES = ("x", "y", "z")
 
 @dataclass(frozen=True)
 class AffineProfile:
-    """f = (profile - start) / slope."""
+    """Profile f = (profile - start) / slope."""
 
     profile: Profile
     start: float
@@ -28,7 +28,7 @@ class AffineProfile:
 
     @property
     def jumps(self) -> Any:
-        """The jumps that the profile declares."""
+        """Declared jumps of the profile."""
         return getattr(self.profile, "jumps", None)
 
     def __call__(self, t: float) -> Motion:
@@ -37,7 +37,7 @@ class AffineProfile:
 
 
 def with_joint_drivers(model: Model) -> Model:
-    """Return the model with drivers that a Simulation follows; raises ModelError for one that it cannot."""
+    """Return the model with drivers on joint coordinates; raises ModelError for one that has no equivalent."""
     if all(driver.dynamic for driver in model.drivers.values()):
         return model
     found = copy.copy(model)
@@ -55,7 +55,7 @@ def with_joint_drivers(model: Model) -> Model:
 
 
 def joint_driver(model: Model, driver: Driver) -> Driver:
-    """Return the driver of a joint coordinate that does what a driver of a body does."""
+    """Return the driver of a joint coordinate equivalent to a driver of a body."""
     if driver.body:
         body, coordinate = driver.body
         for joint in model.joints.values():
@@ -84,7 +84,7 @@ def affine_profile(driver: Driver, start: float, slope: float) -> Profile:
 
 
 def linear_relation(joint: Joint, body: Body, coordinate: str) -> tuple[int, float, float] | None:
-    """Return (number, start, slope): a body's coordinate over one of the joint's; None when it is no straight line."""
+    """Return (number, start, slope): a body's coordinate over one of the joint's; None when it is not linear."""
     if joint.type.free:
         at_origin = body is joint.b and not np.any(joint.point_b) and np.array_equal(joint.axes_a, np.eye(3))
         if coordinate not in COORDINATES or not at_origin:

@@ -1,12 +1,10 @@
-"""The user's force law as a function of flat arrays, f(x, p) -> (m,): what is recorded, differentiated and checked.
+"""User's force laws f(x, p) -> (m,) and constraints g(x, p) -> (m,) of flat arrays, checked on trial inputs.
 
-Inputs x: r, R (row-major), v, w of a law between two frames; coordinates, then rates, of one on joints; last the states
-of the law. Values: the force, last the rates of the states. Parameters p: time, then the user's in the order they were
-given.
+Inputs x of a law: r, R (row-major), v, w between two frames; coordinates, then rates, on joints; last the states of the
+law. Values: the force, last the rates of the states. Parameters p: time, then the user's in the order they were given.
 
-The user's constraint as a function of flat arrays, g(x, p) -> (m,): what is recorded, differentiated and checked.
-
-Inputs x: r, R (row-major) and t between two frames; coordinates and t on joints. Parameters p: the user's.
+Inputs x of a constraint: r, R (row-major) and t between two frames; coordinates and t on joints. Parameters p: the
+user's.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,7 +27,7 @@ TRIED_FURTHER, FURTHER = 24, (1e-3, 1e2)  # points at which a law with branches 
 
 
 class LawFunction:
-    """One force law with everything it needs to be called. Raises ModelError with the force's name.
+    """A force law with the data to call it. Raises ModelError with the force's name.
 
     ``coordinates`` (joint, number) are those of a law on joints, () for one between two frames.
     """
@@ -65,7 +63,7 @@ class LawFunction:
         return values if rates is None else np.concatenate((values, rates))
 
     def kinematics(self, x: Any) -> Kinematics | JointKinematics:
-        """Return what the law sees of the motion."""
+        """Return the kinematics that the law receives."""
         if not self.names:
             return Kinematics(x[:3], x[3:12].reshape(3, 3), x[12:15], x[15:18])
         if self.single:
@@ -73,7 +71,7 @@ class LawFunction:
         return JointKinematics(x[: self.acts], x[self.acts : self.looks], self.names)
 
     def asked(self, t: Any, kinematics: Any, parameters: Mapping[str, Any], states: Any) -> tuple[Any, Any]:
-        """Return what the law says of the force, and the rates (k,) of its states; None without states."""
+        """Call the user's law; return the force, and the rates (k,) of its states, None without states."""
         if not self.states:
             return self.law.function(t, kinematics, parameters), None
         by_name = {state.name: states[k] for k, state in enumerate(self.states)}
@@ -118,7 +116,7 @@ class LawFunction:
         raise ModelError(f"{self.what}: its law returned an array of shape {np.shape(values)}; it must return {wanted}")
 
     def flat(self, result: Any) -> Any:
-        """Return numbers, sequences and traced values as one array; refuse what is none."""
+        """Return numbers, sequences and traced values as one array; refuse other results."""
         if result is None:
             raise ModelError(f"{self.what}: {self.noun} returned None; it must return {self.result}")
         if isinstance(result, tuple | list):
@@ -143,7 +141,7 @@ class LawFunction:
     # ---- trying it -------------------------------------------------------------------------------------------------
 
     def trials(self) -> list[tuple[Array, Array]]:
-        """Return inputs and parameters at which a law is tried: the reference pose at rest, then near it in motion."""
+        """Return trial inputs and parameters: the reference pose at rest, then near it in motion."""
         rng = np.random.default_rng(SEED)
         tried = [(self.x0, self.p0)]
         for _ in range(TRIALS):
@@ -177,7 +175,7 @@ class LawFunction:
         return x, p
 
     def values_tried(self) -> list[Array]:
-        """Call the law at every state; refuse what raises, is not finite at the reference, or has a memory."""
+        """Call the law at every trial; refuse one that raises, is not finite at the reference, or has a memory."""
         found = []
         for place, (x, p) in enumerate(self.trials()):
             with np.errstate(all="ignore"):
@@ -206,7 +204,7 @@ class LawFunction:
         return found
 
     def called(self, x: Array, p: Array) -> Array:
-        """Return the values as floats (m,); what a law raises carries its name."""
+        """Return the values as floats (m,); an error of the law carries its name."""
         try:
             return np.asarray(self(x.copy(), p.copy()), np.float64)
         except ModelError:
@@ -235,7 +233,7 @@ def reference_coordinates(model: Model, coordinates: tuple[tuple[Joint, int], ..
 
 
 def initial_coordinate(model: Model, joint: Joint, k: int) -> float:
-    """Return where a coordinate starts, zero when nothing was said."""
+    """Return the initial value of a coordinate, zero when none was set."""
     initial = model.initials.get(joint.name)
     if initial is None or initial.position is None:
         return 0.0
@@ -246,7 +244,7 @@ STEP, ALIKE = 1e-6, 1e-4  # of the difference that the derivative is held agains
 
 
 class ConditionFunction(LawFunction):
-    """One constraint with everything it needs to be called. Raises ModelError with its name."""
+    """A constraint with the data to call it. Raises ModelError with its name."""
 
     noun, result, seen = "its function", "what must be zero", "t, pose and parameters"
     escape = ""
@@ -274,7 +272,7 @@ class ConditionFunction(LawFunction):
         return np.concatenate((A.T @ (b.reference() - a.reference()), (A.T @ B).ravel(), np.zeros(1)))
 
     def counted(self) -> int:
-        """Return how many equations the function returns, refused when the user said another number."""
+        """Return the number of equations that the function returns, refused when the user said another number."""
         size = np.size(self.called(self.x0, self.p0))
         most = len(self.names) or MOST
         if self.m and size != self.m:
@@ -284,7 +282,7 @@ class ConditionFunction(LawFunction):
         return int(size)
 
     def __call__(self, x: Any, p: Any = ()) -> Any:
-        """Return what must be zero (m,) for inputs x (n,) and parameters p (k,): floats or traced."""
+        """Return the residual (m,) for inputs x (n,) and parameters p (k,): floats or traced."""
         parameters, first = {}, 0
         for name, value in self.law.parameters.items():
             parameters[name] = p[first : first + value.size].reshape(value.shape)

@@ -1,15 +1,11 @@
-"""Recorded force laws of a model, joined into one program and laid out as tables.
-
-States of force laws in tables: where their rates and derivatives stand, and what elimination adds to a tangent.
+"""Tables of force laws: joined program, inputs, states, and re-attachment of a law to another body.
 
 A law with k states, n kinematic inputs and m forces has a block of slopes, row by row: dF/ds (m, k), dg/dx (k, n) and
 dg/ds (k, k), with g the rates (METHODS 1.32). Its elimination couples every force that a state moves with every input
 that moves a state; a law between two frames has a dense derivative anyhow, one on joints gets entries of its own.
 
-A System whose force law acts on another body: what a hand that lets go and takes hold elsewhere needs.
-
-The tree and every coordinate stay. A connector from ground to a body lives on the path to that body, so all pairs of a
-path are in the pattern from the first such change on (``uncondensed``); later changes keep the pattern.
+``attach_law`` keeps the tree and every coordinate. A connector from ground to a body lives on the path to that body, so
+all pairs of a path are in the pattern from the first such change on (``uncondensed``); later changes keep the pattern.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +30,7 @@ from rtmbs.system.user_functions import CapturedValues, captured_values, identit
 
 
 class LawTables(NamedTuple):
-    """All force laws, the places in the matrix still open."""
+    """Tables of all force laws, without places in the matrix."""
 
     laws: Laws
     called: tuple[CalledLaw, ...]
@@ -44,16 +40,16 @@ class LawTables(NamedTuple):
     outside: tuple[CapturedValues, ...]  # what recorded laws read from outside of their arguments
 
 
-def build_laws(workshop: LawRecorder, skeleton: DofLayout, slots: Slots, connector_list: ConnectorList) -> LawTables:
-    """Return the tables of every force law; raises ModelError with the name of a law that cannot be."""
-    model = workshop.model
-    built = [workshop.law(force, skeleton) for force in model.forces.values() if isinstance(force.law, Law)]
+def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector_list: ConnectorList) -> LawTables:
+    """Return the tables of every force law; raises ModelError with the name of a law that cannot be built."""
+    model = recorder.model
+    built = [recorder.law(force, layout) for force in model.forces.values() if isinstance(force.law, Law)]
     first = give_slots(built, slots)
     frames = recorded_first([law for law in built if not law.coordinates])
     joints = recorded_first([law for law in built if law.coordinates])
-    placed = [placements(law.force, skeleton) for law in frames]
+    placed = [placements(law.force, layout) for law in frames]
     own = [connector_list.add(a[0].dof, b[0].dof) for a, b in placed]
-    dofs = {law.force.name: joint_dofs(law, skeleton) for law in joints}
+    dofs = {law.force.name: joint_dofs(law, layout) for law in joints}
     states = state_tables(frames, joints)
     tables = Laws(
         program=lowered(one_tape(frames, joints)) if any(law.tape for law in built) else no_program(),
@@ -91,7 +87,7 @@ def law_infos(
     connectors: list[int],
     dofs: dict[str, tuple[int, ...]],
 ) -> dict[str, ForceInfo]:
-    """Return what is known of every law: those between frames, then those on joints."""
+    """Return the data of every law: those between frames, then those on joints."""
     found, force = {}, 0
     for row, (law, connector) in enumerate(zip(frames, connectors, strict=True)):
         name, on_body = law.force.name, law.force.body is not None
@@ -104,13 +100,13 @@ def law_infos(
 
 
 def law_identity(law: BuiltLaw) -> str:
-    """Return what a called law is known by: its name and the identity of its function."""
+    """Return the name of a called law with the identity of its function."""
     assert isinstance(law.force.law, Law)
     return f"{law.force.name} {identity(law.force.law.function)}"
 
 
 def captured_by(law: BuiltLaw) -> CapturedValues:
-    """Return what a recorded law reads from outside of its arguments."""
+    """Return the values that a recorded law captured."""
     assert isinstance(law.force.law, Law)
     function = law.force.law.function
     return CapturedValues(law.force.name, function, captured_values(function))
@@ -121,7 +117,7 @@ def recorded_first(laws: list[BuiltLaw]) -> list[BuiltLaw]:
 
 
 def give_slots(built: list[BuiltLaw], slots: Slots) -> dict[str, list[int]]:
-    """Give every law its parameters as inputs, and return the slots of (t, parameters) by force."""
+    """Reserve the parameters of every law as inputs, and return the slots of (t, parameters) by force."""
     clock = slots.add_signal("time", "time", float, 1, smooth=True) if any(law.time for law in built) else 0
     found = {}
     for law in built:
@@ -136,14 +132,14 @@ def give_slots(built: list[BuiltLaw], slots: Slots) -> dict[str, list[int]]:
     return found
 
 
-def placements(force: Force, skeleton: DofLayout) -> tuple[tuple[Placement, Array, Array], ...]:
+def placements(force: Force, layout: DofLayout) -> tuple[tuple[Placement, Array, Array], ...]:
     """Return body placement, marker axes and marker point (body axes) of both ends."""
     if force.between:
-        return tuple((skeleton.bodies[marker.body.name], marker.axes, marker.point) for marker in force.between)
+        return tuple((layout.bodies[marker.body.name], marker.axes, marker.point) for marker in force.between)
     assert force.body is not None
     assert force.point is not None
     ground = Placement(-1, np.eye(3), np.zeros(3))
-    return (ground, np.eye(3), np.zeros(3)), (skeleton.bodies[force.body.name], np.eye(3), force.point)
+    return (ground, np.eye(3), np.zeros(3)), (layout.bodies[force.body.name], np.eye(3), force.point)
 
 
 def frame(place: Placement, axes: Array, point: Array) -> Array:
@@ -155,8 +151,8 @@ def frame_table(frames: list[Array]) -> Array:
     return np.array(frames, np.float64).reshape(len(frames), 3, 4)
 
 
-def joint_dofs(law: BuiltLaw, skeleton: DofLayout) -> tuple[int, ...]:
-    return tuple(skeleton.joint_dofs[joint.name][k] for joint, k in law.coordinates)
+def joint_dofs(law: BuiltLaw, layout: DofLayout) -> tuple[int, ...]:
+    return tuple(layout.joint_dofs[joint.name][k] for joint, k in law.coordinates)
 
 
 def input_table(dofs: list[tuple[int, ...]]) -> Integers:
@@ -235,7 +231,7 @@ def force_entries(joints: list[BuiltLaw]) -> Integers:
 
 
 def called_laws(frames: list[BuiltLaw], joints: list[BuiltLaw], slots: dict[str, list[int]]) -> tuple[CalledLaw, ...]:
-    """Return the laws that Python calls, with the places where their values and derivatives go."""
+    """Return the laws that are called in Python, with the places of their values and derivatives."""
     found = []
     for k, law in enumerate(frames):
         if not law.tape:
@@ -261,7 +257,7 @@ STATE, COUNT, OUTPUT, ACTS, INPUT, LOOKS, PLACE, LAW, FILL, FILLS = range(WIDTH)
 
 
 class StateTables(NamedTuple):
-    """What the laws with states add to the tables."""
+    """Columns of ``Laws`` for the states of force laws."""
 
     block: Integers  # (nb, WIDTH)
     place: Integers  # (entries,) in the flat slopes
@@ -303,7 +299,7 @@ def numbered(block: Integers) -> Integers:
 
 
 def slopes_of(block: Integers) -> Integers:
-    """Return how many slopes each block has."""
+    """Return the number of slopes of each block."""
     k, m, n = block[:, COUNT], block[:, ACTS], block[:, LOOKS]
     return np.asarray(k * (m + n + k), np.int64)
 
@@ -353,12 +349,12 @@ def state_infos(laws: Sequence[Any]) -> tuple[LawStateInfo, ...]:
 
 
 def state_dofs(laws: Laws, home: Integers) -> Integers:
-    """Return the dof that every state belongs to (ns,), given that of every kinematic input."""
+    """Return the dof of every state (ns,), from those of the kinematic inputs."""
     return np.repeat(home[laws.state_block[:, INPUT]], laws.state_block[:, COUNT])
 
 
 class KeptStates(NamedTuple):
-    """What of the states stays when laws are left out."""
+    """States of force laws that remain when other laws are left out."""
 
     states: np.ndarray[Any, Any]  # (ns,) bool
     entries: np.ndarray[Any, Any]  # (entries,) bool
@@ -367,7 +363,7 @@ class KeptStates(NamedTuple):
 
 
 def kept_states(laws: Laws, outputs: Array, inputs: Array) -> KeptStates:
-    """Return the states of the laws that stay; ``outputs`` and ``inputs`` are masks of forces and kinematics."""
+    """Return the states of the laws that remain; ``outputs`` and ``inputs`` are masks of forces and kinematics."""
     block = laws.state_block
     stays = outputs[block[:, OUTPUT]] if len(block) else np.zeros(0, np.bool_)
     sizes = slopes_of(block)
@@ -422,7 +418,7 @@ def path_to(parent: Integers, dof: int) -> Integers:
 
 
 def with_branch(connectors: Connectors, connector: int, b: int, branch: Integers, system: System) -> Connectors:
-    """Return connectors of which one leads from ground to dof ``b`` along ``branch``."""
+    """Return connectors with one of them led from ground to dof ``b`` along ``branch``."""
     block = entries(system.lu, np.repeat(branch, len(branch)), np.tile(branch, len(branch)))
     dof, sign = (
         np.split(part, connectors.pointer[connector : connector + 2]) for part in (connectors.dof, connectors.sign)

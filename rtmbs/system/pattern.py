@@ -1,10 +1,7 @@
-"""Paths, branches, and the places of their entries in the sparse matrix.
+"""Sparsity pattern of the tangent: paths, branches, interfaces of substructures, and places of their entries.
 
 The pattern holds every pair (dof, ancestor), for every connector every pair of its two branches, and every pair of
-joints that a force law couples. In a deep tree interfaces stand in for the pairs of dofs far from each other
-(``system.interfaces``).
-
-Interfaces of substructures: dofs of a deep tree through which those below and those above act on each other.
+joints that a force law couples. In a deep tree interfaces stand in for the pairs of dofs far from each other.
 
 In joint coordinates every dof couples with all its ancestors: in a tower of n storeys the tangent has O(n^2) entries,
 and eliminating them takes O(n^3). But a dof i below an interface c meets the dofs j from c upwards only through two
@@ -42,7 +39,7 @@ WORTH_WHILE = 0.8  # part of the arithmetic that interfaces may leave at most: t
 
 
 class TangentPattern(NamedTuple):
-    """A static factorisation, and the tables of the tree with their places in its values."""
+    """Static factorisation, and the tables of the tree with their places in its values."""
 
     lu: Any
     paths: Paths
@@ -50,7 +47,7 @@ class TangentPattern(NamedTuple):
 
 
 def paths_to_ground(parent: Integers) -> list[Integers]:
-    """Return for every dof the dofs from ground to itself, itself last."""
+    """Return the path of every dof: the dofs from ground to itself, itself last."""
     paths: list[Integers] = []
     for i, p in enumerate(parent):
         above = paths[p] if p >= 0 else np.zeros(0, np.int64)
@@ -69,7 +66,7 @@ def branches(paths: list[Integers], a: int, b: int) -> tuple[Integers, Integers]
 
 
 def build_paths(paths: list[Integers]) -> Paths:
-    """Return the paths as arrays, their places still open."""
+    """Return the paths as arrays, without places."""
     ways = pointer(np.array([len(path) for path in paths], np.int64))
     dofs = join(paths)
     return Paths(ways, dofs, np.zeros(len(dofs), np.int64), np.zeros(len(dofs), np.int64))
@@ -95,7 +92,7 @@ def build_connectors(paths: list[Integers], pairs: Pairs, couplers: Mapping[int,
 
 
 def lay_out(parent: Integers, pairs: Pairs, couplers: Mapping[int, Integers]) -> tuple[Paths, Interfaces, Connectors]:
-    """Return paths to ground, no interfaces, and connectors between ``pairs`` of dofs, their places still open.
+    """Return paths to ground, no interfaces, and connectors between ``pairs`` of dofs, without places.
 
     ``couplers`` lists the dofs of connectors that join coordinates, by the number of the connector.
     """
@@ -128,7 +125,7 @@ def give_places(tables: Tables, condensed: bool = True) -> tuple[Any, Tables]:
 
 
 def uncondensed(system: System) -> System:
-    """Return the System with all pairs of a path in its pattern: what K and C of other sources ask for."""
+    """Return the System with all pairs of a path in its pattern: K and C of other sources need them."""
     if len(system.tables.interfaces.dof) == 0:
         return system
     lu, tables = give_places(system.tables, condensed=False)
@@ -244,7 +241,7 @@ UNKNOWNS = MOTION + WRENCH  # unknowns of an interface
 
 
 def choose_interfaces(parent: Integers, tip: Integers) -> tuple[Integers, Integers]:
-    """Return (interfaces, of): dofs that SPACING others separate from the one above and as many from the deepest tip.
+    """Return (interfaces, of): dofs that SPACING others separate from the one above and from the deepest tip.
 
     ``of`` (n,) is the index of the interface above every dof, or -1. Only the last dof of an element (``tip``, as in
     ``Dofs``) may be one: three rotation dofs turn each other's columns.
@@ -269,7 +266,7 @@ def choose_interfaces(parent: Integers, tip: Integers) -> tuple[Integers, Intege
 
 
 def condensed_entries(interfaces: Integers, of: Integers, paths: list[Integers]) -> tuple[Integers, ...]:
-    """Return (below, above, pointer, one, minus): rows and columns, (..., 2), of the entries that interfaces bring.
+    """Return (below, above, pointer, one, minus): rows and columns, (..., 2), of the entries of interfaces.
 
     ``paths`` leads from the interface above every dof to the dof. Unknowns of interface r: n + UNKNOWNS r on, t
     before f. below (n, UNKNOWNS, 2): t of the interface above in the row of a dof, the dof in the rows of f; above

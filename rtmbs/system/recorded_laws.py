@@ -1,4 +1,4 @@
-"""Force laws written by the user: each is tried, recorded, differentiated and held against its tape.
+"""Recording of force laws written by the user: trial, tape, derivative, and comparison of the tape with the law.
 
 A law with an ``if`` on its values is recorded along all of its branches. One that cannot be recorded (a loop that ends
 by a value, a call into other code) stays a Python function that is called; a warning says why, and so does the start
@@ -40,7 +40,7 @@ BY_USER = "trace=False"  # a reason that nobody is warned of
 
 
 class BuiltLaw(NamedTuple):
-    """A law and what recording it gave."""
+    """A law with its tape and derivative."""
 
     force: Force
     function: LawFunction
@@ -53,7 +53,7 @@ class BuiltLaw(NamedTuple):
 
 
 class LawRecorder:
-    """The laws of a model as they are built: each is tried, recorded and differentiated once, whatever tree asks.
+    """Recorder of the laws of a model; each is recorded once, whatever spanning tree asks.
 
     What a law looks at belongs to the model, but for ``joints="all"``, which means the coordinates of the tree.
     """
@@ -62,20 +62,20 @@ class LawRecorder:
         self.model = model
         self.built: dict[tuple[str, tuple[tuple[Joint, int], ...]], BuiltLaw] = {}
 
-    def law(self, force: Force, skeleton: DofLayout) -> BuiltLaw:
-        """Return a built law; raises ModelError with the name of one that cannot be."""
-        coordinates = coordinates_of(self.model, skeleton, force)
+    def law(self, force: Force, layout: DofLayout) -> BuiltLaw:
+        """Return a built law; raises ModelError with the name of one that cannot be built."""
+        coordinates = coordinates_of(self.model, layout, force)
         key = force.name, coordinates
         if key not in self.built:
             self.built[key] = build_law(self.model, force, coordinates)
         return self.built[key]
 
 
-def coordinates_of(model: Model, skeleton: DofLayout, force: Force) -> tuple[tuple[Joint, int], ...]:
-    """Return the coordinates that a law on joints acts on; none of a law between two frames."""
+def coordinates_of(model: Model, layout: DofLayout, force: Force) -> tuple[tuple[Joint, int], ...]:
+    """Return the coordinates that a law on joints acts on; none for a law between two frames."""
     coordinates = (force.joint,) if force.joint else force.joints
     if coordinates == ():
-        coordinates = tree_coordinates(model, skeleton)
+        coordinates = tree_coordinates(model, layout)
         if not coordinates:
             raise ModelError(
                 f"force {force.name!r}: joints='all' finds no coordinate; spherical and floating joints have none of "
@@ -85,7 +85,7 @@ def coordinates_of(model: Model, skeleton: DofLayout, force: Force) -> tuple[tup
 
 
 def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> BuiltLaw:
-    """Try a law in plain numbers, record it, and hold the tape against the law."""
+    """Evaluate a law in floats, record it, and compare the tape with the law."""
     assert isinstance(force.law, Law)
     function = LawFunction(model, force, coordinates)
     writes = Writes(force.law.function)
@@ -111,7 +111,7 @@ def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], 
 
 
 def recorded(function: LawFunction, written: Sequence[str]) -> tuple[SparseJacobian | None, str, int]:
-    """Return tape and derivative of a law, "" and the number of its ways; or None, the reason why not, and 0."""
+    """Return tape and derivative, "" and the number of branches; or None, the reason, and 0."""
     what, ways = "law", 1
     try:
         if written:  # once, along one way: what it writes is not written again
@@ -134,7 +134,7 @@ def recorded(function: LawFunction, written: Sequence[str]) -> tuple[SparseJacob
 
 
 def error_location(error: BaseException) -> str:
-    """Return file and line of the user's function that an error came up through."""
+    """Return file and line of the user's function in the traceback of an error."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -145,7 +145,7 @@ def error_location(error: BaseException) -> str:
 
 
 def warn_unrecorded(function: LawFunction, reason: str, written: Sequence[str]) -> None:
-    """Warn of a law that could not be recorded, and of one that writes what nobody will write again."""
+    """Warn of a law that could not be recorded, and of one with side effects that a tape does not repeat."""
     code = function_behind(function.law.function)
     place: Any = (code.co_filename, code.co_firstlineno) if code is not None else ()
     if reason and reason != BY_USER:
@@ -173,7 +173,7 @@ def too_large(function: LawFunction, what: str, error: TapeSizeError) -> str:
 def check_tape(
     function: LawFunction, tape: Tape, points: Sequence[tuple[Array, Array]], tried: Sequence[Array], size: float
 ) -> None:
-    """Refuse a law whose tape, values and then entries of the derivative, says something else than the law.
+    """Refuse a law whose tape (values, then entries of the derivative) differs from the law.
 
     ``tried`` are the values of the law at ``points``, of the typical ``size``.
     """
@@ -199,12 +199,12 @@ def check_tape(
 
 
 def largest_finite(values: Array) -> float:
-    """Return the largest size of those that are finite."""
+    """Return the largest absolute value of those that are finite."""
     return float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0))
 
 
 def rounding_bound(function: LawFunction, x: Array, p: Array, expected: Array) -> Array:
-    """Return how far rounding may move a law (m,), which is no disagreement.
+    """Return a bound (m,) of rounding in a law's values: differences below it are no disagreement.
 
     A change of the inputs by ``AGREEMENT`` says it, and so do the digits of extended precision, where there are any.
     """
@@ -220,13 +220,13 @@ def rounding_bound(function: LawFunction, x: Array, p: Array, expected: Array) -
 
 
 def read_inputs(tape: Tape) -> Integers:
-    """Return the numbers of the inputs that a tape looks at; parameters follow the independents."""
+    """Return the numbers of the inputs that a tape reads; parameters follow the independents."""
     from rtmbs.ad.operations import INPUT
 
     return np.asarray(tape.a[tape.op == INPUT], np.int64)
 
 
-def tree_coordinates(model: Model, skeleton: DofLayout) -> tuple[tuple[Joint, int], ...]:
-    """Return every public coordinate that the tree has."""
-    joints = (joint for joint in model.joints.values() if joint.name in skeleton.joint_dofs)
+def tree_coordinates(model: Model, layout: DofLayout) -> tuple[tuple[Joint, int], ...]:
+    """Return every public coordinate of the joints in the tree."""
+    joints = (joint for joint in model.joints.values() if joint.name in layout.joint_dofs)
     return tuple((joint, k) for joint in joints for k in range(len(joint.type.coordinates)))

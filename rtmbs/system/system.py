@@ -1,11 +1,4 @@
-"""``System``: everything constant about a compiled mechanism, and the names of all of it.
-
-What the channels of a result know of a joint, whether a tree walks it or not.
-
-What follows from a System alone, worked out once: many simulations of one System share it.
-
-A System as tables for notebooks.
-"""
+"""``System``: the constant data of a compiled mechanism, its names, and a cache of what follows from it alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -42,7 +35,7 @@ class Signal(NamedTuple):
 
 
 class BodyInfo(NamedTuple):
-    """Where a body sits; dof -1 is ground. Its inertia is that of the user, before welding."""
+    """Placement of a body; dof -1 is ground. Its inertia is that of the user, before welding."""
 
     dof: int
     rotation: Array  # (3, 3) body to dof axes
@@ -53,7 +46,7 @@ class BodyInfo(NamedTuple):
 
 
 class JointInfo(NamedTuple):
-    """What became of a joint. An auxiliary body (docs/architecture.md) is in the tree and has a closure as well."""
+    """Place of a joint in the tree or among the closures; an auxiliary body (docs/architecture.md) has both."""
 
     name: str
     type: str
@@ -76,7 +69,7 @@ class JointInfo(NamedTuple):
 
 
 class ClosureInfo(NamedTuple):
-    """What a closure's equations cannot see: directions that must point the same way (dot product above zero)."""
+    """Directions that the equations of a closure leave ambiguous: they must have a dot product above zero."""
 
     name: str
     aligned_a: Array  # (k, 3) dof axes of a
@@ -84,7 +77,7 @@ class ClosureInfo(NamedTuple):
 
 
 class MarkerInfo(NamedTuple):
-    """A point of a body."""
+    """Point and axes of a marker on its body."""
 
     body: str
     point: Array  # (3,) body axes [m]
@@ -116,7 +109,7 @@ class LawStateInfo(NamedTuple):
 
 
 class CalledLaw(NamedTuple):
-    """A force law that could not be recorded, and where its values and derivatives go."""
+    """Force law that could not be recorded and is called in Python: places of its values and derivatives."""
 
     name: str
     function: Callable[[Array, Array], Array]  # (x, p) -> values; raises ModelError with the force's name
@@ -201,7 +194,7 @@ def joint_info(
     reversed: bool = False,
     closure: int = -1,
 ) -> JointInfo:
-    """Return what is known of a joint; without the other arguments, of one that no tree walks."""
+    """Return the data of a joint for channels; without the other arguments, of a joint outside the tree."""
     axes = [joint.axes_b.T @ one.axis if one.kind == "rotation" else one.axis for one in joint.type.dofs()]
     return JointInfo(
         name=joint.name,
@@ -229,7 +222,7 @@ T = TypeVar("T")
 
 
 def once_per_system(function: Callable[[System], T]) -> Callable[[System], T]:
-    """Keep what ``function`` returns for as long as there is the System, which never changes.
+    """Cache the result of ``function`` for as long as the System lives; many simulations share it.
 
     Nobody may change what it returns, and it must not refer to the System, which would then stay for good.
     """

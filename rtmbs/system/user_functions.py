@@ -1,4 +1,4 @@
-"""What tells two functions of time apart, in words that are the same in every process.
+"""Functions of the user: identity across processes, equality, captured values, and pickling.
 
 A state that goes on with another motor function would be silently wrong, so a System's fingerprint holds the identity
 of every function: its qualified name, instructions and constants, defaults, the numbers, arrays and functions that it
@@ -8,14 +8,11 @@ Limits: functions of other modules, and built-in ones, are known by name only. W
 object that a function closes over is not looked at, for it may change while running. Another version of Python may
 compile a function to other instructions, and so takes it for another one.
 
-Functions that say the same, as far as their code and what it holds can tell: those need not be called.
+A recorded law keeps the values that it captured at compile: numbers, arrays and dictionaries of numbers that the
+function, and functions that it calls by name, read as globals, from an enclosing function, or as attributes of such
+objects. What the function itself writes is its own.
 
-What a force law reads from outside of its arguments: a recorded law keeps the values that these had at compile.
-
-Looked at are numbers, arrays and dictionaries of numbers that the function, and functions that it calls by name, read
-as globals, from an enclosing function, or as attributes of such objects. What the function itself writes is its own.
-
-Functions of the user in a pickle: by name where another process can import them, by value otherwise.
+A pickle holds a function by name where another process can import it, by value otherwise.
 """
 
 import dis
@@ -37,7 +34,7 @@ PLAIN = (type(None), bool, int, float, complex, str, bytes)
 
 
 def identity(function: Any) -> str:
-    """Return the sha256 of what is known of a function or of an object that is called."""
+    """Return the sha256 of the code and the data of a function, or of an object that is called."""
     digest = hashlib.sha256()
     for part in digest_parts(function, set(), True):
         digest.update(part + b"\0")
@@ -45,7 +42,7 @@ def identity(function: Any) -> str:
 
 
 def digest_parts(value: Any, seen: set[int], asked: bool = False) -> Iterator[bytes]:
-    """Yield what is known of ``value``; of an object its parameters when it is the one ``asked`` about."""
+    """Yield the bytes that identify ``value``; of an object its parameters when it is the one ``asked`` about."""
     if isinstance(value, PLAIN):
         yield f"{type(value).__name__} {value!r}".encode("utf-8", "surrogatepass")
     elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufcUS":
@@ -75,7 +72,7 @@ def digest_parts(value: Any, seen: set[int], asked: bool = False) -> Iterator[by
 
 
 def code_parts(code: CodeType, seen: set[int]) -> Iterator[bytes]:
-    """Yield instructions, constants and names; not where the code stands."""
+    """Yield instructions, constants and names of a code object; not its place."""
     yield b"code" + code.co_code
     yield " ".join((*code.co_names, "/", *code.co_varnames, "/", *code.co_freevars)).encode("utf-8", "surrogatepass")
     for constant in code.co_consts:
@@ -83,7 +80,7 @@ def code_parts(code: CodeType, seen: set[int]) -> Iterator[bytes]:
 
 
 def function_parts(function: FunctionType, seen: set[int]) -> Iterator[bytes]:
-    """Yield the name, the code, defaults, and what the code reaches outside of it."""
+    """Yield the name, the code, the defaults, and captured values of a function."""
     yield f"function {function.__qualname__}".encode("utf-8", "surrogatepass")
     yield from code_parts(function.__code__, seen)
     yield from digest_parts(function.__defaults__, seen)
@@ -135,7 +132,7 @@ DEEPEST = 12  # functions, cells and profiles within each other
 
 
 def same_function(one: Any, other: Any, deep: int = DEEPEST) -> bool:
-    """Return whether two functions, profiles or values are the same; False also where nobody can tell.
+    """Return whether two functions, profiles or values are the same; False also where that cannot be decided.
 
     A function that a model is built with anew is another object of the same code. What it closes over decides.
     """
@@ -163,7 +160,7 @@ def same_function(one: Any, other: Any, deep: int = DEEPEST) -> bool:
 
 
 def function_state(function: FunctionType) -> tuple[Any, ...]:
-    """Return the defaults of a function, and the cells that it closes over, each with a sign that it is filled."""
+    """Return the defaults of a function, and the cells that it closes over, each with a flag that it is filled."""
     cells = []
     for cell in function.__closure__ or ():
         try:
@@ -179,7 +176,7 @@ WRITES = ("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR")
 
 
 class CapturedValues(NamedTuple):
-    """A recorded law, and what it read when it was recorded."""
+    """A recorded law, and the values that it captured when it was recorded."""
 
     force: str
     function: Any
@@ -197,17 +194,17 @@ class CapturedValues(NamedTuple):
 
 
 def restore_captured(force: str, held: Any, read: Mapping[str, str]) -> CapturedValues:
-    """Return what was pickled of a recorded law."""
+    """Return the captured values of a law from a pickle."""
     return CapturedValues(force, unpack_function(held), read)
 
 
 def captured_values(function: Any) -> dict[str, str]:
-    """Return what a function reads from outside, in words, by name."""
+    """Return the values that a function captures, as text by name."""
     return dict(captured_items(function, set()))
 
 
 def captured_items(function: Any, seen: set[int]) -> Iterator[tuple[str, str]]:
-    """Yield name and value of everything that a function reads."""
+    """Yield name and value of everything that a function captures."""
     owner = None
     if isinstance(function, functools.partial):
         function = function.func
@@ -240,7 +237,7 @@ def names_known(function: types.FunctionType, owner: Any) -> dict[str, Any]:
 
 
 def follow_attributes(name: str, value: Any, after: list[dis.Instruction], seen: set[int]) -> Iterator[tuple[str, str]]:
-    """Yield what a name, with the attributes read ``after`` it, leads to."""
+    """Yield the values that a name, with the attributes read ``after`` it, leads to."""
     for one in after:
         if one.opname not in ATTRIBUTE or isinstance(value, types.ModuleType | types.FunctionType | type):
             break
@@ -255,7 +252,7 @@ def follow_attributes(name: str, value: Any, after: list[dis.Instruction], seen:
 
 
 def value_text(value: Any) -> str | None:
-    """Return numbers in words that differ when they do; None for what is none."""
+    """Return numbers as text that differs when they do; None for other values."""
     if isinstance(value, int | float | complex | np.generic):
         return repr(value)
     if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
@@ -266,7 +263,7 @@ def value_text(value: Any) -> str | None:
 
 
 def pack_function(what: str, function: Any) -> Any:
-    """Return a function as a pickle may hold it: itself, or the bytes that cloudpickle writes of a lambda or the like.
+    """Return a function as a pickle may hold it: itself, or the bytes of cloudpickle for a lambda or the like.
 
     Raises InputError, which says ``what`` the function belongs to, for one that holds what cannot be copied.
     """

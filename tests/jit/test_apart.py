@@ -49,7 +49,7 @@ def test_a_worker_that_dies_is_no_error(code):
 def test_workers_end_with_an_interrupted_program(monkeypatch):
     started = []
     start = apart.start_worker
-    monkeypatch.setattr(apart, "start", lambda *words: started.append(start(*words)) or started[-1])
+    monkeypatch.setattr(apart, "start_worker", lambda *words: started.append(start(*words)) or started[-1])
 
     class Interrupted(Compilations):
         def begin(self, kernel):
