@@ -1,4 +1,4 @@
-"""State: everything a simulation needs to go on, and its file."""
+"""State: coordinates, rates, multipliers, inputs and memory of a method at one instant, and its file."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -73,7 +73,7 @@ class State:
                 mine[name] = as_usual(MEMORY + name, values, shape)
 
     def motion(self) -> tuple[object, ...]:
-        """Return positions, rates and force states as bytes that compare at once; what is no array equals nothing."""
+        """Return positions, rates and force states as bytes for comparison."""
         values: tuple[Any, ...] = (self.z, self.zd, self.R0, self.s)
         return tuple(value.tobytes() if isinstance(value, np.ndarray) else object() for value in values)
 
@@ -112,7 +112,7 @@ class State:
         return cls(**{f.name: entry(f.name, f.type, data[f.name], file) for f in plain}, memory=memory)
 
     def check_fit(self, other: "State", what: str) -> None:
-        """Refuse a state that cannot go on where ``other`` stands; raises StateError naming ``what`` and the entry."""
+        """Refuse a state of another shape than ``other``; raises StateError naming ``what`` and the entry."""
         if not isinstance(self.fingerprint, str) or self.fingerprint != other.fingerprint:
             raise StateError(
                 f"{what}: it belongs to another model, or to this one with other functions of time (their code is "
@@ -134,7 +134,7 @@ class State:
         self.check_values(what)
 
     def check_values(self, what: str) -> None:
-        """Refuse numbers that no step can have left behind; raises StateError naming ``what`` and the entry."""
+        """Refuse numbers outside the range of a step; raises StateError naming ``what`` and the entry."""
         check_time(self, what)
         if self.k < 0:
             raise StateError(f"{what}: k is {self.k}; steps are counted from 0")
@@ -149,7 +149,7 @@ NUMBERS = tuple(f.name for f in fields(State) if f.type == Array and f.name != "
 
 
 def check_time(state: State, what: str) -> None:
-    """Refuse a step out of its range, and a time that is not finite or that a step would not move.
+    """Refuse a step out of range, and a time that is not finite or too large for the step to change it.
 
     Raises StateError naming ``what``.
     """
@@ -180,7 +180,7 @@ def parts(state: State) -> Iterator[tuple[str, Any, Any]]:
 
 
 def remembered(state: State) -> dict[str, Any]:
-    """Return what the method remembers, also where the user wrote it; raises StateError when that is no dictionary."""
+    """Return the memory of the method; raises StateError when it is no dictionary."""
     if not isinstance(state.memory, dict):
         raise StateError(f"memory of the state is {shown(state.memory)}; it must be a dictionary of arrays by name")
     return state.memory
@@ -192,13 +192,13 @@ def copies(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_usual(values: Any, shape: tuple[int, ...]) -> bool:
-    """True for an array as kernels take it."""
+    """Return whether an array has the layout that kernels need."""
     usual = isinstance(values, np.ndarray) and values.dtype is FLOAT and values.shape == shape
     return usual and values.flags.carray
 
 
 def as_usual(name: str, values: Any, shape: tuple[int, ...]) -> Array:
-    """Return ``values`` as such an array; raises StateError naming it."""
+    """Return ``values`` in the layout that kernels need; raises StateError naming it."""
     try:
         numbers = np.array(values, np.float64, order="C")
     except (TypeError, ValueError, OverflowError):

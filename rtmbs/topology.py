@@ -1,4 +1,4 @@
-"""The graph of a mechanism: a spanning tree, the joints that are cut to get it, and who stands on whose way to ground.
+"""Graph of a mechanism: spanning tree, cut joints, and paths to ground.
 
 Bodies are vertices (0 is ground), joints are edges. Nothing here knows lengths, masses or equations.
 """
@@ -20,7 +20,7 @@ ROD, DRIVEN_DISTANCE, CONSTRAINT = "Rod", "driven distance", "constraint"  # typ
 
 @dataclass(frozen=True)
 class Edge:
-    """A joint as the graph sees it."""
+    """Joint as an edge of the graph."""
 
     name: str
     type: str
@@ -39,7 +39,7 @@ class Edge:
 
 
 class TreeJoint(NamedTuple):
-    """A joint of the tree."""
+    """Joint of the tree."""
 
     edge: int
     parent: int  # body
@@ -48,14 +48,14 @@ class TreeJoint(NamedTuple):
 
 
 class CutJoint(NamedTuple):
-    """A joint that closes a loop."""
+    """Joint that closes a loop."""
 
     edge: int
     auxiliary: bool  # its coordinate is needed: a tree joint to a massless frame that a Fixed closure holds to body b
 
 
 class Connector(NamedTuple):
-    """What closes a loop without being a joint: a rod, a driven distance."""
+    """Loop closure that is no joint: a rod, a driven distance."""
 
     name: str
     type: str
@@ -65,7 +65,7 @@ class Connector(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """What couples coordinates: a gear, a screw."""
+    """Relation of coordinates: a gear, a screw."""
 
     name: str
     type: str
@@ -75,7 +75,7 @@ class Relation(NamedTuple):
 
 @dataclass(frozen=True)
 class Topology:
-    """Tree and cuts of one mechanism; ``print`` it. What only numbers can tell is filled in at the start."""
+    """Tree and cuts of one mechanism; ``print`` it. Redundancy and mobility are filled in at the start."""
 
     name: str
     bodies: tuple[str, ...]  # ground first
@@ -175,7 +175,7 @@ def choose(count: int, edges: Sequence[Edge], order: str) -> set[int]:
 
 
 def traverse(count: int, edges: Sequence[Edge], chosen: set[int], others: list[int], deep: bool) -> Iterator[int]:
-    """Yield ``others`` as a walk from ground meets them, breadth or depth first; ``chosen`` edges cost no step."""
+    """Yield ``others`` in the order of a walk from ground, breadth or depth first; ``chosen`` edges are free."""
     around: list[list[int]] = [[] for _ in range(count)]
     for k in (*sorted(chosen), *others):
         around[edges[k].a].append(k)
@@ -254,7 +254,7 @@ def check_connected(bodies: Sequence[str], edges: Sequence[Edge], reached: set[i
 
 
 def check_welds(bodies: Sequence[str], edges: Sequence[Edge], chosen: set[int]) -> None:
-    """Refuse a joint whose bodies fixed joints of the tree hold together: nothing could move it."""
+    """Refuse a joint between bodies that fixed joints of the tree hold together: it could not move."""
     groups = UnionFind(len(bodies))
     welds = [edges[k] for k in sorted(chosen) if edges[k].weld]
     for edge in welds:
@@ -270,7 +270,7 @@ def check_welds(bodies: Sequence[str], edges: Sequence[Edge], chosen: set[int]) 
 
 
 class UnionFind:
-    """Sets of vertices that merge (union-find)."""
+    """Disjoint sets of vertices (union-find)."""
 
     def __init__(self, count: int) -> None:
         self.above = list(range(count))

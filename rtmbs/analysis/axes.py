@@ -31,7 +31,7 @@ MOVING = 1e-9  # typical sizes a second: rates that count as rest
 
 @dataclass(frozen=True)
 class Axes:
-    """Where modes are looked at.
+    """Axes of the variations in a modal analysis.
 
     Attributes
     ----------
@@ -57,7 +57,7 @@ class Axes:
 
 
 def axes_of(sim: Simulation, A: Array) -> Axes:
-    """Return the axes in which the motion at the state of a Simulation is steady: parent's before those of the body.
+    """Return the axes in which the motion of a Simulation is steady: the parent's are tried before the body's.
 
     Where the motion is steady in neither, those of the body. ``A`` (nx, nx) is the matrix of the linear equations.
     """
@@ -83,7 +83,7 @@ def axes_of(sim: Simulation, A: Array) -> Axes:
 
 
 def motion_note(axes: Axes | None) -> str:
-    """Return what to know of modes at a state that moves, "" at rest."""
+    """Return a note for the modes of a state in motion, "" at rest."""
     if axes is None or not axes.moves:
         return ""
     if not axes.steady:
@@ -113,14 +113,14 @@ def sizes_of(near: Neighbourhood, pace: float) -> Array:
 
 
 def relative_change(beside: list[Array], matrix: Array, sizes: Array) -> float:
-    """Return how much a matrix changes in STEP to either side, of its largest entry in ``sizes`` (nx,), a radian."""
+    """Return the change of a matrix in STEP to either side, relative to its largest entry in ``sizes`` (nx,)."""
     scale = sizes[None, :] / sizes[:, None]
     most = max(float(np.abs((one - matrix) * scale).max()) for one in beside)
     return most / STEP / max(float(np.abs(matrix * scale).max()), 1e-300)
 
 
 def moved(sim: Simulation, near: Neighbourhood, seconds: float) -> Simulation:
-    """Return a Simulation of its own a little later, or earlier, on the same motion."""
+    """Return a private Simulation ``seconds`` later, or earlier, on the same motion."""
     state, arrays, own = sim.state.copy(), near.arrays, sim.independent()
     state.z[:] = arrays.z + seconds * (arrays.zd + 0.5 * seconds * arrays.zdd)
     state.zd[:] = arrays.zd + seconds * arrays.zdd
@@ -139,7 +139,7 @@ def turned(near: Neighbourhood) -> Array:
 
 
 def independent_rows_of(columns: Array, typical: Array) -> Indices:
-    """Return f rows of (n, f) that say the others, each in its typical size."""
+    """Return f independent rows of (n, f), chosen in typical sizes."""
     order = scipy.linalg.qr((columns / typical[:, None]).T, mode="r", pivoting=True)[1]
     return np.sort(order[: columns.shape[1]]).astype(np.int64)
 

@@ -1,4 +1,4 @@
-"""Campbell diagram: modes followed over an input, or over whatever a function makes a state of."""
+"""Campbell diagram: modes over an input, or over the states that a function returns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -32,7 +32,7 @@ LIKE = 0.1  # of 1: a shape less like the last one begins a branch of its own
 
 @dataclass(frozen=True, repr=False)
 class Campbell(Report, Oscillations):
-    """Modes over a value, each followed from one value to the next by the likeness of its shape.
+    """Modes over a value, each followed from one value to the next by the likeness of its shape (MAC).
 
     Attributes
     ----------
@@ -109,12 +109,12 @@ class Campbell(Report, Oscillations):
 
 
 def unsteady(found: Modes) -> bool:
-    """Return whether modes are those of a motion that is not steady."""
+    """Return whether the modes belong to a motion that is not steady."""
     return found.axes is not None and not found.axes.steady
 
 
 def crossing(values: Array, off: Array, known: NDArray[np.bool_], i: int) -> float:
-    """Return where a branch is zero between values ``i`` and ``i + 1``, on a cubic through the nearest known ones."""
+    """Return the zero of a branch between values ``i`` and ``i + 1``, on a cubic through the nearest values."""
     if not (off[i] and off[i + 1]):
         return float(values[i] if not off[i] else values[i + 1])
     near = np.array([k for k in range(max(i - 1, 0), min(i + 3, len(values))) if known[k]])
@@ -158,7 +158,7 @@ def campbell(
 
 
 def checked_values(values: Any) -> Array:
-    """Return the values (k,); raises InputError for what are none."""
+    """Return the values (k,); raises InputError for other input."""
     try:
         numbers = np.array(values, np.float64).reshape(-1)
     except (TypeError, ValueError):
@@ -169,7 +169,7 @@ def checked_values(values: Any) -> Array:
 
 
 def rest_over(of: Any, over: str) -> Callable[[float], Simulation]:
-    """Return the function from a value of an input to the mechanism at rest, each from the pose before."""
+    """Return the function from a value of an input to the mechanism at rest, started from the pose before."""
     if not isinstance(of, Simulation):
         raise wrong_argument("campbell", "a Simulation or a function that returns one", of)
     if over not in of.inputs:
@@ -229,6 +229,6 @@ def modal_assurance(a: Complex, b: Complex) -> float:
 
 
 def eigenvalue_distance(s: complex, other: complex) -> float:
-    """Return the distance of two eigenvalues, of the larger."""
+    """Return the distance of two eigenvalues, relative to the larger."""
     size = max(abs(s), abs(other))
     return abs(s - other) / size if size > 0.0 else 0.0

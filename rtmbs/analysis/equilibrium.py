@@ -1,8 +1,6 @@
-"""Equilibrium: a pose in which all forces balance, by Newton with a trust region (METHODS 1.36).
+"""Equilibria: poses in which all forces balance, by Newton with a trust region or dynamic relaxation (METHODS 1.36).
 
-Dynamic relaxation: a motion whose rates are taken away at every peak of its kinetic energy comes to rest.
-
-Several equilibria from several starts.
+Dynamic relaxation takes the rates away at every peak of the kinetic energy, so that a motion comes to rest.
 """
 
 import math
@@ -58,7 +56,7 @@ DEFAULT_STEP = 1e-3  # [s] of the Simulation that is made of a System
 
 @dataclass(frozen=True, repr=False)
 class Equilibrium(Report):
-    """A pose at rest in which forces balance.
+    """Pose at rest in which forces balance.
 
     Attributes
     ----------
@@ -89,7 +87,7 @@ class Equilibrium(Report):
         return self.modes.stable
 
     def line(self) -> str:
-        """Return the mechanism, the least stiffness and what is left of forces."""
+        """Return the mechanism, the least stiffness and the residual force."""
         sim, least = self.simulation, f"{self.stiffness[0]:.4g} 1/s^2" if len(self.stiffness) else "none"
         return f"{sim.system.name!r} at t = {sim.t:g} s, least stiffness {least}, residual {self.residual:.2g} 1/s^2"
 
@@ -150,7 +148,7 @@ def equilibrium(
 
 
 def descend(sim: Simulation, here: StaticBalance, stable: bool) -> Equilibrium:
-    """Move a Simulation from one pose at rest to its equilibrium. Raises NoEquilibrium.
+    """Move a Simulation from a pose at rest to its equilibrium. Raises NoEquilibrium.
 
     The loop stands alone: a trust region in the energy, whose steps go downhill and are taken on closed loops.
     """
@@ -181,7 +179,7 @@ def descend(sim: Simulation, here: StaticBalance, stable: bool) -> Equilibrium:
 
 
 def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
-    """Return a Simulation of its own at the present pose, or ``near`` it, with rates of zero. Raises InputError."""
+    """Return a private Simulation at the present pose, or ``near`` it, with zero rates. Raises InputError."""
     if isinstance(of, System):
         sim = Simulation(of, DEFAULT_STEP)
     else:
@@ -202,7 +200,7 @@ def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
 
 
 def closed_pose(sim: Simulation) -> State:
-    """Return the present pose at rest with closed loops; a run leaves them open by what penalties allow.
+    """Return the present pose at rest with closed loops; penalties leave loops of a run slightly open.
 
     Raises InputError where they do not close.
     """
@@ -213,7 +211,7 @@ def closed_pose(sim: Simulation) -> State:
 
 
 def begin_at(sim: Simulation, near: Any) -> None:
-    """Let a Simulation stand at the pose ``near``. Raises InputError, UnknownNameError, StateError, StartError."""
+    """Set a Simulation to the pose ``near``. Raises InputError, UnknownNameError, StateError, StartError."""
     if isinstance(near, Mapping):
         for name, value in near.items():
             sim.set(name, value)
@@ -234,7 +232,7 @@ def begin_at(sim: Simulation, near: Any) -> None:
 
 
 def wanted_step(here: StaticBalance, stable: bool) -> tuple[Array, float]:
-    """Return the step of the independent coordinates (f,), and its size in typical ones.
+    """Return the trial step of the independent coordinates (f,), and its size in typical ones.
 
     Downhill where the stiffness is negative and ``stable`` is asked for; as far as may be where there is none.
     """
@@ -267,7 +265,7 @@ def better(here: StaticBalance, there: StaticBalance, change: Array, stable: boo
 
 
 def off_saddle(sim: Simulation, here: StaticBalance) -> StaticBalance:
-    """Return the pose a little down from an equilibrium that is not stable."""
+    """Return a pose slightly below an unstable equilibrium."""
     way = here.vectors[:, 0]
     way = way * PUSH / max(float(np.max(np.abs(here.N @ way) / here.typical)), 1e-300)
     for sign in (1.0, -1.0):
@@ -316,7 +314,7 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
 
 
 def as_given(values: Array, shape: tuple[int, ...] | None) -> float | Array:
-    """Return an input as ``sim.inputs`` does: a number, or an array of its shape."""
+    """Return an input in the form of ``sim.inputs``: a number, or an array of its shape."""
     return float(values[0]) if values.size == 1 else values.copy().reshape(-1 if shape is None else shape)
 
 
@@ -325,7 +323,7 @@ HALVINGS = 6  # of a step that fails
 
 
 def relax(sim: Simulation, duration: float) -> None:
-    """Let a Simulation go downhill for ``duration`` [s] at most, functions of time standing still; it ends at rest.
+    """Relax a Simulation for at most ``duration`` [s], functions of time fixed; it ends at rest.
 
     Kinetic damping: what goes down gains kinetic energy, and past the bottom loses it. There the rates are set to zero.
     A motion over before that ends the relaxation. Raises InputError for a duration that is none and a step that fails.
@@ -364,7 +362,7 @@ def step_in_parts(sim: Simulation) -> None:
 
 
 def rest(sim: Simulation, t: float) -> None:
-    """Take the rates away, and go back to the time ``t`` [s] for functions of time."""
+    """Set the rates to zero, and the time back to ``t`` [s] for functions of time."""
     state = sim.state.copy()
     state.zd[:] = 0.0
     sim.go_on_from(state, t)
@@ -375,7 +373,7 @@ SHIFT = 1.0  # lengths: how far prismatic coordinates start from the pose
 
 
 def equilibria(of: System | Simulation, starts: int = 20, *, stable: bool = False, seed: int = 0) -> list[Equilibrium]:
-    """Return the different equilibria that searches from ``starts`` poses end at, stable ones first.
+    """Return the distinct equilibria found from ``starts`` poses, stable ones first.
 
     The first start is the present pose. The others turn and shift its independent coordinates at random: angles by up
     to half a turn, displacements by up to the length of the mechanism. Poses that do not close are left out. With
@@ -427,7 +425,7 @@ def random_pose(sim: Simulation, rng: np.random.Generator) -> Simulation | None:
 
 
 def pose_of(sim: Simulation) -> Array:
-    """Return places of mass centres and orientations (bodies, 12) in the world."""
+    """Return mass centres and orientations (bodies, 12) in the world."""
     system = sim.system
     resampled = Resampled(system, sim.equations.tables, one_sample(sim.state))
     rows = []
@@ -439,6 +437,6 @@ def pose_of(sim: Simulation) -> Array:
 
 
 def same_pose(a: Array, b: Array, length: float) -> bool:
-    """True for poses with every body at one place."""
+    """Return whether every body has the same place in two poses."""
     apart = np.abs(a - b)
     return bool(apart[:, :3].max(initial=0.0) <= SAME * length and apart[:, 3:].max(initial=0.0) <= SAME)

@@ -1,4 +1,4 @@
-"""Inverse dynamics: the forces with which joints follow a given motion (METHODS 1.38)."""
+"""Inverse dynamics: forces of the joints for a prescribed motion (METHODS 1.38)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -44,7 +44,7 @@ CLOSED = 1e-8  # of the row scale: a motion that opens loops by more contradicts
 
 @dataclass(frozen=True, repr=False)
 class InverseDynamics(Report, JointLoads):
-    """Forces of a motion, at S times; ``reaction`` and ``statistics`` of the joints as a Workload has them.
+    """Forces of a motion at S times; ``reaction`` and ``statistics`` of the joints as of a Workload.
 
     Attributes
     ----------
@@ -161,7 +161,7 @@ def drive_forces(
 
 @dataclass(frozen=True)
 class MotionInstant:
-    """One instant of a motion that closes the loops."""
+    """One instant of a motion with closed loops."""
 
     t: float
     z: Array
@@ -175,7 +175,7 @@ class MotionInstant:
 
 
 class MotionSolver:
-    """Finds the motion of all coordinates from that of the given ones, instant after instant."""
+    """Solver for the motion of all coordinates from that of the given ones, instant after instant."""
 
     def __init__(self, system: System, motion: GivenMotion, tolerance: float | None, inputs: Any) -> None:
         if tolerance is not None and not (is_number(tolerance) and tolerance >= 0.0):
@@ -233,7 +233,7 @@ class MotionSolver:
         return found
 
     def pose(self, t: float, k: int, wanted: Array) -> Array:
-        """Return the pose (n,) that closes the loops, given coordinates kept, or else nearest to them."""
+        """Return the pose (n,) with closed loops, given coordinates kept, or else nearest to them."""
         weights = self.system.weights.copy()
         weights[list(self.given)] *= 1e6 if self.tolerance is not None else 1.0
         kept = self.kept
@@ -249,7 +249,7 @@ class MotionSolver:
         return z
 
     def nearest(self, t: float, what: str, wanted: Array, violation: Any, terms: float = 0.0) -> Array:
-        """Return rates or accelerations (n,) that keep the loops closed; ``terms`` is the size of others in them."""
+        """Return rates or accelerations (n,) that keep the loops closed; ``terms`` is the size of other terms."""
         assembly, scale = self.assembly, self.assembly.scale
         J = assembly.scaled(assembly.jacobian.matrix(self.equations))
 
@@ -272,7 +272,7 @@ class MotionSolver:
         return found
 
     def check_free(self, t: float) -> None:
-        """Refuse a motion that leaves something free; names the coordinate that moves most."""
+        """Refuse a motion that leaves a coordinate free; the error names the one that moves most."""
         free = np.ones(self.system.n, np.bool_)
         free[list(self.given)] = False
         if not np.any(free):
@@ -288,7 +288,7 @@ class MotionSolver:
 
 
 def motion_name(system: System, dof: int) -> str:
-    """Return the name by which the motion of a dof is given."""
+    """Return the name under which the motion of a dof is given."""
     for name, info in turning_joints(system).items():
         if dof in rotation_dofs(system, info):
             return f"{name}.orientation"
@@ -333,6 +333,6 @@ def shares(follower: MotionSolver, pose: MotionInstant, drives: Drives) -> tuple
 
 
 def samples_of(times: Array, poses: list[MotionInstant], lam: list[Array]) -> Samples:
-    """Return the poses as samples."""
+    """Return the instants as samples of a Result."""
     columns = {name: np.array([getattr(pose, name) for pose in poses]) for name in ("z", "zd", "zdd", "R0", "u", "s")}
     return Samples(t=times, lam=np.array(lam).reshape(len(times), -1), **columns)

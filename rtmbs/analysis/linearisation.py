@@ -1,4 +1,4 @@
-"""Linear equations of small motions beside a state, with inputs and outputs by name."""
+"""Linearised equations of motion about a state, with inputs and outputs by name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -151,7 +151,7 @@ def projected(near: Neighbourhood) -> tuple[Array, Array, Array]:
 
 
 def input_slots(sim: Simulation, names: Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
-    """Return the places of inputs in u, and a name for each number."""
+    """Return the slots of inputs in u, and a name for each number."""
     slots: list[int] = []
     found: list[str] = []
     for name in checked("inputs", names):
@@ -176,7 +176,7 @@ def checked(what: str, names: Any) -> tuple[str, ...]:
 
 
 def by_inputs(near: Neighbourhood, slots: list[int], motion: DriverMotion) -> tuple[Array, Array]:
-    """Return forces (n, k) of unit inputs at a pose that stays, and rates (ns, k) of force states beside drivers."""
+    """Return forces (n, k) of unit inputs at a fixed pose, and rates (ns, k) of force states beside drivers."""
     equations, n = near.equations, near.equations.n
     Q, rates = np.zeros((n, len(slots))), np.zeros((len(near.arrays.s), len(slots)))
     for k, slot in enumerate(slots):
@@ -250,7 +250,7 @@ def varied(
     Q_s: Array,
     motion: DriverMotion,
 ) -> tuple[Samples, Array]:
-    """Return states at the places of the difference formula along each x and u, and the sizes (nx + k,) of steps."""
+    """Return states at the points of the difference formula along each x and u, and the sizes (nx + k,) of steps."""
     equations, old, f, state = near.equations, near.arrays, near.f, sim.state
     nx, k = len(A), len(slots)
     pace = max(float(np.abs(old.zd).max(initial=0.0)), 1.0)

@@ -1,8 +1,6 @@
-"""What a mode does to the bodies: their motions, their parts of the energy, and a period of it as a Result.
+"""Mode shapes: motions of bodies, energies by body and by element, and one period of a mode as a Result.
 
-What stores and what takes the energy of a mode: stiffness and damping by element (METHODS 1.35).
-
-The power of an element at rates d, a little way along d, tells d^T K_e d; at rest it tells d^T C_e d.
+The power of an element at rates d, a little way along d, gives d^T K_e d; at rest it gives d^T C_e d (METHODS 1.35).
 """
 
 from collections.abc import Callable
@@ -32,7 +30,7 @@ STILL = 1e-12  # of its real part: an imaginary part of s that counts as none
 
 
 def body_motions(sim: Simulation, shapes: Complex) -> dict[str, Complex]:
-    """Return by body what shapes (n, k) move: (k, 6), shift of the mass centre and turn, world axes [m, rad].
+    """Return by body the motions (k, 6) of shapes (n, k): shift of the mass centre and turn, world axes [m, rad].
 
     Twists are linear in rates, Z = T R_d zd, so a shape is asked for as rates.
     """
@@ -92,7 +90,7 @@ def mode_motion(sim: Simulation, shape: Complex, value: complex, amplitude: floa
 
 
 def closed_poses(sim: Simulation, changes: Array, name: str) -> Array:
-    """Return the poses (S, n) nearest to the present one plus ``changes`` (S, n) that close the loops."""
+    """Return the poses (S, n) with closed loops nearest to the present one plus ``changes`` (S, n)."""
     system, state = sim.system, sim.state
     own = sim.independent().equations
     scale = np.where(system.row_is_rotation, 1.0, system.length)
@@ -114,14 +112,14 @@ STEP = 1e-4  # typical sizes: half a way of a central difference
 
 
 class ElementEnergies(NamedTuple):
-    """By force, of gravity and of the loops' reactions: stiffness (k,) and damping (k,) of every mode."""
+    """Stiffness (k,) and damping (k,) of every mode by force, gravity and loop reactions."""
 
     stiffness: dict[str, Array]  # d^T K_e d, summed over the real and the imaginary part of a shape [J]
     damping: dict[str, Array]  # d^T C_e d likewise [W s]
 
 
 def element_energies(sim: Simulation, shapes: Complex) -> ElementEnergies:
-    """Return stiffness and damping of ``shapes`` (n, k) by element, at the state of a Simulation taken at rest."""
+    """Return stiffness and damping of ``shapes`` (n, k) by element, for the state taken at rest."""
     k, typical = shapes.shape[1], sim.system.typical
     ways = np.hstack((shapes.real, shapes.imag)).T
     size = STEP / np.maximum(np.abs(ways / typical).max(axis=1, initial=0.0), 1e-300)

@@ -1,11 +1,8 @@
-"""Frequencies and damping ratios of eigenvalues.
+"""Modes: natural frequencies, damping ratios and shapes of small motions about a state, dense or sparse.
 
-The slowest modes of a large mechanism at rest, by shift and invert on sparse matrices (METHODS 1.35).
-
+The slowest modes of a large mechanism at rest come from shift and invert on sparse matrices (METHODS 1.35):
 (s^2 M + s C + K) dz + Phi_z^T dlam = 0, Phi_z dz = 0, with the multipliers of the state in K. A solution of the system
 at a real shift, one factor for all, turns eigenvalues near the shift into the largest ones, which Arnoldi finds.
-
-Natural frequencies, damping and shapes of small motions beside a state.
 """
 
 from collections.abc import Callable
@@ -41,7 +38,7 @@ Array = NDArray[np.float64]
 
 
 class Oscillations:
-    """Whatever has ``eigenvalues`` s [1/s], in an array of any shape."""
+    """Mixin for ``eigenvalues`` s [1/s] of any shape: frequencies and damping ratios."""
 
     eigenvalues: Any
 
@@ -52,7 +49,7 @@ class Oscillations:
 
     @property
     def damped_frequencies(self) -> Array:
-        """Frequencies of the oscillation itself [Hz]; 0 where there is none."""
+        """Frequencies of the damped oscillation [Hz]; 0 for a real eigenvalue."""
         return np.asarray(np.abs(self.eigenvalues.imag) / (2.0 * np.pi))
 
     @property
@@ -72,12 +69,12 @@ LEFT = 1e-6  # of the terms of an equation: what a mode may leave of it
 
 
 def subspace_is_smaller(sim: Simulation, count: int) -> bool:
-    """Return whether Arnoldi's subspace for ``count`` modes is smaller than the space that there is."""
+    """Return whether Arnoldi's subspace for ``count`` modes is smaller than the full space."""
     return 2 * (2 * count + SPARE) < 2 * sim.start_report.degrees_of_freedom_nearby
 
 
 def slowest_modes(sim: Simulation, count: int) -> tuple[Complex, Complex]:
-    """Return eigenvalues (j,) and shapes (n, j) of about ``2 count`` modes, conjugates among them, none in order.
+    """Return eigenvalues (j,) and shapes (n, j) of about ``2 count`` modes, conjugates included, unordered.
 
     Raises InputError at a state that moves, for force states, and where Arnoldi's iteration does not end.
     """
@@ -125,7 +122,7 @@ def sparse_part(equations: SemiRecursiveEquations, which: tuple[float, float, fl
 
 
 def pace_of(M: csc_array, K: csc_array) -> float:
-    """Return the pace [1/s] of the coordinate that is slowest alone; 1 where nothing is stiff."""
+    """Return the frequency [1/s] of the coordinate that is slowest alone; 1 without stiffness."""
     stiff, heavy = np.abs(K.diagonal()), M.diagonal()
     paces = np.sqrt(np.divide(stiff, heavy, out=np.zeros_like(stiff), where=heavy > 0.0))
     real = paces[paces > 1e-6 * paces.max(initial=0.0)]
@@ -240,7 +237,7 @@ class Modes(Report, Oscillations):
 
     @cached_property
     def damping_shares(self) -> dict[str, Array]:
-        """By force, (k,) what it adds to the damping ratio of a mode, to first order in the damping."""
+        """By force, (k,) its part of the damping ratio of a mode, to first order in the damping."""
         scale = 2.0 * np.sqrt(self._kinetic * self._scale)
         parts = {
             name: energy / np.where(scale > 0.0, scale, 1.0)
@@ -272,7 +269,7 @@ class Modes(Report, Oscillations):
         return mode_motion(self.simulation, self.shapes[:, i], self.eigenvalues[i], amplitude, pictures)
 
     def view(self, i: int, *, model: Any = None, amplitude: float | None = None) -> int:
-        """Play mode ``i`` over and over in the viewer, titled with its frequency; return the exit code of the window.
+        """Play mode ``i`` in a loop in the viewer, titled with its frequency; return the exit code of the window.
 
         model: gives bodies their looks.  amplitude: as of ``motion``.
         """
@@ -365,7 +362,7 @@ def slowest(sim: Simulation, count: int) -> Modes:
 
 
 def one_of_each_pair(values: Complex) -> NDArray[np.int64]:
-    """Return the places of real eigenvalues and of those with a positive imaginary part, the slowest first."""
+    """Return the indices of real eigenvalues and of those with a positive imaginary part, the slowest first."""
     size = np.abs(values)
     real = np.abs(values.imag) <= REAL * np.maximum(size, 1e-6 * size.max(initial=0.0))
     kept = np.flatnonzero(real | (values.imag > 0.0))
@@ -373,7 +370,7 @@ def one_of_each_pair(values: Complex) -> NDArray[np.int64]:
 
 
 def neutral_once(values: Complex, shapes: Complex, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places ``kept`` without the second of two zeros of one direction that nothing holds.
+    """Return the indices ``kept`` without the second zero of each neutral direction.
 
     Rounding makes a double zero +-i e or +-e, by the sign of a stiffness that is all rounding. The first is one of a
     conjugate pair; of the second, opposite numbers with one shape, the growing one is kept.

@@ -1,4 +1,4 @@
-"""Motions next to a state: what independent variations do to all coordinates, rates, accelerations and multipliers.
+"""Linear variations about a state: coordinates, rates, accelerations and multipliers over independent variations.
 
 With q the independent ones among the coordinates z, at a state of any motion (METHODS 1.35):
 
@@ -6,8 +6,7 @@ With q the independent ones among the coordinates z, at a state of any motion (M
 
 N, G and H keep Phi, Phid and Phidd at zero. W is omega~ of rotation dofs, whose variations are small turns in body
 axes, and zero elsewhere. The equations of motion, projected, are N^T (M dzdd + C dzd + K dz) = N^T (Q_u du + Q_s ds).
-
-Inputs of drivers: how pose, rates and accelerations follow them, the independent coordinates held (METHODS 1.35).
+``driver_motion`` is the variation by inputs that drivers take their motion from, the independent coordinates held.
 """
 
 from collections.abc import Callable
@@ -39,7 +38,7 @@ RANK = 1e-9  # pivots of the scaled Phi_z below this part of the largest count a
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The state, its equations, and the maps from independent variations."""
+    """Equations of a state, and the maps from independent variations."""
 
     equations: SemiRecursiveEquations
     arrays: StateArrays
@@ -75,7 +74,7 @@ class Neighbourhood:
 
 
 def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighbourhood:
-    """Return the motions next to the present state of a Simulation, which stays as it is.
+    """Return the linear variations about the present state of a Simulation, which is not changed.
 
     independent : coordinates (f,) that q is made of, chosen here unless given
     Raises InputError where the state is singular, so that degrees of freedom appear or vanish with it.
@@ -91,7 +90,7 @@ def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighb
 
 @dataclass(frozen=True)
 class LoopNullSpace:
-    """dz = N dq of one pose: ``dependent`` coordinates follow ``independent`` ones."""
+    """Null space of the loop equations at a pose: dz = N dq, ``dependent`` coordinates follow ``independent`` ones."""
 
     independent: Indices
     dependent: Indices
@@ -101,7 +100,7 @@ class LoopNullSpace:
     typical: Array  # (n - f,)
 
     def follow(self, left: Array) -> Array:
-        """Return changes (n, k) of the dependent coordinates that take ``left`` (m, k) away."""
+        """Return changes (n, k) of the dependent coordinates that cancel the residuals ``left`` (m, k)."""
         found = np.zeros((len(self.N), left.shape[1]))
         if len(self.dependent) and left.shape[1]:
             own = scipy.linalg.lstsq(self.block[self.rows], left[self.rows], cond=RANK)[0]
@@ -109,7 +108,7 @@ class LoopNullSpace:
         return found
 
     def multipliers(self, forces: Array) -> Array:
-        """Return lam (m,) that take the ``forces`` (n,) off the dependent coordinates."""
+        """Return lam (m,) that balance the ``forces`` (n,) on the dependent coordinates."""
         if not len(self.dependent):
             return np.zeros(len(self.block))
         return np.asarray(-scipy.linalg.lstsq(self.block.T, self.typical * forces[self.dependent], cond=RANK)[0])
@@ -118,7 +117,7 @@ class LoopNullSpace:
 def loop_null_space(
     sim: Simulation, equations: SemiRecursiveEquations, independent: Indices | None = None
 ) -> LoopNullSpace:
-    """Return the basis at the pose that ``equations`` closed last. Raises InputError where the pose is singular."""
+    """Return the null space at the pose that ``equations`` closed last. Raises InputError where it is singular."""
     Phi_z, typical, rows = equations.closure_jacobian(), equations.system.typical, independent_rows(equations)
     freedom = sim.start_report.degrees_of_freedom_nearby
     if independent is None:
@@ -142,7 +141,7 @@ def of_state(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
 
 
 def closed(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
-    """Return equations of their own at the state of a Simulation, whose arrays they copy, and Phi_z closed."""
+    """Return private equations at the state of a Simulation, and Phi_z of the closed pose."""
     check_outside(sim.system)
     state = sim.state.copy()
     equations = SemiRecursiveEquations(uncondensed(sim.system))
@@ -226,14 +225,14 @@ OF_A_DRIVER = 3  # numbers: value, rate, acceleration
 
 @dataclass(frozen=True)
 class DriverMotion:
-    """dz = Z du, dzd = V du, dzdd = A du, at dq = dv = dv' = 0. Columns of other inputs are zero."""
+    """Variations by driver inputs: dz = Z du, dzd = V du, dzdd = A du, at dq = dv = dv' = 0; zero for other inputs."""
 
     Z: Array  # (n, k)
     V: Array  # (n, k)
     A: Array  # (n, k)
 
     def forces(self, near: Neighbourhood) -> Array:
-        """Return what the motion of drivers adds to the generalised forces of inputs (n, k)."""
+        """Return the contribution (n, k) of driver motions to the generalised forces of inputs."""
         return -(near.M @ self.A + near.C @ self.V + near.K @ self.Z)
 
     def drift(self, near: Neighbourhood) -> Array:
@@ -242,13 +241,13 @@ class DriverMotion:
 
 
 def moves_drivers(system: System, slots: list[int]) -> list[int]:
-    """Return the places in ``slots`` of the numbers of drivers."""
+    """Return the positions in ``slots`` of driver inputs."""
     first = driver_slots(system)
     return [k for k, slot in enumerate(slots) if any(slot - j in first for j in range(OF_A_DRIVER))]
 
 
 def driver_motion(near: Neighbourhood, slots: list[int]) -> DriverMotion:
-    """Return how the motion follows unit inputs ``slots`` (k,) that drivers take their motion from."""
+    """Return the variation of the motion by unit inputs ``slots`` (k,) of drivers."""
     equations, old = near.equations, near.arrays
     none = np.zeros((equations.n, len(slots)))
     found = DriverMotion(none, none.copy(), none.copy())

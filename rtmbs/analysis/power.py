@@ -1,7 +1,4 @@
-"""Power of everything that acts in a mechanism, sample by sample (METHODS 1.38).
-
-Wrenches through joints, with the relative motion that they work along.
-"""
+"""Power of forces, joints, gravity and drivers in a mechanism, sample by sample (METHODS 1.38)."""
 
 from collections.abc import Sequence
 from typing import NamedTuple
@@ -35,7 +32,7 @@ class Power(NamedTuple):
 
 
 def power_of(system: System, resampled: Resampled) -> Power:
-    """Return the power of everything. Accelerations and multipliers of the samples should balance the forces."""
+    """Return the power of all elements. Accelerations and multipliers of the samples should balance the forces."""
     elements = {GRAVITY: gravity_power(resampled)} | force_powers(system, resampled)
     loops = np.zeros(len(resampled.samples.t))
     named = driving(system)
@@ -156,7 +153,7 @@ def balanced(equations: SemiRecursiveEquations, samples: Samples) -> Samples:
 
 
 def joint_wrench(resampled: Resampled, system: System, name: str) -> tuple[Array, Array]:
-    """Return the reaction of a joint and the motion that it works along, each (S, 6), world axes.
+    """Return the reaction of a joint and the relative motion of its bodies, each (S, 6), world axes.
 
     The motion is that of the second body relative to the first at the joint point of the second: [v, omega].
     """
@@ -170,7 +167,7 @@ def joint_wrench(resampled: Resampled, system: System, name: str) -> tuple[Array
 
 
 def free_parts(resampled: Resampled, system: System, name: str, dofs: Sequence[int]) -> dict[str, tuple[Array, Array]]:
-    """Return force and rate (S,) of the parts of a wrench that drives of these dofs make, by JOINT.fx to JOINT.nz.
+    """Return force and rate (S,) of the wrench components of drives of these dofs, by JOINT.fx to JOINT.nz.
 
     A ball carries no moment but that of its drives, and a floating joint nothing but the wrench of its drives.
     """

@@ -1,11 +1,8 @@
-"""A motion of joints that is wanted: values, rates and accelerations at times.
-
-The motion of a joint that turns freely: orientations and positions as channels have them, as motion of its dofs.
+"""Prescribed motion of joints: values, rates and accelerations at times, from functions, samples or a Result.
 
 Rates of rotation dofs are the angular velocity in axes fixed in the body that the tree enters (METHODS 1.16), so a
-recorded rate and its derivative in axes of b are their motion, whatever the parent does.
-
-A motion of joints that a Result has: recorded rates and accelerations, or derivatives of the samples.
+recorded rate and its derivative in axes of b are their motion, whatever the parent does. The motion of a joint that
+turns freely is given by orientations and positions, as its channels have them.
 """
 
 from collections.abc import Mapping, Sequence
@@ -29,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 class RelativeOrientation(NamedTuple):
-    """Orientation of body b seen from body a over S samples."""
+    """Orientation of body b relative to body a over S samples."""
 
     R: Array  # (S, 3, 3) axes of b to axes of a
     w: Array  # (S, 3) angular velocity of b relative to a, axes of b [rad/s]
@@ -38,7 +35,7 @@ class RelativeOrientation(NamedTuple):
 
 @dataclass(frozen=True)
 class GivenMotion:
-    """A motion of dofs at S times."""
+    """Motion of dofs at S times."""
 
     times: Array  # (S,) [s]
     values: dict[int, Array]  # (S, 3) by dof: value, rate, acceleration; values of rotations are zero
@@ -46,13 +43,13 @@ class GivenMotion:
     turns: dict[int, Array]  # (S, 3, 3) by reference: the rotations of joints that turn freely
 
     def turn(self, system: System, info: JointInfo, turn: RelativeOrientation) -> None:
-        """Take in the turn of a joint."""
+        """Add the relative orientation of a joint."""
         R0, motion = turn_of_dofs(system, info, turn)
         self.turns[int(system.tables.dofs.reference[rotation_dofs(system, info)[0]])] = R0
         self.take(system, motion)
 
     def take(self, system: System, motion: Mapping[int, Array]) -> None:
-        """Take in the motion of dofs by their own names."""
+        """Add the motion of dofs by their own names."""
         self.values.update(motion)
         self.names.update({dof: system.coordinate_names[dof] for dof in motion})
 
@@ -77,14 +74,14 @@ def prescribable_names(system: System) -> dict[str, int]:
 
 
 def other_names(system: System, names: Sequence[str]) -> dict[str, str]:
-    """Return the other name of each coordinate that has two, with the one of ``names`` that it stands for."""
+    """Return the second name of each coordinate with two, with the one of ``names`` that it stands for."""
     known = prescribable_names(system)
     by_dof = {known[name]: name for name in names if name in known}
     return {other: by_dof[dof] for other, dof in known.items() if dof in by_dof and other != by_dof[dof]}
 
 
 def given_motion(system: System, motion: Any, t: Any) -> GivenMotion:
-    """Return the motion of every dof that is given. Raises UnknownNameError with the nearest names, InputError."""
+    """Return the motion of every given dof. Raises UnknownNameError with the nearest names, InputError."""
     found = GivenMotion(checked_times(t), {}, {}, {})
     if motion is None:  # drivers say it all
         return found
@@ -110,7 +107,7 @@ def given_motion(system: System, motion: Any, t: Any) -> GivenMotion:
 
 
 def place_of(name: str, value: Any, times: Array) -> Array:
-    """Return positions, velocities and accelerations (S, 3, 3): of three profiles, samples (S, 3), or themselves."""
+    """Return positions, velocities and accelerations (S, 3, 3) of three profiles, of samples (S, 3), or as given."""
     S = len(times)
     if isinstance(value, Sequence) and len(value) == 3 and any(callable(one) for one in value):
         still = [one if callable(one) else ConstantRate(0.0, start=one) for one in value]
@@ -220,13 +217,13 @@ def parts_of(system: System) -> dict[str, JointInfo]:
 
 
 def remedy(info: JointInfo) -> str:
-    """Return the sentence that says how the motion of a joint that turns freely is given."""
+    """Return the sentence about the ways to give the motion of a joint that turns freely."""
     also = f" and {info.name + '.position'!r} (three profiles, or samples)" if info.kind.free else ""
     return f"give {info.name + '.orientation'!r} (quaternions at the times, or a function of t){also}"
 
 
 def turn_of(what: str, value: Any, times: Array) -> RelativeOrientation:
-    """Return a turn: of samples (S, 4), of (S, 3, 4) with two derivatives, or of a function of t. Raises InputError."""
+    """Return an orientation of samples (S, 4), of (S, 3, 4) with two derivatives, or of f(t). Raises InputError."""
     S = len(times)
     if callable(value):
         value = [value(float(t)) for t in times]
@@ -247,7 +244,7 @@ def turn_of(what: str, value: Any, times: Array) -> RelativeOrientation:
 
 
 def differentiated(what: str, q: Array, times: Array) -> RelativeOrientation:
-    """Return the turn of quaternions (S, 4) by the spline of degree five through them, scaled to length one.
+    """Return the orientation of quaternions (S, 4) by a spline of degree five, scaled to length one.
 
     With s the spline and q = s / |s|, conj(q) q' = w / 2 and the vector of conj(q) q'' = w' / 2, axes of b. The spline
     follows any constant turn before or after, for these are linear. Rates are of order five, accelerations of order
@@ -328,7 +325,7 @@ MOTION = ("orientation", "position", "velocity", "acceleration", "angular_veloci
 
 
 def of_result(system: System, result: Result, t: Any) -> GivenMotion:
-    """Return the motion of all coordinates that a Result knows; ``t`` names the joints, or None for all."""
+    """Return the motion of all coordinates in a Result; ``t`` names the joints, or None for all."""
     times = np.asarray(result[TIME])
     found = GivenMotion(times, {}, {}, {})
     coordinates, joints = prescribable_names(system), turning_joints(system)
@@ -349,7 +346,7 @@ def of_result(system: System, result: Result, t: Any) -> GivenMotion:
 
 
 def take_recorded(system: System, result: Result, info: JointInfo, found: GivenMotion) -> None:
-    """Take in what a Result knows of a joint that turns freely; a slide along a line is measured between its bodies."""
+    """Add the motion of a freely turning joint from a Result; a slide along a line is measured between bodies."""
     label = next((f"{own}.orientation" for own in (f"joint:{info.name}", info.name) if is_turn(result, own)), "")
     if label:
         own, turn = label.removesuffix(".orientation"), None
@@ -406,7 +403,7 @@ def moved(result: Result, body: str) -> BodyMotion:
 
 
 def joints_named(system: System, t: Any, known: Sequence[str]) -> Sequence[str]:
-    """Return the names of coordinates and joints in the place of times; raises UnknownNameError, InputError."""
+    """Return the names of coordinates and joints given in place of times; raises UnknownNameError, InputError."""
     if isinstance(t, str) or not isinstance(t, Sequence) or not all(isinstance(name, str) for name in t):
         raise InputError(
             f"t is {shown(t)} beside a Result, which has its own times; leave t out, or name the coordinates to follow"

@@ -1,7 +1,4 @@
-"""What an analysis found, as a line, as text and in a notebook, in the place of its arrays.
-
-Values by the name of a part of the mechanism; an unknown name is answered with the nearest ones.
-"""
+"""Results of analyses as one line, as text and in a notebook, and dictionaries by name."""
 
 from collections.abc import Iterable, Mapping
 from html import escape
@@ -18,14 +15,14 @@ BALANCED = 1e-6  # of the pace of the modes, squared: accelerations that count a
 
 
 class Report:
-    """An answer with ``line``, what it is in a few words, and ``table``, its numbers as text."""
+    """Mixin of results with ``line``, a summary in one line, and ``table``, the numbers as text."""
 
     def line(self) -> str:
-        """Return the answer in one line."""
+        """Return a summary in one line."""
         raise NotImplementedError
 
     def table(self) -> str:
-        """Return the answer as text."""
+        """Return the numbers as text."""
         raise NotImplementedError
 
     def __repr__(self) -> str:
@@ -40,7 +37,7 @@ class Report:
 
 
 def rows(entries: Iterable[tuple[str, ...]]) -> list[str]:
-    """Return lines of columns: names to the left, numbers to the right; long lists end with how many are left out."""
+    """Return lines of columns: names to the left, numbers to the right; long lists are cut, with a count of the rest."""
     listed = list(entries)
     kept = listed[: LISTED + 1]
     widths = [max(len(row[k]) for row in kept) for k in range(len(kept[0]))] if kept else []
@@ -52,12 +49,12 @@ def rows(entries: Iterable[tuple[str, ...]]) -> list[str]:
 
 
 def with_count(count: int, what: str, several: str = "") -> str:
-    """Return a number with its noun."""
+    """Return a number with its noun, singular or plural."""
     return f"{count} {what if count == 1 else several or what + 's'}"
 
 
 def unbalanced_note(sim: Simulation, pace: float) -> str:
-    """Return what to know of modes at a pose that forces do not balance; ``pace`` [1/s] is that of the modes."""
+    """Return a note for modes at an unbalanced pose; ``pace`` [1/s] is that of the modes."""
     state, typical = sim.state, sim.system.typical
     if np.max(np.abs(state.zdd) / typical, initial=0.0) > BALANCED * max(pace**2, 1.0):
         return (
@@ -68,7 +65,7 @@ def unbalanced_note(sim: Simulation, pace: float) -> str:
 
 
 def numbers(values: NDArray[np.float64]) -> list[str]:
-    """Return numbers as cells."""
+    """Return numbers as table cells."""
     return [f"{float(value):.6g}" for value in np.ravel(values)]
 
 
@@ -76,7 +73,7 @@ T = TypeVar("T")
 
 
 class NamedValues(dict[str, T], Generic[T]):
-    """A dict whose brackets raise UnknownNameError, with the nearest names, where nothing carries a name.
+    """Dict whose brackets raise UnknownNameError, with the nearest names, for an unknown name.
 
     also: second names, with the key that each stands for; brackets, ``in`` and ``get`` know them.
     """

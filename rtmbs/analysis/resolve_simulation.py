@@ -1,4 +1,4 @@
-"""Whose state an analysis is to look at: a Simulation, what was found at one, or a State of a System that is known."""
+"""Resolution of the ``of`` argument of analyses: a Simulation, a result of an analysis, or a State of a known System."""
 
 from typing import Any
 
@@ -14,7 +14,7 @@ MEANT = "a Simulation at the state that is meant"
 
 
 def simulation_of(verb: str, of: Any, wanted: str = MEANT) -> Simulation:
-    """Return the Simulation at the state that is meant.
+    """Return the Simulation at the state of ``of``.
 
     of : a Simulation; an Equilibrium, a Linearisation or Modes; or a State of a System that a Simulation has. Raises
         InputError with the remedy for a Model, a System and anything else, StateError for a State with open loops.
@@ -39,7 +39,7 @@ def simulation_of(verb: str, of: Any, wanted: str = MEANT) -> Simulation:
 
 
 def wrong_argument(verb: str, wanted: str, given: Any) -> InputError:
-    """Return the error for what an analysis cannot look at, with the way from there."""
+    """Return the error for an argument that an analysis cannot use, with the remedy."""
     ways = (
         (Model, "a Model", f"rtmbs.{verb}(rtmbs.Simulation(model.compile()), ...)"),
         (System, "a System", f"rtmbs.{verb}(rtmbs.Simulation(system), ...)"),

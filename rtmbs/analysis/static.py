@@ -1,9 +1,7 @@
-"""Forces and stiffness of a mechanism at rest, projected on what its loops allow.
+"""Static balance: forces and stiffness of a mechanism at rest, projected on the independent coordinates.
 
-Equilibrium with force states that integrate, as of a controller: pose and states are one system of equations.
-
-A state whose rate does not depend on itself has no value at which it rests by itself. Its rate asks something of the
-pose, and the balance of forces asks for its value: Newton on both (METHODS 1.36).
+A force state whose rate does not depend on itself, as of an integrating controller, has no resting value of its own.
+Its rate asks something of the pose, and the balance of forces asks for its value: Newton on both (METHODS 1.36).
 """
 
 from dataclasses import dataclass
@@ -35,16 +33,16 @@ SETTLED = 1e-9  # of the sizes of force states: what may be left of their rates
 
 
 class NoEquilibrium(RtmbsError):
-    """No equilibrium was found; the message names what keeps moving."""
+    """Error of a search without an equilibrium; the message names the coordinate that keeps moving."""
 
 
 class Integrates(NoEquilibrium):
-    """A state of a force law keeps changing whatever its value: it rests in a pose that nobody knows yet."""
+    """Error of a force state that changes at any value of its own: it rests in an unknown pose only."""
 
 
 @dataclass(frozen=True)
 class StaticBalance:
-    """One pose at rest. g (f,) are the generalised forces that are missing, K (f, f) is the stiffness."""
+    """Balance of a pose at rest: missing generalised forces g (f,) and stiffness K (f, f)."""
 
     N: Array  # (n, f)
     independent: NDArray[np.int64]  # (f,)
@@ -65,7 +63,7 @@ class StaticBalance:
 
 @dataclass(frozen=True)
 class StaticPose:
-    """Forces and matrices of one pose, rates and accelerations zero; reactions are those the dependent rows ask for."""
+    """Forces and matrices of a pose at zero rates and accelerations, with the reactions of the dependent rows."""
 
     equations: SemiRecursiveEquations
     basis: LoopNullSpace
@@ -123,7 +121,7 @@ def static(sim: Simulation) -> StaticBalance:
 
 
 def coordinate_text(system: System, dof: int) -> tuple[str, str]:
-    """Return what a coordinate is called in channels of a Result, and the unit of its acceleration."""
+    """Return the channel name of a coordinate, and the unit of its acceleration."""
     unit = "m/s^2" if system.tables.dofs.kind[dof] == PRISMATIC else "rad/s^2"
     for info in system.joints.values():
         if dof in info.dofs and not info.coordinates and not info.auxiliary:
@@ -166,13 +164,13 @@ def step_to(sim: Simulation, here: StaticBalance, change: Array) -> StaticBalanc
 
 
 def projected_force(sim: Simulation) -> Array:
-    """Return the forces that are missing (n,) at rest, reactions left out."""
+    """Return the missing forces (n,) at rest, without reactions."""
     state, rest = sim.state, np.zeros(sim.equations.n)
     return -sim.equations.force(state.z, rest, state.R0)
 
 
 def settle_states(sim: Simulation) -> None:
-    """Let force states be those at which their rates vanish. Raises Integrates, nothing moved, for one that goes on."""
+    """Set force states to the values at which their rates vanish. Raises Integrates, nothing moved."""
     if not len(sim.state.s):
         return
     before = sim.state.copy()
@@ -218,11 +216,11 @@ class AugmentedBalance:
 
     @property
     def left(self) -> float:
-        """The largest value, of its parts."""
+        """Largest value, relative to its terms."""
         return float(np.max(np.abs(self.values) / self.parts, initial=0.0))
 
     def beside(self, other: "AugmentedBalance") -> float:
-        """Return the norm of the values over the parts of another pose: Newton's step goes down in one scale only."""
+        """Return the norm of the values over the terms of another pose: one scale for a line search."""
         return float(np.linalg.norm(self.values / other.parts))
 
 
@@ -244,7 +242,7 @@ def augmented_balance(sim: Simulation) -> AugmentedBalance:
 
 
 def balance_with_states(sim: Simulation) -> tuple[int, AugmentedBalance]:
-    """Move a Simulation at rest to where forces balance and states of force laws rest; returns the iterations.
+    """Move a Simulation at rest to the balance of forces and force states; return the iterations.
 
     The loop stands alone: there is no energy to go down, and every share of a step closes the loops anew.
 
@@ -267,7 +265,7 @@ def balance_with_states(sim: Simulation) -> tuple[int, AugmentedBalance]:
 
 
 def shortened(sim: Simulation, here: AugmentedBalance, change: Array) -> AugmentedBalance | None:
-    """Take the longest part of a step that leaves less; None where none does, with nothing moved."""
+    """Take the longest part of a step that reduces the residual; None, with nothing moved, where none does."""
     f, before = len(here.basis.independent), sim.state.copy()
     share = min(1.0, 1.0 / max(float(np.max(np.abs(change[:f]) / here.sizes[:f], initial=0.0)), 1e-300))
     for _ in range(HALVINGS):
@@ -287,7 +285,7 @@ def shortened(sim: Simulation, here: AugmentedBalance, change: Array) -> Augment
 
 
 def largest_residual(sim: Simulation, here: AugmentedBalance) -> str:
-    """Return in words what keeps the balance off."""
+    """Return a description of the largest residual."""
     worst = int(np.argmax(np.abs(here.values) / here.parts))
     f = len(here.basis.independent)
     if worst < f:

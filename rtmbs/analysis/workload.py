@@ -1,8 +1,6 @@
-"""What a load does over a run: extremes, root mean square, and cycles by the rainflow count (ASTM E 1049).
+"""Workload of a run: power of all elements, reactions of joints in any axes, and statistics with rainflow cycles.
 
-What a joint carries over a motion: its reaction in any axes, and the statistics of its parts.
-
-Workload: who gives and takes power over a run, and what the joints carry (METHODS 1.38).
+Cycles are counted by the rainflow method (ASTM E 1049). METHODS 1.38 has the power balance.
 """
 
 from dataclasses import dataclass
@@ -33,7 +31,7 @@ Array = NDArray[np.float64]
 
 
 class Cycle(NamedTuple):
-    """Cycles of one range."""
+    """Load cycles of one range."""
 
     range: float
     mean: float
@@ -42,7 +40,7 @@ class Cycle(NamedTuple):
 
 @dataclass(frozen=True)
 class LoadStatistics:
-    """Numbers about one load over time.
+    """Statistics of one load over time.
 
     Attributes
     ----------
@@ -119,7 +117,7 @@ WORLD = "world"
 
 
 class JointLoads:
-    """Loads of joints of whatever has samples of a motion: a Workload, an InverseDynamics."""
+    """Mixin for joint loads of results with samples: Workload and InverseDynamics."""
 
     resampled: Resampled
 
@@ -157,7 +155,7 @@ class JointLoads:
 
 @dataclass(frozen=True, repr=False)
 class Workload(Report, JointLoads):
-    """Power of everything in a mechanism, and loads of its joints, over S samples.
+    """Power of all elements of a mechanism, and loads of its joints, over S samples.
 
     Attributes
     ----------
@@ -195,7 +193,7 @@ class Workload(Report, JointLoads):
 
     @property
     def energy_missed(self) -> float:
-        """What the energies of all elements miss of the change of the kinetic energy, of what they exchanged.
+        """Energy balance error: change of kinetic energy less the energies of all elements, over the exchanged energy.
 
         Energies are integrals over the samples, so this is the error of the run: it falls with the square of the step.
         """

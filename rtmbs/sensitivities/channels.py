@@ -1,4 +1,4 @@
-"""How channels change with states and parameters: central differences of order four, along exact directions.
+"""Derivatives of channels by states and parameters: central differences of order four, along exact directions.
 
 Samples are independent of each other, so one direction serves all of them at once.
 """
@@ -28,7 +28,7 @@ Number = tuple[str, int]  # of a sample: its kind and its place
 
 
 class Direction(NamedTuple):
-    """A change of every sample."""
+    """Variation of every sample."""
 
     z: Array  # (S, n), of rotation dofs small turns in body axes
     zd: Array  # (S, n)
@@ -38,7 +38,7 @@ class Direction(NamedTuple):
 
 
 class Reader:
-    """Some channels of samples of one System, flat; samples of the same length share its memory."""
+    """Reader of some channels of samples as flat numbers; samples of the same length share its memory."""
 
     def __init__(self, system: System, tables: Tables, samples: Samples, names: Sequence[str]) -> None:
         self.samples, self.length = Samples(*(np.array(one) for one in samples)), len(samples.t)
@@ -58,7 +58,7 @@ class Reader:
 
 
 class Channels:
-    """Some channels of the samples of a run, flat: number after number, sample after sample.
+    """Flat values and derivatives of some channels of a run, number after number, sample after sample.
 
     ``first`` is the number of the first of some samples among all samples of the run.
     """
@@ -86,7 +86,7 @@ class Channels:
         return self.readers[length](samples)
 
     def signs(self, samples: Samples, first: int) -> Array:
-        """Return 1 (w,), but -1 for orientations that the run records with the other sign."""
+        """Return signs (w,), -1 for orientations that the run records with the other sign."""
         turning, told = self.readings.turning, self.readings.values[first]
         found = np.ones(len(turning))
         if np.any(turning):
@@ -189,7 +189,7 @@ class Channels:
 
     @cached_property
     def moving(self) -> list[Number]:
-        """Numbers of a sample that the channels of a few samples depend on: its kind and its place."""
+        """Numbers of a sample that the channels depend on: kind and index, found on a few samples."""
         return [one for one in self.all_numbers if self.depends([one], self.few)]
 
     @property
@@ -198,7 +198,7 @@ class Channels:
         return [(name, i) for name, size in self.counts.items() for i in range(size)]
 
     def depends(self, numbers: Sequence[Number], samples: Samples) -> bool:
-        """Return whether the channels of any sample change by a bit when numbers do, each by another way."""
+        """Return whether the channels of any sample change when numbers do, each by another amount."""
         way = self.still(len(samples.t))
         for k, (name, i) in enumerate(numbers):
             getattr(way, name)[:, i] = 1.0 + 0.37 * k
@@ -232,7 +232,7 @@ class Channels:
         return way
 
     def still(self, length: int) -> Direction:
-        """Return no change of samples."""
+        """Return the zero variation of samples."""
         return Direction(**{name: np.zeros((length, size)) for name, size in self.counts.items()})
 
     def pulled_back(self, samples: Samples, first: int, weights: Array) -> list[Direction]:

@@ -1,4 +1,4 @@
-"""What is to be differentiated: a function of recorded channels, recorded itself once."""
+"""Cost function of recorded channels, recorded on a tape once."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -18,7 +18,7 @@ Cost = Callable[[Mapping[str, Any]], Any]
 
 
 class TracedChannels(Mapping[str, Any]):
-    """Channels of a run as traced arrays, marked when they are first asked for; ``t`` is a plain array.
+    """Channels of a run as traced arrays, marked at their first use; ``t`` is a plain array.
 
     ``offered`` is a Result of the same System, of any samples.
     """
@@ -43,7 +43,7 @@ class TracedChannels(Mapping[str, Any]):
 
 
 class RecordedCost:
-    """A function of channels over ``length`` samples with its derivatives.
+    """Cost function of channels over ``length`` samples, with its derivatives.
 
     ``names`` are the channels that it reads, and ``widths`` their numbers a sample. ``take`` gives it the values.
     """
@@ -70,7 +70,7 @@ class RecordedCost:
         self.x = np.zeros(0)
 
     def take(self, values: Array) -> None:
-        """Take the values (S, w) of the channels, those of a sample side by side. Raises InputError for nan."""
+        """Set the values (S, w) of the channels, those of a sample side by side. Raises InputError for nan."""
         self.x = self.joined(values)
         if not np.all(np.isfinite(self.value)):
             raise InputError(

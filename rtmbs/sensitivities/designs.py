@@ -1,4 +1,4 @@
-"""Numbers of a model, masses, inertias, points, or arguments of a function that builds one, as changes of tables."""
+"""Numbers of a model (masses, inertias, points) and arguments of a model-building function, as variations of tables."""
 
 import copy
 import inspect
@@ -65,7 +65,7 @@ class ModelNumber:
 
 
 def model_numbers(model: Any, name: str, values: Mapping[str, float], length: float) -> list[ModelNumber]:
-    """Return the numbers that a name means. Raises UnknownNameError, InputError."""
+    """Return the numbers behind a name. Raises UnknownNameError, InputError."""
     if isinstance(model, Model):
         return [ModelNumber(label, value, size, build) for label, value, size, build in of_model(model, name, length)]
     if name not in values:
@@ -111,7 +111,7 @@ Number = tuple[str, float, float, Callable[[float], Model]]
 
 
 def of_model(model: Model, name: str, length: float) -> list[Number]:
-    """Return label, value, size and build of every number of a model that a name means."""
+    """Return label, value, size and builder of every number of a model behind a name."""
     owner, _, what = name.rpartition(".")
     kinds: dict[str, Mapping[str, Any]] = dict.fromkeys(("mass", "center_of_mass", "inertia"), model.bodies)
     if what == "point":
@@ -139,7 +139,7 @@ def names_of(model: Model) -> Iterator[str]:
 
 
 def setting(element: Any, field: str, value: Any) -> None:
-    """Write a field of an element of a copied model, which nobody else has."""
+    """Set a field of an element of a private copy of a model."""
     object.__setattr__(element, field, value)
 
 
@@ -151,7 +151,7 @@ def edited(model: Model, body: str, edit: Callable[[Any], None]) -> Model:
 
 
 def inertia_builder(model: Model, body: str, i: int, j: int) -> Callable[[float], Model]:
-    """Return what builds the model with another entry of an inertia."""
+    """Return the builder of the model with another entry of an inertia."""
 
     def build(value: float) -> Model:
         J = np.array(model.bodies[body].inertia)
@@ -172,7 +172,7 @@ def reference_point(model: Model, owner: str, what: str) -> Array:
 
 
 def point_builder(model: Model, owner: str, what: str, k: int) -> Callable[[float], Model]:
-    """Return what builds the model with another component of a point; that of a joint moves on both of its bodies."""
+    """Return the builder of the model with another component of a point; a joint's moves on both bodies."""
     start = reference_point(model, owner, what)
 
     def build(value: float) -> Model:
@@ -245,7 +245,7 @@ def in_axes_of(base: System, other: System) -> System:
 
 
 def check_called(name: str, base: System, other: System) -> None:
-    """Refuse a System whose force laws that Python calls are others: numbers that they close over are no parameters."""
+    """Refuse a System with other Python-called force laws: numbers that they close over are no parameters."""
     for own, theirs in zip(base.called, other.called, strict=True):
         law, other_law = getattr(own.function, "__self__"), getattr(theirs.function, "__self__")  # noqa: B009
         same = identity(law.law.function) == identity(other_law.law.function)
@@ -263,12 +263,12 @@ def tried(law: Any, own: CalledLaw, theirs: CalledLaw) -> Iterator[tuple[Array, 
 
 
 def changed_inside(name: str, what: str) -> InputError:
-    """Return the error of a parameter that stands in the code of a function."""
+    """Return the error for a parameter inside the code of a function."""
     return InputError(f"{name} changes numbers inside of {what}; make them parameters of it by parameters=")
 
 
 def check_start(name: str, base: System, other: System) -> None:
-    """Refuse a System whose start differs: the run begins at the state of the Simulation, whatever the model says.
+    """Refuse a System with another start: the run begins at the state of the Simulation.
 
     Driven coordinates begin where their drivers are, in a run as in its derivative.
     """
@@ -295,7 +295,7 @@ def check_start(name: str, base: System, other: System) -> None:
 
 
 def in_units_of(base: System, other: System) -> System:
-    """Return a System whose couplers are divided by the same of their factors as those of ``base``.
+    """Return a System with couplers divided by the same of their factors as those of ``base``.
 
     Each is divided by the factor that weighs most. Beside a ratio of one, a small change makes it another one.
     """
@@ -320,7 +320,7 @@ def in_units_of(base: System, other: System) -> System:
 
 
 def check_same(base: System, model: Any, values: Mapping[str, float], t: Array) -> None:
-    """Refuse a model that is not the one of the Simulation: derivatives would belong to another mechanism.
+    """Refuse a model other than that of the Simulation: derivatives would belong to another mechanism.
 
     Functions of time are compared at the times t (T,) of the run.
     """
@@ -347,7 +347,7 @@ def check_same(base: System, model: Any, values: Mapping[str, float], t: Array) 
 
 
 def plain(tables: Tables) -> Tables:
-    """Return tables without what a Simulation finds."""
+    """Return tables without the values that a Simulation computes."""
     return tables._replace(
         balance=tables.balance._replace(component=np.zeros(0, np.int64), first=np.zeros(0, np.int64))
     )
@@ -368,6 +368,6 @@ def table_slopes(design: ModelNumber, systems: Sequence[System]) -> dict[Field, 
 
 
 def with_offset(system: System, offset: Array) -> System:
-    """Return a System whose loops are measured from the offset that a Simulation found."""
+    """Return a System with loops measured from the offset that a Simulation found."""
     closures = system.tables.closures._replace(assembly_offset=offset)
     return replace(system, tables=system.tables._replace(closures=closures))

@@ -1,11 +1,8 @@
-"""Loop equations in the page form, also where the ratios of couplers depend on parameters.
+"""Loop equations and component energies in the page form, for tapes of a step (METHODS 1.7, 1.37).
 
-``semirecursive/page.py`` writes ratios into an array of floats, which no traced number goes into. With such ratios it
-is asked for the couplers without them, and the products with the coordinates are added here.
-
-Energies of the components that keep a balance, in the page form: what a step is projected onto (METHODS 1.7).
-
-The rules of ``semirecursive/page.py`` hold here. Loads whose work a balance does not count stand in no such component.
+``semirecursive/page.py`` writes ratios of couplers into an array of floats, which cannot hold a traced number. With
+traced ratios it evaluates the couplers without them, and the products with the coordinates are added here. The rules of
+``semirecursive/page.py`` hold. Loads whose work a balance does not count stand in no component that keeps one.
 """
 
 from typing import Any
@@ -63,7 +60,7 @@ def loop_force(xp, tables, u, R0, lam, z):
 
 
 def split(xp, tables):
-    """Return tables without ratios that are traced or complex, and these (k, n); None where ratios are floats."""
+    """Return tables without traced or complex ratios, and these ratios (k, n); None where ratios are floats."""
     ratio = tables.couplers.ratio
     if isinstance(ratio, np.ndarray) and ratio.dtype.kind == "f":
         return tables, None
@@ -128,13 +125,13 @@ def potential(xp, tables, u, R0, z):
 
 
 def placed(origins):
-    """Return the origins (n, 3) of the parts of all dofs at the reference pose: a step measures heights from there."""
+    """Return the origins (n, 3) of the parts of all dofs at the reference pose, from which heights are measured."""
     origin = origins.grid[:, None] * np.floor(origins.fixed / origins.grid[:, None] + 0.5)
     return np.where(origins.row[:, None] == -1, 0.0, np.vstack((np.zeros((1, 3)), origin))[-1 - origins.row])
 
 
 def exchange(xp, tables, u, R0, z):
-    """Return what each component can exchange with its kinetic energy (B, k), as the balance of a step measures it."""
+    """Return the energy (B, k) that each component can exchange with its kinetic one, as in the balance of a step."""
     _, A, r, _, V = motion(xp, tables, R0, z, 0 * z)
     gravity = u[GRAVITY_SLOT : GRAVITY_SLOT + 3]
     reach = xp.sqrt(dot(xp, gravity, gravity)) * tables.balance.length[0]
@@ -188,7 +185,7 @@ def damped(xp, tables, u, h, way, change):
 
 
 def change_of_acceleration(xp, dofs, h, before, zd, zdd):
-    """Return zdd - before (B, n), of a rotation less h zd x zdd, which its increment holds (METHODS 1.7)."""
+    """Return zdd - before (B, n), for a rotation less h zd x zdd, which its increment includes (METHODS 1.7)."""
     columns = []
     for i in range(len(dofs.kind)):
         change = zdd[:, i] - before[:, i]

@@ -1,4 +1,4 @@
-"""Parameters of a run by name: inputs, coordinates and rates at its begin, and numbers of the model."""
+"""Parameters of a run by name: inputs, initial coordinates and rates, and numbers of the model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -29,7 +29,7 @@ ORDERS = ("position", "rate")
 
 @dataclass(frozen=True)
 class SensitivityParameter:
-    """One number: of an input (``slot``), of the first motion (``pin``, ``state``), or of the model (``design``)."""
+    """One number: of an input (``slot``), of the initial motion (``pin``, ``state``), or of the model (``design``)."""
 
     name: str
     slot: int = -1
@@ -41,7 +41,7 @@ class SensitivityParameter:
 
     @property
     def of_motion(self) -> bool:
-        """True for a first value, which no channel knows of."""
+        """True for an initial value, which no channel depends on explicitly."""
         return self.pin is not None or self.state >= 0
 
     def inputs(self, base: System, k: int, u: Array, t: Array) -> Array:
@@ -54,7 +54,7 @@ class SensitivityParameter:
 
 @dataclass(frozen=True)
 class SensitivityParameters:
-    """All parameters of a sensitivity, in order."""
+    """Parameters of a sensitivity, in order."""
 
     found: tuple[SensitivityParameter, ...]
     variations: Variations
@@ -90,7 +90,7 @@ class SensitivityParameters:
 
 
 def parameters_of(sim: Simulation, by: Any, model: Any, values: Mapping[str, float], t: Array) -> SensitivityParameters:
-    """Return the parameters that names mean, for a run with the times t (T,).
+    """Return the parameters behind names, for a run with the times t (T,).
 
     Raises UnknownNameError with the nearest names, and InputError.
     """
@@ -123,7 +123,7 @@ def parameters_of(sim: Simulation, by: Any, model: Any, values: Mapping[str, flo
 
 
 def check_not_set(sim: Simulation, name: str, slopes: Array) -> None:
-    """Refuse a parameter that changes (nu,) defaults of inputs which were set since: the run has other values."""
+    """Refuse a parameter that changes (nu,) defaults of inputs set since: the run has other values."""
     changed = (slopes != 0.0) & ~np.isclose(sim.state.u, sim.system.u0, rtol=SAME, atol=0.0)
     for label, place in sim.system.inputs.items() if np.any(changed) else ():
         if np.any(changed[place]):
@@ -134,7 +134,7 @@ def check_not_set(sim: Simulation, name: str, slopes: Array) -> None:
 
 
 def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float], t: Array) -> list[SensitivityParameter]:
-    """Return the numbers that one name means."""
+    """Return the parameters behind one name."""
     if name in sim.inputs:
         return of_input(sim, name)
     known = coordinates(sim.system)

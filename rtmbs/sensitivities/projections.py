@@ -1,4 +1,4 @@
-"""Corrections and projections of recorded steps found anew: what the recorder does not keep."""
+"""Reconstruction of the corrections and projections of recorded steps, which the recorder does not keep."""
 
 # Traced arrays pass through here: there is no type to write down.
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -20,7 +20,7 @@ ROUNDS = 25  # of Newton's iteration for states of force laws, as in a step (MET
 
 
 class Projections:
-    """Solves the linear equations of corrections and projections, for rows of steps."""
+    """Solver of the linear equations of corrections and projections, for rows of steps."""
 
     def __init__(self, tape: StepTape, alpha: Array) -> None:
         self.tape, self.alpha = tape, alpha
@@ -93,7 +93,7 @@ class Projections:
     # ---- steps ------------------------------------------------------------------------------------------------------
 
     def of(self, x: Array, inc: Array, zd1: Array, made: Integers, known: Array) -> tuple[dict[str, Array], Integers]:
-        """Return what the equations of steps find (K, ...) from recorded positions ``inc`` and rates ``zd1``.
+        """Return the unknowns of steps (K, ...) from recorded positions ``inc`` and rates ``zd1``.
 
         Behind it stand the ways (K, 3 laws) of called laws at the predictor, behind the first correction and at last,
         -1 where no equation looks.
@@ -152,7 +152,7 @@ class Projections:
         return S, rest[:, :size], rest[:, size:]
 
     def ways(self, x: Array, inc: Array, known: Array) -> Integers:
-        """Return the ways (K, laws) of the called laws at increments (K, n)."""
+        """Return the branches (K, laws) of the Python laws at increments (K, n)."""
         return self.tape.ways(x, inc, 2.0 / self.tape.h * inc - x[:, self.tape.x["zd"]], known)
 
     def corrections(self, x: Array, inc: Array, s: Array, known: Array) -> tuple[Array, Array, Array]:
@@ -193,7 +193,7 @@ def spread(entries: JacobianProgram, values: Array, m: int, n: int) -> Array:
 
 
 def moved(tape: StepTape, at: Array, dz: Array) -> Array:
-    """Return increments (K, n) after corrections found at them."""
+    """Return increments (K, n) after corrections."""
     if not tape.nr:
         return at + dz
     found = at.copy()

@@ -1,6 +1,6 @@
-"""Force laws that Python calls, along the branches that they take: tapes with exact derivatives (METHODS 1.37).
+"""Force laws called in Python: tapes with exact derivatives along the branches that they take (METHODS 1.37).
 
-A law with an ``if`` is another function on each of its ways. A step knows the way of every law at each of its iterates.
+A law with an ``if`` is another function on each of its branches. A step knows the branch of every law at each iterate.
 """
 
 # Traced arrays pass through here: there is no type to write down.
@@ -34,14 +34,14 @@ AGREED = 1e-9  # of its values: a tape that says something else than its law
 
 @dataclass
 class BranchedLaw:
-    """One law and the paths met so far."""
+    """One law and the branches met so far."""
 
     law: CalledLaw
     paths: list[RecordedPath] = field(default_factory=list)
     programs: list[SimdProgram] = field(default_factory=list)
 
     def ways(self, x: Array, p: Array) -> Integers:
-        """Return the numbers (K,) of the paths at inputs (K, n) and parameters (K, k)."""
+        """Return the numbers (K,) of the branches at inputs (K, n) and parameters (K, k)."""
         found = np.full(len(x), -1)
         for number in range(len(self.paths)):
             self.settle(found, number, x, p)
@@ -53,13 +53,13 @@ class BranchedLaw:
         return found
 
     def settle(self, found: Integers, number: int, x: Array, p: Array) -> None:
-        """Write the number of a path where no other was found before and its conditions hold."""
+        """Write the number of a branch where none was found before and its conditions hold."""
         left = np.flatnonzero(found < 0)
         if len(left):
             found[left[self.paths[number].holds(self.programs[number](x[left], p[left]))]] = number
 
     def meet(self, x: Array, p: Array) -> None:
-        """Record the path at a point; raises InputError for a law that no tape holds."""
+        """Record the branch at a point; raises InputError for a law that no tape holds."""
         name, values = self.law.name, self.law.function(x, p)
         function = self.law.function.__self__  # type: ignore[attr-defined]
         try:
@@ -80,7 +80,7 @@ class BranchedLaw:
 
 
 def kinds_of(rows: Integers) -> tuple[Integers, Integers]:
-    """Return the rows (c, w) that differ, and which of them each row (K, w) is."""
+    """Return the distinct rows (c, w), and the index (K,) of each row (K, w) among them."""
     if np.array_equal(rows, np.broadcast_to(rows[:1], rows.shape)):
         return rows[:1], np.zeros(len(rows), np.int64)
     kinds, which = np.unique(rows, axis=0, return_inverse=True)
@@ -88,7 +88,7 @@ def kinds_of(rows: Integers) -> tuple[Integers, Integers]:
 
 
 class PythonLaws:
-    """All laws of a System that Python calls."""
+    """All force laws of a System that are called in Python."""
 
     def __init__(self, system: System) -> None:
         self.laws, self.tables = [BranchedLaw(law) for law in system.called], system.tables

@@ -1,9 +1,7 @@
-"""A run in segments: States are kept where segments begin, and the steps between are taken again when they are needed.
+"""Checkpointed run: States are kept at segment starts, and the steps between are repeated when needed.
 
 A saved State continues with the same bytes, so the steps are the same ones. Memory holds the checkpoints and the record
-of one segment.
-
-What a run is read for while it goes by: the channels of a cost, and what tells how channels depend on samples.
+of one segment, the channels of the cost, and samples that show how channels depend on states.
 """
 
 from collections.abc import Iterator
@@ -26,7 +24,7 @@ Array = NDArray[np.float64]
 
 
 class CheckpointedRun:
-    """Steps from the present state of a Simulation, which nobody else uses meanwhile."""
+    """Steps from the present state of a Simulation that is private to this run."""
 
     def __init__(self, sim: Simulation, steps: int, segments: int = 1) -> None:
         self.sim, self.steps = sim, steps
@@ -47,7 +45,7 @@ class CheckpointedRun:
         return np.asarray(self.states[0].memory["alpha"])
 
     def first(self) -> Iterator[tuple[int, RecordedSteps]]:
-        """Take all steps for the first time: yield the number of the first sample and the record of each segment."""
+        """Take all steps for the first time: yield the first sample number and the record of each segment."""
         for begin, end in zip(self.bounds, self.bounds[1:], strict=False):
             self.states.append(self.sim.state.copy())
             self.last = self.taken(end)
@@ -77,7 +75,7 @@ FEW = 8  # samples that tell whether channels depend on something
 
 @dataclass(frozen=True)
 class RunReadings:
-    """Of all segments of a run."""
+    """Values read from all segments of a run."""
 
     result: Result
     values: Array  # (S, w) channels of the cost, those of a sample side by side
@@ -113,5 +111,5 @@ def read_run(run: CheckpointedRun, cost: RecordedCost) -> RunReadings:
 
 
 def select_samples(samples: Samples, which: NDArray[np.int64] | slice) -> Samples:
-    """Return some samples of many."""
+    """Return some samples."""
     return Samples(**{name: getattr(samples, name)[which] for name in ("t", *OF_STATE)})

@@ -1,8 +1,7 @@
-"""``sensitivity``: exact derivatives of functions of a run by parameters (METHODS 1.37).
+"""``sensitivity``: exact derivatives of functions of a run by parameters, by the direct method or the discrete adjoint.
 
-The direct method: the derivatives of every state, step after step.
-
-The discrete adjoint: gradients of a few values by any number of parameters, one pass backwards.
+The direct method carries the derivatives of every state forwards. The adjoint finds gradients of a few values by any
+number of parameters in one pass backwards (METHODS 1.37).
 """
 
 import threading
@@ -174,7 +173,7 @@ def sensitivity(
 
 
 def check(sim: Simulation) -> None:
-    """Refuse what has no derivative here; raises InputError."""
+    """Refuse a Simulation without derivatives here; raises InputError."""
     if not isinstance(sim, Simulation):
         raise wrong_argument("sensitivity", MEANT, sim)
     method, system = sim.method, sim.system
@@ -198,7 +197,7 @@ def check(sim: Simulation) -> None:
 
 
 def private_simulation(sim: Simulation) -> Simulation:
-    """Return a Simulation of its own at the present state, as if it began there."""
+    """Return a copy of a Simulation at the present state, with this state as its start."""
     own = sim.independent()
     own.change(threads=1)  # groups of threads make Newton matrices of their own
     own.go_on_from(own.state.copy(), own.t)
@@ -209,7 +208,7 @@ def private_simulation(sim: Simulation) -> Simulation:
 
 
 def prepare(sim: Simulation, parameters: SensitivityParameters) -> tuple[SensitivityParameters, StepTape, FirstChange]:
-    """Return the parameters with penalty factors, the recorded step, and how the first state changes."""
+    """Return the parameters with penalty factors, the recorded step, and the derivatives of the first state."""
     moved = StartEquations(tape_of(sim, parameters), sim.system, sim.state, sim.state.memory["alpha"]).change(
         parameters.names, parameters.pins, parameters.sizes, parameters.states(len(sim.state.s))
     )
@@ -218,7 +217,7 @@ def prepare(sim: Simulation, parameters: SensitivityParameters) -> tuple[Sensiti
 
 
 def tape_of(sim: Simulation, parameters: SensitivityParameters) -> StepTape:
-    """Return the recorder of the steps of a Simulation; that of the last call where all it holds is the same."""
+    """Return the recorder of the steps of a Simulation; the last one is used again where all its data are the same."""
     system, tables, variations = sim.system, sim.equations.tables, parameters.variations
     key = (threading.get_ident(), sim.h, parameters.names, bool(sim.start_report.redundant))
     kept = RECORDED.setdefault(system, {})
@@ -234,7 +233,7 @@ def tape_of(sim: Simulation, parameters: SensitivityParameters) -> StepTape:
 
 
 def value_of(sim: Simulation, parameter: Any, values: Mapping[str, float]) -> float:
-    """Return the value of a parameter at the begin."""
+    """Return the initial value of a parameter."""
     if parameter.design is not None:
         return float(parameter.design.value)
     if parameter.slot >= 0:
@@ -253,7 +252,7 @@ def by_direct(
     channels: Channels,
     cost: RecordedCost,
 ) -> tuple[Array, StepDefect]:
-    """Return the derivatives (k, np) by the direct method, and what the steps miss."""
+    """Return the derivatives (k, np) by the direct method, and the defect of the steps."""
     by_channels, worst = cost.by_channels().tocsc(), StepDefect(0.0, 0)
     jacobian = np.zeros((cost.count, len(parameters.found)))
     for first, recorded in run.again():
@@ -273,7 +272,7 @@ def by_adjoint(
     channels: Channels,
     cost: RecordedCost,
 ) -> tuple[Array, StepDefect]:
-    """Return the derivatives (k, np) by the discrete adjoint, and what the steps miss."""
+    """Return the derivatives (k, np) by the discrete adjoint, and the defect of the steps."""
     weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
     adjoint, worst = Adjoint(tape, cost.count), StepDefect(0.0, 0)
     explicitly = np.zeros((cost.count, len(parameters.found)))
@@ -291,7 +290,7 @@ def by_adjoint(
 
 
 def direct_method(steps: LinearSteps, start: FirstChange) -> tuple[Array, Array, StepDefect]:
-    """Return derivatives of all states (K + 1, nx, np) and multipliers (K + 1, m, np), and the largest miss."""
+    """Return derivatives of all states (K + 1, nx, np) and multipliers (K + 1, m, np), and the largest defect."""
     tape, count, missed = steps.tape, steps.recorded.steps, StepDefect(0.0, 0)
     X = np.zeros((count + 1, *start.state.shape))
     lam = np.zeros((count + 1, *start.lam.shape))
@@ -305,14 +304,14 @@ def direct_method(steps: LinearSteps, start: FirstChange) -> tuple[Array, Array,
 
 
 class Adjoint:
-    """Gradients of k values, gathered from the last segment of a run to the first."""
+    """Gradients of k values, accumulated from the last segment of a run to the first."""
 
     def __init__(self, tape: StepTape, k: int) -> None:
         self.p, self.gradient = np.zeros((tape.x.size, k)), np.zeros((tape.variations.count, k))
         self.began = False
 
     def through(self, steps: LinearSteps, by_samples: list[Direction]) -> StepDefect:
-        """Go back over a segment, given derivatives of the values by its samples; return the largest miss.
+        """Propagate over a segment backwards, with derivatives of the values by its samples; return the largest defect.
 
         The last sample of a segment is the first of the one behind, which has counted it as the state before a step.
         """
@@ -336,12 +335,12 @@ class Adjoint:
         return missed
 
     def ended(self, start: FirstChange) -> Array:
-        """Return the gradients (k, np), with what parameters do to the first state."""
+        """Return the gradients (k, np), with the effect of parameters on the first state."""
         return np.asarray((self.gradient + start.state.T @ self.p + start.lam.T @ self.f[0]).T)
 
 
 def adjoint_method(steps: LinearSteps, start: FirstChange, by_samples: list[Direction]) -> tuple[Array, StepDefect]:
-    """Return gradients (k, np) over a whole run, and the largest miss."""
+    """Return gradients (k, np) over a whole run, and the largest defect."""
     found = Adjoint(steps.tape, len(by_samples))
     missed = found.through(steps, by_samples)
     return found.ended(start), missed

@@ -1,4 +1,4 @@
-"""How the first state changes with parameters: loops closed anew by the least change, rates likewise, accelerations.
+"""Derivatives of the first state by parameters: loops closed by the least change, rates likewise, accelerations.
 
 A state that is the start of its model changes as that start does: pose and rates are those nearest to the given ones.
 Any other state stays as near to itself as loops allow (METHODS 1.15, 1.37). What ``set_initial`` pinned stays, but for
@@ -32,7 +32,7 @@ RANK = 1e-9  # of the largest singular value of the scaled Phi_z: below, a direc
 
 @dataclass(frozen=True)
 class Pin:
-    """A coordinate (order 0) or a rate (order 1) that a parameter sets."""
+    """Coordinate (order 0) or rate (order 1) that a parameter sets."""
 
     parameter: int
     dof: int
@@ -49,7 +49,7 @@ class FirstChange:
 
 
 def way_from_start(system: System, state: State, plain: Mask, weights: Array) -> tuple[Array, Array]:
-    """Return the way (n,) of a pose from the one that the model begins with, and how W way changes with it (n, n).
+    """Return the displacement (n,) from the model's start pose, and the derivative of W displacement (n, n).
 
     Rotation dofs have the vector d of their turn, R = R_0 exp(d~), which R0 has taken in. A small turn e in body axes
     changes d by T^-1(d) e; T^T d = d, so that W d is balanced by the multipliers of small turns.
@@ -66,7 +66,7 @@ def way_from_start(system: System, state: State, plain: Mask, weights: Array) ->
 
 
 class StartEquations:
-    """Linear equations of a state that closes its loops, at a state at the boundary of a step."""
+    """Linearised equations of a consistent state, at a state at the boundary of a step."""
 
     def __init__(self, tape: StepTape, system: System, state: State, alpha: Array) -> None:
         self.tape, self.system, self.state, self.alpha = tape, system, state, alpha

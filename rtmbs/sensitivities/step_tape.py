@@ -1,4 +1,4 @@
-"""The equations that define a step of the penalty trapezoidal rule, recorded: G(y, x, p) = 0 (METHODS 1.37).
+"""Tape of the equations of a penalty trapezoidal step: G(y, x, p) = 0 (METHODS 1.37).
 
 x is the state before the step, y what the step finds, p the parameters, as deviations from their values. Recording
 gives every derivative of G by y, x and p, also that of the Newton matrix that the projections use.
@@ -43,7 +43,7 @@ TURN_TERMS = 5  # of T^-1 of a step's turn: rounding only up to 0.3 rad
 
 
 class VectorLayout:
-    """Places of named parts in one flat array."""
+    """Named slices of one flat array."""
 
     def __init__(self, **sizes: int) -> None:
         self.places, first = {}, 0
@@ -61,7 +61,7 @@ class VectorLayout:
 
 
 class JacobianProgram(NamedTuple):
-    """A program for rows of values and of the entries of their Jacobian, and where the entries stand."""
+    """Program for rows of values and Jacobian entries, with the places of the entries."""
 
     place: NDArray[np.int64]  # of an entry in the flat dense matrix
     rows: SimdProgram
@@ -70,7 +70,7 @@ class JacobianProgram(NamedTuple):
 
 @dataclass(frozen=True)
 class StepCase:
-    """What tells the equations of one step from those of another: where the factor was made, which balances held."""
+    """Key of the equations of a step: where the factor was made, which balances held."""
 
     made: int  # Newton matrices: the last is that of the predictor (1), of the iterate behind it (2), of the solution
     held: tuple[bool, ...]  # of each component of the balance
@@ -80,7 +80,7 @@ class StepCase:
 
 
 class StepTape:
-    """Records the equations of steps of ``h`` [s], one tape a case."""
+    """Recorder of the equations of steps of ``h`` [s], one tape a case."""
 
     def __init__(self, system: System, tables: Tables, variations: Variations, h: float, redundant: bool) -> None:
         nu, m, nr = len(system.u0), system.m, len(system.R0)
@@ -114,7 +114,7 @@ class StepTape:
         return self.program((case, by_parameters), equations, size, self.known.size)
 
     def pulled(self, case: StepCase) -> SimdProgram:
-        """Return the program of w . dG/dp (np,), given y and x, what is known, and w (ny,)."""
+        """Return the program of w . dG/dp (np,), given y and x, known data, and w (ny,)."""
         if case not in self.pulls:
             given = VectorLayout(point=self.inputs["p"].start, known=self.known.size)
 
@@ -136,7 +136,7 @@ class StepTape:
 
     @cached_property
     def balances(self) -> SimdProgram:
-        """Program of what kept energies miss (3 nc,): as balances that went on, then as such that began anew.
+        """Program of the residuals of kept energies (3 nc,), continued and begun anew.
 
         Last comes the kinetic energy beyond that of a component at rest.
         """
@@ -194,7 +194,7 @@ class StepTape:
 
     @cached_property
     def looks(self) -> SimdProgram:
-        """Program of what called laws look at, at an increment and rates, given x: independents inc, zd and x."""
+        """Program of the inputs of called laws at an increment and rates, given x: independents inc, zd and x."""
         given = VectorLayout(inc=self.n, zd=self.n, x=self.x.size)
 
         def found(q, flat):
@@ -207,7 +207,7 @@ class StepTape:
         return SimdProgram(lowered(record(found, given.size, k=self.known.size, xp=recorder)))
 
     def ways(self, x: Array, inc: Array, zd: Array, known: Array) -> NDArray[np.int64]:
-        """Return the ways (K, laws) of the called laws at increments and rates (K, n) behind states x (K, nx)."""
+        """Return the branches (K, laws) of the called laws at increments and rates (K, n) behind states x (K, nx)."""
         looked = self.looks(np.hstack((inc, zd, x)), known) if self.called else np.zeros((len(x), 0))
         return self.called.ways(looked, known[:, self.known["u"]])
 
@@ -216,16 +216,16 @@ class StepTape:
         return page.state_rates(XP, *self.stated(row, s), z[None], zd[None])[0]
 
     def stated(self, row, s):
-        """Return tables, inputs with the states of force laws behind them, and R0."""
+        """Return tables, inputs extended by the states of force laws, and R0."""
         tables, u, R0 = row
         return tables, XP.concatenate((u, s)) if self.ns else u, R0
 
     def followed(self, row, s, x, z, zd):
-        """Return what states at the end of a step miss of the rule (ns,)."""
+        """Return the residual (ns,) of the integration rule for force states."""
         return s - x["s"] - 0.5 * self.h * (x["sd"] + self.rates(row, s, z, zd))
 
     def stately(self, values):
-        """Return the values of all equations of states in a list, nothing where no law has one."""
+        """Return the values of all state equations in a list, empty without states."""
         return [values()] if self.ns else []
 
     def slope(self, ways: Ways) -> Program:
@@ -308,7 +308,7 @@ class StepTape:
         return XP.concatenate((moved, forces[self.n :])) if self.ns else moved
 
     def rows(self, values):
-        """Return the values of all loop equations in a list, nothing where there are none."""
+        """Return the values of all loop equations in a list, empty without loops."""
         return [values()] if self.m else []
 
     def predicted(self, x):
@@ -316,7 +316,7 @@ class StepTape:
         return self.h * x["zd"] + 0.5 * self.h * self.h * x["zdd"]
 
     def factored(self, case, row, alpha, x, p, known, y):
-        """Return the iterate that the last Newton matrix belongs to, and the equations of the correction behind it."""
+        """Return the iterate of the last Newton matrix, and the equations of the correction after it."""
         guess = *self.iterate(self.predicted(x), x), y["guessed"], case.guessed
         z, zd, zdd = guess[:3]
         nothing = [1.0 * y["dz"], *self.stately(lambda: 1.0 * y["ds"]), *self.rows(lambda: 1.0 * y["first"])]
@@ -368,7 +368,7 @@ class StepTape:
         return worked, rest, 0.5 * page_terms.kinetic(XP, tables, R0, z[None], v[None], v[None])[0]
 
     def turning(self, before, inc, turned):
-        """Return the small turns (3 nr,) of the reference rotations behind the step, along the axes of their dofs."""
+        """Return the small turns (3 nr,) of the reference rotations after the step, along the axes of their dofs."""
         back = exponential(XP, -self.axes_sum(turned)[None])[0]
         E = product(XP, product(XP, back, exponential(XP, self.vectors(before)[None])[0]),
                     exponential(XP, self.vectors(inc)[None])[0])  # fmt: skip

@@ -1,10 +1,8 @@
-"""The linear equations of every step of a recorded run: dy = -E^-1 (F dx + H dp), E = G_y, F = G_x, H = G_p.
+"""Linear equations of every step of a recorded run: dy = -E^-1 (F dx + H dp), E = G_y, F = G_x, H = G_p.
 
-Steps are worked on in chunks: a program a step, and everything else for all steps of a chunk at once.
-
-Where the entries of E, F and H stand: sorted by what becomes of them, for all cases that a run has met.
-
-A run with all that its linear equations need: every state, kept energies, and where each Newton matrix was made.
+Steps are worked on in chunks: a program a step, and everything else for all steps of a chunk at once. A recorded run
+keeps every state, kept energies, and the iterate of each Newton matrix. Entries of E, F and H are sorted by their use,
+for all cases of a run.
 """
 
 from collections.abc import Iterator
@@ -42,7 +40,7 @@ SINGULAR = (
 
 @dataclass(frozen=True)
 class RecordedSteps:
-    """States 0 ... K of a run, and what steps 1 ... K did."""
+    """States 0 ... K of a run, and the data of steps 1 ... K."""
 
     samples: Samples  # K + 1 of them
     kept: Array  # (K + 1, nc) energies that components keep [J]
@@ -56,7 +54,7 @@ class RecordedSteps:
 
 
 class StepRecorder(Observer):
-    """Keeps every step of a run."""
+    """Observer that keeps every step of a run."""
 
     def start(self, sim: Watched, steps: int | None) -> None:
         """Keep the first state."""
@@ -72,7 +70,7 @@ class StepRecorder(Observer):
         self.rows.append((np.array([state.t]), *arrays, kept, state.sd[None].copy(), np.array([jacobians])))
 
     def look(self, sim: Watched, report: StepReport) -> None:
-        """Keep one step; InputError for one whose equations are others."""
+        """Keep one step; InputError for one with other equations."""
         if report.tries or report.parts > 1:
             raise not_differentiable(sim.state.t, HELPED)
         if report.outcome is Outcome.NEAR_SINGULAR:
@@ -101,7 +99,7 @@ def not_differentiable(t: float, why: str) -> InputError:
 
 
 class StepDefect(NamedTuple):
-    """Largest difference of recorded steps from the equations, over those of the run, and the step it is of."""
+    """Largest difference of recorded steps from the equations, over those of the run, and its step."""
 
     size: float
     step: int
@@ -113,7 +111,7 @@ class StepDefect(NamedTuple):
 
 @dataclass(frozen=True)
 class Steps:
-    """Consecutive steps with the derivatives of their unknowns; dx and dp are those of the state before, and of p."""
+    """Consecutive steps with the derivatives of their unknowns by dx, the state before, and dp, the parameters."""
 
     first: int
     point: Array  # (K, ny + nx + np) y, x and p, whose deviations are zero
@@ -188,7 +186,7 @@ class LinearSteps:
         return found
 
     def number(self, kind: Integers) -> int:
-        """Return the number of the case of a row of ``evaluate``, a new one for a case not met before."""
+        """Return the number of the case of a row of ``evaluate``, a new one for a new case."""
         laws = len(self.tape.called.laws)
         ways = [tuple(kind[1 + k * laws : 1 + (k + 1) * laws].tolist()) for k in range(3)]
         case = StepCase(int(kind[0]), tuple((kind[1 + 3 * laws :] != 0).tolist()), *ways)
@@ -211,7 +209,7 @@ class LinearSteps:
         return numbers[which], values
 
     def held(self, point: Array, known: Array, first: int) -> Mask:
-        """Return which balances of energy went on (K, nc): others began anew in the step.
+        """Return which balances of energy continued (K, nc): others began anew in the step.
 
         A balance that went on keeps its energy but for dampers, one that began anew has that of the rates. Where a
         balance may have begun anew, the equation that explains the kept energy better tells. A component at rest has
@@ -273,7 +271,7 @@ def sizes_of(samples: Samples) -> Array:
 
 
 class StepPattern(NamedTuple):
-    """Entries of several cases one behind the other, those of a case by groups: see ``group``."""
+    """Entries of several cases one after the other, those of a case by groups: see ``group``."""
 
     place: Integers  # (e,) among the outputs of the program of the case
     row: Integers  # (e,) unknown

@@ -1,10 +1,8 @@
-"""How tables, inputs and penalty factors change with parameters, to first order.
+"""Variations of tables, inputs, functions of time and penalty factors by parameters, to first order (METHODS 1.37).
 
-Functions of time that change with a parameter: slopes of their values at the times of a run (METHODS 1.37).
-
-A function of time writes its values into inputs once a step. What it does with a parameter is known by calls alone, so
-its slopes are differences. A frequency moves the phase by t, so the step that is best shrinks with the time: the step
-of each function is the one of several whose slopes differ least from those of the next.
+A function of time writes its values into inputs once a step. Its dependence on a parameter is known by calls alone, so
+its slopes are differences. A frequency moves the phase by t, so the best step shrinks with the time: the step of each
+function is the one of several whose slopes differ least from those of the next.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -40,7 +38,7 @@ TRIED = 60  # times at which steps are compared
 
 @dataclass(frozen=True)
 class SignalSlopes:
-    """One function of time at the places of the difference formula, for one or more steps of the differences."""
+    """One function of time at the points of the difference formula, for one or more steps."""
 
     signals: tuple[tuple[Signal, ...], ...]  # of each step, at all places
     steps: tuple[float, ...]
@@ -56,7 +54,7 @@ class SignalSlopes:
 
 @dataclass(frozen=True)
 class InputSlopes:
-    """Slopes of all functions of time that change with one parameter."""
+    """Slopes of all functions of time by one parameter."""
 
     slots: Integers  # (k,) inputs that they write
     parts: tuple[SignalSlopes, ...] = ()
@@ -70,7 +68,7 @@ NO_SLOPES = InputSlopes(np.zeros(0, np.int64))
 
 
 def timed_by(name: str, base: System, finer: Callable[[int], Sequence[System]], size: float, t: Array) -> InputSlopes:
-    """Return how functions of time change with a parameter of a ``size``, in a run with the times t (T,).
+    """Return the slopes of functions of time by a parameter of a ``size``, in a run with the times t (T,).
 
     ``finer(k)`` are the Systems at the places of the difference formula, for the step STEP size / SHRINK^k. Raises
     InputError for a function that is not smooth in the parameter.
@@ -155,7 +153,7 @@ def changing(base: System, other: System, t: Array) -> Iterator[str]:
 
 
 def check_lasting(system: System, seen: Sequence[Array], t: Array) -> None:
-    """Refuse functions of time whose values at t (T,) are no longer those ``seen``, one array for each of them."""
+    """Refuse functions of time that changed since: values at t (T,) differ from those ``seen``."""
     for signal, values in zip(system.signals, seen, strict=True):
         if not np.array_equal(values_of(signal, t), values, equal_nan=True):
             raise InputError(
@@ -177,7 +175,7 @@ def check_steady(system: System, t: Array, h: float) -> None:
 
 
 def jumping(name: str, when: str) -> InputError:
-    """Return the error of a function of time that jumps."""
+    """Return the error for a function of time that jumps."""
     return InputError(
         f"{name!r} jumps {when}, and sensitivities of such a run are not known; let it go over, by rtmbs.SmoothStep "
         "for instance"
@@ -186,7 +184,7 @@ def jumping(name: str, when: str) -> InputError:
 
 @dataclass(frozen=True)
 class Variations:
-    """Slopes by each parameter; a parameter without a slope of a field leaves the field as it is."""
+    """Slopes by each parameter; a field without a slope does not change."""
 
     count: int
     inputs: Array  # (count, nu) that stay; zero where functions of time write
