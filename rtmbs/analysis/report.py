@@ -37,7 +37,7 @@ class Report:
 
 
 def rows(entries: Iterable[tuple[str, ...]]) -> list[str]:
-    """Return lines of columns: names to the left, numbers to the right; long lists are cut, with a count of the rest."""
+    """Return lines of columns: names to the left, numbers to the right; long lists are cut, with their count."""
     listed = list(entries)
     kept = listed[: LISTED + 1]
     widths = [max(len(row[k]) for row in kept) for k in range(len(kept[0]))] if kept else []

@@ -1,4 +1,4 @@
-"""Resolution of the ``of`` argument of analyses: a Simulation, a result of an analysis, or a State of a known System."""
+"""Resolution of the ``of`` argument of analyses: a Simulation, an analysis result, or a State of a known System."""
 
 from typing import Any
 

@@ -212,10 +212,17 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     bodies = {name: body_info(model, layout, name) for name in model.bodies}
     markers = marker_infos(model, layout)
     infos = closure_infos(draft.closures)
-    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *slots.told, *draft.laws.code]
+    said = [
+        model.name,
+        *names,
+        *draft.rows.names,
+        *map(repr, slots.inputs.items()),
+        *slots.identities,
+        *draft.laws.code,
+    ]
     said += [f"{state.force}.{state.name}" for state in draft.laws.states]
     # interfaces follow from the tree, which the dofs say, and the balance from all the rest
-    told = [part for part in tables if not isinstance(part, Interfaces | Balance)]
+    hashed = [part for part in tables if not isinstance(part, Interfaces | Balance)]
     placed = [part for info in (*bodies.values(), *markers.values()) for part in info]
     return System(
         name=model.name,
@@ -225,7 +232,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         inputs=slots.inputs,
         signals=signals,
         shapes=slots.shapes,
-        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(told)]),
+        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(hashed)]),
         bodies=bodies,
         joints=joint_infos(model, draft),
         markers=markers,

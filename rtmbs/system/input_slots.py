@@ -28,7 +28,7 @@ class Slots:
     inputs: dict[str, slice] = field(default_factory=dict)
     shapes: dict[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
     signals: list[Signal] = field(default_factory=list)
-    told: list[str] = field(default_factory=list)  # what tells the functions of the signals from others
+    identities: list[str] = field(default_factory=list)  # what tells the functions of the signals from others
 
     def add(self, value: Array) -> int:
         """Append numbers and return their slot."""
@@ -60,7 +60,7 @@ class Slots:
         ``smooth`` says that it never jumps, for a function that cannot say so itself.
         """
         slot, jumps = self.add(sample(what, function, size)), () if smooth else jump_times(what, function)
-        self.told += [name, identity(function)]
+        self.identities += [name, identity(function)]
         if driver:
             check_jumps(what, function, jumps or ())
         self.signals.append(Signal(slot, size, TimeFunction(what, function, size), name, jumps, driver))
@@ -70,7 +70,7 @@ class Slots:
         """Append value, rate and acceleration of a driver: a function of time, or an input that the user sets."""
         if not isinstance(profile, Given):
             return self.add_signal(f"driver {name!r}", name, profile, 3, driver=True)
-        self.told += [name, "input"]
+        self.identities += [name, "input"]
         return self.add_input(name, np.array(profile.start, np.float64))
 
     def array(self) -> Array:
