@@ -9,7 +9,7 @@ from rtmbs.ad.branches import MOST, path_at
 from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.evaluator import Evaluator
 
-P = np.array([0.5])
+PARAMETERS = np.array([0.5])
 
 
 def forked(x, p):
@@ -27,31 +27,31 @@ POINTS = [np.array(x) for x in ((0.9, 0.4), (0.6, 0.11), (0.3, 0.4), (-0.2, 0.2)
 
 @pytest.mark.parametrize("x", POINTS)
 def test_a_path_has_the_values_and_derivatives_of_the_function(x):
-    path = path_at(forked, 2, x, P)
+    path = path_at(forked, 2, x, PARAMETERS)
     found = Evaluator(path.tape)
-    outputs = found.value(x, P)
+    outputs = found.value(x, PARAMETERS)
     assert path.holds(outputs[None])[0]
-    np.testing.assert_allclose(outputs[:2], forked(x, P), rtol=1e-15)
+    np.testing.assert_allclose(outputs[:2], forked(x, PARAMETERS), rtol=1e-15)
     h = 1e-6
-    wanted = [(forked(x + h * e, P) - forked(x - h * e, P)) / (2 * h) for e in np.eye(2)]
-    np.testing.assert_allclose(found.jacobian(x, P)[:2], np.transpose(wanted), rtol=1e-8, atol=1e-9)
+    wanted = [(forked(x + h * e, PARAMETERS) - forked(x - h * e, PARAMETERS)) / (2 * h) for e in np.eye(2)]
+    np.testing.assert_allclose(found.jacobian(x, PARAMETERS)[:2], np.transpose(wanted), rtol=1e-8, atol=1e-9)
 
 
 def test_a_path_holds_where_its_conditions_do():
-    paths = [path_at(forked, 2, x, P) for x in POINTS]
+    paths = [path_at(forked, 2, x, PARAMETERS) for x in POINTS]
     for k, path in enumerate(paths):
-        outputs = np.array([Evaluator(path.tape).value(x, P) for x in POINTS])
+        outputs = np.array([Evaluator(path.tape).value(x, PARAMETERS) for x in POINTS])
         for j in np.flatnonzero(path.holds(outputs)):
-            np.testing.assert_allclose(outputs[j, :2], forked(POINTS[j], P), rtol=1e-15)
+            np.testing.assert_allclose(outputs[j, :2], forked(POINTS[j], PARAMETERS), rtol=1e-15)
         assert path.holds(outputs)[k]
     assert len({path.truths for path in paths}) == len(POINTS)
 
 
-def test_what_no_tape_holds_is_refused():
+def test_a_path_that_no_tape_holds_is_refused():
     with pytest.raises(DerivativeError, match="float"):
-        path_at(lambda x, p: np.stack([x[0] * math.sin(x[0])]), 1, np.ones(1), P)
+        path_at(lambda x, p: np.stack([x[0] * math.sin(x[0])]), 1, np.ones(1), PARAMETERS)
     with pytest.raises(DerivativeError, match=f"more than {MOST} conditions"):
-        path_at(endless, 1, np.ones(1), P)
+        path_at(endless, 1, np.ones(1), PARAMETERS)
 
 
 def endless(x, p):
