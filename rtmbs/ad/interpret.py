@@ -15,28 +15,7 @@ from numpy.typing import NDArray
 from rtmbs.ad import operations as o
 from rtmbs.ad.program import SUM, Program
 
-UNARY_NAMES = {
-    o.SIN: "sin",
-    o.COS: "cos",
-    o.TAN: "tan",
-    o.ARCSIN: "arcsin",
-    o.ARCCOS: "arccos",
-    o.ARCTAN: "arctan",
-    o.SINH: "sinh",
-    o.COSH: "cosh",
-    o.TANH: "tanh",
-    o.ARCSINH: "arcsinh",
-    o.ARCCOSH: "arccosh",
-    o.ARCTANH: "arctanh",
-    o.EXP: "exp",
-    o.EXPM1: "expm1",
-    o.LOG: "log",
-    o.LOG1P: "log1p",
-    o.SQRT: "sqrt",
-    o.ABS: "abs",
-    o.SIGN: "sign",
-    o.FLOOR: "floor",
-}
+UNARY_NAMES = {o.NAMES.index(name): name.lower() for name in o.UNARY if name not in ("NEGATE", "TRUTH")}
 BINARY_NAMES = {o.ARCTAN2: "arctan2", o.MINIMUM: "minimum", o.MAXIMUM: "maximum"}
 
 

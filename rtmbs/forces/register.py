@@ -17,18 +17,6 @@ BY_WORD = {kind.word: kind for kind in KINDS}
 Forces: Any = struct(cast(Any, NamedTuple)("Forces", [(kind.name, Any) for kind in KINDS]))
 
 
-def no_forces() -> Any:
-    """Return the tables of a model without forces."""
-    return Forces(*(kind.build((), EmptyBuilder()) for kind in KINDS))
-
-
-class EmptyBuilder:
-    """Builder context for tables without elements; every request is an error."""
-
-    def __getattr__(self, name: str) -> Any:
-        raise AssertionError(f"a table without elements needs no {name}")
-
-
 def select_connected(table: Any, connectors: np.ndarray, number: np.ndarray) -> Any:
     """Return the rows of a table whose connectors are kept (nl,) bool, under their new numbers (nl,)."""
     kept = connectors[table.connector]

@@ -31,7 +31,7 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
     def __init__(self, codegen: Any, name: str) -> None:
         super().__init__(codegen, name)
         self.needs: dict[CoarseLibrary, None] = {}  # in the order of the calls
-        self.slots: dict[str, KernelSlot] = {}  # of rare kernels, by name
+        self.slots: dict[str, KernelSlot] = {}  # of lazy kernels, by name
 
     def add_linking_library(self, library: Any) -> None:
         """Add what a callee provides for its callers."""

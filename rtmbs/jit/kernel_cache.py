@@ -161,7 +161,7 @@ class CachedKernel(NamedTuple):
     """Content of a file of the cache."""
 
     needs: tuple[Need, ...]  # to be loaded before
-    slots: tuple[tuple[Any, ...], ...]  # of rare kernels, to be known before
+    slots: tuple[tuple[Any, ...], ...]  # of lazy kernels, to be known before
     parts: tuple[Any, ...]  # what numba keeps of a compiled kernel; machine code comes first, if there is any
     text: bytes  # bitcode for callers, if they take it
 

@@ -73,7 +73,7 @@ PRIVATE = (
     Private("_final_module", "as JITCodeLibrary", LIBRARY),
     Private("_get_compiled_object", "as JITCodeLibrary: the machine code", LIBRARY),
     Private("serialize_using_object_code", "as JITCodeLibrary: machine code without text", LIBRARY),
-    Private("get_pointer_to_function", "as JITCodeLibrary: the address of a rare kernel", LIBRARY),
+    Private("get_pointer_to_function", "as JITCodeLibrary: the address of a lazy kernel", LIBRARY),
     Private("lookup_environment", "constants of a module, for text that became a part of a caller", LIBRARY),
     Private("set_env", "as lookup_environment", LIBRARY),
     Private("add_linking_library", "a caller takes the name of a coarse kernel, and the text of others", LINKING),

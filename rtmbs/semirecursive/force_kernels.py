@@ -36,7 +36,7 @@ def chain(what: str, one: Any, last: Any, kinds: Any = ACTING) -> Any:
 
 
 def named(name: str, function: Any) -> Any:
-    """Return a rare kernel by its name on disk: few mechanisms have a force of its kind."""
+    """Return a lazy kernel by its name on disk: few mechanisms have a force of its kind."""
     function.__qualname__ = name
     return lazy_kernel(function)
 

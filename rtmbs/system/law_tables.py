@@ -18,6 +18,7 @@ from rtmbs.ad import Program, Tape, joined, lowered
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.linear.symbolic import entries
 from rtmbs.model import Force, Model
+from rtmbs.model.captured import captured, values_captured
 from rtmbs.model.laws import Law
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement, numbers
 from rtmbs.system.force_tables import ends
@@ -26,7 +27,7 @@ from rtmbs.system.pattern import join, uncondensed
 from rtmbs.system.recorded_laws import BuiltLaw, LawRecorder
 from rtmbs.system.system import Array, CalledLaw, ForceInfo, Integers, LawStateInfo, System
 from rtmbs.system.tables import FRAME_INPUTS, Connectors, Laws
-from rtmbs.system.user_functions import CapturedValues, captured_values, identity
+from rtmbs.system.user_functions import CapturedValues, identity
 
 
 class LawTables(NamedTuple):
@@ -109,7 +110,7 @@ def captured_by(law: BuiltLaw) -> CapturedValues:
     """Return the values that a recorded law captured."""
     assert isinstance(law.force.law, Law)
     function = law.force.law.function
-    return CapturedValues(law.force.name, function, captured_values(function))
+    return CapturedValues(law.force.name, function, values_captured(captured(function)))
 
 
 def recorded_first(laws: list[BuiltLaw]) -> list[BuiltLaw]:
@@ -188,17 +189,6 @@ def states_last(whole: Tape, laws: list[BuiltLaw]) -> Integers:
     looked = (whole.op == INPUT) & (whole.a < whole.n)
     a[looked] = new[whole.a[looked]]
     return a
-
-
-def no_laws() -> Laws:
-    """Return the tables of a model without force laws."""
-    frames, integers = np.zeros((0, 3, 4)), np.zeros(0, np.int64)
-    wrench_entry, inputs, force_entry = (np.zeros((0, width), np.int64) for width in (3, 2, 4))
-    counts, block = np.zeros(4, np.int64), np.zeros((0, WIDTH), np.int64)
-    return Laws(
-        no_program(), integers, integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts, block,
-        integers,
-    )  # fmt: skip
 
 
 def no_program() -> Program:

@@ -82,7 +82,7 @@ class Paths(NamedTuple):
 
 @struct
 class Interfaces(NamedTuple):
-    """Dofs of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.interfaces`` has the equations."""
+    """Dofs of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.pattern`` has the equations."""
 
     dof: Array  # (nr,) int64
     of: Array  # (n,) int64: interface above each dof, or -1

@@ -8,18 +8,12 @@ Limits: functions of other modules, and built-in ones, are known by name only. W
 object that a function closes over is not looked at, for it may change while running. Another version of Python may
 compile a function to other instructions, and so takes it for another one.
 
-A recorded law keeps the values that it captured at compile: numbers, arrays and dictionaries of numbers that the
-function, and functions that it calls by name, read as globals, from an enclosing function, or as attributes of such
-objects. What the function itself writes is its own.
-
-A pickle holds a function by name where another process can import it, by value otherwise.
+A recorded law keeps the values that it captured at compile (``rtmbs.model.captured``). A pickle holds a function by name where another process can import it, by value otherwise.
 """
 
-import dis
 import functools
 import hashlib
 import pickle
-import types
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields, is_dataclass
@@ -171,10 +165,6 @@ def function_state(function: FunctionType) -> tuple[Any, ...]:
     return function.__defaults__, tuple(named), tuple(named.values()), *cells
 
 
-GLOBAL, CLOSED_OVER, ATTRIBUTE, ARGUMENT = ("LOAD_GLOBAL", "LOAD_NAME"), "LOAD_DEREF", ("LOAD_ATTR",), "LOAD_FAST"
-WRITES = ("STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR")
-
-
 class CapturedValues(NamedTuple):
     """A recorded law, and the values that it captured when it was recorded."""
 
@@ -196,70 +186,6 @@ class CapturedValues(NamedTuple):
 def restore_captured(force: str, held: Any, read: Mapping[str, str]) -> CapturedValues:
     """Return the captured values of a law from a pickle."""
     return CapturedValues(force, unpack_function(held), read)
-
-
-def captured_values(function: Any) -> dict[str, str]:
-    """Return the values that a function captures, as text by name."""
-    return dict(captured_items(function, set()))
-
-
-def captured_items(function: Any, seen: set[int]) -> Iterator[tuple[str, str]]:
-    """Yield name and value of everything that a function captures."""
-    owner = None
-    if isinstance(function, functools.partial):
-        function = function.func
-    if isinstance(function, types.MethodType):
-        owner, function = function.__self__, function.__func__
-    elif not isinstance(function, types.FunctionType) and hasattr(type(function), "__call__"):  # noqa: B004
-        owner, function = function, type(function).__call__
-    if not isinstance(function, types.FunctionType) or id(function) in seen:
-        return
-    seen.add(id(function))
-    known = names_known(function, owner)
-    instructions = list(dis.get_instructions(function))
-    if any(one.opname in WRITES for one in instructions):
-        return
-    for k, one in enumerate(instructions):
-        if one.opname in (*GLOBAL, CLOSED_OVER, ARGUMENT) and one.argval in known:
-            yield from follow_attributes(one.argval, known[one.argval], instructions[k + 1 :], seen)
-
-
-def names_known(function: types.FunctionType, owner: Any) -> dict[str, Any]:
-    """Return the objects that a function finds by name; ``owner`` is that of a method."""
-    code, cells = function.__code__, function.__closure__ or ()
-    known = {name: function.__globals__[name] for name in code.co_names if name in function.__globals__}
-    for name, cell in zip(code.co_freevars, cells, strict=True):
-        if cell != types.CellType():  # filled
-            known[name] = cell.cell_contents
-    if owner is not None and code.co_argcount:
-        known[code.co_varnames[0]] = owner
-    return known
-
-
-def follow_attributes(name: str, value: Any, after: list[dis.Instruction], seen: set[int]) -> Iterator[tuple[str, str]]:
-    """Yield the values that a name, with the attributes read ``after`` it, leads to."""
-    for one in after:
-        if one.opname not in ATTRIBUTE or isinstance(value, types.ModuleType | types.FunctionType | type):
-            break
-        held = getattr(value, "__dict__", {})
-        if one.argval not in held:
-            return
-        name, value = f"{name}.{one.argval}", held[one.argval]
-    if isinstance(value, types.FunctionType):
-        yield from captured_items(value, seen)
-    elif (words := value_text(value)) is not None:
-        yield name, words
-
-
-def value_text(value: Any) -> str | None:
-    """Return numbers as text that differs when they do; None for other values."""
-    if isinstance(value, int | float | complex | np.generic):
-        return repr(value)
-    if isinstance(value, np.ndarray) and value.dtype.kind in "biufc":
-        return repr(value.tolist())
-    if isinstance(value, dict) and all(isinstance(one, int | float) for one in value.values()):
-        return repr(value)
-    return None
 
 
 def pack_function(what: str, function: Any) -> Any:
