@@ -27,6 +27,8 @@ class Docstrings(Extension):
 def rewritten(value: str, known: set[str]) -> str:
     """Return a docstring with its list of parameters at the end; ``known`` names begin a list without a head."""
     lines = value.split("\n")
+    if "Returns" in lines:  # numpydoc as it is written in full
+        return value
     for k, line in enumerate(lines):
         if line in HEADS and lines[k + 1 : k + 2] == ["-" * len(line)]:
             items, rest = listed(lines[k + 2 :])

@@ -130,16 +130,34 @@ def campbell(
     *,
     count: int | None = None,
 ) -> Campbell:
-    """Return the modes over ``values`` (k,) of an input, each followed through all of them.
+    """Return the modes over the values of an input, each followed through all of them.
 
-    of : a Simulation at rest, whose input ``over`` is varied, and whose equilibrium follows; or a function of the value
-        that returns a Simulation in its steady motion, such as a rotor in its turn
-    count : the slowest modes only, see ``modes``
+    Parameters
+    ----------
+    of : Simulation or callable
+        A Simulation at rest, whose input ``over`` is varied, and whose equilibrium follows; or a function of the value
+        that returns a Simulation in its steady motion, such as a rotor in its turn.
+    values : sequence of float
+        Values (k,) of the input.
+    over : str, optional
+        Name of the input; for a function, the label of the values.
+    count : int, optional
+        Number of the slowest modes, see ``modes``; all unless given.
 
-    Raises InputError, UnknownNameError, and the errors of ``equilibrium`` and ``modes``.
+    Returns
+    -------
+    Campbell
+        Eigenvalues (k, branches) [1/s] over the values, with ``critical``, ``table`` and ``plot``.
 
-        diagram = rtmbs.campbell(rotor_at, np.linspace(0.0, 300.0, 31), "spin [rad/s]")
-        diagram.critical(order=1.0)
+    Raises
+    ------
+    InputError, UnknownNameError
+        For wrong values or names, and the errors of ``equilibrium`` and ``modes``.
+
+    Examples
+    --------
+    >>> diagram = rtmbs.campbell(rotor_at, np.linspace(0.0, 300.0, 31), "spin [rad/s]")
+    >>> diagram.critical(order=1.0)
     """
     numbers = checked_values(values)
     if over is None and isinstance(of, Simulation):

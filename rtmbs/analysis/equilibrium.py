@@ -120,20 +120,39 @@ def equilibrium(
 ) -> Equilibrium:
     """Return an equilibrium near the present pose of a Simulation, or near the start of a System.
 
-    ``near`` is the pose to begin at: coordinates by name (``{"crank.angle": 1.0}``, set one after the other, loops
-    closed), a Simulation, an Equilibrium, or a State of this System.
+    Forces, inputs and functions of time are those of the present time.
 
-    Forces, inputs and functions of time are those of the present time. With ``stable`` the search goes downhill: it
-    leaves saddles and maxima of the energy. Without, Newton takes the nearest balance of either kind. So it does
-    beside states of force laws that integrate, as those of a PID controller; ask for ``stable`` of what it finds.
+    Parameters
+    ----------
+    of : System or Simulation
+        The mechanism; a Simulation stays as it is.
+    near : mapping, Simulation, Equilibrium or State, optional
+        Pose to begin at: coordinates by name (``{"crank.angle": 1.0}``, set one after the other, loops closed), or the
+        pose of the object.
+    stable : bool
+        Go downhill and leave saddles and maxima of the energy. Otherwise, Newton takes the nearest balance of either
+        kind. So it does beside states of force laws that integrate, as those of a PID controller; ask for ``stable``
+        of the result.
+    relaxation : float, optional
+        Time [s] of dynamic relaxation before the search: the mechanism moves, and stands still at every peak of its
+        kinetic energy. It ends in the valley that the motion leads to.
 
-    ``relaxation`` [s] is a time of dynamic relaxation before the search: the mechanism moves, and stands still at
-    every peak of its kinetic energy. It ends in the valley that the motion leads to.
-    Raises NoEquilibrium naming the coordinate that keeps moving, InputError for drivers that move and for a singular
-    pose.
+    Returns
+    -------
+    Equilibrium
+        Pose with ``stable``, ``modes``, ``loads`` and ``state``.
 
-        rest = rtmbs.equilibrium(model.compile())
-        rest.stable, rest.modes.frequencies, rest.loads["hinge"]
+    Raises
+    ------
+    NoEquilibrium
+        When no equilibrium is found; the message names the coordinate that keeps moving.
+    InputError
+        For drivers that move, and for a singular pose.
+
+    Examples
+    --------
+    >>> rest = rtmbs.equilibrium(model.compile())
+    >>> rest.stable, rest.modes.frequencies, rest.loads["hinge"]
     """
     sim = at_rest(of, near)
     if relaxation is not None:
@@ -276,13 +295,29 @@ def off_saddle(sim: Simulation, here: StaticBalance) -> StaticBalance:
 
 
 def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
-    """Return values of inputs with which the present pose is an equilibrium, the least change of them, by name.
+    """Return values of inputs with which the present pose is an equilibrium, the least change of them.
 
-    ``sim`` stays as it is; write the values to ``sim.inputs``. Raises InputError when these inputs cannot hold the
-    pose, naming the coordinate that would move. Drivers hold what they say, and leave nothing to inputs there.
+    Parameters
+    ----------
+    sim : Simulation
+        The mechanism at its pose; it stays as it is.
+    inputs : sequence of str
+        Names of the inputs that may change. Drivers hold what they prescribe, and leave nothing to inputs there.
 
-        for name, value in rtmbs.preload(sim, ["spring.length"]).items():
-            sim.inputs[name] = value
+    Returns
+    -------
+    dict of str to float or ndarray
+        Values by name, in the units of ``sim.inputs``; write them there.
+
+    Raises
+    ------
+    InputError
+        When these inputs cannot hold the pose; the message names the coordinate that would move.
+
+    Examples
+    --------
+    >>> for name, value in rtmbs.preload(sim, ["spring.length"]).items():
+    ...     sim.inputs[name] = value
     """
     own = at_rest(sim)
     slots, names = input_slots(own, inputs)
@@ -373,15 +408,39 @@ SHIFT = 1.0  # lengths: how far prismatic coordinates start from the pose
 
 
 def equilibria(of: System | Simulation, starts: int = 20, *, stable: bool = False, seed: int = 0) -> list[Equilibrium]:
-    """Return the distinct equilibria found from ``starts`` poses, stable ones first.
+    """Return the distinct equilibria found from several poses, stable ones first.
 
     The first start is the present pose. The others turn and shift its independent coordinates at random: angles by up
-    to half a turn, displacements by up to the length of the mechanism. Poses that do not close are left out. With
-    ``stable`` searches go downhill and leave saddles. That there are no others is not proven.
-    Raises InputError, and NoEquilibrium when no search ends at one.
+    to half a turn, displacements by up to the length of the mechanism. Poses that do not close are left out. There may
+    be further equilibria.
 
-        for one in rtmbs.equilibria(model.compile(), starts=50):
-            print(one.stable, one.state.z)
+    Parameters
+    ----------
+    of : System or Simulation
+        The mechanism; inputs and functions of time are those of the present time.
+    starts : int
+        Number of poses.
+    stable : bool
+        Go downhill and leave saddles, see ``equilibrium``.
+    seed : int
+        Seed of the random poses.
+
+    Returns
+    -------
+    list of Equilibrium
+        Distinct equilibria, stable ones first.
+
+    Raises
+    ------
+    InputError
+        For wrong arguments.
+    NoEquilibrium
+        When no search ends at an equilibrium.
+
+    Examples
+    --------
+    >>> for one in rtmbs.equilibria(model.compile(), starts=50):
+    ...     print(one.stable, one.state.z)
     """
     whole("starts", starts, 1, 1_000_000)
     whole("seed", seed, 0, 2**63 - 1)

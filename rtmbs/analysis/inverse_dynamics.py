@@ -92,25 +92,45 @@ def inverse_dynamics(
 ) -> InverseDynamics:
     """Return the forces and torques that make the joints of a System follow a motion.
 
-    motion : by name of a joint, or JOINT.COORDINATE: a profile such as ``rtmbs.Sine``, samples (S,) at ``t``, or an
-        array (S, 3) of values, rates and accelerations. A ball or floating joint has JOINT.orientation: quaternions
-        (S, 4) of the second body seen from the first, (S, 3, 4) with two derivatives, or a function of t that returns
-        these three. A floating one has JOINT.position too: three profiles, samples (S, 3), or (S, 3, 3) with
-        velocities and accelerations, along the joint axes of the first body. Or a Result, whose joints are followed.
-        None for a System whose drivers say it all
-    t : times (S,) [s], increasing; of a Result left out, or names of the joints to follow
-    drives : joints, coordinates or drivers that make the motion; unless given, the given coordinates and all drivers.
-        Drivers that are not among them say the motion and carry nothing. With more drives than degrees of freedom the
-        sum of force^2 / weight is least: ``{"hip": 2.0, "knee": 1.0}`` gives weights
-    tolerance : largest distance, in typical sizes (1 rad, characteristic length), by which a given motion may miss the
-        loops; it is then projected onto them. None: every given coordinate is kept exactly
-    inputs : values of inputs by name, held
+    Parameters
+    ----------
+    system : System
+        The mechanism. The motion, with its drivers, must determine all coordinates that the loops leave free.
+    motion : mapping or Result, optional
+        By name of a joint, or JOINT.COORDINATE: a profile such as ``rtmbs.Sine``, samples (S,) at ``t``, or an array
+        (S, 3) of values, rates and accelerations [rad or m, s]. A ball or floating joint has JOINT.orientation:
+        quaternions (S, 4) of the second body seen from the first, (S, 3, 4) with two derivatives, or a function of t
+        that returns these three. A floating one has JOINT.position too: three profiles, samples (S, 3), or (S, 3, 3)
+        with velocities and accelerations, along the joint axes of the first body. Or a Result, whose joints are
+        followed. None for a System whose drivers prescribe everything.
+    t : sequence of float, optional
+        Times (S,) [s], increasing; of a Result left out, or names of the joints to follow.
+    drives : sequence of str or mapping, optional
+        Joints, coordinates or drivers that make the motion; unless given, the given coordinates and all drivers.
+        Drivers that are not among them prescribe the motion and carry nothing. With more drives than degrees of freedom
+        the sum of force^2 / weight is least: ``{"hip": 2.0, "knee": 1.0}`` gives weights.
+    tolerance : float, optional
+        Largest distance, in typical sizes (1 rad, characteristic length), by which a given motion may miss the loops;
+        it is then projected onto them. None: every given coordinate is kept exactly.
+    inputs : mapping, optional
+        Values of inputs by name, held.
 
-    The loops may leave nothing free that the motion does not say. Raises UnknownNameError with the nearest names, and
-    InputError naming time, place and size of a contradiction.
+    Returns
+    -------
+    InverseDynamics
+        Forces [N, N m] and powers [W] by drive, and the motion with all reactions as ``result``.
 
-        found = rtmbs.inverse_dynamics(system, {"crank": rtmbs.ConstantRate(6.0)}, np.linspace(0.0, 1.0, 101))
-        found.forces["crank"], found.result["crank.reaction"]
+    Raises
+    ------
+    UnknownNameError
+        For an unknown name; the message has the nearest ones.
+    InputError
+        For a contradiction; the message has time, place and size.
+
+    Examples
+    --------
+    >>> found = rtmbs.inverse_dynamics(system, {"crank": rtmbs.ConstantRate(6.0)}, np.linspace(0.0, 1.0, 101))
+    >>> found.forces["crank"], found.result["crank.reaction"]
     """
     if not isinstance(system, System):
         raise InputError(f"inverse_dynamics takes a compiled System, not {shown(system)}; write model.compile()")

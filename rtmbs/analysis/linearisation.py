@@ -98,17 +98,37 @@ class Linearisation(Report):
 
 @refuses_unfactorised(InputError, "linearise")
 def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linearisation:
-    """Return the linear equations beside the present state of a Simulation, which stays as it is.
+    """Return the linearised equations about the present state of a Simulation.
 
-    ``sim`` may be an Equilibrium, or a State of a System that a Simulation has.
+    Mass, damping and stiffness come in closed form with all force laws, the accelerations and the reactions of the
+    state (METHODS 1.35).
 
-    ``inputs`` are names of ``sim.inputs``, ``outputs`` names of channels of a Result. Mass, damping and stiffness come
-    in closed form with all force laws, the accelerations and the reactions of the state (METHODS 1.35).
-    A driver has three numbers, its value, rate and acceleration: ``driver[0]``, ``driver[1]``, ``driver[2]``.
-    Raises InputError for a singular pose, UnknownNameError for names.
+    Parameters
+    ----------
+    sim : Simulation, Equilibrium or State
+        The state; a State must be of a System that a Simulation has. It stays as it is.
+    inputs : sequence of str
+        Names of ``sim.inputs``. A driver has three numbers, its value, rate and acceleration: ``driver[0]``,
+        ``driver[1]``, ``driver[2]``.
+    outputs : sequence of str
+        Names of channels of a Result.
 
-        lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["tip.position"])
-        poles = np.linalg.eigvals(lin.A)
+    Returns
+    -------
+    Linearisation
+        Matrices A (nx, nx), B, C, D of x = (dq, dv, ds), and mass, damping and stiffness (f, f).
+
+    Raises
+    ------
+    InputError
+        For a singular pose.
+    UnknownNameError
+        For an unknown input or channel.
+
+    Examples
+    --------
+    >>> lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["tip.position"])
+    >>> poles = np.linalg.eigvals(lin.A)
     """
     sim = simulation_of("linearise", sim)
     near = neighbourhood(sim)

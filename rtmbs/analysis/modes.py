@@ -314,21 +314,36 @@ class Modes(Report, Oscillations):
 
 @refuses_unfactorised(InputError, "modes")
 def modes(of: Any, count: int | None = None) -> Modes:
-    """Return the modes of small motions beside the present state of a Simulation, or of a Linearisation.
+    """Return the modes of small motions about the present state of a Simulation, or of a Linearisation.
 
-    ``of`` may be an Equilibrium too, or a State of a System that a Simulation has: ``modes(rest.state)``.
+    In a state of motion the modes are those of a steady motion, as of a governor in its turn: one along which the
+    coefficients of the equations are constant. Ball and floating joints that spin are described in axes of the parent,
+    and in axes of the body where only these have constant coefficients. ``found.axes`` tells which, and
+    ``found.axes.steady`` whether there are such axes; modes of an unsteady motion are those of the instant, and no more
+    than a hint.
 
-    At a state that moves the modes are those of a steady motion, as of a governor in its turn: one along which the
-    coefficients of the equations stay. Ball and floating joints that spin are looked at in axes of the parent, and in
-    axes of the body where only these have constant coefficients. ``found.axes`` says which, and ``found.axes.steady``
-    whether there are such axes; modes of an unsteady motion are those of the instant, and no more than a hint.
+    Parameters
+    ----------
+    of : Simulation, Linearisation, Equilibrium or State
+        The state; a State must be of a System that a Simulation has.
+    count : int, optional
+        Number of the slowest modes, of a Simulation at rest by shift and invert on sparse matrices where that is less
+        work. A mechanism of more than 500 coordinates takes that way for 20 modes unless given.
 
-    ``count`` asks for the slowest modes, of a Simulation at rest by shift and invert on sparse matrices where that is
-    less work. So does a mechanism of more than 500 coordinates, for 20 of them.
-    Raises InputError, and the errors of ``linearise``.
+    Returns
+    -------
+    Modes
+        Eigenvalues (k,) [1/s] and shapes (n, k), the slowest first; one of each conjugate pair.
 
-        found = rtmbs.modes(sim)
-        print(found.table())
+    Raises
+    ------
+    InputError
+        For wrong arguments, and the errors of ``linearise``.
+
+    Examples
+    --------
+    >>> found = rtmbs.modes(sim)
+    >>> print(found.table())
     """
     if not isinstance(of, Linearisation):
         of = simulation_of("modes", of, "a Simulation or a Linearisation")

@@ -221,14 +221,36 @@ class Workload(Report, JointLoads):
 
 @refuses_unfactorised(InputError, "workload")
 def workload(sim: Simulation, t_end: float, *, record: Schedule | None = None) -> Workload:
-    """Run a Simulation to ``t_end`` [s] and return the power of everything and the loads of all joints.
+    """Run a Simulation and return the power of all elements and the loads of all joints.
 
-    ``sim`` stays as it is. ``record`` says which samples are kept, every step unless given. Accelerations and
-    reactions are solved for at the recorded positions and rates, so the power balances to rounding at every sample.
-    Raises InputError for t_end, StepError when a step fails.
+    Accelerations and reactions are solved for at the recorded positions and rates, so the power balances to rounding at
+    every sample.
 
-        load = rtmbs.workload(sim, 2.0)
-        load.power["motor"], load.energy("spring")[-1], load.statistics("hinge", frame="arm")["f"].rms
+    Parameters
+    ----------
+    sim : Simulation
+        The start of the run; it stays as it is.
+    t_end : float
+        End of the run [s].
+    record : Schedule, optional
+        Schedule of the samples; every step unless given.
+
+    Returns
+    -------
+    Workload
+        Power (S,) [W] and energy [J] by element, and reactions (S, 6) [N, N m] of joints with statistics.
+
+    Raises
+    ------
+    InputError
+        For ``t_end``.
+    StepError
+        When a step fails.
+
+    Examples
+    --------
+    >>> load = rtmbs.workload(sim, 2.0)
+    >>> load.power["motor"], load.energy("spring")[-1], load.statistics("hinge", frame="arm")["f"].rms
     """
     sim = simulation_of("workload", sim)
     own, recorder = sim.independent(), Recorder(record)

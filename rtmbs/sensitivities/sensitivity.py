@@ -118,30 +118,55 @@ def sensitivity(
     method: str = AUTO,
     checkpoints: int | None = None,
 ) -> Sensitivity:
-    """Return values of a run from the present state to ``t_end`` [s], with exact derivatives by parameters.
+    """Return values of a run from the present state, with exact derivatives by parameters.
 
     The derivatives are those of the steps as they are computed, projections and balance of energy included, in the
-    limit of their tolerances. ``sim`` stays as it is.
+    limit of their tolerances. Coordinates and rates that ``set_initial`` pinned stay when a parameter changes; others
+    become the nearest ones.
 
-    of : function of the channels, in plain NumPy, that returns a number or an array (k,); or names of channels, whose
-        last values count. ``of(result)`` reads channels as a Result does: ``result["tip.position"]`` (S, 3)
-    by : names of inputs (``"spring.stiffness"``); of coordinates, rates and states of force laws at the begin
+    Parameters
+    ----------
+    sim : Simulation
+        The start of the run; it stays as it is.
+    t_end : float
+        End of the run [s].
+    of : callable or str or sequence of str
+        Function of the channels, in plain NumPy, that returns a number or an array (k,); or names of channels, whose
+        last values count. ``of(result)`` reads channels as a Result does: ``result["tip.position"]`` (S, 3).
+    by : sequence of str
+        Names of inputs (``"spring.stiffness"``); of initial coordinates, rates and states of force laws
         (``"crank.position"``, ``"crank.rate"``, ``"tyre.side"``); of the model, with ``model=`` the Model:
         ``"BODY.mass"``, ``"BODY.center_of_mass"``, ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"``,
-        ``"MARKER.point"`` (world axes, reference pose)
-    model : the Model that was compiled, or a function that builds one; then ``by`` may name its arguments, whose values
-        are in ``at``. They may enter profiles of drivers, functions of time, and ratios of couplers and gears
-    method : "direct" (costs grow with parameters), "adjoint" (with values), or "auto"
+        ``"MARKER.point"`` (world axes, reference pose).
+    model : Model or callable, optional
+        The Model that was compiled, or a function that builds one; then ``by`` may name its arguments. They may enter
+        profiles of drivers, functions of time, and ratios of couplers and gears.
+    at : mapping, optional
+        Values of the arguments of ``model`` by name.
+    method : str
+        "direct" (costs grow with parameters), "adjoint" (with values), or "auto".
+    checkpoints : int, optional
+        Keep this many States instead of the record of the run, and take the steps between them once more. Memory holds
+        the States and the record of one part; ``result`` has the channels that ``of`` reads.
 
-    checkpoints : keep this many States instead of the record of the run, and take the steps between them once more.
-        Memory holds the States and the record of one part; ``result`` has the channels that ``of`` reads
+    Returns
+    -------
+    Sensitivity
+        Values (k,), ``jacobian`` (k, np), and ``gradient`` (np,) of a single value.
 
-    Coordinates and rates that ``set_initial`` pinned stay when a parameter changes; others become the nearest ones.
-    Raises UnknownNameError with the nearest names, InputError for what has no derivative, naming the reason, and
-    StepError when a step fails.
+    Raises
+    ------
+    UnknownNameError
+        For an unknown name; the message has the nearest ones.
+    InputError
+        For what has no derivative; the message has the reason.
+    StepError
+        When a step fails.
 
-        found = rtmbs.sensitivity(sim, 2.0, of=lambda r: np.sum(r["tip.position"][:, 2] ** 2), by=["spring.stiffness"])
-        found.value, found.gradient
+    Examples
+    --------
+    >>> found = rtmbs.sensitivity(sim, 2.0, of=lambda r: np.sum(r["tip.position"][:, 2] ** 2), by=["spring.stiffness"])
+    >>> found.value, found.gradient
     """
     one_of("method", method, (AUTO, DIRECT, ADJOINT))
     if checkpoints is not None:

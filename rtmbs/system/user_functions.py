@@ -8,7 +8,8 @@ Limits: functions of other modules, and built-in ones, are known by name only. W
 object that a function closes over is not looked at, for it may change while running. Another version of Python may
 compile a function to other instructions, and so takes it for another one.
 
-A recorded law keeps the values that it captured at compile (``rtmbs.model.captured``). A pickle holds a function by name where another process can import it, by value otherwise.
+A recorded law keeps the values that it captured at compile (``rtmbs.model.captured``). A pickle holds a function by
+name where another process can import it, by value otherwise.
 """
 
 import functools
