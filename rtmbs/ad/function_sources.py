@@ -215,13 +215,7 @@ class ComplexStep(FunctionSource):
     """Jacobian of ``f`` by complex steps: n complex calls, colours in place of n with a pattern."""
 
     def __init__(
-        self,
-        f: Callable[..., Array],
-        n: int,
-        m: int | None = None,
-        *,
-        pattern: Any = None,
-        batched: bool = False,
+        self, f: Callable[..., Array], n: int, m: int | None = None, *, pattern: Any = None, batched: bool = False
     ) -> None:
         self.function = FlatFunction(f, n, m, batched=batched)
         self.n = n
@@ -250,13 +244,7 @@ class Autograd(FunctionSource):
     """Jacobian of ``f`` by autograd, ``mode`` reverse or forward; one pass if ``batched``, else one a row or column."""
 
     def __init__(
-        self,
-        f: Callable[..., Array],
-        n: int,
-        m: int | None = None,
-        *,
-        mode: str = "reverse",
-        batched: bool = False,
+        self, f: Callable[..., Array], n: int, m: int | None = None, *, mode: str = "reverse", batched: bool = False
     ) -> None:
         import autograd.numpy as xp
 

@@ -79,10 +79,7 @@ class NamedValues(dict[str, T], Generic[T]):
     """
 
     def __init__(
-        self,
-        kind: str,
-        values: "dict[str, T] | Iterable[tuple[str, T]]" = (),
-        also: "Mapping[str, str] | None" = None,
+        self, kind: str, values: "dict[str, T] | Iterable[tuple[str, T]]" = (), also: "Mapping[str, str] | None" = None
     ) -> None:
         super().__init__(values)
         self.kind = kind  # as a message calls what carries the names

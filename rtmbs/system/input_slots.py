@@ -46,14 +46,7 @@ class Slots:
         return slot
 
     def add_signal(
-        self,
-        what: str,
-        name: str,
-        function: Function,
-        size: int,
-        *,
-        driver: bool = False,
-        smooth: bool = False,
+        self, what: str, name: str, function: Function, size: int, *, driver: bool = False, smooth: bool = False
     ) -> int:
         """Append a function of time; it is tried at t = 0, that of a driver at its declared jumps as well.
 
