@@ -58,7 +58,7 @@ class State:
         return self.t_ref + self.k * self.h
 
     def validate(self, shapes: Mapping[str, tuple[int, ...]], memory: Mapping[str, tuple[int, ...]]) -> None:
-        """Make the arrays named in ``shapes``, and those in ``memory``, what kernels read and write.
+        """Convert the arrays named in ``shapes``, and those in ``memory``, to the layout of kernels.
 
         The user may have put others here. Raises StateError for one that holds no numbers or has another shape.
         """

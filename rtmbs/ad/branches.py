@@ -228,7 +228,7 @@ class RecordedPath:
 
 
 def path_at(f: Callable[[Any, Any], Any], m: int, x: Array, p: Array) -> RecordedPath:
-    """Return the path of f(x, p) -> (m,) at a point; raises DerivativeError for what no tape holds."""
+    """Return the path of f(x, p) -> (m,) at a point; raises DerivativeError for a function that no tape holds."""
     truths: list[bool] = []
     for _ in range(MOST + 1):
         asked: list[Any] = []

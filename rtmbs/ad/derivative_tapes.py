@@ -50,7 +50,7 @@ MOST = 2 * LARGEST  # products of one elimination
 
 
 class SparseJacobian(NamedTuple):
-    """The entries of a Jacobian as a tape; what is not listed is zero."""
+    """Structural non-zeros of a Jacobian as a tape."""
 
     tape: Tape  # outputs: the entries, after the values of f when these were asked for
     row: Ids  # (entries,) sorted
@@ -157,7 +157,7 @@ def written(work: EliminationGraph, builder: Builder) -> tuple[Builder, Ids]:
 
 
 def guards(builder: Builder) -> NDArray[np.uint8]:
-    """Return (capacity,) which steps may be an exact zero that has to win over what it is multiplied with."""
+    """Return (capacity,) the steps that may be an exact zero that wins over a factor which is not finite."""
     kinds = np.zeros(len(o.NAMES), dtype=np.uint8)
     kinds[list(GUARDED_FACTORS)] = 1
     guard = kinds[builder.code[:, 0]]

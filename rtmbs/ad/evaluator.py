@@ -193,7 +193,7 @@ class Evaluator:
 
     @cached_property
     def value_and_entries(self) -> SparseProgram:
-        """One program for f, then the entries of df/dx: what a kernel that needs both calls by ``evaluate``."""
+        """Program for f, then the entries of df/dx, for kernels that need both by one ``evaluate``."""
         return entries_of(self.tape, values=True)
 
     @cached_property

@@ -29,7 +29,7 @@ class ProgramInstruction(NamedTuple):
 
 
 def interpreted(xp: Any, program: Program, x: Any, p: Any, outputs: slice) -> Any:
-    """Return some outputs (B, outputs) for independents x (B, n) and parameters p (k,); only what they need is done."""
+    """Return some outputs (B, outputs) for independents x (B, n) and parameters p (k,); only needed steps run."""
     one = 0.0 * x[:, 0] + 1.0  # a column of the kind of x
     memory: dict[int, Any] = {slot: float(value) * one for slot, value in enumerate(program.constants)}
     first, n = len(program.constants), int(program.sizes[0])

@@ -126,7 +126,7 @@ def load_tape(path: str | Path) -> Tape:
 
 
 def arrays_of(file: BinaryIO) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an archive, after what it says of their sizes was held against it; DamagedFile."""
+    """Return the arrays of an archive after a check of the sizes that it declares; DamagedFile."""
     found = {}
     with zipfile.ZipFile(file) as archive:
         check_unpacked(sum(one.file_size for one in archive.infolist()), os.fstat(file.fileno()).st_size, "entries")
@@ -176,7 +176,7 @@ def simplified(tape: OpenTape, outputs: Ids, n: int, k: int) -> Tape:
 
 
 def rebuilt(tape: OpenTape, outputs: Ids) -> tuple[Builder, Ids]:
-    """Return a builder that holds what ``outputs`` need, and the new numbers of the tape's steps."""
+    """Return a builder with the steps that ``outputs`` need, and the new numbers of the tape's steps."""
     op, a, b, c, constants = tape.columns()
     alive = np.zeros(len(op), dtype=bool)
     alive[outputs.ravel()] = True
@@ -226,7 +226,7 @@ def rewrite(B: Builder, op: Any, a: Any, b: Any, c: Any, constants: Any, alive: 
 
 
 def finished(builder: Builder, outputs: Ids, n: int, k: int) -> Tape:
-    """Return what ``outputs`` need of a builder as a tape."""
+    """Return the steps of a builder that ``outputs`` need as a tape."""
     size = int(builder.size[0])
     op, a, b, c = np.ascontiguousarray(builder.code[:size].T)
     value = builder.value[:size]

@@ -152,7 +152,7 @@ class TracedArray(NDArrayOperatorsMixin):
         return rule(self.tape, *arguments, **options)
 
     def __getattr__(self, name: str) -> Any:
-        """Find sin, sum, dot, ... : methods of arrays, and what NumPy calls on the elements of an object array."""
+        """Return sin, sum, dot, ...: methods of arrays, which NumPy also calls on elements of an object array."""
         function = None if name.startswith("_") else getattr(np, name, None)
         if callable(function) and (function in UNIVERSAL or function in FUNCTIONS):
             return lambda *arguments, **options: function(self, *arguments, **options)

@@ -215,7 +215,7 @@ class Modes(Report, Oscillations):
 
     @cached_property
     def bodies(self) -> dict[str, Complex]:
-        """By body, (k, 6) what the shapes move: shift of the mass centre and turn, world axes [m, rad]."""
+        """By body, motions (k, 6) of the shapes: shift of the mass centre and turn, world axes [m, rad]."""
         return NamedValues("body", body_motions(self.simulation, self.shapes))
 
     @cached_property

@@ -203,7 +203,7 @@ class Workload(Report, JointLoads):
         return abs(given - float(kinetic[-1] - kinetic[0])) / max(exchanged, 1e-300)
 
     def line(self) -> str:
-        """Return the mechanism, the time and what the energies of all elements miss."""
+        """Return the mechanism, the time and the energy balance error."""
         span = f"t = {self.t[0]:g} s to {self.t[-1]:g} s, {with_count(len(self.t), 'sample')}"
         parts = f"{with_count(len(self.power), 'element')} with power, {with_count(len(self.joints), 'joint')}"
         return f"{self.result.name!r}: {span}; {parts}; energy missed {self.energy_missed:.1g}"

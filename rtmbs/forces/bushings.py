@@ -245,7 +245,7 @@ def variation(tables, k, side, X, dV, u, ws):
 
 @inner_kernel
 def energy(tables, k, u, ws):
-    """q . K q / 2 and what the curves store, less preload . q; no load besides; damping and what makes K asymmetric."""
+    """Return the elastic energy less preload . q, no other potential, and damping with the asymmetric part of K."""
     bushings = tables.forces.bushings
     q, _, _, _, _, _ = state(tables, k, ws)
     slot = bushings.slot[k]

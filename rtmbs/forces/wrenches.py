@@ -82,7 +82,7 @@ def variation(tables, k, side, X, dV, u, ws):
 
 @inner_kernel
 def energy(tables, k, u, ws):
-    """No energy, and the size of wrench ``k``, whose work nobody counts."""
+    """Return no energy, and the size of wrench ``k``, whose work no balance counts."""
     slot, size = tables.forces.wrenches.slot[k], 0.0
     for j in range(6):
         size += abs(u[slot + j])

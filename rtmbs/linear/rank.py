@@ -113,7 +113,7 @@ def eliminate(P: csr_array, blocks: Indices, tolerance: float) -> tuple[Indices,
 
 
 def reduce_front(front: Array, width: int) -> tuple[Array, Array, Indices]:
-    """Return the triangle of the first ``width`` columns, the other columns turned alike, and the order of pivots."""
+    """Return the triangle of the first ``width`` columns, the other columns transformed, and the order of pivots."""
     factored, pivots, tau, _, _ = dgeqp3(front[:, :width])
     rest = front[:, width:]
     if rest.shape[1]:

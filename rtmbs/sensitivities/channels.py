@@ -139,7 +139,7 @@ class Channels:
         return np.asarray(total / (STEP * self.size_of(parameter)) * self.signs(samples, first))
 
     def touching(self, parameter: SensitivityParameter) -> set[str]:
-        """Return the parameters that channels depend on at fixed samples, among those asked for so far."""
+        """Return the parameters that channels depend on at fixed samples, among those of earlier calls."""
         if parameter.name not in self.asked:
             self.asked.add(parameter.name)
             least, most = self.at_places(parameter, self.few, (0, len(PLACES) - 1))

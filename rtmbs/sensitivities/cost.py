@@ -111,7 +111,7 @@ class RecordedCost:
         return np.concatenate([part.reshape(-1, *rows.shape[2:]) for part in parts])
 
     def places(self, samples: slice) -> NDArray[np.int64]:
-        """Return where the numbers of some samples stand among all of them, channel after channel."""
+        """Return the places of the numbers of some samples among all of them, channel after channel."""
         firsts = self.length * np.concatenate(([0], np.cumsum(self.widths)[:-1]))
         which = np.arange(samples.start, samples.stop)[:, None]
         return np.concatenate(

@@ -59,7 +59,7 @@ class ModelNumber:
         return tuple(found)
 
     def slopes(self, systems: Sequence[System], read: Callable[[System], Array]) -> Array:
-        """Return the derivative of what ``read`` reads of a System."""
+        """Return the derivative of the quantity ``read(system)``."""
         found = np.tensordot(WEIGHTS, np.array([read(one) for one in systems]), 1)
         return np.asarray(found / (STEP * self.size))
 
@@ -230,7 +230,7 @@ def check_structure(name: str, base: System, other: System) -> None:
 
 
 def in_axes_of(base: System, other: System) -> System:
-    """Return a System whose rotations are counted along the same axes of their bodies as those of ``base``.
+    """Return a System with rotations about the same axes of their bodies as those of ``base``.
 
     ``compile`` takes the principal axes, which turn with masses and points. Any axes fixed in the body serve, and the
     states of the Simulation are counted along those of ``base``.

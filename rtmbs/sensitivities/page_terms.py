@@ -141,7 +141,7 @@ def exchange(xp, tables, u, R0, z):
 
 
 def elements(xp, tables, u, z, A, r, V):
-    """Return elastic energies (B, e), those of constant loads, and the dof that each belongs to, kind by kind."""
+    """Return elastic energies (B, e), those of constant loads, and the dof of each, kind by kind."""
     dof, slot = tables.joint_forces.dof, tables.joint_forces.slot
     stretch = take(z, dof) - u[slot + 2]
     found = [(0.5 * u[slot] * stretch * stretch, -u[slot + 3] * take(z, dof), dof)]

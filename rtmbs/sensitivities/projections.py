@@ -41,12 +41,12 @@ class Projections:
             w, mu, x = q[: n + ns], q[n + ns :], tape.x.split(parts["x"])
             row, known, none = self.row(x, parts["known"], w)
             at = *tape.iterate(parts["inc"], x), parts["s"], ways
-            out = [tape.pushed(row, tape.newton(at, w, x["z"], none, known), mu, at[0])]
+            out = [tape.with_reactions(row, tape.newton(at, w, x["z"], none, known), mu, at[0])]
             out += tape.rows(
                 lambda: XP.sum(page_terms.closure_jacobian(XP, *row, at[0][None])[0] * w[None, :n], axis=-1)
             )
             out.append(tape.q4 * tape.force(row, at[4], at[0], at[1], at[2], ways))
-            out += tape.stately(lambda: 0.0 * w[n:])
+            out += tape.state_rows(lambda: 0.0 * w[n:])
             out += tape.rows(lambda: page_terms.closures(XP, *row, at[0][None])[0])
             return XP.concatenate(out)
 
@@ -84,7 +84,7 @@ class Projections:
         return tape.program("ending", found, n, tape.x.size + 2 * n + tape.known.size)
 
     def row(self, x, flat, traced):
-        """Return tables, u and R0, what is known by name, and parameters that do not deviate."""
+        """Return tables, u and R0, known data by name, and parameters without deviation."""
         known, count = self.tape.known.split(flat), self.tape.variations.count
         none = XP.stack([0.0 * traced[0]] * count) if count else np.zeros(0)
         tables, u, R0, _, _ = self.tape.context(x["z"], none, known)

@@ -355,7 +355,7 @@ class Adjoint:
             if steps.by_parameters:
                 take_parameters(blocks, chunk.values, chunk.case, w, self.gradient)
             else:
-                self.gradient -= steps.pulled(chunk, w)
+                self.gradient -= steps.parameter_adjoint(chunk, w)
             missed = max(missed, chunk.worst)
         return missed
 

@@ -93,7 +93,7 @@ class StartEquations:
             tables, u, R0, _, z = tape.context(parts["z"], parts["p"], known)
             row, zd, zdd = (tables, u, R0), parts["zd"][None], parts["zdd"][None]
             force = tape.force(row, parts["s"], z, zd[0], zdd[0], ways) + tape.loops(row, parts["lam"], z)
-            states = tape.stately(lambda: tape.rates(row, parts["s"], z, zd[0]))
+            states = tape.state_rows(lambda: tape.rates(row, parts["s"], z, zd[0]))
             z = z[None]
             rows = tape.rows(lambda: page_terms.closures(XP, *row, z)[0])
             rows += tape.rows(lambda: page_terms.closure_velocities(XP, *row, z, zd)[0])
@@ -182,7 +182,7 @@ class StartEquations:
     def nearest(
         self, bend: Array, bent: Array, wanted: Array, kept: Mask, pin: Pin | None, by: tuple[str, float]
     ) -> Array:
-        """Return the change (n,) of what is nearest, with Phi_z change = wanted; ``kept`` coordinates stay.
+        """Return the least change (n,) with Phi_z change = wanted; ``kept`` coordinates stay.
 
         ``by`` is the name of the parameter and its size.
 

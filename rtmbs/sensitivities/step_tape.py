@@ -113,7 +113,7 @@ class StepTape:
         size = self.inputs.size if by_parameters else self.inputs["p"].start
         return self.program((case, by_parameters), equations, size, self.known.size)
 
-    def pulled(self, case: StepCase) -> SimdProgram:
+    def parameter_adjoint(self, case: StepCase) -> SimdProgram:
         """Return the program of w . dG/dp (np,), given y and x, known data, and w (ny,)."""
         if case not in self.pulls:
             given = VectorLayout(point=self.inputs["p"].start, known=self.known.size)
@@ -189,11 +189,11 @@ class StepTape:
 
     def force(self, row, s, z, zd, zdd, ways):
         """Return M zdd - Q (n,), force laws at the states ``s``, those that Python calls on their ways."""
-        found = page.inverse_dynamics(XP, *self.stated(row, s), z[None], zd[None], zdd[None])[0]
+        found = page.inverse_dynamics(XP, *self.with_states(row, s), z[None], zd[None], zdd[None])[0]
         return found - self.called.forces(row, z, zd, ways) if self.called else found
 
     @cached_property
-    def looks(self) -> SimdProgram:
+    def law_inputs(self) -> SimdProgram:
         """Program of the inputs of called laws at an increment and rates, given x: independents inc, zd and x."""
         given = VectorLayout(inc=self.n, zd=self.n, x=self.x.size)
 
@@ -208,23 +208,23 @@ class StepTape:
 
     def ways(self, x: Array, inc: Array, zd: Array, known: Array) -> NDArray[np.int64]:
         """Return the branches (K, laws) of the called laws at increments and rates (K, n) behind states x (K, nx)."""
-        looked = self.looks(np.hstack((inc, zd, x)), known) if self.called else np.zeros((len(x), 0))
+        looked = self.law_inputs(np.hstack((inc, zd, x)), known) if self.called else np.zeros((len(x), 0))
         return self.called.ways(looked, known[:, self.known["u"]])
 
     def rates(self, row, s, z, zd):
         """Return the rates (ns,) of the states of force laws."""
-        return page.state_rates(XP, *self.stated(row, s), z[None], zd[None])[0]
+        return page.state_rates(XP, *self.with_states(row, s), z[None], zd[None])[0]
 
-    def stated(self, row, s):
+    def with_states(self, row, s):
         """Return tables, inputs extended by the states of force laws, and R0."""
         tables, u, R0 = row
         return tables, XP.concatenate((u, s)) if self.ns else u, R0
 
-    def followed(self, row, s, x, z, zd):
+    def state_residual(self, row, s, x, z, zd):
         """Return the residual (ns,) of the integration rule for force states."""
         return s - x["s"] - 0.5 * self.h * (x["sd"] + self.rates(row, s, z, zd))
 
-    def stately(self, values):
+    def state_rows(self, values):
         """Return the values of all state equations in a list, empty without states."""
         return [values()] if self.ns else []
 
@@ -245,7 +245,7 @@ class StepTape:
             known, at = rest.split(parameters), into.split(q)
             row = self.context(known["z0"], known["p"], known)[:3]
             found = [self.force(row, at["s"], at["z"], at["zd"], at["zdd"], ways)]
-            return XP.concatenate(found + self.stately(lambda: self.rates(row, at["s"], at["z"], at["zd"])))
+            return XP.concatenate(found + self.state_rows(lambda: self.rates(row, at["s"], at["z"], at["zd"])))
 
         return lowered(tangent_tape(record(force, into.size, self.n + self.ns, k=rest.size, xp=recorder)))
 
@@ -279,28 +279,28 @@ class StepTape:
         soft = SOFT / (self.q4 * alpha)
 
         def projected(w, s, lam):
-            return self.pushed(row, self.newton(at, XP.concatenate((w, s)), x["z"], p, known), lam, at[0])
+            return self.with_reactions(row, self.newton(at, XP.concatenate((w, s)), x["z"], p, known), lam, at[0])
 
         factor, balance = self.balance(case, tables, u, R0, here, x, y)
         found = [*first, self.force(row, y["s"], z, zd, zdd, case.here) + self.loops(row, y["push"], z)]
-        found += self.stately(lambda: self.followed(row, y["s"], x, z, zd))
+        found += self.state_rows(lambda: self.state_residual(row, y["s"], x, z, zd))
         found += self.rows(lambda: page_terms.closures(XP, *row, z[None])[0] - y["push"] / alpha)
         found.append(projected(y["v"] - zd, y["sv"], y["mu"]))
         found += self.rows(lambda: page_terms.closure_velocities(XP, *row, z[None], y["v"][None])[0] - soft * y["mu"])
         found += [y["zd"] - factor * y["v"], *balance]
-        found += self.stately(lambda: self.followed(row, y["ended"], x, z, y["zd"]))
+        found += self.state_rows(lambda: self.state_residual(row, y["ended"], x, z, y["zd"]))
         found.append(projected(y["zdd"] - zdd, y["sa"], y["nu"]))
         rates = y["zd"][None], y["zdd"][None]
         found += self.rows(lambda: page_terms.closure_accelerations(XP, *row, z[None], *rates)[0] - soft * y["nu"])
         if self.nr:
             found.append(y["turn"] - self.turning(x["z"], y["inc"], known["turned"]))
-        return XP.concatenate(found + self.stately(lambda: y["sd"] + x["sd"] - 2.0 / self.h * (y["ended"] - x["s"])))
+        return XP.concatenate(found + self.state_rows(lambda: y["sd"] + x["sd"] - 2.0 / self.h * (y["ended"] - x["s"])))
 
     def loops(self, row, lam, z):
         """Return Phi_z^T lam (n,)."""
         return page_terms.loop_force(XP, *row, lam[None], z[None])[0] if self.m else 0.0
 
-    def pushed(self, row, forces, lam, z):
+    def with_reactions(self, row, forces, lam, z):
         """Return forces (n + ns,) with Phi_z^T lam added to those on coordinates."""
         if not self.m:
             return forces
@@ -319,30 +319,30 @@ class StepTape:
         """Return the iterate of the last Newton matrix, and the equations of the correction after it."""
         guess = *self.iterate(self.predicted(x), x), y["guessed"], case.guessed
         z, zd, zdd = guess[:3]
-        nothing = [1.0 * y["dz"], *self.stately(lambda: 1.0 * y["ds"]), *self.rows(lambda: 1.0 * y["first"])]
-        unmade = self.stately(lambda: 1.0 * y["made"])
+        nothing = [1.0 * y["dz"], *self.state_rows(lambda: 1.0 * y["ds"]), *self.rows(lambda: 1.0 * y["first"])]
+        unmade = self.state_rows(lambda: 1.0 * y["made"])
         if case.made > 2:
-            unguessed = self.stately(lambda: 1.0 * y["guessed"])
+            unguessed = self.state_rows(lambda: 1.0 * y["guessed"])
             return (*self.iterate(y["inc"], x), y["s"], case.here), [*unguessed, *nothing, *unmade]
-        first = self.stately(lambda: self.followed(row, y["guessed"], x, z, zd))
+        first = self.state_rows(lambda: self.state_residual(row, y["guessed"], x, z, zd))
         if case.made == 1:
             return guess, [*first, *nothing, *unmade]
         corrected = self.newton(guess, XP.concatenate((y["dz"], y["ds"])), x["z"], p, known)
         pushed = self.force(row, y["guessed"], z, zd, zdd, case.guessed) + self.loops(row, y["first"], z)
-        none = self.stately(lambda: 0.0 * y["ds"])
+        none = self.state_rows(lambda: 0.0 * y["ds"])
         first.append(corrected + XP.concatenate([self.q4 * pushed, *none]))
-        first += self.rows(lambda: self.opened(row, z, y["dz"]) - y["first"] / alpha)
+        first += self.rows(lambda: self.linearised_closures(row, z, y["dz"]) - y["first"] / alpha)
         then = self.iterate(guess[3] + self.unturned(guess[3], y["dz"]), x)
-        first += self.stately(lambda: self.followed(row, y["made"], x, then[0], then[1]))
+        first += self.state_rows(lambda: self.state_residual(row, y["made"], x, then[0], then[1]))
         return (*then, y["made"], case.then), first
 
-    def opened(self, row, z, dz):
+    def linearised_closures(self, row, z, dz):
         """Return Phi + Phi_z dz (m,)."""
         J = page_terms.closure_jacobian(XP, *row, z[None])[0]
         return page_terms.closures(XP, *row, z[None])[0] + XP.sum(J * dz[None, :], axis=-1)
 
     def balance(self, case, tables, u, R0, here, x, y):
-        """Return the factor (n,) of the rates, and what the kept energies miss, in a list."""
+        """Return the factor (n,) of the rates, and the residuals of kept energies, in a list."""
         if not self.nc:
             return 1.0, []
         worked, rest, moving = self.energies(tables, u, R0, here, x, y["v"])

@@ -161,26 +161,28 @@ class LinearSteps:
         """Return the linear equations of some steps."""
         tape = self.tape
         point, known, made, ways, missed = self.points(first, count)
-        case, values = self.evaluate(point, known, np.column_stack((made, ways, self.held(point, known, first))))
+        case, values = self.evaluate(
+            point, known, np.column_stack((made, ways, self.continued_balances(point, known, first)))
+        )
         missed = np.maximum(missed, largest(values[:, tape.y["zd"]]) / self.sizes[0])
         return Steps(first, point, known, values, case, made, missed)
 
     def blocks(self, columns: int) -> StepBlocks:
-        """Return what solves with the steps of all cases met so far, for right sides of some columns."""
+        """Return the solver of the steps of all cases met so far, for right sides of some columns."""
         key = len(self.cases), columns
         if key not in self.kept_blocks:
             pattern = pattern_of(self.tape, self.cases, self.by_parameters)
             self.kept_blocks[key] = blocks_of(self.tape, self.alpha, pattern, columns)
         return self.kept_blocks[key]
 
-    def pulled(self, chunk: Steps, w: Array) -> Array:
+    def parameter_adjoint(self, chunk: Steps, w: Array) -> Array:
         """Return the sum (np, k) of H^T w over a chunk, w (K, ny, k), a reverse pass for each column of w."""
         tape = self.tape
         found, none = np.zeros((tape.variations.count, w.shape[2])), np.zeros((len(w), tape.variations.count))
         for number in np.unique(chunk.case):
             rows = np.flatnonzero(chunk.case == number)
             given = np.hstack((chunk.point[rows, : tape.inputs["p"].start], chunk.known[rows]))
-            program = tape.pulled(self.cases[number])
+            program = tape.parameter_adjoint(self.cases[number])
             for c in range(w.shape[2]):
                 found[:, c] += np.sum(program(none[rows], np.hstack((given, w[rows, :, c]))), axis=0)
         return found
@@ -195,7 +197,7 @@ class LinearSteps:
         return self.cases.index(case)
 
     def evaluate(self, point: Array, known: Array, rows: Integers) -> tuple[Integers, Array]:
-        """Return the case of each step, and what its equations miss with the entries of their derivatives.
+        """Return the case of each step, and residuals with the entries of their derivatives.
 
         A row says which matrix was the last, the ways of called laws at three iterates, and which balances went on.
         """
@@ -208,7 +210,7 @@ class LinearSteps:
             one.rows.fill(values, np.flatnonzero(which == k), point, known)
         return numbers[which], values
 
-    def held(self, point: Array, known: Array, first: int) -> Mask:
+    def continued_balances(self, point: Array, known: Array, first: int) -> Mask:
         """Return which balances of energy continued (K, nc): others began anew in the step.
 
         A balance that went on keeps its energy but for dampers, one that began anew has that of the rates. Where a
@@ -228,7 +230,7 @@ class LinearSteps:
     # ---- where a step stands ----------------------------------------------------------------------------------------
 
     def points(self, first: int, count: int) -> tuple[Array, Array, Integers, Integers, Array]:
-        """Return the points (y, x, p) of steps, what is known, the case of the factor, ways, and what zdd misses."""
+        """Return the points (y, x, p) of steps, known data, the case of the factor, branches, and residuals of zdd."""
         tape, samples, recorded = self.tape, self.recorded.samples, self.recorded
         before, after = slice(first, first + count), slice(first + 1, first + count + 1)
         inc, turned = self.increments(before, after)

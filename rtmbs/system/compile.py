@@ -44,7 +44,7 @@ FORMAT = 5  # of the tables; part of the fingerprint
 
 
 def compile(model: Model, length: float | None = None) -> System:
-    """Return the compiled model; ``length`` [m] stands in for its characteristic length.
+    """Return the compiled model; ``length`` [m] replaces its characteristic length.
 
     Raises TopologyError for a body that hangs on nothing and a joint that holds nothing, ModelError for a function of
     time that fails at t = 0, a driver that only a kinematic analysis follows, and a driver that a pinned initial value

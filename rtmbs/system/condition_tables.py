@@ -43,7 +43,7 @@ def build_conditions(model: Model, length: float) -> list[BuiltConstraint]:
 def build_condition(model: Model, constraint: Constraint, length: float) -> BuiltConstraint:
     """Evaluate a constraint in floats, record it with two derivatives, and compare the tape with it."""
     function = ConditionFunction(model, constraint)
-    tried = function.values_tried()
+    tried = function.trial_values()
     try:
         values = record_function(function, function.n, function.m, k=function.k, limit=LARGEST_LAW)
         first = sparse_jacobian(values, values=True)

@@ -58,7 +58,7 @@ class LawFunction:
                 parameters[name].flags.writeable = False
             first += value.size
         r = x[:3].copy()  # a law may write over what it is given
-        result, rates = self.asked(p[0], self.kinematics(x), MappingProxyType(parameters), x[self.looks :])
+        result, rates = self.evaluate(p[0], self.kinematics(x), MappingProxyType(parameters), x[self.looks :])
         values = self.forces(result) if self.names else self.wrench(result, r)
         return values if rates is None else np.concatenate((values, rates))
 
@@ -70,7 +70,7 @@ class LawFunction:
             return JointKinematics(x[0], x[1], self.names)
         return JointKinematics(x[: self.acts], x[self.acts : self.looks], self.names)
 
-    def asked(self, t: Any, kinematics: Any, parameters: Mapping[str, Any], states: Any) -> tuple[Any, Any]:
+    def evaluate(self, t: Any, kinematics: Any, parameters: Mapping[str, Any], states: Any) -> tuple[Any, Any]:
         """Call the user's law; return the force, and the rates (k,) of its states, None without states."""
         if not self.states:
             return self.law.function(t, kinematics, parameters), None
@@ -81,7 +81,7 @@ class LawFunction:
                 f"{self.what}: its law has states and returned {result!r}; it must return a pair, the force and the "
                 f"rates of {', '.join(by_name)}"
             )
-        rates, count = self.flat(result[1]), len(self.states)
+        rates, count = self.flattened(result[1]), len(self.states)
         if np.shape(rates) == () and count == 1:
             rates = rates.reshape(1)
         if np.shape(rates) != (count,):
@@ -92,8 +92,8 @@ class LawFunction:
         return result[0], rates
 
     def wrench(self, result: Any, r: Any) -> Any:
-        """Return what a law between two frames returned as a wrench (6,)."""
-        values = self.flat(result)
+        """Return the result of a law between two frames as a wrench (6,)."""
+        values = self.flattened(result)
         shape = np.shape(values)
         if shape == (6,):
             return values
@@ -106,8 +106,8 @@ class LawFunction:
         raise ModelError(f"{self.what}: its law returned an array of shape {shape}; it must return {wanted}")
 
     def forces(self, result: Any) -> Any:
-        """Return what a law on joint coordinates returned as generalised forces (m,)."""
-        values = self.flat(result)
+        """Return the result of a law on joint coordinates as generalised forces (m,)."""
+        values = self.flattened(result)
         if np.shape(values) == (self.acts,):
             return values
         if np.shape(values) == () and self.acts == 1:
@@ -115,13 +115,13 @@ class LawFunction:
         wanted = "one number" if self.single else f"{self.acts} numbers, one for each coordinate"
         raise ModelError(f"{self.what}: its law returned an array of shape {np.shape(values)}; it must return {wanted}")
 
-    def flat(self, result: Any) -> Any:
+    def flattened(self, result: Any) -> Any:
         """Return numbers, sequences and traced values as one array; refuse other results."""
         if result is None:
             raise ModelError(f"{self.what}: {self.noun} returned None; it must return {self.result}")
         if isinstance(result, tuple | list):
             try:
-                return np.stack([self.flat(part) for part in result])
+                return np.stack([self.flattened(part) for part in result])
             except ValueError:
                 raise ModelError(
                     f"{self.what}: {self.noun} returned parts of different shapes, {result!r}; it must return "
@@ -165,7 +165,7 @@ class LawFunction:
             x, p = self.at_time(rng.uniform(0.0, 1.0), x)
             values = np.full(self.m, np.nan)
             with np.errstate(all="ignore"), suppress(ModelError):
-                values = self.called(x, p)
+                values = self.checked_values(x, p)
             yield (x, p), values
 
     def at_time(self, t: float, x: Array) -> tuple[Array, Array]:
@@ -174,13 +174,13 @@ class LawFunction:
         p[0] = t
         return x, p
 
-    def values_tried(self) -> list[Array]:
+    def trial_values(self) -> list[Array]:
         """Call the law at every trial; refuse one that raises, is not finite at the reference, or has a memory."""
         found = []
         for place, (x, p) in enumerate(self.trials()):
             with np.errstate(all="ignore"):
                 try:
-                    first, second = self.called(x, p), self.called(x, p)
+                    first, second = self.checked_values(x, p), self.checked_values(x, p)
                 except ModelError:
                     if place == 0:
                         raise
@@ -203,7 +203,7 @@ class LawFunction:
             found.append(first)
         return found
 
-    def called(self, x: Array, p: Array) -> Array:
+    def checked_values(self, x: Array, p: Array) -> Array:
         """Return the values as floats (m,); an error of the law carries its name."""
         try:
             return np.asarray(self(x.copy(), p.copy()), np.float64)
@@ -261,7 +261,7 @@ class ConditionFunction(LawFunction):
         self.p0 = np.concatenate([np.zeros(0), *(value.ravel() for value in law.parameters.values())])
         self.x0 = self.reference(model, constraint)
         self.m = constraint.equations or 0
-        self.m = self.counted()
+        self.m = self.equation_count()
 
     def reference(self, model: Model, constraint: Constraint) -> Array:
         """Return the inputs at the reference pose and t = 0."""
@@ -271,9 +271,9 @@ class ConditionFunction(LawFunction):
         A, B = (marker.body.orientation @ marker.axes for marker in (a, b))
         return np.concatenate((A.T @ (b.reference() - a.reference()), (A.T @ B).ravel(), np.zeros(1)))
 
-    def counted(self) -> int:
+    def equation_count(self) -> int:
         """Return the number of equations that the function returns, refused when the user said another number."""
-        size = np.size(self.called(self.x0, self.p0))
+        size = np.size(self.checked_values(self.x0, self.p0))
         most = len(self.names) or MOST
         if self.m and size != self.m:
             raise ModelError(f"{self.what}: its function returned {size} numbers where equations= says {self.m}")
@@ -289,7 +289,7 @@ class ConditionFunction(LawFunction):
             first += value.size
         pose: Any = JointPose(x[:-1], self.names) if self.names else Pose(x[:3], x[3:12].reshape(3, 3))
         try:
-            values = self.flat(self.law.function(x[-1], pose, parameters))
+            values = self.flattened(self.law.function(x[-1], pose, parameters))
         except AttributeError as error:
             has = "z and names" if self.names else "r and R"
             raise ModelError(
@@ -312,7 +312,7 @@ class ConditionFunction(LawFunction):
         """Refuse a function that jumps or has a kink at the reference pose; ``slopes`` (m, n) are its derivatives."""
         d = np.random.default_rng(SEED).normal(size=self.n)
         with np.errstate(all="ignore"):
-            before, here, after = (self.called(self.x0 + sign * STEP * d, self.p0) for sign in (-1.0, 0.0, 1.0))
+            before, here, after = (self.checked_values(self.x0 + sign * STEP * d, self.p0) for sign in (-1.0, 0.0, 1.0))
             sides = np.array([here - before, after - here]) / STEP
         expected = slopes @ d
         found = sides[np.argmax(np.abs(sides - expected), axis=0), np.arange(self.m)]

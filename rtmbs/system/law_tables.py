@@ -235,7 +235,7 @@ def called_laws(frames: list[BuiltLaw], joints: list[BuiltLaw], slots: dict[str,
 
 
 def called(law: BuiltLaw, slots: dict[str, list[int]], row: int, force: int, entry: int) -> CalledLaw:
-    function: Callable[[Any, Any], Any] = law.function.called
+    function: Callable[[Any, Any], Any] = law.function.checked_values
     return CalledLaw(law.force.name, function, np.array(slots[law.force.name]), law.function.n, row, force, entry)
 
 
@@ -310,7 +310,7 @@ def places_of(law: Any) -> Integers:
 
 
 def filled(law: Any, force: int, first: int) -> Integers:
-    """Return (force, input, is a rate, 0) of what the elimination adds to the derivative of a law on joints."""
+    """Return (force, input, is a rate, 0) of the fill-in of a law on joints by elimination of its states."""
     m, n = law.function.acts, law.function.looks
     moved = np.unique(law.row[(law.row < m) & (law.column >= n)])
     moving = np.unique(law.column[(law.row >= m) & (law.column < n)])

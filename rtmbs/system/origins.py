@@ -17,7 +17,7 @@ WORLD = -1  # row of ground as seen from the world's origin
 
 
 def with_origins(tables: Tables) -> Tables:
-    """Return the tables with an origin for every part that stands far from the world's, or slides away from it.
+    """Return the tables with an origin for every part far from the world's, or sliding away from it.
 
     Parents and ends of connectors on ground become the row of ground that their part sees.
     """

@@ -89,7 +89,7 @@ def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], 
     assert isinstance(force.law, Law)
     function = LawFunction(model, force, coordinates)
     writes = Writes(force.law.function)
-    tried = function.values_tried()
+    tried = function.trial_values()
     written = writes.names()
     sparse, reason, ways = recorded(function, written) if force.law.trace else (None, BY_USER, 0)
     if sparse is None and function.states:
@@ -211,8 +211,8 @@ def rounding_bound(function: LawFunction, x: Array, p: Array, expected: Array) -
     change = AGREEMENT * np.maximum(np.abs(x), 1.0) * np.where(np.arange(len(x)) % 2, 1.0, -1.0)
     with np.errstate(all="ignore"):
         try:
-            one, other = function.called(x + change, p), function.called(x - change, p)
-            fine = function.called(x.astype(np.longdouble), p.astype(np.longdouble))
+            one, other = function.checked_values(x + change, p), function.checked_values(x - change, p)
+            fine = function.checked_values(x.astype(np.longdouble), p.astype(np.longdouble))
         except ModelError:
             return np.zeros(function.m)
         moved = np.maximum(np.abs(one - other), ROUNDINGS * np.abs(fine - expected))

@@ -209,7 +209,7 @@ class Laws(NamedTuple):
 
 @struct
 class Balance(NamedTuple):
-    """Components whose energy a step keeps, METHODS 1.7."""
+    """Components with an energy balance, METHODS 1.7."""
 
     component: Array  # (n,) int64: the first dof of its component, or -1 where no balance is kept
     first: Array  # (k,) int64: the first dofs of components that keep one
@@ -218,7 +218,7 @@ class Balance(NamedTuple):
 
 @struct
 class Tables(NamedTuple):
-    """Everything a kernel needs to know about a mechanism."""
+    """Constant tables of a mechanism for kernels."""
 
     dofs: Dofs
     origins: Origins
