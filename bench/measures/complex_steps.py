@@ -15,10 +15,10 @@ import numpy as np
 import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.semirecursive import page
+from rtmbs.sensitivities.initial_state import FirstChange
 from rtmbs.sensitivities.parameters import parameters_of
 from rtmbs.sensitivities.recorded_run import CheckpointedRun
 from rtmbs.sensitivities.sensitivity import direct_method, prepare, private_simulation
-from rtmbs.sensitivities.start import FirstChange
 from rtmbs.sensitivities.step_solver import solve_steps
 from rtmbs.sensitivities.steps import LinearSteps, StepRecorder, Steps
 

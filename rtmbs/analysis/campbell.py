@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 from scipy.interpolate import BarycentricInterpolator
 from scipy.optimize import brentq, linear_sum_assignment
 
-from rtmbs.analysis.axes import MOVING
 from rtmbs.analysis.equilibrium import equilibrium
 from rtmbs.analysis.modes import Modes, Oscillations, modes
 from rtmbs.analysis.report import Report, with_count
 from rtmbs.analysis.resolve_simulation import wrong_argument
+from rtmbs.analysis.steady_axes import MOVING
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.extras import needed

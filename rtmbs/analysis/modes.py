@@ -16,12 +16,12 @@ from numpy.typing import NDArray
 from scipy.sparse import block_array, csc_array, diags_array
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, splu
 
-from rtmbs.analysis.axes import Axes, axes_of, motion_note
 from rtmbs.analysis.linearisation import Linearisation, linearise
 from rtmbs.analysis.mode_shapes import ElementEnergies, body_motions, element_energies, kinetic_energies, mode_motion
 from rtmbs.analysis.neighbourhood import of_state
 from rtmbs.analysis.report import NamedValues, Report, unbalanced_note, with_count
 from rtmbs.analysis.resolve_simulation import simulation_of
+from rtmbs.analysis.steady_axes import Axes, axes_of, motion_note
 from rtmbs.errors import InputError
 from rtmbs.integrators.checks import whole
 from rtmbs.integrators.settings import LAGGED

@@ -15,7 +15,7 @@ from rtmbs.results.catalogue import sources
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import Samples
 from rtmbs.rotations.vectors import turned
-from rtmbs.sensitivities.designs import with_offset
+from rtmbs.sensitivities.model_numbers import with_offset
 from rtmbs.sensitivities.parameters import SensitivityParameter, SensitivityParameters
 from rtmbs.sensitivities.recorded_run import RunReadings, select_samples
 from rtmbs.simulation.simulation import Simulation

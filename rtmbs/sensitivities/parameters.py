@@ -14,8 +14,8 @@ from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.model.model import Model
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
-from rtmbs.sensitivities.designs import SAME, ModelNumber, check_same, model_numbers, names_of, table_slopes
-from rtmbs.sensitivities.start import Pin
+from rtmbs.sensitivities.initial_state import Pin
+from rtmbs.sensitivities.model_numbers import SAME, ModelNumber, check_same, model_numbers, names_of, table_slopes
 from rtmbs.sensitivities.variations import NO_SLOPES, InputSlopes, Variations, timed_by, timed_slots
 from rtmbs.simulation.cut_joints import cut_joint, no_coordinate
 from rtmbs.simulation.setting import settable

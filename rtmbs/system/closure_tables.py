@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtmbs.forces.kind import integers
 from rtmbs.model import Coupler, Fixed, Joint, Marker, Model
 from rtmbs.model.markers import reference_distance
-from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement, numbers
+from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement
 from rtmbs.system.input_slots import Slots, sample
 from rtmbs.system.joint_drivers import AffineProfile
 from rtmbs.system.system import Array, ClosureInfo, Integers, Mask
@@ -155,7 +156,7 @@ def tabulate_closures(found: list[ClosureRows], connector_list: ConnectorList) -
     counts = np.array([len(closure.rows) for closure in found], np.int64)
     nc, mc = len(found), len(rows)
     return Closures(
-        connector=numbers([connector_list.add(closure.a, closure.b, closure.branch) for closure in found]),
+        connector=integers([connector_list.add(closure.a, closure.b, closure.branch) for closure in found]),
         row_pointer=pointer(counts),
         point_a=np.array([closure.point_a for closure in found]).reshape(nc, 3),
         point_b=np.array([closure.point_b for closure in found]).reshape(nc, 3),

@@ -247,8 +247,3 @@ class ConnectorList:
         if branch:
             self.branches[number] = np.array(branch, np.int64)
         return number
-
-
-def numbers(connectors: list[int]) -> Integers:
-    """Return the column ``connector`` of a table."""
-    return np.array(connectors, np.int64)

@@ -16,11 +16,12 @@ import numpy as np
 
 from rtmbs.ad import Program, Tape, joined, lowered
 from rtmbs.errors import InputError, unknown_name
+from rtmbs.forces.kind import integers
 from rtmbs.linear.symbolic import entries
 from rtmbs.model import Force, Model
 from rtmbs.model.captured import captured, values_captured
 from rtmbs.model.laws import Law
-from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement, numbers
+from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement
 from rtmbs.system.force_tables import ends
 from rtmbs.system.input_slots import Slots
 from rtmbs.system.pattern import join, uncondensed
@@ -55,7 +56,7 @@ def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector
     tables = Laws(
         program=lowered(one_tape(frames, joints)) if any(law.tape for law in built) else no_program(),
         slot=np.array([slot for law in (*frames, *joints) if law.tape for slot in first[law.force.name]], np.int64),
-        connector=numbers(own),
+        connector=integers(own),
         frame_a=frame_table([frame(place, *axes) for (place, *axes), _ in placed]),
         frame_b=frame_table([frame(place, *axes) for _, (place, *axes) in placed]),
         wrench_entry=wrench_entries(frames),

@@ -7,7 +7,7 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import InputError
-from rtmbs.sensitivities.designs import model_numbers
+from rtmbs.sensitivities.model_numbers import model_numbers
 from rtmbs.sensitivities.parameters import of_design
 from rtmbs.system.user_functions import same_function
 
