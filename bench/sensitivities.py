@@ -22,7 +22,7 @@ from rtmbs.sensitivities.cost import RecordedCost
 from rtmbs.sensitivities.parameters import parameters_of
 from rtmbs.sensitivities.recorded_run import CheckpointedRun, read_run
 from rtmbs.sensitivities.sensitivity import adjoint_method, direct_method, prepare, private_simulation
-from rtmbs.sensitivities.steps import LinearSteps, StepRecorder
+from rtmbs.sensitivities.steps import LinearSteps, RunRecorder
 
 PAGE, NAME = DOCS / "sensitivities.md", "python -m bench.sensitivities"
 CASES = ("crank_rocker", "planar_slider_crank", "slider_crank", "fourbar", "bricard", "driven_fourbar")
@@ -86,7 +86,7 @@ def linear(sim: rtmbs.Simulation, model: rtmbs.Model, by: list[str]) -> tuple[Li
     """Return the linear equations of the run and the change of its first state."""
     own = private_simulation(sim)
     _, tape, first = prepare(own, parameters_of(own, by, model, {}, CheckpointedRun(own, STEPS).t))
-    alpha, watch = own.state.memory["alpha"].copy(), StepRecorder()
+    alpha, watch = own.state.memory["alpha"].copy(), RunRecorder()
     own.run(STEPS * H, observers=[watch])
     return LinearSteps(tape, watch.recorded(), alpha), first
 

@@ -20,7 +20,7 @@ from rtmbs.sensitivities.parameters import parameters_of
 from rtmbs.sensitivities.recorded_run import CheckpointedRun
 from rtmbs.sensitivities.sensitivity import direct_method, prepare, private_simulation
 from rtmbs.sensitivities.step_solver import solve_steps
-from rtmbs.sensitivities.steps import LinearSteps, StepRecorder, Steps
+from rtmbs.sensitivities.steps import LinearSteps, RunRecorder, Steps
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 TINY = 1e-30  # the imaginary part
@@ -51,7 +51,7 @@ def linear_run(
     built = model if isinstance(model, rtmbs.Model) else model(**at)
     sim = private_simulation(rtmbs.Simulation(built.compile(), h=h, method=method))
     parameters, tape, first = prepare(sim, parameters_of(sim, by, model, at, CheckpointedRun(sim, steps).t))
-    alpha, watch = sim.state.memory["alpha"].copy(), StepRecorder()
+    alpha, watch = sim.state.memory["alpha"].copy(), RunRecorder()
     sim.run(steps * h, observers=[watch])
     return LinearSteps(tape, watch.recorded(), alpha), first, parameters.names
 

@@ -81,7 +81,7 @@ class GraphPasses:
         return result
 
 
-class SparseProgram(NamedTuple):
+class JacobianEntries(NamedTuple):
     """Program of the entries of a sparse matrix, and their places."""
 
     sparse: SparseJacobian
@@ -188,11 +188,11 @@ class Evaluator:
         return GraphPasses(self.tape)
 
     @cached_property
-    def jacobian_entries(self) -> SparseProgram:
+    def jacobian_entries(self) -> JacobianEntries:
         return entries_of(self.tape, values=False)
 
     @cached_property
-    def value_and_entries(self) -> SparseProgram:
+    def value_and_entries(self) -> JacobianEntries:
         """Program for f, then the entries of df/dx, for kernels that need both by one ``evaluate``."""
         return entries_of(self.tape, values=True)
 
@@ -243,13 +243,13 @@ class Evaluator:
         return Evaluator(load_tape(path), mode)
 
 
-def entries_of(tape: Tape, values: bool) -> SparseProgram:
+def entries_of(tape: Tape, values: bool) -> JacobianEntries:
     """Return the program of the sparse Jacobian of a tape."""
     sparse = sparse_jacobian(tape, values)
-    return SparseProgram(sparse, ProgramRunner(sparse.tape), sparse.row.astype(np.int64) * tape.n + sparse.column)
+    return JacobianEntries(sparse, ProgramRunner(sparse.tape), sparse.row.astype(np.int64) * tape.n + sparse.column)
 
 
-def dense(entries: SparseProgram, point: tuple[Floats, Floats], shape: tuple[int, int]) -> Floats:
+def dense(entries: JacobianEntries, point: tuple[Floats, Floats], shape: tuple[int, int]) -> Floats:
     """Return a sparse matrix at a point with its zeros."""
     J = np.zeros(shape)
     J.ravel()[entries.place] = entries.run(*point)

@@ -16,7 +16,7 @@ from rtmbs.results.channel import QUATERNION, Kept, Source
 from rtmbs.results.result import TIME, Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.sensitivities.cost import RecordedCost
-from rtmbs.sensitivities.steps import RecordedSteps, StepRecorder, sizes_of
+from rtmbs.sensitivities.steps import RecordedSteps, RunRecorder, sizes_of
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
 
@@ -65,7 +65,7 @@ class CheckpointedRun:
 
     def taken(self, end: int) -> RecordedSteps:
         """Step to the sample of a number, and return the record."""
-        watch = StepRecorder()
+        watch = RunRecorder()
         self.sim.run(float(self.t[end]), observers=[watch], on_failure="raise")
         return watch.recorded()
 

@@ -53,7 +53,7 @@ class RecordedSteps:
         return len(self.jacobians)
 
 
-class StepRecorder(Observer):
+class RunRecorder(Observer):
     """Observer that keeps every step of a run."""
 
     def start(self, sim: Watched, steps: int | None) -> None:
