@@ -212,15 +212,8 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     bodies = {name: body_info(model, layout, name) for name in model.bodies}
     markers = marker_infos(model, layout)
     infos = closure_infos(draft.closures)
-    said = [
-        model.name,
-        *names,
-        *draft.rows.names,
-        *map(repr, slots.inputs.items()),
-        *slots.identities,
-        *draft.laws.code,
-    ]
-    said += [f"{state.force}.{state.name}" for state in draft.laws.states]
+    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items())]
+    said += [*slots.identities, *draft.laws.code, *(f"{one.force}.{one.name}" for one in draft.laws.states)]
     # interfaces follow from the tree, which the dofs say, and the balance from all the rest
     hashed = [part for part in tables if not isinstance(part, Interfaces | Balance)]
     placed = [part for info in (*bodies.values(), *markers.values()) for part in info]
