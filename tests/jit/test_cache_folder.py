@@ -256,7 +256,7 @@ if __name__ == "__main__":
     child = (
         "import rtmbs.jit.cache_folder as c, multiprocessing.process as p; p._parent_process = p.current_process()\n"
     )
-    child += "c.say('twice'); print(0)"
+    child += "c.print_note('twice'); print(0)"
     environment = {"XDG_CACHE_HOME": str(places / "blocked"), "TMPDIR": str(places / "temporary")}
     for script in (code, child):
         answer, said = run(script, **environment)
