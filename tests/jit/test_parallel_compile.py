@@ -61,7 +61,7 @@ def test_workers_end_with_an_interrupted_program(monkeypatch):
 
 
 def test_a_worker_ends_when_its_parent_is_gone():
-    code = "from rtmbs.jit.parallel_compile import work; import time; work({'-': lambda: time.sleep(3600)})"
+    code = "from rtmbs.jit.parallel_compile import run_worker; import time; run_worker({'-': lambda: time.sleep(3600)})"
     worker = subprocess.Popen([*python(code), "-"], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     time.sleep(0.5)
     assert worker.poll() is None
