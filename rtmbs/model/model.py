@@ -12,7 +12,6 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body, make_body
-from rtmbs.model.captured import captured, values_captured
 from rtmbs.model.checks import Numbers, number, numbers, rotation
 from rtmbs.model.constraints import Constraint, ConstraintFunction, make_constraint
 from rtmbs.model.couplers import Coupler, make_coupler, ratios_given
@@ -696,5 +695,4 @@ class Model(Elements):
             system = compile_model(self)
         except ModelError as error:
             raise written(error) or error from error.__cause__
-        read = [one._replace(read=values_captured(captured(one.function))) for one in system.outside]
-        return replace(system, outside=tuple(read), origin=Origin(self))
+        return replace(system, origin=Origin(self))

@@ -33,7 +33,7 @@ from rtmbs.simulation.sampling import fastest, first_step, line_turns
 from rtmbs.simulation.step_bound import StepBound
 from rtmbs.simulation.step_choice import StepChoice
 from rtmbs.simulation.too_small import remedy
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
 
 SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
 OFF_LOOPS = "off their loops: a smaller step had no smaller error, halves of it agreed"

@@ -15,7 +15,7 @@ from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
-from rtmbs.jit.compiling import announced
+from rtmbs.jit.compile_progress import announced
 from rtmbs.observers.base import Observer
 from rtmbs.observers.channel_recorder import ChannelRecorder
 from rtmbs.observers.recorder import Recorder
@@ -43,7 +43,7 @@ from rtmbs.simulation.timed_rows import fill_timed_rows
 from rtmbs.start.prepare import prepare
 from rtmbs.start.report import StartReport
 from rtmbs.state import State, check_time
-from rtmbs.system.signals import evaluate_signals, not_finite_inputs
+from rtmbs.system.input_slots import evaluate_signals, not_finite_inputs
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -20,8 +20,8 @@ from rtmbs.simulation.setting import set_motion
 from rtmbs.simulation.state_reader import StateReader
 from rtmbs.start.checks import check_closed
 from rtmbs.state import State, check_time
-from rtmbs.system.attach import attached
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
+from rtmbs.system.law_tables import attach_law
 from rtmbs.system.tables import ROTATION
 
 Array = NDArray[np.float64]
@@ -51,7 +51,7 @@ class StateHolder(StateReader):
         State of that time is restored. A run that is being recorded refuses it.
         Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.
         """
-        system = attached(self.system, force, body, point_of(point))
+        system = attach_law(self.system, force, body, point_of(point))
         equations = copy.copy(self.equations)
         equations.replace_system(system)
         equations.source = make_source(self.jacobian, system)

@@ -24,7 +24,7 @@ from rtmbs.simulation.reading import Reading
 from rtmbs.simulation.setting import refuse_open
 from rtmbs.start.report import StartReport
 from rtmbs.state import State
-from rtmbs.system.signals import in_range
+from rtmbs.system.input_slots import in_range
 from rtmbs.system.system import System
 from rtmbs.topology import Topology
 

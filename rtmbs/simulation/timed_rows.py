@@ -6,7 +6,7 @@ from numpy.typing import NDArray
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.simulation.jumps import mean_inputs
 from rtmbs.state import State
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from rtmbs.linear.same_pattern import same_pattern
+from rtmbs.linear.sparse_solver import same_pattern
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

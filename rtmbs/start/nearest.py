@@ -13,8 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from rtmbs.errors import RtmbsError
-from rtmbs.linear.iteration import converged
-from rtmbs.linear.least_change import least_change
+from rtmbs.linear.least_change import converged, least_change
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.start.curved import MOST, RANK, curved_step
 from rtmbs.start.entries import block_of

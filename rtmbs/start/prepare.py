@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import StartError
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.settings import StateArrays
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.checks import check_facing, check_finite, check_forces
 from rtmbs.start.masses import check_masses
@@ -20,7 +20,7 @@ from rtmbs.start.positions import Assembly
 from rtmbs.start.rates import consistent_rates
 from rtmbs.start.redundancy import settle_redundant
 from rtmbs.start.report import LOCKED, StartReport, listed
-from rtmbs.system.balance_table import of_true_loops
+from rtmbs.system.components import drop_redundant
 from rtmbs.system.system import ForceInfo, System
 
 Array = NDArray[np.float64]
@@ -63,7 +63,7 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembl
     gaps = equations.ws.Phi.copy()
     zd = consistent_rates(assembly, system.zd0, system.pinned_zd, system.weights)
     mobility = Mobility.find(equations, assembly, z)
-    equations.take_balance(of_true_loops(equations.tables, mobility.redundant))
+    equations.take_balance(drop_redundant(equations.tables, mobility.redundant))
     check_agreement(assembly, zd, masses, mobility.redundant)
     zdd, lam, sd = equations.accelerations(z, zd, R0, system.s0)
     arrays = StateArrays(z, zd, zdd, lam, R0, np.zeros((equations.n, 2)), system.s0, sd)

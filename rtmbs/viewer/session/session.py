@@ -18,7 +18,7 @@ from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.options import Options
 from rtmbs.state import State
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.frame import OPTIONS
 from rtmbs.viewer.session import mouse_spring
