@@ -17,16 +17,12 @@ import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import one_sample
-from rtmbs.sensitivities.adjoint import backwards
 from rtmbs.sensitivities.channels import Channels
-from rtmbs.sensitivities.checkpoints import Run
 from rtmbs.sensitivities.cost import RecordedCost
-from rtmbs.sensitivities.direct import directly
 from rtmbs.sensitivities.parameters import parameters_of
-from rtmbs.sensitivities.readings import read
-from rtmbs.sensitivities.recorded import Watch
-from rtmbs.sensitivities.sensitivity import begun, prepared
-from rtmbs.sensitivities.steps import LinearSteps
+from rtmbs.sensitivities.recorded_run import CheckpointedRun, read_run
+from rtmbs.sensitivities.sensitivity import adjoint_method, direct_method, prepare, private_simulation
+from rtmbs.sensitivities.steps import LinearSteps, RunRecorder
 
 PAGE, NAME = DOCS / "sensitivities.md", "python -m bench.sensitivities"
 CASES = ("crank_rocker", "planar_slider_crank", "slider_crank", "fourbar", "bricard", "driven_fourbar")
@@ -53,23 +49,26 @@ def costs(name: str) -> list[str]:
     many = [f"{body}.{what}" for body in bodies[:3] for what in ("mass", "center_of_mass", "inertia")]
     alone, whole = linear(sim, model, ["gravity"]), linear(sim, model, ["gravity", *many])
     for one in (alone, whole):
-        directly(*one)  # records the programs
+        direct_method(*one)  # records the programs
     (entered, first), run_of = whole, whole[0].recorded
     steps = LinearSteps(entered.tape, run_of, entered.alpha, by_parameters=False)
-    name_of, taken = f"{bodies[1]}.mass_center", Run(begun(sim), STEPS)
+    name_of, taken = f"{bodies[1]}.mass_center", CheckpointedRun(private_simulation(sim), STEPS)
     offered = run_result(sim.system, sim.equations.tables, one_sample(sim.state), {})
     cost = RecordedCost(lambda r: np.sum(r[name_of][:, 2] ** 2), offered, taken.t)
-    readings = read(taken, cost)
+    readings = read_run(taken, cost)
     cost.take(readings.values)
     channels, samples = Channels(sim, cost.names, readings), run_of.samples
 
     def adjoint() -> None:
         weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
-        backwards(steps, first, channels.pulled_back(samples, 0, weights))
+        adjoint_method(steps, first, channels.pulled_back(samples, 0, weights))
 
     adjoint()
-    run, stepped = fastest(lambda: partial(begun(sim).run, STEPS * H)), fastest(lambda: partial(by_hand, begun(sim)))
-    takes = partial(directly, *alone), partial(directly, *whole), adjoint
+    run, stepped = (
+        fastest(lambda: partial(private_simulation(sim).run, STEPS * H)),
+        fastest(lambda: partial(by_hand, private_simulation(sim))),
+    )
+    takes = partial(direct_method, *alone), partial(direct_method, *whole), adjoint
     few, all_of_them, back = (fastest(lambda one=one: one) for one in takes)  # type: ignore[misc]
     count = len(steps.tape.variations.inputs)
     each = max(all_of_them - few, 0.0) / (count - 3)
@@ -85,9 +84,9 @@ def by_hand(sim: rtmbs.Simulation) -> None:
 
 def linear(sim: rtmbs.Simulation, model: rtmbs.Model, by: list[str]) -> tuple[LinearSteps, Any]:
     """Return the linear equations of the run and the change of its first state."""
-    own = begun(sim)
-    _, tape, first = prepared(own, parameters_of(own, by, model, {}, Run(own, STEPS).t))
-    alpha, watch = own.state.memory["alpha"].copy(), Watch()
+    own = private_simulation(sim)
+    _, tape, first = prepare(own, parameters_of(own, by, model, {}, CheckpointedRun(own, STEPS).t))
+    alpha, watch = own.state.memory["alpha"].copy(), RunRecorder()
     own.run(STEPS * H, observers=[watch])
     return LinearSteps(tape, watch.recorded(), alpha), first
 

@@ -83,7 +83,7 @@ HOMES = {
     "Wrench": "rtmbs.model",
     "campbell": "rtmbs.analysis.campbell",
     "compare": "rtmbs.results",
-    "equilibria": "rtmbs.analysis.equilibria",
+    "equilibria": "rtmbs.analysis.equilibrium",
     "equilibrium": "rtmbs.analysis.equilibrium",
     "inverse_dynamics": "rtmbs.analysis.inverse_dynamics",
     "linearise": "rtmbs.analysis.linearisation",
@@ -118,8 +118,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import library as library
     from rtmbs import recursive as recursive
     from rtmbs.analysis.campbell import campbell as campbell
-    from rtmbs.analysis.equilibria import equilibria as equilibria
     from rtmbs.analysis.equilibrium import Equilibrium as Equilibrium
+    from rtmbs.analysis.equilibrium import equilibria as equilibria
     from rtmbs.analysis.equilibrium import equilibrium as equilibrium
     from rtmbs.analysis.equilibrium import preload as preload
     from rtmbs.analysis.inverse_dynamics import InverseDynamics as InverseDynamics

@@ -1,4 +1,4 @@
-"""Every error rtmbs raises on purpose. A message names what is at fault, says what is wrong and what would be right."""
+"""Errors and warnings of rtmbs. A message names what is at fault, says what is wrong and what would be right."""
 
 import sys
 import warnings
@@ -20,7 +20,7 @@ WARNED: Any = {}  # what was said before, for the filters of ``warnings``
 
 
 class RtmbsError(Exception):
-    """Whatever rtmbs raises on purpose. ``page`` is the place in the documents that explains its kind.
+    """Base class of errors of rtmbs. ``page`` is the page of the documentation for its kind.
 
     Parameters
     ----------
@@ -39,31 +39,31 @@ class RtmbsError(Exception):
 
 
 class RtmbsWarning(UserWarning):
-    """What rtmbs has to say about a model or a run that goes on: ``warnings.simplefilter`` makes it an error."""
+    """Warning about a model or a run that goes on; ``warnings.simplefilter`` makes it an error."""
 
 
 class ModelError(RtmbsError, ValueError):
-    """What the user wrote cannot be a mechanism: a wrong value, shape or name."""
+    """Error of a model that cannot be a mechanism: a wrong value, shape or name."""
 
 
 class UnknownNameError(ModelError):
-    """A name that nothing in the model carries; the message lists the nearest ones."""
+    """Error of a name that is not in the model; the message lists the nearest ones."""
 
 
 class TopologyError(ModelError):
-    """The graph of bodies and joints has a flaw: a body that hangs on nothing, a joint that holds nothing."""
+    """Error of the graph of bodies and joints: an unconnected body, a joint that cannot move."""
 
 
 class InputError(RtmbsError, ValueError):
-    """An option or an input of a run is not usable: ``h <= 0``, an unknown input, a value that is not finite."""
+    """Error of an option or an input of a run: ``h <= 0``, an unknown input, a value that is not finite."""
 
 
 class ArgumentError(RtmbsError, TypeError):
-    """A call has a keyword argument that it does not take; the message names the nearest one and lists all."""
+    """Error of an unknown keyword argument; the message names the nearest one and lists all."""
 
 
 class LanguageError(InputError):
-    """A model file says what cannot be. The message is one line; ``picture`` shows the file's line with a caret."""
+    """Error of a model file. The message is one line; ``picture`` shows the file's line with a caret."""
 
     def __init__(
         self,
@@ -93,23 +93,23 @@ class LanguageError(InputError):
 
 
 class StateError(RtmbsError, ValueError):
-    """A state or its file is damaged, not finite, another model's, or one that no step can have left behind."""
+    """Error of a state or its file: damaged, not finite, or of another model."""
 
 
 class ResultError(InputError):
-    """A result file is truncated, damaged, or none at all."""
+    """Error of a result file that is truncated, damaged, or none at all."""
 
 
 class BusyError(RtmbsError, RuntimeError):
-    """A thread came into a Simulation while another one was inside."""
+    """Error of a second thread inside a Simulation."""
 
 
 class StartError(RtmbsError):
-    """No consistent start was found: the loops do not close, or pinned values contradict each other."""
+    """Error of a start without a consistent state: loops do not close, or pinned values contradict each other."""
 
 
 class StepError(RtmbsError):
-    """A step failed and the state is as it was before.
+    """Error of a failed step; the state is as it was before.
 
     ``step`` and ``t`` are those the step set out for, ``residuals`` the history of Newton's scaled corrections,
     ``worst`` the drivers, laws, loops or coordinates at fault, ``reason`` a sentence about them. ``result`` is the
@@ -137,23 +137,23 @@ class StepError(RtmbsError):
 
 
 class NotConvergedError(StepError):
-    """Newton ran out of iterations."""
+    """Error of Newton's iteration without convergence."""
 
 
 class SingularTangentError(StepError):
-    """The Newton matrix has no usable factor."""
+    """Error of a singular Newton matrix."""
 
 
 class NotFiniteError(StepError):
-    """A force, a driver or the state is no longer finite."""
+    """Error of a force, a driver or a state that is not finite."""
 
 
 class LoopOpenError(StepError):
-    """Newton was satisfied, but a loop is open by more than its bound."""
+    """Error of a loop that is open by more than its bound after convergence."""
 
 
 class HalfTurnError(StepError):
-    """A bushing would turn past half a turn, where its rotation vector and its torque jump."""
+    """Error of a bushing turned past half a turn, where its rotation vector and torque jump."""
 
 
 def warn(message: str, file: str = "", line: int = 0) -> None:
@@ -170,7 +170,7 @@ def warn(message: str, file: str = "", line: int = 0) -> None:
 
 
 def shown(value: object) -> str:
-    """Return a value as a message shows it: no longer than a line or two, and whatever its own ``repr`` does."""
+    """Return a value as text for a message: at most a line or two, whatever its own ``repr`` does."""
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - an integer of 5,000 digits, or whatever a user's object raises

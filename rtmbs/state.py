@@ -1,4 +1,4 @@
-"""State: everything a simulation needs to go on, and its file."""
+"""State: coordinates, rates, multipliers, inputs and memory of a method at one instant, and its file."""
 
 import math
 from collections.abc import Iterator, Mapping
@@ -87,7 +87,7 @@ class State:
         return self.t_ref + self.k * self.h
 
     def validate(self, shapes: Mapping[str, tuple[int, ...]], memory: Mapping[str, tuple[int, ...]]) -> None:
-        """Make the arrays named in ``shapes``, and those in ``memory``, what kernels read and write.
+        """Convert the arrays named in ``shapes``, and those in ``memory``, to the layout of kernels.
 
         The user may have put others here.
 
@@ -249,7 +249,7 @@ NUMBERS = tuple(f.name for f in fields(State) if f.type == Array and f.name != "
 
 
 def check_time(state: State, what: str) -> None:
-    """Refuse a step out of its range, and a time that is not finite or that a step would not move.
+    """Refuse a step out of range, and a time that is not finite or too large for the step to change it.
 
     Raises StateError naming ``what``.
     """
@@ -280,7 +280,7 @@ def parts(state: State) -> Iterator[tuple[str, Any, Any]]:
 
 
 def remembered(state: State) -> dict[str, Any]:
-    """Return what the method remembers, also where the user wrote it; raises StateError when that is no dictionary."""
+    """Return the memory of the method; raises StateError when it is no dictionary."""
     if not isinstance(state.memory, dict):
         raise StateError(f"memory of the state is {shown(state.memory)}; it must be a dictionary of arrays by name")
     return state.memory
@@ -292,13 +292,13 @@ def copies(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def is_usual(values: Any, shape: tuple[int, ...]) -> bool:
-    """True for an array as kernels take it."""
+    """Return whether an array has the layout that kernels need."""
     usual = isinstance(values, np.ndarray) and values.dtype is FLOAT and values.shape == shape
     return usual and values.flags.carray
 
 
 def as_usual(name: str, values: Any, shape: tuple[int, ...]) -> Array:
-    """Return ``values`` as such an array; raises StateError naming it."""
+    """Return ``values`` in the layout that kernels need; raises StateError naming it."""
     try:
         numbers = np.array(values, np.float64, order="C")
     except (TypeError, ValueError, OverflowError):

@@ -1,4 +1,4 @@
-"""The graph of a mechanism: a spanning tree, the joints that are cut to get it, and who stands on whose way to ground.
+"""Graph of a mechanism: spanning tree, cut joints, and paths to ground.
 
 Bodies are vertices (0 is ground), joints are edges. Nothing here knows lengths, masses or equations.
 """
@@ -20,7 +20,7 @@ ROD, DRIVEN_DISTANCE, CONSTRAINT = "Rod", "driven distance", "constraint"  # typ
 
 @dataclass(frozen=True)
 class Edge:
-    """A joint as the graph sees it."""
+    """Joint as an edge of the graph."""
 
     name: str
     type: str
@@ -38,8 +38,8 @@ class Edge:
         return self.size == 0
 
 
-class Branch(NamedTuple):
-    """A joint of the tree."""
+class TreeJoint(NamedTuple):
+    """Joint of the tree."""
 
     edge: int
     parent: int  # body
@@ -47,15 +47,15 @@ class Branch(NamedTuple):
     reversed: bool  # the tree walks from b to a
 
 
-class Cut(NamedTuple):
-    """A joint that closes a loop."""
+class CutJoint(NamedTuple):
+    """Joint that closes a loop."""
 
     edge: int
     auxiliary: bool  # its coordinate is needed: a tree joint to a massless frame that a Fixed closure holds to body b
 
 
 class Connector(NamedTuple):
-    """What closes a loop without being a joint: a rod, a driven distance."""
+    """Loop closure that is no joint: a rod, a driven distance."""
 
     name: str
     type: str
@@ -65,7 +65,7 @@ class Connector(NamedTuple):
 
 
 class Relation(NamedTuple):
-    """What couples coordinates: a gear, a screw."""
+    """Relation of coordinates: a gear, a screw."""
 
     name: str
     type: str
@@ -75,13 +75,13 @@ class Relation(NamedTuple):
 
 @dataclass(frozen=True)
 class Topology:
-    """Tree and cuts of one mechanism; ``print`` it. What only numbers can tell is filled in at the start."""
+    """Tree and cuts of one mechanism; ``print`` it. Redundancy and mobility are filled in at the start."""
 
     name: str
     bodies: tuple[str, ...]  # ground first
     edges: tuple[Edge, ...]
-    tree: tuple[Branch, ...]  # a parent's branch before its children's
-    cuts: tuple[Cut, ...]  # in the order of the joints
+    tree: tuple[TreeJoint, ...]  # a parent's branch before its children's
+    cuts: tuple[CutJoint, ...]  # in the order of the joints
     connectors: tuple[Connector, ...] = ()
     relations: tuple[Relation, ...] = ()
     drivers: tuple[str, ...] = ()  # that prescribe a coordinate
@@ -162,7 +162,7 @@ def spanning_trees(name: str, bodies: Sequence[str], edges: Sequence[Edge]) -> l
 
 def choose(count: int, edges: Sequence[Edge], order: str) -> set[int]:
     """Return the edges of a spanning forest (Kruskal over ranked edges)."""
-    groups = Groups(count)
+    groups = UnionFind(count)
     free = [k for k, edge in enumerate(edges) if not edge.cut]
     first = [k for k in free if edges[k].weld] + [k for k in free if edges[k].needed]
     chosen = {k for k in first if groups.join(edges[k].a, edges[k].b)}
@@ -175,7 +175,7 @@ def choose(count: int, edges: Sequence[Edge], order: str) -> set[int]:
 
 
 def traverse(count: int, edges: Sequence[Edge], chosen: set[int], others: list[int], deep: bool) -> Iterator[int]:
-    """Yield ``others`` as a walk from ground meets them, breadth or depth first; ``chosen`` edges cost no step."""
+    """Yield ``others`` in the order of a walk from ground, breadth or depth first; ``chosen`` edges are free."""
     around: list[list[int]] = [[] for _ in range(count)]
     for k in (*sorted(chosen), *others):
         around[edges[k].a].append(k)
@@ -224,13 +224,13 @@ def grow(name: str, bodies: Sequence[str], edges: Sequence[Edge], chosen: set[in
         if edge.a in reached and edge.b in reached:
             continue
         parent, child = (edge.a, edge.b) if edge.a in reached else (edge.b, edge.a)
-        tree.append(Branch(k, parent, child, parent == edge.b))
+        tree.append(TreeJoint(k, parent, child, parent == edge.b))
         reached.add(child)
         for other in around[child]:
             heapq.heappush(frontier, other)
     check_connected(bodies, edges, reached)
     check_welds(bodies, edges, chosen)
-    cuts = tuple(Cut(k, edges[k].needed) for k in range(len(edges)) if k not in chosen)
+    cuts = tuple(CutJoint(k, edges[k].needed) for k in range(len(edges)) if k not in chosen)
     return Topology(name, tuple(bodies), tuple(edges), tuple(tree), cuts)
 
 
@@ -254,8 +254,8 @@ def check_connected(bodies: Sequence[str], edges: Sequence[Edge], reached: set[i
 
 
 def check_welds(bodies: Sequence[str], edges: Sequence[Edge], chosen: set[int]) -> None:
-    """Refuse a joint whose bodies fixed joints of the tree hold together: nothing could move it."""
-    groups = Groups(len(bodies))
+    """Refuse a joint between bodies that fixed joints of the tree hold together: it could not move."""
+    groups = UnionFind(len(bodies))
     welds = [edges[k] for k in sorted(chosen) if edges[k].weld]
     for edge in welds:
         groups.join(edge.a, edge.b)
@@ -269,8 +269,8 @@ def check_welds(bodies: Sequence[str], edges: Sequence[Edge], chosen: set[int]) 
             )
 
 
-class Groups:
-    """Sets of vertices that merge (union-find)."""
+class UnionFind:
+    """Disjoint sets of vertices (union-find)."""
 
     def __init__(self, count: int) -> None:
         self.above = list(range(count))

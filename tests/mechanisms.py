@@ -8,15 +8,15 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtmbs.forces.register import no_forces
+from rtmbs.forces.register import KINDS, Forces
 from rtmbs.forces.springs import Springs
 from rtmbs.forces.wrenches import Wrenches
-from rtmbs.system.balance_table import no_balance
+from rtmbs.system.components import no_balance
 from rtmbs.system.condition_tables import no_conditions
-from rtmbs.system.interfaces import no_interfaces
-from rtmbs.system.law_tables import no_laws
+from rtmbs.system.dof_layout import elements_of
+from rtmbs.system.law_tables import WIDTH, no_program
 from rtmbs.system.origins import no_origins, with_origins
-from rtmbs.system.skeleton import elements_of
+from rtmbs.system.pattern import no_interfaces
 from rtmbs.system.tables import (
     DISTANCE,
     DOT,
@@ -32,6 +32,7 @@ from rtmbs.system.tables import (
     Dofs,
     Drivers,
     JointForces,
+    Laws,
     Paths,
     Tables,
 )
@@ -68,6 +69,22 @@ class Motion(NamedTuple):
     zdd: Array  # (n,)
     alpha: Array  # (m,) positive
     lam: Array  # (m,)
+
+
+def no_forces():
+    """Return the tables of a model without forces."""
+    return Forces(*(kind.build((), None) for kind in KINDS))
+
+
+def no_laws():
+    """Return the tables of a model without force laws."""
+    frames, integers = np.zeros((0, 3, 4)), np.zeros(0, np.int64)
+    wrench_entry, inputs, force_entry = (np.zeros((0, width), np.int64) for width in (3, 2, 4))
+    counts, block = np.zeros(4, np.int64), np.zeros((0, WIDTH), np.int64)
+    return Laws(
+        no_program(), integers, integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts, block,
+        integers,
+    )  # fmt: skip
 
 
 def size(tables: Tables) -> tuple[int, int]:

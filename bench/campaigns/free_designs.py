@@ -16,7 +16,7 @@ import rtmbs
 from bench.campaigns.campaign import Campaign, Tally, each
 from bench.measures.random_mechanisms import DRAWS, Rng, random_mechanism, triad
 from rtmbs.errors import ModelError, RtmbsError, StartError, StepError, TopologyError
-from rtmbs.sensitivities.designs import designs_of
+from rtmbs.sensitivities.model_numbers import model_numbers
 
 Array = NDArray[np.float64]
 
@@ -202,7 +202,7 @@ def by_runs(case: int, tally: Tally) -> tuple[float, float, str]:
         raise
     worst, whose = 0.0, ""
     for name in by:
-        designs = designs_of(model, name, {}, sim.system.length)
+        designs = model_numbers(model, name, {}, sim.system.length)
         design = designs[int(rng.integers(len(designs)))]
 
         def last(value: float, build: Callable[[float], rtmbs.Model] = design.build) -> Array:

@@ -22,7 +22,7 @@ from bench.measures.energy import ring
 from bench.measures.random_mechanisms import random_mechanism
 from rtmbs.errors import InputError, StartError, StepError
 from rtmbs.sensitivities import sensitivity
-from rtmbs.sensitivities.designs import Design, designs_of
+from rtmbs.sensitivities.model_numbers import ModelNumber, model_numbers
 
 ALLOWED = 1e-6  # of the largest derivative, beyond twice the error of the differences
 EXACT = 1e-8  # of the largest derivative of a kind: the complex step of a reference model
@@ -217,9 +217,9 @@ def differences(model: rtmbs.Model, sim: rtmbs.Simulation, name: str, found: Any
     value = float(found.point[found.parameters.index(name)])
     width = size * (abs(value) or 1.0)
     base = name.split("[")[0]
-    designs: dict[str, Design] = {}
+    designs: dict[str, ModelNumber] = {}
     if base in ("bar_1.mass", "pin_2.point"):
-        designs = {one.name: one for one in designs_of(model, base, {}, sim.system.length)}
+        designs = {one.name: one for one in model_numbers(model, base, {}, sim.system.length)}
         width = size * designs[name].size
 
     def end(other: float) -> Array:

@@ -15,14 +15,12 @@ import numpy as np
 import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.semirecursive import page
-from rtmbs.sensitivities.checkpoints import Run
-from rtmbs.sensitivities.direct import directly
-from rtmbs.sensitivities.elimination import solve_steps
+from rtmbs.sensitivities.initial_state import FirstChange
 from rtmbs.sensitivities.parameters import parameters_of
-from rtmbs.sensitivities.recorded import Watch
-from rtmbs.sensitivities.sensitivity import begun, prepared
-from rtmbs.sensitivities.start import FirstChange
-from rtmbs.sensitivities.steps import LinearSteps, Steps
+from rtmbs.sensitivities.recorded_run import CheckpointedRun
+from rtmbs.sensitivities.sensitivity import direct_method, prepare, private_simulation
+from rtmbs.sensitivities.step_solver import solve_steps
+from rtmbs.sensitivities.steps import LinearSteps, RunRecorder, Steps
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 TINY = 1e-30  # the imaginary part
@@ -51,9 +49,9 @@ def linear_run(
     ``model`` is a Model, or a function that builds one from the arguments ``at``.
     """
     built = model if isinstance(model, rtmbs.Model) else model(**at)
-    sim = begun(rtmbs.Simulation(built.compile(), h=h, method=method))
-    parameters, tape, first = prepared(sim, parameters_of(sim, by, model, at, Run(sim, steps).t))
-    alpha, watch = sim.state.memory["alpha"].copy(), Watch()
+    sim = private_simulation(rtmbs.Simulation(built.compile(), h=h, method=method))
+    parameters, tape, first = prepare(sim, parameters_of(sim, by, model, at, CheckpointedRun(sim, steps).t))
+    alpha, watch = sim.state.memory["alpha"].copy(), RunRecorder()
     sim.run(steps * h, observers=[watch])
     return LinearSteps(tape, watch.recorded(), alpha), first, parameters.names
 
@@ -124,7 +122,7 @@ def errors(
     in ``linear_run``.
     """
     run, first, names = linear_run(model, by, h, steps, at or {})
-    X, lam, _ = directly(run, first)
+    X, lam, _ = direct_method(run, first)
     tape = run.tape
     places = {name: tape.x[name] for name in ("z", "zd", "zdd", "s", "sd")}
     moved, of = np.abs(X[:, places["z"]]).max(axis=(0, 1)), np.array([name.split("[")[0] for name in names])

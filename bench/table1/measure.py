@@ -11,7 +11,7 @@ from bench.table1 import paper
 from bench.table1.pairs import ClosedForm, Pair, Question, Timed, distances
 from rtmbs import PenaltyTrapezoidal, library
 from rtmbs.bench.fourbar import sizes, timed_step
-from rtmbs.jit.compiling import announced
+from rtmbs.jit.compile_progress import announced
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation import Simulation
 from rtmbs.system.system import System

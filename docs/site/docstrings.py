@@ -29,6 +29,8 @@ class Docstrings(Extension):
 def rewritten(value: str, known: set[str]) -> str:
     """Return a docstring with its list of parameters at the end; ``known`` names begin a list without a head."""
     lines = value.split("\n")
+    if "Returns" in lines:  # numpydoc as it is written in full
+        return value
     items = [(found[2], below) for found, below in zip(map(ITEM.match, lines), [*lines[1:], ""], strict=True) if found]
     if items and all(TYPED.match(text) and below.startswith(INDENT) for text, below in items):
         return value

@@ -1,4 +1,4 @@
-"""Tapes are built step by step: an operation that was written before, or whose answer is plain, is not written again.
+"""Construction of a tape step by step: common subexpressions are shared, constants folded.
 
 Equal steps are found by a hash table (value numbering), constants are folded, zeros and ones vanish, signs move
 outwards: (-a) b = -(a b), a + (-b) = a - b. Everything here runs compiled, on a ``Builder``, whose arrays are larger
@@ -35,7 +35,7 @@ PER_POWER = (2 * LARGEST_POWER.bit_length() + 1) * PER_EMIT
 
 
 class Builder(NamedTuple):
-    """A tape under construction."""
+    """Tape under construction."""
 
     code: Array  # (capacity, 4) int32: operation and three steps; an input keeps its number in the place of the first
     value: Array  # (capacity,) float64 of constants
@@ -134,7 +134,7 @@ def negate(B: Builder, a: Int) -> Int:
 
 @kernel
 def normal_sum(B: Builder, op: Int, a: Int, b: Int) -> tuple[Int, Int, Int, Any]:
-    """a + b and a - b: zeros vanish, signs join the operation."""
+    """Return the normal form of a + b or a - b: zeros vanish, signs join the operation."""
     minus_a, minus_b = B.code[a, 0] == o.NEGATE, (B.code[b, 0] == o.NEGATE) != (op == o.SUBTRACT)
     a = int64(B.code[a, 1]) if minus_a else a
     b = int64(B.code[b, 1]) if B.code[b, 0] == o.NEGATE else b
@@ -151,7 +151,7 @@ def normal_sum(B: Builder, op: Int, a: Int, b: Int) -> tuple[Int, Int, Int, Any]
 
 @kernel
 def normal_product(B: Builder, op: Int, a: Int, b: Int) -> tuple[Int, Int, Int, Any]:
-    """a b, guarded or not: signs move outwards, constants are positive, in front and together.
+    """Return the normal form of a b, guarded or not: signs move outwards, constants are positive and in front.
 
     A guarded product keeps its guard beside a constant that is not finite: the other factor may be an exact zero.
     """
@@ -175,7 +175,7 @@ def normal_product(B: Builder, op: Int, a: Int, b: Int) -> tuple[Int, Int, Int, 
 
 @kernel
 def normal_quotient(B: Builder, a: Int, b: Int) -> tuple[Int, Int, Int, Any]:
-    """a / b: signs move outwards, a constant divisor becomes a factor."""
+    """Return the normal form of a / b: signs move outwards, a constant divisor becomes a factor."""
     if B.code[b, 0] == o.CONSTANT and b != ZERO:
         return normal_product(B, o.MULTIPLY, constant(B, 1.0 / B.value[b]), a)
     minus = (B.code[a, 0] == o.NEGATE) != (B.code[b, 0] == o.NEGATE)
@@ -190,7 +190,7 @@ def normal_quotient(B: Builder, a: Int, b: Int) -> tuple[Int, Int, Int, Any]:
 
 @kernel
 def normal_unary(B: Builder, op: Int, a: Int) -> tuple[Int, Int, Int, Any]:
-    """One argument: even functions drop its sign, odd ones hand it on, conditions are true or false already."""
+    """Return the normal form of a unary operation: even functions drop the sign, odd ones pass it on."""
     inner = B.code[a, 0]
     if op == o.TRUTH and (inner == o.TRUTH or inner == o.LESS or inner == o.LESS_EQUAL or inner == o.EQUAL):
         return SAME, a, NONE, False

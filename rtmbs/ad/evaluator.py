@@ -1,4 +1,4 @@
-"""Everything a tape can answer, without Python in the loops: value, passes, Jacobian, Hessian.
+"""Evaluation of a tape without Python in the loops: value, passes, Jacobian, Hessian.
 
 Programs are made when they are asked for the first time, once each.
 """
@@ -10,15 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.adjoint import gradient_tape
-from rtmbs.ad.colouring import Compression, compress
+from rtmbs.ad.derivative_graph import BLOCK, Graph, forward_pass, linearised, pattern, reverse_pass
+from rtmbs.ad.derivative_tapes import SparseJacobian, gradient_tape, sparse_jacobian
 from rtmbs.ad.errors import DerivativeError
-from rtmbs.ad.function import Array
-from rtmbs.ad.graph_passes import BLOCK, forward_pass, reverse_pass
-from rtmbs.ad.jacobian import SparseJacobian, sparse_jacobian
-from rtmbs.ad.linearise import Graph, linearised, pattern
-from rtmbs.ad.lower import lowered
-from rtmbs.ad.program import Program, evaluate, memory_of
+from rtmbs.ad.function_sources import Array, Compression, compress
+from rtmbs.ad.program import Program, evaluate, lowered, memory_of
 from rtmbs.ad.tape import Tape, finished, load_tape
 from rtmbs.jit.compiled import entry_for
 
@@ -27,8 +23,8 @@ MODES = ("sparse", "dense", "compressed")
 NOTHING = np.zeros(0)
 
 
-class Runner:
-    """A program with its memory: one call fills in the inputs, runs, and returns the outputs.
+class ProgramRunner:
+    """A program with its memory: a call sets the inputs, runs, and returns the outputs.
 
     Inputs are C-contiguous arrays of floats: the machine code is called itself, which saves a small program most of its
     time.
@@ -48,13 +44,13 @@ class Runner:
 
 
 class GraphPasses:
-    """The graph of a tape's derivatives with a program for its factors."""
+    """Forward and reverse passes over the graph of a tape's derivatives."""
 
     def __init__(self, tape: Tape) -> None:
         graph = linearised(tape)
         self.graph: Graph = graph._replace(builder=None)  # type: ignore[arg-type] # large, and not needed any more
         self.m, self.n = tape.m, tape.n
-        self.run = Runner(finished(graph.builder, graph.factor, tape.n, tape.k))
+        self.run = ProgramRunner(finished(graph.builder, graph.factor, tape.n, tape.k))
 
     @property
     def edges(self) -> tuple[Any, ...]:
@@ -85,11 +81,11 @@ class GraphPasses:
         return result
 
 
-class Entries(NamedTuple):
-    """A sparse matrix that is ready to run: where its entries are, and the program for them."""
+class JacobianEntries(NamedTuple):
+    """Program of the entries of a sparse matrix, and their places."""
 
     sparse: SparseJacobian
-    run: Runner
+    run: ProgramRunner
     place: NDArray[np.int64]  # of an entry in the flat dense matrix
 
 
@@ -148,12 +144,12 @@ class Evaluator:
 
     @property
     def row(self) -> NDArray[np.int32]:
-        """Rows (entries,) of what may be other than zero."""
+        """Rows (entries,) of the structural non-zeros."""
         return self.jacobian_entries.sparse.row
 
     @property
     def column(self) -> NDArray[np.int32]:
-        """Columns (entries,) of what may be other than zero."""
+        """Columns (entries,) of the structural non-zeros."""
         return self.jacobian_entries.sparse.column
 
     def entries(self, x: Array, p: Array | None = None) -> Floats:
@@ -184,20 +180,20 @@ class Evaluator:
     # ---- made once
 
     @cached_property
-    def value_run(self) -> Runner:
-        return Runner(self.tape)
+    def value_run(self) -> ProgramRunner:
+        return ProgramRunner(self.tape)
 
     @cached_property
     def passes(self) -> GraphPasses:
         return GraphPasses(self.tape)
 
     @cached_property
-    def jacobian_entries(self) -> Entries:
+    def jacobian_entries(self) -> JacobianEntries:
         return entries_of(self.tape, values=False)
 
     @cached_property
-    def value_and_entries(self) -> Entries:
-        """One program for f, then the entries of df/dx: what a kernel that needs both calls by ``evaluate``."""
+    def value_and_entries(self) -> JacobianEntries:
+        """Program for f, then the entries of df/dx, for kernels that need both by one ``evaluate``."""
         return entries_of(self.tape, values=True)
 
     @cached_property
@@ -247,13 +243,13 @@ class Evaluator:
         return Evaluator(load_tape(path), mode)
 
 
-def entries_of(tape: Tape, values: bool) -> Entries:
-    """Return the sparse Jacobian of a tape, ready to run."""
+def entries_of(tape: Tape, values: bool) -> JacobianEntries:
+    """Return the program of the sparse Jacobian of a tape."""
     sparse = sparse_jacobian(tape, values)
-    return Entries(sparse, Runner(sparse.tape), sparse.row.astype(np.int64) * tape.n + sparse.column)
+    return JacobianEntries(sparse, ProgramRunner(sparse.tape), sparse.row.astype(np.int64) * tape.n + sparse.column)
 
 
-def dense(entries: Entries, point: tuple[Floats, Floats], shape: tuple[int, int]) -> Floats:
+def dense(entries: JacobianEntries, point: tuple[Floats, Floats], shape: tuple[int, int]) -> Floats:
     """Return a sparse matrix at a point with its zeros."""
     J = np.zeros(shape)
     J.ravel()[entries.place] = entries.run(*point)

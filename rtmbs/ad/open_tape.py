@@ -1,4 +1,4 @@
-"""Where operations are written down while a function runs: one row a step, appended in chunks of arrays."""
+"""Open tape: operations recorded while a function runs, one row a step, appended in chunks of arrays."""
 
 import math
 import struct
@@ -29,7 +29,7 @@ def too_large(steps: int) -> TapeSizeError:
 
 
 class OpenTape:
-    """Steps in the order they happened: operation and the numbers of the steps it takes.
+    """Steps in order of execution: operation and the numbers of its operands.
 
     A constant keeps in ``a`` its place in ``constants``; an input its place among the inputs. Nothing is simplified
     here. Raises TapeSizeError when more than ``limit`` steps are written.

@@ -1,4 +1,4 @@
-"""The alphabet of a tape: every step is one of these operations on one, two or three earlier steps.
+"""Operations of a tape: every step is one of these on one, two or three earlier steps.
 
 Truth values are 1.0 and 0.0. ``GUARDED`` is a product in which an exact zero wins over infinity and not-a-number: it
 stands where a derivative passes a branch not taken, whose own derivative may be anything.

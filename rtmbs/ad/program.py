@@ -1,7 +1,11 @@
-"""A tape ready to run: numbers in slots, instructions in runs of equal ones, followed by one compiled loop.
+"""Program of a tape: instructions on slots of memory in runs of equal operations, for one compiled loop.
 
 Nothing is compiled for a tape: a program is arrays of integers. A run is one operation on many operands, so the loop
 decides once a run, not once an operation. Other kernels call ``evaluate`` with a program and its memory as arguments.
+
+``lowered`` makes a program of a tape. Sums absorb their products, and steps are ordered by level (all arguments are of
+lower levels) and within a level by kind, which gives long runs. A slot is used again as soon as its number is not
+needed any more: the memory stays small and in cache.
 """
 
 from typing import Any, NamedTuple
@@ -10,7 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad import operations as o
+from rtmbs.ad.open_tape import Ids
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
+from rtmbs.ad.tape import Tape
 from rtmbs.jit.compiled import coarse_kernel, kernel
 from rtmbs.jit.struct import struct
 
@@ -34,7 +40,7 @@ class Program(NamedTuple):
 
 
 def memory_of(program: Program) -> NDArray[np.float64]:
-    """Return new memory for a program; no result is carried over, so one serves all evaluations, one at a time."""
+    """Return new memory for a program; no result is carried over, so one serves all evaluations in turn."""
     memory = np.zeros(program.sizes[2])
     memory[: len(program.constants)] = program.constants
     return memory
@@ -61,7 +67,7 @@ def set_inputs(program: Program, memory: Array, x: Array, p: Array) -> None:
 
 @coarse_kernel
 def run(program: Program, memory: Array) -> None:
-    """Carry out all runs of a program."""
+    """Run all instructions of a program."""
     code = program.code
     for r in range(len(program.operation)):
         op, count, k = program.operation[r], program.count[r], program.start[r]
@@ -85,7 +91,7 @@ def run(program: Program, memory: Array) -> None:
 
 @kernel
 def run_sums(code: Array, memory: Array, k: int, count: int, added: int, subtracted: int) -> None:
-    """Carry out sums of products, all of one shape."""
+    """Run sums of products, all of one shape."""
     if added == 2 and subtracted == 0:
         for _ in range(count):
             total = memory[code[k + 1]] * memory[code[k + 2]] + memory[code[k + 3]] * memory[code[k + 4]]
@@ -113,7 +119,7 @@ def run_sums(code: Array, memory: Array, k: int, count: int, added: int, subtrac
 
 @kernel
 def run_others(code: Array, memory: Array, k: int, count: int, op: int) -> None:
-    """Carry out the operations that are rare or slow in themselves."""
+    """Run the operations that are rare or slow in themselves."""
     if op <= o.TRUTH:
         for _ in range(count):
             memory[code[k]] = evaluate_unary(op, memory[code[k + 1]])
@@ -127,3 +133,191 @@ def run_others(code: Array, memory: Array, k: int, count: int, op: int) -> None:
             chosen = code[k + 2] if memory[code[k + 1]] != 0.0 else code[k + 3]
             memory[code[k]] = memory[chosen]
             k += 4
+
+
+class Instructions(NamedTuple):
+    """Instructions of a tape: one for every step that no sum absorbs."""
+
+    shape: NDArray[np.int32]  # (instructions, 3): operation, products added, products subtracted
+    result: Ids  # (instructions,) step
+    pointer: NDArray[np.int64]  # (instructions + 1,) into operand
+    operand: Ids  # steps; the step behind the last one is the constant one
+
+
+def lowered(tape: Tape) -> Program:
+    """Return a tape as a program."""
+    instructions = instructions_of(tape)
+    key = instructions.shape.astype(np.int64) @ np.array([1 << 56, 1 << 28, 1])  # fewer products than steps, LARGEST
+    level = np.zeros(len(tape.op) + 1, dtype=np.int32)
+    find_levels(instructions.result, instructions.pointer, instructions.operand, level)
+    order = np.lexsort((key, level[instructions.result]))
+    slot, slots = slots_of(tape, instructions, order)
+    code, start = encoded(instructions, order, slot)
+
+    ends = np.flatnonzero(np.diff(key[order])) + 1  # a run may go on across levels
+    first = np.concatenate((np.zeros(min(len(order), 1), dtype=np.int64), ends))
+    operation, added, subtracted = np.ascontiguousarray(instructions.shape[order[first]].T)
+    return Program(
+        operation,
+        added,
+        subtracted,
+        np.diff(np.append(first, len(order))).astype(np.int32),
+        start[first],
+        code,
+        slot[tape.outputs],
+        np.append(tape.constants, 1.0),
+        np.array([tape.n, tape.k, slots]),
+    )
+
+
+def instructions_of(tape: Tape) -> Instructions:
+    """Return the instructions in the order of the tape."""
+    steps = len(tape.op)
+    swallowed = fused_steps(tape)
+    # A sum that swallows t - 1 others has at most t + 1 <= 2 t products of two operands; every step is swallowed by one
+    # sum only, so all sums together take at most four operands a step, and other operations take at most three.
+    shape, result = np.zeros((steps, 3), dtype=np.int32), np.zeros(steps, dtype=np.int32)
+    pointer, operand = np.zeros(steps + 1, dtype=np.int64), np.zeros(4 * steps, dtype=np.int32)
+    stack = np.zeros(steps + 1, dtype=np.int64)  # each step of a sum takes itself away before it puts two others
+    columns = (tape.op, tape.a, tape.b, tape.c, o.ARITY)
+    count = write_instructions(*columns, swallowed, shape, result, pointer, operand, stack)
+    return Instructions(shape[:count], result[:count], pointer[: count + 1], operand[: pointer[count]].copy())
+
+
+def fused_steps(tape: Tape) -> NDArray[np.bool_]:
+    """Return the products and sums that are used once, and that in a sum."""
+    op, arity, steps = tape.op, o.ARITY[tape.op], len(tape.op)
+    uses = 2 * np.bincount(tape.outputs, minlength=steps)
+    for k, column in enumerate((tape.a, tape.b, tape.c)):
+        uses += np.bincount(column[arity > k], minlength=steps)
+    sums = (op == o.ADD) | (op == o.SUBTRACT)
+    swallowed = np.zeros(steps, dtype=bool)
+    swallowed[tape.a[sums | (op == o.NEGATE)]] = True
+    swallowed[tape.b[sums]] = True
+    return swallowed & (uses == 1) & (sums | (op == o.NEGATE) | (op == o.MULTIPLY))
+
+
+def slots_of(tape: Tape, instructions: Instructions, order: NDArray[np.int64]) -> tuple[Ids, int]:
+    """Return the slot of every step, and how many there are; constants, inputs and outputs keep theirs."""
+    steps, first = len(tape.op), len(tape.constants) + 1
+    slot = np.full(steps + 1, -1, dtype=np.int32)
+    slot[steps] = first - 1
+    leaf = tape.op == o.CONSTANT
+    slot[:-1][leaf] = tape.a[leaf]
+    leaf = tape.op == o.INPUT
+    slot[:-1][leaf] = first + tape.a[leaf]
+    first += tape.n + tape.k
+    results = np.unique(tape.outputs)
+    results = results[slot[results] < 0]
+    slot[results] = first + np.arange(len(results))
+    scratch = np.zeros(steps + 1, dtype=np.int32), slot >= 0, np.zeros(len(order) + 1, dtype=np.int32)
+    arguments = instructions.result, instructions.pointer, instructions.operand
+    return slot, assign_slots(order, *arguments, slot, first + len(results), *scratch)
+
+
+def encoded(
+    instructions: Instructions, order: NDArray[np.int64], slot: Ids
+) -> tuple[NDArray[np.uint32], NDArray[np.int64]]:
+    """Return the code and where each instruction of ``order`` starts in it."""
+    lengths = np.diff(instructions.pointer)[order] + 1
+    start = np.concatenate((np.zeros(1, dtype=np.int64), np.cumsum(lengths)))
+    code = np.zeros(start[-1], dtype=np.uint32)
+    code[start[:-1]] = slot[instructions.result[order]]
+    operand = np.ones(len(code), dtype=bool)
+    operand[start[:-1]] = False
+    source = np.arange(len(code)) + np.repeat(instructions.pointer[order] - start[:-1] - 1, lengths)
+    code[operand] = slot[instructions.operand[source[operand]]]
+    return code, start
+
+
+@kernel
+def write_instructions(
+    op: Array, a: Array, b: Array, c: Array, arity: Array, swallowed: Array,
+    shape: Array, result: Array, pointer: Array, operand: Array, stack: Array,
+) -> int:  # fmt: skip
+    """Write an instruction for each step that is not absorbed; return how many there are."""
+    count, end = 0, 0
+    for i in range(len(op)):
+        kind = np.int64(op[i])
+        if kind <= o.INPUT or swallowed[i]:
+            continue
+        shape[count, 0] = kind
+        linear = kind == o.ADD or kind == o.SUBTRACT or kind == o.NEGATE
+        if linear and (swallowed[a[i]] or (kind != o.NEGATE and swallowed[b[i]])):
+            shape[count, 0] = SUM
+            for sign in range(2):  # those added first
+                begin = end
+                end = write_products(op, a, b, swallowed, i, sign, operand, end, stack)
+                shape[count, 1 + sign] = (end - begin) // 2
+        else:
+            for k in range(arity[kind]):
+                operand[end] = a[i] if k == 0 else (b[i] if k == 1 else c[i])
+                end += 1
+        result[count] = i
+        count += 1
+        pointer[count] = end
+    return count
+
+
+@kernel
+def write_products(
+    op: Array, a: Array, b: Array, swallowed: Array, i: int, wanted: int, operand: Array, end: int, stack: Array
+) -> int:
+    """Write the products of sum i that carry the wanted sign, from left to right; return the end of the operands."""
+    one, top = len(op), 1
+    stack[0] = 2 * i
+    while top > 0:
+        top -= 1
+        x, sign = stack[top] >> 1, stack[top] & 1
+        if (x != i and not swallowed[x]) or op[x] == o.MULTIPLY:
+            if sign == wanted:
+                product = op[x] == o.MULTIPLY and swallowed[x]
+                operand[end], operand[end + 1] = (a[x], b[x]) if product else (x, one)
+                end += 2
+        elif op[x] == o.NEGATE:
+            stack[top] = 2 * a[x] + 1 - sign
+            top += 1
+        else:
+            stack[top] = 2 * b[x] + (sign if op[x] == o.ADD else 1 - sign)
+            stack[top + 1] = 2 * a[x] + sign
+            top += 2
+    return end
+
+
+@kernel
+def find_levels(result: Array, pointer: Array, operand: Array, level: Array) -> None:
+    """Fill in the level of every step: one above the highest of its operands."""
+    for i in range(len(result)):
+        highest = 0
+        for k in range(pointer[i], pointer[i + 1]):
+            highest = max(highest, level[operand[k]])
+        level[result[i]] = highest + 1
+
+
+@kernel
+def assign_slots(
+    order: Array, result: Array, pointer: Array, operand: Array, slot: Array, slots: int,
+    last: Array, fixed: Array, free: Array,
+) -> int:  # fmt: skip
+    """Give every result a slot, the one freed last if there is one; return the number of slots."""
+    for place in range(len(order)):
+        for k in range(pointer[order[place]], pointer[order[place] + 1]):
+            last[operand[k]] = place
+    top = 0
+    for place in range(len(order)):
+        i = order[place]
+        for k in range(pointer[i], pointer[i + 1]):
+            x = operand[k]
+            if last[x] == place and not fixed[x]:
+                free[top] = slot[x]
+                top += 1
+                last[x] = -1
+        x = result[i]
+        if not fixed[x]:
+            if top > 0:
+                top -= 1
+                slot[x] = free[top]
+            else:
+                slot[x] = slots
+                slots += 1
+    return slots

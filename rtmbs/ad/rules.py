@@ -1,4 +1,4 @@
-"""The derivative of every operation of the alphabet, one line each.
+"""Derivatives of the operations of a tape, one line each.
 
 A rule is given the arguments and the result ``r`` as traced arrays (all steps of one kind at once) and returns one
 factor for each argument: dr = factor_a da + factor_b db. None says that nothing depends on that argument. Written on

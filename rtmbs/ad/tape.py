@@ -1,9 +1,15 @@
-"""A finished tape: what a function computes, as a list of operations on its inputs. Simplified, compared, saved."""
+"""Tape: a function as a list of operations on its inputs; simplification, comparison, joining, files.
+
+Many tapes as one: their inputs, parameters and outputs stand behind each other.
+
+One program then serves them all in one call, and equal operations of different tapes share their runs.
+"""
 
 import io
 import math
 import os
 import zipfile
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -41,7 +47,7 @@ COLUMNS = (*DTYPES, "sizes")
 
 @dataclass(frozen=True)
 class Tape:
-    """Operations in an order in which arguments come first.
+    """Operations of a function, arguments before their uses.
 
     A constant keeps in ``a`` its place in ``constants``, an input its number: 0 .. n-1 independents, n .. n+k-1
     parameters.
@@ -62,7 +68,7 @@ class Tape:
 
     @property
     def operations(self) -> int:
-        """Operations, leaves not counted."""
+        """Number of operations, leaves not counted."""
         return int(np.count_nonzero(self.op > o.INPUT))
 
     def __str__(self) -> str:
@@ -120,7 +126,7 @@ def load_tape(path: str | Path) -> Tape:
 
 
 def arrays_of(file: BinaryIO) -> dict[str, NDArray[Any]]:
-    """Return the arrays of an archive, after what it says of their sizes was held against it; DamagedFile."""
+    """Return the arrays of an archive after a check of the sizes that it declares; DamagedFile."""
     found = {}
     with zipfile.ZipFile(file) as archive:
         check_unpacked(sum(one.file_size for one in archive.infolist()), os.fstat(file.fileno()).st_size, "entries")
@@ -141,7 +147,7 @@ def tape_of(op: Any, a: Any, b: Any, c: Any, constants: Any, outputs: Any, sizes
 
 
 def check_tape(tape: Tape, name: str) -> None:
-    """Raise unless every step takes earlier steps only: evaluations do not look."""
+    """Raise unless every step takes earlier steps only; evaluations do not check."""
     index = np.arange(len(tape.op))
     fine = all(getattr(tape, column).dtype == dtype for column, dtype in DTYPES.items())
     fine = fine and all(getattr(tape, column).ndim == 1 for column in DTYPES)
@@ -164,13 +170,13 @@ def check_tape(tape: Tape, name: str) -> None:
 
 
 def simplified(tape: OpenTape, outputs: Ids, n: int, k: int) -> Tape:
-    """Return what ``outputs`` need of a tape: constants folded, zeros, ones, dead steps gone, common steps shared."""
+    """Return the steps of a tape that ``outputs`` need: constants folded, dead steps removed, common steps shared."""
     builder, where = rebuilt(tape, outputs)
     return finished(builder, where[outputs.ravel()], n, k)
 
 
 def rebuilt(tape: OpenTape, outputs: Ids) -> tuple[Builder, Ids]:
-    """Return a builder that holds what ``outputs`` need, and the new numbers of the tape's steps."""
+    """Return a builder with the steps that ``outputs`` need, and the new numbers of the tape's steps."""
     op, a, b, c, constants = tape.columns()
     alive = np.zeros(len(op), dtype=bool)
     alive[outputs.ravel()] = True
@@ -220,7 +226,7 @@ def rewrite(B: Builder, op: Any, a: Any, b: Any, c: Any, constants: Any, alive: 
 
 
 def finished(builder: Builder, outputs: Ids, n: int, k: int) -> Tape:
-    """Return what ``outputs`` need of a builder as a tape."""
+    """Return the steps of a builder that ``outputs`` need as a tape."""
     size = int(builder.size[0])
     op, a, b, c = np.ascontiguousarray(builder.code[:size].T)
     value = builder.value[:size]
@@ -236,3 +242,26 @@ def finished(builder: Builder, outputs: Ids, n: int, k: int) -> Tape:
     fixed = op == o.CONSTANT
     a[fixed] = np.arange(np.count_nonzero(fixed))
     return Tape(op, a.astype(np.int32), b.astype(np.int32), c.astype(np.int32), value[fixed], new[outputs], n, k)
+
+
+def joined(tapes: Sequence[Tape]) -> Tape:
+    """Return one tape for functions of separate inputs; the same tape may come more than once."""
+    n, k = (sum(getattr(tape, size) for tape in tapes) for size in ("n", "k"))
+    columns: list[list[np.ndarray]] = [
+        [np.zeros(0, dtype)] for dtype in (np.uint8, *(np.int32,) * 3, np.float64, np.int32)
+    ]
+    steps, constants, x, p = 0, 0, 0, n
+    for tape in tapes:
+        arity = o.ARITY[tape.op]
+        a = np.where(arity > 0, tape.a + steps, tape.a)
+        a[tape.op == o.CONSTANT] += constants
+        leaf = tape.op == o.INPUT
+        a[leaf] += np.where(tape.a[leaf] < tape.n, x, p - tape.n).astype(np.int32)
+        b, c = (np.where(arity > place, column + steps, 0) for place, column in ((1, tape.b), (2, tape.c)))
+        parts: tuple[NDArray[Any], ...] = (tape.op, a, b, c, tape.constants, tape.outputs + steps)
+        for column, part in zip(columns, parts, strict=True):
+            column.append(part.astype(column[0].dtype))
+        steps, constants = steps + len(tape.op), constants + len(tape.constants)
+        x, p = x + tape.n, p + tape.k
+    op, a, b, c, values, outputs = (np.concatenate(column) for column in columns)
+    return Tape(op, a, b, c, values, outputs, n, k)

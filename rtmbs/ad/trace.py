@@ -1,4 +1,4 @@
-"""Record a function once by running it on traced numbers; evaluate the tape without Python.
+"""Recording of a function by one run on traced numbers, for evaluation without Python.
 
     with Trace() as trace:                      or   trace = Trace(); trace.trace_on(); ...; trace.trace_off()
         x = trace.independent(3)
@@ -7,7 +7,7 @@
     trace.tape                                the operations
 
 The recorder and evaluator of the MKSim paper: independents and dependents are marked, expressions are split into unary
-and binary steps. Parameters are inputs that nobody differentiates by; they may change from evaluation to evaluation.
+and binary steps. Parameters are inputs without derivatives; they may change from evaluation to evaluation.
 """
 
 from collections.abc import Callable
@@ -16,14 +16,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from rtmbs.ad import elementwise, functions  # noqa: F401 - they fill the tables of traced arrays
+from rtmbs.ad import numpy_rules  # noqa: F401 - fills the tables of traced arrays
 from rtmbs.ad.errors import TraceError
 from rtmbs.ad.evaluator import Evaluator
-from rtmbs.ad.function import Array, Function
-from rtmbs.ad.namespace import recorder
+from rtmbs.ad.function_sources import Array, FlatFunction
 from rtmbs.ad.open_tape import LARGEST, OpenTape
 from rtmbs.ad.tape import Tape, simplified
-from rtmbs.ad.traced import NO_NUMBER, TracedArray, steps
+from rtmbs.ad.traced import NO_NUMBER, TracedArray, recorder, steps
 
 # What NumPy says when it meets a traced value before this package does, and what was tried then.
 FOREIGN = {
@@ -34,7 +33,7 @@ FOREIGN = {
 
 
 class Trace:
-    """A recorder: marks inputs, hands out traced arrays, takes outputs.
+    """Recorder that marks inputs, returns traced arrays, and takes outputs.
 
     Raises TapeSizeError when more than ``limit`` operations, inputs and constants are written.
     """
@@ -124,7 +123,7 @@ def record(
 
     Raises TapeSizeError when it takes more than ``limit`` steps.
     """
-    function = Function(f, n, m, batched=batched, xp=xp)
+    function = FlatFunction(f, n, m, batched=batched, xp=xp)
     trace = Trace(limit)
     with trace:
         x = trace.independent(n)
@@ -148,3 +147,16 @@ class Traced(Evaluator):
         xp: Any = recorder,
     ) -> None:
         super().__init__(record(f, n, m, k=k, batched=batched, xp=xp), mode)
+
+
+def warm_up() -> None:
+    """Compile every kernel of this package, by a small function that uses everything a tape can answer."""
+
+    x, one = np.array([0.5, 2.0, 3.0]), np.ones(3)
+    for mode in ("sparse", "dense", "compressed"):
+        made = Traced(lambda x: np.where(x > 1.0, x**3 + x[::-1], np.sin(x)) * np.cumsum(x), 3, mode=mode)
+        made.value(x)
+        made.jacobian(x)
+        made.reverse(x, one)
+        made.hessian(x, one)
+        made.hessian_product(x, one, one)

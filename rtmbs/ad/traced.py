@@ -1,8 +1,9 @@
-"""Arrays of traced numbers: what a function meets in place of its inputs while it is recorded.
+"""Traced arrays: the stand-ins for a function's inputs while it is recorded, and the recorder's array namespace.
 
 A ``TracedArray`` is an array of step numbers. Arithmetic, NumPy's own functions and indexing work on it under their
 usual names (NEP 13 and 18): moving elements about moves numbers and records nothing, arithmetic writes steps on the
 tape. It has no values, so nothing that needs one (``if``, ``float``, an array of floats to be written into) can go on.
+``Namespace`` is NumPy with the constructors that NumPy itself would fill with objects.
 """
 
 from collections.abc import Callable, Iterator
@@ -151,7 +152,7 @@ class TracedArray(NDArrayOperatorsMixin):
         return rule(self.tape, *arguments, **options)
 
     def __getattr__(self, name: str) -> Any:
-        """Find sin, sum, dot, ... : methods of arrays, and what NumPy calls on the elements of an object array."""
+        """Return sin, sum, dot, ...: methods of arrays, which NumPy also calls on elements of an object array."""
         function = None if name.startswith("_") else getattr(np, name, None)
         if callable(function) and (function in UNIVERSAL or function in FUNCTIONS):
             return lambda *arguments, **options: function(self, *arguments, **options)
@@ -177,13 +178,41 @@ class TracedArray(NDArrayOperatorsMixin):
         return int(self.truth_or("its use as an index"))
 
     def truth_or(self, what: str) -> bool:
-        """Return the truth of a condition that is used as a number; refuse what is none."""
+        """Return the truth of a condition that is used as a number; refuse other values."""
         if not self.boolean or self.tape.decide is None:
             refuse_number(what)
         return bool(self)
 
     def item(self, *_: Any) -> NoReturn:
         refuse_number("item()")
+
+
+REPLACEMENTS = {
+    "array": "Build arrays with numpy.stack or numpy.concatenate.",
+    "asarray": "Build arrays with numpy.stack or numpy.concatenate.",
+    "solve": "Write the few unknowns out (Cramer's rule), or keep the solve outside of the recorded function.",
+    "inv": "Write the inverse out, or keep it outside of the recorded function.",
+    "sort": "Write numpy.minimum and numpy.maximum of pairs.",
+    "isnan": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
+    "isfinite": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
+    "argmax": "Write numpy.maximum, or numpy.where on comparisons: which one is largest differs between evaluations.",
+    "argmin": "Write numpy.minimum, or numpy.where on comparisons: which one is least differs between evaluations.",
+    "interp": "Take rtmbs.library.force_laws.interpolated, or write the pieces with numpy.where.",
+    "select": "Write numpy.where in numpy.where.",
+    "piecewise": "Write numpy.where in numpy.where.",
+    "nan_to_num": "Bound the argument instead, so that no such value arises: numpy.where, numpy.maximum.",
+    "round": "Write numpy.floor(x + 0.5).",
+    "fmin": "Write numpy.minimum.",
+    "fmax": "Write numpy.maximum.",
+}
+
+
+def replacement_hint(name: str) -> str:
+    """Return the hint for a NumPy function ``name`` that cannot be recorded."""
+    known = (
+        "Spell it with arithmetic and the functions that can be recorded (list: rtmbs.ad.traced.UNIVERSAL, FUNCTIONS)."
+    )
+    return REPLACEMENTS.get(name, known)
 
 
 def refuse_number(what: str) -> NoReturn:
@@ -193,9 +222,7 @@ def refuse_number(what: str) -> NoReturn:
 
 def refuse_function(name: str) -> NoReturn:
     """Raise the error for a function of NumPy that has no rule."""
-    from rtmbs.ad.functions import way_out
-
-    raise UnsupportedFunctionError(f"numpy.{name} cannot be recorded. {way_out(name.split('.')[-1])}")
+    raise UnsupportedFunctionError(f"numpy.{name} cannot be recorded. {replacement_hint(name.split('.')[-1])}")
 
 
 def plain_index(index: Any) -> Any:
@@ -210,7 +237,7 @@ def plain_index(index: Any) -> Any:
 
 
 def write_out(result: TracedArray, out: Any) -> Any:
-    """Put a result where ``out=`` or an in-place operator wants it.
+    """Write a result to the target of ``out=`` or of an in-place operator.
 
     A single value is not written over: NumPy's scalars cannot be changed, so other names of it keep what they have.
     """
@@ -237,3 +264,34 @@ def steps(tape: OpenTape, value: Any) -> Ids:
     if array.dtype.kind not in "fiub":
         raise TraceError(f"a tape holds real numbers; it cannot take {array.dtype.name} values")
     return tape.constant(array)
+
+
+class Namespace:
+    """NumPy's names; ``hooks`` are further ones, such as a sum that is better recorded as a recursion."""
+
+    def __init__(self, **hooks: Any) -> None:
+        self.__dict__.update(hooks)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(np, name)
+
+    def array(self, values: Any, **options: Any) -> Any:
+        """Return numbers and traced values, nested in lists, as one array."""
+        tape = tape_in(values)
+        return np.array(values, **options) if tape is None else TracedArray(tape, steps(tape, values).copy())
+
+    def asarray(self, values: Any, **options: Any) -> Any:
+        """Return numbers and traced values, nested in lists, as one array."""
+        return values if isinstance(values, TracedArray) else self.array(values, **options)
+
+
+recorder = Namespace()
+
+
+def tape_in(values: Any) -> OpenTape | None:
+    """Return the tape of the first traced value in nested sequences."""
+    if isinstance(values, TracedArray):
+        return values.tape
+    if isinstance(values, list | tuple) or (isinstance(values, np.ndarray) and values.dtype == object):
+        return next((tape for tape in map(tape_in, values) if tape is not None), None)
+    return None

@@ -1,1 +1,1 @@
-"""What a user asks of a state beside its motion: equilibria, linearisation, modes."""
+"""Analyses of a state or a motion: equilibria, linearisation, modes, inverse dynamics, power and loads."""

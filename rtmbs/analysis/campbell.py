@@ -1,4 +1,4 @@
-"""Campbell diagram: modes followed over an input, or over whatever a function makes a state of."""
+"""Campbell diagram: modes over an input, or over the states that a function returns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -9,14 +9,13 @@ from numpy.typing import NDArray
 from scipy.interpolate import BarycentricInterpolator
 from scipy.optimize import brentq, linear_sum_assignment
 
-from rtmbs.analysis.axes import MOVING
-from rtmbs.analysis.eigenvalues import Oscillations
 from rtmbs.analysis.equilibrium import equilibrium
-from rtmbs.analysis.modes import Modes, modes
-from rtmbs.analysis.standing import refused
-from rtmbs.analysis.told import Told, counted
+from rtmbs.analysis.modes import Modes, Oscillations, modes
+from rtmbs.analysis.report import Report, with_count
+from rtmbs.analysis.resolve_simulation import wrong_argument
+from rtmbs.analysis.steady_axes import MOVING
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.extras import needed
 from rtmbs.results.plotting import finished
 from rtmbs.simulation.inputs import input_unit
@@ -32,8 +31,8 @@ LIKE = 0.1  # of 1: a shape less like the last one begins a branch of its own
 
 
 @dataclass(frozen=True, repr=False)
-class Campbell(Told, Oscillations):
-    """Modes over a value, each followed from one value to the next by the likeness of its shape.
+class Campbell(Report, Oscillations):
+    """Modes over a value, each followed from one value to the next by the likeness of its shape (MAC).
 
     Attributes
     ----------
@@ -76,7 +75,7 @@ class Campbell(Told, Oscillations):
 
     def line(self) -> str:
         """Return the input, its values and the number of branches."""
-        branches = counted(self.eigenvalues.shape[1], "branch", "branches")
+        branches = with_count(self.eigenvalues.shape[1], "branch", "branches")
         return f"{branches} over {self.over} = {self.values[0]:g} to {self.values[-1]:g}"
 
     def to_pandas(self) -> Any:
@@ -110,12 +109,12 @@ class Campbell(Told, Oscillations):
 
 
 def unsteady(found: Modes) -> bool:
-    """Return whether modes are those of a motion that is not steady."""
+    """Return whether the modes belong to a motion that is not steady."""
     return found.axes is not None and not found.axes.steady
 
 
 def crossing(values: Array, off: Array, known: NDArray[np.bool_], i: int) -> float:
-    """Return where a branch is zero between values ``i`` and ``i + 1``, on a cubic through the nearest known ones."""
+    """Return the zero of a branch between values ``i`` and ``i + 1``, on a cubic through the nearest values."""
     if not (off[i] and off[i + 1]):
         return float(values[i] if not off[i] else values[i + 1])
     near = np.array([k for k in range(max(i - 1, 0), min(i + 3, len(values))) if known[k]])
@@ -131,16 +130,34 @@ def campbell(
     *,
     count: int | None = None,
 ) -> Campbell:
-    """Return the modes over ``values`` (k,) of an input, each followed through all of them.
+    """Return the modes over the values of an input, each followed through all of them.
 
-    of : a Simulation at rest, whose input ``over`` is varied, and whose equilibrium follows; or a function of the value
-        that returns a Simulation in its steady motion, such as a rotor in its turn
-    count : the slowest modes only, see ``modes``
+    Parameters
+    ----------
+    of : Simulation or callable
+        A Simulation at rest, whose input ``over`` is varied, and whose equilibrium follows; or a function of the value
+        that returns a Simulation in its steady motion, such as a rotor in its turn.
+    values : sequence of float
+        Values (k,) of the input.
+    over : str, optional
+        Name of the input; for a function, the label of the values.
+    count : int, optional
+        Number of the slowest modes, see ``modes``; all unless given.
 
-    Raises InputError, UnknownNameError, and the errors of ``equilibrium`` and ``modes``.
+    Returns
+    -------
+    Campbell
+        Eigenvalues (k, branches) [1/s] over the values, with ``critical``, ``table`` and ``plot``.
 
-        diagram = rtmbs.campbell(rotor_at, np.linspace(0.0, 300.0, 31), "spin [rad/s]")
-        diagram.critical(order=1.0)
+    Raises
+    ------
+    InputError, UnknownNameError
+        For wrong values or names, and the errors of ``equilibrium`` and ``modes``.
+
+    Examples
+    --------
+    >>> diagram = rtmbs.campbell(rotor_at, np.linspace(0.0, 300.0, 31), "spin [rad/s]")
+    >>> diagram.critical(order=1.0)
     """
     numbers = checked_values(values)
     if over is None and isinstance(of, Simulation):
@@ -159,7 +176,7 @@ def campbell(
 
 
 def checked_values(values: Any) -> Array:
-    """Return the values (k,); raises InputError for what are none."""
+    """Return the values (k,); raises InputError for other input."""
     try:
         numbers = np.array(values, np.float64).reshape(-1)
     except (TypeError, ValueError):
@@ -170,9 +187,9 @@ def checked_values(values: Any) -> Array:
 
 
 def rest_over(of: Any, over: str) -> Callable[[float], Simulation]:
-    """Return the function from a value of an input to the mechanism at rest, each from the pose before."""
+    """Return the function from a value of an input to the mechanism at rest, started from the pose before."""
     if not isinstance(of, Simulation):
-        raise refused("campbell", "a Simulation or a function that returns one", of)
+        raise wrong_argument("campbell", "a Simulation or a function that returns one", of)
     if over not in of.inputs:
         raise unknown_name("input", over, of.inputs)
     if np.any(np.abs(of.state.zd) > MOVING * of.system.typical):
@@ -203,9 +220,9 @@ def followed(found: Sequence[Modes]) -> Complex:
     rows = []
     for one in found:
         row = {}
-        likeness = np.array([[alike(shape, one.shapes[:, i]) for i in range(len(one.eigenvalues))]
+        likeness = np.array([[modal_assurance(shape, one.shapes[:, i]) for i in range(len(one.eigenvalues))]
                              for _, shape in branches]).reshape(len(branches), len(one.eigenvalues))  # fmt: skip
-        away = np.array([[apart(s, other) for other in one.eigenvalues] for s, _ in branches])
+        away = np.array([[eigenvalue_distance(s, other) for other in one.eigenvalues] for s, _ in branches])
         cost = 1.0 - likeness + PACE * away.reshape(likeness.shape)
         old, new = linear_sum_assignment(cost)
         for branch, i in zip(old, new, strict=True):
@@ -223,13 +240,13 @@ def followed(found: Sequence[Modes]) -> Complex:
     return table
 
 
-def alike(a: Complex, b: Complex) -> float:
+def modal_assurance(a: Complex, b: Complex) -> float:
     """Return the modal assurance criterion of two shapes (n,), 0 to 1."""
     size = float(np.vdot(a, a).real * np.vdot(b, b).real)
     return float(abs(np.vdot(a, b)) ** 2 / size) if size > 0.0 else 0.0
 
 
-def apart(s: complex, other: complex) -> float:
-    """Return the distance of two eigenvalues, of the larger."""
+def eigenvalue_distance(s: complex, other: complex) -> float:
+    """Return the distance of two eigenvalues, relative to the larger."""
     size = max(abs(s), abs(other))
     return abs(s - other) / size if size > 0.0 else 0.0

@@ -1,4 +1,4 @@
-"""Directional derivatives by central differences of order four, for what has no closed form."""
+"""Directional derivatives by central differences of order four, for functions without a closed form."""
 
 from collections.abc import Callable
 

@@ -1,4 +1,4 @@
-"""Which drives make a motion, and how they share its load (METHODS 1.38)."""
+"""Drive forces of a motion, and the distribution of the load over redundant drives (METHODS 1.38)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -8,8 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.analysis.given_motion import settable_names
-from rtmbs.analysis.given_poses import plain_dofs, turning_joints
+from rtmbs.analysis.prescribed_motion import plain_dofs, prescribable_names, turning_joints
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.force_channels import driven_distances
@@ -25,7 +24,7 @@ RANK = 1e-9  # of the largest singular value
 
 @dataclass(frozen=True)
 class Drives:
-    """The drives of a motion: coordinates, and drivers that the user named among them."""
+    """Drives of a motion: coordinates, and drivers that the user named among them."""
 
     labels: list[str]  # (k,)
     weights: Array  # (k,)
@@ -45,7 +44,7 @@ class Drives:
         return B
 
     def multipliers(self, system: System, tau: Array, u: Array) -> Array:
-        """Return what the forces (k,) of named drivers are as multipliers (m,); zero elsewhere."""
+        """Return the forces (k,) of named drivers as multipliers (m,); zero elsewhere."""
         lam = np.zeros(system.m)
         for row, force in zip(self.rows, tau, strict=True):
             if row >= 0:
@@ -54,7 +53,7 @@ class Drives:
 
 
 def drives_of(system: System, drives: Any, names: Mapping[int, str]) -> Drives:
-    """Return the drives that the user named, or else those of the given coordinates ``names`` by dof.
+    """Return the drives that the user named, or those of the given coordinates ``names`` by dof.
 
     Drivers of the model carry what they say unless drives are named. Raises UnknownNameError, InputError.
     """
@@ -65,7 +64,7 @@ def drives_of(system: System, drives: Any, names: Mapping[int, str]) -> Drives:
     if isinstance(drives, str) or not isinstance(drives, Mapping | Sequence):
         raise InputError(f"drives is {shown(drives)}; it must be a list of joints and drivers, or map them to weights")
     weighted = dict(drives) if isinstance(drives, Mapping) else dict.fromkeys(drives, 1.0)
-    known, drivers, turning = settable_names(system), driver_rows(system), turning_joints(system)
+    known, drivers, turning = prescribable_names(system), driver_rows(system), turning_joints(system)
     labels, weights, dofs, rows = [], [], [], []
     for name, weight in weighted.items():
         if not (isinstance(name, str) and (name in known or name in drivers or name in turning)):
@@ -86,7 +85,7 @@ def drives_of(system: System, drives: Any, names: Mapping[int, str]) -> Drives:
 
 
 def wrench_dofs(system: System) -> dict[int, str]:
-    """Return the joint that turns freely of each of its dofs, but for slides along a line, by dof."""
+    """Return the freely turning joint of each of its dofs, but for slides along a line, by dof."""
     found = {}
     for name, info in turning_joints(system).items():
         alone = [] if info.kind.free else plain_dofs(system, info)
@@ -105,14 +104,14 @@ def driver_rows(system: System) -> dict[str, int]:
 
 
 def replaced(system: System, drives: Drives, dof: int) -> list[str]:
-    """Return the names of drivers that say the motion while drives make it, that of ``dof`` first."""
+    """Return the drivers that prescribe a motion which drives produce, that of ``dof`` first."""
     first, driven = len(system.tables.closures.kind), system.tables.drivers.dof
     rows = {name: row for name, row in driver_rows(system).items() if drives.replaced[row] and row not in drives.rows}
     return sorted(rows, key=lambda name: rows[name] < first or driven[rows[name] - first] != dof)
 
 
 def stretch(system: System, row: int, u: Array) -> float:
-    """Return how the equation of a driver changes with what it drives: 1, and |d| / length of a driven distance."""
+    """Return the derivative of a driver's equation by its driven quantity: 1, or |d| / length of a driven distance."""
     closures = system.tables.closures
     return 1.0 if row >= len(closures.kind) else float(u[closures.slot[row]] / closures.length[row])
 

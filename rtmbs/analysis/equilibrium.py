@@ -1,5 +1,9 @@
-"""Equilibrium: a pose in which all forces balance, by Newton with a trust region (METHODS 1.36)."""
+"""Equilibria: poses in which all forces balance, by Newton with a trust region or dynamic relaxation (METHODS 1.36).
 
+Dynamic relaxation takes the rates away at every peak of the kinetic energy, so that a motion comes to rest.
+"""
+
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,22 +12,32 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.analysis.driven import driven, moves_drivers
-from rtmbs.analysis.integrating import balance_with_states
 from rtmbs.analysis.linearisation import by_inputs, input_slots
 from rtmbs.analysis.modes import Modes, modes
-from rtmbs.analysis.named import Named
-from rtmbs.analysis.neighbourhood import neighbourhood
-from rtmbs.analysis.relaxation import relax
-from rtmbs.analysis.standing import simulation_of
-from rtmbs.analysis.static import RELATIVE, Integrates, NoEquilibrium, Static, pose_after, static, step_to
-from rtmbs.analysis.told import Told, rows
-from rtmbs.errors import InputError, shown
-from rtmbs.linear.iteration import converged
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.analysis.neighbourhood import closed, driver_motion, loop_null_space, moves_drivers, neighbourhood
+from rtmbs.analysis.report import NamedValues, Report, rows
+from rtmbs.analysis.resolve_simulation import simulation_of
+from rtmbs.analysis.static import (
+    RELATIVE,
+    Integrates,
+    NoEquilibrium,
+    StaticBalance,
+    balance_with_states,
+    pose_after,
+    static,
+    step_to,
+)
+from rtmbs.errors import InputError, StartError, shown
+from rtmbs.integrators.checks import whole
+from rtmbs.linear.least_change import converged
+from rtmbs.linear.solver import refuses_unfactorised
+from rtmbs.results.motion import body_motion
+from rtmbs.results.resampled import Resampled
+from rtmbs.results.samples import one_sample
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.state import State
 from rtmbs.system.system import System
+from rtmbs.system.tables import PRISMATIC
 
 Array = NDArray[np.float64]
 
@@ -41,8 +55,8 @@ DEFAULT_STEP = 1e-3  # [s] of the Simulation that is made of a System
 
 
 @dataclass(frozen=True, repr=False)
-class Equilibrium(Told):
-    """A pose at rest in which forces balance.
+class Equilibrium(Report):
+    """Pose at rest in which forces balance.
 
     Attributes
     ----------
@@ -73,7 +87,7 @@ class Equilibrium(Told):
         return self.modes.stable
 
     def line(self) -> str:
-        """Return the mechanism, the least stiffness and what is left of forces."""
+        """Return the mechanism, the least stiffness and the residual force."""
         sim, least = self.simulation, f"{self.stiffness[0]:.4g} 1/s^2" if len(self.stiffness) else "none"
         return f"{sim.system.name!r} at t = {sim.t:g} s, least stiffness {least}, residual {self.residual:.2g} 1/s^2"
 
@@ -92,7 +106,7 @@ class Equilibrium(Told):
         sim = self.simulation
         offered = channels(sim)
         names = [name for name in sim.system.joints if f"{name}.reaction" in offered]
-        return Named("joint with a reaction", {name: sim[f"{name}.reaction"] for name in names})
+        return NamedValues("joint with a reaction", {name: sim[f"{name}.reaction"] for name in names})
 
 
 def channels(sim: Simulation) -> frozenset[str]:
@@ -106,20 +120,39 @@ def equilibrium(
 ) -> Equilibrium:
     """Return an equilibrium near the present pose of a Simulation, or near the start of a System.
 
-    ``near`` is the pose to begin at: coordinates by name (``{"crank.angle": 1.0}``, set one after the other, loops
-    closed), a Simulation, an Equilibrium, or a State of this System.
+    Forces, inputs and functions of time are those of the present time.
 
-    Forces, inputs and functions of time are those of the present time. With ``stable`` the search goes downhill: it
-    leaves saddles and maxima of the energy. Without, Newton takes the nearest balance of either kind. So it does
-    beside states of force laws that integrate, as those of a PID controller; ask for ``stable`` of what it finds.
+    Parameters
+    ----------
+    of : System or Simulation
+        The mechanism; a Simulation stays as it is.
+    near : mapping, Simulation, Equilibrium or State, optional
+        Pose to begin at: coordinates by name (``{"crank.angle": 1.0}``, set one after the other, loops closed), or the
+        pose of the object.
+    stable : bool
+        Go downhill and leave saddles and maxima of the energy. Otherwise, Newton takes the nearest balance of either
+        kind. So it does beside states of force laws that integrate, as those of a PID controller; ask for ``stable``
+        of the result.
+    relaxation : float, optional
+        Time [s] of dynamic relaxation before the search: the mechanism moves, and stands still at every peak of its
+        kinetic energy. It ends in the valley that the motion leads to.
 
-    ``relaxation`` [s] is a time of dynamic relaxation before the search: the mechanism moves, and stands still at
-    every peak of its kinetic energy. It ends in the valley that the motion leads to.
-    Raises NoEquilibrium naming the coordinate that keeps moving, InputError for drivers that move and for a singular
-    pose.
+    Returns
+    -------
+    Equilibrium
+        Pose with ``stable``, ``modes``, ``loads`` and ``state``.
 
-        rest = rtmbs.equilibrium(model.compile())
-        rest.stable, rest.modes.frequencies, rest.loads["hinge"]
+    Raises
+    ------
+    NoEquilibrium
+        When no equilibrium is found; the message names the coordinate that keeps moving.
+    InputError
+        For drivers that move, and for a singular pose.
+
+    Examples
+    --------
+    >>> rest = rtmbs.equilibrium(model.compile())
+    >>> rest.stable, rest.modes.frequencies, rest.loads["hinge"]
     """
     sim = at_rest(of, near)
     if relaxation is not None:
@@ -133,8 +166,8 @@ def equilibrium(
     return descend(sim, here, stable)
 
 
-def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
-    """Move a Simulation from one pose at rest to its equilibrium. Raises NoEquilibrium.
+def descend(sim: Simulation, here: StaticBalance, stable: bool) -> Equilibrium:
+    """Move a Simulation from a pose at rest to its equilibrium. Raises NoEquilibrium.
 
     The loop stands alone: a trust region in the energy, whose steps go downhill and are taken on closed loops.
     """
@@ -143,7 +176,7 @@ def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
         change, size = wanted_step(here, stable)
         if converged(size, previous, STILL, ROUNDING):
             if stable and len(here.values) and here.values[0] < -UNSTABLE * np.abs(here.values).max():
-                here = pushed(sim, here)
+                here = off_saddle(sim, here)
                 radius, previous = FIRST, np.inf
                 continue
             if here.left > ROUNDING * here.stiff:
@@ -159,13 +192,13 @@ def descend(sim: Simulation, here: Static, stable: bool) -> Equilibrium:
         if radius < SMALLEST:
             break
     raise NoEquilibrium(
-        f"no equilibrium near this pose: {here.loudest} keeps moving: nothing balances an acceleration of "
-        f"{here.loudest_acceleration}; hold it by a spring, a joint or a driver, or start from another pose"
+        f"no equilibrium near this pose: {here.moving_coordinate} keeps moving: nothing balances an acceleration of "
+        f"{here.largest_acceleration}; hold it by a spring, a joint or a driver, or start from another pose"
     )
 
 
 def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
-    """Return a Simulation of its own at the present pose, or ``near`` it, with rates of zero. Raises InputError."""
+    """Return a private Simulation at the present pose, or ``near`` it, with zero rates. Raises InputError."""
     if isinstance(of, System):
         sim = Simulation(of, DEFAULT_STEP)
     else:
@@ -186,7 +219,7 @@ def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
 
 
 def closed_pose(sim: Simulation) -> State:
-    """Return the present pose at rest with closed loops; a run leaves them open by what penalties allow.
+    """Return the present pose at rest with closed loops; penalties leave loops of a run slightly open.
 
     Raises InputError where they do not close.
     """
@@ -197,7 +230,7 @@ def closed_pose(sim: Simulation) -> State:
 
 
 def begin_at(sim: Simulation, near: Any) -> None:
-    """Let a Simulation stand at the pose ``near``. Raises InputError, UnknownNameError, StateError, StartError."""
+    """Set a Simulation to the pose ``near``. Raises InputError, UnknownNameError, StateError, StartError."""
     if isinstance(near, Mapping):
         for name, value in near.items():
             sim.set(name, value)
@@ -217,8 +250,8 @@ def begin_at(sim: Simulation, near: Any) -> None:
     store_of(sim).go_on_from(state, sim.t)
 
 
-def wanted_step(here: Static, stable: bool) -> tuple[Array, float]:
-    """Return the step of the independent coordinates (f,), and its size in typical ones.
+def wanted_step(here: StaticBalance, stable: bool) -> tuple[Array, float]:
+    """Return the trial step of the independent coordinates (f,), and its size in typical ones.
 
     Downhill where the stiffness is negative and ``stable`` is asked for; as far as may be where there is none.
     """
@@ -240,7 +273,7 @@ def wanted_step(here: Static, stable: bool) -> tuple[Array, float]:
     return change, float(np.max(np.abs(here.N @ change) / here.typical, initial=0.0))
 
 
-def better(here: Static, there: Static, change: Array, stable: bool) -> bool:
+def better(here: StaticBalance, there: StaticBalance, change: Array, stable: bool) -> bool:
     """Return whether a step led downhill, or nearer to a balance."""
     if there.left <= 0.5 * here.left or there.left <= 1e-9 * there.scale:
         return True
@@ -250,25 +283,41 @@ def better(here: Static, there: Static, change: Array, stable: bool) -> bool:
     return bool(work < 0.0)
 
 
-def pushed(sim: Simulation, here: Static) -> Static:
-    """Return the pose a little down from an equilibrium that is not stable."""
+def off_saddle(sim: Simulation, here: StaticBalance) -> StaticBalance:
+    """Return a pose slightly below an unstable equilibrium."""
     way = here.vectors[:, 0]
     way = way * PUSH / max(float(np.max(np.abs(here.N @ way) / here.typical)), 1e-300)
     for sign in (1.0, -1.0):
         there = step_to(sim, here, sign * way)
         if there is not None:
             return there
-    raise NoEquilibrium(f"the equilibrium at this pose is not stable, and {here.loudest} cannot leave it")
+    raise NoEquilibrium(f"the equilibrium at this pose is not stable, and {here.moving_coordinate} cannot leave it")
 
 
 def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
-    """Return values of inputs with which the present pose is an equilibrium, the least change of them, by name.
+    """Return values of inputs with which the present pose is an equilibrium, the least change of them.
 
-    ``sim`` stays as it is; write the values to ``sim.inputs``. Raises InputError when these inputs cannot hold the
-    pose, naming the coordinate that would move. Drivers hold what they say, and leave nothing to inputs there.
+    Parameters
+    ----------
+    sim : Simulation
+        The mechanism at its pose; it stays as it is.
+    inputs : sequence of str
+        Names of the inputs that may change. Drivers hold what they prescribe, and leave nothing to inputs there.
 
-        for name, value in rtmbs.preload(sim, ["spring.length"]).items():
-            sim.inputs[name] = value
+    Returns
+    -------
+    dict of str to float or ndarray
+        Values by name, in the units of ``sim.inputs``; write them there.
+
+    Raises
+    ------
+    InputError
+        When these inputs cannot hold the pose; the message names the coordinate that would move.
+
+    Examples
+    --------
+    >>> for name, value in rtmbs.preload(sim, ["spring.length"]).items():
+    ...     sim.inputs[name] = value
     """
     own = at_rest(sim)
     slots, names = input_slots(own, inputs)
@@ -280,7 +329,7 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
     first = static(own)
     for _ in range(20):
         here, near = static(own), neighbourhood(own)
-        Q_u, _ = by_inputs(near, slots, driven(near, slots))
+        Q_u, _ = by_inputs(near, slots, driver_motion(near, slots))
         change = scipy.linalg.lstsq(here.N.T @ Q_u, here.g, cond=1e-12)[0] if slots else np.zeros(0)
         state = own.state.copy()
         if np.any(np.abs(change) > NO_EFFECT * np.maximum(np.abs(state.u[slots]), 1.0)):
@@ -291,14 +340,162 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
             break
     here = static(own)
     if here.left > HELD * first.left + ROUNDING * here.stiff + RELATIVE * max(here.scale, first.scale):
+        named = ", ".join(map(repr, inputs)) or "no inputs"
         raise InputError(
-            f"{', '.join(map(repr, inputs)) or 'no inputs'} cannot hold this pose: {here.loudest} would move; add an "
-            "input that acts on it"
+            f"{named} cannot hold this pose: {here.moving_coordinate} would move; add an input that acts on it"
         )
     places = {name: own.system.inputs[name] for name in inputs}
     return {name: as_given(own.state.u[place], own.system.shapes.get(name)) for name, place in places.items()}
 
 
 def as_given(values: Array, shape: tuple[int, ...] | None) -> float | Array:
-    """Return an input as ``sim.inputs`` does: a number, or an array of its shape."""
+    """Return an input in the form of ``sim.inputs``: a number, or an array of its shape."""
     return float(values[0]) if values.size == 1 else values.copy().reshape(-1 if shape is None else shape)
+
+
+RESTS = 1e-16  # of the largest peak of kinetic energy: the motion is over
+HALVINGS = 6  # of a step that fails
+
+
+def relax(sim: Simulation, duration: float) -> None:
+    """Relax a Simulation for at most ``duration`` [s], functions of time fixed; it ends at rest.
+
+    Kinetic damping: what goes down gains kinetic energy, and past the bottom loses it. There the rates are set to zero.
+    A motion over before that ends the relaxation. Raises InputError for a duration that is none and a step that fails.
+    """
+    if isinstance(duration, bool) or not isinstance(duration, int | float) or not 0.0 < duration < math.inf:
+        raise InputError(f"relaxation is {shown(duration)}; it must be a time in s, such as 2.0")
+    t, h = sim.t, sim.h
+    before = peak = 0.0
+    for _ in range(math.ceil(duration / h)):
+        step_in_parts(sim)
+        kinetic = float(sim["energy.kinetic"])
+        if kinetic < before:
+            rest(sim, t)
+            if before <= RESTS * peak:
+                break
+            peak, before = max(peak, before), 0.0
+        else:
+            before = kinetic
+    rest(sim, t)
+
+
+def step_in_parts(sim: Simulation) -> None:
+    """Take a step, in parts where the whole one fails."""
+    h = sim.h
+    for halving in range(HALVINGS + 1):
+        if halving:
+            sim.h = h / 2**halving
+        reports = [sim.step() for _ in range(2**halving)]
+        if all(report.outcome.accepted for report in reports):
+            break
+    else:
+        sim.h = h
+        raise InputError(f"the relaxation ends at a step that fails: {reports[-1]}; take a Simulation with a smaller h")
+    if sim.h != h:
+        sim.h = h
+
+
+def rest(sim: Simulation, t: float) -> None:
+    """Set the rates to zero, and the time back to ``t`` [s] for functions of time."""
+    state = sim.state.copy()
+    state.zd[:] = 0.0
+    store_of(sim).go_on_from(state, t)
+
+
+SAME = 1e-6  # of the length, or rad: poses nearer to each other are one
+SHIFT = 1.0  # lengths: how far prismatic coordinates start from the pose
+
+
+def equilibria(of: System | Simulation, starts: int = 20, *, stable: bool = False, seed: int = 0) -> list[Equilibrium]:
+    """Return the distinct equilibria found from several poses, stable ones first.
+
+    The first start is the present pose. The others turn and shift its independent coordinates at random: angles by up
+    to half a turn, displacements by up to the length of the mechanism. Poses that do not close are left out. There may
+    be further equilibria.
+
+    Parameters
+    ----------
+    of : System or Simulation
+        The mechanism; inputs and functions of time are those of the present time.
+    starts : int
+        Number of poses.
+    stable : bool
+        Go downhill and leave saddles, see ``equilibrium``.
+    seed : int
+        Seed of the random poses.
+
+    Returns
+    -------
+    list of Equilibrium
+        Distinct equilibria, stable ones first.
+
+    Raises
+    ------
+    InputError
+        For wrong arguments.
+    NoEquilibrium
+        When no search ends at an equilibrium.
+
+    Examples
+    --------
+    >>> for one in rtmbs.equilibria(model.compile(), starts=50):
+    ...     print(one.stable, one.state.z)
+    """
+    whole("starts", starts, 1, 1_000_000)
+    whole("seed", seed, 0, 2**63 - 1)
+    first, rng = at_rest(of), np.random.default_rng(seed)
+    found: list[tuple[Equilibrium, Array]] = []
+    refused: Exception | None = None
+    for k in range(starts):
+        start = first.independent() if k == 0 else random_pose(first, rng)
+        if start is None:
+            continue
+        try:
+            one = equilibrium(start, stable=stable)
+        except (NoEquilibrium, InputError, StartError) as error:
+            refused = refused or error
+            continue
+        pose = pose_of(one.simulation)
+        if not any(same_pose(pose, other, first.system.length) for _, other in found):
+            found.append((one, pose))
+    if not found:
+        raise NoEquilibrium(f"none of {starts} starts leads to an equilibrium; the first ends so: {refused}")
+    return sorted((one for one, _ in found), key=lambda one: not one.stable)
+
+
+def random_pose(sim: Simulation, rng: np.random.Generator) -> Simulation | None:
+    """Return a Simulation at rest in a random pose; None where the loops do not close."""
+    own = sim.independent()
+    try:
+        basis = loop_null_space(own, closed(own)[0])
+    except InputError:  # a dead centre: any coordinate may be turned
+        return None
+    shifts = own.system.tables.dofs.kind[basis.independent] == PRISMATIC
+    reach = np.where(shifts, SHIFT * own.system.length, np.pi)
+    state = pose_after(own, basis.N, basis.independent, reach * rng.uniform(-1.0, 1.0, len(reach)))
+    if state is None:
+        return None
+    try:
+        store_of(own).go_on_from(state, own.t)
+    except StartError:
+        return None
+    return own
+
+
+def pose_of(sim: Simulation) -> Array:
+    """Return mass centres and orientations (bodies, 12) in the world."""
+    system = sim.system
+    resampled = Resampled(system, sim.equations.tables, one_sample(sim.state))
+    rows = []
+    for name in system.topology.bodies[1:]:
+        info = system.bodies[name]
+        body = body_motion(resampled, info)
+        rows.append(np.concatenate((body.in_world(body.point(info.center_of_mass))[0], body.orientation[0].ravel())))
+    return np.array(rows).reshape(-1, 12)
+
+
+def same_pose(a: Array, b: Array, length: float) -> bool:
+    """Return whether every body has the same place in two poses."""
+    apart = np.abs(a - b)
+    return bool(apart[:, :3].max(initial=0.0) <= SAME * length and apart[:, 3:].max(initial=0.0) <= SAME)

@@ -1,4 +1,4 @@
-"""Inverse dynamics: the forces with which joints follow a given motion (METHODS 1.38)."""
+"""Inverse dynamics: forces of the joints for a prescribed motion (METHODS 1.38)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -9,17 +9,20 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.drives import RANK, Drives, driver_rows, drives_of, least_forces
-from rtmbs.analysis.given_motion import GivenMotion, given_motion, other_names
-from rtmbs.analysis.given_poses import rotation_dofs, turning_joints
-from rtmbs.analysis.joint_loads import JointLoads
-from rtmbs.analysis.joint_wrenches import free_parts
-from rtmbs.analysis.named import Named
-from rtmbs.analysis.power import closure_power
-from rtmbs.analysis.recorded_motion import of_result
-from rtmbs.analysis.told import Told, counted, numbers, rows
+from rtmbs.analysis.power import closure_power, free_parts
+from rtmbs.analysis.prescribed_motion import (
+    GivenMotion,
+    given_motion,
+    of_result,
+    other_names,
+    rotation_dofs,
+    turning_joints,
+)
+from rtmbs.analysis.report import NamedValues, Report, numbers, rows, with_count
+from rtmbs.analysis.workload import JointLoads
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.force_channels import driven_distances
 from rtmbs.results.resampled import Resampled
@@ -30,7 +33,7 @@ from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.simulation.captured_values import check_captured
 from rtmbs.start.assembly import Assembly
 from rtmbs.start.rank import independent_rows
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -40,8 +43,8 @@ CLOSED = 1e-8  # of the row scale: a motion that opens loops by more contradicts
 
 
 @dataclass(frozen=True, repr=False)
-class InverseDynamics(Told, JointLoads):
-    """Forces of a motion, at S times; ``reaction`` and ``statistics`` of the joints as a Workload has them.
+class InverseDynamics(Report, JointLoads):
+    """Forces of a motion at S times; ``reaction`` and ``statistics`` of the joints as of a Workload.
 
     Attributes
     ----------
@@ -63,7 +66,9 @@ class InverseDynamics(Told, JointLoads):
     def line(self) -> str:
         """Return the mechanism, the drives and the times."""
         times = f"{self.t[0]:g} s to {self.t[-1]:g} s"
-        return f"{self.result.name!r}: {counted(len(self.forces), 'drive')}, {counted(len(self.t), 'time')}, {times}"
+        return (
+            f"{self.result.name!r}: {with_count(len(self.forces), 'drive')}, {with_count(len(self.t), 'time')}, {times}"
+        )
 
     def table(self) -> str:
         """Return extremes of force and power of every drive."""
@@ -87,25 +92,45 @@ def inverse_dynamics(
 ) -> InverseDynamics:
     """Return the forces and torques that make the joints of a System follow a motion.
 
-    motion : by name of a joint, or JOINT.COORDINATE: a profile such as ``rtmbs.Sine``, samples (S,) at ``t``, or an
-        array (S, 3) of values, rates and accelerations. A ball or floating joint has JOINT.orientation: quaternions
-        (S, 4) of the second body seen from the first, (S, 3, 4) with two derivatives, or a function of t that returns
-        these three. A floating one has JOINT.position too: three profiles, samples (S, 3), or (S, 3, 3) with
-        velocities and accelerations, along the joint axes of the first body. Or a Result, whose joints are followed.
-        None for a System whose drivers say it all
-    t : times (S,) [s], increasing; of a Result left out, or names of the joints to follow
-    drives : joints, coordinates or drivers that make the motion; unless given, the given coordinates and all drivers.
-        Drivers that are not among them say the motion and carry nothing. With more drives than degrees of freedom the
-        sum of force^2 / weight is least: ``{"hip": 2.0, "knee": 1.0}`` gives weights
-    tolerance : largest distance, in typical sizes (1 rad, characteristic length), by which a given motion may miss the
-        loops; it is then projected onto them. None: every given coordinate is kept exactly
-    inputs : values of inputs by name, held
+    Parameters
+    ----------
+    system : System
+        The mechanism. The motion, with its drivers, must determine all coordinates that the loops leave free.
+    motion : mapping or Result, optional
+        By name of a joint, or JOINT.COORDINATE: a profile such as ``rtmbs.Sine``, samples (S,) at ``t``, or an array
+        (S, 3) of values, rates and accelerations [rad or m, s]. A ball or floating joint has JOINT.orientation:
+        quaternions (S, 4) of the second body seen from the first, (S, 3, 4) with two derivatives, or a function of t
+        that returns these three. A floating one has JOINT.position too: three profiles, samples (S, 3), or (S, 3, 3)
+        with velocities and accelerations, along the joint axes of the first body. Or a Result, whose joints are
+        followed. None for a System whose drivers prescribe everything.
+    t : sequence of float, optional
+        Times (S,) [s], increasing; of a Result left out, or names of the joints to follow.
+    drives : sequence of str or mapping, optional
+        Joints, coordinates or drivers that make the motion; unless given, the given coordinates and all drivers.
+        Drivers that are not among them prescribe the motion and carry nothing. With more drives than degrees of freedom
+        the sum of force^2 / weight is least: ``{"hip": 2.0, "knee": 1.0}`` gives weights.
+    tolerance : float, optional
+        Largest distance, in typical sizes (1 rad, characteristic length), by which a given motion may miss the loops;
+        it is then projected onto them. None: every given coordinate is kept exactly.
+    inputs : mapping, optional
+        Values of inputs by name, held.
 
-    The loops may leave nothing free that the motion does not say. Raises UnknownNameError with the nearest names, and
-    InputError naming time, place and size of a contradiction.
+    Returns
+    -------
+    InverseDynamics
+        Forces [N, N m] and powers [W] by drive, and the motion with all reactions as ``result``.
 
-        found = rtmbs.inverse_dynamics(system, {"crank": rtmbs.ConstantRate(6.0)}, np.linspace(0.0, 1.0, 101))
-        found.forces["crank"], found.result["crank.reaction"]
+    Raises
+    ------
+    UnknownNameError
+        For an unknown name; the message has the nearest ones.
+    InputError
+        For a contradiction; the message has time, place and size.
+
+    Examples
+    --------
+    >>> found = rtmbs.inverse_dynamics(system, {"crank": rtmbs.ConstantRate(6.0)}, np.linspace(0.0, 1.0, 101))
+    >>> found.forces["crank"], found.result["crank.reaction"]
     """
     if not isinstance(system, System):
         raise InputError(f"inverse_dynamics takes a compiled System, not {shown(system)}; write model.compile()")
@@ -116,7 +141,7 @@ def inverse_dynamics(
         )
     check_captured(system)
     given = of_result(system, motion, t) if isinstance(motion, Result) else given_motion(system, motion, t)
-    follower = Follower(system, given, tolerance, inputs or {})
+    follower = MotionSolver(system, given, tolerance, inputs or {})
     chosen = drives_of(system, drives, given.names)
     poses = [follower.at(k, float(time)) for k, time in enumerate(given.times)]
     shared = [shares(follower, pose, chosen) for pose in poses]
@@ -126,7 +151,7 @@ def inverse_dynamics(
     taus = np.array([tau for tau, _ in shared]).reshape(len(samples.t), -1)
     forces, power = drive_forces(system, chosen, taus, resampled, result)
     also = other_names(system, [label for label, dof in zip(chosen.labels, chosen.dofs, strict=True) if dof >= 0])
-    forces, power = Named("drive", forces, also), Named("drive", power, also)
+    forces, power = NamedValues("drive", forces, also), NamedValues("drive", power, also)
     return InverseDynamics(forces, power, result, np.array([pose.gap for pose in poses]), resampled)
 
 
@@ -155,8 +180,8 @@ def drive_forces(
 
 
 @dataclass(frozen=True)
-class Pose:
-    """One instant of a motion that closes the loops."""
+class MotionInstant:
+    """One instant of a motion with closed loops."""
 
     t: float
     z: Array
@@ -169,8 +194,8 @@ class Pose:
     rows: Mask  # (m,) independent rows of Phi_z
 
 
-class Follower:
-    """Finds the motion of all coordinates from that of the given ones, instant after instant."""
+class MotionSolver:
+    """Solver for the motion of all coordinates from that of the given ones, instant after instant."""
 
     def __init__(self, system: System, motion: GivenMotion, tolerance: float | None, inputs: Any) -> None:
         if tolerance is not None and not (is_number(tolerance) and tolerance >= 0.0):
@@ -193,7 +218,7 @@ class Follower:
         self.kept[list(given)] = tolerance is None
         self.rows = np.zeros(system.m, np.bool_)  # that are independent at the last pose
 
-    def at(self, k: int, t: float) -> Pose:
+    def at(self, k: int, t: float) -> MotionInstant:
         """Return the pose at one time, with rates and accelerations. Raises InputError."""
         system, equations = self.system, self.equations
         u = self.u.copy()
@@ -220,7 +245,7 @@ class Follower:
                 f"{abs(z[dof] - self.given[dof][k, 0]):.3g} off the nearest pose; give a motion that closes them, or a "
                 "larger tolerance"
             )
-        found = Pose(t, z.copy(), zd, zdd, self.R0.copy(), u, system.s0, float(gap), self.rows)
+        found = MotionInstant(t, z.copy(), zd, zdd, self.R0.copy(), u, system.s0, float(gap), self.rows)
         if len(self.R0):
             commit_rotations(system.tables.dofs, found.z, found.R0)
             self.R0[:] = found.R0
@@ -228,7 +253,7 @@ class Follower:
         return found
 
     def pose(self, t: float, k: int, wanted: Array) -> Array:
-        """Return the pose (n,) that closes the loops, given coordinates kept, or else nearest to them."""
+        """Return the pose (n,) with closed loops, given coordinates kept, or else nearest to them."""
         weights = self.system.weights.copy()
         weights[list(self.given)] *= 1e6 if self.tolerance is not None else 1.0
         kept = self.kept
@@ -244,7 +269,7 @@ class Follower:
         return z
 
     def nearest(self, t: float, what: str, wanted: Array, violation: Any, terms: float = 0.0) -> Array:
-        """Return rates or accelerations (n,) that keep the loops closed; ``terms`` is the size of others in them."""
+        """Return rates or accelerations (n,) that keep the loops closed; ``terms`` is the size of other terms."""
         assembly, scale = self.assembly, self.assembly.scale
         J = assembly.scaled(assembly.jacobian.matrix(self.equations))
 
@@ -267,7 +292,7 @@ class Follower:
         return found
 
     def check_free(self, t: float) -> None:
-        """Refuse a motion that leaves something free; names the coordinate that moves most."""
+        """Refuse a motion that leaves a coordinate free; the error names the one that moves most."""
         free = np.ones(self.system.n, np.bool_)
         free[list(self.given)] = False
         if not np.any(free):
@@ -283,7 +308,7 @@ class Follower:
 
 
 def motion_name(system: System, dof: int) -> str:
-    """Return the name by which the motion of a dof is given."""
+    """Return the name under which the motion of a dof is given."""
     for name, info in turning_joints(system).items():
         if dof in rotation_dofs(system, info):
             return f"{name}.orientation"
@@ -303,7 +328,7 @@ def free_motions(P: Array) -> Array:
     return scipy.linalg.null_space(P / np.where(size > 0.0, size, 1.0), rcond=RANK) if len(P) else np.eye(P.shape[1])
 
 
-def shares(follower: Follower, pose: Pose, drives: Drives) -> tuple[Array, Array]:
+def shares(follower: MotionSolver, pose: MotionInstant, drives: Drives) -> tuple[Array, Array]:
     """Return the forces (k,) of the drives and the multipliers (m,) that balance one pose.
 
     M zdd - Q + Phi_z^T lam = B tau; projected on the null space N of the loops that hold, N^T B tau = N^T (M zdd - Q),
@@ -327,7 +352,7 @@ def shares(follower: Follower, pose: Pose, drives: Drives) -> tuple[Array, Array
     return tau, lam
 
 
-def samples_of(times: Array, poses: list[Pose], lam: list[Array]) -> Samples:
-    """Return the poses as samples."""
+def samples_of(times: Array, poses: list[MotionInstant], lam: list[Array]) -> Samples:
+    """Return the instants as samples of a Result."""
     columns = {name: np.array([getattr(pose, name) for pose in poses]) for name in ("z", "zd", "zdd", "R0", "u", "s")}
     return Samples(t=times, lam=np.array(lam).reshape(len(times), -1), **columns)

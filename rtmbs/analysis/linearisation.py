@@ -1,4 +1,4 @@
-"""Linear equations of small motions beside a state, with inputs and outputs by name."""
+"""Linearised equations of motion about a state, with inputs and outputs by name."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,12 +10,11 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS, directional
-from rtmbs.analysis.driven import Driven, driven
-from rtmbs.analysis.neighbourhood import Neighbourhood, neighbourhood
-from rtmbs.analysis.standing import simulation_of
-from rtmbs.analysis.told import Told, counted, numbers, rows
+from rtmbs.analysis.neighbourhood import DriverMotion, Neighbourhood, driver_motion, neighbourhood
+from rtmbs.analysis.report import Report, numbers, rows, with_count
+from rtmbs.analysis.resolve_simulation import simulation_of
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import Samples
 from rtmbs.simulation.simulation import Simulation
@@ -28,7 +27,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True, repr=False)
-class Linearisation(Told):
+class Linearisation(Report):
     """x' = A x + B u, y = C x + D u of variations, x = (dq, dv, ds), and M dv' + damping dv + stiffness dq = forces du.
 
     dq are variations of the independent coordinates, dv those of their rates, ds those of force states. At a state
@@ -68,8 +67,11 @@ class Linearisation(Told):
 
     def line(self) -> str:
         """Return the mechanism and the numbers of unknowns, inputs and outputs."""
-        sizes = counted(len(self.coordinates), "degree of freedom", "degrees of freedom"), counted(len(self.A), "state")
-        more = counted(len(self.inputs), "input"), counted(len(self.outputs), "output")
+        sizes = (
+            with_count(len(self.coordinates), "degree of freedom", "degrees of freedom"),
+            with_count(len(self.A), "state"),
+        )
+        more = with_count(len(self.inputs), "input"), with_count(len(self.outputs), "output")
         return f"{self.simulation.system.name!r} at t = {self.simulation.t:g} s: {', '.join((*sizes, *more))}"
 
     def table(self) -> str:
@@ -96,23 +98,43 @@ class Linearisation(Told):
 
 @refuses_unfactorised(InputError, "linearise")
 def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linearisation:
-    """Return the linear equations beside the present state of a Simulation, which stays as it is.
+    """Return the linearised equations about the present state of a Simulation.
 
-    ``sim`` may be an Equilibrium, or a State of a System that a Simulation has.
+    Mass, damping and stiffness come in closed form with all force laws, the accelerations and the reactions of the
+    state (METHODS 1.35).
 
-    ``inputs`` are names of ``sim.inputs``, ``outputs`` names of channels of a Result. Mass, damping and stiffness come
-    in closed form with all force laws, the accelerations and the reactions of the state (METHODS 1.35).
-    A driver has three numbers, its value, rate and acceleration: ``driver[0]``, ``driver[1]``, ``driver[2]``.
-    Raises InputError for a singular pose, UnknownNameError for names.
+    Parameters
+    ----------
+    sim : Simulation, Equilibrium or State
+        The state; a State must be of a System that a Simulation has. It stays as it is.
+    inputs : sequence of str
+        Names of ``sim.inputs``. A driver has three numbers, its value, rate and acceleration: ``driver[0]``,
+        ``driver[1]``, ``driver[2]``.
+    outputs : sequence of str
+        Names of channels of a Result.
 
-        lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["tip.position"])
-        poles = np.linalg.eigvals(lin.A)
+    Returns
+    -------
+    Linearisation
+        Matrices A (nx, nx), B, C, D of x = (dq, dv, ds), and mass, damping and stiffness (f, f).
+
+    Raises
+    ------
+    InputError
+        For a singular pose.
+    UnknownNameError
+        For an unknown input or channel.
+
+    Examples
+    --------
+    >>> lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["tip.position"])
+    >>> poles = np.linalg.eigvals(lin.A)
     """
     sim = simulation_of("linearise", sim)
     near = neighbourhood(sim)
     slots, input_names = input_slots(sim, inputs)
     (M, C, K), by_s = projected(near), by_states(near)
-    motion = driven(near, slots)
+    motion = driver_motion(near, slots)
     Q_u, s_u = by_inputs(near, slots, motion)
     shaken = Q_u + motion.forces(near)
     A, Q_s = system_matrix(near, (M, C, K), by_s), by_s[0]
@@ -149,7 +171,7 @@ def projected(near: Neighbourhood) -> tuple[Array, Array, Array]:
 
 
 def input_slots(sim: Simulation, names: Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
-    """Return the places of inputs in u, and a name for each number."""
+    """Return the slots of inputs in u, and a name for each number."""
     slots: list[int] = []
     found: list[str] = []
     for name in checked("inputs", names):
@@ -173,8 +195,8 @@ def checked(what: str, names: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def by_inputs(near: Neighbourhood, slots: list[int], motion: Driven) -> tuple[Array, Array]:
-    """Return forces (n, k) of unit inputs at a pose that stays, and rates (ns, k) of force states beside drivers."""
+def by_inputs(near: Neighbourhood, slots: list[int], motion: DriverMotion) -> tuple[Array, Array]:
+    """Return forces (n, k) of unit inputs at a fixed pose, and rates (ns, k) of force states beside drivers."""
     equations, n = near.equations, near.equations.n
     Q, rates = np.zeros((n, len(slots))), np.zeros((len(near.arrays.s), len(slots)))
     for k, slot in enumerate(slots):
@@ -216,7 +238,7 @@ def by_states(near: Neighbourhood) -> tuple[Array, Array]:
 
 def by_outputs(
     sim: Simulation, near: Neighbourhood, A: Array, B: Array, slots: list[int], Q_u: Array, Q_s: Array,
-    motion: Driven, names: Sequence[str],
+    motion: DriverMotion, names: Sequence[str],
 ) -> tuple[tuple[str, ...], Array, Array]:  # fmt: skip
     """Return a name for each number of the outputs, and C and D."""
     names = checked("outputs", names)
@@ -239,9 +261,16 @@ def by_outputs(
 
 
 def varied(
-    sim: Simulation, near: Neighbourhood, A: Array, B: Array, slots: list[int], Q_u: Array, Q_s: Array, motion: Driven
+    sim: Simulation,
+    near: Neighbourhood,
+    A: Array,
+    B: Array,
+    slots: list[int],
+    Q_u: Array,
+    Q_s: Array,
+    motion: DriverMotion,
 ) -> tuple[Samples, Array]:
-    """Return states at the places of the difference formula along each x and u, and the sizes (nx + k,) of steps."""
+    """Return states at the points of the difference formula along each x and u, and the sizes (nx + k,) of steps."""
     equations, old, f, state = near.equations, near.arrays, near.f, sim.state
     nx, k = len(A), len(slots)
     pace = max(float(np.abs(old.zd).max(initial=0.0)), 1.0)

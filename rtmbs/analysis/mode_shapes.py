@@ -1,8 +1,15 @@
-"""What a mode does to the bodies: their motions, their parts of the energy, and a period of it as a Result."""
+"""Mode shapes: motions of bodies, energies by body and by element, and one period of a mode as a Result.
+
+The power of an element at rates d, a little way along d, gives d^T K_e d; at rest it gives d^T C_e d (METHODS 1.35).
+"""
+
+from collections.abc import Callable
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.analysis.power import GRAVITY, closure_power, force_powers, gravity_power
 from rtmbs.errors import InputError, StartError
 from rtmbs.integrators.checks import positive, whole
 from rtmbs.results.catalogue import run_result
@@ -23,7 +30,7 @@ STILL = 1e-12  # of its real part: an imaginary part of s that counts as none
 
 
 def body_motions(sim: Simulation, shapes: Complex) -> dict[str, Complex]:
-    """Return by body what shapes (n, k) move: (k, 6), shift of the mass centre and turn, world axes [m, rad].
+    """Return by body the motions (k, 6) of shapes (n, k): shift of the mass centre and turn, world axes [m, rad].
 
     Twists are linear in rates, Z = T R_d zd, so a shape is asked for as rates.
     """
@@ -83,7 +90,7 @@ def mode_motion(sim: Simulation, shape: Complex, value: complex, amplitude: floa
 
 
 def closed_poses(sim: Simulation, changes: Array, name: str) -> Array:
-    """Return the poses (S, n) nearest to the present one plus ``changes`` (S, n) that close the loops."""
+    """Return the poses (S, n) with closed loops nearest to the present one plus ``changes`` (S, n)."""
     system, state = sim.system, sim.state
     own = sim.independent().equations
     scale = np.where(system.row_is_rotation, 1.0, system.length)
@@ -98,3 +105,47 @@ def closed_poses(sim: Simulation, changes: Array, name: str) -> Array:
         if not worst_of(assembly.gap(row)) <= REFUSED:
             raise InputError(f"the loops do not close when {name} moves so far; take a smaller amplitude")
     return found
+
+
+LOOPS = "loops"  # reactions of all loop equations: their directions turn with the pose
+STEP = 1e-4  # typical sizes: half a way of a central difference
+
+
+class ElementEnergies(NamedTuple):
+    """Stiffness (k,) and damping (k,) of every mode by force, gravity and loop reactions."""
+
+    stiffness: dict[str, Array]  # d^T K_e d, summed over the real and the imaginary part of a shape [J]
+    damping: dict[str, Array]  # d^T C_e d likewise [W s]
+
+
+def element_energies(sim: Simulation, shapes: Complex) -> ElementEnergies:
+    """Return stiffness and damping of ``shapes`` (n, k) by element, for the state taken at rest."""
+    k, typical = shapes.shape[1], sim.system.typical
+    ways = np.hstack((shapes.real, shapes.imag)).T
+    size = STEP / np.maximum(np.abs(ways / typical).max(axis=1, initial=0.0), 1e-300)
+    place, rates = np.repeat(sim.state.z[None], 2 * k, axis=0), ways
+
+    def powers(way: Array, rate: Array) -> dict[str, Array]:
+        return powers_of(sim, like(sim, place + way, rate, np.full(2 * k, sim.t)))
+
+    def both(found: Callable[[str], Array]) -> dict[str, Array]:
+        return {name: found(name)[:k] + found(name)[k:] for name in at}
+
+    step = size[:, None] * ways
+    ahead, behind, at, back = (
+        powers(step, rates),
+        powers(-step, rates),
+        powers(0.0 * step, rates),
+        powers(0.0 * step, -rates),
+    )
+    stiffness = both(lambda name: -(ahead[name] - behind[name]) / (2.0 * size))
+    return ElementEnergies(stiffness, both(lambda name: -0.5 * (at[name] + back[name])))
+
+
+def powers_of(sim: Simulation, samples: Samples) -> dict[str, Array]:
+    """Return the power (S,) of every force, of gravity and of the loops' reactions."""
+    resampled = Resampled(sim.system, sim.equations.tables, samples)
+    loops = np.zeros(len(samples.t))
+    for closure in range(len(sim.system.closure_names)):
+        loops = loops + closure_power(resampled, closure)
+    return force_powers(sim.system, resampled) | {GRAVITY: gravity_power(resampled), LOOPS: loops}

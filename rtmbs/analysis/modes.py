@@ -1,5 +1,11 @@
-"""Natural frequencies, damping and shapes of small motions beside a state."""
+"""Modes: natural frequencies, damping ratios and shapes of small motions about a state, dense or sparse.
 
+The slowest modes of a large mechanism at rest come from shift and invert on sparse matrices (METHODS 1.35):
+(s^2 M + s C + K) dz + Phi_z^T dlam = 0, Phi_z dz = 0, with the multipliers of the state in K. A solution of the system
+at a real shift, one factor for all, turns eigenvalues near the shift into the largest ones, which Arnoldi finds.
+"""
+
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -7,25 +13,160 @@ from typing import Any
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy.sparse import block_array, csc_array, diags_array
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, splu
 
-from rtmbs.analysis.axes import Axes, axes_of, motion_note
-from rtmbs.analysis.eigenvalues import Oscillations
 from rtmbs.analysis.linearisation import Linearisation, linearise
-from rtmbs.analysis.mode_energies import ElementEnergies, element_energies
-from rtmbs.analysis.mode_shapes import body_motions, kinetic_energies, mode_motion
-from rtmbs.analysis.named import Named
-from rtmbs.analysis.sparse_modes import pays, slowest_modes
-from rtmbs.analysis.standing import simulation_of
-from rtmbs.analysis.told import Told, counted, not_balanced
+from rtmbs.analysis.mode_shapes import ElementEnergies, body_motions, element_energies, kinetic_energies, mode_motion
+from rtmbs.analysis.neighbourhood import of_state
+from rtmbs.analysis.report import NamedValues, Report, unbalanced_note, with_count
+from rtmbs.analysis.resolve_simulation import simulation_of
+from rtmbs.analysis.steady_axes import Axes, axes_of, motion_note
 from rtmbs.errors import InputError
 from rtmbs.integrators.checks import whole
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.integrators.settings import LAGGED
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.extras import needed
 from rtmbs.results.result import Result
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.semirecursive.loop_jacobian import loop_jacobian
 from rtmbs.simulation.simulation import Simulation
+from rtmbs.start.rank import independent_rows
 
 Array = NDArray[np.float64]
+
+
+class Oscillations:
+    """Mixin for ``eigenvalues`` s [1/s] of any shape: frequencies and damping ratios."""
+
+    eigenvalues: Any
+
+    @property
+    def frequencies(self) -> Array:
+        """Natural frequencies |s| / 2 pi [Hz]; NaN where there is no eigenvalue."""
+        return np.asarray(np.abs(self.eigenvalues) / (2.0 * np.pi))
+
+    @property
+    def damped_frequencies(self) -> Array:
+        """Frequencies of the damped oscillation [Hz]; 0 for a real eigenvalue."""
+        return np.asarray(np.abs(self.eigenvalues.imag) / (2.0 * np.pi))
+
+    @property
+    def damping(self) -> Array:
+        """Damping ratios -Re(s) / |s|; 0 for s = 0."""
+        size = np.abs(self.eigenvalues)
+        return np.asarray(np.divide(-self.eigenvalues.real, size, out=np.zeros(size.shape), where=size != 0.0))
+
+
 Complex = NDArray[np.complex128]
+
+MOVES = 1e-9  # typical sizes in the time of the slowest mode: rates that count as rest
+SHIFT = 0.3  # of the pace that the softest coordinate has alone
+SOFT = 1e-12  # of the loops' stiffness: what rows give way by, so that every pivot is there
+SPARE = 8  # eigenvalues beyond those asked for: pairs are cut by no count
+LEFT = 1e-6  # of the terms of an equation: what a mode may leave of it
+
+
+def subspace_is_smaller(sim: Simulation, count: int) -> bool:
+    """Return whether Arnoldi's subspace for ``count`` modes is smaller than the full space."""
+    return 2 * (2 * count + SPARE) < 2 * sim.start_report.degrees_of_freedom_nearby
+
+
+def slowest_modes(sim: Simulation, count: int) -> tuple[Complex, Complex]:
+    """Return eigenvalues (j,) and shapes (n, j) of about ``2 count`` modes, conjugates included, unordered.
+
+    Raises InputError at a state that moves, for force states, and where Arnoldi's iteration does not end.
+    """
+    if len(sim.state.s):
+        raise InputError(
+            f"states of force laws ({sim.system.states[0].force!r}) are found by modes without count, up to 500 "
+            "coordinates"
+        )
+    equations, arrays = of_state(sim)
+    hold_states(arrays.s, equations.ws)
+    equations.residual(arrays.z, arrays.zd, arrays.zdd, arrays.R0)
+    M, C, K = (sparse_part(equations, which, arrays) for which in ((1, 0, 0), (0, 1, 0), (0, 0, 1)))
+    equations.close(arrays.z, arrays.R0)
+    P = loop_jacobian(equations.system).matrix(equations).tocsr()[independent_rows(equations)]
+    shift = SHIFT * pace_of(M, K)
+    if np.any(np.abs(arrays.zd) > MOVES * shift * equations.system.typical):
+        i = int(np.argmax(np.abs(arrays.zd) / equations.system.typical))
+        raise InputError(
+            f"{equations.system.coordinate_names[i]} moves: the slowest modes of many coordinates need a state at "
+            "rest, such as rtmbs.equilibrium(sim).simulation; modes without count takes states that move"
+        )
+    n = equations.n
+    wanted = 2 * count + SPARE
+    solved = inverse(shift, M, C, K, P)
+    try:
+        values, vectors = eigs(
+            LinearOperator((2 * n, 2 * n), matvec=solved, dtype=np.float64), wanted, v0=solved(solved(np.ones(2 * n)))
+        )
+    except ArpackError as error:
+        raise InputError(
+            f"the {count} slowest modes were not found ({error}); ask for fewer, or for all without count"
+        ) from None
+    finite = np.abs(values) > np.finfo(float).eps * np.abs(values).max()
+    s, shapes = shift + 1.0 / values[finite], vectors[:n, finite]
+    check(s, shapes, (M, C, K, P), count)
+    return s, shapes
+
+
+def sparse_part(equations: SemiRecursiveEquations, which: tuple[float, float, float], arrays: object) -> csc_array:
+    """Return M, C or K (n, n) at the state last evaluated."""
+    equations.fill(*which, LAGGED, arrays)  # type: ignore[arg-type]
+    matrix = equations.matrix
+    entries = (matrix.values[matrix.places], (matrix.rows, matrix.columns))
+    return csc_array(entries, shape=(equations.n, equations.n))
+
+
+def pace_of(M: csc_array, K: csc_array) -> float:
+    """Return the frequency [1/s] of the coordinate that is slowest alone; 1 without stiffness."""
+    stiff, heavy = np.abs(K.diagonal()), M.diagonal()
+    paces = np.sqrt(np.divide(stiff, heavy, out=np.zeros_like(stiff), where=heavy > 0.0))
+    real = paces[paces > 1e-6 * paces.max(initial=0.0)]
+    return float(real.min()) if len(real) else 1.0
+
+
+def inverse(shift: float, M: csc_array, C: csc_array, K: csc_array, P: csc_array) -> Callable[[Array], Array]:
+    """Return the function (2n,) -> (2n,) of x = (dz, dv) whose eigenvalues are 1 / (s - shift).
+
+    Rows of Phi_z are scaled to the size of the rest, and held a little softly: SOFT in place of their zero.
+    """
+    n, m = len(M.diagonal()), P.shape[0]
+    A = csc_array(shift * shift * M + shift * C + K)
+    size = float(np.abs(A.data).max(initial=1.0))
+    rows = np.sqrt(np.asarray(P.multiply(P).sum(axis=1)).ravel())
+    scaled = csc_array(diags_array(size / np.where(rows > 0.0, rows, 1.0)) @ P)
+    whole = A if not m else block_array([[A, scaled.T], [scaled, -SOFT * size * diags_array(np.ones(m))]], format="csc")
+    factor, right = splu(csc_array(whole)), np.zeros(n + m)
+
+    def solved(x: Array) -> Array:
+        x = np.asarray(x, np.float64).ravel()
+        dz, dv = x[:n], x[n:]
+        right[:n] = -(M @ dv + C @ dz + shift * (M @ dz))
+        found = factor.solve(right)[:n]
+        return np.concatenate((found, dz + shift * found))
+
+    return solved
+
+
+def check(s: Complex, shapes: Complex, matrices: tuple[csc_array, ...], count: int) -> None:
+    """Raise InputError when a mode leaves the equations open beyond LEFT of their terms, reactions taken off."""
+    M, C, K, P = matrices
+    order = np.argsort(np.abs(s))[: 2 * count]
+    for value, z in zip(s[order], shapes[:, order].T, strict=True):
+        parts = value * value * (M @ z), value * (C @ z), K @ z
+        open_ = abs(np.vdot(z, sum(parts)))
+        held = sum(abs(np.vdot(z, part)) for part in parts)
+        gap = np.abs(P @ z).max(initial=0.0) / max(np.abs(P.data).max(initial=1.0) * np.abs(z).max(), 1e-300)
+        if open_ > LEFT * held + 1e-300 or gap > LEFT:
+            raise InputError(
+                f"the mode at s = {value:.4g} 1/s is not exact: {open_ / max(held, 1e-300):.2g} of its equation is "
+                "left; ask for fewer modes, or for all without count"
+            )
+
 
 DENSE = 500  # coordinates that all modes are found of
 MANY = 20  # the slowest ones of more coordinates
@@ -36,7 +177,7 @@ REAL = 1e-9  # of the size of an eigenvalue, or of the largest times 1e-6: an im
 
 
 @dataclass(frozen=True, repr=False)
-class Modes(Told, Oscillations):
+class Modes(Report, Oscillations):
     """Solutions exp(s t) of the linear equations, the slowest first; one of each conjugate pair.
 
     A direction that nothing holds is one mode, with s = 0 to rounding: 1e-5 of the largest |s|, of either sign.
@@ -74,8 +215,8 @@ class Modes(Told, Oscillations):
 
     @cached_property
     def bodies(self) -> dict[str, Complex]:
-        """By body, (k, 6) what the shapes move: shift of the mass centre and turn, world axes [m, rad]."""
-        return Named("body", body_motions(self.simulation, self.shapes))
+        """By body, motions (k, 6) of the shapes: shift of the mass centre and turn, world axes [m, rad]."""
+        return NamedValues("body", body_motions(self.simulation, self.shapes))
 
     @cached_property
     def shares(self) -> dict[str, Array]:
@@ -83,7 +224,7 @@ class Modes(Told, Oscillations):
         energies = kinetic_energies(self.simulation, self.bodies)
         whole_energy = np.sum(list(energies.values()), axis=0)
         parts = {name: energy / np.where(whole_energy > 0.0, whole_energy, 1.0) for name, energy in energies.items()}
-        return Named("body", parts)
+        return NamedValues("body", parts)
 
     @cached_property
     def element_shares(self) -> dict[str, Array]:
@@ -92,18 +233,18 @@ class Modes(Told, Oscillations):
         At rest and without damping the parts sum to 1. One below zero softens the mode.
         """
         parts = {name: energy / self._scale for name, energy in self._elements.stiffness.items()}
-        return Named("element with stiffness", parts)
+        return NamedValues("element with stiffness", parts)
 
     @cached_property
     def damping_shares(self) -> dict[str, Array]:
-        """By force, (k,) what it adds to the damping ratio of a mode, to first order in the damping."""
+        """By force, (k,) its part of the damping ratio of a mode, to first order in the damping."""
         scale = 2.0 * np.sqrt(self._kinetic * self._scale)
         parts = {
             name: energy / np.where(scale > 0.0, scale, 1.0)
             for name, energy in self._elements.damping.items()
             if name in self.simulation.system.forces
         }
-        return Named("force", parts)
+        return NamedValues("force", parts)
 
     @cached_property
     def _elements(self) -> ElementEnergies:
@@ -128,7 +269,7 @@ class Modes(Told, Oscillations):
         return mode_motion(self.simulation, self.shapes[:, i], self.eigenvalues[i], amplitude, pictures)
 
     def view(self, i: int, *, model: Any = None, amplitude: float | None = None) -> int:
-        """Play mode ``i`` over and over in the viewer, titled with its frequency; return the exit code of the window.
+        """Play mode ``i`` in a loop in the viewer, titled with its frequency; return the exit code of the window.
 
         model: gives bodies their looks.  amplitude: as of ``motion``.
         """
@@ -162,39 +303,54 @@ class Modes(Told, Oscillations):
             most = ", ".join(f"{self.coordinates[j]} {abs(self.shapes[j, i]):.2g}" for j in order)
             value = f"{s.real:+.5g} {s.imag:+.5g}i"
             lines.append(f"{i:>4} {self.frequencies[i]:>12.6g} {self.damping[i]:>10.4g} {value:>28}  {most}")
-        note = motion_note(self.axes) or not_balanced(self.simulation, float(np.abs(self.eigenvalues).max()))
+        note = motion_note(self.axes) or unbalanced_note(self.simulation, float(np.abs(self.eigenvalues).max()))
         return "\n".join([*lines, *([note] if note else [])])
 
     def line(self) -> str:
         """Return the mechanism, the number of modes and whether they decay."""
-        count, sim = counted(len(self.eigenvalues), "mode"), self.simulation
+        count, sim = with_count(len(self.eigenvalues), "mode"), self.simulation
         return f"{sim.system.name!r} at t = {sim.t:g} s: {count}, {'stable' if self.stable else 'not stable'}"
 
 
 @refuses_unfactorised(InputError, "modes")
 def modes(of: Any, count: int | None = None) -> Modes:
-    """Return the modes of small motions beside the present state of a Simulation, or of a Linearisation.
+    """Return the modes of small motions about the present state of a Simulation, or of a Linearisation.
 
-    ``of`` may be an Equilibrium too, or a State of a System that a Simulation has: ``modes(rest.state)``.
+    In a state of motion the modes are those of a steady motion, as of a governor in its turn: one along which the
+    coefficients of the equations are constant. Ball and floating joints that spin are described in axes of the parent,
+    and in axes of the body where only these have constant coefficients. ``found.axes`` tells which, and
+    ``found.axes.steady`` whether there are such axes; modes of an unsteady motion are those of the instant, and no more
+    than a hint.
 
-    At a state that moves the modes are those of a steady motion, as of a governor in its turn: one along which the
-    coefficients of the equations stay. Ball and floating joints that spin are looked at in axes of the parent, and in
-    axes of the body where only these have constant coefficients. ``found.axes`` says which, and ``found.axes.steady``
-    whether there are such axes; modes of an unsteady motion are those of the instant, and no more than a hint.
+    Parameters
+    ----------
+    of : Simulation, Linearisation, Equilibrium or State
+        The state; a State must be of a System that a Simulation has.
+    count : int, optional
+        Number of the slowest modes, of a Simulation at rest by shift and invert on sparse matrices where that is less
+        work. A mechanism of more than 500 coordinates takes that way for 20 modes unless given.
 
-    ``count`` asks for the slowest modes, of a Simulation at rest by shift and invert on sparse matrices where that is
-    less work. So does a mechanism of more than 500 coordinates, for 20 of them.
-    Raises InputError, and the errors of ``linearise``.
+    Returns
+    -------
+    Modes
+        Eigenvalues (k,) [1/s] and shapes (n, k), the slowest first; one of each conjugate pair.
 
-        found = rtmbs.modes(sim)
-        print(found.table())
+    Raises
+    ------
+    InputError
+        For wrong arguments, and the errors of ``linearise``.
+
+    Examples
+    --------
+    >>> found = rtmbs.modes(sim)
+    >>> print(found.table())
     """
     if not isinstance(of, Linearisation):
         of = simulation_of("modes", of, "a Simulation or a Linearisation")
         if count is not None:
             whole("count", count, 1, of.system.n)
         wanted = MANY if count is None else count
-        if (count is not None or of.system.n > DENSE) and pays(of, wanted):
+        if (count is not None or of.system.n > DENSE) and subspace_is_smaller(of, wanted):
             return slowest(of, wanted)
         of = linearise(of)
     axes = axes_of(of.simulation, of.A)
@@ -221,7 +377,7 @@ def slowest(sim: Simulation, count: int) -> Modes:
 
 
 def one_of_each_pair(values: Complex) -> NDArray[np.int64]:
-    """Return the places of real eigenvalues and of those with a positive imaginary part, the slowest first."""
+    """Return the indices of real eigenvalues and of those with a positive imaginary part, the slowest first."""
     size = np.abs(values)
     real = np.abs(values.imag) <= REAL * np.maximum(size, 1e-6 * size.max(initial=0.0))
     kept = np.flatnonzero(real | (values.imag > 0.0))
@@ -229,7 +385,7 @@ def one_of_each_pair(values: Complex) -> NDArray[np.int64]:
 
 
 def neutral_once(values: Complex, shapes: Complex, kept: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Return the places ``kept`` without the second of two zeros of one direction that nothing holds.
+    """Return the indices ``kept`` without the second zero of each neutral direction.
 
     Rounding makes a double zero +-i e or +-e, by the sign of a stiffness that is all rounding. The first is one of a
     conjugate pair; of the second, opposite numbers with one shape, the growing one is kept.

@@ -1,4 +1,4 @@
-"""Motions next to a state: what independent variations do to all coordinates, rates, accelerations and multipliers.
+"""Linear variations about a state: coordinates, rates, accelerations and multipliers over independent variations.
 
 With q the independent ones among the coordinates z, at a state of any motion (METHODS 1.35):
 
@@ -6,6 +6,7 @@ With q the independent ones among the coordinates z, at a state of any motion (M
 
 N, G and H keep Phi, Phid and Phidd at zero. W is omega~ of rotation dofs, whose variations are small turns in body
 axes, and zero elsewhere. The equations of motion, projected, are N^T (M dzdd + C dzd + K dz) = N^T (Q_u du + Q_s ds).
+``driver_motion`` is the variation by inputs that drivers take their motion from, the independent coordinates held.
 """
 
 from collections.abc import Callable
@@ -22,9 +23,11 @@ from rtmbs.integrators.settings import LAGGED, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.simulation.captured_values import check_captured
+from rtmbs.simulation.inputs import driver_slots
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.rank import independent_rows
 from rtmbs.system.pattern import uncondensed
+from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -35,11 +38,11 @@ RANK = 1e-9  # pivots of the scaled Phi_z below this part of the largest count a
 
 @dataclass(frozen=True)
 class Neighbourhood:
-    """The state, its equations, and the maps from independent variations."""
+    """Equations of a state, and the maps from independent variations."""
 
     equations: SemiRecursiveEquations
     arrays: StateArrays
-    basis: "NullBasis"
+    basis: "LoopNullSpace"
     independent: Indices  # (f,) coordinates that q is made of
     N: Array  # (n, f)
     G: Array  # (n, f) [1/s]
@@ -71,13 +74,13 @@ class Neighbourhood:
 
 
 def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighbourhood:
-    """Return the motions next to the present state of a Simulation, which stays as it is.
+    """Return the linear variations about the present state of a Simulation, which is not changed.
 
     independent : coordinates (f,) that q is made of, chosen here unless given
     Raises InputError where the state is singular, so that degrees of freedom appear or vanish with it.
     """
     equations, arrays = of_state(sim)
-    basis = null_basis(sim, equations, independent)
+    basis = loop_null_space(sim, equations, independent)
     N, sizes = basis.N, equations.system.typical[basis.independent]
     G, H_v, H_q = higher_orders(equations, arrays, N, basis.follow, sizes)
     M, C, K = matrices(equations, arrays)
@@ -86,8 +89,8 @@ def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighb
 
 
 @dataclass(frozen=True)
-class NullBasis:
-    """dz = N dq of one pose: ``dependent`` coordinates follow ``independent`` ones."""
+class LoopNullSpace:
+    """Null space of the loop equations at a pose: dz = N dq, ``dependent`` coordinates follow ``independent`` ones."""
 
     independent: Indices
     dependent: Indices
@@ -97,7 +100,7 @@ class NullBasis:
     typical: Array  # (n - f,)
 
     def follow(self, left: Array) -> Array:
-        """Return changes (n, k) of the dependent coordinates that take ``left`` (m, k) away."""
+        """Return changes (n, k) of the dependent coordinates that cancel the residuals ``left`` (m, k)."""
         found = np.zeros((len(self.N), left.shape[1]))
         if len(self.dependent) and left.shape[1]:
             own = scipy.linalg.lstsq(self.block[self.rows], left[self.rows], cond=RANK)[0]
@@ -105,14 +108,16 @@ class NullBasis:
         return found
 
     def multipliers(self, forces: Array) -> Array:
-        """Return lam (m,) that take the ``forces`` (n,) off the dependent coordinates."""
+        """Return lam (m,) that balance the ``forces`` (n,) on the dependent coordinates."""
         if not len(self.dependent):
             return np.zeros(len(self.block))
         return np.asarray(-scipy.linalg.lstsq(self.block.T, self.typical * forces[self.dependent], cond=RANK)[0])
 
 
-def null_basis(sim: Simulation, equations: SemiRecursiveEquations, independent: Indices | None = None) -> NullBasis:
-    """Return the basis at the pose that ``equations`` closed last. Raises InputError where the pose is singular."""
+def loop_null_space(
+    sim: Simulation, equations: SemiRecursiveEquations, independent: Indices | None = None
+) -> LoopNullSpace:
+    """Return the null space at the pose that ``equations`` closed last. Raises InputError where it is singular."""
     Phi_z, typical, rows = equations.closure_jacobian(), equations.system.typical, independent_rows(equations)
     freedom = sim.start_report.degrees_of_freedom_nearby
     if independent is None:
@@ -120,7 +125,7 @@ def null_basis(sim: Simulation, equations: SemiRecursiveEquations, independent: 
     else:
         dependent = np.setdiff1d(np.arange(equations.n), independent)
     N, own = np.zeros((equations.n, len(independent))), typical[dependent]
-    basis = NullBasis(independent, dependent, N, rows, Phi_z[:, dependent] * own, own)
+    basis = LoopNullSpace(independent, dependent, N, rows, Phi_z[:, dependent] * own, own)
     N += basis.follow(Phi_z[:, independent])
     N[independent, np.arange(len(independent))] = 1.0
     return basis
@@ -136,7 +141,7 @@ def of_state(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
 
 
 def closed(sim: Simulation) -> tuple[SemiRecursiveEquations, StateArrays]:
-    """Return equations of their own at the state of a Simulation, whose arrays they copy, and Phi_z closed."""
+    """Return private equations at the state of a Simulation, and Phi_z of the closed pose."""
     check_captured(sim.system)
     state = sim.state.copy()
     equations = SemiRecursiveEquations(uncondensed(sim.system))
@@ -213,3 +218,60 @@ def spins(equations: SemiRecursiveEquations, zd: Array) -> Array:
         own = slice(i, i + 3)
         W[own, own] = np.cross(zd[own], np.eye(3)).T
     return W
+
+
+OF_A_DRIVER = 3  # numbers: value, rate, acceleration
+
+
+@dataclass(frozen=True)
+class DriverMotion:
+    """Variations by driver inputs: dz = Z du, dzd = V du, dzdd = A du, at dq = dv = dv' = 0; zero for other inputs."""
+
+    Z: Array  # (n, k)
+    V: Array  # (n, k)
+    A: Array  # (n, k)
+
+    def forces(self, near: Neighbourhood) -> Array:
+        """Return the contribution (n, k) of driver motions to the generalised forces of inputs."""
+        return -(near.M @ self.A + near.C @ self.V + near.K @ self.Z)
+
+    def drift(self, near: Neighbourhood) -> Array:
+        """Return the rates (f, k) of dq by turns of rotation dofs: - (W Z)_q."""
+        return -(near.W @ self.Z)[near.independent]
+
+
+def moves_drivers(system: System, slots: list[int]) -> list[int]:
+    """Return the positions in ``slots`` of driver inputs."""
+    first = driver_slots(system)
+    return [k for k, slot in enumerate(slots) if any(slot - j in first for j in range(OF_A_DRIVER))]
+
+
+def driver_motion(near: Neighbourhood, slots: list[int]) -> DriverMotion:
+    """Return the variation of the motion by unit inputs ``slots`` (k,) of drivers."""
+    equations, old = near.equations, near.arrays
+    none = np.zeros((equations.n, len(slots)))
+    found = DriverMotion(none, none.copy(), none.copy())
+    for k in moves_drivers(equations.system, slots):
+        size = max(abs(float(equations.u[slots[k]])), float(equations.system.length))
+        du = np.zeros(len(equations.u))
+        du[slots[k]] = size
+        for order, column in enumerate((found.Z, found.V, found.A)):
+            way = (size * found.Z[:, k], size * found.V[:, k], du)
+            left = directional(partial(violation, near, order, way)) / size
+            column[:, k] = near.basis.follow(left[:, None])[:, 0]
+    equations.close(old.z, old.R0)
+    return found
+
+
+def violation(near: Neighbourhood, order: int, way: tuple[Array, Array, Array], share: float) -> Array:
+    """Return Phi, Phid or Phidd (m,) a share of the way along dz, dzd and du."""
+    (dz, dzd, du), equations, old = way, near.equations, near.arrays
+    u, zd = equations.u, old.zd + share * dzd
+    equations.u = u + share * du
+    try:
+        Phi = equations.close(old.z + share * dz, old.R0)
+        if order == 0:
+            return Phi
+        return equations.closure_velocities(zd) if order == 1 else equations.closure_accelerations(zd, old.zdd)
+    finally:
+        equations.u = u

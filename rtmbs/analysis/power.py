@@ -1,14 +1,17 @@
-"""Power of everything that acts in a mechanism, sample by sample (METHODS 1.38)."""
+"""Power of forces, joints, gravity and drivers in a mechanism, sample by sample (METHODS 1.38)."""
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
-from rtmbs.analysis.joint_wrenches import joint_wrench
+from rtmbs.analysis.prescribed_motion import rotation_dofs
+from rtmbs.results.channel import WRENCH
 from rtmbs.results.force_channels import joint_force
-from rtmbs.results.motion import cross, dot
+from rtmbs.results.motion import body_motion, cross, dot
+from rtmbs.results.reactions import reaction_values
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -29,7 +32,7 @@ class Power(NamedTuple):
 
 
 def power_of(system: System, resampled: Resampled) -> Power:
-    """Return the power of everything. Accelerations and multipliers of the samples should balance the forces."""
+    """Return the power of all elements. Accelerations and multipliers of the samples should balance the forces."""
     elements = {GRAVITY: gravity_power(resampled)} | force_powers(system, resampled)
     loops = np.zeros(len(resampled.samples.t))
     named = driving(system)
@@ -147,3 +150,30 @@ def balanced(equations: SemiRecursiveEquations, samples: Samples) -> Samples:
         equations.u = samples.u[k]
         zdd[k], lam[k], _ = equations.accelerations(samples.z[k], samples.zd[k], samples.R0[k], samples.s[k])
     return samples._replace(zdd=zdd, lam=lam)
+
+
+def joint_wrench(resampled: Resampled, system: System, name: str) -> tuple[Array, Array]:
+    """Return the reaction of a joint and the relative motion of its bodies, each (S, 6), world axes.
+
+    The motion is that of the second body relative to the first at the joint point of the second: [v, omega].
+    """
+    info = system.joints[name]
+    bodies = system.bodies[info.a], system.bodies[info.b]
+    ground = min(resampled.row(one.dof) for one in bodies)
+    a, b = (body_motion(resampled, one, ground) for one in bodies)
+    x = b.point(info.point_b)
+    slide, turn = b.velocity(x) - a.velocity(x), b.omega - a.omega
+    return reaction_values(resampled, system, name), np.hstack((slide, turn))
+
+
+def free_parts(resampled: Resampled, system: System, name: str, dofs: Sequence[int]) -> dict[str, tuple[Array, Array]]:
+    """Return force and rate (S,) of the wrench components of drives of these dofs, by JOINT.fx to JOINT.nz.
+
+    A ball carries no moment but that of its drives, and a floating joint nothing but the wrench of its drives.
+    """
+    wrench, motion = joint_wrench(resampled, system, name)
+    info = system.joints[name]
+    turns = rotation_dofs(system, info)
+    slides = [dof for dof in info.dofs if dof not in turns] if info.kind.free else []
+    wanted = [k for k, dof in enumerate((*slides, *turns), 3 - len(slides)) if dof in dofs]
+    return {f"{name}.{WRENCH[k]}": (wrench[:, k], motion[:, k]) for k in wanted}

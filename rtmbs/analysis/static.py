@@ -1,4 +1,8 @@
-"""Forces and stiffness of a mechanism at rest, projected on what its loops allow."""
+"""Static balance: forces and stiffness of a mechanism at rest, projected on the independent coordinates.
+
+A force state whose rate does not depend on itself, as of an integrating controller, has no resting value of its own.
+Its rate asks something of the pose, and the balance of forces asks for its value: Newton on both (METHODS 1.36).
+"""
 
 from dataclasses import dataclass
 
@@ -7,7 +11,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.analysis.linearisation import by_states
-from rtmbs.analysis.neighbourhood import NullBasis, closed, matrices, neighbourhood, null_basis
+from rtmbs.analysis.neighbourhood import LoopNullSpace, closed, loop_null_space, matrices, neighbourhood
 from rtmbs.errors import RtmbsError, StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
@@ -29,16 +33,16 @@ SETTLED = 1e-9  # of the sizes of force states: what may be left of their rates
 
 
 class NoEquilibrium(RtmbsError):
-    """No equilibrium was found; the message names what keeps moving."""
+    """Error of a search without an equilibrium; the message names the coordinate that keeps moving."""
 
 
 class Integrates(NoEquilibrium):
-    """A state of a force law keeps changing whatever its value: it rests in a pose that nobody knows yet."""
+    """Error of a force state that changes at any value of its own: it rests in an unknown pose only."""
 
 
 @dataclass(frozen=True)
-class Static:
-    """One pose at rest. g (f,) are the generalised forces that are missing, K (f, f) is the stiffness."""
+class StaticBalance:
+    """Balance of a pose at rest: missing generalised forces g (f,) and stiffness K (f, f)."""
 
     N: Array  # (n, f)
     independent: NDArray[np.int64]  # (f,)
@@ -51,38 +55,38 @@ class Static:
     left: float  # largest acceleration over its typical size [1/s^2]
     scale: float  # the same of the forces' parts
     stiff: float  # the same of what moves of one typical size make
-    loudest: str  # the coordinate with the largest acceleration, in words
-    loudest_acceleration: str  # with its unit
+    moving_coordinate: str  # the coordinate with the largest acceleration, in words
+    largest_acceleration: str  # with its unit
     turning: bool  # rotation dofs are among the independent ones: off balance, K of small turns is not symmetric
     g_along: float = 0.0  # forces here times the step that led here
 
 
 @dataclass(frozen=True)
-class Pose:
-    """Forces and matrices of one pose, rates and accelerations zero; reactions are those the dependent rows ask for."""
+class StaticPose:
+    """Forces and matrices of a pose at zero rates and accelerations, with the reactions of the dependent rows."""
 
     equations: SemiRecursiveEquations
-    basis: NullBasis
+    basis: LoopNullSpace
     r: Array  # (n,) forces that are missing
     M: Array  # (n, n)
     K: Array  # (n, n)
     state_rate: Array  # (ns,) rates of force states
 
 
-def pose_at_rest(sim: Simulation) -> Pose:
+def pose_at_rest(sim: Simulation) -> StaticPose:
     """Return the pose of a Simulation at rest. Raises InputError where it is singular."""
     equations, arrays = closed(sim)
     equations.alpha = np.zeros(equations.m)
-    basis, rest = null_basis(sim, equations), np.zeros(equations.n)
+    basis, rest = loop_null_space(sim, equations), np.zeros(equations.n)
     hold_states(arrays.s, equations.ws)
     r = equations.residual(arrays.z, rest, rest, arrays.R0)
     state_rate = equations.ws.state_rate.copy()
     lam = basis.multipliers(r)
     M, _, K = matrices(equations, arrays._replace(zd=rest, zdd=rest, lam=lam))
-    return Pose(equations, basis, r, M, K, state_rate)
+    return StaticPose(equations, basis, r, M, K, state_rate)
 
 
-def static(sim: Simulation) -> Static:
+def static(sim: Simulation) -> StaticBalance:
     """Return forces and stiffness at the pose of a Simulation at rest; its force states are brought to rest."""
     settle_states(sim)
     pose = pose_at_rest(sim)
@@ -97,7 +101,9 @@ def static(sim: Simulation) -> Static:
     sizes = np.abs(T) @ (np.abs(r) + RELATIVE * np.abs(pose.K) @ typical)
     if not len(independent):
         empty = np.zeros(0)
-        return Static(N, independent, typical, g, K, empty, np.zeros((0, 0)), empty, 0.0, 1.0, 0.0, "", "", False)
+        return StaticBalance(
+            N, independent, typical, g, K, empty, np.zeros((0, 0)), empty, 0.0, 1.0, 0.0, "", "", False
+        )
     values, vectors = scipy.linalg.eigh(0.5 * (K + K.T), 0.5 * (M + M.T))
     own = typical[independent]
     inverse = scipy.linalg.inv(M) / own[:, None]
@@ -105,15 +111,17 @@ def static(sim: Simulation) -> Static:
     work = CANCELLED * float(np.max((np.abs(r) + ULPS * np.abs(pose.K) @ typical) * typical))
     noise = np.abs(vectors.T) @ (RELATIVE * sizes + work / own)
     most = int(independent[int(np.argmax(a))])
-    loudest, unit = in_words(equations.system, most)
+    most_moving, unit = coordinate_text(equations.system, most)
     pace = f"{float(a.max()) * typical[most]:.3g} {unit}"
     left, scale, stiff = float(a.max()), float(parts.max()), float(made.max())
     turning = bool(np.any(equations.tables.dofs.kind[independent] == ROTATION))
-    return Static(N, independent, typical, g, K, values, vectors, noise, left, scale, stiff, loudest, pace, turning)
+    return StaticBalance(
+        N, independent, typical, g, K, values, vectors, noise, left, scale, stiff, most_moving, pace, turning
+    )
 
 
-def in_words(system: System, dof: int) -> tuple[str, str]:
-    """Return what a coordinate is called in channels of a Result, and the unit of its acceleration."""
+def coordinate_text(system: System, dof: int) -> tuple[str, str]:
+    """Return the channel name of a coordinate, and the unit of its acceleration."""
     unit = "m/s^2" if system.tables.dofs.kind[dof] == PRISMATIC else "rad/s^2"
     for info in system.joints.values():
         if dof in info.dofs and not info.coordinates and not info.auxiliary:
@@ -139,7 +147,7 @@ def pose_after(sim: Simulation, N: Array, independent: Indices, change: Array) -
     return state
 
 
-def step_to(sim: Simulation, here: Static, change: Array) -> Static | None:
+def step_to(sim: Simulation, here: StaticBalance, change: Array) -> StaticBalance | None:
     """Move a Simulation by a step of the independent coordinates; None, with nothing moved, where loops stay open."""
     state = pose_after(sim, here.N, here.independent, change)
     if state is None:
@@ -152,17 +160,17 @@ def step_to(sim: Simulation, here: Static, change: Array) -> Static | None:
         store_of(sim).go_on_from(before, sim.t)
         return None
     along = float((here.N.T @ projected_force(sim)) @ change)
-    return Static(**{**vars(there), "g_along": along})
+    return StaticBalance(**{**vars(there), "g_along": along})
 
 
 def projected_force(sim: Simulation) -> Array:
-    """Return the forces that are missing (n,) at rest, reactions left out."""
+    """Return the missing forces (n,) at rest, without reactions."""
     state, rest = sim.state, np.zeros(sim.equations.n)
     return -sim.equations.force(state.z, rest, state.R0)
 
 
 def settle_states(sim: Simulation) -> None:
-    """Let force states be those at which their rates vanish. Raises Integrates, nothing moved, for one that goes on."""
+    """Set force states to the values at which their rates vanish. Raises Integrates, nothing moved."""
     if not len(sim.state.s):
         return
     before = sim.state.copy()
@@ -187,3 +195,107 @@ def settle_states(sim: Simulation) -> None:
             f"state {info.name!r} of force {info.force!r} keeps changing by {rate:.3g} per second whatever its value, "
             "as an integrator does"
         )
+
+
+ITERATIONS, HALVINGS = 100, 20
+STILL = 1e-10  # of typical sizes: a step that ends the search
+BALANCED = 1e-9  # of the sizes of what is added up: forces and rates that are zero
+
+
+@dataclass(frozen=True)
+class AugmentedBalance:
+    """Missing forces and rates of states at a pose at rest, with their derivatives by pose and states."""
+
+    basis: LoopNullSpace
+    matrix: Array  # (f + ns, f + ns)
+    values: Array  # (f + ns,)
+    parts: Array  # (f + ns,) sizes of what the values are sums of
+    sizes: Array  # (f + ns,) typical sizes of the unknowns
+    stiffness: Array  # (f,) eigenvalues of stiffness over mass, states held [1/s^2]
+    acceleration: Array  # (f,) that is left, over typical sizes [1/s^2]
+
+    @property
+    def left(self) -> float:
+        """Largest value, relative to its terms."""
+        return float(np.max(np.abs(self.values) / self.parts, initial=0.0))
+
+    def beside(self, other: "AugmentedBalance") -> float:
+        """Return the norm of the values over the terms of another pose: one scale for a line search."""
+        return float(np.linalg.norm(self.values / other.parts))
+
+
+def augmented_balance(sim: Simulation) -> AugmentedBalance:
+    """Return forces, rates of states and their derivatives at the pose of a Simulation at rest."""
+    pose, state = pose_at_rest(sim), sim.state
+    N, T, independent = pose.basis.N, pose.basis.N.T, pose.basis.independent
+    Q_s, rates = by_states(neighbourhood(sim))
+    f = len(independent)
+    M, K, g = T @ pose.M @ N, T @ pose.K @ N, T @ pose.r
+    matrix = np.block([[K, -T @ Q_s], [rates[:, :f], rates[:, 2 * f :]]])
+    typical = pose.equations.system.typical[independent]
+    sizes = np.concatenate((typical, np.maximum(np.abs(state.s), 1.0)))
+    parts = np.abs(matrix) @ sizes + np.concatenate((np.abs(T) @ np.abs(pose.r), np.zeros(len(state.s))))
+    stiffness = scipy.linalg.eigvalsh(0.5 * (K + K.T), 0.5 * (M + M.T)) if f else np.zeros(0)
+    left = np.abs(scipy.linalg.solve(M, g)) / typical if f else np.zeros(0)
+    values = np.concatenate((g, pose.state_rate))
+    return AugmentedBalance(pose.basis, matrix, values, np.maximum(parts, np.finfo(float).tiny), sizes, stiffness, left)
+
+
+def balance_with_states(sim: Simulation) -> tuple[int, AugmentedBalance]:
+    """Move a Simulation at rest to the balance of forces and force states; return the iterations.
+
+    The loop stands alone: there is no energy to go down, and every share of a step closes the loops anew.
+
+    Raises NoEquilibrium naming what is left.
+    """
+    here = augmented_balance(sim)
+    for iteration in range(1, ITERATIONS + 1):
+        scaled = here.matrix * here.sizes / here.parts[:, None]
+        change = -here.sizes * scipy.linalg.lstsq(scaled, here.values / here.parts, cond=1e-12)[0]
+        size = float(np.max(np.abs(change) / here.sizes, initial=0.0))
+        if size <= STILL and here.left <= BALANCED:
+            return iteration, here
+        moved = shortened(sim, here, change)
+        if moved is None:
+            if here.left <= BALANCED:
+                return iteration, here
+            break
+        here = moved
+    raise NoEquilibrium(f"no equilibrium near this pose: {largest_residual(sim, here)}")
+
+
+def shortened(sim: Simulation, here: AugmentedBalance, change: Array) -> AugmentedBalance | None:
+    """Take the longest part of a step that reduces the residual; None, with nothing moved, where none does."""
+    f, before = len(here.basis.independent), sim.state.copy()
+    share = min(1.0, 1.0 / max(float(np.max(np.abs(change[:f]) / here.sizes[:f], initial=0.0)), 1e-300))
+    for _ in range(HALVINGS):
+        state = pose_after(sim, here.basis.N, here.basis.independent, share * change[:f])
+        if state is not None:
+            state.s += share * change[f:]
+            try:
+                store_of(sim).go_on_from(state, sim.t)
+                there = augmented_balance(sim)
+            except (StartError, ValueError):
+                there = None
+            if there is not None and there.beside(here) < here.beside(here):
+                return there
+        store_of(sim).go_on_from(before.copy(), sim.t)
+        share *= 0.5
+    return None
+
+
+def largest_residual(sim: Simulation, here: AugmentedBalance) -> str:
+    """Return a description of the largest residual."""
+    worst = int(np.argmax(np.abs(here.values) / here.parts))
+    f = len(here.basis.independent)
+    if worst < f:
+        name = sim.system.coordinate_names[here.basis.independent[worst]]
+        return (
+            f"{name} keeps moving while the states of its controllers integrate; start from another pose, or let the "
+            "mechanism settle before, by relaxation=2.0 [s]"
+        )
+    info = sim.system.states[worst - f]
+    return (
+        f"state {info.name!r} of force {info.force!r} keeps changing by {here.values[worst]:.3g} per second whatever "
+        "the pose; check what its law integrates"
+    )

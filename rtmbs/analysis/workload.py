@@ -1,21 +1,26 @@
-"""Workload: who gives and takes power over a run, and what the joints carry (METHODS 1.38)."""
+"""Workload of a run: power of all elements, reactions of joints in any axes, and statistics with rainflow cycles.
+
+Cycles are counted by the rainflow method (ASTM E 1049). METHODS 1.38 has the power balance.
+"""
 
 from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.analysis.joint_loads import JointLoads
-from rtmbs.analysis.named import Named
 from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
-from rtmbs.analysis.standing import simulation_of
-from rtmbs.analysis.told import Told, counted
-from rtmbs.errors import InputError
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.analysis.report import NamedValues, Report, with_count
+from rtmbs.analysis.resolve_simulation import simulation_of
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import run_result
-from rtmbs.results.reactions import held
+from rtmbs.results.channel import WRENCH
+from rtmbs.results.motion import body_motion
+from rtmbs.results.reactions import held, reaction_values
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
@@ -25,9 +30,132 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 
 
+class Cycle(NamedTuple):
+    """Load cycles of one range."""
+
+    range: float
+    mean: float
+    number: float  # 1, or 0.5 for a half cycle
+
+
+@dataclass(frozen=True)
+class LoadStatistics:
+    """Statistics of one load over time.
+
+    Attributes
+    ----------
+    values : (S,) the load
+    t : (S,) [s]
+    """
+
+    values: Array
+    t: Array
+
+    @property
+    def least(self) -> float:
+        """Smallest value."""
+        return float(self.values.min())
+
+    @property
+    def most(self) -> float:
+        """Largest value."""
+        return float(self.values.max())
+
+    @property
+    def largest(self) -> float:
+        """Largest size."""
+        return float(np.abs(self.values).max())
+
+    @property
+    def mean(self) -> float:
+        """Mean over time."""
+        return self.over_time(self.values)
+
+    @property
+    def rms(self) -> float:
+        """Root of the mean square over time."""
+        return float(np.sqrt(self.over_time(self.values**2)))
+
+    def over_time(self, values: Array) -> float:
+        """Return the mean of values over time by the trapezoidal rule."""
+        if len(values) < 2:
+            return float(values[0])
+        return float(np.trapezoid(values, self.t) / (self.t[-1] - self.t[0]))
+
+    @property
+    def cycles(self) -> list[Cycle]:
+        """Cycles by the rainflow count, half cycles among them. Needs the extra ``workload``; InputError without."""
+        counter = needed()
+        return [
+            Cycle(float(span), float(mean), float(count))
+            for span, mean, count, _, _ in counter.extract_cycles(self.values)
+        ]
+
+    def damage(self, exponent: float) -> float:
+        """Return the sum of number times (range / 2) ^ exponent: Miner's damage but for a factor of the material.
+
+        ``exponent`` is that of the fatigue curve, 3 for welds, 5 to 10 for bars. Raises InputError.
+        """
+        if not exponent > 0.0:
+            raise InputError(f"exponent is {exponent:g}; that of a fatigue curve is above zero, such as 5")
+        return float(sum(cycle.number * (0.5 * cycle.range) ** exponent for cycle in self.cycles))
+
+    def __str__(self) -> str:
+        return f"{self.least:.6g} to {self.most:.6g}, mean {self.mean:.6g}, rms {self.rms:.6g}"
+
+
+def needed() -> Any:
+    """Return the package that counts; InputError when it is not installed."""
+    if find_spec("rainflow") is None:
+        raise InputError("rainflow counts need the package rainflow; install it with pip install 'rtmbs[workload]'")
+    import rainflow
+
+    return rainflow
+
+
+WORLD = "world"
+
+
+class JointLoads:
+    """Mixin for joint loads of results with samples: Workload and InverseDynamics."""
+
+    resampled: Resampled
+
+    @property
+    def t(self) -> Array:
+        """Times of the samples (S,) [s]."""
+        return self.resampled.samples.t
+
+    def reaction(self, joint: str, frame: str = WORLD) -> Array:
+        """Return the wrench [f, n] (S, 6) of the first body on the second at the joint point [N, N m].
+
+        Axes are those of the world, or of the body ``frame``. Raises UnknownNameError.
+        """
+        system = self.resampled.system
+        wrench = reaction_values(self.resampled, system, joint)
+        if frame == WORLD:
+            return wrench
+        if not (isinstance(frame, str) and frame in system.bodies):
+            raise unknown_name("frame", frame, [WORLD, *system.bodies])
+        R = body_motion(self.resampled, system.bodies[frame]).orientation
+        return np.hstack([np.einsum("sji,sj->si", R, part) for part in (wrench[:, :3], wrench[:, 3:])])
+
+    def statistics(self, joint: str, frame: str = WORLD) -> dict[str, LoadStatistics]:
+        """Return statistics of the reaction of a joint: fx to nz in axes of ``frame``, and the sizes f and n.
+
+        Raises UnknownNameError.
+        """
+        wrench = self.reaction(joint, frame)
+        columns = dict(zip(WRENCH, wrench.T, strict=True))
+        columns |= {"f": np.linalg.norm(wrench[:, :3], axis=1), "n": np.linalg.norm(wrench[:, 3:], axis=1)}
+        return NamedValues(
+            "part of a wrench", {name: LoadStatistics(values, self.t) for name, values in columns.items()}
+        )
+
+
 @dataclass(frozen=True, repr=False)
-class Workload(Told, JointLoads):
-    """Power of everything in a mechanism, and loads of its joints, over S samples.
+class Workload(Report, JointLoads):
+    """Power of all elements of a mechanism, and loads of its joints, over S samples.
 
     Attributes
     ----------
@@ -65,7 +193,7 @@ class Workload(Told, JointLoads):
 
     @property
     def energy_missed(self) -> float:
-        """What the energies of all elements miss of the change of the kinetic energy, of what they exchanged.
+        """Energy balance error: change of kinetic energy less the energies of all elements, over the exchanged energy.
 
         Energies are integrals over the samples, so this is the error of the run: it falls with the square of the step.
         """
@@ -75,9 +203,9 @@ class Workload(Told, JointLoads):
         return abs(given - float(kinetic[-1] - kinetic[0])) / max(exchanged, 1e-300)
 
     def line(self) -> str:
-        """Return the mechanism, the time and what the energies of all elements miss."""
-        span = f"t = {self.t[0]:g} s to {self.t[-1]:g} s, {counted(len(self.t), 'sample')}"
-        parts = f"{counted(len(self.power), 'element')} with power, {counted(len(self.joints), 'joint')}"
+        """Return the mechanism, the time and the energy balance error."""
+        span = f"t = {self.t[0]:g} s to {self.t[-1]:g} s, {with_count(len(self.t), 'sample')}"
+        parts = f"{with_count(len(self.power), 'element')} with power, {with_count(len(self.joints), 'joint')}"
         return f"{self.result.name!r}: {span}; {parts}; energy missed {self.energy_missed:.1g}"
 
     def table(self) -> str:
@@ -93,14 +221,36 @@ class Workload(Told, JointLoads):
 
 @refuses_unfactorised(InputError, "workload")
 def workload(sim: Simulation, t_end: float, *, record: Schedule | None = None) -> Workload:
-    """Run a Simulation to ``t_end`` [s] and return the power of everything and the loads of all joints.
+    """Run a Simulation and return the power of all elements and the loads of all joints.
 
-    ``sim`` stays as it is. ``record`` says which samples are kept, every step unless given. Accelerations and
-    reactions are solved for at the recorded positions and rates, so the power balances to rounding at every sample.
-    Raises InputError for t_end, StepError when a step fails.
+    Accelerations and reactions are solved for at the recorded positions and rates, so the power balances to rounding at
+    every sample.
 
-        load = rtmbs.workload(sim, 2.0)
-        load.power["motor"], load.energy("spring")[-1], load.statistics("hinge", frame="arm")["f"].rms
+    Parameters
+    ----------
+    sim : Simulation
+        The start of the run; it stays as it is.
+    t_end : float
+        End of the run [s].
+    record : Schedule, optional
+        Schedule of the samples; every step unless given.
+
+    Returns
+    -------
+    Workload
+        Power (S,) [W] and energy [J] by element, and reactions (S, 6) [N, N m] of joints with statistics.
+
+    Raises
+    ------
+    InputError
+        For ``t_end``.
+    StepError
+        When a step fails.
+
+    Examples
+    --------
+    >>> load = rtmbs.workload(sim, 2.0)
+    >>> load.power["motor"], load.energy("spring")[-1], load.statistics("hinge", frame="arm")["f"].rms
     """
     sim = simulation_of("workload", sim)
     own, recorder = sim.independent(), Recorder(record)
@@ -115,7 +265,7 @@ def workload_of(sim: Simulation, samples: Samples) -> Workload:
     power: Power = power_of(system, resampled)
     balance = power.kinetic - sum(power.elements.values()) - power.loops
     return Workload(
-        run_result(system, tables, samples, {}), Named("element with power", power.elements),
-        Named("joint", joint_powers(system, resampled)), power.kinetic,
+        run_result(system, tables, samples, {}), NamedValues("element with power", power.elements),
+        NamedValues("joint", joint_powers(system, resampled)), power.kinetic,
         power.potential, balance, power.size, system, resampled,
     )  # fmt: skip

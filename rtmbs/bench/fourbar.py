@@ -15,8 +15,8 @@ from rtmbs.commands.warmup import ONE_RUN, helped_by
 from rtmbs.errors import InputError
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
-from rtmbs.jit.apart import usable_cores
-from rtmbs.jit.compiling import announced
+from rtmbs.jit.compile_progress import announced
+from rtmbs.jit.parallel_compile import usable_cores
 from rtmbs.library import references
 from rtmbs.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
 from rtmbs.observers.base import Observer

@@ -84,7 +84,7 @@ def facts() -> list[tuple[str, str]]:
     import platform
 
     from rtmbs import __version__
-    from rtmbs.jit import facts
+    from rtmbs.jit.cache_folder import facts as kernel_facts
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     set_by_hand = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
@@ -95,7 +95,7 @@ def facts() -> list[tuple[str, str]]:
         ("cores to use", f"{cores}"),
         ("threads in a step", "1: no threaded sum inside a step, so that runs repeat bit for bit"),
         ("thread variables", ", ".join(set_by_hand) or "none set"),
-        *facts.facts(),
+        *kernel_facts(),
     ]
 
 
@@ -150,8 +150,8 @@ def sweep(words: Words) -> int:
 def warmup(words: Words) -> int:
     """Compile all kernels ahead of the first run, once after each installation."""
     from rtmbs.commands.warmup import compile_kernels
-    from rtmbs.jit.apart import usable_cores
     from rtmbs.jit.cache_folder import PLACE
+    from rtmbs.jit.parallel_compile import usable_cores
 
     parser = Parser(prog="rtmbs warmup", description=warmup.__doc__)
     parser.add_argument("--jobs", type=whole_number, default=usable_cores(), help="processes at a time (%(default)s)")

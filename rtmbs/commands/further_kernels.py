@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from rtmbs import library
 from rtmbs.formulations import JointCoordinates, Recursive
-from rtmbs.jit import apart
+from rtmbs.jit import parallel_compile as apart
 from rtmbs.kinematics import Analysis
 from rtmbs.model import Model, Motor
 from rtmbs.recursive.threads import Threads
@@ -65,4 +65,4 @@ TASKS: dict[str, Callable[[], None]] = {
 }
 
 if __name__ == "__main__":
-    apart.work(TASKS)
+    apart.run_worker(TASKS)

@@ -11,9 +11,9 @@ import numpy as np
 from rtmbs import library
 from rtmbs.integrators.chunks import arrays_of, one_row_chunk
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
-from rtmbs.jit import apart
-from rtmbs.jit.compiled import compile_for, compile_rare
-from rtmbs.jit.compiling import EVERYTHING, Compilations, announced
+from rtmbs.jit import parallel_compile as apart
+from rtmbs.jit.compile_progress import EVERYTHING, Compilations, announced
+from rtmbs.jit.compiled import compile_for, compile_lazy
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.observers import EnergyMeter
 from rtmbs.results.resample import resample_energies
@@ -54,26 +54,26 @@ def compile_kernels(jobs: int = 1) -> tuple[int, float]:
         fill_cache(compilations, TASKS, jobs, further)
         for task in (TASKS["tries"], TASKS["sources"], TASKS["results"], *further.values()):
             task()
-        compile_rare()
+        compile_lazy()
     return compilations.count, time.perf_counter() - start
 
 
 def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int, further: Iterable[str] = ()) -> None:
     """Let processes fill an empty cache with the kernels of tasks, then of tasks of ``FURTHER``."""
-    if jobs > 1 and apart.worthwhile():
+    if jobs > 1 and apart.cache_is_empty():
         commands = [apart.command(__name__, task) for task in tasks]
         commands += [apart.command(FURTHER, task) for task in further]
         with suppress(OSError):  # no process can be started: this one compiles everything
-            apart.compile_apart(commands, jobs, compilations)
+            apart.compile_in_processes(commands, jobs, compilations)
 
 
 @contextmanager
 def helped_by(compilations: Compilations, tasks: Iterable[str], jobs: int) -> Iterator[None]:
     """Let up to ``jobs`` processes compile later kernels for this one, when the cache is empty."""
-    if jobs > 0 and apart.worthwhile():
+    if jobs > 0 and apart.cache_is_empty():
         names = list(tasks)
         shares = [names[k::jobs] for k in range(min(jobs, len(names)))]
-        with apart.helped([apart.command(__name__, *share) for share in shares], jobs, compilations):
+        with apart.compiled_in_parallel([apart.command(__name__, *share) for share in shares], jobs, compilations):
             yield
     else:
         yield
@@ -82,7 +82,7 @@ def helped_by(compilations: Compilations, tasks: Iterable[str], jobs: int) -> It
 def compile_step() -> None:
     """Compile the plain step, the largest kernel, and the kernels of rare elements."""
     compile_for(march, arguments_of_a_step())
-    compile_rare()
+    compile_lazy()
 
 
 def compile_linear() -> None:
@@ -166,4 +166,4 @@ STEP_TASKS: dict[str, Callable[[], None]] = {"step": compile_step, "linear": com
 TASKS = STEP_TASKS | {"sources": compile_sources, "tries": compile_tries, "results": compile_results}
 
 if __name__ == "__main__":
-    apart.work(TASKS | ONE_RUN)
+    apart.run_worker(TASKS | ONE_RUN)

@@ -16,7 +16,7 @@ from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.penalty_mass import row_masses
 from rtmbs.formulations.reduced import solve_positive
 from rtmbs.formulations.terms import Positive, Terms, terms_at
-from rtmbs.linear.iteration import converged
+from rtmbs.linear.least_change import converged
 
 Array = NDArray[np.float64]
 

@@ -1,4 +1,4 @@
-"""Points and frames of dofs in plain arrays of any namespace, by the rules of ``semirecursive/page.py``."""
+"""Points and frames fixed in dofs, in plain arrays of any namespace, by the rules of ``semirecursive/page.py``."""
 
 # Arrays of five namespaces pass through here: there is no type to write down.
 # mypy: allow-untyped-defs, allow-untyped-calls

@@ -2,12 +2,12 @@
 
 Deformations q = (r, theta) are taken in axes of marker a: r from a to b, and theta the rotation vector of b seen from
 a, R = exp(theta~), of less than half a turn. With p = preload - K q - curves(q) - C qd the bushing gives b, at its
-marker, f = p_r and n = J^-T p_theta, where w = J thetad, J = T^T of ``rtmbs.rotations`` (METHODS
-1.29). So q . K q / 2 is the exact energy of every
-symmetric K.
-"""
+marker, f = p_r and n = J^-T p_theta, where w = J thetad, J = T^T of ``rtmbs.rotations`` (METHODS 1.29). So q . K q / 2
+is the exact energy of every symmetric K.
 
-# mypy: allow-untyped-defs, allow-untyped-calls
+Curves of force over deformation are monotone cubic splines, straight beyond their ends; ``knots`` (k, 6) counts the
+points of a curve, and 0 stands for no curve.
+"""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.forces.algebra import relative_motion, wrench_at
-from rtmbs.forces.curves import curves, page_curves, spline
 from rtmbs.forces.frames import relative_change, world_variation, world_wrench
 from rtmbs.forces.frames import relative_motion as seen_motion
-from rtmbs.forces.kind import XYZ, Kind, Line, Measure, Site, Verbs, ends_of, integers
+from rtmbs.forces.kind import XYZ, BuildContext, DrawnLine, ForceKernels, ForceKind, Measure, ends_of, integers
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.model.forces import BUSHING_AXES, Bushing, Force
@@ -26,6 +25,93 @@ from rtmbs.rotations import plain
 from rtmbs.rotations.kernels import inverse_change, inverse_factor, inverse_jacobian, inverse_slope, logarithm
 from rtmbs.rotations.plain import turn
 from rtmbs.spatial import add3, dot3
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+
+def spline(points: Any) -> Any:
+    """Return places, forces, slopes and integrals (4, n) of the monotone cubic through points (n, 2).
+
+    Slopes are weighted harmonic means of the neighbouring ones, and zero at a turning point (Fritsch and Butland 1984);
+    at the ends those of the first and the last chord. So the force never overshoots and its derivative is continuous.
+    """
+    x, f = points.T
+    h, chord = np.diff(x), np.diff(f) / np.diff(x)
+    rise = np.concatenate((chord[:1], np.zeros(len(x) - 2), chord[-1:]))
+    for i in range(1, len(x) - 1):
+        if chord[i - 1] * chord[i] > 0.0:
+            w, v = 2.0 * h[i] + h[i - 1], h[i] + 2.0 * h[i - 1]
+            rise[i] = (w + v) / (w / chord[i - 1] + v / chord[i])
+    areas = h * (f[:-1] + f[1:]) / 2.0 + h * h * (rise[:-1] - rise[1:]) / 12.0
+    stored = np.concatenate((np.zeros(1), np.cumsum(areas)))
+    columns = np.array((x, f, rise, stored))
+    columns[3] -= curve_values(x, f, rise, stored, len(x), np.float64(0.0))[2]
+    return columns
+
+
+def curve_values(place, force, rise, stored, knots, q):
+    """Return force, its derivative and its integral of one curve at deformation ``q``."""
+    last = knots - 1
+    if q.real <= place[0] or q.real >= place[last]:
+        i = 0 if q.real <= place[0] else last
+        x = q - place[i]
+        return force[i] + rise[i] * x, rise[i] + 0.0 * x, stored[i] + (force[i] + 0.5 * rise[i] * x) * x
+    i = 0
+    while q.real >= place[i + 1]:
+        i += 1
+    h, step = place[i + 1] - place[i], force[i + 1] - force[i]
+    t = (q - place[i]) / h
+    one, two = h * rise[i], 3.0 * step - h * (2.0 * rise[i] + rise[i + 1])
+    three = h * (rise[i] + rise[i + 1]) - 2.0 * step
+    value = force[i] + t * (one + t * (two + t * three))
+    area = t * (force[i] + t * (one / 2.0 + t * (two / 3.0 + t * three / 4.0)))
+    return value, (one + t * (2.0 * two + t * 3.0 * three)) / h, stored[i] + h * area
+
+
+curve_kernel = inner_kernel(curve_values)
+
+
+@inner_kernel
+def one_curve(table, k, axis, q):
+    """Return force, derivative and integral of the curve of one axis; zeros where there is none."""
+    if table.knots[k, axis] == 0:
+        return 0.0 * q, 0.0 * q, 0.0 * q
+    place, force = table.place[k, axis], table.force[k, axis]
+    return curve_kernel(place, force, table.rise[k, axis], table.stored[k, axis], table.knots[k, axis], q)
+
+
+@inner_kernel
+def curves(table, k, q):
+    """Return forces and slopes of all curves (6 each), and the energy that they store."""
+    a, b, c = one_curve(table, k, 0, q[0]), one_curve(table, k, 1, q[1]), one_curve(table, k, 2, q[2])
+    d, e, f = one_curve(table, k, 3, q[3]), one_curve(table, k, 4, q[4]), one_curve(table, k, 5, q[5])
+    forces, slopes = (a[0], b[0], c[0], d[0], e[0], f[0]), (a[1], b[1], c[1], d[1], e[1], f[1])
+    return forces, slopes, a[2] + b[2] + c[2] + d[2] + e[2] + f[2]
+
+
+def page_curves(xp, bushings, q):
+    """Return the forces of the curves (B, nb, 6): each piece from its start up to q or its end, summed."""
+    if not np.any(bushings.knots):
+        return 0 * q
+    many, columns = getattr(xp, "whole", xp), []
+    for k, axis in np.ndindex(bushings.knots.shape):
+        own = k, axis, slice(bushings.knots[k, axis])
+        x, f, rise = bushings.place[own], bushings.force[own], bushings.rise[own]
+        here = q[:, k, axis]
+        if len(x) == 0:
+            columns.append(0 * here)
+            continue
+        total = f[0] + rise[0] * many.minimum(here - x[0], 0.0) + rise[-1] * many.maximum(here - x[-1], 0.0)
+        for i, h in enumerate(np.diff(x)):
+            t, step = many.minimum(many.maximum((here - x[i]) / h, 0.0), 1.0), f[i + 1] - f[i]
+            two, three = 3 * step - h * (2 * rise[i] + rise[i + 1]), h * (rise[i] + rise[i + 1]) - 2 * step
+            total = total + t * (h * rise[i] + t * (two + t * three))
+        columns.append(total)
+    return xp.stack(columns, axis=1).reshape(q.shape)
+
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
 
 Array = Any
 DAMPING, PRELOAD = 36, 72  # places among the slots of a bushing; the stiffness comes first
@@ -50,7 +136,7 @@ class Bushings(NamedTuple):
 # ----------------------------------------------------------------------------------------------------------- building
 
 
-def build(forces: Sequence[Force], site: Site) -> Bushings:
+def build(forces: Sequence[Force], site: BuildContext) -> Bushings:
     """Return the bushings of a model."""
     connector, slot, ends, curves = [], [], [], []
     for force in forces:
@@ -159,7 +245,7 @@ def variation(tables, k, side, X, dV, u, ws):
 
 @inner_kernel
 def energy(tables, k, u, ws):
-    """q . K q / 2 and what the curves store, less preload . q; no load besides; damping and what makes K asymmetric."""
+    """Return the elastic energy less preload . q, no other potential, and damping with the asymmetric part of K."""
     bushings = tables.forces.bushings
     q, _, _, _, _, _ = state(tables, k, ws)
     slot = bushings.slot[k]
@@ -219,18 +305,18 @@ def channels(bushings: Bushings, row: int) -> tuple[Measure, ...]:
     )
 
 
-def drawing(bushings: Bushings, row: int) -> Line:
+def drawing(bushings: Bushings, row: int) -> DrawnLine:
     """Return a block in the axes of marker a, and a bar to b where the two are apart."""
-    return Line("block", bushings.frame_a[row, :, 3], bushings.frame_b[row, :, 3], bushings.frame_a[row, :, :3])
+    return DrawnLine("block", bushings.frame_a[row, :, 3], bushings.frame_b[row, :, 3], bushings.frame_a[row, :, :3])
 
 
-BUSHINGS = Kind(
+BUSHINGS = ForceKind(
     name="bushings",
     word="bushing",
     table=Bushings,
     size=SIZE,
     units={"stiffness": "N/m, N, N m/rad", "damping": "N s/m, N s, N m s/rad", "force": "N", "torque": "N m"},
-    verbs=Verbs(table, wrench, variation, energy),
+    kernels=ForceKernels(table, wrench, variation, energy),
     build=build,
     page=page,
     measured=19,

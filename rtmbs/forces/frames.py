@@ -1,24 +1,11 @@
-"""Two frames that a force acts between: b relative to a in axes of a, and wrenches given in those axes.
+"""Relative motion of two frames in axes of frame a, and wrenches given in those axes; compiled.
 
 Frames are rows [axes | point] (3, 4) in dof axes. What depends on r, R, v, w alone is blind to a common rigid motion.
 Its derivative by these twelve numbers, a turn d of R as (d x) R, is all that the tangent asks for (METHODS 1.26).
 """
 
 from rtmbs.jit.compiled import inner_kernel
-from rtmbs.spatial import (
-    add3,
-    angular,
-    cross3,
-    dot3,
-    join,
-    load6,
-    place,
-    point_velocity,
-    rotate,
-    scale3,
-    sub3,
-    sub6,
-)
+from rtmbs.spatial import add3, angular, cross3, dot3, join, load6, place, point_velocity, rotate, scale3, sub3, sub6
 
 
 @inner_kernel
@@ -32,7 +19,7 @@ def marker_axes(A, i, frame, k):
 
 @inner_kernel
 def marker_point(ws, i, frame, k):
-    """Return where a marker stands in the world [m]."""
+    """Return the position of a marker in the world [m]."""
     return place(ws.A, ws.r, i, (frame[k, 0, 3], frame[k, 1, 3], frame[k, 2, 3]))
 
 

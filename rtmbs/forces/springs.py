@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.forces.algebra import points
-from rtmbs.forces.kind import Kind, Line, Measure, Site, Verbs, ends_of, integers, stacked
+from rtmbs.forces.kind import BuildContext, DrawnLine, ForceKernels, ForceKind, Measure, ends_of, integers, stacked
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.model.forces import Force
@@ -44,7 +44,7 @@ class Springs(NamedTuple):
     slot: Array  # (ns,) int64: slot of (stiffness, damping, length, tension)
 
 
-def build(forces: Sequence[Force], site: Site) -> Springs:
+def build(forces: Sequence[Force], site: BuildContext) -> Springs:
     """Return the springs of a model."""
     connector, slot, point_a, point_b = [], [], [], []
     for force in forces:
@@ -139,9 +139,9 @@ def page(xp, tables, u, A, r, V):
     return xp.concatenate((f, cross(xp, x_b, f)), axis=-1)
 
 
-def drawing(springs: Springs, row: int) -> Line:
-    """Return a coil from end to end."""
-    return Line("coil", springs.point_a[row], springs.point_b[row])
+def drawing(springs: Springs, row: int) -> DrawnLine:
+    """Return the drawing of a spring: a coil from end to end."""
+    return DrawnLine("coil", springs.point_a[row], springs.point_b[row])
 
 
 def refusal(springs: Springs, row: int, connectors: Any, ws: Any, length: float) -> str:
@@ -155,13 +155,13 @@ def refusal(springs: Springs, row: int, connectors: Any, ws: Any, length: float)
     )
 
 
-SPRINGS = Kind(
+SPRINGS = ForceKind(
     name="springs",
     word="spring",
     table=Springs,
     size=4,
     units={"stiffness": "N/m", "damping": "N s/m", "length": "m", "tension": "N"},
-    verbs=Verbs(table, wrench, variation, energy),
+    kernels=ForceKernels(table, wrench, variation, energy),
     build=build,
     page=page,
     measured=2,

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.forces.algebra import on_ground, points
-from rtmbs.forces.kind import WORLD, XYZ, Arrow, Kind, Measure, Site, Verbs, integers, stacked
+from rtmbs.forces.kind import WORLD, XYZ, BuildContext, DrawnArrow, ForceKernels, ForceKind, Measure, integers, stacked
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.model.forces import Force
@@ -29,7 +29,7 @@ class Wrenches(NamedTuple):
     slot: Array  # (nw,) int64: slot of (fx, fy, fz, nx, ny, nz)
 
 
-def build(forces: Sequence[Force], site: Site) -> Wrenches:
+def build(forces: Sequence[Force], site: BuildContext) -> Wrenches:
     """Return the given wrenches of a model."""
     ends, connector, follows, slot = [], [], [], []
     for force in forces:
@@ -82,7 +82,7 @@ def variation(tables, k, side, X, dV, u, ws):
 
 @inner_kernel
 def energy(tables, k, u, ws):
-    """No energy, and the size of wrench ``k``, whose work nobody counts."""
+    """Return no energy, and the size of wrench ``k``, whose work no balance counts."""
     slot, size = tables.forces.wrenches.slot[k], 0.0
     for j in range(6):
         size += abs(u[slot + j])
@@ -113,18 +113,18 @@ def channels(wrenches: Wrenches, row: int) -> tuple[Measure, ...]:
     return Measure("force", "N", 0, XYZ, frame), Measure("torque", "N m", 3, XYZ, frame)
 
 
-def drawing(wrenches: Wrenches, row: int) -> Arrow:
+def drawing(wrenches: Wrenches, row: int) -> DrawnArrow:
     """Return the arrow of the force."""
-    return Arrow(wrenches.point[row], wrenches.axes[row], bool(wrenches.follows[row]), int(wrenches.slot[row]))
+    return DrawnArrow(wrenches.point[row], wrenches.axes[row], bool(wrenches.follows[row]), int(wrenches.slot[row]))
 
 
-WRENCHES = Kind(
+WRENCHES = ForceKind(
     name="wrenches",
     word="wrench",
     table=Wrenches,
     size=6,
     units={"force": "N", "torque": "N m"},
-    verbs=Verbs(table, wrench, variation, energy),
+    kernels=ForceKernels(table, wrench, variation, energy),
     build=build,
     page=page,
     measured=6,

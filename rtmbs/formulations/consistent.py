@@ -10,7 +10,7 @@ from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.correction import least_solution, newton_step
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.terms import row_names
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.start.nearest import REFUSED, NearestPose, worst_of
 

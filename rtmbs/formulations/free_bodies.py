@@ -19,7 +19,7 @@ from rtmbs.rotations.quaternions import rotations, world_rates
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.system import System, compile
-from rtmbs.system.scales import characteristic_length
+from rtmbs.system.characteristic_length import characteristic_length
 
 Array = NDArray[np.float64]
 Coordinate = tuple[Joint, int]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.ad import recorder, tangent_tape
 from rtmbs.ad.evaluator import Evaluator
-from rtmbs.ad.function import takes_namespace
+from rtmbs.ad.function_sources import takes_namespace
 from rtmbs.ad.trace import record
 from rtmbs.errors import InputError, shown
 

@@ -1,15 +1,15 @@
-"""Where compiled kernels are kept: a folder for exactly these sources, in a place that nobody else may write to.
+"""Folder of compiled kernels: its key, its place, and the checks that only this user can write to it.
 
 What lies there is run as code: whoever can write to it runs code as the user. In order:
 
     RTMBS_CACHE_DIR               the user's own choice, taken as it is: a team or an image may share one
     $XDG_CACHE_HOME/rtmbs         an empty or relative value counts as none, as its specification says
     ~/.cache/rtmbs
-    TMPDIR or /tmp, rtmbs-<user>  when the folder above cannot be written, belongs to somebody else or is open to others
+    TMPDIR or /tmp, rtmbs-<user>  when the folder above cannot be written, belongs to another user or is open to others
     nowhere                       kernels are compiled in every process; so they are with RTMBS_PLAIN_JIT=1
 
-The last two are said in one line. Folders are made for the user alone. One that cannot be written but holds the kernels
-of these sources is read.
+The last two are printed in one line. Folders are made for the user alone. A folder that cannot be written but holds the
+kernels of these sources is read.
 """
 
 import functools
@@ -26,10 +26,11 @@ import llvmlite
 import numba
 from numba import config
 
-from rtmbs.jit.mode import PLAIN
+from rtmbs.jit import PLAIN
 
 PACKAGE = Path(__file__).parents[1]
-COMPILER = b"rtmbs.jit"  # imported by every file that holds a kernel or a struct
+# Every file that holds a kernel or a struct imports one of these.
+COMPILER = (b"rtmbs.jit.compiled", b"rtmbs.jit.struct", b"rtmbs.jit.intrinsics")
 WHOLE_ROOMS = ("jit", "limits", "forces")  # the compiler; constants; kinds of force, whose order kernels follow
 KERNEL_ROOMS = (
     ".",
@@ -47,19 +48,18 @@ KERNEL_FILES = (
     "integrators/projection.py",
     "integrators/tries.py",
     "integrators/variational_rounds.py",
-    "rotations/series.py",
-    "sensitivities/elimination.py",
-    "sensitivities/lanes.py",
+    "rotations/plain.py",
     "sensitivities/saddles.py",
-    "sensitivities/sweeps.py",
+    "sensitivities/simd_programs.py",
+    "sensitivities/step_solver.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels
 PRIVATE = 0o700
 OTHERS_WRITE = stat.S_IWGRP | stat.S_IWOTH
 
 
-class Place(NamedTuple):
-    """Where compiled kernels are kept."""
+class CachePlace(NamedTuple):
+    """Folder of compiled kernels."""
 
     folder: Path | None  # None: nowhere
     note: str  # why it is not where the user expects it; empty when it is
@@ -70,19 +70,25 @@ class Place(NamedTuple):
 
 @functools.cache
 def kernel_sources() -> tuple[Path, ...]:
-    """Return every source file that kernels are made of; looked for once a process.
+    """Return every source file that kernels are made of; searched once a process.
 
-    A file counts when it imports ``rtmbs.jit``, when its whole room counts, or when it is listed. Any other file may
-    change without effect on compiled kernels, so its change discards none.
+    A file counts when it imports a module of ``COMPILER``, when its whole room counts, or when it is listed. Any other
+    file may change without effect on compiled kernels, so its change discards none.
     """
     whole = [path for room in WHOLE_ROOMS for path in (PACKAGE / room).rglob("*.py")]
     mixed = [path for room in KERNEL_ROOMS for path in (PACKAGE / room).glob("*.py")]
     found = {*whole, *(PACKAGE / file for file in KERNEL_FILES)}
-    return tuple(sorted(found.union(path for path in mixed if COMPILER in path.read_bytes())))
+    return tuple(sorted(found.union(filter(holds_kernels, mixed))))
+
+
+def holds_kernels(path: Path) -> bool:
+    """Return whether a source file imports what makes kernels or structs."""
+    text = path.read_bytes()
+    return any(name in text for name in COMPILER)
 
 
 def fingerprint() -> str:
-    """Return what tells these sources, compiled by this numba in this way, from all others."""
+    """Return the key of the folder: sha256 of sources, versions of numba, llvmlite and Python, processor, options."""
     digest = hashlib.sha256()
     how = (config.BOUNDSCHECK, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
     for part in (numba.__version__, llvmlite.__version__, platform.machine(), platform.python_version(), how):
@@ -92,20 +98,20 @@ def fingerprint() -> str:
     return digest.hexdigest()[:16]
 
 
-def cache_place() -> Place:
-    """Return where the kernels of exactly these sources are kept; the folder is made."""
+def cache_place() -> CachePlace:
+    """Return the folder of the kernels of exactly these sources; it is made if needed."""
     if PLAIN:
-        return Place(None, "")
+        return CachePlace(None, "")
     name = fingerprint()
     chosen = os.environ.get("RTMBS_CACHE_DIR")
     root = Path(chosen).absolute() if chosen else default_root()
-    obstacle = "the home directory is not known" if root is None else trouble(root, name, private=not chosen)
+    obstacle = "the home directory is not known" if root is None else unusable_reason(root, name, private=not chosen)
     if root and not obstacle:
-        return Place(root / name, "")
+        return CachePlace(root / name, "")
     for spare in temporary_roots():
-        if not trouble(spare, name, private=True):
-            return Place(spare / name, f"{obstacle}; compiled kernels are kept in {spare / name}")
-    return Place(None, f"{obstacle}; kernels are compiled in every process, and kept nowhere")
+        if not unusable_reason(spare, name, private=True):
+            return CachePlace(spare / name, f"{obstacle}; compiled kernels are kept in {spare / name}")
+    return CachePlace(None, f"{obstacle}; kernels are compiled in every process, and kept nowhere")
 
 
 def default_root() -> Path | None:
@@ -120,19 +126,19 @@ def default_root() -> Path | None:
 
 
 def temporary_roots() -> Iterator[Path]:
-    """Yield a folder of the user in every place for temporary files. For tempfile the working directory may be one."""
+    """Yield the user's folder in every place for temporary files; ``tempfile`` might take the working directory."""
     user = str(os.getuid()) if hasattr(os, "getuid") else os.environ.get("USERNAME", "user")
     for place in (*map(os.environ.get, ("TMPDIR", "TEMP", "TMP")), "/tmp", "/var/tmp"):
         if place and Path(place).is_absolute():
             yield Path(place) / f"rtmbs-{user}"
 
 
-def trouble(root: Path, name: str, private: bool) -> str:
-    """Return why ``root/name`` cannot be used, or nothing; it is made when it is not there."""
+def unusable_reason(root: Path, name: str, private: bool) -> str:
+    """Return why ``root/name`` cannot be used, "" when it can; it is made when missing."""
     folder = root / name
     try:
-        make(folder)
-        if private and (danger := open_to_all(root.parent) or foreign(root) or foreign(folder)):
+        make_private_folder(folder)
+        if private and (danger := world_writable_reason(root.parent) or foreign_reason(root) or foreign_reason(folder)):
             return danger
         if os.access(folder, os.W_OK | os.X_OK) or next(folder.glob(FILES), None):
             return ""
@@ -141,32 +147,32 @@ def trouble(root: Path, name: str, private: bool) -> str:
     return f"{root} cannot be written"
 
 
-def make(folder: Path) -> None:
+def make_private_folder(folder: Path) -> None:
     """Make a folder, and those above it, for the user alone."""
     if not folder.is_dir():
-        make(folder.parent)
+        make_private_folder(folder.parent)
         folder.mkdir(PRIVATE, exist_ok=True)
 
 
-def foreign(folder: Path) -> str:
-    """Return in words that somebody else may write to a folder, or nothing."""
+def foreign_reason(folder: Path) -> str:
+    """Return why another user may write to a folder, "" when none may."""
     if not hasattr(os, "getuid"):
         return ""
     status = folder.lstat()
     if status.st_uid != os.getuid():
         return f"{folder} belongs to somebody else"
     if stat.S_ISLNK(status.st_mode):
-        return foreign(folder.resolve())
+        return foreign_reason(folder.resolve())
     return f"others may write to {folder} (chmod go-w mends it)" if status.st_mode & OTHERS_WRITE else ""
 
 
-def open_to_all(folder: Path) -> str:
-    """Return in words that anybody may take away what is in a folder, or nothing: the sticky bit keeps it."""
+def world_writable_reason(folder: Path) -> str:
+    """Return why any user may remove a folder's content, "" when the sticky bit or the mode forbids it."""
     mode = folder.stat().st_mode
     return f"anybody may write to {folder}" if mode & stat.S_IWOTH and not mode & stat.S_ISVTX else ""
 
 
-def say(note: str) -> None:
+def print_note(note: str) -> None:
     """Print one line, in the first process only: its children would repeat it."""
     processes = sys.modules.get("multiprocessing.process")
     if sys.stderr and not (processes and processes.parent_process()):
@@ -175,4 +181,16 @@ def say(note: str) -> None:
 
 PLACE = cache_place()
 if PLACE.note:
-    say(PLACE.note)
+    print_note(PLACE.note)
+
+
+def facts() -> list[tuple[str, str]]:
+    """Return the lines of ``rtmbs info`` about compiled kernels: (label, value)."""
+    files = list(PLACE.folder.glob(FILES)) if PLACE.folder else []
+    size = sum(path.stat().st_size for path in files) / 1e6
+    on = "on, by public names only (RTMBS_PLAIN_JIT)" if PLAIN else "on"
+    return [
+        ("threads of numba", f"{numba.config.NUMBA_NUM_THREADS}"),
+        ("just-in-time", "off (NUMBA_DISABLE_JIT)" if numba.config.DISABLE_JIT else on),
+        ("compiled kernels", f"{PLACE.folder or 'kept nowhere'} ({len(files)} files, {size:.1f} MB)"),
+    ]

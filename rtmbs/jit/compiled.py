@@ -1,4 +1,4 @@
-"""The decorators every compiled kernel wears, and what else the package asks of a compiler.
+"""Decorators of compiled kernels, and requests to the compiler: compile for types, load, listen.
 
 How it is done stands in ``dispatch.py``, or in ``plain.py`` when ``RTMBS_PLAIN_JIT=1``.
 """
@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
-from rtmbs.jit.mode import PLAIN
+from rtmbs.jit import PLAIN
 
 _way: Any = importlib.import_module("rtmbs.jit.plain" if PLAIN else "rtmbs.jit.dispatch")
 
@@ -24,7 +24,7 @@ def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def coarse_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that other kernels jump to, in place of a part of them.
+    """Compile a kernel that other kernels call by address, in place of inlining its code.
 
     For what takes a microsecond and more, or is called from several places: its machine code is made once, and callers
     compile faster. The jump takes some nanoseconds.
@@ -37,22 +37,22 @@ def coarse_inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     return _way.inner(function, coarse=True)
 
 
-def rare_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A coarse inner kernel that few mechanisms need, compiled when it is first called; it returns nothing.
+def lazy_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a coarse inner kernel at its first call; for kernels that few mechanisms need. It returns nothing.
 
     Callers compile without it, so most mechanisms are ready sooner. Call it where a table is not empty, from what every
     evaluation does: what is met late would be compiled in the middle of a run.
     """
-    return _way.rarely(function)
+    return _way.lazy(function)
 
 
 def inner_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """A kernel that only kernels call: it has no door to Python, which saves compile time."""
+    """Compile a kernel for calls from kernels only: it has no Python wrapper, which saves compile time."""
     return _way.inner(function)
 
 
 def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An inner kernel whose machine code stands in place of every call.
+    """Compile an inner kernel whose machine code is inlined at every call.
 
     For what runs in the innermost loops: a call would read again where arrays are, which the caller's loop knows. Also
     for short loops over rows or coordinates. The optimiser vectorises these first, and then counts them as too large to
@@ -62,7 +62,7 @@ def inlined_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def merged_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
-    """An inner kernel that is written into its caller before anything is compiled.
+    """Compile an inner kernel that is inlined into its caller before type inference.
 
     For large kernels with one caller: each level of calls would optimise everything below it once more.
     """
@@ -83,11 +83,11 @@ def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
     return _way.entry_for(dispatcher, arguments)
 
 
-def compile_rare() -> None:
-    """Compile or load the rare kernels of all kernels that this process has."""
-    _way.compile_rare()
+def compile_lazy() -> None:
+    """Compile or load the lazy kernels of all kernels in this process."""
+    _way.compile_lazy()
 
 
 def listening(begin: Callable[[str], None], end: Callable[[str], None]) -> AbstractContextManager[Any]:
-    """Return a context in which ``begin`` and ``end`` are told the name of every kernel that is compiled."""
+    """Return a context that calls ``begin`` and ``end`` with the name of every kernel that is compiled."""
     return _way.listening(begin, end)

@@ -1,4 +1,4 @@
-"""Kernels as dispatchers of numba: no memory runtime, a cache of our own, inner kernels without a door to Python."""
+"""Dispatchers of numba for kernels: no memory runtime, a cache of our own, inner kernels without a Python wrapper."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
@@ -8,35 +8,34 @@ import numba
 from numba import config
 from numba.types import unliteral
 
-from rtmbs.jit.compilers import CoarseCompiler, KernelCompiler, TextCompiler
+from rtmbs.jit.compilers import CoarseCompiler, CoarseLibrary, KernelCompiler, TextCompiler
 from rtmbs.jit.kernel_cache import KernelCache
-from rtmbs.jit.libraries import CoarseLibrary
+from rtmbs.jit.lazy_kernel import compile_all, lazy_template
 from rtmbs.jit.private import CPUDispatcher, event
-from rtmbs.jit.rare import fill_all, rare
 from rtmbs.jit.struct import kinds_of
 from rtmbs.jit.struct_type import StructType  # structs are known before the first kernel is typed
 
 COMPILE = "numba:compile"  # numba's event around every real compilation; a kernel from the cache raises none
 
-Told = Callable[[str], None]
+Callback = Callable[[str], None]
 
 
 class Dispatcher(CPUDispatcher):  # type: ignore[misc]
-    """A kernel that is compiled once for a number, and not for each number that stands in the text of a caller.
+    """Dispatcher that compiles once for a number type, and not for each literal number in a caller.
 
     The number reaches what becomes a part of a caller all the same, when the text is optimised. A coarse kernel is
     compiled for each: it has machine code of its own, in which a number such as a stride may count.
     """
 
     def get_call_template(self, args: Any, kws: Any) -> Any:
-        """Compile for the types of arguments, and say so to the compiler of the caller."""
+        """Compile for the types of arguments, and return the template to the compiler of the caller."""
         if self._cache.kind is CoarseLibrary:
             return super().get_call_template(args, kws)
         plain = tuple(unliteral(argument) for argument in args)
         return super().get_call_template(plain, {name: unliteral(argument) for name, argument in kws.items()})
 
     def compile(self, sig: Any) -> Any:
-        """Compile or load for types of arguments; a kernel that takes structs is called in its own way from then on."""
+        """Compile or load for types of arguments; a kernel that takes structs gets the short way of being called."""
         entry = super().compile(sig)
         if type(self) is Dispatcher and any(isinstance(argument, StructType) for argument in sig):
             self.entries: dict[Any, Callable[..., Any]] = {}
@@ -45,7 +44,7 @@ class Dispatcher(CPUDispatcher):  # type: ignore[misc]
 
 
 class StructDispatcher(Dispatcher):
-    """A kernel that takes structs: numba looks at every array in them at every call, which takes 50 us.
+    """Dispatcher of a kernel that takes structs: numba would type every array in them at every call, in 50 us.
 
     It is called by the kinds of its arguments, which structs know.
     """
@@ -61,7 +60,7 @@ class StructDispatcher(Dispatcher):
 
 
 class InnerDispatcher(Dispatcher):
-    """A kernel without a door to Python: an ordinary call would jump to address zero."""
+    """Dispatcher of a kernel without a Python wrapper: an ordinary call would jump to address zero."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         name = f"{self.py_func.__module__}.{self.py_func.__name__}"
@@ -90,15 +89,15 @@ def inner(function: Callable[..., Any], coarse: bool = False, **options: Any) ->
     return dispatcher
 
 
-def rarely(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile ``function`` when a kernel first calls it."""
+def lazy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a kernel that is compiled when a kernel first calls it."""
     dispatcher = inner(function, coarse=True)
-    return dispatcher if config.DISABLE_JIT else rare(dispatcher)
+    return dispatcher if config.DISABLE_JIT else lazy_template(dispatcher)
 
 
-def compile_rare() -> None:
-    """Compile or load the rare kernels of all kernels that this process has."""
-    fill_all()
+def compile_lazy() -> None:
+    """Compile or load the lazy kernels of all kernels in this process."""
+    compile_all()
 
 
 def compile_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
@@ -129,9 +128,9 @@ def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
 
 
 class Listener(event.Listener):  # type: ignore[misc]
-    """Passes on the name of every kernel, before and after numba compiles it."""
+    """Listener of numba's events that passes on the name of every kernel, before and after it is compiled."""
 
-    def __init__(self, begin: Told, end: Told) -> None:
+    def __init__(self, begin: Callback, end: Callback) -> None:
         self.begin, self.end = begin, end
 
     def on_start(self, event: Any) -> None:
@@ -143,7 +142,7 @@ class Listener(event.Listener):  # type: ignore[misc]
         self.end(event.data["dispatcher"].py_func.__name__)
 
 
-def listening(begin: Told, end: Told) -> AbstractContextManager[Any]:
-    """Return a context in which these are told the name of every kernel that numba compiles."""
+def listening(begin: Callback, end: Callback) -> AbstractContextManager[Any]:
+    """Return a context that calls ``begin`` and ``end`` with the name of every kernel that numba compiles."""
     context: AbstractContextManager[Any] = event.install_listener(COMPILE, Listener(begin, end))
     return context

@@ -1,4 +1,4 @@
-"""Kernels through numba's public names alone: structs cross by value, nothing is kept on disk, nothing is announced."""
+"""Kernels by numba's public names alone: structs cross by value, nothing is kept on disk, nothing is announced."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
@@ -7,7 +7,7 @@ from typing import Any
 import numba
 from numba.extending import register_jitable
 
-Told = Callable[[str], None]
+Callback = Callable[[str], None]
 
 
 def compiled(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
@@ -26,15 +26,15 @@ def inner(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     return known
 
 
-rarely = inner
+lazy = inner
 
 
 def compile_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    """Leave it to the first call: what is compiled ahead would be compiled for this process only."""
+    """Do nothing: what is compiled ahead would be compiled for this process only."""
 
 
-def compile_rare() -> None:
-    """Leave it to the first call."""
+def compile_lazy() -> None:
+    """Do nothing: kernels are compiled at their first call."""
 
 
 def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Callable[..., Any]:
@@ -42,6 +42,6 @@ def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
     return dispatcher
 
 
-def listening(begin: Told, end: Told) -> AbstractContextManager[Any]:
-    """Return a context in which nobody is told anything: the events of numba are not public."""
+def listening(begin: Callback, end: Callback) -> AbstractContextManager[Any]:
+    """Return an empty context: the events of numba are not public."""
     return nullcontext()

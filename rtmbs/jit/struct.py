@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.jit.mode import PLAIN
+from rtmbs.jit import PLAIN
 
 T = TypeVar("T", bound=type)
 Words = NDArray[np.int64]
@@ -25,26 +25,26 @@ _kinds: dict[Hashable, int] = {}  # one number for each class with arrays of the
 _next = count()
 
 
-class Once:
-    """A property worked out when first asked for; without the lock of ``cached_property``: sessions are threads."""
+class LazyProperty:
+    """Property computed at its first use, without the lock of ``cached_property``, for sessions are threads."""
 
     def __init__(self, function: Callable[[Any], Any]) -> None:
         self.function = function
 
     def __get__(self, instance: Any, owner: type) -> Any:
-        """Work the value out and keep it; of two threads at once the first to finish is believed by both."""
+        """Compute the value and keep it; of two threads at once, the first to finish wins."""
         if instance is None:
             return self
         return instance.__dict__.setdefault(self.function.__name__, self.function(instance))
 
 
 class Struct:
-    """What ``@struct`` adds to a NamedTuple: its words, laid out when a kernel first asks for the address.
+    """Base class that ``@struct`` adds to a NamedTuple: its memory layout, computed when a kernel first needs it.
 
     Fields are arrays, structs and numbers. The tuple cannot change, and arrays stay where they are, so the words hold.
     """
 
-    @Once
+    @LazyProperty
     def words(self) -> Words:
         """The struct in memory (words,): see ``words_of``."""
         words: list[int] = []
@@ -55,23 +55,23 @@ class Struct:
                 words += words_of(value)
         return np.array(words, np.int64)
 
-    @Once
+    @LazyProperty
     def signature(self) -> int | None:
         """A number that structs of one class share when the types of their fields are the same: see ``kind_of``."""
         kinds = kinds_of(self)  # type: ignore[arg-type]
         return None if None in kinds else _kinds.setdefault((type(self), kinds), next(_next))
 
-    @Once
+    @LazyProperty
     def address(self) -> int:
-        """Where the words are: all that a kernel is given."""
+        """Address of the words: all that a kernel is given."""
         return int(self.words.ctypes.data)
 
     def __getstate__(self) -> None:
-        """Copies and pickles lay out words of their own: these tell where the arrays of this struct are."""
+        """Return nothing: copies and pickles compute a layout of their own, for this one holds addresses."""
 
 
 def kind_of(value: Any) -> Any:
-    """Return what tells the type of an array, a tuple or a number from all others; None: this does not know it.
+    """Return a key of the type of an array, a tuple or a number; None for a type that is not known here.
 
     It says no less than numba's type, and takes a hundredth of the time.
     """
@@ -98,7 +98,7 @@ def kinds_of(values: Iterable[Any]) -> tuple[Any, ...]:
 
 
 def words_of(value: Any) -> list[int]:
-    """Return an array as its address, its number of items, shape and strides; a number as one word."""
+    """Return an array as [address, size, *shape, *strides], a number as one word."""
     if isinstance(value, np.ndarray):
         address, _ = value.__array_interface__["data"]  # ``ctypes.data`` imports a module every time
         return [address, value.size, *value.shape, *value.strides]
@@ -108,7 +108,7 @@ def words_of(value: Any) -> list[int]:
 
 
 def struct(cls: T) -> T:
-    """Make a NamedTuple a struct; instances, fields and ``_replace`` stay as they were.
+    """Turn a NamedTuple into a struct; instances, fields and ``_replace`` stay as they were.
 
     With ``RTMBS_PLAIN_JIT=1`` it stays a named tuple, which numba takes by value.
     """

@@ -1,4 +1,4 @@
-"""What numba knows about structs: a type, how its fields are read from memory, and how one crosses from Python."""
+"""Numba's type of structs: fields by offset, reading of a field from memory, unboxing from Python."""
 
 import hashlib
 from typing import Any
@@ -25,7 +25,7 @@ _types: dict[int, "StructType"] = {}  # by the signatures of structs
 
 
 class StructType(types.Type):  # type: ignore[misc]
-    """A struct by address: its class and the types of its fields."""
+    """Type of a struct by address: its class and the types of its fields."""
 
     def __init__(self, cls: type, fields: tuple[Any, ...]) -> None:
         self.fields = dict(zip(cls._fields, fields, strict=True))  # type: ignore[attr-defined]
@@ -34,7 +34,7 @@ class StructType(types.Type):  # type: ignore[misc]
 
     @property
     def mangling_args(self) -> tuple[str, tuple[()]]:
-        """A short name in machine code: the whole one would be a page long in every call."""
+        """Short name in machine code: the whole one would fill a page in every call."""
         return self.struct + hashlib.sha256(self.name.encode()).hexdigest()[:12], ()
 
     def offset(self, field: str) -> int:
@@ -44,7 +44,7 @@ class StructType(types.Type):  # type: ignore[misc]
 
 
 def size(field: Any) -> int:
-    """Return the words of a field; as ``struct.words_of`` lays it out."""
+    """Return the number of words of a field, in the layout of ``struct.words_of``."""
     if isinstance(field, types.Array):
         return 2 + 2 * int(field.ndim)
     if isinstance(field, StructType):
@@ -54,7 +54,7 @@ def size(field: Any) -> int:
 
 @typeof_impl.register(Struct)
 def typeof_struct(value: Any, context: Any) -> StructType:
-    """Type a struct by what it holds."""
+    """Return the numba type of a struct."""
     if value.signature in _types:
         return _types[value.signature]
     fields = tuple(typeof_impl(part, context) for part in value)
@@ -69,7 +69,7 @@ def typeof_struct(value: Any, context: Any) -> StructType:
 
 @register_model(StructType)
 class StructModel(models.PrimitiveModel):  # type: ignore[misc]
-    """A pointer to so many words."""
+    """Data model of a struct: a pointer to an array of words."""
 
     def __init__(self, manager: Any, struct: StructType) -> None:
         super().__init__(manager, struct, ir.ArrayType(INT64, size(struct)).as_pointer())
@@ -77,7 +77,7 @@ class StructModel(models.PrimitiveModel):  # type: ignore[misc]
 
 @infer_getattr
 class StructAttributes(AttributeTemplate):  # type: ignore[misc]
-    """``struct.field`` has the type of the field."""
+    """Attribute lookup: ``struct.field`` has the type of the field."""
 
     key = StructType
 
@@ -89,7 +89,7 @@ class StructAttributes(AttributeTemplate):  # type: ignore[misc]
 @lower_getattr_generic(StructType)
 def read_field(context: Any, builder: Any, struct: StructType, address: Any, field: str) -> Any:
     """Read a field: an inner struct is an address too, a number is one word, an array is put together by a helper."""
-    tell_sizes(builder.function)
+    promise_sizes(builder.function)
     kind = struct.fields[field]
     place = builder.gep(address, [INT64(0), INT64(struct.offset(field))], inbounds=True)
     if isinstance(kind, StructType):
@@ -102,8 +102,8 @@ def read_field(context: Any, builder: Any, struct: StructType, address: Any, fie
     return builder.icmp_unsigned("!=", word, INT64(0)) if isinstance(kind, types.Boolean) else word
 
 
-def tell_sizes(function: Any) -> None:
-    """Promise that structs given to a function are there, so that the optimiser may read them before a loop."""
+def promise_sizes(function: Any) -> None:
+    """Declare struct arguments readable, so that the optimiser may read them before a loop."""
     for argument in function.args:
         words = getattr(argument.type, "pointee", None)
         if isinstance(words, ir.ArrayType) and words.element == INT64:
@@ -112,7 +112,7 @@ def tell_sizes(function: Any) -> None:
 
 
 def constant_load(builder: Any, place: Any, kind: Any, word: int = 0) -> Any:
-    """Load a word; nobody writes to a struct while kernels run, so the optimiser may keep what it has read."""
+    """Load a word as invariant: nothing writes to a struct while kernels run."""
     place = builder.gep(place, [INT64(word)], inbounds=True) if word else place
     value = builder.load(builder.bitcast(place, kind.as_pointer()))
     value.set_metadata("invariant.load", builder.module.add_metadata([]))
@@ -120,7 +120,7 @@ def constant_load(builder: Any, place: Any, kind: Any, word: int = 0) -> Any:
 
 
 def array_reader(context: Any, module: Any, kind: Any) -> Any:
-    """Return the helper of this module that puts an array together from its words; always inlined.
+    """Return the helper function of this module that builds an array from its words; always inlined.
 
     Strides follow from the shape when the array is contiguous.
     """
@@ -151,7 +151,7 @@ def array_reader(context: Any, module: Any, kind: Any) -> Any:
 
 @unbox(StructType)
 def unbox_struct(struct: StructType, value: Any, c: Any) -> NativeValue:
-    """Take the address across."""
+    """Unbox a struct: take its address."""
     number = c.pyapi.object_getattr_string(value, "address")
     with c.builder.if_else(cgutils.is_null(c.builder, number)) as (missing, found):
         with missing:

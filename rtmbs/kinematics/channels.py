@@ -20,8 +20,7 @@ from rtmbs.results.motion import BodyMotion, RelativeMotion, cross, unwrap
 from rtmbs.results.resampled import DofMotion
 from rtmbs.results.result import TIME
 from rtmbs.rotations.quaternions import quaternions, rotations, world_rates
-from rtmbs.system.joint_info import joint_info
-from rtmbs.system.system import JointInfo
+from rtmbs.system.system import JointInfo, joint_info
 
 Array = NDArray[np.float64]
 Named = tuple[str, Source]

@@ -21,7 +21,7 @@ from rtmbs.kinematics.rules import (
     write_rod,
 )
 from rtmbs.model import Model
-from rtmbs.system.scales import characteristic_length
+from rtmbs.system.characteristic_length import characteristic_length
 
 Array = NDArray[np.float64]
 

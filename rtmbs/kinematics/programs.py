@@ -9,11 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rtmbs.ad.adjoint import gradient_tape
-from rtmbs.ad.evaluator import Runner
-from rtmbs.ad.jacobian import sparse_jacobian
+from rtmbs.ad.derivative_tapes import gradient_tape, sparse_jacobian, tangent_tape
+from rtmbs.ad.evaluator import ProgramRunner
 from rtmbs.ad.operations import INPUT
-from rtmbs.ad.tangent import tangent_tape
 from rtmbs.ad.tape import Tape
 from rtmbs.ad.trace import record
 from rtmbs.kinematics.equations import Equations
@@ -32,7 +30,7 @@ KINDS = VALUES, BY_DRIVERS, SECOND, BEND = (  # of evaluations of the tape, as t
 class SparseProgram(NamedTuple):
     """Entries of a matrix as a program, with the values of the function before them when these were asked for."""
 
-    run: Runner
+    run: ProgramRunner
     row: Integers
     column: Integers
 
@@ -60,22 +58,22 @@ class Programs:
     def by_drivers(self) -> SparseProgram:
         """The entries of Phi_f, columns of the drivers only; its independents are f, its parameters q."""
         found = sparse_jacobian(swapped(self.tape))
-        return SparseProgram(Runner(found.tape), found.row.astype(np.int64), found.column.astype(np.int64))
+        return SparseProgram(ProgramRunner(found.tape), found.row.astype(np.int64), found.column.astype(np.int64))
 
     @cached_property
-    def second(self) -> Runner:
+    def second(self) -> ProgramRunner:
         """(Phi_x v)_x v (m,) with independents x = (q, f) and v twice as parameters."""
-        return Runner(tangent_tape(tangent_tape(whole(self.tape))))
+        return ProgramRunner(tangent_tape(tangent_tape(whole(self.tape))))
 
     @cached_property
-    def bend(self) -> Runner:
+    def bend(self) -> ProgramRunner:
         """(lam . Phi)_xx v (n + nf,) with independents x = (q, f) and parameters lam (m,), v (n + nf,)."""
-        return Runner(tangent_tape(gradient_tape(whole(self.tape))))
+        return ProgramRunner(tangent_tape(gradient_tape(whole(self.tape))))
 
     @cached_property
-    def turned(self) -> Runner:
+    def turned(self) -> ProgramRunner:
         """The angles whose turns are counted, by q with parameters f."""
-        return Runner(recorded(self.equations.turned, self.n, self.nf))
+        return ProgramRunner(recorded(self.equations.turned, self.n, self.nf))
 
     # ---- readable forms: one call each
 
@@ -129,7 +127,7 @@ def recorded(function: Callable[[Any, Any], Any], n: int, k: int) -> Tape:
 def sparse_program(known: Tape, values: bool) -> SparseProgram:
     """Return the sparse Jacobian of a tape, ready to run."""
     found = sparse_jacobian(known, values)
-    return SparseProgram(Runner(found.tape), found.row.astype(np.int64), found.column.astype(np.int64))
+    return SparseProgram(ProgramRunner(found.tape), found.row.astype(np.int64), found.column.astype(np.int64))
 
 
 def whole(known: Tape) -> Tape:

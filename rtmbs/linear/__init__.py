@@ -1,1 +1,1 @@
-"""Linear algebra behind two verbs, factor and solve; nothing here knows mechanics."""
+"""Linear solvers with ``factor`` and ``solve``, rank and least change; nothing about mechanics."""

@@ -1,4 +1,4 @@
-"""Dense LU with row exchanges: the fallback when elimination in a static order meets too small a pivot."""
+"""Dense LU with row exchanges: the fallback where elimination in a static order meets too small a pivot."""
 
 from typing import Any, Self
 

@@ -1,4 +1,4 @@
-"""Saddle points: the smallest change that a matrix allows under equations, with the multipliers of the equations.
+"""Saddle-point solver: the least change in the metric of a matrix under linear equations, with their multipliers.
 
     M x + P^T lam = f          M (n, n), regular on the null space of P
     P x - E lam   = g          P (m, n), E >= 0 (m,) a regularisation, usually none
@@ -26,7 +26,7 @@ CONTRADICTS = 1e-9  # of the largest terms of a scaled row: what a redundant row
 
 
 class KKTSolver:
-    """Two verbs for saddle points: ``factor(M, P)`` and ``solve(b)`` with b = [f; g], or ``solve_parts(f, g)``.
+    """Solver of saddle points: ``factor(M, P)`` and ``solve(b)`` with b = [f; g], or ``solve_parts(f, g)``.
 
     Redundant rows share the load: of all multipliers that balance, those with the least sum of lam^2 / weight are
     returned. A right-hand side with which a redundant row contradicts the others is refused.
@@ -121,12 +121,12 @@ class KKTSolver:
         return self.unheld(reduced) + 1 if singular else 0
 
     def unheld(self, reduced: Array) -> int:
-        """Return the unknown that moves most, in terms of its size, where Z^T M Z gives nothing."""
+        """Return the unknown with the largest part in a direction that neither M nor P holds."""
         direction = self.Z @ np.linalg.svd(reduced)[2][-1]
         return int(np.argmax(np.abs(direction / self.column_scale)))
 
     def idle_multipliers(self, order: NDArray[np.int64], upper: Array) -> Array:
-        """Return multipliers (m, m - rank) that push nothing: P^T of them is zero."""
+        """Return a basis (m, m - rank) of multipliers without force: P^T of them is zero."""
         rank, m = self.rank, len(self.P)
         found = np.zeros((m, m - rank))
         if rank < m:
@@ -176,7 +176,7 @@ class KKTSolver:
         return x, lam
 
     def least(self, lam: Array) -> Array:
-        """Return lam (m,) without what pushes nothing: least in the norm of 1 / weight."""
+        """Return lam (m,) of least norm, in the norm of 1 / weight: its part without force is taken off."""
         if self.regularisation is not None or not self.idle.shape[1]:
             return lam
         root = np.ones(len(lam)) if self.weight is None else np.sqrt(self.weight)

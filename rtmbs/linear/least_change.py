@@ -1,8 +1,8 @@
-"""The smallest weighted change that satisfies linear equations, redundant ones included.
+"""Least weighted change that satisfies linear equations, redundant ones included, and the end of a Newton iteration.
 
-min 1/2 dx^T W dx subject to J dx = r, by multiplier iterations on W + beta J^T J: each iteration divides what is left
-by 1 + beta sigma^2, directions in which J is blind are not touched, and an inconsistent part of r leaves dx at the
-least squares answer (J^T of it is zero). Dense or sparse costs are the library's business.
+min 1/2 dx^T W dx subject to J dx = r, by multiplier iterations on W + beta J^T J: each iteration divides the residual
+by 1 + beta sigma^2, directions in the null space of J are not touched, and an inconsistent part of r leaves dx at the
+least squares solution (J^T of it is zero). Dense or sparse costs are the library's business.
 """
 
 from collections.abc import Callable
@@ -44,7 +44,7 @@ def least_change(J: csc_array, r: Array, weight: Array) -> Array:
 
 
 def small_change(J: Array, r: Array, weight: Array) -> Array:
-    """Return the same of an array J (m, n), for few coordinates: what surrounds sparse arrays costs more there."""
+    """Return the least change for a dense J (m, n) of few coordinates: sparse arrays cost more there."""
     stiffness = stiffness_of(np.abs(J))
     A = stiffness * (J.T @ J)
     A.flat[:: len(A) + 1] += weight
@@ -78,3 +78,12 @@ def factored(A: csc_array) -> Callable[[Array], Array]:
         return lambda b: np.asarray(lu_solve(lu, b, check_finite=False))
     factor = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
     return lambda b: np.asarray(factor.solve(b))
+
+
+def converged(size: float, before: float, small: float, rounding: float) -> bool:
+    """Return whether a correction of ``size`` is the last, ``before`` the size of the one before it, inf at first.
+
+    It is below ``small``, or below ``rounding`` and at least half the one before: Newton's corrections shrink faster
+    than that until they are rounding.
+    """
+    return size <= small or (size >= 0.5 * before and size <= rounding)

@@ -1,4 +1,4 @@
-"""Which rows of a sparse matrix are independent: multifrontal QR of the transpose, rounding dropped as it appears.
+"""Rank of a sparse matrix: a basis of its rows by multifrontal QR of the transpose, rounding dropped as it appears.
 
 A row is dependent when what is left of it, after the rows kept before it, is not larger than a tolerance. Rows come in
 blocks; the largest of a block is taken first. Blocks are eliminated in the order given, so of two equal rows the one in
@@ -25,7 +25,7 @@ PROBES = 8  # directions of the inverse iteration; more when all of them turn ou
 ITERATIONS = 3
 
 
-class Piece(NamedTuple):
+class PendingBlock(NamedTuple):
     """Rows of the transpose that wait for the next block that they touch: a dense matrix over ``columns``."""
 
     columns: Indices
@@ -42,7 +42,7 @@ def equilibrate(bound: csr_array | csc_array) -> tuple[Array, Array]:
     some = entries.data > 0.0
     i, j, size = i[some], j[some], np.log2(entries.data[some])
     row, column = np.zeros(bound.shape[0]), np.zeros(bound.shape[1])
-    rows, columns = Largest(i, len(row)), Largest(j, len(column))
+    rows, columns = LargestByPlace(i, len(row)), LargestByPlace(j, len(column))
     for _ in range(EQUILIBRATIONS):
         scaled = size + row[i] + column[j]
         row, column = row - 0.5 * rows.of(scaled), column - 0.5 * columns.of(scaled)
@@ -50,8 +50,8 @@ def equilibrate(bound: csr_array | csc_array) -> tuple[Array, Array]:
     return np.exp2(np.round(row)), np.exp2(np.round(column))
 
 
-class Largest:
-    """The largest of values at every place; zero where there is none."""
+class LargestByPlace:
+    """Largest value at every place; zero where there is none."""
 
     def __init__(self, place: Indices, count: int) -> None:
         self.order, self.count = np.argsort(place, kind="stable"), count
@@ -88,13 +88,13 @@ def eliminate(P: csr_array, blocks: Indices, tolerance: float) -> tuple[Indices,
     numbers, starts = np.unique(blocks[order], return_index=True)
     members = np.split(order, starts[1:])
     number = np.searchsorted(numbers, blocks)
-    waiting: list[list[Piece]] = [[] for _ in members]
+    waiting: list[list[PendingBlock]] = [[] for _ in members]
     transposed, place = P.tocsc(), np.zeros(P.shape[0], np.int64)
     for j in range(P.shape[1]):
         at = slice(transposed.indptr[j], transposed.indptr[j + 1])
         touched, row = transposed.indices[at].astype(np.int64), transposed.data[at]
         if len(touched):
-            waiting[int(number[touched].min())].append(Piece(touched, row[None, :]))
+            waiting[int(number[touched].min())].append(PendingBlock(touched, row[None, :]))
     kept: list[Indices] = []
     upper: list[tuple[Indices, Array]] = []  # rows of R: columns as rows of P, and values
     for block, own in enumerate(members):
@@ -113,7 +113,7 @@ def eliminate(P: csr_array, blocks: Indices, tolerance: float) -> tuple[Indices,
 
 
 def reduce_front(front: Array, width: int) -> tuple[Array, Array, Indices]:
-    """Return the triangle of the first ``width`` columns, the other columns turned alike, and the order of pivots."""
+    """Return the triangle of the first ``width`` columns, the other columns transformed, and the order of pivots."""
     factored, pivots, tau, _, _ = dgeqp3(front[:, :width])
     rest = front[:, width:]
     if rest.shape[1]:
@@ -122,7 +122,7 @@ def reduce_front(front: Array, width: int) -> tuple[Array, Array, Indices]:
 
 
 def in_one(kept: list[Indices], upper: list[tuple[Indices, Array]], m: int) -> tuple[Indices, csc_array]:
-    """Put the rows of R together; columns of rows that were not kept are left out."""
+    """Return the triangular factor assembled from its rows; columns of dropped rows are left out."""
     order = np.concatenate([np.zeros(0, np.int64), *kept])
     place = np.full(m, -1)
     place[order] = np.arange(len(order))
@@ -135,7 +135,7 @@ def in_one(kept: list[Indices], upper: list[tuple[Indices, Array]], m: int) -> t
     return order, csc_array(coo_array((entries, (i, j)), shape=(top, top)))
 
 
-def assemble_front(pieces: list[Piece], own: Indices, place: Indices) -> tuple[Indices, Array]:
+def assemble_front(pieces: list[PendingBlock], own: Indices, place: Indices) -> tuple[Indices, Array]:
     """Return the columns of a front, its own first, and its dense values; ``place`` (m,) is scratch."""
     touched = np.concatenate([piece.columns for piece in pieces])
     place[touched], place[own] = 1, 0
@@ -149,13 +149,13 @@ def assemble_front(pieces: list[Piece], own: Indices, place: Indices) -> tuple[I
     return columns, front
 
 
-def pass_on(waiting: list[list[Piece]], number: Indices, columns: Indices, rest: Array) -> None:
-    """Hand what is left of a front, made no taller than wide, to the next block that it touches."""
+def pass_on(waiting: list[list[PendingBlock]], number: Indices, columns: Indices, rest: Array) -> None:
+    """Hand the remainder of a front, made no taller than wide, to the next block that it touches."""
     if not len(columns) or not len(rest):
         return
     if len(rest) > len(columns):
         rest = qr(rest, mode="r", check_finite=False)[0][: len(columns)]
-    waiting[int(number[columns].min())].append(Piece(columns, rest))
+    waiting[int(number[columns].min())].append(PendingBlock(columns, rest))
 
 
 def weak_columns(R: csc_array, tolerance: float) -> Indices:

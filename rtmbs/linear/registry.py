@@ -1,4 +1,4 @@
-"""The forms of linear solver, by name: what ``tests/contracts/test_linear_solvers.py`` holds to the two verbs."""
+"""Register of linear solvers by name."""
 
 from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.kkt_solver import KKTSolver

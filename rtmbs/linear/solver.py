@@ -1,23 +1,28 @@
-"""What every linear solver answers: two verbs.
+"""Interface of linear solvers, ``factor`` and ``solve``, and the errors of matrices without a solution.
 
-``factor(A)`` factors a square matrix (n, n), or what the solver says to take in place of one, and returns a status.
+``factor(A)`` factors a square matrix (n, n), or what the solver accepts in place of one, and returns a status.
 ``solve(b)`` solves with the last factor. A solver knows nothing of where its matrix comes from.
 """
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, ParamSpec, Protocol, TypeVar
 
 import numpy as np
+from numpy.linalg import LinAlgError
 from numpy.typing import NDArray
+
+from rtmbs.errors import RtmbsError
 
 Array = NDArray[np.float64]
 
 
 class Unsolved(ArithmeticError):
-    """Raised by ``solve`` where the last factor gives no solution: the message says why."""
+    """Error of ``solve`` where the last factor gives no solution; the message says why."""
 
 
 class Contradiction(Unsolved):
-    """Raised where equations that depend on each other do not agree: ``row`` is left by ``missed``."""
+    """Error of dependent equations that contradict each other: ``row`` has the residual ``missed``."""
 
     def __init__(self, row: int, missed: float) -> None:
         super().__init__(f"row {row} contradicts the others: they leave it {missed:g}")
@@ -25,7 +30,7 @@ class Contradiction(Unsolved):
 
 
 class LinearSolver(Protocol):
-    """Factor a matrix once, solve for many right-hand sides."""
+    """Solver that factors a matrix once and solves for many right-hand sides."""
 
     @classmethod
     def of(cls, A: Array) -> "LinearSolver":
@@ -46,3 +51,29 @@ class LinearSolver(Protocol):
 
         ``refined`` checks the residual, and improves x while that asks for it. Raises Unsolved.
         """
+
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+def refuses_unfactorised(error: type[RtmbsError], what: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Return a decorator that raises ``error`` for a LinAlgError; ``what`` names the calculation.
+
+    Numbers of a mechanism that differ by more than double precision holds make inertias vanish and products overflow.
+    """
+
+    def decorate(call: Callable[P, T]) -> Callable[P, T]:
+        @wraps(call)
+        def checked(*args: P.args, **options: P.kwargs) -> T:
+            try:
+                return call(*args, **options)
+            except LinAlgError as raised:
+                raise error(
+                    f"{what}: a matrix of the mechanism cannot be factorised ({raised}); look for masses, inertias, "
+                    "stiffnesses and lengths that differ by more than double precision holds"
+                ) from raised
+
+        return checked
+
+    return decorate

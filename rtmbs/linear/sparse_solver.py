@@ -1,13 +1,15 @@
-"""A sparse matrix on a static pattern, and its solver without row exchanges; condensed unknowns stay inside.
+"""Sparse matrix on a static pattern, and its solver without row exchanges; condensed unknowns stay inside.
 
 Condensed unknowns are further unknowns with right-hand side zero that make a pattern sparser (``symbolic.analyse``).
 Vectors and matrices of callers hold the other n unknowns only.
 """
 
+import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array
 
 from rtmbs.linear.solver import Unsolved
 from rtmbs.linear.sparse_lu import LUWorkspace, factor, solve, solve_refined, workspace
@@ -17,7 +19,7 @@ Array = NDArray[np.float64]
 
 
 class SparseMatrix:
-    """The values of a matrix with the entries of a pattern. ``np.asarray`` makes it dense.
+    """Values of a matrix with the entries of a pattern. ``np.asarray`` makes it dense.
 
     Attributes
     ----------
@@ -113,3 +115,10 @@ class SparseSolver:
         if solve_refined(self.lu, self.work.original, self.work.factored, self.work, b, x) < 0:
             raise Unsolved("the static elimination order does not suit these values")
         return x
+
+
+def same_pattern(J: csc_array, entries: NDArray[np.float64]) -> csc_array:
+    """Return a matrix with the pattern of J and these entries, in J's order; SciPy would check the pattern again."""
+    found = copy.copy(J)
+    found.data = entries
+    return found

@@ -1,4 +1,4 @@
-"""Sparse LU with row exchanges, by SuperLU: for matrices whose pattern no static order suits, as saddle points."""
+"""Sparse LU with row exchanges, by SuperLU: for matrices without a suitable static order, as saddle points."""
 
 from typing import Any, Self
 
@@ -84,7 +84,7 @@ class SuperLUSolver:
         return self.weakest + 1 if self.reciprocal_condition < SINGULAR else 0
 
     def solve(self, b: Array, refined: bool = False) -> Array:
-        """Return x (n,) or (n, k) with A x = b, which is kept; ``refined`` corrects x once by what is left of b.
+        """Return x (n,) or (n, k) with A x = b, which is kept; ``refined`` corrects x once by the residual.
 
         Raises Unsolved after a factor with status not 0.
         """

@@ -1,4 +1,4 @@
-"""Symbolic factorisation: from a pattern to the tables that the kernels of sparse_lu follow.
+"""Symbolic factorisation: elimination order, elimination tree, supernodes, and storage of a sparse pattern.
 
 The matrix is stored as *fronts*. A front eliminates `width` rows, its own, and touches `rest` rows eliminated later.
 Its values are two dense panels: *upper*, width x (width + rest), the own rows over own and rest columns; and *lower*,
@@ -6,16 +6,21 @@ width x rest, the own columns over the rest rows, transposed. What elimination d
 gathered in a dense *remainder*, rest x rest, and handed to the parent front. The rest rows of a front stand in reverse
 order of elimination, so that the rows that a child shares with its parent mostly have the same number in both; one
 child, the *heir*, therefore gives its remainder to the parent in place.
+
+A pattern is a pair (pointer, index): the neighbours of row i, without i itself, are index[pointer[i]:pointer[i + 1]].
+An order lists the rows as they are eliminated; the inverse, `place`, says when a row is eliminated. Supernodes are
+merged while the predicted time falls, then wide ones are split again, because a chain of fronts costs no more than one.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
+from scipy.sparse import coo_array, csc_array
+from scipy.sparse.linalg import splu
 
+from rtmbs.jit.compiled import kernel
 from rtmbs.jit.struct import struct
-from rtmbs.linear.ordering import best_order, inverse, symmetric_pattern
-from rtmbs.linear.supernodes import group_fronts, heir_first
 
 Array = Any
 
@@ -33,7 +38,7 @@ COLUMNS = 13
 
 @struct
 class SparseLU(NamedTuple):
-    """A pattern, its elimination order and its storage; constant. Kernels take it next to the values."""
+    """Pattern, elimination order and storage of a factorisation; constant. Kernels take it next to the values."""
 
     n: int  # unknowns that callers give and get
     total: int  # with the condensed ones behind them, whose right-hand side is zero
@@ -145,7 +150,7 @@ def tabulate(
 
 
 def lay_out(fronts: Array) -> tuple[int, int]:
-    """Write where panels and remainders lie; return (size of the values, size of the remainders).
+    """Write the places of panels and remainders; return (size of the values, size of the remainders).
 
     A remainder passes from heir to parent in place, so a whole line of heirs shares one square; squares are stacked,
     because the other children of a parent are visited after the heir and are done before the parent.
@@ -209,3 +214,254 @@ def flops(lu: SparseLU) -> int:
 def nonzeros(lu: SparseLU) -> int:
     """Return the entries of L and U together, the diagonal once."""
     return lu.factor_nonzeros
+
+
+def symmetric_pattern(n: int, rows: Array, cols: Array) -> tuple[Array, Array, Array]:
+    """Return (pointer (n + 1,), index, keys): neighbours of every row, and sorted keys row n + col of all entries.
+
+    The pattern is symmetrised; ``keys`` holds the diagonal too, ``index`` does not.
+    """
+    rows, cols = np.asarray(rows, np.int64).ravel(), np.asarray(cols, np.int64).ravel()
+    diagonal = np.arange(n, dtype=np.int64)
+    both = np.concatenate([rows, cols, diagonal]), np.concatenate([cols, rows, diagonal])
+    matrix = coo_array((np.ones(len(both[0]), np.int8), both), shape=(n, n)).tocsr()
+    matrix.sort_indices()
+    row, col = np.repeat(diagonal, np.diff(matrix.indptr)), matrix.indices.astype(np.int64)
+    pointer = matrix.indptr - np.arange(n + 1)  # without the diagonal
+    return pointer.astype(np.int64), col[row != col], row * n + col
+
+
+def minimum_degree(pointer: Array, index: Array) -> Array:
+    """Return SuperLU's multiple minimum degree order of the pattern.
+
+    SuperLU has no door to the order alone, so it factorises a matrix whose diagonal is far above the rest.
+    """
+    n = len(pointer) - 1
+    diagonal = np.arange(n)
+    rows = np.concatenate([np.repeat(diagonal, np.diff(pointer)), diagonal])
+    values = np.concatenate([np.full(len(index), -1.0), np.full(n, 4.0 * n)])
+    matrix = csc_array((values, (rows, np.concatenate([index, diagonal]))), shape=(n, n))
+    options = {"SymmetricMode": True, "Equil": False}
+    return inverse(splu(matrix, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options=options).perm_c)
+
+
+def inverse(order: Array) -> Array:
+    """Return the place of every row in ``order``."""
+    place = np.empty(len(order), np.int64)
+    place[order] = np.arange(len(order))
+    return place
+
+
+@kernel
+def elimination_tree(pointer, index, order, place, ancestor, parent, counts):
+    """Write for every place its parent place (-1: root) and the number of entries below its pivot.
+
+    Both come from row subtrees: row i meets column k when k lies on the way up from a neighbour of i to i.
+    """
+    n = len(order)
+    for i in range(n):
+        parent[i] = ancestor[i] = -1
+        for q in range(pointer[order[i]], pointer[order[i] + 1]):
+            k = place[index[q]]
+            while k != -1 and k < i:  # ancestor is a shortcut of parent, moved up to i as we pass
+                above = ancestor[k]
+                ancestor[k] = i
+                if above == -1:
+                    parent[k] = i
+                k = above
+    for i in range(n):
+        counts[i], ancestor[i] = 0, i  # ancestor: the last row that met this column
+        for q in range(pointer[order[i]], pointer[order[i] + 1]):
+            k = place[index[q]]
+            while k < i and ancestor[k] != i:
+                counts[k] += 1
+                ancestor[k] = i
+                k = parent[k]
+
+
+def analyse_order(pointer: Array, index: Array, order: Array) -> tuple[Array, Array, int]:
+    """Return (parent, counts, flops) of eliminating in ``order``; c rows below a pivot cost c divisions and 2 c^2."""
+    n = len(order)
+    parent, counts, ancestor = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n, np.int64)
+    elimination_tree(pointer, index, order, inverse(order), ancestor, parent, counts)
+    return parent, counts, int(np.sum(counts + 2 * counts * counts))
+
+
+def candidates(pointer: Array, index: Array, orders: Iterable[Array]) -> Iterator[Array]:
+    """Yield elimination orders to compare: the caller's, last row first (leaves of a tree first), minimum degree."""
+    n = len(pointer) - 1
+    for order in orders:
+        yield checked(order, n)
+    yield np.arange(n - 1, -1, -1, dtype=np.int64)
+    yield minimum_degree(pointer, index)
+
+
+def checked(order: Array, n: int) -> Array:
+    """Return the order as numbers; raises ValueError when it is no permutation."""
+    order = np.asarray(order, np.int64)
+    if not np.array_equal(np.sort(order), np.arange(n)):
+        raise ValueError(f"an elimination order must be a permutation of 0 .. {n - 1}")
+    return order
+
+
+def best_order(
+    pointer: Array, index: Array, orders: Iterable[Array] = (), only: Array | None = None
+) -> tuple[Array, Array, Array]:
+    """Return (order, parent, counts) of the candidate with least flops, or of the ``only`` one there is.
+
+    An order without fill cannot be beaten (the pattern is then chordal, and each fill edge only adds to the counts),
+    so the search ends there.
+    """
+    if only is not None:
+        only = checked(only, len(pointer) - 1)
+        return only, *analyse_order(pointer, index, only)[:2]
+    best, least = None, -1
+    for order in candidates(pointer, index, orders):
+        parent, counts, work = analyse_order(pointer, index, order)
+        if best is None or work < least:
+            best, least = (order, parent, counts), work
+        if 2 * int(counts.sum()) == len(index):
+            break
+    assert best is not None
+    return best
+
+
+WIDEST = 24  # pivots in one front; more would push its panels out of the first cache
+
+
+def front_time(width: int, rest: int) -> float:
+    """Return the predicted time of one front [ns]: factorisation, and 1 ns a stored number to clear, copy and solve.
+
+    Fitted to the kernels; only ratios matter.
+    """
+    stored = width * (width + 2 * rest)
+    panels = width * (8.0 + width * (0.6 + 0.02 * width))
+    if rest == 0:
+        return 40.0 + stored + panels
+    passes = max(width // 4, 1)
+    update = rest * (1.5 * passes + 0.067 * rest * (passes + width))
+    return 40.0 + stored + panels + width * width * (0.6 + 0.055 * rest) + update
+
+
+def group_time(width: int, rest: int) -> float:
+    """Return the predicted time of a group of ``width`` pivots, split into fronts of at most WIDEST."""
+    total = 0.0
+    while width > WIDEST:
+        width -= WIDEST
+        total += front_time(WIDEST, rest + width)
+    return total + front_time(width, rest)
+
+
+def hand_over_time(rest: int, leaf: bool, heir: bool) -> float:
+    """Return the predicted time of adding a remainder to the parent: leaves clear it first; heirs need no addition."""
+    return 60.0 + rest * (5.0 + rest * (0.06 * leaf + 0.25 * (not heir)))
+
+
+def fundamental(parent: Array, counts: Array) -> tuple[Array, Array]:
+    """Return (group of every place, parent of every group): chains whose columns have the same rows below.
+
+    Groups are numbered by their last place, so that a parent comes after its children.
+    """
+    n = len(parent)
+    heir = np.full(n, -1, np.int64)
+    follows = np.flatnonzero(parent >= 0)
+    follows = follows[counts[follows] == counts[parent[follows]] + 1]
+    heir[parent[follows]] = follows  # of several such children one, the last, joins its parent
+    joined = np.zeros(n, bool)
+    joined[heir[heir >= 0]] = True
+    last = np.flatnonzero(~joined)
+    group = np.empty(n, np.int64)
+    group[last] = np.arange(len(last))
+    for i in np.flatnonzero(joined)[::-1]:
+        group[i] = group[parent[i]]
+    above = parent[last]
+    return group, np.where(above >= 0, group[above], -1)
+
+
+def merge(width: list[int], rest: list[int], parent: list[int]) -> list[int]:
+    """Return for every group the group it is merged into (itself when it stays); children come before parents.
+
+    Merging a child into its parent adds zeros to the child's columns, and saves a front and its hand-over.
+    """
+    into = list(range(len(width)))
+    children: list[list[int]] = [[] for _ in width]
+    for child, p in enumerate(parent):
+        if p >= 0:
+            children[p].append(child)
+    for p, family in enumerate(children):
+        family.sort(key=lambda c: -rest[c])
+        for child in family:
+            saved = hand_over_time(rest[child], not children[child], child == family[0])
+            apart = group_time(width[child], rest[child]) + group_time(width[p], rest[p]) + saved
+            if group_time(width[child] + width[p], rest[p]) <= apart:
+                width[p] += width[child]
+                into[child] = p
+    for child in range(len(into) - 1, -1, -1):
+        into[child] = into[into[child]]
+    return into
+
+
+def heir_first(parent: Array, rest: Array) -> tuple[Array, Array]:
+    """Return (postorder of the groups, heir of every group or -1).
+
+    The heir is the child with most rows below; visited first, it hands its remaining block to the parent in place.
+    """
+    count = len(parent)
+    children: list[list[int]] = [[] for _ in range(count)]
+    heir = np.full(count, -1, np.int64)
+    for child in range(count):
+        p = parent[child]
+        if p >= 0:
+            children[p].append(child)
+            if rest[p] > 0 and (heir[p] < 0 or rest[child] > rest[heir[p]]):
+                heir[p] = child
+    for p in np.flatnonzero(heir >= 0):
+        children[p].remove(heir[p])
+        children[p].insert(0, heir[p])
+    order: list[int] = []
+    stack: list[int] = np.flatnonzero(parent < 0).tolist()
+    while stack:  # parents first, children from last to first; reversed this is a postorder
+        s = stack.pop()
+        order.append(s)
+        stack.extend(children[s])
+    return np.array(order[::-1], np.int64), heir
+
+
+def group_fronts(parent: Array, counts: Array) -> tuple[Array, Array]:
+    """Return (front of every place, parent of every front), children before parents, from an elimination tree."""
+    group, group_parent = fundamental(parent, counts)
+    width = np.bincount(group).tolist()
+    last = last_place(group, len(width))
+    into = merge(width, counts[last].tolist(), group_parent.tolist())
+    group = np.array(into, np.int64)[group]
+    rank = rank_in_group(group)
+    label = group * (len(parent) + 1) + rank // WIDEST  # a wide group is split
+    _, front = np.unique(label, return_inverse=True)
+    count = int(front.max(initial=-1)) + 1
+    front = np.argsort(np.argsort(last_place(front, count)))[front]  # numbered by last place
+    last = last_place(front, count)
+    above = parent[last]
+    front_parent = np.where(above >= 0, front[above], -1)
+    by_group: dict[int, int] = {}
+    for f in range(count - 1, -1, -1):
+        g = int(group[last[f]])
+        if g in by_group:
+            front_parent[f] = by_group[g]
+        by_group[g] = f
+    return front, front_parent
+
+
+def last_place(group: Array, count: int) -> Array:
+    """Return the last place of every group."""
+    last = np.zeros(count, np.int64)
+    np.maximum.at(last, group, np.arange(len(group)))
+    return last
+
+
+def rank_in_group(group: Array) -> Array:
+    """Return how many earlier places belong to the same group, for every place."""
+    by_group = np.argsort(group, kind="stable")
+    starts = np.searchsorted(group[by_group], group[by_group])
+    rank = np.empty(len(group), np.int64)
+    rank[by_group] = np.arange(len(group)) - starts
+    return rank

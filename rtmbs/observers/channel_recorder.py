@@ -32,8 +32,7 @@ from rtmbs.results.result import TIME, Result
 from rtmbs.results.ringing import ringing
 from rtmbs.results.samples import Samples
 from rtmbs.results.stores import Store, check_file, check_owner, open_store
-from rtmbs.system.once import once_per_system
-from rtmbs.system.system import System
+from rtmbs.system.system import System, once_per_system
 
 BLOCK_BYTES = 2_000_000  # of the channels of a block
 RAW_BYTES = 1_000_000  # of the raw samples of a block

@@ -14,7 +14,7 @@ from rtmbs.integrators.tableaux import RK4
 from rtmbs.recursive.part import Part
 from rtmbs.recursive.part_kernels import NOT_FINITE, WEIGHTLESS
 from rtmbs.recursive.split import Split, split
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -12,9 +12,9 @@ from rtmbs.recursive.part_kernels import DRIVEN, END, TRUNK, Layout, Reduced, ba
 from rtmbs.recursive.recursion import DEPENDENT
 from rtmbs.recursive.split import Split
 from rtmbs.semirecursive.workspace import workspace
+from rtmbs.system.components import restricted, select_rows
 from rtmbs.system.origins import no_origins
 from rtmbs.system.pattern import uncondensed
-from rtmbs.system.restrict import chosen, restricted
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
@@ -132,8 +132,8 @@ def own_elements(tables: Tables, split: Split, rank: int) -> Tables:
     trunk[split.trunk] = trunk[-1] = rank > 0
     within = trunk[np.maximum(a, -1)] & trunk[np.maximum(b, -1)]
     a[within] = b[within] = -1
-    forces = chosen(tables.joint_forces, ~trunk[tables.joint_forces.dof])
-    drivers = chosen(tables.drivers, np.zeros(len(tables.drivers.dof), np.bool_))
+    forces = select_rows(tables.joint_forces, ~trunk[tables.joint_forces.dof])
+    drivers = select_rows(tables.drivers, np.zeros(len(tables.drivers.dof), np.bool_))
     return tables._replace(connectors=connectors._replace(a=a, b=b), joint_forces=forces, drivers=drivers)
 
 
@@ -164,8 +164,8 @@ def cut_joints(tables: Tables) -> Tables:
         entry_pointer=np.zeros(count + 1, np.int64), **by_row,
     )  # fmt: skip
     couplers = tables.couplers._replace(first=np.array([count], np.int64), ratio=np.zeros(0))
-    drivers = chosen(tables.drivers, np.zeros(len(tables.drivers.dof), np.bool_))
-    dofs = chosen(tables.dofs, np.zeros(2 * count, np.int64))
+    drivers = select_rows(tables.drivers, np.zeros(len(tables.drivers.dof), np.bool_))
+    dofs = select_rows(tables.dofs, np.zeros(2 * count, np.int64))
     paths = tables.paths._replace(pointer=np.zeros(2 * count + 1, np.int64))
     return tables._replace(
         dofs=dofs, origins=no_origins(2 * count), paths=paths, connectors=pairs, closures=own, couplers=couplers,

@@ -1,7 +1,7 @@
 """Steps of one thread beside the others in one kernel: messages in shared memory, a counter between the stages."""
 
-from rtmbs.jit.atomic import count_up, give_way, read
 from rtmbs.jit.compiled import kernel
+from rtmbs.jit.intrinsics import count_up, give_way, read
 from rtmbs.recursive.part_kernels import backward_part, forward_part, take_stage
 
 PATIENT = 2000  # looks at the counter before the core is offered to others: some microseconds

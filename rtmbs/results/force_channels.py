@@ -5,7 +5,7 @@ from functools import partial
 
 import numpy as np
 
-from rtmbs.forces.kind import Kind, Measure
+from rtmbs.forces.kind import ForceKind, Measure
 from rtmbs.forces.register import BY_WORD
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
 from rtmbs.results.reactions import closure_point, held, moved, reaction_values, rods
@@ -134,13 +134,13 @@ def state_values(resampled: Resampled, k: int) -> Array:
     return np.asarray(resampled.samples.s[:, k])
 
 
-def measured_sources(resampled: Resampled, name: str, kind: Kind, row: int) -> Iterator[tuple[str, Source]]:
+def measured_sources(resampled: Resampled, name: str, kind: ForceKind, row: int) -> Iterator[tuple[str, Source]]:
     """Yield the channels of one element of a kind in the register."""
     for one in kind.channels(getattr(resampled.tables.forces, kind.name), row):
         yield f"{name}.{one.name}", Source(one.axes, one.unit, partial(measured, resampled, kind, row, one), one.frame)
 
 
-def measured(resampled: Resampled, kind: Kind, row: int, one: Measure) -> Array:
+def measured(resampled: Resampled, kind: ForceKind, row: int, one: Measure) -> Array:
     """Return the numbers of one channel (S,) or (S, components)."""
     values = resampled.measured(kind)[:, row]
     return values[:, one.first : one.first + len(one.axes)] if one.axes else values[:, one.first]

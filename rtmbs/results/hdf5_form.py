@@ -6,6 +6,7 @@ that a reader visits later. It accepts data sets without filters whose bytes lie
 Source: HDF5 File Format Specification, version 3.0.
 """
 
+import faulthandler
 import os
 import signal
 import subprocess
@@ -89,10 +90,15 @@ def main() -> None:
 
 
 def limit(size: int) -> None:
-    """Bound the time and the memory of this process from now on."""
+    """Bound the time and the memory of this process from now on, as far as the system can."""
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(
+            signal.ITIMER_PROF, min(SECONDS + PER_BYTE * size, MOST_SECONDS)
+        )  # its signal ends the process
+    else:
+        faulthandler.dump_traceback_later(MOST_SECONDS, exit=True)  # by the clock, also while HDF5 holds Python's lock
     import resource
 
-    signal.setitimer(signal.ITIMER_PROF, min(SECONDS + PER_BYTE * size, MOST_SECONDS))  # its signal ends the process
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     bound_memory(MEMORY + SHARE * size)
 

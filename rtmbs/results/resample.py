@@ -5,7 +5,7 @@ All kernels of this room stand here.
 
 from typing import Any
 
-from rtmbs.forces.kind import Kind
+from rtmbs.forces.kind import ForceKind
 from rtmbs.forces.register import KINDS
 from rtmbs.jit.compiled import kernel, merged_kernel
 from rtmbs.semirecursive.closures import (
@@ -262,9 +262,9 @@ def resample_law_forces(tables, samples, ws, out):
             out[s, k] = ws.law_force[k]
 
 
-def measuring(kind: Kind) -> Any:
+def measuring(kind: ForceKind) -> Any:
     """Return the kernel that measures every element of a kind in all samples."""
-    table, measure = kind.verbs.table, kind.measure
+    table, measure = kind.kernels.table, kind.measure
 
     def resample(tables, samples, ws, out):
         for s in range(len(samples.t)):

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.forces.kind import Kind
+from rtmbs.forces.kind import ForceKind
 from rtmbs.results.channel import Array
 from rtmbs.results.graph import BodyGraph, body_graph
 from rtmbs.results.resample import (
@@ -126,7 +126,7 @@ class Resampled:
         resample_energies(self.tables, self.samples, self.ws, out)
         return out
 
-    def measured(self, kind: Kind) -> Array:
+    def measured(self, kind: ForceKind) -> Array:
         """Return what is measured of the elements of a kind of force (S, elements, numbers)."""
         if kind.name not in self._measured:
             elements = len(getattr(self.tables.forces, kind.name).connector)

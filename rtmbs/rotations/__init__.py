@@ -8,6 +8,6 @@ is w = T(d) d', T the right Jacobian. In axes before the turn it is T(d)^T d'.
     T^-1(d) = 1 + d~ / 2 + b d~^2        b = (1 - theta/2 cot(theta/2)) / theta^2
 
 Each formula has a compiled form on tuples (``kernels``) and a form in plain arrays: in any namespace (``plain``), and
-in NumPy for many rotations at a time (``vectors``). A test holds the forms together and against SciPy. ``series`` has
+in NumPy for many rotations at a time (``vectors``). A test holds the forms together and against SciPy. ``plain`` has
 the coefficients of all of them. Quaternions are (w, x, y, z).
 """

@@ -1,4 +1,4 @@
-"""Rotation vectors on tuples, compiled: exponential, logarithm, inverse of the right Jacobian and its change.
+"""Rotation vectors on tuples, compiled: exponential, logarithm, inverse right Jacobian and its variation.
 
 The same text runs for real and complex numbers.
 """
@@ -6,15 +6,15 @@ The same text runs for real and complex numbers.
 import numpy as np
 
 from rtmbs.jit.compiled import inner_kernel
-from rtmbs.rotations import series
-from rtmbs.rotations.series import ARCTAN, HALVINGS
+from rtmbs.rotations import plain
+from rtmbs.rotations.plain import ARCTAN, HALVINGS
 from rtmbs.spatial import add3, cross3, dot3, scale3
 
 FEW, TERMS = 6, 14  # of sine and versine: rounding only below SMALL, and below SERIES
 SMALL, SERIES = 0.1, 10.0  # [rad^2]; beyond SERIES the closed form loses nothing
 INVERSE_TERMS, NEAR = 8, 0.5  # of b: rounding only below NEAR [rad^2]; the closed form loses three bits there
-SINE, VERSINE = series.SINE[:TERMS], series.VERSINE[:TERMS]
-INVERSE = series.INVERSE[:INVERSE_TERMS]
+SINE, VERSINE = plain.SINE[:TERMS], plain.VERSINE[:TERMS]
+INVERSE = plain.INVERSE[:INVERSE_TERMS]
 
 
 @inner_kernel
@@ -104,7 +104,7 @@ def inverse_jacobian(d, b, x, side):
 
 @inner_kernel
 def inverse_change(d, b, slope, change, x, side):
-    """Return the change of T^-1(d) x, or T^-T(d) x, with d by ``change``, x as it is."""
+    """Return the variation of T^-1(d) x, or T^-T(d) x, with d by ``change``, x fixed."""
     y, dy = cross3(d, x), cross3(change, x)
     far = add3(cross3(change, y), cross3(d, dy))
     along = 2.0 * slope * dot3(d, change)

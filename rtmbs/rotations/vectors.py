@@ -1,4 +1,4 @@
-"""Rotation vectors in NumPy, many at a time: turns, the right Jacobian, and rates both ways (METHODS 1.34, 2.13)."""
+"""Rotation vectors in NumPy, many at a time: rotations, right Jacobian, and rates both ways (METHODS 1.34, 2.13)."""
 
 from typing import Any
 
@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.rotations import plain as untyped_plain
-from rtmbs.rotations.series import CUBIC, INVERSE, VERSINE
+from rtmbs.rotations.plain import CUBIC, INVERSE, VERSINE
 
 Array = NDArray[np.float64]
 plain: Any = untyped_plain

@@ -20,8 +20,8 @@ from rtmbs.integrators.settings import (
     PROJECTIONS,
     VELOCITY_VIOLATION,
 )
-from rtmbs.jit.clock import ticks
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel
+from rtmbs.jit.intrinsics import ticks
 from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
 from rtmbs.semirecursive.correction import set_iterate

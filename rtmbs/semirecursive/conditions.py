@@ -7,7 +7,7 @@ change of slope j along direction k; that of turns is not symmetric, for turns d
 
 from rtmbs.ad.program import evaluate
 from rtmbs.forces.frames import combined, components, marker_axes, marker_point
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel, rare_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, lazy_kernel
 from rtmbs.semirecursive.closure_jacobian import fill_branch
 from rtmbs.semirecursive.force_kernels import add_connector_column
 from rtmbs.spatial import (
@@ -30,7 +30,7 @@ from rtmbs.system.tables import POSE_INPUTS
 TIME, WIDTH = 6, 7  # direction of time between frames, and how many there are
 
 
-@rare_kernel
+@lazy_kernel
 def evaluate_conditions(tables, z, u, ws):
     """Phi, G and Phi_z of the constraints of the user at the evaluated positions."""
     closures, conditions, connectors = tables.closures, tables.conditions, tables.connectors
@@ -216,7 +216,7 @@ def condition_rates(tables, ws):
         ws.Phid[first + q] += ws.pose_slope[conditions.place[q + 1] - 1]
 
 
-@rare_kernel
+@lazy_kernel
 def condition_accelerations(tables, zd, zdd, ws):
     """Phidd = slope . accelerations + rates . bend . rates, the time being one of the directions."""
     closures, conditions, connectors = tables.closures, tables.conditions, tables.connectors
@@ -253,7 +253,7 @@ def condition_accelerations(tables, zd, zdd, ws):
             q += 1
 
 
-@rare_kernel
+@lazy_kernel
 def add_condition_tangent(tables, lam, position, ws, values):
     """values += position (Phi_z^T lam)_z of the constraints of the user."""
     closures, conditions, connectors = tables.closures, tables.conditions, tables.connectors

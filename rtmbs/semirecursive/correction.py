@@ -18,8 +18,8 @@ from rtmbs.integrators.settings import (
     SOLVE_TICKS,
     TANGENT_TICKS,
 )
-from rtmbs.jit.clock import ticks
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel
+from rtmbs.jit.intrinsics import ticks
 from rtmbs.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.endings import NOT_FINITE, SMALL_PIVOT
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual

@@ -5,10 +5,10 @@ Their rows of Phi_z are constant and G is zero: nothing passes between two frame
 
 from numpy import uint64 as at
 
-from rtmbs.jit.compiled import inlined_kernel, rare_kernel
+from rtmbs.jit.compiled import inlined_kernel, lazy_kernel
 
 
-@rare_kernel
+@lazy_kernel
 def evaluate_couplers(tables, z, u, ws):
     """Phi and Phi_z of the couplers."""
     closures, connectors, ratio = tables.closures, tables.connectors, tables.couplers.ratio

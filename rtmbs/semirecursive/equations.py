@@ -38,8 +38,8 @@ from rtmbs.semirecursive.sizes import sizes_of
 from rtmbs.semirecursive.source_tangent import fill_from_source
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.semirecursive.worst import worst
+from rtmbs.system.input_slots import evaluate_signals, not_finite_inputs
 from rtmbs.system.pattern import uncondensed
-from rtmbs.system.signals import evaluate_signals, not_finite_inputs
 from rtmbs.system.system import System
 from rtmbs.system.tables import Balance, Tables
 

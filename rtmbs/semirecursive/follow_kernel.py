@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import Settings, StateArrays
+from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
-from rtmbs.jit.compiling import announced
 from rtmbs.semirecursive.follow import follow_inputs
 
 Array = NDArray[np.float64]

@@ -14,31 +14,31 @@ over the elements of that kind.
 from typing import Any
 
 from rtmbs.forces.register import KINDS
-from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel, rare_kernel
+from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel, merged_kernel
 from rtmbs.semirecursive.law_kernels import LAWS, evaluate_laws
 from rtmbs.spatial import add6, combine6, cross_force, cross_motion, dot6, load6, scale6
 from rtmbs.system.tables import ROTATION
 
-ACTING = (*((kind.name, kind.verbs) for kind in KINDS), ("laws", LAWS))
+ACTING = (*((kind.name, kind.kernels) for kind in KINDS), ("laws", LAWS))
 
 
 def chain(what: str, one: Any, last: Any, kinds: Any = ACTING) -> Any:
-    """Return the kernel that does the first kind and then all others: ``one(verbs, rest)``, ``last`` after them all.
+    """Return the kernel that does the first kind and then all others: ``one(kernels, rest)``, ``last`` after them all.
 
     ``what`` names it among the kernels on disk.
     """
     if not kinds:
         return last
-    (name, verbs), *others = kinds
-    function = one(f"{what}_every_{name}", verbs, chain(what, one, last, tuple(others)))
+    (name, kernels), *others = kinds
+    function = one(f"{what}_every_{name}", kernels, chain(what, one, last, tuple(others)))
     function.__qualname__ = f"{what}_{name}"
     return merged_kernel(function)
 
 
 def named(name: str, function: Any) -> Any:
-    """Return a rare kernel by its name on disk: few mechanisms have a force of its kind."""
+    """Return a lazy kernel by its name on disk: few mechanisms have a force of its kind."""
     function.__qualname__ = name
-    return rare_kernel(function)
+    return lazy_kernel(function)
 
 
 @merged_kernel
@@ -46,9 +46,9 @@ def nothing(tables, u, ws):
     """End a chain."""
 
 
-def applying(name, verbs, rest):
+def applying(name, kernels, rest):
     """Return a kernel that takes the wrenches of one kind off tau, then the rest."""
-    table, wrench = verbs.table, verbs.wrench
+    table, wrench = kernels.table, kernels.wrench
 
     def every(tables, u, ws):
         connector = table(tables).connector
@@ -65,9 +65,9 @@ def applying(name, verbs, rest):
     return apply
 
 
-def differentiating(name, verbs, rest):
+def differentiating(name, kernels, rest):
     """Return a kernel that adds velocity C + position K of one kind, then of the rest."""
-    table, wrench, variation = verbs.table, verbs.wrench, verbs.variation
+    table, wrench, variation = kernels.table, kernels.wrench, kernels.variation
 
     def every(tables, u, velocity, position, ws, values):
         connector, connectors = table(tables).connector, tables.connectors
@@ -90,9 +90,9 @@ def differentiating(name, verbs, rest):
     return differentiate
 
 
-def summing(name, verbs, rest):
+def summing(name, kernels, rest):
     """Return a kernel that adds the elastic energy of one kind to a total, then that of the rest."""
-    table, energy = verbs.table, verbs.energy
+    table, energy = kernels.table, kernels.energy
 
     def total(tables, u, ws, sum_so_far):
         for k in range(len(table(tables).connector)):

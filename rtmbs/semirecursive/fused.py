@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.report import TAKEN, Outcome
 from rtmbs.integrators.settings import Chunk, Settings, StateArrays
-from rtmbs.jit.clock import seconds_per_tick
+from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.semirecursive.endings import (
     CONVERGED,
     LOOP_OPEN,

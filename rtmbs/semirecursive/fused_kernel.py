@@ -20,9 +20,9 @@ from rtmbs.integrators.settings import (
     Settings,
     StateArrays,
 )
-from rtmbs.jit.clock import seconds_per_tick
+from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
-from rtmbs.jit.compiling import announced
+from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.semirecursive.endings import CONVERGED, NEAR, NOT_CONVERGED, SMALL_PIVOT, UNBALANCED, UNFINISHED, UNPROJECTED
 from rtmbs.semirecursive.retry import retry
 from rtmbs.semirecursive.step import march

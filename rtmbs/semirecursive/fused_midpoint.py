@@ -8,8 +8,8 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import Chunk, Settings, StateArrays
-from rtmbs.jit.clock import seconds_per_tick
 from rtmbs.jit.compiled import entry_for
+from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.semirecursive.fused import LONGEST_CALL, OUTCOMES
 from rtmbs.semirecursive.midpoint_end import scratch_for
 from rtmbs.semirecursive.midpoint_step import march_midpoint

@@ -25,8 +25,7 @@ from rtmbs.integrators.settings import (
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.semirecursive.fused_kernel import TAKEN, Ending, FusedKernel
 from rtmbs.semirecursive.workspace import workspace
-from rtmbs.system.components import find_groups
-from rtmbs.system.restrict import restricted
+from rtmbs.system.components import find_groups, restricted
 from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]

@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.system.components import find_components
-from rtmbs.system.once import once_per_system
-from rtmbs.system.system import System
+from rtmbs.system.system import System, once_per_system
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

@@ -7,14 +7,14 @@ in axes of a, so a common rigid motion changes nothing but directions; its deriv
 
 from rtmbs.ad.program import evaluate
 from rtmbs.forces.frames import relative_change, relative_motion, world_variation, world_wrench
-from rtmbs.forces.kind import Verbs
-from rtmbs.jit.compiled import inner_kernel, kernel, merged_kernel, rare_kernel
+from rtmbs.forces.kind import ForceKernels
+from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel, merged_kernel
 from rtmbs.semirecursive.law_states import follow_inputs, followed, moved, settle_states
 from rtmbs.spatial import dot3, load6
 from rtmbs.system.tables import FRAME_INPUTS
 
 
-@rare_kernel
+@lazy_kernel
 def evaluate_laws(tables, z, zd, u, ws):
     """Fill wrenches, generalised forces and their derivatives of the recorded laws, at the evaluated state; for some.
 
@@ -198,4 +198,4 @@ def local_row(local, k, row, dr, turn, dv, dw):
     return total + dot3((entries[9], entries[10], entries[11]), dw)
 
 
-LAWS = Verbs(table, law_wrench, law_variation, law_energy)
+LAWS = ForceKernels(table, law_wrench, law_variation, law_energy)

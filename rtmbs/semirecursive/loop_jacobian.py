@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 
-from rtmbs.linear.same_pattern import same_pattern
-from rtmbs.system.once import once_per_system
-from rtmbs.system.system import System
+from rtmbs.linear.sparse_solver import same_pattern
+from rtmbs.system.system import System, once_per_system
 from rtmbs.system.tables import Tables
 
 if TYPE_CHECKING:

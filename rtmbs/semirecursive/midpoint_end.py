@@ -25,8 +25,8 @@ from rtmbs.integrators.variational_rounds import (
     ROUNDS,
     STIFFER,
 )
-from rtmbs.jit.clock import ticks
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel
+from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.linear.sparse_lu import solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, pull_back, pull_back_through

@@ -30,8 +30,8 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.integrators.variational_rounds import TRUSTED
-from rtmbs.jit.clock import ticks
 from rtmbs.jit.compiled import coarse_inner_kernel, inner_kernel, kernel
+from rtmbs.jit.intrinsics import ticks
 from rtmbs.linear.sparse_lu import solve_refined
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
 from rtmbs.semirecursive.closures import evaluate_closures

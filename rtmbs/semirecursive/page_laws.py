@@ -11,7 +11,7 @@ first argument, built by stack and concatenate.
 import numpy as np
 
 from rtmbs.ad.interpret import interpreted
-from rtmbs.system.law_state_tables import COUNT
+from rtmbs.system.law_tables import COUNT
 from rtmbs.system.tables import FRAME_INPUTS
 
 

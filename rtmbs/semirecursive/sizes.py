@@ -3,7 +3,7 @@
 import numpy as np
 
 from rtmbs.integrators.base import Sizes
-from rtmbs.system.origins import travelling
+from rtmbs.system.origins import transport_slides
 from rtmbs.system.system import System
 
 
@@ -13,7 +13,7 @@ def sizes_of(system: System) -> Sizes:
     return Sizes(
         length=system.length,
         typical=system.typical,
-        pace=np.where(travelling(system.tables), np.inf, system.typical),
+        pace=np.where(transport_slides(system.tables), np.inf, system.typical),
         rotation=rotation,
         scale=np.where(rotation, 1.0, system.length),
         first=np.asarray((np.diff(closure, prepend=-2) != 0) | (closure < 0)),  # a driven coordinate is one

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.function import Derivatives
+from rtmbs.ad.function_sources import Derivatives
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_arrays as untyped_arrays

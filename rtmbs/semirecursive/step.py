@@ -19,8 +19,8 @@ from rtmbs.integrators.newton import (
     verdict,
 )
 from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, ITERATIONS_TO_TOLERANCE, PAPER, StateArrays
-from rtmbs.jit.clock import ticks
 from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.intrinsics import ticks
 from rtmbs.semirecursive.completion import judged, note_end, project, startable
 from rtmbs.semirecursive.correction import (
     correction_norm,

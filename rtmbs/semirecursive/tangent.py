@@ -5,7 +5,7 @@ With accelerations evaluated at zdd = 0 this is Eq. 17 of the paper; with the it
 Three rotation dofs are one element with columns fixed in the body: psid = V_base x S, and Sd = V_tip x S, which for
 other dofs is the same. A column is a small turn in body axes; its rates are S T^-1 (``rotations``, METHODS 1.16).
 In a deep tree the pairs end at the interface above the dof; what lies beyond comes in by the interface's unknowns
-(``system.interfaces``).
+(``system.pattern``).
 
 The Coriolis matrix 2 B of a body needs twelve numbers only: a motion [v, w] gives [2 w x p; N w] with p the linear
 momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c the mass times the centre.
@@ -237,7 +237,7 @@ def join_interface(places, i, left, left_coriolis, right, values):
 
 @inner_kernel
 def join_sections(tables, ws, values):
-    """What interfaces have with the dofs of their own paths and with each other (equations: ``system.interfaces``)."""
+    """What interfaces have with the dofs of their own paths and with each other (equations: ``system.pattern``)."""
     interfaces, paths = tables.interfaces, tables.paths
     for k in range(len(interfaces.one)):
         values[interfaces.one[k]] = 1.0

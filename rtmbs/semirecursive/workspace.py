@@ -6,7 +6,7 @@ import numpy as np
 
 from rtmbs.ad.program import memory_of
 from rtmbs.jit.struct import struct
-from rtmbs.system.law_state_tables import COUNT, LOOKS, slopes_of
+from rtmbs.system.law_tables import COUNT, LOOKS, slopes_of
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Tables
 
 Array = Any
@@ -87,7 +87,7 @@ class Workspace(NamedTuple):
     state_base: Array  # (ns,) float64: s = base + half rate
     state_half: Array  # (1,) float64: h/2 in a trapezoidal step, 0 where states are given
     state_change: Array  # (ns,) float64: last correction
-    state_slope: Array  # (slopes,) float64: see ``system/law_state_tables.py``
+    state_slope: Array  # (slopes,) float64: see ``system/law_tables.py``
     state_matrix: Array  # (k, k) float64: 1 - half dg/ds of one law
     state_right: Array  # (k, n) float64: its right-hand sides
     end_z: Array  # (n,) float64: where the last step of a kernel call ended

@@ -1,1 +1,1 @@
-"""Exact derivatives of a run by parameters: the direct method and the adjoint of the discrete steps (METHODS 1.37)."""
+"""Exact derivatives of a run by parameters: direct method and discrete adjoint (METHODS 1.37)."""

@@ -1,4 +1,4 @@
-"""How channels change with states and parameters: central differences of order four, along exact directions.
+"""Derivatives of channels by states and parameters: central differences of order four, along exact directions.
 
 Samples are independent of each other, so one direction serves all of them at once.
 """
@@ -15,9 +15,9 @@ from rtmbs.results.catalogue import sources
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import Samples
 from rtmbs.rotations.vectors import turned
-from rtmbs.sensitivities.designs import with_offset
-from rtmbs.sensitivities.parameters import Parameter, Parameters
-from rtmbs.sensitivities.readings import Readings, some
+from rtmbs.sensitivities.model_numbers import with_offset
+from rtmbs.sensitivities.parameters import SensitivityParameter, SensitivityParameters
+from rtmbs.sensitivities.recorded_run import RunReadings, select_samples
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
@@ -28,7 +28,7 @@ Number = tuple[str, int]  # of a sample: its kind and its place
 
 
 class Direction(NamedTuple):
-    """A change of every sample."""
+    """Variation of every sample."""
 
     z: Array  # (S, n), of rotation dofs small turns in body axes
     zd: Array  # (S, n)
@@ -38,7 +38,7 @@ class Direction(NamedTuple):
 
 
 class Reader:
-    """Some channels of samples of one System, flat; samples of the same length share its memory."""
+    """Reader of some channels of samples as flat numbers; samples of the same length share its memory."""
 
     def __init__(self, system: System, tables: Tables, samples: Samples, names: Sequence[str]) -> None:
         self.samples, self.length = Samples(*(np.array(one) for one in samples)), len(samples.t)
@@ -58,12 +58,12 @@ class Reader:
 
 
 class Channels:
-    """Some channels of the samples of a run, flat: number after number, sample after sample.
+    """Flat values and derivatives of some channels of a run, number after number, sample after sample.
 
     ``first`` is the number of the first of some samples among all samples of the run.
     """
 
-    def __init__(self, sim: Simulation, names: Sequence[str], readings: Readings) -> None:
+    def __init__(self, sim: Simulation, names: Sequence[str], readings: RunReadings) -> None:
         self.sim, self.names, self.readings = sim, tuple(names), readings
         self.few, self.pace = readings.few, max(readings.pace, 1.0)
         largest = np.max(np.abs(readings.few.s), axis=0, initial=0.0)
@@ -86,7 +86,7 @@ class Channels:
         return self.readers[length](samples)
 
     def signs(self, samples: Samples, first: int) -> Array:
-        """Return 1 (w,), but -1 for orientations that the run records with the other sign."""
+        """Return signs (w,), -1 for orientations that the run records with the other sign."""
         turning, told = self.readings.turning, self.readings.values[first]
         found = np.ones(len(turning))
         if np.any(turning):
@@ -131,15 +131,15 @@ class Channels:
 
     # ---- parameters -------------------------------------------------------------------------------------------------
 
-    def explicit(self, samples: Samples, first: int, parameter: Parameter) -> Array | None:
+    def explicit(self, samples: Samples, first: int, parameter: SensitivityParameter) -> Array | None:
         """Return the derivative (S, w) of the channels by a parameter at fixed samples; None where there is none."""
         if parameter.of_motion or parameter.name not in self.touching(parameter):
             return None
         total = np.tensordot(WEIGHTS, np.array(self.at_places(parameter, samples, range(len(PLACES)))), 1)
         return np.asarray(total / (STEP * self.size_of(parameter)) * self.signs(samples, first))
 
-    def touching(self, parameter: Parameter) -> set[str]:
-        """Return the parameters that channels depend on at fixed samples, among those asked for so far."""
+    def touching(self, parameter: SensitivityParameter) -> set[str]:
+        """Return the parameters that channels depend on at fixed samples, among those of earlier calls."""
         if parameter.name not in self.asked:
             self.asked.add(parameter.name)
             least, most = self.at_places(parameter, self.few, (0, len(PLACES) - 1))
@@ -147,13 +147,13 @@ class Channels:
                 self.touched.add(parameter.name)
         return self.touched
 
-    def size_of(self, parameter: Parameter) -> float:
+    def size_of(self, parameter: SensitivityParameter) -> float:
         """Return the step of differences by a parameter, over STEP."""
         if parameter.design is not None:
             return parameter.design.size
         return max(abs(float(self.few.u[0, parameter.slot])), 1.0)
 
-    def at_places(self, parameter: Parameter, samples: Samples, places: Iterable[int]) -> list[Array]:
+    def at_places(self, parameter: SensitivityParameter, samples: Samples, places: Iterable[int]) -> list[Array]:
         """Return the channels (S, w) of fixed samples at some places of the difference formula."""
         found, offset = [], self.sim.equations.assembly_offset
         for k in places:
@@ -168,7 +168,9 @@ class Channels:
 
     # ---- states -----------------------------------------------------------------------------------------------------
 
-    def derivatives(self, samples: Samples, first: int, parameters: Parameters, X: Array, lam: Array) -> Array:
+    def derivatives(
+        self, samples: Samples, first: int, parameters: SensitivityParameters, X: Array, lam: Array
+    ) -> Array:
         """Return the derivatives (S, w, np) by all parameters, from those of states (S, nx, np) and multipliers."""
         n, ns = self.sim.system.n, len(self.sim.system.states)
         parts = {"z": X[:, :n], "zd": X[:, n : 2 * n], "zdd": X[:, 2 * n : 3 * n], "lam": lam}
@@ -187,7 +189,7 @@ class Channels:
 
     @cached_property
     def moving(self) -> list[Number]:
-        """Numbers of a sample that the channels of a few samples depend on: its kind and its place."""
+        """Numbers of a sample that the channels depend on: kind and index, found on a few samples."""
         return [one for one in self.all_numbers if self.depends([one], self.few)]
 
     @property
@@ -196,7 +198,7 @@ class Channels:
         return [(name, i) for name, size in self.counts.items() for i in range(size)]
 
     def depends(self, numbers: Sequence[Number], samples: Samples) -> bool:
-        """Return whether the channels of any sample change by a bit when numbers do, each by another way."""
+        """Return whether the channels of any sample change when numbers do, each by another amount."""
         way = self.still(len(samples.t))
         for k, (name, i) in enumerate(numbers):
             getattr(way, name)[:, i] = 1.0 + 0.37 * k
@@ -230,7 +232,7 @@ class Channels:
         return way
 
     def still(self, length: int) -> Direction:
-        """Return no change of samples."""
+        """Return the zero variation of samples."""
         return Direction(**{name: np.zeros((length, size)) for name, size in self.counts.items()})
 
     def pulled_back(self, samples: Samples, first: int, weights: Array) -> list[Direction]:
@@ -242,7 +244,7 @@ class Channels:
         used = np.flatnonzero(np.any(weights, axis=(0, 2)))
         if len(used):
             part = slice(int(used[0]), int(used[-1]) + 1)
-            numbers, jacobian = self.jacobian(some(samples, part), first + part.start)
+            numbers, jacobian = self.jacobian(select_samples(samples, part), first + part.start)
             for way, one in zip(found, weights, strict=True):
                 pulled = np.einsum("sw,swi->si", one[part], jacobian)
                 for k, (name, i) in enumerate(numbers):

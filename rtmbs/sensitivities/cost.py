@@ -1,4 +1,4 @@
-"""What is to be differentiated: a function of recorded channels, recorded itself once."""
+"""Cost function of recorded channels, recorded on a tape once."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -17,8 +17,8 @@ Array = NDArray[np.float64]
 Cost = Callable[[Mapping[str, Any]], Any]
 
 
-class Read(Mapping[str, Any]):
-    """Channels of a run as traced arrays, marked when they are first asked for; ``t`` is a plain array.
+class TracedChannels(Mapping[str, Any]):
+    """Channels of a run as traced arrays, marked at their first use; ``t`` is a plain array.
 
     ``offered`` is a Result of the same System, of any samples.
     """
@@ -43,7 +43,7 @@ class Read(Mapping[str, Any]):
 
 
 class RecordedCost:
-    """A function of channels over ``length`` samples with its derivatives.
+    """Cost function of channels over ``length`` samples, with its derivatives.
 
     ``names`` are the channels that it reads, and ``widths`` their numbers a sample. ``take`` gives it the values.
     """
@@ -57,7 +57,7 @@ class RecordedCost:
         trace = Trace()
         try:
             with trace:
-                read = Read(offered, t, trace)
+                read = TracedChannels(offered, t, trace)
                 y = function(read)
                 if not read.marked:
                     raise InputError("of reads no channel of the run; write it as lambda r: r['tip.position'][-1], say")
@@ -70,7 +70,7 @@ class RecordedCost:
         self.x = np.zeros(0)
 
     def take(self, values: Array) -> None:
-        """Take the values (S, w) of the channels, those of a sample side by side. Raises InputError for nan."""
+        """Set the values (S, w) of the channels, those of a sample side by side. Raises InputError for nan."""
         self.x = self.joined(values)
         if not np.all(np.isfinite(self.value)):
             raise InputError(
@@ -111,7 +111,7 @@ class RecordedCost:
         return np.concatenate([part.reshape(-1, *rows.shape[2:]) for part in parts])
 
     def places(self, samples: slice) -> NDArray[np.int64]:
-        """Return where the numbers of some samples stand among all of them, channel after channel."""
+        """Return the places of the numbers of some samples among all of them, channel after channel."""
         firsts = self.length * np.concatenate(([0], np.cumsum(self.widths)[:-1]))
         which = np.arange(samples.start, samples.stop)[:, None]
         return np.concatenate(

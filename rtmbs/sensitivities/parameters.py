@@ -1,4 +1,4 @@
-"""Parameters of a run by name: inputs, coordinates and rates at its begin, and numbers of the model."""
+"""Parameters of a run by name: inputs, initial coordinates and rates, and numbers of the model."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,10 +14,9 @@ from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.model.model import Model
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
-from rtmbs.sensitivities.designs import SAME, Design, check_same, designs_of, names_of, table_slopes
-from rtmbs.sensitivities.start import Pin
-from rtmbs.sensitivities.timed import UNTIMED, Timed, timed_by, timed_slots
-from rtmbs.sensitivities.variations import Variations
+from rtmbs.sensitivities.initial_state import Pin
+from rtmbs.sensitivities.model_numbers import SAME, ModelNumber, check_same, model_numbers, names_of, table_slopes
+from rtmbs.sensitivities.variations import NO_SLOPES, InputSlopes, Variations, timed_by, timed_slots
 from rtmbs.simulation.set_coordinate import cut_joint, no_coordinate, settable
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.effective_masses import effective_masses
@@ -28,20 +27,20 @@ ORDERS = ("position", "rate")
 
 
 @dataclass(frozen=True)
-class Parameter:
-    """One number: of an input (``slot``), of the first motion (``pin``, ``state``), or of the model (``design``)."""
+class SensitivityParameter:
+    """One number: of an input (``slot``), of the initial motion (``pin``, ``state``), or of the model (``design``)."""
 
     name: str
     slot: int = -1
     pin: tuple[int, int] | None = None
     state: int = -1  # number of a state of a force law
-    design: Design | None = None
+    design: ModelNumber | None = None
     systems: tuple[System, ...] = ()  # at the places of the difference formula
-    timed: Timed = UNTIMED  # how functions of time change with it
+    timed: InputSlopes = NO_SLOPES  # how functions of time change with it
 
     @property
     def of_motion(self) -> bool:
-        """True for a first value, which no channel knows of."""
+        """True for an initial value, which no channel depends on explicitly."""
         return self.pin is not None or self.state >= 0
 
     def inputs(self, base: System, k: int, u: Array, t: Array) -> Array:
@@ -53,10 +52,10 @@ class Parameter:
 
 
 @dataclass(frozen=True)
-class Parameters:
-    """All parameters of a sensitivity, in order."""
+class SensitivityParameters:
+    """Parameters of a sensitivity, in order."""
 
-    found: tuple[Parameter, ...]
+    found: tuple[SensitivityParameter, ...]
     variations: Variations
 
     @property
@@ -80,7 +79,7 @@ class Parameters:
             count, len(self.found)
         )
 
-    def with_alpha(self, sim: Simulation, moved: Array) -> "Parameters":
+    def with_alpha(self, sim: Simulation, moved: Array) -> "SensitivityParameters":
         """Return the parameters with the slopes of penalty factors; ``moved`` (n, np) are those of the first pose."""
         alpha = np.zeros_like(self.variations.alpha)
         for j, one in enumerate(self.found):
@@ -89,14 +88,14 @@ class Parameters:
         return replace(self, variations=replace(self.variations, alpha=alpha))
 
 
-def parameters_of(sim: Simulation, by: Any, model: Any, values: Mapping[str, float], t: Array) -> Parameters:
-    """Return the parameters that names mean, for a run with the times t (T,).
+def parameters_of(sim: Simulation, by: Any, model: Any, values: Mapping[str, float], t: Array) -> SensitivityParameters:
+    """Return the parameters behind names, for a run with the times t (T,).
 
     Raises UnknownNameError with the nearest names, and InputError.
     """
     if isinstance(by, str) or not isinstance(by, Sequence) or not by or not all(isinstance(one, str) for one in by):
         raise InputError(f"by is {shown(by)}; it must be a list of names such as 'spring.stiffness'")
-    found: list[Parameter] = []
+    found: list[SensitivityParameter] = []
     if isinstance(model, Model) or callable(model):
         check_same(sim.system, model, values, t)
     for name in by:
@@ -117,11 +116,13 @@ def parameters_of(sim: Simulation, by: Any, model: Any, values: Mapping[str, flo
             for path, slope in table_slopes(one.design, one.systems).items():
                 slopes.setdefault(path, np.zeros((count, *slope.shape)))[j] = slope
     drift = tuple((j, one.timed) for j, one in enumerate(found) if one.timed.parts)
-    return Parameters(tuple(found), Variations(count, inputs, np.zeros((count, m)), tuple(slopes.items()), drift))
+    return SensitivityParameters(
+        tuple(found), Variations(count, inputs, np.zeros((count, m)), tuple(slopes.items()), drift)
+    )
 
 
 def check_not_set(sim: Simulation, name: str, slopes: Array) -> None:
-    """Refuse a parameter that changes (nu,) defaults of inputs which were set since: the run has other values."""
+    """Refuse a parameter that changes (nu,) defaults of inputs set since: the run has other values."""
     changed = (slopes != 0.0) & ~np.isclose(sim.state.u, sim.system.u0, rtol=SAME, atol=0.0)
     for label, place in sim.system.inputs.items() if np.any(changed) else ():
         if np.any(changed[place]):
@@ -131,8 +132,8 @@ def check_not_set(sim: Simulation, name: str, slopes: Array) -> None:
             )
 
 
-def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float], t: Array) -> list[Parameter]:
-    """Return the numbers that one name means."""
+def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float], t: Array) -> list[SensitivityParameter]:
+    """Return the parameters behind one name."""
     if name in sim.inputs:
         return of_input(sim, name)
     known = coordinates(sim.system)
@@ -140,10 +141,10 @@ def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float], t
         dof, order = settable(sim.system, known[name])
         if dof in sim.system.tables.drivers.dof:
             raise InputError(f"{name!r} follows a driver and is no parameter; take the profile of the driver")
-        return [Parameter(name, pin=(dof, order))]
+        return [SensitivityParameter(name, pin=(dof, order))]
     states = [f"{state.force}.{state.name}" for state in sim.system.states]
     if name in states:
-        return [Parameter(name, state=states.index(name))]
+        return [SensitivityParameter(name, state=states.index(name))]
     if "." in name and not name.endswith(".point") and cut_joint(sim.system, name):
         raise no_coordinate(sim.system, name, known, "is no parameter")
     offered = [*sim.inputs, *known, *states]
@@ -153,21 +154,21 @@ def named(sim: Simulation, name: str, model: Any, values: Mapping[str, float], t
             raise InputError(f"{name!r} is a number of the model; give model= the Model that was compiled")
         raise unknown_name("parameter", name, [*offered, *of_bodies])
     try:
-        designs = designs_of(model, name, values, sim.system.length)
+        designs = model_numbers(model, name, values, sim.system.length)
     except UnknownNameError:
         more = names_of(model) if isinstance(model, Model) else values
         raise unknown_name("parameter", name, [*offered, *more]) from None
     return [of_design(sim.system, one, t) for one in designs]
 
 
-def of_design(base: System, design: Design, t: Array) -> Parameter:
+def of_design(base: System, design: ModelNumber, t: Array) -> SensitivityParameter:
     """Return the parameter of a number of a model, for a run with the times t (T,)."""
     finer = cache(partial(design.systems, base, t[[0, len(t) // 2, -1]]))
     timed = timed_by(design.name, base, finer, design.size, t)
-    return Parameter(design.name, design=design, systems=finer(0), timed=timed)
+    return SensitivityParameter(design.name, design=design, systems=finer(0), timed=timed)
 
 
-def of_input(sim: Simulation, name: str) -> list[Parameter]:
+def of_input(sim: Simulation, name: str) -> list[SensitivityParameter]:
     """Return the numbers of an input; InputError for one that a function of time writes."""
     place = sim.system.inputs[name]
     for signal in sim.system.signals:
@@ -178,7 +179,7 @@ def of_input(sim: Simulation, name: str) -> list[Parameter]:
         raise InputError(f"{name!r} moves a driver, and value, rate and acceleration are not free of each other")
     count = place.stop - place.start
     labels = [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
-    return [Parameter(label, slot=place.start + k) for k, label in enumerate(labels)]
+    return [SensitivityParameter(label, slot=place.start + k) for k, label in enumerate(labels)]
 
 
 def coordinates(system: System) -> dict[str, str]:
@@ -196,7 +197,7 @@ def coordinates(system: System) -> dict[str, str]:
     return found
 
 
-def penalty_slopes(sim: Simulation, parameter: Parameter, moved: Array) -> Array:
+def penalty_slopes(sim: Simulation, parameter: SensitivityParameter, moved: Array) -> Array:
     """Return the derivatives (m,) of the penalty factors, which follow the effective masses at the first pose."""
     assert isinstance(sim.method, PenaltyTrapezoidal)
     assert parameter.design is not None

@@ -1,4 +1,4 @@
-"""Corrections and projections of recorded steps found anew: what the recorder does not keep."""
+"""Reconstruction of the corrections and projections of recorded steps, which the recorder does not keep."""
 
 # Traced arrays pass through here: there is no type to write down.
 # mypy: allow-untyped-defs, allow-untyped-calls
@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.semirecursive.rotations import add_correction
-from rtmbs.sensitivities.called import Ways, kinds_of
+from rtmbs.sensitivities.python_laws import Ways, kinds_of
 from rtmbs.sensitivities.saddles import solved
-from rtmbs.sensitivities.step_tape import SOFT, XP, Entries, Layout, StepTape, loops
+from rtmbs.sensitivities.step_tape import SOFT, XP, JacobianProgram, StepTape, VectorLayout, page_terms
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -20,41 +20,43 @@ ROUNDS = 25  # of Newton's iteration for states of force laws, as in a step (MET
 
 
 class Projections:
-    """Solves the linear equations of corrections and projections, for rows of steps."""
+    """Solver of the linear equations of corrections and projections, for rows of steps."""
 
     def __init__(self, tape: StepTape, alpha: Array) -> None:
         self.tape, self.alpha = tape, alpha
 
     # ---- programs ---------------------------------------------------------------------------------------------------
 
-    def matrix(self, ways: Ways) -> Entries:
+    def matrix(self, ways: Ways) -> JacobianProgram:
         """Return the program of A and Phi_z at an iterate, given x, its increment and states.
 
         It gives q4 (M zdd - Q) and Phi too. ``ways`` are those of the called laws there.
         """
         tape = self.tape
         n, m, ns = tape.n, tape.m, tape.ns
-        given = Layout(x=tape.x.size, inc=n, s=ns, known=tape.known.size)
+        given = VectorLayout(x=tape.x.size, inc=n, s=ns, known=tape.known.size)
 
         def found(q, flat):
             parts = given.split(flat)
             w, mu, x = q[: n + ns], q[n + ns :], tape.x.split(parts["x"])
             row, known, none = self.row(x, parts["known"], w)
             at = *tape.iterate(parts["inc"], x), parts["s"], ways
-            out = [tape.pushed(row, tape.newton(at, w, x["z"], none, known), mu, at[0])]
-            out += tape.rows(lambda: XP.sum(loops.closure_jacobian(XP, *row, at[0][None])[0] * w[None, :n], axis=-1))
+            out = [tape.with_reactions(row, tape.newton(at, w, x["z"], none, known), mu, at[0])]
+            out += tape.rows(
+                lambda: XP.sum(page_terms.closure_jacobian(XP, *row, at[0][None])[0] * w[None, :n], axis=-1)
+            )
             out.append(tape.q4 * tape.force(row, at[4], at[0], at[1], at[2], ways))
-            out += tape.stately(lambda: 0.0 * w[n:])
-            out += tape.rows(lambda: loops.closures(XP, *row, at[0][None])[0])
+            out += tape.state_rows(lambda: 0.0 * w[n:])
+            out += tape.rows(lambda: page_terms.closures(XP, *row, at[0][None])[0])
             return XP.concatenate(out)
 
         return tape.program(("matrix", ways), found, n + ns + m, given.size)
 
     @property
-    def rates(self) -> Entries:
+    def rates(self) -> JacobianProgram:
         """Program of rates of force states and their derivatives by states, given x, an increment and zd."""
         tape = self.tape
-        given = Layout(x=tape.x.size, inc=tape.n, zd=tape.n, known=tape.known.size)
+        given = VectorLayout(x=tape.x.size, inc=tape.n, zd=tape.n, known=tape.known.size)
 
         def found(s, flat):
             parts = given.split(flat)
@@ -65,7 +67,7 @@ class Projections:
         return tape.program("rates", found, tape.ns, given.size)
 
     @property
-    def ending(self) -> Entries:
+    def ending(self) -> JacobianProgram:
         """Program of Phi_z at the end of a step, and Phid and Phidd before projections, given x, increment and zd."""
         tape = self.tape
         n = tape.n
@@ -74,15 +76,15 @@ class Projections:
             x, rest = tape.x.split(flat[: tape.x.size]), flat[tape.x.size :]
             row, _, _ = self.row(x, rest[2 * n :], w)
             z, zd, zdd, _ = tape.iterate(rest[:n], x)
-            J = loops.closure_jacobian(XP, *row, z[None])[0]
-            out = [XP.sum(J * w[None, :], axis=-1), loops.closure_velocities(XP, *row, z[None], zd[None])[0]]
-            out.append(loops.closure_accelerations(XP, *row, z[None], rest[n : 2 * n][None], zdd[None])[0])
+            J = page_terms.closure_jacobian(XP, *row, z[None])[0]
+            out = [XP.sum(J * w[None, :], axis=-1), page_terms.closure_velocities(XP, *row, z[None], zd[None])[0]]
+            out.append(page_terms.closure_accelerations(XP, *row, z[None], rest[n : 2 * n][None], zdd[None])[0])
             return XP.concatenate(out)
 
         return tape.program("ending", found, n, tape.x.size + 2 * n + tape.known.size)
 
     def row(self, x, flat, traced):
-        """Return tables, u and R0, what is known by name, and parameters that do not deviate."""
+        """Return tables, u and R0, known data by name, and parameters without deviation."""
         known, count = self.tape.known.split(flat), self.tape.variations.count
         none = XP.stack([0.0 * traced[0]] * count) if count else np.zeros(0)
         tables, u, R0, _, _ = self.tape.context(x["z"], none, known)
@@ -91,7 +93,7 @@ class Projections:
     # ---- steps ------------------------------------------------------------------------------------------------------
 
     def of(self, x: Array, inc: Array, zd1: Array, made: Integers, known: Array) -> tuple[dict[str, Array], Integers]:
-        """Return what the equations of steps find (K, ...) from recorded positions ``inc`` and rates ``zd1``.
+        """Return the unknowns of steps (K, ...) from recorded positions ``inc`` and rates ``zd1``.
 
         Behind it stand the ways (K, 3 laws) of called laws at the predictor, behind the first correction and at last,
         -1 where no equation looks.
@@ -150,7 +152,7 @@ class Projections:
         return S, rest[:, :size], rest[:, size:]
 
     def ways(self, x: Array, inc: Array, known: Array) -> Integers:
-        """Return the ways (K, laws) of the called laws at increments (K, n)."""
+        """Return the branches (K, laws) of the Python laws at increments (K, n)."""
         return self.tape.ways(x, inc, 2.0 / self.tape.h * inc - x[:, self.tape.x["zd"]], known)
 
     def corrections(self, x: Array, inc: Array, s: Array, known: Array) -> tuple[Array, Array, Array]:
@@ -183,7 +185,7 @@ class Projections:
         return own
 
 
-def spread(entries: Entries, values: Array, m: int, n: int) -> Array:
+def spread(entries: JacobianProgram, values: Array, m: int, n: int) -> Array:
     """Return dense matrices (K, m, n) of rows of entries."""
     full = np.zeros((len(values), m * n))
     full[:, entries.place] = values
@@ -191,7 +193,7 @@ def spread(entries: Entries, values: Array, m: int, n: int) -> Array:
 
 
 def moved(tape: StepTape, at: Array, dz: Array) -> Array:
-    """Return increments (K, n) after corrections found at them."""
+    """Return increments (K, n) after corrections."""
     if not tape.nr:
         return at + dz
     found = at.copy()

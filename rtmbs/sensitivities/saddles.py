@@ -1,4 +1,4 @@
-"""Matrices [A, B; P, -compliance] of a correction or a projection: factored, or solved by passes (compiled).
+"""Saddle-point matrices [A, B; P, -compliance] of corrections and projections: factored or solved by iteration.
 
 Independent loop equations allow a factor of the whole. Redundant ones leave it to rounding how they share a load. There
 the step's own passes are taken: an augmented Lagrangian with the weight of the penalties (METHODS 1.12, 1.13).
@@ -20,7 +20,7 @@ PASSES = 3  # each leaves 1 / (1 + c) of the violation, and refines what roundin
 
 @struct
 class Saddle(NamedTuple):
-    """Memory of one matrix, its factor, and solutions with up to c columns."""
+    """Memory of one saddle-point matrix, its factor, and solutions with up to c columns."""
 
     S: Array  # (n + m, n + m)
     factor: Array  # (n + m, n + m): L and U of S, or in its corner of A + B weight P
@@ -103,7 +103,7 @@ def factor_weighted(own: Saddle) -> None:
 
 @inner_kernel
 def is_sound(own: Saddle, n: int, size: int) -> bool:
-    """Return whether the factor finds a known solution, whose two parts load the upper rows alike."""
+    """Return whether the factor reproduces a known solution, whose two parts load the upper rows alike."""
     S, mass, load = own.S, 0.0, 0.0
     for i in range(n):
         for j in range(n):
@@ -158,7 +158,7 @@ def entry(S: Array, i: int, j: int, transposed: bool) -> float:
 
 @inner_kernel
 def take_passes(own: Saddle, b: Array, first: int, transposed: bool) -> None:
-    """Solve by passes; a number of columns that the compiler knows makes those of a single one faster."""
+    """Solve by iteration; a column count known to the compiler makes a single column faster."""
     if b.shape[1] == 1:
         passes(own, b, first, transposed, 1)
     else:
@@ -167,7 +167,7 @@ def take_passes(own: Saddle, b: Array, first: int, transposed: bool) -> None:
 
 @inlined_kernel
 def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) -> None:
-    """Take away what is left of both rows, several times."""
+    """Reduce the residual of both rows, several times."""
     n, size, S = own.facts[0], len(own.S), own.S
     left, found, change, weight = own.left, own.found, own.change, own.weight
     for i in range(size):
@@ -260,7 +260,7 @@ def solve_lu_transposed(F: Array, n: int, exchanges: Array, b: Array, first: int
 
 @inlined_kernel
 def take_away(b: Array, i: int, factor: float, x: Array, j: int, columns: int) -> None:
-    """Row i of b -= factor times row j of x; a loop over a single column costs more than what it does."""
+    """Subtract factor times row j of x from row i of b; a loop over a single column costs more than its work."""
     if columns == 1:
         b[i, 0] -= factor * x[j, 0]
     else:

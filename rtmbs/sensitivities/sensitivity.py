@@ -1,4 +1,8 @@
-"""``sensitivity``: exact derivatives of functions of a run by parameters (METHODS 1.37)."""
+"""``sensitivity``: exact derivatives of functions of a run by parameters, by the direct method or the discrete adjoint.
+
+The direct method carries the derivatives of every state forwards. The adjoint finds gradients of a few values by any
+number of parameters in one pass backwards (METHODS 1.37).
+"""
 
 import threading
 from collections.abc import Mapping, Sequence
@@ -9,8 +13,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.analysis.standing import MEANT, refused
-from rtmbs.analysis.told import Told, counted, numbers, rows
+from rtmbs.analysis.report import Report, numbers, rows, with_count
+from rtmbs.analysis.resolve_simulation import MEANT, wrong_argument
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.checks import one_of, whole
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
@@ -19,18 +23,16 @@ from rtmbs.model.model import Model
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import one_sample
-from rtmbs.sensitivities.adjoint import Adjoint
-from rtmbs.sensitivities.channels import Channels
-from rtmbs.sensitivities.checkpoints import Run
+from rtmbs.sensitivities.channels import Channels, Direction
 from rtmbs.sensitivities.cost import Cost, RecordedCost
-from rtmbs.sensitivities.designs import checked_values
-from rtmbs.sensitivities.direct import directly
-from rtmbs.sensitivities.parameters import Parameters, parameters_of
-from rtmbs.sensitivities.readings import read
-from rtmbs.sensitivities.start import FirstChange, Start
+from rtmbs.sensitivities.initial_state import FirstChange, StartEquations
+from rtmbs.sensitivities.model_numbers import checked_values
+from rtmbs.sensitivities.parameters import SensitivityParameters, parameters_of
+from rtmbs.sensitivities.recorded_run import CheckpointedRun, read_run
+from rtmbs.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
 from rtmbs.sensitivities.step_tape import StepTape
-from rtmbs.sensitivities.steps import LinearSteps, Missed
-from rtmbs.sensitivities.timed import check_steady
+from rtmbs.sensitivities.steps import LinearSteps, StepDefect
+from rtmbs.sensitivities.variations import check_steady
 from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.running import steps_to
 from rtmbs.simulation.simulation import Simulation, store_of
@@ -47,7 +49,7 @@ MISSED = 1e-6  # of rates and accelerations: beyond, the equations are not those
 
 
 @dataclass(frozen=True, repr=False)
-class Sensitivity(Keyed, Told):
+class Sensitivity(Keyed, Report):
     """Values of a run and their derivatives.
 
     Attributes
@@ -79,7 +81,7 @@ class Sensitivity(Keyed, Told):
 
     def line(self) -> str:
         """Return the mechanism, the sizes of the jacobian and the method."""
-        sizes = f"{counted(len(self.value), 'value')} by {counted(len(self.parameters), 'parameter')}"
+        sizes = f"{with_count(len(self.value), 'value')} by {with_count(len(self.parameters), 'parameter')}"
         return f"{self.result.name!r}: {sizes}, {self.method} method, missed {self.missed:.1g}"
 
     def table(self) -> str:
@@ -117,44 +119,69 @@ def sensitivity(
     method: str = AUTO,
     checkpoints: int | None = None,
 ) -> Sensitivity:
-    """Return values of a run from the present state to ``t_end`` [s], with exact derivatives by parameters.
+    """Return values of a run from the present state, with exact derivatives by parameters.
 
     The derivatives are those of the steps as they are computed, projections and balance of energy included, in the
-    limit of their tolerances. ``sim`` stays as it is.
+    limit of their tolerances. Coordinates and rates that ``set_initial`` pinned stay when a parameter changes; others
+    become the nearest ones.
 
-    of : function of the channels, in plain NumPy, that returns a number or an array (k,); or names of channels, whose
-        last values count. ``of(result)`` reads channels as a Result does: ``result["tip.position"]`` (S, 3)
-    by : names of inputs (``"spring.stiffness"``); of coordinates, rates and states of force laws at the begin
+    Parameters
+    ----------
+    sim : Simulation
+        The start of the run; it stays as it is.
+    t_end : float
+        End of the run [s].
+    of : callable or str or sequence of str
+        Function of the channels, in plain NumPy, that returns a number or an array (k,); or names of channels, whose
+        last values count. ``of(result)`` reads channels as a Result does: ``result["tip.position"]`` (S, 3).
+    by : sequence of str
+        Names of inputs (``"spring.stiffness"``); of initial coordinates, rates and states of force laws
         (``"crank.position"``, ``"crank.rate"``, ``"tyre.side"``); of the model, with ``model=`` the Model:
         ``"BODY.mass"``, ``"BODY.center_of_mass"``, ``"BODY.inertia"`` (xx, yy, zz, xy, xz, yz), ``"JOINT.point"``,
-        ``"MARKER.point"`` (world axes, reference pose)
-    model : the Model that was compiled, or a function that builds one; then ``by`` may name its arguments, whose values
-        are in ``at``. They may enter profiles of drivers, functions of time, and ratios of couplers and gears
-    method : "direct" (costs grow with parameters), "adjoint" (with values), or "auto"
+        ``"MARKER.point"`` (world axes, reference pose).
+    model : Model or callable, optional
+        The Model that was compiled, or a function that builds one; then ``by`` may name its arguments. They may enter
+        profiles of drivers, functions of time, and ratios of couplers and gears.
+    at : mapping, optional
+        Values of the arguments of ``model`` by name.
+    method : str
+        "direct" (costs grow with parameters), "adjoint" (with values), or "auto".
+    checkpoints : int, optional
+        Keep this many States instead of the record of the run, and take the steps between them once more. Memory holds
+        the States and the record of one part; ``result`` has the channels that ``of`` reads.
 
-    checkpoints : keep this many States instead of the record of the run, and take the steps between them once more.
-        Memory holds the States and the record of one part; ``result`` has the channels that ``of`` reads
+    Returns
+    -------
+    Sensitivity
+        Values (k,), ``jacobian`` (k, np), and ``gradient`` (np,) of a single value.
 
-    Coordinates and rates that ``set_initial`` pinned stay when a parameter changes; others become the nearest ones.
-    Raises UnknownNameError with the nearest names, InputError for what has no derivative, naming the reason, and
-    StepError when a step fails.
+    Raises
+    ------
+    UnknownNameError
+        For an unknown name; the message has the nearest ones.
+    InputError
+        For what has no derivative; the message has the reason.
+    StepError
+        When a step fails.
 
-        found = rtmbs.sensitivity(sim, 2.0, of=lambda r: np.sum(r["tip.position"][:, 2] ** 2), by=["spring.stiffness"])
-        found.value, found.gradient
+    Examples
+    --------
+    >>> found = rtmbs.sensitivity(sim, 2.0, of=lambda r: np.sum(r["tip.position"][:, 2] ** 2), by=["spring.stiffness"])
+    >>> found.value, found.gradient
     """
     one_of("method", method, (AUTO, DIRECT, ADJOINT))
     if checkpoints is not None:
         whole("checkpoints", checkpoints, 1, MOST_CHECKPOINTS)
     check(sim)
     values = checked_values(model, at)
-    own = begun(sim)
-    taken = Run(own, steps_to(own, t_end), checkpoints or 1)
+    own = private_simulation(sim)
+    taken = CheckpointedRun(own, steps_to(own, t_end), checkpoints or 1)
     check_steady(own.system, taken.t, own.h)
     parameters = parameters_of(own, by, model, values, taken.t)
-    parameters, tape, start = prepared(own, parameters)
+    parameters, tape, start = prepare(own, parameters)
     point = np.array([value_of(own, one, values) for one in parameters.found])
     cost = RecordedCost(of, run_result(own.system, own.equations.tables, one_sample(own.state), {}), taken.t)
-    readings = read(taken, cost)
+    readings = read_run(taken, cost)
     cost.take(readings.values)
     chosen = method if method != AUTO else DIRECT if len(point) <= DIRECT_FIRST * cost.count else ADJOINT
     solve = by_direct if chosen == DIRECT else by_adjoint
@@ -172,9 +199,9 @@ def sensitivity(
 
 
 def check(sim: Simulation) -> None:
-    """Refuse what has no derivative here; raises InputError."""
+    """Refuse a Simulation without derivatives here; raises InputError."""
     if not isinstance(sim, Simulation):
-        raise refused("sensitivity", MEANT, sim)
+        raise wrong_argument("sensitivity", MEANT, sim)
     method, system = sim.method, sim.system
     check_captured(system)
     if not isinstance(method, PenaltyTrapezoidal):
@@ -195,8 +222,8 @@ def check(sim: Simulation) -> None:
             )
 
 
-def begun(sim: Simulation) -> Simulation:
-    """Return a Simulation of its own at the present state, as if it began there."""
+def private_simulation(sim: Simulation) -> Simulation:
+    """Return a copy of a Simulation at the present state, with this state as its start."""
     own = sim.independent()
     own.change(threads=1)  # groups of threads make Newton matrices of their own
     store_of(own).go_on_from(own.state.copy(), own.t)
@@ -206,17 +233,17 @@ def begun(sim: Simulation) -> Simulation:
     return own
 
 
-def prepared(sim: Simulation, parameters: Parameters) -> tuple[Parameters, StepTape, FirstChange]:
-    """Return the parameters with penalty factors, the recorded step, and how the first state changes."""
-    moved = Start(tape_of(sim, parameters), sim.system, sim.state, sim.state.memory["alpha"]).change(
+def prepare(sim: Simulation, parameters: SensitivityParameters) -> tuple[SensitivityParameters, StepTape, FirstChange]:
+    """Return the parameters with penalty factors, the recorded step, and the derivatives of the first state."""
+    moved = StartEquations(tape_of(sim, parameters), sim.system, sim.state, sim.state.memory["alpha"]).change(
         parameters.names, parameters.pins, parameters.sizes, parameters.states(len(sim.state.s))
     )
     parameters = parameters.with_alpha(sim, moved.state[: sim.system.n])
     return parameters, tape_of(sim, parameters), moved
 
 
-def tape_of(sim: Simulation, parameters: Parameters) -> StepTape:
-    """Return the recorder of the steps of a Simulation; that of the last call where all it holds is the same."""
+def tape_of(sim: Simulation, parameters: SensitivityParameters) -> StepTape:
+    """Return the recorder of the steps of a Simulation; the last one is used again where all its data are the same."""
     system, tables, variations = sim.system, sim.equations.tables, parameters.variations
     key = (threading.get_ident(), sim.h, parameters.names, bool(sim.start_report.redundant))
     kept = RECORDED.setdefault(system, {})
@@ -232,7 +259,7 @@ def tape_of(sim: Simulation, parameters: Parameters) -> StepTape:
 
 
 def value_of(sim: Simulation, parameter: Any, values: Mapping[str, float]) -> float:
-    """Return the value of a parameter at the begin."""
+    """Return the initial value of a parameter."""
     if parameter.design is not None:
         return float(parameter.design.value)
     if parameter.slot >= 0:
@@ -244,13 +271,18 @@ def value_of(sim: Simulation, parameter: Any, values: Mapping[str, float]) -> fl
 
 
 def by_direct(
-    parameters: Parameters, start: FirstChange, run: Run, tape: StepTape, channels: Channels, cost: RecordedCost
-) -> tuple[Array, Missed]:
-    """Return the derivatives (k, np) by the direct method, and what the steps miss."""
-    by_channels, worst = cost.by_channels().tocsc(), Missed(0.0, 0)
+    parameters: SensitivityParameters,
+    start: FirstChange,
+    run: CheckpointedRun,
+    tape: StepTape,
+    channels: Channels,
+    cost: RecordedCost,
+) -> tuple[Array, StepDefect]:
+    """Return the derivatives (k, np) by the direct method, and the defect of the steps."""
+    by_channels, worst = cost.by_channels().tocsc(), StepDefect(0.0, 0)
     jacobian = np.zeros((cost.count, len(parameters.found)))
     for first, recorded in run.again():
-        X, lam, missed = directly(LinearSteps(tape, recorded, run.alpha, run.sizes), start)
+        X, lam, missed = direct_method(LinearSteps(tape, recorded, run.alpha, run.sizes), start)
         found, lead = channels.derivatives(recorded.samples, first, parameters, X, lam), int(first > 0)
         places = cost.places(slice(first + lead, first + len(found)))
         jacobian += by_channels[:, places] @ cost.joined(found[lead:])
@@ -259,11 +291,16 @@ def by_direct(
 
 
 def by_adjoint(
-    parameters: Parameters, start: FirstChange, run: Run, tape: StepTape, channels: Channels, cost: RecordedCost
-) -> tuple[Array, Missed]:
-    """Return the derivatives (k, np) by the discrete adjoint, and what the steps miss."""
+    parameters: SensitivityParameters,
+    start: FirstChange,
+    run: CheckpointedRun,
+    tape: StepTape,
+    channels: Channels,
+    cost: RecordedCost,
+) -> tuple[Array, StepDefect]:
+    """Return the derivatives (k, np) by the discrete adjoint, and the defect of the steps."""
     weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
-    adjoint, worst = Adjoint(tape, cost.count), Missed(0.0, 0)
+    adjoint, worst = Adjoint(tape, cost.count), StepDefect(0.0, 0)
     explicitly = np.zeros((cost.count, len(parameters.found)))
     entered = tape.variations.count < REVERSE_FROM * cost.count
     for first, recorded in run.again(backwards=True):
@@ -276,3 +313,60 @@ def by_adjoint(
             if (explicit := channels.explicit(samples, first, parameter)) is not None:
                 explicitly[:, j] += np.einsum("ksw,sw->k", own[:, lead:], explicit[lead:])
     return adjoint.ended(start) + explicitly, worst
+
+
+def direct_method(steps: LinearSteps, start: FirstChange) -> tuple[Array, Array, StepDefect]:
+    """Return derivatives of all states (K + 1, nx, np) and multipliers (K + 1, m, np), and the largest defect."""
+    tape, count, missed = steps.tape, steps.recorded.steps, StepDefect(0.0, 0)
+    X = np.zeros((count + 1, *start.state.shape))
+    lam = np.zeros((count + 1, *start.lam.shape))
+    X[0], lam[0] = start.state, start.lam
+    dy = np.zeros((tape.y.size, start.state.shape[1]))
+    for chunk in steps.chunks():
+        part = slice(chunk.first, chunk.first + len(chunk.values) + 1)
+        sweep_forward(steps.blocks(dy.shape[1]), chunk.values, chunk.case, chunk.made, X[part], lam[part], dy)
+        missed = max(missed, chunk.worst)
+    return X, lam, missed
+
+
+class Adjoint:
+    """Gradients of k values, accumulated from the last segment of a run to the first."""
+
+    def __init__(self, tape: StepTape, k: int) -> None:
+        self.p, self.gradient = np.zeros((tape.x.size, k)), np.zeros((tape.variations.count, k))
+        self.began = False
+
+    def through(self, steps: LinearSteps, by_samples: list[Direction]) -> StepDefect:
+        """Propagate over a segment backwards, with derivatives of the values by its samples; return the largest defect.
+
+        The last sample of a segment is the first of the one behind, which has counted it as the state before a step.
+        """
+        nc, ns, missed = steps.tape.nc, steps.tape.ns, StepDefect(0.0, 0)
+        none = np.zeros((len(by_samples[0].z), nc)), np.zeros((len(by_samples[0].z), ns))
+        parts = [np.hstack((one.z, one.zd, one.zdd, none[0], one.s, none[1])) for one in by_samples]
+        g, self.f = np.stack(parts, axis=2), np.stack([one.lam for one in by_samples], axis=2)
+        if not self.began:
+            self.p += g[-1]
+            self.began = True
+        for chunk in steps.chunks(backwards=True):
+            before = slice(chunk.first, chunk.first + len(chunk.values))
+            behind = slice(before.start + 1, before.stop + 1)
+            blocks, w = steps.blocks(self.p.shape[1]), np.zeros((len(chunk.values), steps.tape.y.size, self.p.shape[1]))
+            sweep_back(blocks, chunk.values, chunk.case, chunk.made, g[before], self.f[behind], self.p, w)
+            if steps.by_parameters:
+                take_parameters(blocks, chunk.values, chunk.case, w, self.gradient)
+            else:
+                self.gradient -= steps.parameter_adjoint(chunk, w)
+            missed = max(missed, chunk.worst)
+        return missed
+
+    def ended(self, start: FirstChange) -> Array:
+        """Return the gradients (k, np), with the effect of parameters on the first state."""
+        return np.asarray((self.gradient + start.state.T @ self.p + start.lam.T @ self.f[0]).T)
+
+
+def adjoint_method(steps: LinearSteps, start: FirstChange, by_samples: list[Direction]) -> tuple[Array, StepDefect]:
+    """Return gradients (k, np) over a whole run, and the largest defect."""
+    found = Adjoint(steps.tape, len(by_samples))
+    missed = found.through(steps, by_samples)
+    return found.ended(start), missed

@@ -1,4 +1,4 @@
-"""The equations that define a step of the penalty trapezoidal rule, recorded: G(y, x, p) = 0 (METHODS 1.37).
+"""Tape of the equations of a penalty trapezoidal step: G(y, x, p) = 0 (METHODS 1.37).
 
 x is the state before the step, y what the step finds, p the parameters, as deviations from their values. Recording
 gives every derivative of G by y, x and p, also that of the Newton matrix that the projections use.
@@ -15,30 +15,26 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.adjoint import gradient_tape
+from rtmbs.ad.derivative_tapes import gradient_tape, sparse_jacobian, tangent_tape
 from rtmbs.ad.interpret import interpreted
-from rtmbs.ad.jacobian import sparse_jacobian
-from rtmbs.ad.lower import lowered
-from rtmbs.ad.namespace import recorder
-from rtmbs.ad.program import Program
-from rtmbs.ad.tangent import tangent_tape
+from rtmbs.ad.program import Program, lowered
 from rtmbs.ad.trace import record
+from rtmbs.ad.traced import recorder
 from rtmbs.rotations.plain import exponential, inverse_jacobian, product
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_arrays as untyped_arrays
 from rtmbs.semirecursive.balance import AT_REST
 from rtmbs.semirecursive.page_laws import state_count
-from rtmbs.sensitivities import energies
-from rtmbs.sensitivities import loops as untyped_loops
-from rtmbs.sensitivities.called import CalledLaws, Ways
-from rtmbs.sensitivities.lanes import Rows
+from rtmbs.sensitivities import page_terms as untyped_page_terms
+from rtmbs.sensitivities.python_laws import PythonLaws, Ways
+from rtmbs.sensitivities.simd_programs import SimdProgram
 from rtmbs.sensitivities.variations import Variations
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
 Array = NDArray[np.float64]
 page: Any = untyped_page
-loops: Any = untyped_loops
+page_terms: Any = untyped_page_terms
 arrays: Any = untyped_arrays
 XP = arrays.recursive(recorder)
 
@@ -46,8 +42,8 @@ SOFT = 1e-5  # compliance of independent loops in a projection, of 1 / (q4 alpha
 TURN_TERMS = 5  # of T^-1 of a step's turn: rounding only up to 0.3 rad
 
 
-class Layout:
-    """Places of named parts in one flat array."""
+class VectorLayout:
+    """Named slices of one flat array."""
 
     def __init__(self, **sizes: int) -> None:
         self.places, first = {}, 0
@@ -64,17 +60,17 @@ class Layout:
         return {name: x[place] for name, place in self.places.items()}
 
 
-class Entries(NamedTuple):
-    """A program for rows of values and of the entries of their Jacobian, and where the entries stand."""
+class JacobianProgram(NamedTuple):
+    """Program for rows of values and Jacobian entries, with the places of the entries."""
 
     place: NDArray[np.int64]  # of an entry in the flat dense matrix
-    rows: Rows
+    rows: SimdProgram
     columns: int  # of the matrix
 
 
 @dataclass(frozen=True)
-class Case:
-    """What tells the equations of one step from those of another: where the factor was made, which balances held."""
+class StepCase:
+    """Key of the equations of a step: where the factor was made, which balances held."""
 
     made: int  # Newton matrices: the last is that of the predictor (1), of the iterate behind it (2), of the solution
     held: tuple[bool, ...]  # of each component of the balance
@@ -84,31 +80,31 @@ class Case:
 
 
 class StepTape:
-    """Records the equations of steps of ``h`` [s], one tape a case."""
+    """Recorder of the equations of steps of ``h`` [s], one tape a case."""
 
     def __init__(self, system: System, tables: Tables, variations: Variations, h: float, redundant: bool) -> None:
         nu, m, nr = len(system.u0), system.m, len(system.R0)
-        self.called, self.slopes = CalledLaws(system), dict[Ways, Program]()
+        self.called, self.slopes = PythonLaws(system), dict[Ways, Program]()
         self.tables, self.h, self.variations, self.redundant = tables, h, variations, redundant
         self.q4 = 0.25 * h * h
         n, nc, turns, np_ = len(tables.dofs.kind), len(tables.balance.first), 3 * nr, variations.count
         ns = int(state_count(tables))
         self.n, self.m, self.nc, self.nr, self.ns = n, m, nc, nr, ns
         self.first = np.flatnonzero(tables.dofs.reference >= 0)
-        self.y = Layout(
+        self.y = VectorLayout(
             guessed=ns, dz=n, ds=ns, first=m, made=ns, inc=n, s=ns, push=m, v=n, sv=ns, mu=m, zd=n, kept=nc, ended=ns,
             zdd=n, sa=ns, nu=m, turn=turns, sd=ns,
         )  # fmt: skip
-        self.x = Layout(z=n, zd=n, zdd=n, kept=nc, s=ns, sd=ns)
-        self.known = Layout(u=nu, R0=9 * nr, alpha=m, turned=turns, drift=len(variations.pairs))
-        self.inputs = Layout(y=self.y.size, x=self.x.size, p=np_)
-        self.programs: dict[Hashable, Entries] = {}
-        self.pulls: dict[Case, Rows] = {}
+        self.x = VectorLayout(z=n, zd=n, zdd=n, kept=nc, s=ns, sd=ns)
+        self.known = VectorLayout(u=nu, R0=9 * nr, alpha=m, turned=turns, drift=len(variations.pairs))
+        self.inputs = VectorLayout(y=self.y.size, x=self.x.size, p=np_)
+        self.programs: dict[Hashable, JacobianProgram] = {}
+        self.pulls: dict[StepCase, SimdProgram] = {}
         self.plain = np.ones(n, np.bool_)
         for k in range(3):
             self.plain[self.first + k] = False
 
-    def entries(self, case: Case, by_parameters: bool) -> Entries:
+    def entries(self, case: StepCase, by_parameters: bool) -> JacobianProgram:
         """Return the Jacobian of G by (y, x, p), or by (y, x) alone, ready to run."""
 
         def equations(q, known):
@@ -117,30 +113,30 @@ class StepTape:
         size = self.inputs.size if by_parameters else self.inputs["p"].start
         return self.program((case, by_parameters), equations, size, self.known.size)
 
-    def pulled(self, case: Case) -> Rows:
-        """Return the program of w . dG/dp (np,), given y and x, what is known, and w (ny,)."""
+    def parameter_adjoint(self, case: StepCase) -> SimdProgram:
+        """Return the program of w . dG/dp (np,), given y and x, known data, and w (ny,)."""
         if case not in self.pulls:
-            given = Layout(point=self.inputs["p"].start, known=self.known.size)
+            given = VectorLayout(point=self.inputs["p"].start, known=self.known.size)
 
             def equations(p, flat):
                 parts = given.split(flat)
                 return self.equations(case, XP.concatenate((parts["point"], p)), parts["known"])
 
             tape = record(equations, self.variations.count, k=given.size, xp=recorder)
-            self.pulls[case] = Rows(lowered(gradient_tape(tape)))
+            self.pulls[case] = SimdProgram(lowered(gradient_tape(tape)))
         return self.pulls[case]
 
-    def program(self, key: Hashable, function: Any, n: int, k: int) -> Entries:
+    def program(self, key: Hashable, function: Any, n: int, k: int) -> JacobianProgram:
         """Return the values and the Jacobian of a function of n numbers with k parameters, recorded once."""
         if key not in self.programs:
             sparse = sparse_jacobian(record(function, n, k=k, xp=recorder), values=True)
             place = sparse.row.astype(np.int64) * n + sparse.column
-            self.programs[key] = Entries(place, Rows(lowered(sparse.tape)), n)
+            self.programs[key] = JacobianProgram(place, SimdProgram(lowered(sparse.tape)), n)
         return self.programs[key]
 
     @cached_property
-    def balances(self) -> Rows:
-        """Program of what kept energies miss (3 nc,): as balances that went on, then as such that began anew.
+    def balances(self) -> SimdProgram:
+        """Program of the residuals of kept energies (3 nc,), continued and begun anew.
 
         Last comes the kinetic energy beyond that of a component at rest.
         """
@@ -150,10 +146,10 @@ class StepTape:
             y, x = self.y.split(parts["y"]), self.x.split(parts["x"])
             tables, u, R0, _, _ = self.context(x["z"], parts["p"], known)
             worked, rest, moving = self.energies(tables, u, R0, self.iterate(y["inc"], x), x, y["v"])
-            least = AT_REST * energies.exchange(XP, tables, u, R0, self.iterate(y["inc"], x)[0][None])[0]
+            least = AT_REST * page_terms.exchange(XP, tables, u, R0, self.iterate(y["inc"], x)[0][None])[0]
             return XP.concatenate((y["kept"] - x["kept"] - worked, y["kept"] - moving - rest, moving - least))
 
-        return Rows(lowered(record(found, self.inputs.size, k=self.known.size, xp=recorder)))
+        return SimdProgram(lowered(record(found, self.inputs.size, k=self.known.size, xp=recorder)))
 
     # ---- parts ------------------------------------------------------------------------------------------------------
 
@@ -193,13 +189,13 @@ class StepTape:
 
     def force(self, row, s, z, zd, zdd, ways):
         """Return M zdd - Q (n,), force laws at the states ``s``, those that Python calls on their ways."""
-        found = page.inverse_dynamics(XP, *self.stated(row, s), z[None], zd[None], zdd[None])[0]
+        found = page.inverse_dynamics(XP, *self.with_states(row, s), z[None], zd[None], zdd[None])[0]
         return found - self.called.forces(row, z, zd, ways) if self.called else found
 
     @cached_property
-    def looks(self) -> Rows:
-        """Program of what called laws look at, at an increment and rates, given x: independents inc, zd and x."""
-        given = Layout(inc=self.n, zd=self.n, x=self.x.size)
+    def law_inputs(self) -> SimdProgram:
+        """Program of the inputs of called laws at an increment and rates, given x: independents inc, zd and x."""
+        given = VectorLayout(inc=self.n, zd=self.n, x=self.x.size)
 
         def found(q, flat):
             parts, known = given.split(q), self.known.split(flat)
@@ -208,28 +204,28 @@ class StepTape:
             z = x["z"] * self.plain + parts["inc"]
             return XP.concatenate(self.called.inputs(self.tables, R0, z, parts["zd"]))
 
-        return Rows(lowered(record(found, given.size, k=self.known.size, xp=recorder)))
+        return SimdProgram(lowered(record(found, given.size, k=self.known.size, xp=recorder)))
 
     def ways(self, x: Array, inc: Array, zd: Array, known: Array) -> NDArray[np.int64]:
-        """Return the ways (K, laws) of the called laws at increments and rates (K, n) behind states x (K, nx)."""
-        looked = self.looks(np.hstack((inc, zd, x)), known) if self.called else np.zeros((len(x), 0))
+        """Return the branches (K, laws) of the called laws at increments and rates (K, n) behind states x (K, nx)."""
+        looked = self.law_inputs(np.hstack((inc, zd, x)), known) if self.called else np.zeros((len(x), 0))
         return self.called.ways(looked, known[:, self.known["u"]])
 
     def rates(self, row, s, z, zd):
         """Return the rates (ns,) of the states of force laws."""
-        return page.state_rates(XP, *self.stated(row, s), z[None], zd[None])[0]
+        return page.state_rates(XP, *self.with_states(row, s), z[None], zd[None])[0]
 
-    def stated(self, row, s):
-        """Return tables, inputs with the states of force laws behind them, and R0."""
+    def with_states(self, row, s):
+        """Return tables, inputs extended by the states of force laws, and R0."""
         tables, u, R0 = row
         return tables, XP.concatenate((u, s)) if self.ns else u, R0
 
-    def followed(self, row, s, x, z, zd):
-        """Return what states at the end of a step miss of the rule (ns,)."""
+    def state_residual(self, row, s, x, z, zd):
+        """Return the residual (ns,) of the integration rule for force states."""
         return s - x["s"] - 0.5 * self.h * (x["sd"] + self.rates(row, s, z, zd))
 
-    def stately(self, values):
-        """Return the values of all equations of states in a list, nothing where no law has one."""
+    def state_rows(self, values):
+        """Return the values of all state equations in a list, empty without states."""
         return [values()] if self.ns else []
 
     def slope(self, ways: Ways) -> Program:
@@ -240,14 +236,16 @@ class StepTape:
 
     def new_slope(self, ways: Ways) -> Program:
         """Record the program of a slope."""
-        rest = Layout(z0=self.n, p=self.variations.count, **{k: s.stop - s.start for k, s in self.known.places.items()})
-        into = Layout(z=self.n, zd=self.n, zdd=self.n, s=self.ns)
+        rest = VectorLayout(
+            z0=self.n, p=self.variations.count, **{k: s.stop - s.start for k, s in self.known.places.items()}
+        )
+        into = VectorLayout(z=self.n, zd=self.n, zdd=self.n, s=self.ns)
 
         def force(q, parameters):
             known, at = rest.split(parameters), into.split(q)
             row = self.context(known["z0"], known["p"], known)[:3]
             found = [self.force(row, at["s"], at["z"], at["zd"], at["zdd"], ways)]
-            return XP.concatenate(found + self.stately(lambda: self.rates(row, at["s"], at["z"], at["zd"])))
+            return XP.concatenate(found + self.state_rows(lambda: self.rates(row, at["s"], at["z"], at["zd"])))
 
         return lowered(tangent_tape(record(force, into.size, self.n + self.ns, k=rest.size, xp=recorder)))
 
@@ -281,28 +279,28 @@ class StepTape:
         soft = SOFT / (self.q4 * alpha)
 
         def projected(w, s, lam):
-            return self.pushed(row, self.newton(at, XP.concatenate((w, s)), x["z"], p, known), lam, at[0])
+            return self.with_reactions(row, self.newton(at, XP.concatenate((w, s)), x["z"], p, known), lam, at[0])
 
         factor, balance = self.balance(case, tables, u, R0, here, x, y)
         found = [*first, self.force(row, y["s"], z, zd, zdd, case.here) + self.loops(row, y["push"], z)]
-        found += self.stately(lambda: self.followed(row, y["s"], x, z, zd))
-        found += self.rows(lambda: loops.closures(XP, *row, z[None])[0] - y["push"] / alpha)
+        found += self.state_rows(lambda: self.state_residual(row, y["s"], x, z, zd))
+        found += self.rows(lambda: page_terms.closures(XP, *row, z[None])[0] - y["push"] / alpha)
         found.append(projected(y["v"] - zd, y["sv"], y["mu"]))
-        found += self.rows(lambda: loops.closure_velocities(XP, *row, z[None], y["v"][None])[0] - soft * y["mu"])
+        found += self.rows(lambda: page_terms.closure_velocities(XP, *row, z[None], y["v"][None])[0] - soft * y["mu"])
         found += [y["zd"] - factor * y["v"], *balance]
-        found += self.stately(lambda: self.followed(row, y["ended"], x, z, y["zd"]))
+        found += self.state_rows(lambda: self.state_residual(row, y["ended"], x, z, y["zd"]))
         found.append(projected(y["zdd"] - zdd, y["sa"], y["nu"]))
         rates = y["zd"][None], y["zdd"][None]
-        found += self.rows(lambda: loops.closure_accelerations(XP, *row, z[None], *rates)[0] - soft * y["nu"])
+        found += self.rows(lambda: page_terms.closure_accelerations(XP, *row, z[None], *rates)[0] - soft * y["nu"])
         if self.nr:
             found.append(y["turn"] - self.turning(x["z"], y["inc"], known["turned"]))
-        return XP.concatenate(found + self.stately(lambda: y["sd"] + x["sd"] - 2.0 / self.h * (y["ended"] - x["s"])))
+        return XP.concatenate(found + self.state_rows(lambda: y["sd"] + x["sd"] - 2.0 / self.h * (y["ended"] - x["s"])))
 
     def loops(self, row, lam, z):
         """Return Phi_z^T lam (n,)."""
-        return loops.loop_force(XP, *row, lam[None], z[None])[0] if self.m else 0.0
+        return page_terms.loop_force(XP, *row, lam[None], z[None])[0] if self.m else 0.0
 
-    def pushed(self, row, forces, lam, z):
+    def with_reactions(self, row, forces, lam, z):
         """Return forces (n + ns,) with Phi_z^T lam added to those on coordinates."""
         if not self.m:
             return forces
@@ -310,7 +308,7 @@ class StepTape:
         return XP.concatenate((moved, forces[self.n :])) if self.ns else moved
 
     def rows(self, values):
-        """Return the values of all loop equations in a list, nothing where there are none."""
+        """Return the values of all loop equations in a list, empty without loops."""
         return [values()] if self.m else []
 
     def predicted(self, x):
@@ -318,38 +316,38 @@ class StepTape:
         return self.h * x["zd"] + 0.5 * self.h * self.h * x["zdd"]
 
     def factored(self, case, row, alpha, x, p, known, y):
-        """Return the iterate that the last Newton matrix belongs to, and the equations of the correction behind it."""
+        """Return the iterate of the last Newton matrix, and the equations of the correction after it."""
         guess = *self.iterate(self.predicted(x), x), y["guessed"], case.guessed
         z, zd, zdd = guess[:3]
-        nothing = [1.0 * y["dz"], *self.stately(lambda: 1.0 * y["ds"]), *self.rows(lambda: 1.0 * y["first"])]
-        unmade = self.stately(lambda: 1.0 * y["made"])
+        nothing = [1.0 * y["dz"], *self.state_rows(lambda: 1.0 * y["ds"]), *self.rows(lambda: 1.0 * y["first"])]
+        unmade = self.state_rows(lambda: 1.0 * y["made"])
         if case.made > 2:
-            unguessed = self.stately(lambda: 1.0 * y["guessed"])
+            unguessed = self.state_rows(lambda: 1.0 * y["guessed"])
             return (*self.iterate(y["inc"], x), y["s"], case.here), [*unguessed, *nothing, *unmade]
-        first = self.stately(lambda: self.followed(row, y["guessed"], x, z, zd))
+        first = self.state_rows(lambda: self.state_residual(row, y["guessed"], x, z, zd))
         if case.made == 1:
             return guess, [*first, *nothing, *unmade]
         corrected = self.newton(guess, XP.concatenate((y["dz"], y["ds"])), x["z"], p, known)
         pushed = self.force(row, y["guessed"], z, zd, zdd, case.guessed) + self.loops(row, y["first"], z)
-        none = self.stately(lambda: 0.0 * y["ds"])
+        none = self.state_rows(lambda: 0.0 * y["ds"])
         first.append(corrected + XP.concatenate([self.q4 * pushed, *none]))
-        first += self.rows(lambda: self.opened(row, z, y["dz"]) - y["first"] / alpha)
+        first += self.rows(lambda: self.linearised_closures(row, z, y["dz"]) - y["first"] / alpha)
         then = self.iterate(guess[3] + self.unturned(guess[3], y["dz"]), x)
-        first += self.stately(lambda: self.followed(row, y["made"], x, then[0], then[1]))
+        first += self.state_rows(lambda: self.state_residual(row, y["made"], x, then[0], then[1]))
         return (*then, y["made"], case.then), first
 
-    def opened(self, row, z, dz):
+    def linearised_closures(self, row, z, dz):
         """Return Phi + Phi_z dz (m,)."""
-        J = loops.closure_jacobian(XP, *row, z[None])[0]
-        return loops.closures(XP, *row, z[None])[0] + XP.sum(J * dz[None, :], axis=-1)
+        J = page_terms.closure_jacobian(XP, *row, z[None])[0]
+        return page_terms.closures(XP, *row, z[None])[0] + XP.sum(J * dz[None, :], axis=-1)
 
     def balance(self, case, tables, u, R0, here, x, y):
-        """Return the factor (n,) of the rates, and what the kept energies miss, in a list."""
+        """Return the factor (n,) of the rates, and the residuals of kept energies, in a list."""
         if not self.nc:
             return 1.0, []
         worked, rest, moving = self.energies(tables, u, R0, here, x, y["v"])
         found, factor = [], [1.0] * self.n
-        for c, mask in enumerate(energies.members(tables)):
+        for c, mask in enumerate(page_terms.members(tables)):
             if case.held[c]:
                 wanted = x["kept"][c] + worked[c]
                 scale = XP.sqrt((wanted - rest[c]) / moving[c])
@@ -363,14 +361,14 @@ class StepTape:
     def energies(self, tables, u, R0, here, x, v):
         """Return work of dampers, energies beside the kinetic one, and the kinetic one (k,), v (n,) before scaling."""
         z, _, zdd, inc = here
-        change = energies.change_of_acceleration(XP, tables.dofs, self.h, x["zdd"][None], v[None], zdd[None])
-        beyond = self.h / 12.0 * energies.kinetic(XP, tables, R0, z[None], v[None], change)[0]
-        rest = energies.potential(XP, tables, u, R0, z[None])[0] + beyond
-        worked = energies.damped(XP, tables, u, self.h, inc[None], (v - x["zd"])[None])[0]
-        return worked, rest, 0.5 * energies.kinetic(XP, tables, R0, z[None], v[None], v[None])[0]
+        change = page_terms.change_of_acceleration(XP, tables.dofs, self.h, x["zdd"][None], v[None], zdd[None])
+        beyond = self.h / 12.0 * page_terms.kinetic(XP, tables, R0, z[None], v[None], change)[0]
+        rest = page_terms.potential(XP, tables, u, R0, z[None])[0] + beyond
+        worked = page_terms.damped(XP, tables, u, self.h, inc[None], (v - x["zd"])[None])[0]
+        return worked, rest, 0.5 * page_terms.kinetic(XP, tables, R0, z[None], v[None], v[None])[0]
 
     def turning(self, before, inc, turned):
-        """Return the small turns (3 nr,) of the reference rotations behind the step, along the axes of their dofs."""
+        """Return the small turns (3 nr,) of the reference rotations after the step, along the axes of their dofs."""
         back = exponential(XP, -self.axes_sum(turned)[None])[0]
         E = product(XP, product(XP, back, exponential(XP, self.vectors(before)[None])[0]),
                     exponential(XP, self.vectors(inc)[None])[0])  # fmt: skip

@@ -1,23 +1,28 @@
-"""The linear equations of every step of a recorded run: dy = -E^-1 (F dx + H dp), E = G_y, F = G_x, H = G_p.
+"""Linear equations of every step of a recorded run: dy = -E^-1 (F dx + H dp), E = G_y, F = G_x, H = G_p.
 
-Steps are worked on in chunks: a program a step, and everything else for all steps of a chunk at once.
+Steps are worked on in chunks: a program a step, and everything else for all steps of a chunk at once. A recorded run
+keeps every state, kept energies, and the iterate of each Newton matrix. Entries of E, F and H are sorted by their use,
+for all cases of a run.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.results.samples import Samples
+from rtmbs.errors import InputError
+from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.integrators.settings import JACOBIANS, KEPT, NEAR_SINGULAR, TRIES, Chunk
+from rtmbs.observers.base import Observer, Watched
+from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.rotations.vectors import turn_between
-from rtmbs.sensitivities.called import kinds_of
-from rtmbs.sensitivities.elimination import Blocks
-from rtmbs.sensitivities.patterns import blocks_of, pattern_of
 from rtmbs.sensitivities.projections import Projections
-from rtmbs.sensitivities.recorded import Recorded
-from rtmbs.sensitivities.step_tape import Case, StepTape
+from rtmbs.sensitivities.python_laws import kinds_of
+from rtmbs.sensitivities.saddles import saddle
+from rtmbs.sensitivities.step_solver import BELOW, BY_PARAMETERS, BY_STATE, GROUPS, PARTS, StepBlocks
+from rtmbs.sensitivities.step_tape import StepCase, StepTape
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -27,20 +32,86 @@ SLOW = 1e-3  # [rad/s, m/s and the same per second]: least size of rates and acc
 ROUNDING = 1e-15  # of the kept energies: a step that misses more may have begun its balance anew
 
 
-class Missed(NamedTuple):
-    """Largest difference of recorded steps from the equations, over those of the run, and the step it is of."""
+HELPED = "was taken by a further try or in parts, and its derivatives are not known; take a smaller step h"
+SINGULAR = (
+    "ends next to a singular pose, where loops lose a direction and a motion has no derivative; end the run before it"
+)
+
+
+@dataclass(frozen=True)
+class RecordedSteps:
+    """States 0 ... K of a run, and the data of steps 1 ... K."""
+
+    samples: Samples  # K + 1 of them
+    kept: Array  # (K + 1, nc) energies that components keep [J]
+    rates: Array  # (K + 1, ns) of states of force laws
+    jacobians: NDArray[np.int64]  # (K,) Newton matrices made in a step
+
+    @property
+    def steps(self) -> int:
+        """Number of steps."""
+        return len(self.jacobians)
+
+
+class RunRecorder(Observer):
+    """Observer that keeps every step of a run."""
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        """Keep the first state."""
+        self.first = sim.equations.tables.balance.first
+        self.rows: list[tuple[Array, ...]] = []
+        self.keep(sim, 0)
+
+    def keep(self, sim: Watched, jacobians: int) -> None:
+        """Keep the present state as a row."""
+        state = sim.state
+        arrays = [np.array(getattr(state, name))[None] for name in OF_STATE]
+        kept = state.memory["energy"][None, self.first, KEPT]
+        self.rows.append((np.array([state.t]), *arrays, kept, state.sd[None].copy(), np.array([jacobians])))
+
+    def look(self, sim: Watched, report: StepReport) -> None:
+        """Keep one step; InputError for one with other equations."""
+        if report.tries or report.parts > 1:
+            raise not_differentiable(sim.state.t, HELPED)
+        if report.outcome is Outcome.NEAR_SINGULAR:
+            raise not_differentiable(sim.state.t, SINGULAR)
+        self.keep(sim, report.jacobians)
+
+    def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
+        """Keep many steps."""
+        for place, why in ((TRIES, HELPED), (NEAR_SINGULAR, SINGULAR)):
+            if len(wrong := np.flatnonzero(chunk.stats[:, place])):
+                raise not_differentiable(float(t[wrong[0]]), why)
+        arrays = [np.array(getattr(chunk, name)) for name in OF_STATE]
+        kept = chunk.energy[:, self.first, KEPT]
+        rates, jacobians = np.array(chunk.sd), chunk.stats[:, JACOBIANS].astype(np.int64)
+        self.rows.append((np.array(t), *arrays, kept, rates, jacobians))
+
+    def recorded(self) -> RecordedSteps:
+        """Return all rows."""
+        t, *arrays, kept, rates, jacobians = (np.concatenate(column) for column in zip(*self.rows, strict=True))
+        return RecordedSteps(Samples(t, *arrays), kept, rates, jacobians[1:])
+
+
+def not_differentiable(t: float, why: str) -> InputError:
+    """Return the error of a step whose derivatives are not known."""
+    return InputError(f"the step that ends at t = {t:g} s {why}")
+
+
+class StepDefect(NamedTuple):
+    """Largest difference of recorded steps from the equations, over those of the run, and its step."""
 
     size: float
     step: int
 
-    def behind(self, first: int) -> "Missed":
+    def behind(self, first: int) -> "StepDefect":
         """Return the same for steps that begin at sample ``first`` of the run."""
-        return Missed(self.size, self.step + first)
+        return StepDefect(self.size, self.step + first)
 
 
 @dataclass(frozen=True)
 class Steps:
-    """Consecutive steps with the derivatives of their unknowns; dx and dp are those of the state before, and of p."""
+    """Consecutive steps with the derivatives of their unknowns by dx, the state before, and dp, the parameters."""
 
     first: int
     point: Array  # (K, ny + nx + np) y, x and p, whose deviations are zero
@@ -51,10 +122,10 @@ class Steps:
     missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over those of the run
 
     @property
-    def worst(self) -> Missed:
+    def worst(self) -> StepDefect:
         """The largest of ``missed``."""
         k = int(np.argmax(self.missed))
-        return Missed(float(self.missed[k]), self.first + k)
+        return StepDefect(float(self.missed[k]), self.first + k)
 
 
 class LinearSteps:
@@ -66,13 +137,18 @@ class LinearSteps:
     """
 
     def __init__(
-        self, tape: StepTape, recorded: Recorded, alpha: Array, sizes: Array | None = None, by_parameters: bool = True
+        self,
+        tape: StepTape,
+        recorded: RecordedSteps,
+        alpha: Array,
+        sizes: Array | None = None,
+        by_parameters: bool = True,
     ) -> None:
         self.tape, self.recorded, self.alpha, self.by_parameters = tape, recorded, alpha, by_parameters
         self.sizes = np.maximum(sizes_of(recorded.samples) if sizes is None else sizes, SLOW)
         self.projections = Projections(tape, alpha)
-        self.cases: list[Case] = []
-        self.kept_blocks: dict[tuple[int, int], Blocks] = {}
+        self.cases: list[StepCase] = []
+        self.kept_blocks: dict[tuple[int, int], StepBlocks] = {}
         self.together = CHUNK
 
     def chunks(self, backwards: bool = False) -> Iterator[Steps]:
@@ -85,41 +161,43 @@ class LinearSteps:
         """Return the linear equations of some steps."""
         tape = self.tape
         point, known, made, ways, missed = self.points(first, count)
-        case, values = self.evaluate(point, known, np.column_stack((made, ways, self.held(point, known, first))))
+        case, values = self.evaluate(
+            point, known, np.column_stack((made, ways, self.continued_balances(point, known, first)))
+        )
         missed = np.maximum(missed, largest(values[:, tape.y["zd"]]) / self.sizes[0])
         return Steps(first, point, known, values, case, made, missed)
 
-    def blocks(self, columns: int) -> Blocks:
-        """Return what solves with the steps of all cases met so far, for right sides of some columns."""
+    def blocks(self, columns: int) -> StepBlocks:
+        """Return the solver of the steps of all cases met so far, for right sides of some columns."""
         key = len(self.cases), columns
         if key not in self.kept_blocks:
             pattern = pattern_of(self.tape, self.cases, self.by_parameters)
             self.kept_blocks[key] = blocks_of(self.tape, self.alpha, pattern, columns)
         return self.kept_blocks[key]
 
-    def pulled(self, chunk: Steps, w: Array) -> Array:
+    def parameter_adjoint(self, chunk: Steps, w: Array) -> Array:
         """Return the sum (np, k) of H^T w over a chunk, w (K, ny, k), a reverse pass for each column of w."""
         tape = self.tape
         found, none = np.zeros((tape.variations.count, w.shape[2])), np.zeros((len(w), tape.variations.count))
         for number in np.unique(chunk.case):
             rows = np.flatnonzero(chunk.case == number)
             given = np.hstack((chunk.point[rows, : tape.inputs["p"].start], chunk.known[rows]))
-            program = tape.pulled(self.cases[number])
+            program = tape.parameter_adjoint(self.cases[number])
             for c in range(w.shape[2]):
                 found[:, c] += np.sum(program(none[rows], np.hstack((given, w[rows, :, c]))), axis=0)
         return found
 
     def number(self, kind: Integers) -> int:
-        """Return the number of the case of a row of ``evaluate``, a new one for a case not met before."""
+        """Return the number of the case of a row of ``evaluate``, a new one for a new case."""
         laws = len(self.tape.called.laws)
         ways = [tuple(kind[1 + k * laws : 1 + (k + 1) * laws].tolist()) for k in range(3)]
-        case = Case(int(kind[0]), tuple((kind[1 + 3 * laws :] != 0).tolist()), *ways)
+        case = StepCase(int(kind[0]), tuple((kind[1 + 3 * laws :] != 0).tolist()), *ways)
         if case not in self.cases:
             self.cases.append(case)
         return self.cases.index(case)
 
     def evaluate(self, point: Array, known: Array, rows: Integers) -> tuple[Integers, Array]:
-        """Return the case of each step, and what its equations miss with the entries of their derivatives.
+        """Return the case of each step, and residuals with the entries of their derivatives.
 
         A row says which matrix was the last, the ways of called laws at three iterates, and which balances went on.
         """
@@ -132,8 +210,8 @@ class LinearSteps:
             one.rows.fill(values, np.flatnonzero(which == k), point, known)
         return numbers[which], values
 
-    def held(self, point: Array, known: Array, first: int) -> Mask:
-        """Return which balances of energy went on (K, nc): others began anew in the step.
+    def continued_balances(self, point: Array, known: Array, first: int) -> Mask:
+        """Return which balances of energy continued (K, nc): others began anew in the step.
 
         A balance that went on keeps its energy but for dampers, one that began anew has that of the rates. Where a
         balance may have begun anew, the equation that explains the kept energy better tells. A component at rest has
@@ -152,7 +230,7 @@ class LinearSteps:
     # ---- where a step stands ----------------------------------------------------------------------------------------
 
     def points(self, first: int, count: int) -> tuple[Array, Array, Integers, Integers, Array]:
-        """Return the points (y, x, p) of steps, what is known, the case of the factor, ways, and what zdd misses."""
+        """Return the points (y, x, p) of steps, known data, the case of the factor, branches, and residuals of zdd."""
         tape, samples, recorded = self.tape, self.recorded.samples, self.recorded
         before, after = slice(first, first + count), slice(first + 1, first + count + 1)
         inc, turned = self.increments(before, after)
@@ -192,3 +270,69 @@ def largest(rows: Array) -> Array:
 def sizes_of(samples: Samples) -> Array:
     """Return the largest rate and the largest acceleration of samples (2,)."""
     return np.array([np.max(np.abs(one), initial=0.0) for one in (samples.zd, samples.zdd)])
+
+
+class StepPattern(NamedTuple):
+    """Entries of several cases one after the other, those of a case by groups: see ``group``."""
+
+    place: Integers  # (e,) among the outputs of the program of the case
+    row: Integers  # (e,) unknown
+    column: Integers  # (e,) in its own part: unknown, number of the state before, parameter
+    pointer: Integers  # (cases, GROUPS + 1): where the groups of a case begin
+
+
+def ends_of(tape: StepTape) -> Integers:
+    """Return where the blocks of unknowns begin and end (BLOCKS + 1,)."""
+    y = tape.y
+    last = ("guessed", "first", "made", "push", "mu", "kept", "ended", "nu", "sd")
+    return np.array([0, *(y[name].stop for name in last)])
+
+
+def pattern_of(tape: StepTape, cases: list[StepCase], by_parameters: bool) -> StepPattern:
+    """Return the pattern of all cases, with or without derivatives by parameters."""
+    parts, first = [], 0
+    for case in cases:
+        entries, ends = tape.entries(case, by_parameters), ends_of(tape)
+        row, column = np.divmod(entries.place, entries.columns)
+        kind = group(tape, ends, row, column)
+        order = np.argsort(kind, kind="stable")
+        starts = np.searchsorted(kind[order], np.arange(GROUPS + 1))
+        origin = np.select((kind == BY_PARAMETERS, kind == BY_STATE), (tape.inputs["p"].start, tape.inputs["x"].start))
+        parts.append((tape.y.size + order, row[order], (column - origin)[order], first + starts))
+        first += len(order)
+    columns = list(zip(*parts, strict=True))
+    place, row, column = (np.concatenate(one) for one in columns[:3])
+    return StepPattern(place, row, column, np.array(columns[3]))
+
+
+def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> Any:
+    """Return the group of each entry: its block on the diagonal, BELOW + its block, BY_STATE, or BY_PARAMETERS."""
+    block, left = np.searchsorted(ends, row, "right") - 1, np.searchsorted(ends, column, "right") - 1
+    found = np.where(left < block, BELOW + block, block)
+    found[column >= tape.inputs["x"].start] = BY_STATE
+    found[column >= tape.inputs["p"].start] = BY_PARAMETERS
+    return found
+
+
+def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) -> StepBlocks:
+    """Return the blocks of a recorded step, for right sides with up to some columns."""
+    n, several = tape.n + tape.ns, max(columns, 1)
+    correction, increment, projection = (
+        saddle(n, weight, tape.redundant, several) for weight in (alpha, alpha, tape.q4 * alpha)
+    )
+    guessed, made, ended = (saddle(tape.ns, np.zeros(0), False, several) for _ in range(3))
+    return StepBlocks(
+        *pattern,
+        ends_of(tape),
+        np.array([tape.y[name].start for name in PARTS]),
+        np.array([tape.n, tape.m, tape.nc, tape.ns]),
+        tape.plain.astype(np.float64),
+        tape.first.astype(np.int64),
+        np.zeros(1, np.int64),
+        guessed,
+        correction,
+        made,
+        increment,
+        projection,
+        ended,
+    )

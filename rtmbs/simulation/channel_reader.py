@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.settings import StateArrays
+from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
-from rtmbs.jit.compiling import announced
 from rtmbs.limits.names import selected
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source

@@ -39,7 +39,7 @@ from rtmbs.simulation.step_choice import (
     projection_tol,
     small_step_remedy,
 )
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 from rtmbs.system.tables import Array, Tables
 

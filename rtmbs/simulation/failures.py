@@ -16,7 +16,7 @@ from rtmbs.errors import (
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.semirecursive.worst import out_of_range
 from rtmbs.simulation.access import ASKED, NOTHING, callback_rights
-from rtmbs.system.signals import not_finite_inputs
+from rtmbs.system.input_slots import not_finite_inputs
 
 FAILURES: dict[Outcome, type[StepError]] = {
     Outcome.NOT_CONVERGED: NotConvergedError,

@@ -14,8 +14,8 @@ from rtmbs.results.resample import resample_law_forces
 from rtmbs.results.samples import one_sample
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State
-from rtmbs.system.law_state_tables import ACTS, COUNT, LOOKS, PLACE
-from rtmbs.system.law_state_tables import STATE as FIRST
+from rtmbs.system.law_tables import ACTS, COUNT, LOOKS, PLACE
+from rtmbs.system.law_tables import STATE as FIRST
 from rtmbs.system.system import LawStateInfo, System
 from rtmbs.system.tables import Tables
 

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.simulation.jumps import EDGE, ULPS, Jump, check_driver, find_jumps, is_jump
-from rtmbs.system.signals import signal_values
+from rtmbs.system.input_slots import signal_values
 from rtmbs.system.system import Signal, System
 
 Array = NDArray[np.float64]

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.state import State
-from rtmbs.system.signals import evaluate_signals, signal_values
+from rtmbs.system.input_slots import evaluate_signals, signal_values
 from rtmbs.system.system import Signal, System
 
 Array = NDArray[np.float64]

@@ -17,7 +17,7 @@ from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
-from rtmbs.jit.compiling import announced
+from rtmbs.jit.compile_progress import announced
 from rtmbs.limits.names import Keyed
 from rtmbs.limits.notebook import folded_html, number_text, title_html
 from rtmbs.model.strict_attributes import StrictAttributes
@@ -40,7 +40,7 @@ from rtmbs.simulation.state_rows import copied, state_pair
 from rtmbs.simulation.state_store import NO_RAMPS, StateStore
 from rtmbs.start.prepare import StartReport, prepare
 from rtmbs.state import State
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -17,7 +17,7 @@ from rtmbs.errors import InputError, StartError
 from rtmbs.integrators.checks import step_size
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.report import StepReport
-from rtmbs.jit.compiling import announced
+from rtmbs.jit.compile_progress import announced
 from rtmbs.limits.bounds import LONGEST, SHORTEST
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
@@ -28,8 +28,8 @@ from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
 from rtmbs.simulation.state_rows import copied, kernel_arrays, motion_arrays, state_pair
 from rtmbs.start.checks import check_closed
 from rtmbs.state import State, check_time, remembered
-from rtmbs.system.attach import attached
-from rtmbs.system.signals import evaluate_signals, in_range
+from rtmbs.system.input_slots import evaluate_signals, in_range
+from rtmbs.system.law_tables import attach_law
 from rtmbs.system.system import System
 from rtmbs.system.tables import ROTATION
 
@@ -308,7 +308,7 @@ class StateStore:
     @guarded(CHANGE)
     def attach(self, force: str, body: str, point: Any) -> None:
         """Let a force law that acts on one body act on ``body`` at ``point`` (3,) in body axes [m] from now on."""
-        system = attached(self.system, force, body, point_of(point))
+        system = attach_law(self.system, force, body, point_of(point))
         equations = copy.copy(self.equations)
         equations.replace_system(system)
         equations.source = make_source(self.options.jacobian, system)

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from rtmbs.errors import RtmbsError
-from rtmbs.linear.iteration import converged
-from rtmbs.linear.least_change import least_change
-from rtmbs.linear.same_pattern import same_pattern
+from rtmbs.linear.least_change import converged, least_change
+from rtmbs.linear.sparse_solver import same_pattern
 from rtmbs.semirecursive.loop_jacobian import Group
 
 Indices = NDArray[np.int64]

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import LISTED, StartError
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.settings import StateArrays
-from rtmbs.linear.refusal import refuses_unfactorised
+from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.assembly import Assembly
 from rtmbs.start.checks import check_facing, check_finite, check_forces, check_masses
@@ -17,7 +17,7 @@ from rtmbs.start.effective_masses import effective_masses
 from rtmbs.start.nearest import CLOSED, worst_of
 from rtmbs.start.rank import Mobility
 from rtmbs.start.redundancy import settle_redundant
-from rtmbs.system.balance_table import of_true_loops
+from rtmbs.system.components import drop_redundant
 from rtmbs.system.system import ForceInfo, System
 from rtmbs.topology import Topology
 
@@ -124,7 +124,7 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembl
     gaps = equations.ws.Phi.copy()
     zd = consistent_rates(assembly, system.zd0, system.pinned_zd, system.weights)
     mobility = Mobility.find(equations, assembly, z)
-    equations.take_balance(of_true_loops(equations.tables, mobility.redundant))
+    equations.take_balance(drop_redundant(equations.tables, mobility.redundant))
     check_agreement(assembly, zd, masses, mobility.redundant)
     zdd, lam, sd = equations.accelerations(z, zd, R0, system.s0)
     arrays = StateArrays(z, zd, zdd, lam, R0, np.zeros((equations.n, 2)), system.s0, sd)

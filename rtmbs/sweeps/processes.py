@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.checks import positive, whole
-from rtmbs.jit.apart import usable_cores
+from rtmbs.jit.parallel_compile import usable_cores
 from rtmbs.limits.memory import bound_memory
 from rtmbs.sweeps.engine import Crew
 from rtmbs.sweeps.one_thread import one_thread_each

@@ -25,7 +25,7 @@ from rtmbs.sweeps.result import SweepResult
 from rtmbs.sweeps.serial import Serial
 from rtmbs.sweeps.task import Task
 from rtmbs.sweeps.time_limit import LEAST, MOST
-from rtmbs.system.identity import identity
+from rtmbs.system.user_functions import identity
 
 
 def sweep(

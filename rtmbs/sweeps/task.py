@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.errors import InputError, shown
-from rtmbs.jit.compiling import announced
+from rtmbs.jit.compile_progress import announced
 from rtmbs.limits.memory import in_words
 from rtmbs.sweeps.parameters import ERROR, RUN
 from rtmbs.sweeps.time_limit import TimedOut, time_limit

@@ -1,4 +1,4 @@
-"""From a model in words to the flat constant arrays that kernels take."""
+"""Compilation of a model into the flat constant arrays that kernels take."""
 
 from rtmbs.system.compile import compile
 from rtmbs.system.system import BodyInfo, ClosureInfo, JointInfo, MarkerInfo, Signal, System

@@ -1,4 +1,4 @@
-"""Closures: the equations of cut joints, auxiliary bodies, rods, driven distances and couplers, points and axes in dof
+"""Tables of loop closures: cut joints, auxiliary bodies, rods, driven distances, couplers; points and axes in dof
 axes.
 """
 
@@ -6,12 +6,12 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtmbs.forces.kind import integers
 from rtmbs.model import Coupler, Fixed, Joint, Marker, Model
 from rtmbs.model.markers import reference_distance
-from rtmbs.system.connector_list import ConnectorList, numbers
-from rtmbs.system.followed import Shifted
-from rtmbs.system.skeleton import Placement, Skeleton
-from rtmbs.system.slots import Slots, sample
+from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement
+from rtmbs.system.input_slots import Slots, sample
+from rtmbs.system.joint_drivers import AffineProfile
 from rtmbs.system.system import Array, ClosureInfo, Integers, Mask
 from rtmbs.system.tables import DISTANCE, DOT, RELATION, TRANSLATION, Closures, Couplers
 from rtmbs.topology import Topology
@@ -20,8 +20,8 @@ KINDS = {"translation": TRANSLATION, "dot": DOT}
 ZERO = np.zeros(3)
 
 
-class OneRow(NamedTuple):
-    """A row of ``Closures`` being written."""
+class ClosureRow(NamedTuple):
+    """Row of ``Closures`` under construction."""
 
     kind: int
     axis_a: Array  # (3,) dof axes of a
@@ -32,15 +32,15 @@ class OneRow(NamedTuple):
     turns: bool = False  # of a RELATION: it is measured in rad
 
 
-class OneClosure(NamedTuple):
-    """A closure between two placed bodies."""
+class ClosureRows(NamedTuple):
+    """Rows of a closure between two placed bodies."""
 
     name: str
     a: int  # dof
     b: int  # dof
     point_a: Array  # (3,) dof axes of a
     point_b: Array  # (3,) dof axes of b
-    rows: list[OneRow]
+    rows: list[ClosureRow]
     aligned_a: Array  # (k, 3)
     aligned_b: Array  # (k, 3)
     branch: tuple[int, ...] = ()  # of a coupler or a condition on coordinates: the dofs that it joins
@@ -48,46 +48,46 @@ class OneClosure(NamedTuple):
 
 
 def build_closures(
-    model: Model, topology: Topology, skeleton: Skeleton, slots: Slots, length: float
-) -> list[OneClosure]:
+    model: Model, topology: Topology, layout: DofLayout, slots: Slots, length: float
+) -> list[ClosureRows]:
     """Return cut joints and auxiliary bodies in the order of the joints, then rods and driven distances."""
     joints = list(model.joints.values())
     found = []
     for cut in topology.cuts:
         joint = joints[cut.edge]
         if cut.auxiliary:
-            found.append(close_auxiliary(joint, skeleton))
+            found.append(close_auxiliary(joint, layout))
         elif joint.equations():
-            found.append(close_joint(joint, skeleton))
+            found.append(close_joint(joint, layout))
     for rod in model.rods.values():
-        row = OneRow(DISTANCE, ZERO, ZERO, rod.length, -1, f"{rod.name}.distance")
-        found.append(close_distance(rod.name, rod.between, row, skeleton))
+        row = ClosureRow(DISTANCE, ZERO, ZERO, rod.length, -1, f"{rod.name}.distance")
+        found.append(close_distance(rod.name, rod.between, row, layout))
     for driver in model.drivers.values():
         if driver.between:
             slot = slots.add_driver(driver.name, driver.profile)
             divisor = abs(float(slots.values[-1][0])) or reference_distance(*driver.between) or length
-            row = OneRow(DISTANCE, ZERO, ZERO, divisor, slot, f"{driver.name}.distance")
-            found.append(close_distance(driver.name, driver.between, row, skeleton))
+            row = ClosureRow(DISTANCE, ZERO, ZERO, divisor, slot, f"{driver.name}.distance")
+            found.append(close_distance(driver.name, driver.between, row, layout))
     return found
 
 
-def close_joint(joint: Joint, skeleton: Skeleton) -> OneClosure:
+def close_joint(joint: Joint, layout: DofLayout) -> ClosureRows:
     """Return the equations of a cut joint by its type."""
-    a, b = skeleton.bodies[joint.a.name], skeleton.bodies[joint.b.name]
+    a, b = layout.bodies[joint.a.name], layout.bodies[joint.b.name]
     turn_a, turn_b = a.rotation @ joint.axes_a, b.rotation @ joint.axes_b
     rows = [
-        OneRow(KINDS[row.kind], turn_a @ row.u, turn_b @ row.v, 0.0, -1, f"{joint.name}.{row.label}")
+        ClosureRow(KINDS[row.kind], turn_a @ row.u, turn_b @ row.v, 0.0, -1, f"{joint.name}.{row.label}")
         for row in joint.equations()
     ]
     return oriented(joint, rows, (a, joint.point_a, turn_a), (b, joint.point_b, turn_b), joint.aligned())
 
 
-def close_auxiliary(joint: Joint, skeleton: Skeleton) -> OneClosure:
-    """Return the Fixed closure that holds an auxiliary body, the massless copy of body b, to body b."""
-    fixed, copy, b = Fixed(), skeleton.auxiliaries[joint.name], skeleton.bodies[joint.b.name]
+def close_auxiliary(joint: Joint, layout: DofLayout) -> ClosureRows:
+    """Return the Fixed closure between an auxiliary body, the massless copy of body b, and body b."""
+    fixed, copy, b = Fixed(), layout.auxiliaries[joint.name], layout.bodies[joint.b.name]
     turn_a, turn_b = copy.rotation @ joint.axes_b, b.rotation @ joint.axes_b
     rows = [
-        OneRow(KINDS[row.kind], turn_a @ row.u, turn_b @ row.v, 0.0, -1, f"{joint.name}.{row.label}")
+        ClosureRow(KINDS[row.kind], turn_a @ row.u, turn_b @ row.v, 0.0, -1, f"{joint.name}.{row.label}")
         for row in fixed.equations()
     ]
     return oriented(joint, rows, (copy, joint.point_b, turn_a), (b, joint.point_b, turn_b), fixed.aligned())
@@ -95,37 +95,37 @@ def close_auxiliary(joint: Joint, skeleton: Skeleton) -> OneClosure:
 
 def oriented(
     joint: Joint,
-    rows: list[OneRow],
+    rows: list[ClosureRow],
     side_a: tuple[Placement, Array, Array],
     side_b: tuple[Placement, Array, Array],
     aligned: tuple[Array, ...],
-) -> OneClosure:
-    """Return a joint's closure; a side is the placed body, the joint point on it, and joint axes to dof axes."""
+) -> ClosureRows:
+    """Return a joint's closure; a side is (placed body, joint point on it, joint axes to dof axes)."""
     (a, point_a, turn_a), (b, point_b, turn_b) = side_a, side_b
     directions = np.reshape(aligned, (-1, 3))
     ends = a.point(point_a), b.point(point_b)
-    return OneClosure(joint.name, a.dof, b.dof, *ends, rows, directions @ turn_a.T, directions @ turn_b.T)
+    return ClosureRows(joint.name, a.dof, b.dof, *ends, rows, directions @ turn_a.T, directions @ turn_b.T)
 
 
-def close_distance(name: str, between: tuple[Marker, Marker], row: OneRow, skeleton: Skeleton) -> OneClosure:
+def close_distance(name: str, between: tuple[Marker, Marker], row: ClosureRow, layout: DofLayout) -> ClosureRows:
     """Return the one equation of a rod or a driven distance."""
-    a, b = (skeleton.bodies[marker.body.name] for marker in between)
+    a, b = (layout.bodies[marker.body.name] for marker in between)
     none = np.zeros((0, 3))
-    return OneClosure(name, a.dof, b.dof, a.point(between[0].point), b.point(between[1].point), [row], none, none)
+    return ClosureRows(name, a.dof, b.dof, a.point(between[0].point), b.point(between[1].point), [row], none, none)
 
 
-def build_couplers(model: Model, skeleton: Skeleton, slots: Slots, length: float) -> list[OneClosure]:
+def build_couplers(model: Model, layout: DofLayout, slots: Slots, length: float) -> list[ClosureRows]:
     """Return the couplers, the last of all closures."""
-    return [close_coupler(coupler, skeleton, slots, length) for coupler in model.couplers.values()]
+    return [close_coupler(coupler, layout, slots, length) for coupler in model.couplers.values()]
 
 
-def close_coupler(coupler: Coupler, skeleton: Skeleton, slots: Slots, length: float) -> OneClosure:
-    """Return the equation of a coupler, divided by the factor of the coordinate that weighs most in it.
+def close_coupler(coupler: Coupler, layout: DofLayout, slots: Slots, length: float) -> ClosureRows:
+    """Return the equation of a coupler, divided by the factor of its heaviest coordinate.
 
     So its violation and its multiplier have the units of that coordinate, whatever numbers the user chose. Angles weigh
     by the radian, displacements by the characteristic ``length``.
     """
-    dofs = tuple(skeleton.joint_dofs[joint.name][k] for joint, k, _ in coupler.terms)
+    dofs = tuple(layout.joint_dofs[joint.name][k] for joint, k, _ in coupler.terms)
     weight = [abs(f) * (length if unit == "m" else 1.0) for f, unit in zip(coupler.factors, coupler.units, strict=True)]
     main = int(np.argmax(weight))
     divisor = coupler.factors[main]
@@ -133,30 +133,30 @@ def close_coupler(coupler: Coupler, skeleton: Skeleton, slots: Slots, length: fl
     if callable(coupler.offset):
         what = f"{coupler.kind} {coupler.name!r}: offset"
         sample(what, coupler.offset, 3)
-        profile = Shifted(coupler.offset, 0.0, divisor)
+        profile = AffineProfile(coupler.offset, 0.0, divisor)
         slot = slots.add_signal(what, coupler.name, profile, 3, driver=True)
     else:
         constant = coupler.offset / divisor
-    row = OneRow(RELATION, ZERO, ZERO, constant, slot, f"{coupler.name}.sum", coupler.units[main] == "rad")
+    row = ClosureRow(RELATION, ZERO, ZERO, constant, slot, f"{coupler.name}.sum", coupler.units[main] == "rad")
     ratios = tuple(factor / divisor for factor in coupler.factors)
     none = np.zeros((0, 3))
-    return OneClosure(coupler.name, dofs[0], dofs[0], ZERO, ZERO, [row], none, none, dofs, ratios)
+    return ClosureRows(coupler.name, dofs[0], dofs[0], ZERO, ZERO, [row], none, none, dofs, ratios)
 
 
-def tabulate_couplers(found: list[OneClosure]) -> Couplers:
-    """Return what couplers have besides their closures."""
+def tabulate_couplers(found: list[ClosureRows]) -> Couplers:
+    """Return the columns that couplers have besides their closures."""
     own = [closure for closure in found if closure.ratios]
     ratios = [ratio for closure in own for ratio in closure.ratios]
     return Couplers(np.array([len(found) - len(own)], np.int64), np.array(ratios, np.float64))
 
 
-def tabulate_closures(found: list[OneClosure], connector_list: ConnectorList) -> Closures:
-    """Return the closures as arrays, their places in the flat Phi_z still open."""
+def tabulate_closures(found: list[ClosureRows], connector_list: ConnectorList) -> Closures:
+    """Return the closures as arrays, without places in the flat Phi_z."""
     rows = [row for closure in found for row in closure.rows]
     counts = np.array([len(closure.rows) for closure in found], np.int64)
     nc, mc = len(found), len(rows)
     return Closures(
-        connector=numbers([connector_list.add(closure.a, closure.b, closure.branch) for closure in found]),
+        connector=integers([connector_list.add(closure.a, closure.b, closure.branch) for closure in found]),
         row_pointer=pointer(counts),
         point_a=np.array([closure.point_a for closure in found]).reshape(nc, 3),
         point_b=np.array([closure.point_b for closure in found]).reshape(nc, 3),
@@ -170,12 +170,12 @@ def tabulate_closures(found: list[OneClosure], connector_list: ConnectorList) ->
     )
 
 
-def closure_infos(found: list[OneClosure]) -> tuple[ClosureInfo, ...]:
+def closure_infos(found: list[ClosureRows]) -> tuple[ClosureInfo, ...]:
     return tuple(ClosureInfo(closure.name, closure.aligned_a, closure.aligned_b) for closure in found)
 
 
-class RowLists(NamedTuple):
-    """What is said about every row of Phi."""
+class RowDescriptions(NamedTuple):
+    """Names, blocks and kinds of the rows of Phi."""
 
     names: list[str]
     block: Integers  # (m,)
@@ -183,7 +183,7 @@ class RowLists(NamedTuple):
     is_rotation: Mask  # (m,)
 
 
-def describe_rows(found: list[OneClosure], drivers: list[tuple[str, bool]]) -> RowLists:
+def describe_rows(found: list[ClosureRows], drivers: list[tuple[str, bool]]) -> RowDescriptions:
     """Return names, blocks and kinds of all rows; ``drivers`` are (name, coordinate is an angle).
 
     Translations (and distances) of one closure are a block, its dot products another, a driver one alone.
@@ -202,9 +202,9 @@ def describe_rows(found: list[OneClosure], drivers: list[tuple[str, bool]]) -> R
         block.append(blocks.setdefault(("driver", k, turns), len(blocks)))
         closure.append(-1)
         rotation.append(turns)
-    return RowLists(names, np.array(block, np.int64), np.array(closure, np.int64), np.array(rotation, np.bool_))
+    return RowDescriptions(names, np.array(block, np.int64), np.array(closure, np.int64), np.array(rotation, np.bool_))
 
 
 def pointer(counts: Integers) -> Integers:
-    """Return where each of several lists starts when they are laid end to end, and the end."""
+    """Return the starts of several lists laid end to end, and the end."""
     return np.concatenate([np.zeros(1, np.int64), np.cumsum(counts, dtype=np.int64)])

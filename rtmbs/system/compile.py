@@ -1,4 +1,4 @@
-"""``compile``: from a model in words to the flat arrays that kernels take.
+"""``compile``: a model compiled into the flat arrays that kernels take.
 
 Several spanning trees are tried; the one whose tangent factors with the least arithmetic is kept.
 """
@@ -11,13 +11,13 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ModelError, TopologyError
-from rtmbs.jit.compiling import announced
+from rtmbs.jit.compile_progress import announced
 from rtmbs.linear.symbolic import flops
 from rtmbs.model import Joint, Model
-from rtmbs.system.balance_table import find_balance, no_balance
+from rtmbs.system.characteristic_length import characteristic_length
 from rtmbs.system.closure_tables import (
-    OneClosure,
-    RowLists,
+    ClosureRows,
+    RowDescriptions,
     build_closures,
     build_couplers,
     closure_infos,
@@ -25,20 +25,18 @@ from rtmbs.system.closure_tables import (
     tabulate_closures,
     tabulate_couplers,
 )
-from rtmbs.system.condition_tables import BuiltCondition, build_conditions, close_condition, tabulate_conditions
-from rtmbs.system.connector_list import ConnectorList
-from rtmbs.system.followed import followed
+from rtmbs.system.components import find_balance, no_balance
+from rtmbs.system.condition_tables import BuiltConstraint, build_conditions, close_condition, tabulate_conditions
+from rtmbs.system.dof_layout import ConnectorList, DofLayout, build_dof_layout, tabulate_dofs
 from rtmbs.system.force_tables import build_drivers, build_forces
-from rtmbs.system.initial import build_start
-from rtmbs.system.joint_info import joint_info
+from rtmbs.system.initial_values import build_initial_motion
+from rtmbs.system.input_slots import Slots
+from rtmbs.system.joint_drivers import with_joint_drivers
 from rtmbs.system.law_tables import LawTables, build_laws
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
-from rtmbs.system.recorded_laws import Workshop
-from rtmbs.system.scales import characteristic_length
-from rtmbs.system.skeleton import Skeleton, build_skeleton, tabulate_dofs
-from rtmbs.system.slots import Slots
-from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System
+from rtmbs.system.recorded_laws import LawRecorder
+from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System, joint_info
 from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
 from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Relation, Topology, spanning_trees
 
@@ -46,24 +44,24 @@ FORMAT = 5  # of the tables; part of the fingerprint
 
 
 def compile(model: Model, length: float | None = None) -> System:
-    """Return the compiled model; ``length`` [m] stands in for its characteristic length.
+    """Return the compiled model; ``length`` [m] replaces its characteristic length.
 
     Raises TopologyError for a body that hangs on nothing and a joint that holds nothing, ModelError for a function of
     time that fails at t = 0, a driver that only a kinematic analysis follows, and a driver that a pinned initial value
     contradicts. Names the element. Masses are looked at when a Simulation starts.
     """
     with announced():
-        return compiled(followed(model), length)
+        return compiled(with_joint_drivers(model), length)
 
 
 def compiled(model: Model, length: float | None = None) -> System:
-    """Return the System of a model whose drivers a Simulation follows; ``length`` as in ``compile``."""
+    """Return the System of a model with drivers on joint coordinates; ``length`` as in ``compile``."""
     length = characteristic_length(model) if length is None else length
-    workshop = Workshop(model)
+    recorder = LawRecorder(model)
     conditions = build_conditions(model, length)
     equations = {one.constraint.name: one.function.m for one in conditions}
     topologies = candidates(model, equations)
-    drafts = [write_draft(model, topology, length, workshop, conditions) for topology in topologies]
+    drafts = [write_draft(model, topology, length, recorder, conditions) for topology in topologies]
     best = min(drafts, key=lambda draft: flops(draft.lu))  # the user's order among equals
     return finish(model, best, length)
 
@@ -73,9 +71,9 @@ class Draft:
     """All tables for one spanning tree."""
 
     topology: Topology
-    skeleton: Skeleton
-    closures: list[OneClosure]
-    rows: RowLists
+    layout: DofLayout
+    closures: list[ClosureRows]
+    rows: RowDescriptions
     slots: Slots
     tables: Tables
     lu: Any
@@ -84,7 +82,7 @@ class Draft:
 
 
 def candidates(model: Model, equations: Mapping[str, int]) -> list[Topology]:
-    """Return the spanning trees worth trying, with rods and drivers written in; ``equations`` of each constraint."""
+    """Return the candidate spanning trees, with rods and drivers included; ``equations`` of each constraint."""
     needed = {initial.joint.name: "its initial value" for initial in model.initials.values()}
     needed |= {driver.joint[0].name: f"driver {driver.name!r}" for driver in model.drivers.values() if driver.joint}
     for force in model.forces.values():
@@ -136,7 +134,7 @@ def coordinate_names(coordinates: tuple[tuple[Joint, int], ...]) -> tuple[str, .
 
 
 def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
-    """Return a joint as the graph sees it."""
+    """Return a joint as an edge of the graph."""
     return Edge(
         name=joint.name,
         type=type(joint.type).__name__,
@@ -152,24 +150,24 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
 
 
 def write_draft(
-    model: Model, topology: Topology, length: float, workshop: Workshop, conditions: list[BuiltCondition]
+    model: Model, topology: Topology, length: float, recorder: LawRecorder, conditions: list[BuiltConstraint]
 ) -> Draft:
     """Return all tables for one spanning tree."""
-    skeleton = build_skeleton(model, topology)
-    if not skeleton.dofs:
+    layout = build_dof_layout(model, topology)
+    if not layout.dofs:
         raise TopologyError(f"model {model.name!r} has no coordinate: nothing in it can move; add a joint that can")
     slots = Slots()
     slots.add_input("gravity", model.gravity)
-    closures = build_closures(model, topology, skeleton, slots, length)
-    closures += [close_condition(one, skeleton) for one in conditions]
-    closures += build_couplers(model, skeleton, slots, length)
-    condition_tables = tabulate_conditions(conditions, closures, skeleton, slots)
-    drivers, driver_rows = build_drivers(model, skeleton, slots)
-    dofs = tabulate_dofs(model, skeleton)
+    closures = build_closures(model, topology, layout, slots, length)
+    closures += [close_condition(one, layout) for one in conditions]
+    closures += build_couplers(model, layout, slots, length)
+    condition_tables = tabulate_conditions(conditions, closures, layout, slots)
+    drivers, driver_rows = build_drivers(model, layout, slots)
+    dofs = tabulate_dofs(model, layout)
     connector_list = ConnectorList()
     closure_table = tabulate_closures(closures, connector_list)
-    forces = build_forces(model, skeleton, slots, connector_list)
-    laws = build_laws(workshop, skeleton, slots, connector_list)
+    forces = build_forces(model, layout, slots, connector_list)
+    laws = build_laws(recorder, layout, slots, connector_list)
     paths, interfaces, connectors = lay_out(dofs.parent, connector_list.pairs, connector_list.branches)
     check_connectors(closures, closure_table.connector, connectors.pointer)
     lu, tables = give_places(
@@ -190,10 +188,10 @@ def write_draft(
         )
     )
     rows, infos = describe_rows(closures, driver_rows), forces.infos | laws.infos
-    return Draft(topology, skeleton, closures, rows, slots, tables, lu, laws, infos)
+    return Draft(topology, layout, closures, rows, slots, tables, lu, laws, infos)
 
 
-def check_connectors(closures: list[OneClosure], connectors: Integers, branch_pointer: Integers) -> None:
+def check_connectors(closures: list[ClosureRows], connectors: Integers, branch_pointer: Integers) -> None:
     """Refuse a rod or a driven distance between bodies that are welded together."""
     sizes = np.diff(branch_pointer)[connectors]
     for closure, size in zip(closures, sizes, strict=True):
@@ -205,19 +203,19 @@ def check_connectors(closures: list[OneClosure], connectors: Integers, branch_po
 
 def finish(model: Model, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
-    skeleton, slots, signals = draft.skeleton, draft.slots, tuple(draft.slots.signals)
+    layout, slots, signals = draft.layout, draft.slots, tuple(draft.slots.signals)
     tables = with_origins(draft.tables)
-    tables = tables._replace(balance=find_balance(tables, draft.lu, floating_dofs(model, skeleton), signals, length))
+    tables = tables._replace(balance=find_balance(tables, draft.lu, floating_dofs(model, layout), signals, length))
     typical = np.where(tables.dofs.kind == PRISMATIC, length, 1.0)
-    start = build_start(model, skeleton, tables.dofs.axis, typical)
-    names = [dof.name for dof in skeleton.dofs]
-    bodies = {name: body_info(model, skeleton, name) for name in model.bodies}
-    markers = marker_infos(model, skeleton)
+    start = build_initial_motion(model, layout, tables.dofs.axis, typical)
+    names = [dof.name for dof in layout.dofs]
+    bodies = {name: body_info(model, layout, name) for name in model.bodies}
+    markers = marker_infos(model, layout)
     infos = closure_infos(draft.closures)
-    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items()), *slots.told, *draft.laws.code]
-    said += [f"{state.force}.{state.name}" for state in draft.laws.states]
+    said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items())]
+    said += [*slots.identities, *draft.laws.code, *(f"{one.force}.{one.name}" for one in draft.laws.states)]
     # interfaces follow from the tree, which the dofs say, and the balance from all the rest
-    told = [part for part in tables if not isinstance(part, Interfaces | Balance)]
+    hashed = [part for part in tables if not isinstance(part, Interfaces | Balance)]
     placed = [part for info in (*bodies.values(), *markers.values()) for part in info]
     return System(
         name=model.name,
@@ -227,7 +225,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         inputs=slots.inputs,
         signals=signals,
         shapes=slots.shapes,
-        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(told)]),
+        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(hashed)]),
         bodies=bodies,
         joints=joint_infos(model, draft),
         markers=markers,
@@ -250,21 +248,21 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     )
 
 
-def floating_dofs(model: Model, skeleton: Skeleton) -> Integers:
+def floating_dofs(model: Model, layout: DofLayout) -> Integers:
     """Return the dofs of the floating joints of the tree."""
     names = [name for name, joint in model.joints.items() if joint.type.free]
-    return np.array([dof for name in names for dof in skeleton.joint_dofs.get(name, ())], np.int64)
+    return np.array([dof for name in names for dof in layout.joint_dofs.get(name, ())], np.int64)
 
 
-def body_info(model: Model, skeleton: Skeleton, name: str) -> BodyInfo:
-    body, place = model.bodies[name], skeleton.bodies[name]
+def body_info(model: Model, layout: DofLayout, name: str) -> BodyInfo:
+    body, place = model.bodies[name], layout.bodies[name]
     return BodyInfo(place.dof, place.rotation, place.position, body.mass, body.center_of_mass, body.inertia)
 
 
-def marker_infos(model: Model, skeleton: Skeleton) -> dict[str, MarkerInfo]:
+def marker_infos(model: Model, layout: DofLayout) -> dict[str, MarkerInfo]:
     found = {}
     for marker in model.markers.values():
-        place = skeleton.bodies[marker.body.name]
+        place = layout.bodies[marker.body.name]
         found[marker.name] = MarkerInfo(marker.body.name, marker.point, place.dof, place.point(marker.point))
     return found
 
@@ -279,8 +277,8 @@ def arrays(tables: Iterable[Any]) -> Iterator[Array]:
 
 
 def joint_infos(model: Model, draft: Draft) -> dict[str, JointInfo]:
-    """Return what became of every joint."""
-    skeleton = draft.skeleton
+    """Return the place of every joint in tree or closures."""
+    layout = draft.layout
     closure = {one.name: l for l, one in enumerate(draft.closures)}
     cut = {draft.topology.edges[one.edge].name: one.auxiliary for one in draft.topology.cuts}
     found = {}
@@ -289,8 +287,8 @@ def joint_infos(model: Model, draft: Draft) -> dict[str, JointInfo]:
             joint,
             in_tree=cut.get(name, True),
             auxiliary=cut.get(name, False),
-            dofs=skeleton.joint_dofs.get(name, (-1,)),
-            reversed=skeleton.reversed.get(name, False),
+            dofs=layout.joint_dofs.get(name, (-1,)),
+            reversed=layout.reversed.get(name, False),
             closure=closure.get(name, -1),
         )
     return found

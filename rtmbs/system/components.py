@@ -1,16 +1,42 @@
-"""Parts of a mechanism that share nothing but ground, and how they are shared out over threads.
+"""Independent components of a mechanism: search, distribution over threads, energy balances, tables of a part.
 
 Two coordinates belong to one component when a chain of entries of the tangent's pattern joins them, or a force law that
-looks at one and acts on the other: a law may depend on a coordinate without having a derivative by it.
+depends on one and acts on the other: a law may depend on a coordinate without having a derivative by it. Components
+share nothing but ground.
+
+A component with loops keeps a balance of energy where its equations do not depend on time explicitly (METHODS 1.7).
+
+Tables of some components alone hold the same numbers under new indices, with a matrix of their own. Input slots stay:
+all parts share one array of inputs.
 """
 
-import numpy as np
+from typing import Any, NamedTuple, TypeVar
 
-from rtmbs.ad.restrict import flows
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.ad.interpret import flows
+from rtmbs.ad.interpret import restricted as restricted_program
+from rtmbs.forces.register import KINDS, select_connected
 from rtmbs.linear.symbolic import FIRST, REST, WIDTH, SparseLU
-from rtmbs.system.law_state_tables import home_of_states
-from rtmbs.system.system import Array, Integers
-from rtmbs.system.tables import FRAME_INPUTS, Tables
+from rtmbs.system.closure_tables import pointer
+from rtmbs.system.law_tables import kept_states, state_dofs
+from rtmbs.system.origins import no_origins, with_origins
+from rtmbs.system.pattern import give_places, lay_out
+from rtmbs.system.system import Array, Integers, Mask, Signal
+from rtmbs.system.tables import (
+    DISTANCE,
+    FRAME_INPUTS,
+    GRAVITY_SLOT,
+    POSE_INPUTS,
+    Balance,
+    Closures,
+    Conditions,
+    Couplers,
+    Dofs,
+    Laws,
+    Tables,
+)
 
 PER_COORDINATE = 3000.0  # flops of residual, tangent and projections a step, `python -m bench.phases`
 AS_EVEN = 1.02  # contiguous groups are kept when the heaviest is at most so much heavier than that of others
@@ -21,10 +47,10 @@ def find_groups(tables: Tables, lu: SparseLU, threads: int) -> list[Integers]:
 
     One group where a force law between ground and ground has states: no component would carry them.
     """
-    if np.any(home_of_states(tables.laws, law_homes(tables)) < 0):
+    if np.any(state_dofs(tables.laws, law_dofs(tables)) < 0):
         return [np.arange(lu.n)]
     component = find_components(tables, lu)
-    group = share_out(predicted_work(component, lu), threads)[component[: lu.n]]
+    group = assign_groups(predicted_work(component, lu), threads)[component[: lu.n]]
     return [found for g in range(threads) if len(found := np.flatnonzero(group == g))]
 
 
@@ -45,8 +71,8 @@ def find_components(tables: Tables, lu: SparseLU) -> Integers:
 def law_pairs(tables: Tables) -> Integers:
     """Return pairs of coordinates (k, 2) that recorded force laws join."""
     laws = tables.laws
-    home = law_homes(tables)
-    states = home_of_states(laws, home)
+    home = law_dofs(tables)
+    states = state_dofs(laws, home)
     home = np.concatenate([home, states])
     pairs, source = flows(laws.program)
     first, forces = 6 * laws.counts[0], laws.counts[1]
@@ -58,7 +84,7 @@ def law_pairs(tables: Tables) -> Integers:
     return both[np.all(both >= 0, axis=1)]
 
 
-def law_homes(tables: Tables) -> Integers:
+def law_dofs(tables: Tables) -> Integers:
     """Return the dof that every kinematic input of the recorded force laws belongs to."""
     laws, connectors = tables.laws, tables.connectors
     ends = np.maximum(connectors.a, connectors.b)[laws.connector[: laws.counts[0]]]  # any dof of the component will do
@@ -75,7 +101,7 @@ def predicted_work(component: Integers, lu: SparseLU) -> Array:
     return work
 
 
-def share_out(work: Array, threads: int) -> Integers:
+def assign_groups(work: Array, threads: int) -> Integers:
     """Return the group of every component: neighbours together when that is about as even as any other way."""
     neighbours = np.minimum((np.cumsum(work) - 0.5 * work) * threads / work.sum(), threads - 1).astype(np.int64)
     packed, load = np.zeros(len(work), np.int64), np.zeros(threads)
@@ -84,3 +110,252 @@ def share_out(work: Array, threads: int) -> Integers:
         load[packed[k]] += work[k]
     heaviest = np.bincount(neighbours, work, threads).max()
     return neighbours if heaviest <= AS_EVEN * load.max() else packed
+
+
+def no_balance(n: int) -> Balance:
+    """Return the table of a mechanism of ``n`` dofs that keeps no balance."""
+    return balance_of(np.full(n, -1, np.int64), 1.0)
+
+
+def balance_of(component: Integers, length: float) -> Balance:
+    """Return the table of components by their first dofs, -1 where no balance is kept; ``length`` in m."""
+    return Balance(component, np.unique(component[component >= 0]), np.array([length]))
+
+
+def drop_redundant(tables: Tables, redundant: Mask) -> Balance:
+    """Return the table without components in which every loop equation is ``redundant`` (m,): those move as trees.
+
+    So a door on two hinges steps like one on one hinge, to rounding.
+    """
+    component = tables.balance.component
+    ends = np.maximum(tables.connectors.a, tables.connectors.b)[tables.closures.connector]
+    row_ends = np.repeat(ends, np.diff(tables.closures.row_pointer))
+    held = component[row_ends[~redundant[: len(row_ends)] & (row_ends >= 0)]]
+    return balance_of(np.where(np.isin(component, held), component, -1), float(tables.balance.length[0]))
+
+
+def find_balance(
+    tables: Tables, lu: SparseLU, floating: Integers, signals: tuple[Signal, ...], length: float
+) -> Balance:
+    """Return the components that have loops, and neither a floating base, nor a driver, nor a function of time.
+
+    A floating base has a momentum that scaling its rates would change; what a driver or a function of time does is
+    work that the balance does not count. ``floating`` lists dofs of floating joints to ground.
+    """
+    n = len(tables.dofs.kind)
+    label = find_components(tables, lu)[:n]
+    connectors = tables.connectors
+    ends = np.maximum(connectors.a, connectors.b)  # the lower end of a connector is never ground
+    closed = ends[tables.closures.connector]
+    looped = np.zeros(n, np.bool_)  # by label
+    looped[label[closed[closed >= 0]]] = True
+    timed = time_driven_dofs(tables, ends, signals)
+    looped[label[np.concatenate([floating, tables.drivers.dof, timed])]] = False
+    _, first = np.unique(label, return_index=True)
+    return balance_of(np.where(looped[label], first[label], -1).astype(np.int64), length)
+
+
+def time_driven_dofs(tables: Tables, ends: Integers, signals: tuple[Signal, ...]) -> Integers:
+    """Return the dofs that a function of time acts on: all of them when gravity is one."""
+    written: Mask = np.zeros(1 + max((signal.slot + signal.size for signal in signals), default=0), np.bool_)
+    for signal in signals:
+        written[signal.slot : signal.slot + signal.size] = True
+
+    def acts(slots: Integers, size: int) -> Mask:
+        places = np.minimum(slots[:, None] + np.arange(size), len(written) - 1)
+        return np.any(written[places] & (slots[:, None] >= 0), axis=1)
+
+    if np.any(acts(np.array([GRAVITY_SLOT]), 3)):
+        return np.arange(len(tables.dofs.kind))
+    closures = np.repeat(tables.closures.connector, np.diff(tables.closures.row_pointer))
+    forces = zip(KINDS, tables.forces, strict=True)
+    found = [
+        ends[closures[acts(tables.closures.slot, 3)]],
+        ends[closures[(tables.closures.kind == DISTANCE) & (tables.closures.slot >= 0)]],  # driven, by an input as well
+        ends[closures[time_driven_rows(tables)]],
+        *(ends[table.connector[acts(table.slot, kind.size)]] for kind, table in forces),
+        tables.joint_forces.dof[acts(tables.joint_forces.slot, 4)],
+    ]
+    dofs = np.concatenate(found)
+    return dofs[dofs >= 0]
+
+
+def time_driven_rows(tables: Tables) -> Integers:
+    """Return the rows of the user's constraints that depend on time."""
+    conditions = tables.conditions
+    between = conditions.input < POSE_INPUTS * len(conditions.frame_a)
+    clock = np.where(between, POSE_INPUTS - 1, np.diff(conditions.place) - 1)  # input of each condition that is t
+    row, by = conditions.slope.T
+    return tables.closures.row_pointer[conditions.first[0]] + np.unique(row[by == clock[row]])
+
+
+Table = TypeVar("Table", bound=NamedTuple)
+
+
+class SubsystemTables(NamedTuple):
+    """Tables of some components, with the numbers of what belongs to them, ascending."""
+
+    coordinates: Integers
+    rows: Integers  # loop equations
+    references: Integers  # reference rotations
+    tables: Tables
+    lu: Any  # SparseLU of their tangent
+    states: Integers  # of force laws
+
+
+def restricted(tables: Tables, coordinates: Integers) -> SubsystemTables:
+    """Return the tables of the components with these coordinates, ascending.
+
+    Force laws must be recorded ones. Elements between ground and ground are in no part, for they do nothing.
+    """
+    new = np.full(len(tables.dofs.kind) + 1, -1, np.int64)  # by old dof; the last is ground, which stays -1
+    new[coordinates] = np.arange(len(coordinates))
+    a, b, closures = np.maximum(tables.connectors.a, -1), np.maximum(tables.connectors.b, -1), tables.closures
+    linked = new[np.maximum(a, b)] >= 0
+    number = np.cumsum(linked) - 1  # new numbers of the connectors that stay
+    closed = linked[closures.connector]
+    driven, forced = new[tables.drivers.dof] >= 0, new[tables.joint_forces.dof] >= 0
+    dofs, references = restricted_dofs(tables.dofs, coordinates, new)
+    pairs = list(zip(new[a[linked]].tolist(), new[b[linked]].tolist(), strict=True))
+    paths, interfaces, connectors = lay_out(dofs.parent, pairs, restricted_branches(tables, closed, number, new))
+    kept = Tables(
+        dofs=dofs,
+        origins=no_origins(len(coordinates)),
+        paths=paths,
+        interfaces=interfaces,
+        connectors=connectors,
+        closures=restricted_closures(closures, linked, number),
+        conditions=restricted_conditions(tables, closed, new),
+        couplers=restricted_couplers(tables, closed),
+        drivers=renumbered(select_rows(tables.drivers, driven), new),
+        joint_forces=renumbered(select_rows(tables.joint_forces, forced), new),
+        forces=type(tables.forces)(*(select_connected(table, linked, number) for table in tables.forces)),
+        laws=restricted_laws(tables.laws, linked, number, new),
+        balance=balance_of(new[tables.balance.component[coordinates]], float(tables.balance.length[0])),
+    )
+    lu, kept = give_places(kept, condensed=len(tables.interfaces.dof) > 0)
+    rows = np.flatnonzero(np.concatenate([rows_of(closures, linked[closures.connector]), driven]))
+    states = np.flatnonzero(new[state_dofs(tables.laws, law_dofs(tables))] >= 0)
+    return SubsystemTables(coordinates, rows, references, with_origins(kept), lu, states)
+
+
+def select_rows(table: Table, which: Mask | Integers) -> Table:
+    """Return some rows of a table."""
+    return type(table)(*(column[which] for column in table))
+
+
+def renumbered(table: Any, new: Integers) -> Any:
+    """Return a table with its dofs under their new numbers."""
+    return table._replace(dof=new[table.dof])
+
+
+def restricted_dofs(dofs: Dofs, coordinates: Integers, new: Integers) -> tuple[Dofs, Integers]:
+    """Return some dofs, and the old numbers of their reference rotations."""
+    kept = select_rows(dofs, coordinates)
+    turned = kept.reference >= 0
+    references, number = np.unique(kept.reference[turned], return_inverse=True)
+    reference = np.full(len(coordinates), -1, np.int64)
+    reference[turned] = number
+    moved = {name: new[np.maximum(getattr(kept, name), -1)] for name in ("parent", "base", "tip")}
+    return kept._replace(**moved, reference=reference), references
+
+
+def rows_of(closures: Closures, which: Mask) -> Mask:
+    """Return which rows belong to some closures."""
+    return np.repeat(which, np.diff(closures.row_pointer))
+
+
+def restricted_closures(closures: Closures, linked: Mask, number: Integers) -> Closures:
+    """Return the closures of some connectors, their places in the flat Phi_z still open."""
+    which = linked[closures.connector]
+    rows = rows_of(closures, which)
+    by_row = ("kind", "axis_a", "axis_b", "length", "slot", "assembly_offset")
+    counts = np.diff(closures.row_pointer)[which]
+    return Closures(
+        connector=number[closures.connector[which]],
+        row_pointer=pointer(counts),
+        point_a=closures.point_a[which],
+        point_b=closures.point_b[which],
+        entry_pointer=np.zeros(len(counts) + 1, np.int64),
+        **{name: getattr(closures, name)[rows] for name in by_row},
+    )
+
+
+def restricted_couplers(tables: Tables, closed: Mask) -> Couplers:
+    """Return some couplers; ``closed`` marks the closures that stay."""
+    first = int(tables.couplers.first[0])
+    sizes = np.diff(tables.connectors.pointer)[tables.closures.connector[first:]]
+    kept = np.repeat(closed[first:], sizes)
+    return Couplers(np.array([np.count_nonzero(closed[:first])], np.int64), tables.couplers.ratio[kept])
+
+
+def restricted_branches(tables: Tables, closed: Mask, number: Integers, new: Integers) -> dict[int, Integers]:
+    """Return the dofs of kept connectors between coordinates, by the new number of the connector."""
+    connectors, first = tables.connectors, int(tables.conditions.first[1])
+    kept = tables.closures.connector[first:][closed[first:]]
+    return {int(number[c]): new[connectors.dof[connectors.pointer[c] : connectors.pointer[c + 1]]] for c in kept}
+
+
+def restricted_conditions(tables: Tables, closed: Mask, new: Integers) -> Conditions:
+    """Return the kept constraints of the user, and their part of the program."""
+    old, closures = tables.conditions, tables.closures
+    (first, joints), end = old.first.tolist(), int(tables.couplers.first[0])
+    kept = closed[first:end]
+    of = np.repeat(np.arange(end - first), np.diff(closures.row_pointer)[first:end])  # closure of each condition
+    rows = kept[of]
+    slopes, bends = rows[old.slope[:, 0]], rows[old.bend[:, 0]]
+    widths = np.diff(tables.connectors.pointer)[closures.connector[joints:end]] + 1
+    sizes = np.concatenate([np.full(joints - first, POSE_INPUTS), widths])
+    inputs = np.repeat(kept, sizes)
+    outputs = np.concatenate([rows, slopes, bends])
+    program, parameters = restricted_program(old.program, np.flatnonzero(inputs), np.flatnonzero(outputs))
+    number, begin = np.cumsum(rows) - 1, pointer(np.where(kept, sizes, 0))
+    dof = old.dof[inputs[POSE_INPUTS * (joints - first) :]]
+    slope, bend = old.slope[slopes], old.bend[bends]
+    return Conditions(
+        first=np.count_nonzero(closed[:first]) + np.array([0, np.count_nonzero(closed[first:joints])]),
+        program=program,
+        slot=old.slot[parameters],
+        clock=old.clock,
+        frame_a=old.frame_a[closed[first:joints]],
+        frame_b=old.frame_b[closed[first:joints]],
+        dof=np.where(dof < 0, -1, new[dof]),
+        scale=old.scale[rows],
+        input=begin[of[rows]],
+        place=pointer(np.diff(old.place)[rows]),
+        square=pointer(np.diff(old.square)[rows]),
+        slope=np.column_stack((number[slope[:, 0]], slope[:, 1])),
+        bend=np.column_stack((number[bend[:, 0]], bend[:, 1:])),
+    )
+
+
+def restricted_laws(laws: Laws, linked: Mask, number: Integers, new: Integers) -> Laws:
+    """Return the laws of some connectors and dofs, their places still open, and their part of the program."""
+    between = linked[laws.connector]
+    acting, looked_at = new[laws.row] >= 0, new[laws.input[:, 0]] >= 0
+    wrench_entry, force_entry = between[laws.wrench_entry[:, 0]], acting[laws.force_entry[:, 0]]
+    values, seen = (
+        np.concatenate([np.repeat(between, 6), acting]),
+        np.concatenate([np.repeat(between, FRAME_INPUTS), looked_at]),
+    )
+    states = kept_states(laws, values, seen)
+    recorded = force_entry[: laws.counts[3]]
+    outputs: NDArray[np.bool_] = np.concatenate([values, wrench_entry, recorded, states.states, states.entries])
+    inputs = np.concatenate([seen, states.states])
+    program, parameters = restricted_program(laws.program, np.flatnonzero(inputs), np.flatnonzero(outputs))
+    law, force, place = (np.cumsum(kept) - 1 for kept in (between, acting, looked_at))  # new numbers
+    wrenches, forces = laws.wrench_entry[wrench_entry], laws.force_entry[force_entry]
+    return Laws(
+        program=program,
+        slot=laws.slot[parameters],
+        connector=number[laws.connector[between]],
+        frame_a=laws.frame_a[between],
+        frame_b=laws.frame_b[between],
+        wrench_entry=np.column_stack((law[wrenches[:, 0]], wrenches[:, 1:])),
+        row=new[laws.row[acting]],
+        input=np.column_stack((new[laws.input[looked_at, 0]], laws.input[looked_at, 1])),
+        force_entry=np.column_stack((force[forces[:, 0]], place[forces[:, 1]], forces[:, 2:])),
+        counts=np.array([between.sum(), acting.sum(), looked_at.sum(), recorded.sum()], np.int64),
+        state_block=states.block,
+        state_place=states.place,
+    )

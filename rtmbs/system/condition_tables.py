@@ -1,4 +1,4 @@
-"""Constraints written by the user: recorded with first and second derivatives, joined into one program, as tables."""
+"""Tables of the user's constraints: recorded with first and second derivatives, joined into one program."""
 
 from dataclasses import replace
 from typing import NamedTuple
@@ -10,20 +10,20 @@ from rtmbs.ad.trace import record as record_function
 from rtmbs.errors import ModelError
 from rtmbs.model import Model
 from rtmbs.model.constraints import Constraint
-from rtmbs.system.closure_tables import ZERO, OneClosure, OneRow, pointer
-from rtmbs.system.condition_function import ConditionFunction
+from rtmbs.system.closure_tables import ZERO, ClosureRow, ClosureRows, pointer
+from rtmbs.system.dof_layout import DofLayout
+from rtmbs.system.input_slots import Slots
+from rtmbs.system.law_functions import ConditionFunction
 from rtmbs.system.law_tables import frame, frame_table, no_program
-from rtmbs.system.recorded_laws import LARGEST_LAW, check_tape, largest, leaves
-from rtmbs.system.skeleton import Skeleton
-from rtmbs.system.slots import Slots
+from rtmbs.system.recorded_laws import LARGEST_LAW, check_tape, largest_finite, read_inputs
 from rtmbs.system.system import Array, Integers
 from rtmbs.system.tables import CONDITION, Conditions
 
 SHIFT = 3  # inputs of a pair of frames that are lengths
 
 
-class BuiltCondition(NamedTuple):
-    """A constraint and what recording it gave."""
+class BuiltConstraint(NamedTuple):
+    """A constraint with its tape and derivatives."""
 
     constraint: Constraint
     function: ConditionFunction
@@ -34,20 +34,20 @@ class BuiltCondition(NamedTuple):
     turns: list[bool]  # which equations are measured in rad
 
 
-def build_conditions(model: Model, length: float) -> list[BuiltCondition]:
+def build_conditions(model: Model, length: float) -> list[BuiltConstraint]:
     """Record every constraint of a model, those between frames first; raises ModelError with a constraint's name."""
     ordered = sorted(model.constraints.values(), key=lambda one: one.between is None)
     return [build_condition(model, one, length) for one in ordered]
 
 
-def build_condition(model: Model, constraint: Constraint, length: float) -> BuiltCondition:
-    """Try a constraint in plain numbers, record it with two derivatives, and hold the tape against it."""
+def build_condition(model: Model, constraint: Constraint, length: float) -> BuiltConstraint:
+    """Evaluate a constraint in floats, record it with two derivatives, and compare the tape with it."""
     function = ConditionFunction(model, constraint)
-    tried = function.values_tried()
+    tried = function.trial_values()
     try:
         values = record_function(function, function.n, function.m, k=function.k, limit=LARGEST_LAW)
         first = sparse_jacobian(values, values=True)
-        size = max(largest(values) for values in tried)
+        size = max(largest_finite(values) for values in tried)
         check_tape(function, first.tape, function.trials(), tried, size)
         second = sparse_jacobian(first.tape, values=True)
     except TapeSizeError as error:
@@ -68,7 +68,7 @@ def build_condition(model: Model, constraint: Constraint, length: float) -> Buil
     outputs = np.concatenate((second.tape.outputs[:count], second.tape.outputs[count:][bent]))
     tape = replace(second.tape, outputs=outputs)
     scale, turns = scaled(function, slope, Evaluator(first.tape), length)
-    return BuiltCondition(constraint, function, tape, slope, bend, scale, turns)
+    return BuiltConstraint(constraint, function, tape, slope, bend, scale, turns)
 
 
 def scaled(
@@ -78,49 +78,49 @@ def scaled(
 
     The derivatives are those at the poses tried; angles weigh by the radian, shifts by the characteristic ``length``.
     """
-    largest = np.zeros((function.m, function.n))
+    largest_finite = np.zeros((function.m, function.n))
     for place, (x, p) in enumerate(function.trials()):
         with np.errstate(all="ignore"):
             entries = evaluator.value(x, p)[function.m :]
-        found = np.zeros_like(largest)
+        found = np.zeros_like(largest_finite)
         found[slope[:, 0], slope[:, 1]] = np.nan_to_num(np.abs(entries), nan=0.0, posinf=0.0)
         if place == 0:
-            signed = np.zeros_like(largest)
+            signed = np.zeros_like(largest_finite)
             signed[slope[:, 0], slope[:, 1]] = entries
             function.check_slopes(signed)
-        largest = np.maximum(largest, found)
+        largest_finite = np.maximum(largest_finite, found)
     units = [joint.type.units()[k] for joint, k in function.constraint.joints]
     metres = np.array([unit == "m" for unit in units]) if function.names else np.arange(function.n - 1) < SHIFT
-    weight = largest[:, :-1] * np.where(metres, length, 1.0)
+    weight = largest_finite[:, :-1] * np.where(metres, length, 1.0)
     if np.any(np.max(weight, axis=1) == 0.0):
         row = int(np.argmin(np.max(weight, axis=1)))
         raise ModelError(
             f"{function.what}: equation {row} of its function does not depend on the pose; it holds nothing"
         )
     main = np.argmax(weight, axis=1)
-    return 1.0 / largest[np.arange(function.m), main], [not bool(metres[k]) for k in main]
+    return 1.0 / largest_finite[np.arange(function.m), main], [not bool(metres[k]) for k in main]
 
 
-def close_condition(built: BuiltCondition, skeleton: Skeleton) -> OneClosure:
+def close_condition(built: BuiltConstraint, layout: DofLayout) -> ClosureRows:
     """Return the equations of a constraint."""
     constraint, none = built.constraint, np.zeros((0, 3))
     several = built.function.m > 1
     rows = [
-        OneRow(
+        ClosureRow(
             CONDITION, ZERO, ZERO, 0.0, -1, f"{constraint.name}.{f'equation_{k + 1}' if several else 'equation'}", turns
         )
         for k, turns in enumerate(built.turns)
     ]
     if constraint.between is None:
-        dofs = tuple(skeleton.joint_dofs[joint.name][k] for joint, k in constraint.joints)
-        return OneClosure(constraint.name, dofs[0], dofs[0], ZERO, ZERO, rows, none, none, dofs)
-    a, b = (skeleton.bodies[marker.body.name] for marker in constraint.between)
+        dofs = tuple(layout.joint_dofs[joint.name][k] for joint, k in constraint.joints)
+        return ClosureRows(constraint.name, dofs[0], dofs[0], ZERO, ZERO, rows, none, none, dofs)
+    a, b = (layout.bodies[marker.body.name] for marker in constraint.between)
     point_a, point_b = a.point(constraint.between[0].point), b.point(constraint.between[1].point)
-    return OneClosure(constraint.name, a.dof, b.dof, point_a, point_b, rows, none, none)
+    return ClosureRows(constraint.name, a.dof, b.dof, point_a, point_b, rows, none, none)
 
 
 def tabulate_conditions(
-    built: list[BuiltCondition], closures: list[OneClosure], skeleton: Skeleton, slots: Slots
+    built: list[BuiltConstraint], closures: list[ClosureRows], layout: DofLayout, slots: Slots
 ) -> Conditions:
     """Return the tables of all constraints of the user."""
     if not built:
@@ -128,10 +128,10 @@ def tabulate_conditions(
     framed = [one for one in built if one.constraint.between is not None]
     names = [closure.name for closure in closures]
     first = names.index(built[0].constraint.name)
-    timed = any(one.function.n - 1 in leaves(one.tape) for one in built)
+    timed = any(one.function.n - 1 in read_inputs(one.tape) for one in built)
     clock = slots.add_signal("time", "time", float, 1, smooth=True) if timed else 0
     ends = [
-        [frame(skeleton.bodies[marker.body.name], marker.axes, marker.point) for marker in one.constraint.between or ()]
+        [frame(layout.bodies[marker.body.name], marker.axes, marker.point) for marker in one.constraint.between or ()]
         for one in framed
     ]
     count = np.array([one.function.m for one in built])
@@ -155,8 +155,8 @@ def tabulate_conditions(
     )
 
 
-def parameter_slots(built: list[BuiltCondition], slots: Slots) -> list[int]:
-    """Give every constraint its parameters as inputs, and return their slots."""
+def parameter_slots(built: list[BuiltConstraint], slots: Slots) -> list[int]:
+    """Reserve input slots for the parameters of every constraint, and return them."""
     found: list[int] = []
     for one in built:
         for name, value in one.constraint.law.parameters.items():
@@ -167,7 +167,7 @@ def parameter_slots(built: list[BuiltCondition], slots: Slots) -> list[int]:
     return found
 
 
-def one_tape(built: list[BuiltCondition]) -> Tape:
+def one_tape(built: list[BuiltConstraint]) -> Tape:
     """Join the tapes; outputs: all values, then all first derivatives, then all second ones."""
     whole = joined([one.tape for one in built])
     parts: list[list[Integers]] = [[], [], []]
@@ -180,7 +180,7 @@ def one_tape(built: list[BuiltCondition]) -> Tape:
 
 
 def no_conditions(closures: int) -> Conditions:
-    """Return the table of a model without constraints of the user; ``closures`` come before those of couplers."""
+    """Return the empty table; ``closures`` come before those of couplers."""
     frames, none, zero = np.zeros((0, 3, 4)), np.zeros(0, np.int64), np.zeros(1, np.int64)
     pairs = np.zeros((0, 2), np.int64), np.zeros((0, 3), np.int64)
     first = np.full(2, closures, np.int64)

@@ -1,59 +1,58 @@
-"""Force elements and drivers: which dof, which connector and which slots each row of their tables uses."""
+"""Tables of force elements and drivers: dof, connector and input slots of each row."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.forces.kind import End, table_of
+from rtmbs.forces.kind import ConnectorEnd, table_of
 from rtmbs.forces.register import KINDS, Forces
 from rtmbs.model import Body, Force, ForceLaw, Marker, Model
-from rtmbs.system.connector_list import ConnectorList
-from rtmbs.system.skeleton import Skeleton
-from rtmbs.system.slots import Slots
+from rtmbs.system.dof_layout import ConnectorList, DofLayout
+from rtmbs.system.input_slots import Slots
 from rtmbs.system.system import Array, ForceInfo
 from rtmbs.system.tables import REVOLUTE, Drivers, JointForces
 
 
 class ForceTables(NamedTuple):
-    """All force elements but the laws of the user."""
+    """Tables of all force elements but the laws of the user."""
 
     forces: Any  # ``Tables.forces``
     joint_forces: JointForces
     infos: dict[str, ForceInfo]  # in the order of the tables
 
 
-class Site:
-    """What builders of force tables ask for; answers ``forces.kind.Site``."""
+class CompileContext:
+    """Services for builders of force tables; implements ``forces.kind.BuildContext``."""
 
-    def __init__(self, skeleton: Skeleton, slots: Slots, connector_list: ConnectorList) -> None:
-        self.skeleton, self.slots, self.connector_list = skeleton, slots, connector_list
+    def __init__(self, layout: DofLayout, slots: Slots, connector_list: ConnectorList) -> None:
+        self.layout, self.slots, self.connector_list = layout, slots, connector_list
 
-    def marker(self, marker: Marker) -> End:
-        """Return where a marker sits."""
-        place = self.skeleton.bodies[marker.body.name]
-        return End(place.dof, place.point(marker.point), place.rotation @ marker.axes)
+    def marker(self, marker: Marker) -> ConnectorEnd:
+        """Return the end at a marker."""
+        place = self.layout.bodies[marker.body.name]
+        return ConnectorEnd(place.dof, place.point(marker.point), place.rotation @ marker.axes)
 
-    def body(self, body: Body, point: Array) -> End:
-        """Return where a point (3,) in body axes sits, with the body's axes."""
-        place = self.skeleton.bodies[body.name]
-        return End(place.dof, place.point(point), place.rotation)
+    def body(self, body: Body, point: Array) -> ConnectorEnd:
+        """Return the end at a point (3,) in body axes, with the body's axes."""
+        place = self.layout.bodies[body.name]
+        return ConnectorEnd(place.dof, place.point(point), place.rotation)
 
     def connect(self, a: int, b: int) -> int:
         """Return the number of a new connector between dofs ``a`` and ``b``."""
         return self.connector_list.add(a, b)
 
     def parameters(self, force: Force, length: float = 0.0, unit: str = "") -> int:
-        """Give a force its slots, one after the other, and return the first."""
+        """Reserve the input slots of a force, one after the other, and return the first."""
         return add_parameters(force, self.slots, length, unit)
 
 
-def build_forces(model: Model, skeleton: Skeleton, slots: Slots, connector_list: ConnectorList) -> ForceTables:
-    """Return the force tables, their places in the matrix still open."""
+def build_forces(model: Model, layout: DofLayout, slots: Slots, connector_list: ConnectorList) -> ForceTables:
+    """Return the force tables, without places in the matrix."""
     by_kind: dict[str, list[Force]] = {}
     for force in model.forces.values():
         if isinstance(force.law, ForceLaw):
             by_kind.setdefault(table_of(force.law), []).append(force)
-    site = Site(skeleton, slots, connector_list)
+    site = CompileContext(layout, slots, connector_list)
     tables, infos = [], {}
     for kind in KINDS:
         mine = by_kind.get(kind.name, [])
@@ -65,7 +64,7 @@ def build_forces(model: Model, skeleton: Skeleton, slots: Slots, connector_list:
     mine = by_kind.get("joint_forces", [])
     for row, force in enumerate(mine):
         infos[force.name] = ForceInfo(force.name, "joint", row, *ends(model, force))
-    return ForceTables(Forces(*tables), build_joint_forces(mine, skeleton, slots), infos)
+    return ForceTables(Forces(*tables), build_joint_forces(mine, layout, slots), infos)
 
 
 def ends(model: Model, force: Force) -> tuple[str, str]:
@@ -78,20 +77,20 @@ def ends(model: Model, force: Force) -> tuple[str, str]:
     return (joint.a.name, joint.b.name) if joint else (model.ground.name, model.ground.name)
 
 
-def build_joint_forces(forces: list[Force], skeleton: Skeleton, slots: Slots) -> JointForces:
-    """Return what acts on one coordinate."""
+def build_joint_forces(forces: list[Force], layout: DofLayout, slots: Slots) -> JointForces:
+    """Return the forces that act on one coordinate."""
     dof, slot = [], []
     for force in forces:
         assert force.joint
         joint, k = force.joint
-        dof.append(skeleton.joint_dofs[joint.name][k])
+        dof.append(layout.joint_dofs[joint.name][k])
         slot.append(add_parameters(force, slots, unit=joint.type.units()[k]))
     dofs = np.array(dof, np.int64)
     return JointForces(dofs, np.array(slot, np.int64), np.zeros(len(dofs), np.int64))
 
 
 def add_parameters(force: Force, slots: Slots, length: float = 0.0, unit: str = "") -> int:
-    """Give a force its slots, one after the other, and return the first."""
+    """Reserve the input slots of a force, one after the other, and return the first."""
     first = slots.used
     assert isinstance(force.law, ForceLaw)
     for parameter in force.law.parameters(length, unit):
@@ -109,14 +108,14 @@ def add_parameters(force: Force, slots: Slots, length: float = 0.0, unit: str = 
     return first
 
 
-def build_drivers(model: Model, skeleton: Skeleton, slots: Slots) -> tuple[Drivers, list[tuple[str, bool]]]:
-    """Return the driven coordinates without their places in the matrix, with (name, coordinate is an angle)."""
+def build_drivers(model: Model, layout: DofLayout, slots: Slots) -> tuple[Drivers, list[tuple[str, bool]]]:
+    """Return the driven coordinates without places in the matrix, with (name, coordinate is an angle)."""
     dof, slot, rows = [], [], []
     for driver in model.drivers.values():
         if driver.joint:
             joint, k = driver.joint
-            dof.append(skeleton.joint_dofs[joint.name][k])
+            dof.append(layout.joint_dofs[joint.name][k])
             slot.append(slots.add_driver(driver.name, driver.profile))
-            rows.append((driver.name, skeleton.dofs[dof[-1]].kind == REVOLUTE))
+            rows.append((driver.name, layout.dofs[dof[-1]].kind == REVOLUTE))
     dofs = np.array(dof, np.int64)
     return Drivers(dofs, np.array(slot, np.int64), np.zeros(len(dofs), np.int64)), rows

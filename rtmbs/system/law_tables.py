@@ -1,52 +1,62 @@
-"""Recorded force laws of a model, joined into one program and laid out as tables."""
+"""Tables of force laws: joined program, inputs, states, and re-attachment of a law to another body.
 
-from collections.abc import Callable
+A law with k states, n kinematic inputs and m forces has a block of slopes, row by row: dF/ds (m, k), dg/dx (k, n) and
+dg/ds (k, k), with g the rates (METHODS 1.32). Its elimination couples every force that a state moves with every input
+that moves a state; a law between two frames has a dense derivative anyhow, one on joints gets entries of its own.
+
+``attach_law`` keeps the tree and every coordinate. A connector from ground to a body lives on the path to that body, so
+all pairs of a path are in the pattern from the first such change on (``uncondensed``); later changes keep the pattern.
+"""
+
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rtmbs.ad import Program, Tape, joined, lowered
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.forces.kind import integers
+from rtmbs.linear.symbolic import entries
 from rtmbs.model import Force, Model
+from rtmbs.model.captured import captured, values_captured
 from rtmbs.model.laws import Law
-from rtmbs.system.connector_list import ConnectorList, numbers
+from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement
 from rtmbs.system.force_tables import ends
-from rtmbs.system.identity import identity
-from rtmbs.system.law_state_tables import WIDTH, input_order, own_entries, state_infos, state_tables
-from rtmbs.system.outside import Outside, values_read
-from rtmbs.system.recorded_laws import BuiltLaw, Workshop
-from rtmbs.system.skeleton import Placement, Skeleton
-from rtmbs.system.slots import Slots
-from rtmbs.system.system import Array, CalledLaw, ForceInfo, Integers, LawStateInfo
-from rtmbs.system.tables import Laws
+from rtmbs.system.input_slots import Slots
+from rtmbs.system.pattern import join, uncondensed
+from rtmbs.system.recorded_laws import BuiltLaw, LawRecorder
+from rtmbs.system.system import Array, CalledLaw, ForceInfo, Integers, LawStateInfo, System
+from rtmbs.system.tables import FRAME_INPUTS, Connectors, Laws
+from rtmbs.system.user_functions import CapturedValues, identity
 
 
 class LawTables(NamedTuple):
-    """All force laws, the places in the matrix still open."""
+    """Tables of all force laws, without places in the matrix."""
 
     laws: Laws
     called: tuple[CalledLaw, ...]
     infos: dict[str, ForceInfo]
     code: tuple[str, ...]  # of the called laws: what tells two of them apart
     states: tuple[LawStateInfo, ...]
-    outside: tuple[Outside, ...]  # what recorded laws read from outside of their arguments
+    outside: tuple[CapturedValues, ...]  # what recorded laws read from outside of their arguments
 
 
-def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connector_list: ConnectorList) -> LawTables:
-    """Return the tables of every force law; raises ModelError with the name of a law that cannot be."""
-    model = workshop.model
-    built = [workshop.law(force, skeleton) for force in model.forces.values() if isinstance(force.law, Law)]
+def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector_list: ConnectorList) -> LawTables:
+    """Return the tables of every force law; raises ModelError with the name of a law that cannot be built."""
+    model = recorder.model
+    built = [recorder.law(force, layout) for force in model.forces.values() if isinstance(force.law, Law)]
     first = give_slots(built, slots)
     frames = recorded_first([law for law in built if not law.coordinates])
     joints = recorded_first([law for law in built if law.coordinates])
-    placed = [placements(law.force, skeleton) for law in frames]
+    placed = [placements(law.force, layout) for law in frames]
     own = [connector_list.add(a[0].dof, b[0].dof) for a, b in placed]
-    dofs = {law.force.name: joint_dofs(law, skeleton) for law in joints}
+    dofs = {law.force.name: joint_dofs(law, layout) for law in joints}
     states = state_tables(frames, joints)
     tables = Laws(
         program=lowered(one_tape(frames, joints)) if any(law.tape for law in built) else no_program(),
         slot=np.array([slot for law in (*frames, *joints) if law.tape for slot in first[law.force.name]], np.int64),
-        connector=numbers(own),
+        connector=integers(own),
         frame_a=frame_table([frame(place, *axes) for (place, *axes), _ in placed]),
         frame_b=frame_table([frame(place, *axes) for _, (place, *axes) in placed]),
         wrench_entry=wrench_entries(frames),
@@ -66,8 +76,8 @@ def build_laws(workshop: Workshop, skeleton: Skeleton, slots: Slots, connector_l
         state_place=states.place,
     )
     infos = law_infos(model, frames, joints, own, dofs)
-    code = tuple(code_of(law) for law in built if not law.tape)
-    outside = tuple(read_outside(law) for law in built if law.tape)
+    code = tuple(law_identity(law) for law in built if not law.tape)
+    outside = tuple(captured_by(law) for law in built if law.tape)
     states_of = state_infos((*frames, *joints))
     return LawTables(tables, called_laws(frames, joints, first), infos, code, states_of, outside)
 
@@ -79,7 +89,7 @@ def law_infos(
     connectors: list[int],
     dofs: dict[str, tuple[int, ...]],
 ) -> dict[str, ForceInfo]:
-    """Return what is known of every law: those between frames, then those on joints."""
+    """Return the data of every law: those between frames, then those on joints."""
     found, force = {}, 0
     for row, (law, connector) in enumerate(zip(frames, connectors, strict=True)):
         name, on_body = law.force.name, law.force.body is not None
@@ -91,17 +101,17 @@ def law_infos(
     return found
 
 
-def code_of(law: BuiltLaw) -> str:
-    """Return what a called law is known by: its name and the identity of its function."""
+def law_identity(law: BuiltLaw) -> str:
+    """Return the name of a called law with the identity of its function."""
     assert isinstance(law.force.law, Law)
     return f"{law.force.name} {identity(law.force.law.function)}"
 
 
-def read_outside(law: BuiltLaw) -> Outside:
-    """Return what a recorded law reads from outside of its arguments."""
+def captured_by(law: BuiltLaw) -> CapturedValues:
+    """Return the values that a recorded law captured."""
     assert isinstance(law.force.law, Law)
     function = law.force.law.function
-    return Outside(law.force.name, function, values_read(function))
+    return CapturedValues(law.force.name, function, values_captured(captured(function)))
 
 
 def recorded_first(laws: list[BuiltLaw]) -> list[BuiltLaw]:
@@ -109,7 +119,7 @@ def recorded_first(laws: list[BuiltLaw]) -> list[BuiltLaw]:
 
 
 def give_slots(built: list[BuiltLaw], slots: Slots) -> dict[str, list[int]]:
-    """Give every law its parameters as inputs, and return the slots of (t, parameters) by force."""
+    """Reserve the parameters of every law as inputs, and return the slots of (t, parameters) by force."""
     clock = slots.add_signal("time", "time", float, 1, smooth=True) if any(law.time for law in built) else 0
     found = {}
     for law in built:
@@ -124,14 +134,14 @@ def give_slots(built: list[BuiltLaw], slots: Slots) -> dict[str, list[int]]:
     return found
 
 
-def placements(force: Force, skeleton: Skeleton) -> tuple[tuple[Placement, Array, Array], ...]:
+def placements(force: Force, layout: DofLayout) -> tuple[tuple[Placement, Array, Array], ...]:
     """Return body placement, marker axes and marker point (body axes) of both ends."""
     if force.between:
-        return tuple((skeleton.bodies[marker.body.name], marker.axes, marker.point) for marker in force.between)
+        return tuple((layout.bodies[marker.body.name], marker.axes, marker.point) for marker in force.between)
     assert force.body is not None
     assert force.point is not None
     ground = Placement(-1, np.eye(3), np.zeros(3))
-    return (ground, np.eye(3), np.zeros(3)), (skeleton.bodies[force.body.name], np.eye(3), force.point)
+    return (ground, np.eye(3), np.zeros(3)), (layout.bodies[force.body.name], np.eye(3), force.point)
 
 
 def frame(place: Placement, axes: Array, point: Array) -> Array:
@@ -143,8 +153,8 @@ def frame_table(frames: list[Array]) -> Array:
     return np.array(frames, np.float64).reshape(len(frames), 3, 4)
 
 
-def joint_dofs(law: BuiltLaw, skeleton: Skeleton) -> tuple[int, ...]:
-    return tuple(skeleton.joint_dofs[joint.name][k] for joint, k in law.coordinates)
+def joint_dofs(law: BuiltLaw, layout: DofLayout) -> tuple[int, ...]:
+    return tuple(layout.joint_dofs[joint.name][k] for joint, k in law.coordinates)
 
 
 def input_table(dofs: list[tuple[int, ...]]) -> Integers:
@@ -182,17 +192,6 @@ def states_last(whole: Tape, laws: list[BuiltLaw]) -> Integers:
     return a
 
 
-def no_laws() -> Laws:
-    """Return the tables of a model without force laws."""
-    frames, integers = np.zeros((0, 3, 4)), np.zeros(0, np.int64)
-    wrench_entry, inputs, force_entry = (np.zeros((0, width), np.int64) for width in (3, 2, 4))
-    counts, block = np.zeros(4, np.int64), np.zeros((0, WIDTH), np.int64)
-    return Laws(
-        no_program(), integers, integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts, block,
-        integers,
-    )  # fmt: skip
-
-
 def no_program() -> Program:
     """Return the program of a model without recorded laws; making one would load the recorder's kernels."""
     integers = [np.zeros(0, np.int32) for _ in range(4)]
@@ -223,7 +222,7 @@ def force_entries(joints: list[BuiltLaw]) -> Integers:
 
 
 def called_laws(frames: list[BuiltLaw], joints: list[BuiltLaw], slots: dict[str, list[int]]) -> tuple[CalledLaw, ...]:
-    """Return the laws that Python calls, with the places where their values and derivatives go."""
+    """Return the laws that are called in Python, with the places of their values and derivatives."""
     found = []
     for k, law in enumerate(frames):
         if not law.tape:
@@ -237,5 +236,195 @@ def called_laws(frames: list[BuiltLaw], joints: list[BuiltLaw], slots: dict[str,
 
 
 def called(law: BuiltLaw, slots: dict[str, list[int]], row: int, force: int, entry: int) -> CalledLaw:
-    function: Callable[[Any, Any], Any] = law.function.called
+    function: Callable[[Any, Any], Any] = law.function.checked_values
     return CalledLaw(law.force.name, function, np.array(slots[law.force.name]), law.function.n, row, force, entry)
+
+
+WIDTH = 10
+# Columns of Laws.state_block: first state, number of states, first force, number of forces, first input, number of
+# inputs, first slope, number among the laws between frames (-1: on joints), first row that elimination adds to
+# Laws.force_entry, counted from its end, and the number of these rows.
+STATE, COUNT, OUTPUT, ACTS, INPUT, LOOKS, PLACE, LAW, FILL, FILLS = range(WIDTH)
+
+
+class StateTables(NamedTuple):
+    """Columns of ``Laws`` for the states of force laws."""
+
+    block: Integers  # (nb, WIDTH)
+    place: Integers  # (entries,) in the flat slopes
+    fill: Integers  # (nf, 4) further rows of ``Laws.force_entry``
+
+
+def state_tables(frames: Sequence[Any], joints: Sequence[Any]) -> StateTables:
+    """Return the tables of the states of built laws, in the order of the program."""
+    parts, blocks, fills = [np.zeros(0, np.int64)], [], [np.zeros((0, 4), np.int64)]
+    recorded = [[law for law in laws if law.tape] for laws in (frames, joints)]
+    output, looked = 0, 0
+    wrenches, inputs = 6 * len(recorded[0]), FRAME_INPUTS * len(recorded[0])
+    for law in (*recorded[0], *recorded[1]):
+        function = law.function
+        if function.states:
+            between = output < wrenches
+            blocks.append(
+                [0, len(function.states), output, function.acts, looked, function.looks, 0,
+                 output // 6 if between else -1, 0, 0]
+            )  # fmt: skip
+            parts.append(places_of(law))
+            if not between:
+                fills.append(filled(law, output - wrenches, looked - inputs))
+                blocks[-1][FILLS] = len(fills[-1])
+        output, looked = output + function.acts, looked + function.looks
+    block = numbered(np.array(blocks, np.int64).reshape(-1, WIDTH))
+    for k, part in enumerate(parts[1:]):
+        part += block[k, PLACE]
+    return StateTables(block, np.concatenate(parts), np.concatenate(fills))
+
+
+def numbered(block: Integers) -> Integers:
+    """Return blocks with the numbers that follow from their sizes: first state, first slope, first fill."""
+    block = block.copy()
+    for column, size in ((STATE, block[:, COUNT]), (PLACE, slopes_of(block)), (FILL, block[:, FILLS])):
+        block[:, column] = np.cumsum(size) - size
+    block[:, FILL] -= block[:, FILLS].sum()
+    return block
+
+
+def slopes_of(block: Integers) -> Integers:
+    """Return the number of slopes of each block."""
+    k, m, n = block[:, COUNT], block[:, ACTS], block[:, LOOKS]
+    return np.asarray(k * (m + n + k), np.int64)
+
+
+def own_entries(law: Any) -> np.ndarray[Any, Any]:
+    """Return which entries of a law's derivative are those of its force by its kinematics (entries,) bool."""
+    return (law.row < law.function.acts) & (law.column < law.function.looks)
+
+
+def places_of(law: Any) -> Integers:
+    """Return the places in the law's slopes of its other entries, in their order."""
+    mine = ~own_entries(law)
+    row, column, k = law.row[mine], law.column[mine], len(law.function.states)
+    m, n = law.function.acts, law.function.looks
+    of_rate = m * k + (row - m) * n + column
+    among = m * k + k * n + (row - m) * k + column - n
+    return np.asarray(np.where(row < m, row * k + column - n, np.where(column < n, of_rate, among)), np.int64)
+
+
+def filled(law: Any, force: int, first: int) -> Integers:
+    """Return (force, input, is a rate, 0) of the fill-in of a law on joints by elimination of its states."""
+    m, n = law.function.acts, law.function.looks
+    moved = np.unique(law.row[(law.row < m) & (law.column >= n)])
+    moving = np.unique(law.column[(law.row >= m) & (law.column < n)])
+    row, column = (part.ravel() for part in np.meshgrid(moved, moving, indexing="ij"))
+    rate = (column >= m).astype(np.int64)
+    return np.column_stack((row + force, column + first, rate, np.zeros_like(rate)))
+
+
+def input_order(laws: Sequence[Any]) -> Integers:
+    """Return the new number of every input of joined tapes: kinematics of all laws, then states of all laws."""
+    state = np.concatenate([np.arange(law.function.n) >= law.function.looks for law in laws])
+    order = np.argsort(state, kind="stable")
+    new = np.empty_like(order)
+    new[order] = np.arange(len(order))
+    return np.asarray(new, np.int64)
+
+
+def state_infos(laws: Sequence[Any]) -> tuple[LawStateInfo, ...]:
+    """Return name, first value and unit of every state in the order of ``State.s``."""
+    return tuple(
+        LawStateInfo(law.force.name, state.name, state.first, state.unit)
+        for law in laws
+        if law.tape
+        for state in law.function.states
+    )
+
+
+def state_dofs(laws: Laws, home: Integers) -> Integers:
+    """Return the dof of every state (ns,), from those of the kinematic inputs."""
+    return np.repeat(home[laws.state_block[:, INPUT]], laws.state_block[:, COUNT])
+
+
+class KeptStates(NamedTuple):
+    """States of force laws that remain when other laws are left out."""
+
+    states: np.ndarray[Any, Any]  # (ns,) bool
+    entries: np.ndarray[Any, Any]  # (entries,) bool
+    block: Integers
+    place: Integers
+
+
+def kept_states(laws: Laws, outputs: Array, inputs: Array) -> KeptStates:
+    """Return the states of the laws that remain; ``outputs`` and ``inputs`` are masks of forces and kinematics."""
+    block = laws.state_block
+    stays = outputs[block[:, OUTPUT]] if len(block) else np.zeros(0, np.bool_)
+    sizes = slopes_of(block)
+    owner: Integers = np.asarray(np.searchsorted(np.cumsum(sizes), laws.state_place, side="right"), np.int64)
+    new = block[stays].copy()
+    for column, mask in ((OUTPUT, outputs), (INPUT, inputs)):
+        new[:, column] = np.asarray(np.cumsum(mask) - 1)[new[:, column]]
+    new[:, LAW] = np.where(new[:, LAW] >= 0, new[:, OUTPUT] // 6, -1)
+    new = numbered(new)
+    entries = stays[owner]
+    by: Integers = np.zeros(len(block), np.int64)
+    by[stays] = new[:, PLACE] - block[stays, PLACE]
+    place = laws.state_place[entries] + by[owner[entries]]
+    return KeptStates(np.repeat(stays, block[:, COUNT]), entries, new, place)
+
+
+def attach_law(system: System, force: str, body: str, point: Array) -> System:
+    """Return ``system`` with the law ``force`` acting on ``body`` at ``point`` (3,) in body axes [m].
+
+    Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.
+    """
+    if not (isinstance(force, str) and force in system.forces):
+        raise unknown_name("force", force, system.forces)
+    info, ground = system.forces[force], next(iter(system.bodies))
+    if not info.on_body:
+        raise InputError(f"force {force!r} cannot be attached elsewhere; only a force law on one body (body=) can")
+    if not (isinstance(body, str) and body in system.bodies):
+        raise unknown_name("body", body, system.bodies)
+    if body == ground:
+        raise InputError(f"force {force!r}: body {body!r} stands still; name another body")
+    system = uncondensed(system)
+    place, tables = system.bodies[body], system.tables
+    frame = tables.laws.frame_b.copy()
+    frame[info.row] = np.column_stack((place.rotation, place.position + place.rotation @ point))
+    connectors = with_branch(
+        tables.connectors, info.connector, place.dof, path_to(tables.dofs.parent, place.dof), system
+    )
+    return replace(
+        system,
+        tables=tables._replace(connectors=connectors, laws=tables.laws._replace(frame_b=frame)),
+        forces={**system.forces, force: info._replace(b=body)},
+    )
+
+
+def path_to(parent: Integers, dof: int) -> Integers:
+    """Return the dofs from ground to ``dof``, itself last."""
+    dofs: list[int] = []
+    while dof >= 0:
+        dofs.append(dof)
+        dof = int(parent[dof])
+    return np.array(dofs[::-1], np.int64)
+
+
+def with_branch(connectors: Connectors, connector: int, b: int, branch: Integers, system: System) -> Connectors:
+    """Return connectors with one of them led from ground to dof ``b`` along ``branch``."""
+    block = entries(system.lu, np.repeat(branch, len(branch)), np.tile(branch, len(branch)))
+    dof, sign = (
+        np.split(part, connectors.pointer[connector : connector + 2]) for part in (connectors.dof, connectors.sign)
+    )
+    places = np.split(connectors.entry, connectors.block_pointer[connector : connector + 2])
+    grown = np.arange(len(connectors.pointer)) > connector
+    more, more_places = len(branch) - len(dof[1]), len(block) - len(places[1])
+    ends, ground = connectors.b.copy(), connectors.a.copy()
+    ends[connector], ground[connector] = b, system.tables.origins.row[b]
+    return connectors._replace(
+        a=ground,
+        b=ends,
+        pointer=connectors.pointer + more * grown,
+        dof=join([dof[0], branch, dof[2]]),
+        sign=np.concatenate((sign[0], np.ones(len(branch)), sign[2])),
+        block_pointer=connectors.block_pointer + more_places * grown,
+        entry=join([places[0], np.asarray(block, np.int64), places[2]]),
+    )

@@ -1,4 +1,4 @@
-"""Points about which the parts of a mechanism are evaluated, so that it may be anywhere (METHODS 1.28).
+"""Local origins of the parts of a mechanism, so that it may be far from the world's origin (METHODS 1.28).
 
 Motion vectors, wrenches and inertias hold moments about one point of the world. Far from it, at a distance of d times
 the size of a mechanism, moments of inertia cancel to d^2 of their rounding. Nothing but that point would change if it
@@ -17,7 +17,7 @@ WORLD = -1  # row of ground as seen from the world's origin
 
 
 def with_origins(tables: Tables) -> Tables:
-    """Return the tables with an origin for every part that may be far from the world's: one that stands far, or slides.
+    """Return the tables with an origin for every part far from the world's, or sliding away from it.
 
     Parents and ends of connectors on ground become the row of ground that their part sees.
     """
@@ -27,7 +27,7 @@ def with_origins(tables: Tables) -> Tables:
     for number in np.unique(part):
         mine = np.flatnonzero(part == number)
         place, slides = base_of(dofs, mine)
-        width = cell(dofs, mine)
+        width = grid_width(dofs, mine)
         if not slides and np.all(np.abs(place) < 0.5 * width):
             continue
         rows += 1
@@ -50,7 +50,7 @@ def with_origins(tables: Tables) -> Tables:
 
 
 def no_origins(n: int) -> Origins:
-    """Return the origins of ``n`` dofs that all see ground from the world's."""
+    """Return the origins of ``n`` dofs that all use the world's."""
     none = np.zeros(0, np.int64)
     return Origins(
         np.full(n, WORLD, np.int64),
@@ -62,7 +62,7 @@ def no_origins(n: int) -> Origins:
     )
 
 
-def travelling(tables: Tables) -> Mask:
+def transport_slides(tables: Tables) -> Mask:
     """Return which dofs (n,) only carry a part through the world: slides of its base that no closure feels."""
     found = np.zeros(len(tables.dofs.kind), np.bool_)
     found[tables.origins.dof] = True
@@ -72,7 +72,7 @@ def travelling(tables: Tables) -> Mask:
 
 
 def on_rows(connectors: Connectors, row: Integers) -> Connectors:
-    """Return the connectors with ends on ground seen from the other end's origin; ``row`` is that of every dof."""
+    """Return the connectors with ground ends at the other end's origin; ``row`` is that of every dof."""
     seen = np.append(row, WORLD)  # of ground at both ends
     other_a, other_b = seen[np.maximum(connectors.b, WORLD)], seen[np.maximum(connectors.a, WORLD)]
     return connectors._replace(
@@ -92,7 +92,7 @@ def parts(dofs: Dofs, connectors: Connectors) -> Integers:
 
 
 def base_of(dofs: Dofs, mine: Integers) -> tuple[Array, list[tuple[int, Array]]]:
-    """Return where a part stands on ground [m], and the slides (dof, direction) that carry it away from there.
+    """Return the position of a part's base on ground [m], and the slides (dof, direction) that carry it away.
 
     A base that does not slide comes first: what is hinged to ground stays.
     """
@@ -102,7 +102,7 @@ def base_of(dofs: Dofs, mine: Integers) -> tuple[Array, list[tuple[int, Array]]]
 
 
 def slides_of(dofs: Dofs, base: int) -> tuple[Array, list[tuple[int, Array]]]:
-    """Return where what follows the first slides of ``base`` stands while they are zero, and their directions."""
+    """Return the position behind the first slides of ``base`` at zero, and their directions."""
     A, place, slides, dof = np.eye(3), np.zeros(3), [], base
     for _ in range(len(dofs.parent)):
         place = place + A @ dofs.offset[dof]
@@ -117,7 +117,7 @@ def slides_of(dofs: Dofs, base: int) -> tuple[Array, list[tuple[int, Array]]]:
     return place, slides
 
 
-def cell(dofs: Dofs, mine: Integers) -> float:
+def grid_width(dofs: Dofs, mine: Integers) -> float:
     """Return the width of the grid of a part's origin [m], a power of two."""
     inner = mine[dofs.parent[mine] >= 0]
     arms = np.linalg.norm(np.concatenate([dofs.offset[inner], dofs.mass_center[mine]]), axis=1)

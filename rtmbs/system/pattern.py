@@ -1,8 +1,24 @@
-"""Paths, branches, and the places of their entries in the sparse matrix.
+"""Sparsity pattern of the tangent: paths, branches, interfaces of substructures, and places of their entries.
 
 The pattern holds every pair (dof, ancestor), for every connector every pair of its two branches, and every pair of
-joints that a force law couples. In a deep tree interfaces stand in for the pairs of dofs far from each other
-(``system.interfaces``).
+joints that a force law couples. In a deep tree interfaces stand in for the pairs of dofs far from each other.
+
+In joint coordinates every dof couples with all its ancestors: in a tower of n storeys the tangent has O(n^2) entries,
+and eliminating them takes O(n^3). But a dof i below an interface c meets the dofs j from c upwards only through two
+sums (``semirecursive.tangent`` has the names: entry (i, j) is left_i . X_j + left_coriolis_i . Y_j, (j, i) is
+S_j . right_i)
+
+    t_c = sum_j [X_j; Y_j] dz_j    9 numbers, over c and the dofs above it
+    f_c = sum_i right_i dz_i       6 numbers, over the dofs below c
+
+With t and f as unknowns of their own, in sections between interfaces that add up,
+
+    t_c - t_up - sum_j [X_j; Y_j] dz_j = 0,    f_c - sum_i right_i dz_i - sum_below f = 0,
+
+only pairs of dofs within a section, a substructure of the tree, remain entries, and everything grows with n.
+Eliminated after the dofs below and before the interface itself, t and f have pivots 1, and what then joins them is the
+articulated inertia of all that hangs on the interface. Their right-hand sides are zero, so ``linear`` condenses
+them: callers of the factor do not see them.
 """
 
 from collections.abc import Mapping
@@ -14,17 +30,16 @@ from scipy.sparse import csr_array
 
 from rtmbs.linear.symbolic import analyse, entries, flops
 from rtmbs.system.closure_tables import pointer
-from rtmbs.system.interfaces import UNKNOWNS, choose_interfaces, condensed_entries, interface_order, no_interfaces
 from rtmbs.system.system import Integers, System
-from rtmbs.system.tables import Connectors, Interfaces, Paths, Tables
+from rtmbs.system.tables import MOTION, WRENCH, Connectors, Interfaces, Paths, Tables
 
 Pairs = list[tuple[int, int]]
 
 WORTH_WHILE = 0.8  # part of the arithmetic that interfaces may leave at most: they have entries to fill, too
 
 
-class Pattern(NamedTuple):
-    """A static factorisation, and the tables of the tree with their places in its values."""
+class TangentPattern(NamedTuple):
+    """Static factorisation, and the tables of the tree with their places in its values."""
 
     lu: Any
     paths: Paths
@@ -32,7 +47,7 @@ class Pattern(NamedTuple):
 
 
 def paths_to_ground(parent: Integers) -> list[Integers]:
-    """Return for every dof the dofs from ground to itself, itself last."""
+    """Return the path of every dof: the dofs from ground to itself, itself last."""
     paths: list[Integers] = []
     for i, p in enumerate(parent):
         above = paths[p] if p >= 0 else np.zeros(0, np.int64)
@@ -51,7 +66,7 @@ def branches(paths: list[Integers], a: int, b: int) -> tuple[Integers, Integers]
 
 
 def build_paths(paths: list[Integers]) -> Paths:
-    """Return the paths as arrays, their places still open."""
+    """Return the paths as arrays, without places."""
     ways = pointer(np.array([len(path) for path in paths], np.int64))
     dofs = join(paths)
     return Paths(ways, dofs, np.zeros(len(dofs), np.int64), np.zeros(len(dofs), np.int64))
@@ -77,7 +92,7 @@ def build_connectors(paths: list[Integers], pairs: Pairs, couplers: Mapping[int,
 
 
 def lay_out(parent: Integers, pairs: Pairs, couplers: Mapping[int, Integers]) -> tuple[Paths, Interfaces, Connectors]:
-    """Return paths to ground, no interfaces, and connectors between ``pairs`` of dofs, their places still open.
+    """Return paths to ground, no interfaces, and connectors between ``pairs`` of dofs, without places.
 
     ``couplers`` lists the dofs of connectors that join coordinates, by the number of the connector.
     """
@@ -110,7 +125,7 @@ def give_places(tables: Tables, condensed: bool = True) -> tuple[Any, Tables]:
 
 
 def uncondensed(system: System) -> System:
-    """Return the System with all pairs of a path in its pattern: what K and C of other sources ask for."""
+    """Return the System with all pairs of a path in its pattern: K and C of other sources need them."""
     if len(system.tables.interfaces.dof) == 0:
         return system
     lu, tables = give_places(system.tables, condensed=False)
@@ -124,7 +139,7 @@ def analyse_pattern(
     connectors: Connectors,
     more: tuple[Integers, Integers],
     condensed: bool = True,
-) -> Pattern:
+) -> TangentPattern:
     """Return the factorisation with least arithmetic, with interfaces (if allowed, by ``condensed``) or without.
 
     ``ways`` are the paths from ground. ``more`` are rows and columns of further entries: joints that a force law
@@ -143,17 +158,17 @@ def analyse_pattern(
     return short if flops(short.lu) <= WORTH_WHILE * flops(direct.lu) else direct
 
 
-def direct_pattern(ways: list[Integers], entries: tuple[Integers, Integers]) -> Pattern:
+def direct_pattern(ways: list[Integers], entries: tuple[Integers, Integers]) -> TangentPattern:
     """Return the pattern of all pairs (dof, ancestor), and ``entries``."""
     n, paths = len(ways), build_paths(ways)
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
     lu = analyse(n, np.concatenate([row, entries[0]]), np.concatenate([paths.dof, entries[1]]))
-    return Pattern(lu, located(lu, paths, row), no_interfaces(n))
+    return TangentPattern(lu, located(lu, paths, row), no_interfaces(n))
 
 
 def condensed_pattern(
     interfaces: Integers, of: Integers, ways: list[Integers], entries: tuple[Integers, Integers]
-) -> Pattern:
+) -> TangentPattern:
     """Return the pattern of the pairs of each section of the tree, and of the unknowns of their interfaces."""
     n, unknowns = len(ways), UNKNOWNS * len(interfaces)
     cut = [len(ways[interfaces[r]]) if r >= 0 else 0 for r in of]
@@ -175,7 +190,7 @@ def condensed_pattern(
         one=places(lu, one[:, 0], one[:, 1]),
         minus=places(lu, minus[:, 0], minus[:, 1]),
     )
-    return Pattern(lu, located(lu, paths, row), found)
+    return TangentPattern(lu, located(lu, paths, row), found)
 
 
 def located(lu: Any, paths: Paths, row: Integers) -> Paths:
@@ -219,3 +234,81 @@ def places(lu: Any, rows: Integers, cols: Integers) -> Integers:
 
 def join(parts: list[Integers]) -> Integers:
     return np.concatenate([np.zeros(0, np.int64), *parts])
+
+
+SPACING = 12  # dofs from interface to interface on a path; fewest entries and nearly least arithmetic in towers
+UNKNOWNS = MOTION + WRENCH  # unknowns of an interface
+
+
+def choose_interfaces(parent: Integers, tip: Integers) -> tuple[Integers, Integers]:
+    """Return (interfaces, of): dofs that SPACING others separate from the one above and from the deepest tip.
+
+    ``of`` (n,) is the index of the interface above every dof, or -1. Only the last dof of an element (``tip``, as in
+    ``Dofs``) may be one: three rotation dofs turn each other's columns.
+    """
+    n = len(parent)
+    height = np.zeros(n, np.int64)
+    for i in range(n - 1, -1, -1):
+        if parent[i] >= 0:
+            height[parent[i]] = max(height[parent[i]], height[i] + 1)
+    interfaces: list[int] = []
+    of, since = np.full(n, -1, np.int64), np.ones(n, np.int64)
+    own: dict[int, int] = {}
+    for i, p in enumerate(np.asarray(parent).tolist()):
+        if p in own:
+            of[i] = own[p]
+        elif p >= 0:
+            of[i], since[i] = of[p], since[p] + 1
+        if since[i] >= SPACING and height[i] >= SPACING and tip[i] == i:
+            own[i] = len(interfaces)
+            interfaces.append(i)
+    return np.array(interfaces, np.int64), of
+
+
+def condensed_entries(interfaces: Integers, of: Integers, paths: list[Integers]) -> tuple[Integers, ...]:
+    """Return (below, above, pointer, one, minus): rows and columns, (..., 2), of the entries of interfaces.
+
+    ``paths`` leads from the interface above every dof to the dof. Unknowns of interface r: n + UNKNOWNS r on, t
+    before f. below (n, UNKNOWNS, 2): t of the interface above in the row of a dof, the dof in the rows of f; above
+    (entries, UNKNOWNS, 2), step by step of an interface's path: the dof in the rows of t, f in the row of the dof.
+    """
+    n, count = len(of), len(interfaces)
+    unknowns = n + UNKNOWNS * np.arange(count)[:, None] + np.arange(UNKNOWNS)  # (count, UNKNOWNS)
+    dofs = np.arange(n)[:, None]
+    under = np.flatnonzero(of >= 0)
+    below = swap(dofs[under], unknowns[of[under]], range(MOTION, UNKNOWNS))
+    pointer = np.cumsum([0, *(len(paths[c]) for c in interfaces)]).astype(np.int64)
+    way = np.concatenate([np.zeros(0, np.int64), *(paths[c] for c in interfaces)]).astype(np.int64)
+    above = swap(way[:, None], unknowns[np.repeat(np.arange(count), np.diff(pointer))], range(MOTION))
+    one = np.stack([unknowns.ravel(), unknowns.ravel()], -1)
+    fed = np.flatnonzero(of[interfaces] >= 0)
+    minus = swap(unknowns[fed], unknowns[of[interfaces[fed]]], range(MOTION, UNKNOWNS))  # t_c, t_up and f_up, f_c
+    return under, below, above, pointer, one, minus.reshape(-1, 2)
+
+
+def swap(rows: Integers, columns: Integers, exchanged: range) -> Integers:
+    """Return (count, UNKNOWNS, 2) pairs of rows and columns, the two exchanged in some of the UNKNOWNS."""
+    pairs = np.stack(np.broadcast_arrays(rows, columns), -1)
+    pairs[:, list(exchanged)] = pairs[:, list(exchanged), ::-1]
+    return pairs
+
+
+def interface_order(interfaces: Integers, n: int) -> Integers:
+    """Return the elimination order: from the tips, f and t of an interface after all that hangs on it, then it."""
+    own = {int(c): r for r, c in enumerate(interfaces)}
+    order: list[int] = []
+    for i in range(n - 1, -1, -1):
+        if i in own:
+            first = n + UNKNOWNS * own[i]
+            order.extend(range(first + UNKNOWNS - 1, first - 1, -1))
+        order.append(i)
+    return np.array(order, np.int64)
+
+
+def no_interfaces(n: int) -> Interfaces:
+    """Return the tables of a tree without interfaces."""
+    none = np.zeros(0, np.int64)
+    return Interfaces(
+        none, np.full(n, -1, np.int64), np.zeros((n, UNKNOWNS), np.int64), np.zeros(1, np.int64),
+        np.zeros((0, UNKNOWNS), np.int64), none.copy(), none.copy(),
+    )  # fmt: skip

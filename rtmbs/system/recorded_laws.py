@@ -1,4 +1,4 @@
-"""Force laws written by the user: each is tried, recorded, differentiated and held against its tape.
+"""Recording of force laws written by the user: trial, tape, derivative, and comparison of the tape with the law.
 
 A law with an ``if`` on its values is recorded along all of its branches. One that cannot be recorded (a loop that ends
 by a value, a call into other code) stays a Python function that is called; a warning says why, and so does the start
@@ -26,8 +26,8 @@ from rtmbs.errors import PACKAGE, ModelError, warn
 from rtmbs.model import Force, Joint, Model
 from rtmbs.model.captured import Writes, function_behind
 from rtmbs.model.laws import Law
-from rtmbs.system.law_function import LawFunction
-from rtmbs.system.skeleton import Skeleton
+from rtmbs.system.dof_layout import DofLayout
+from rtmbs.system.law_functions import LawFunction
 from rtmbs.system.system import Array, Integers
 
 AGREEMENT = 1e-9  # of a tape with its law, relative to the largest value tried
@@ -40,7 +40,7 @@ BY_USER = "trace=False"  # a reason that nobody is warned of
 
 
 class BuiltLaw(NamedTuple):
-    """A law and what recording it gave."""
+    """A law with its tape and derivative."""
 
     force: Force
     function: LawFunction
@@ -52,8 +52,8 @@ class BuiltLaw(NamedTuple):
     reason: str  # why it is called
 
 
-class Workshop:
-    """The laws of a model as they are built: each is tried, recorded and differentiated once, whatever tree asks.
+class LawRecorder:
+    """Recorder of the laws of a model; each is recorded once, whatever spanning tree asks.
 
     What a law looks at belongs to the model, but for ``joints="all"``, which means the coordinates of the tree.
     """
@@ -62,20 +62,20 @@ class Workshop:
         self.model = model
         self.built: dict[tuple[str, tuple[tuple[Joint, int], ...]], BuiltLaw] = {}
 
-    def law(self, force: Force, skeleton: Skeleton) -> BuiltLaw:
-        """Return a built law; raises ModelError with the name of one that cannot be."""
-        coordinates = coordinates_of(self.model, skeleton, force)
+    def law(self, force: Force, layout: DofLayout) -> BuiltLaw:
+        """Return a built law; raises ModelError with the name of one that cannot be built."""
+        coordinates = coordinates_of(self.model, layout, force)
         key = force.name, coordinates
         if key not in self.built:
             self.built[key] = build_law(self.model, force, coordinates)
         return self.built[key]
 
 
-def coordinates_of(model: Model, skeleton: Skeleton, force: Force) -> tuple[tuple[Joint, int], ...]:
-    """Return the coordinates that a law on joints acts on; none of a law between two frames."""
+def coordinates_of(model: Model, layout: DofLayout, force: Force) -> tuple[tuple[Joint, int], ...]:
+    """Return the coordinates that a law on joints acts on; none for a law between two frames."""
     coordinates = (force.joint,) if force.joint else force.joints
     if coordinates == ():
-        coordinates = tree_coordinates(model, skeleton)
+        coordinates = tree_coordinates(model, layout)
         if not coordinates:
             raise ModelError(
                 f"force {force.name!r}: joints='all' finds no coordinate; spherical and floating joints have none of "
@@ -85,11 +85,11 @@ def coordinates_of(model: Model, skeleton: Skeleton, force: Force) -> tuple[tupl
 
 
 def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> BuiltLaw:
-    """Try a law in plain numbers, record it, and hold the tape against the law."""
+    """Evaluate a law in floats, record it, and compare the tape with the law."""
     assert isinstance(force.law, Law)
     function = LawFunction(model, force, coordinates)
     writes = Writes(force.law.function)
-    tried = function.values_tried()
+    tried = function.trial_values()
     written = writes.names()
     sparse, reason, ways = recorded(function, written) if force.law.trace else (None, BY_USER, 0)
     if sparse is None and function.states:
@@ -97,21 +97,21 @@ def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], 
             f"{function.what}: its law has states and cannot be recorded: {reason}; write it so that it can be, "
             "or without states"
         )
-    say_what_is_slow(function, reason, written)
+    warn_unrecorded(function, reason, written)
     if sparse is None:
         row, column = np.divmod(np.arange(function.m * function.n), function.n)
         return BuiltLaw(force, function, coordinates, None, row, column, True, reason)
-    check_tape(function, sparse.tape, function.trials(), tried, max(largest(values) for values in tried))
+    check_tape(function, sparse.tape, function.trials(), tried, max(largest_finite(values) for values in tried))
     if ways > 1:
         for point, values in function.further_trials():
-            check_tape(function, sparse.tape, [point], [values], largest(values))
-    time = bool(np.any(leaves(sparse.tape) == function.n))
+            check_tape(function, sparse.tape, [point], [values], largest_finite(values))
+    time = bool(np.any(read_inputs(sparse.tape) == function.n))
     row, column = (np.asarray(part, np.int64) for part in (sparse.row, sparse.column))
     return BuiltLaw(force, function, coordinates, sparse.tape, row, column, time, "")
 
 
 def recorded(function: LawFunction, written: Sequence[str]) -> tuple[SparseJacobian | None, str, int]:
-    """Return tape and derivative of a law, "" and the number of its ways; or None, the reason why not, and 0."""
+    """Return tape and derivative, "" and the number of branches; or None, the reason, and 0."""
     what, ways = "law", 1
     try:
         if written:  # once, along one way: what it writes is not written again
@@ -130,11 +130,11 @@ def recorded(function: LawFunction, written: Sequence[str]) -> tuple[SparseJacob
         ) from error
     except Exception as error:  # noqa: BLE001 - numbers went through: the law is sound, but a tape cannot hold it
         also = f"it writes {written[0]} outside of itself, and " if written else ""
-        return None, f"{also}{str(error).split('. ')[0]}{place_of(error)}", 0
+        return None, f"{also}{str(error).split('. ')[0]}{error_location(error)}", 0
 
 
-def place_of(error: BaseException) -> str:
-    """Return file and line of the user's function that an error came up through."""
+def error_location(error: BaseException) -> str:
+    """Return file and line of the user's function in the traceback of an error."""
     trace, place = error.__traceback__, ""
     while trace is not None:
         file = trace.tb_frame.f_code.co_filename
@@ -144,8 +144,8 @@ def place_of(error: BaseException) -> str:
     return "" if place and place.strip(" ()") in str(error) else place
 
 
-def say_what_is_slow(function: LawFunction, reason: str, written: Sequence[str]) -> None:
-    """Warn of a law that could not be recorded, and of one that writes what nobody will write again."""
+def warn_unrecorded(function: LawFunction, reason: str, written: Sequence[str]) -> None:
+    """Warn of a law that could not be recorded, and of one with side effects that a tape does not repeat."""
     code = function_behind(function.law.function)
     place: Any = (code.co_filename, code.co_firstlineno) if code is not None else ()
     if reason and reason != BY_USER:
@@ -173,7 +173,7 @@ def too_large(function: LawFunction, what: str, error: TapeSizeError) -> str:
 def check_tape(
     function: LawFunction, tape: Tape, points: Sequence[tuple[Array, Array]], tried: Sequence[Array], size: float
 ) -> None:
-    """Refuse a law whose tape, values and then entries of the derivative, says something else than the law.
+    """Refuse a law whose tape (values, then entries of the derivative) differs from the law.
 
     ``tried`` are the values of the law at ``points``, of the typical ``size``.
     """
@@ -183,7 +183,9 @@ def check_tape(
             found, entries = np.split(evaluator.value(x, p), [function.m])
             apart = np.nan_to_num(np.abs(found - expected), nan=np.inf)
         sound = np.isfinite(expected)
-        if np.any(apart[sound] > AGREEMENT * size) and np.any((apart > blur(function, x, p, expected))[sound]):
+        if np.any(apart[sound] > AGREEMENT * size) and np.any(
+            (apart > rounding_bound(function, x, p, expected))[sound]
+        ):
             raise ModelError(
                 f"{function.what}: {function.noun} was recorded as {found.tolist()} where a call gives "
                 f"{expected.tolist()}; it must do the same with recorded values as with numbers, and depend on "
@@ -196,35 +198,35 @@ def check_tape(
             )
 
 
-def largest(values: Array) -> float:
-    """Return the largest size of those that are finite."""
+def largest_finite(values: Array) -> float:
+    """Return the largest absolute value of those that are finite."""
     return float(np.max(np.abs(values[np.isfinite(values)]), initial=0.0))
 
 
-def blur(function: LawFunction, x: Array, p: Array, expected: Array) -> Array:
-    """Return how far rounding may move a law (m,), which is no disagreement.
+def rounding_bound(function: LawFunction, x: Array, p: Array, expected: Array) -> Array:
+    """Return a bound (m,) of rounding in a law's values: differences below it are no disagreement.
 
     A change of the inputs by ``AGREEMENT`` says it, and so do the digits of extended precision, where there are any.
     """
     change = AGREEMENT * np.maximum(np.abs(x), 1.0) * np.where(np.arange(len(x)) % 2, 1.0, -1.0)
     with np.errstate(all="ignore"):
         try:
-            one, other = function.called(x + change, p), function.called(x - change, p)
-            fine = function.called(x.astype(np.longdouble), p.astype(np.longdouble))
+            one, other = function.checked_values(x + change, p), function.checked_values(x - change, p)
+            fine = function.checked_values(x.astype(np.longdouble), p.astype(np.longdouble))
         except ModelError:
             return np.zeros(function.m)
         moved = np.maximum(np.abs(one - other), ROUNDINGS * np.abs(fine - expected))
     return np.nan_to_num(moved, nan=np.inf)
 
 
-def leaves(tape: Tape) -> Integers:
-    """Return the numbers of the inputs that a tape looks at; parameters follow the independents."""
+def read_inputs(tape: Tape) -> Integers:
+    """Return the numbers of the inputs that a tape reads; parameters follow the independents."""
     from rtmbs.ad.operations import INPUT
 
     return np.asarray(tape.a[tape.op == INPUT], np.int64)
 
 
-def tree_coordinates(model: Model, skeleton: Skeleton) -> tuple[tuple[Joint, int], ...]:
-    """Return every public coordinate that the tree has."""
-    joints = (joint for joint in model.joints.values() if joint.name in skeleton.joint_dofs)
+def tree_coordinates(model: Model, layout: DofLayout) -> tuple[tuple[Joint, int], ...]:
+    """Return every public coordinate of the joints in the tree."""
+    joints = (joint for joint in model.joints.values() if joint.name in layout.joint_dofs)
     return tuple((joint, k) for joint in joints for k in range(len(joint.type.coordinates)))

@@ -1,17 +1,21 @@
-"""``System``: everything constant about a compiled mechanism, and the names of all of it."""
+"""``System``: the constant data of a compiled mechanism, its names, and a cache of what follows from it alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from functools import wraps
+from typing import Any, NamedTuple, TypeVar
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.limits.notebook import folded_html, number_text, title_html
+from rtmbs.model import Joint
 from rtmbs.model.joints import JointType
 from rtmbs.model.model_changes import Origin
 from rtmbs.model.shapes import Looks
-from rtmbs.system.outside import Outside
 from rtmbs.system.tables import Tables
+from rtmbs.system.user_functions import CapturedValues
 from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
@@ -31,7 +35,7 @@ class Signal(NamedTuple):
 
 
 class BodyInfo(NamedTuple):
-    """Where a body sits; dof -1 is ground. Its inertia is that of the user, before welding."""
+    """Placement of a body; dof -1 is ground. Its inertia is that of the user, before welding."""
 
     dof: int
     rotation: Array  # (3, 3) body to dof axes
@@ -42,7 +46,7 @@ class BodyInfo(NamedTuple):
 
 
 class JointInfo(NamedTuple):
-    """What became of a joint. An auxiliary body (docs/architecture.md) is in the tree and has a closure as well."""
+    """Place of a joint in the tree or among the closures; an auxiliary body (docs/architecture.md) has both."""
 
     name: str
     type: str
@@ -65,7 +69,7 @@ class JointInfo(NamedTuple):
 
 
 class ClosureInfo(NamedTuple):
-    """What a closure's equations cannot see: directions that must point the same way (dot product above zero)."""
+    """Directions that the equations of a closure leave ambiguous: they must have a dot product above zero."""
 
     name: str
     aligned_a: Array  # (k, 3) dof axes of a
@@ -73,7 +77,7 @@ class ClosureInfo(NamedTuple):
 
 
 class MarkerInfo(NamedTuple):
-    """A point of a body."""
+    """Point and axes of a marker on its body."""
 
     body: str
     point: Array  # (3,) body axes [m]
@@ -105,7 +109,7 @@ class LawStateInfo(NamedTuple):
 
 
 class CalledLaw(NamedTuple):
-    """A force law that could not be recorded, and where its values and derivatives go."""
+    """Force law that could not be recorded and is called in Python: places of its values and derivatives."""
 
     name: str
     function: Callable[[Array, Array], Array]  # (x, p) -> values; raises ModelError with the force's name
@@ -150,7 +154,7 @@ class System:
     called: tuple[CalledLaw, ...] = ()  # force laws that only Python can evaluate
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
     states: tuple[LawStateInfo, ...] = ()  # of force laws, in the order of ``State.s``
-    outside: tuple[Outside, ...] = ()  # what recorded force laws read from outside of their arguments
+    outside: tuple[CapturedValues, ...] = ()  # what recorded force laws read from outside of their arguments
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
     origin: Origin | None = None  # tells what has changed in the Model since; None: nobody knows
 
@@ -162,7 +166,6 @@ class System:
 
     def _repr_html_(self) -> str:
         """Return tables of joints, bodies, forces and inputs for notebooks."""
-        from rtmbs.system.notebook import system_html
 
         return system_html(self)
 
@@ -180,3 +183,75 @@ class System:
     def m(self) -> int:
         """Number of loop equations, driven coordinates included."""
         return len(self.row_names)
+
+
+def joint_info(
+    joint: Joint,
+    *,
+    in_tree: bool = False,
+    auxiliary: bool = False,
+    dofs: tuple[int, ...] = (-1,),
+    reversed: bool = False,
+    closure: int = -1,
+) -> JointInfo:
+    """Return the data of a joint for channels; without the other arguments, of a joint outside the tree."""
+    axes = [joint.axes_b.T @ one.axis if one.kind == "rotation" else one.axis for one in joint.type.dofs()]
+    return JointInfo(
+        name=joint.name,
+        type=type(joint.type).__name__,
+        a=joint.a.name,
+        b=joint.b.name,
+        in_tree=in_tree,
+        auxiliary=auxiliary,
+        dofs=dofs,
+        reversed=reversed,
+        closure=closure,
+        coordinates=joint.type.coordinates,
+        units=joint.type.units(),
+        point_a=joint.point_a,
+        point_b=joint.point_b,
+        axes_a=np.reshape([joint.axes_a @ axis for axis in axes], (-1, 3)),
+        axes_b=np.reshape([joint.axes_b @ axis for axis in axes], (-1, 3)),
+        frame_a=joint.axes_a,
+        frame_b=joint.axes_b,
+        kind=joint.type,
+    )
+
+
+T = TypeVar("T")
+
+
+def once_per_system(function: Callable[[System], T]) -> Callable[[System], T]:
+    """Cache the result of ``function`` for as long as the System lives; many simulations share it.
+
+    Nobody may change what it returns, and it must not refer to the System, which would then stay for good.
+    """
+    kept: WeakKeyDictionary[System, T] = WeakKeyDictionary()
+
+    @wraps(function)
+    def asked(system: System) -> T:
+        if (found := kept.get(system)) is None:
+            found = kept[system] = function(system)
+        return found
+
+    return asked
+
+
+def system_html(system: "System") -> str:
+    """Return the joints, the bodies, the forces and the inputs of a system."""
+    joints = [
+        (one.name, one.type, one.a, one.b, "tree" if one.in_tree else "cut", ", ".join(one.coordinates))
+        for one in system.joints.values()
+    ]
+    bodies = [(name, number_text(one.mass)) for name, one in system.bodies.items() if one.dof >= 0]
+    forces = [(one.name, one.kind, one.a, one.b) for one in system.forces.values()]
+    inputs = [(name, number_text(system.u0[place])) for name, place in system.inputs.items()]
+    return "\n".join(
+        [
+            title_html(repr(system)),
+            folded_html("joints", ("joint", "type", "body a", "body b", "tree or cut", "coordinates"), joints),
+            folded_html("moving bodies", ("body", "mass [kg]"), bodies),
+            folded_html("forces", ("force", "kind", "body a", "body b"), forces),
+            folded_html("inputs", ("input", "default"), inputs),
+        ]
+    )

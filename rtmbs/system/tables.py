@@ -1,4 +1,4 @@
-"""The flat constant arrays that kernels and ``page.py`` take. Born in ``compile``, never changed afterwards.
+"""Flat constant arrays of a compiled mechanism, for kernels and ``page.py``; written by ``compile``.
 
 Conventions, once for the whole package
 ---------------------------------------
@@ -82,7 +82,7 @@ class Paths(NamedTuple):
 
 @struct
 class Interfaces(NamedTuple):
-    """Dofs of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.interfaces`` has the equations."""
+    """Dofs of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.pattern`` has the equations."""
 
     dof: Array  # (nr,) int64
     of: Array  # (n,) int64: interface above each dof, or -1
@@ -188,7 +188,7 @@ class Laws(NamedTuple):
     coordinates, take coordinates and rates and give generalised forces.
     Outputs of the program: wrenches (6 each), generalised forces, entries of the wrenches' derivatives, entries of the
     forces' derivatives; rates of the states of all laws, and the slopes of METHODS 1.32
-    (``system/law_state_tables.py``). The states are the last inputs of the program. Called laws (``counts`` says where
+    (``system/law_tables.py``). The states are the last inputs of the program. Called laws (``counts`` says where
     they begin) are evaluated in Python before a kernel runs.
     """
 
@@ -203,13 +203,13 @@ class Laws(NamedTuple):
     # (nf, 4) int64: generalised force, input, 1 for a rate, place in the sparse matrix; last those of elimination
     force_entry: Array
     counts: Array  # (4,) int64: recorded laws between frames, generalised forces, inputs, force entries
-    state_block: Array  # (nb, 10) int64: of each law with states, see ``system/law_state_tables.py``
+    state_block: Array  # (nb, 10) int64: of each law with states, see ``system/law_tables.py``
     state_place: Array  # (nse,) int64: place of each slope in the flat slopes of all laws
 
 
 @struct
 class Balance(NamedTuple):
-    """Components whose energy a step keeps, METHODS 1.7."""
+    """Components with an energy balance, METHODS 1.7."""
 
     component: Array  # (n,) int64: the first dof of its component, or -1 where no balance is kept
     first: Array  # (k,) int64: the first dofs of components that keep one
@@ -218,7 +218,7 @@ class Balance(NamedTuple):
 
 @struct
 class Tables(NamedTuple):
-    """Everything a kernel needs to know about a mechanism."""
+    """Constant tables of a mechanism for kernels."""
 
     dofs: Dofs
     origins: Origins

@@ -9,14 +9,12 @@ import pytest
 from scipy.linalg import block_diag
 
 from rtmbs.ad import operations as o
-from rtmbs.ad.complex_step import ComplexStep
 from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.evaluator import Evaluator
-from rtmbs.ad.finite_difference import FiniteDifference
-from rtmbs.ad.join import joined
-from rtmbs.ad.lower import lowered
-from rtmbs.ad.program import evaluate, memory_of
+from rtmbs.ad.function_sources import ComplexStep, FiniteDifference
+from rtmbs.ad.program import evaluate, lowered, memory_of
 from rtmbs.ad.rules import FACTORS
+from rtmbs.ad.tape import joined
 from rtmbs.ad.trace import Traced, record
 from rtmbs.jit.compiled import kernel
 

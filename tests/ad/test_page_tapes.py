@@ -3,10 +3,9 @@
 import numpy as np
 import pytest
 
-from rtmbs.ad.autograd_source import Autograd
-from rtmbs.ad.complex_step import ComplexStep
-from rtmbs.ad.namespace import recorder
+from rtmbs.ad.function_sources import Autograd, ComplexStep
 from rtmbs.ad.trace import Traced
+from rtmbs.ad.traced import recorder
 from rtmbs.semirecursive import page, page_arrays
 from tests.mechanisms import random_motion, random_tables
 

@@ -12,10 +12,10 @@ from rtmbs.ad import builder as building
 from rtmbs.ad import open_tape
 from rtmbs.ad import operations as o
 from rtmbs.ad.builder import PER_EMIT, PER_POWER, Builder, constant, emit, emit_power, emit_select, new_builder, step
-from rtmbs.ad.complex_step import ComplexStep
+from rtmbs.ad.derivative_tapes import ORDERS, sparse_jacobian
 from rtmbs.ad.errors import TapeSizeError
 from rtmbs.ad.evaluator import Evaluator
-from rtmbs.ad.jacobian import ORDERS, sparse_jacobian
+from rtmbs.ad.function_sources import ComplexStep
 from rtmbs.ad.trace import Traced, record
 from tests.patience import LONGEST
 
@@ -153,7 +153,7 @@ def test_one_order_that_grows_too_large_leaves_the_others(monkeypatch):
     """Ten inputs and one output: forward takes ten times the products of reverse."""
     long = record(lambda x: chain(300)((np.sum(x * x), np.prod(x))), 10)
     whole = sparse_jacobian(long)
-    monkeypatch.setattr("rtmbs.ad.eliminate.LARGEST", 2000)
+    monkeypatch.setattr("rtmbs.ad.vertex_elimination.LARGEST", 2000)
     with pytest.raises(TapeSizeError):
         sparse_jacobian(long, orders=("forward",))
     part = sparse_jacobian(long)

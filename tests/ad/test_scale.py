@@ -8,7 +8,7 @@ import pytest
 SCRIPT = """
 import resource, time
 import numpy as np
-from rtmbs.ad.namespace import recorder
+from rtmbs.ad.traced import recorder
 from rtmbs.ad.trace import Traced
 from rtmbs.library import fourbar
 from rtmbs.semirecursive import page, page_arrays

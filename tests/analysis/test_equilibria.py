@@ -59,7 +59,7 @@ def test_none_is_told():
         rtmbs.equilibria(model.compile(), starts=3)
 
 
-def test_bad_input():
+def test_bad_input_of_equilibria():
     with pytest.raises(InputError, match=r"^starts is 0; it must be a whole number"):
         rtmbs.equilibria(chain(2).compile(), starts=0)
     with pytest.raises(InputError, match=r"^equilibrium takes a System or a Simulation, not 'x'"):

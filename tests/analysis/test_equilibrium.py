@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.analysis.equilibrium import NoEquilibrium
+from rtmbs.analysis.static import NoEquilibrium
 from rtmbs.errors import InputError, UnknownNameError
 from tests.analysis.cases import G, chain, turning_pendulum
 

@@ -6,7 +6,7 @@ import pytest
 import rtmbs
 from bench.campaigns.campaign import Tally
 from bench.campaigns.inverse_dynamics import judged
-from rtmbs.analysis.given_poses import differentiated
+from rtmbs.analysis.prescribed_motion import differentiated
 from rtmbs.errors import InputError
 
 T = np.linspace(0.0, 0.5, 6)

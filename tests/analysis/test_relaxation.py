@@ -35,6 +35,6 @@ def test_functions_of_time_stand_still():
 
 
 @pytest.mark.parametrize("wrong", [0.0, -1.0, True, "long", float("nan")])
-def test_bad_input(wrong):
+def test_bad_input_of_relaxation(wrong):
     with pytest.raises(InputError, match=r"^relaxation is .*; it must be a time in s, such as 2\.0"):
         rtmbs.equilibrium(chain(1).compile(), relaxation=wrong)

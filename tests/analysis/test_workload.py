@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.analysis import load_statistics
-from rtmbs.analysis.load_statistics import LoadStatistics
+from rtmbs.analysis import workload as workload_module
+from rtmbs.analysis.workload import LoadStatistics
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library import MECHANISMS
 from rtmbs.library.force_laws import coulomb_friction
@@ -110,7 +110,7 @@ def test_rainflow_counts_of_the_standard():
 
 
 def test_without_the_package_one_sentence(monkeypatch):
-    monkeypatch.setattr(load_statistics, "find_spec", lambda name: None)
+    monkeypatch.setattr(workload_module, "find_spec", lambda name: None)
     with pytest.raises(InputError, match=r"pip install 'rtmbs\[workload\]'"):
         _ = LoadStatistics(np.zeros(3), np.arange(3.0)).cycles
     assert importlib.util.find_spec("rainflow") is not None

@@ -31,14 +31,14 @@ ALLOWED = {
     "limits/memory.py": "files of the system",
     "jit/kernel_cache.py": "the folder of kernels, which nobody else may write to",
     "jit/cache_folder.py": "sources of rtmbs",
-    "jit/compiling.py": "sources of rtmbs",
+    "jit/compile_progress.py": "sources of rtmbs",
     "language/parse.py": "the grammar of rtmbs",
     "commands/explain.py": "a page of rtmbs, and the null device",
     "viewer/web/page.py": "files of the page of rtmbs",
     "viewer/qt/capture.py": "writes",
     "sweeps/time_limit.py": "the null device",
     "sweeps/task.py": "bytes that the process of the sweep wrote",
-    "system/packing.py": "bytes within a pickle that the user loads",
+    "system/user_functions.py": "bytes within a pickle that the user loads",
 }
 
 

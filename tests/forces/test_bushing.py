@@ -5,7 +5,7 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import ModelError
-from rtmbs.forces.curves import curve_values, spline
+from rtmbs.forces.bushings import curve_values, spline
 from rtmbs.language import build, write
 from rtmbs.model.forces import curve
 from rtmbs.semirecursive import page, page_arrays

@@ -22,7 +22,7 @@ PLACES = ("RTMBS_CACHE_DIR", "XDG_CACHE_HOME", "HOME", "TMPDIR", "TEMP", "TMP")
 ONE_KERNEL = """
 import json
 from rtmbs.jit.cache_folder import PLACE
-from rtmbs.jit.clock import ticks
+from rtmbs.jit.intrinsics import ticks
 ticks()
 print(json.dumps({"hits": sum(ticks.stats.cache_hits.values()), "folder": str(PLACE.folder)}))
 """
@@ -256,7 +256,7 @@ if __name__ == "__main__":
     child = (
         "import rtmbs.jit.cache_folder as c, multiprocessing.process as p; p._parent_process = p.current_process()\n"
     )
-    child += "c.say('twice'); print(0)"
+    child += "c.print_note('twice'); print(0)"
     environment = {"XDG_CACHE_HOME": str(places / "blocked"), "TMPDIR": str(places / "temporary")}
     for script in (code, child):
         answer, said = run(script, **environment)

@@ -1,4 +1,4 @@
-"""Coarse kernels are called by name, and rare ones are compiled when first called; both from disk in new processes."""
+"""Coarse kernels are called by name, and lazy ones are compiled when first called; both from disk in new processes."""
 
 import json
 import os
@@ -10,15 +10,15 @@ import numpy as np
 import pytest
 from numba.core import config
 
-from rtmbs.jit.compiled import coarse_kernel, compile_rare, kernel, rare_kernel
-from rtmbs.jit.mode import PLAIN
+from rtmbs.jit import PLAIN
+from rtmbs.jit.compiled import coarse_kernel, compile_lazy, kernel, lazy_kernel
 from tests.cases import spread
 
 pytestmark = pytest.mark.skipif(config.DISABLE_JIT or PLAIN, reason="nothing is kept")
 
 ROOT = Path(__file__).parents[2]
 KERNELS = """
-from rtmbs.jit.compiled import coarse_inner_kernel, inner_kernel, kernel, rare_kernel
+from rtmbs.jit.compiled import coarse_inner_kernel, inner_kernel, kernel, lazy_kernel
 
 @kernel
 def uncalled(x):
@@ -32,7 +32,7 @@ def middle(x):
 def between(x):
     return middle(x)
 
-@rare_kernel
+@lazy_kernel
 def seldom(values, x):
     values[0] += x
 
@@ -67,7 +67,7 @@ def place(tmp_path):
 
 
 def called(place, *calls):
-    """Call kernels in a new process; return what they give, what the rare one wrote, and the names of the compiled."""
+    """Call kernels in a new process; return what they give, what the lazy one wrote, and the names of the compiled."""
     environment = {**os.environ, "RTMBS_CACHE_DIR": str(place / "cache"), "PYTHONPATH": f"{ROOT}:{place}"}
     words = [sys.executable, "-c", PROGRAM, json.dumps(calls)]
     done = subprocess.run(words, env=environment, check=True, stdout=subprocess.PIPE, text=True)
@@ -79,7 +79,7 @@ def file_of(place, name):
     return file
 
 
-def test_a_new_process_loads_callees_first_and_compiles_a_rare_kernel_when_it_is_called(place):
+def test_a_new_process_loads_callees_first_and_compiles_a_lazy_kernel_when_it_is_called(place):
     assert called(place, ("outer", 0.5)) == ([2.0], 0.0, ["between", "middle", "outer"])
     assert called(place, ("outer", 0.5)) == ([2.0], 0.0, [])
     assert called(place, ("outer", 2.0)) == ([5.0], 2.0, ["seldom"])
@@ -118,12 +118,12 @@ def doubled(x):
     return 2.0 * x
 
 
-@rare_kernel
+@lazy_kernel
 def noted(values, x):
     values[0] = x
 
 
-@rare_kernel
+@lazy_kernel
 def answering(x):
     return x
 
@@ -144,15 +144,15 @@ def test_a_coarse_kernel_has_a_door():
     assert doubled(2.0) == 4.0
 
 
-def test_rare_kernels_can_be_compiled_before_they_are_called():
+def test_lazy_kernels_can_be_compiled_before_they_are_called():
     values = np.zeros(1)
     assert noting(values, 0.5) == 1.0
-    compile_rare()
+    compile_lazy()
     assert noting(values, 2.0) == 4.0
     assert values[0] == 2.0
 
 
 @pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
-def test_a_rare_kernel_that_cannot_be_compiled_is_an_error():
+def test_a_lazy_kernel_that_cannot_be_compiled_is_an_error():
     with pytest.raises(RuntimeError, match="could not be compiled"):
         asking(2.0)

@@ -298,7 +298,9 @@ def makes_kernel(function):
     return nested or any("kernel" in ast.unparse(one) for one in function.decorator_list)
 
 
-@pytest.mark.parametrize("file", ["__init__.py", "model/joints.py", "start/nearest.py", "system/pattern.py"])
+@pytest.mark.parametrize(
+    "file", ["__init__.py", "model/joints.py", "start/nearest.py", "system/compile.py", "system/pattern.py"]
+)
 def test_files_without_kernels_discard_none(file):
     assert PACKAGE / file not in kernel_sources()
 

@@ -37,7 +37,7 @@ found["private"] = sorted(name for name in ("rtmbs.jit.private", "rtmbs.jit.disp
 found["core"] = sorted(
     name for name, module in sys.modules.items() if name.startswith("rtmbs.")
     for value in vars(module).values() if str(getattr(value, "__name__", "")).startswith("numba.core")
-    and name not in ("rtmbs.jit.clock", "rtmbs.jit.cache_folder")
+    and name not in ("rtmbs.jit.intrinsics", "rtmbs.jit.cache_folder")
 )
 print(json.dumps(found))
 """

@@ -10,9 +10,16 @@ import pytest
 
 import rtmbs
 from rtmbs.jit import private
-from rtmbs.jit.compilers import CoarseCompiler, KernelCompiler, TextCompiler
+from rtmbs.jit.compilers import (
+    OBJECT,
+    CoarseCompiler,
+    CoarseLibrary,
+    KernelCompiler,
+    KernelLibrary,
+    TextCompiler,
+    TextLibrary,
+)
 from rtmbs.jit.dispatch import COMPILE
-from rtmbs.jit.libraries import OBJECT, CoarseLibrary, KernelLibrary, TextLibrary
 from rtmbs.jit.private import PRIVATE
 from rtmbs.jit.struct_type import StructType
 

@@ -11,7 +11,7 @@ from tests.cases import spread
 SCRIPT = """
 import numpy as np
 from rtmbs.jit.compiled import kernel
-from rtmbs.jit.vectors import LANES, add_products, add_rows, multiply_rows, subtract_rows
+from rtmbs.jit.intrinsics import LANES, add_products, add_rows, multiply_rows, subtract_rows
 
 @kernel
 def work(memory, code):

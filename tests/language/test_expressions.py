@@ -21,7 +21,7 @@ from rtmbs.language.expressions import (
     written,
 )
 from rtmbs.language.scope import Quantity, Scope, Timed
-from rtmbs.system.identity import identity
+from rtmbs.system.user_functions import identity
 
 
 def meaning(text, constants=None):

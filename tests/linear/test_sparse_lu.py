@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtmbs.linear import supernodes
+from rtmbs.linear import symbolic
 from rtmbs.linear.sparse_lu import factor, multiply, solve, solve_refined, workspace
 from rtmbs.linear.symbolic import INHERITS, KEPT, REST, SAME, analyse, entries
 from tests.linear.patterns import accumulated, blocks, dominant, penalised, stacked, tree_pattern
@@ -73,8 +73,8 @@ def test_patterns_of_mechanisms(pattern):
 @pytest.mark.parametrize("seed", range(8))
 def test_many_small_fronts(seed, monkeypatch):
     """Narrow, hardly merged fronts: several children a parent, and remainders whose rows move when handed over."""
-    monkeypatch.setattr(supernodes, "WIDEST", 3)
-    monkeypatch.setattr(supernodes, "front_time", lambda width, rest: float(width**4 + width * rest**2))
+    monkeypatch.setattr(symbolic, "WIDEST", 3)
+    monkeypatch.setattr(symbolic, "front_time", lambda width, rest: float(width**4 + width * rest**2))
     rng = np.random.default_rng(seed)
     n = 300
     parent = [-1] + [int(rng.integers(-1, i)) if rng.random() > 0.7 else i - 1 for i in range(1, n)]

@@ -5,8 +5,20 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rtmbs.linear.ordering import analyse_order, best_order, minimum_degree, symmetric_pattern
-from rtmbs.linear.symbolic import FIRST, PARENT, REST, WIDTH, analyse, entries, flops, nonzeros
+from rtmbs.linear.symbolic import (
+    FIRST,
+    PARENT,
+    REST,
+    WIDTH,
+    analyse,
+    analyse_order,
+    best_order,
+    entries,
+    flops,
+    minimum_degree,
+    nonzeros,
+    symmetric_pattern,
+)
 from tests.linear.patterns import stacked, tree_pattern
 
 

@@ -156,15 +156,6 @@ def test_a_variable_of_a_function_around_is_told():
         sim.run(0.1)
 
 
-def test_helpers_of_numpy_and_constants_are_no_surroundings():
-    from rtmbs.library.force_laws import stribeck_friction
-    from rtmbs.system.outside import values_read
-
-    assert values_read(stribeck_friction) == {}
-    assert values_read(reads_a_global) == {"STIFFNESS": "2.0"}
-    assert values_read(3.0) == {}
-
-
 class Held:
     """A law whose number is the class's, read by a method that another one calls."""
 

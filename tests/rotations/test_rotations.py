@@ -9,8 +9,8 @@ from scipy.spatial.transform import Rotation
 
 from rtmbs.jit.compiled import kernel
 from rtmbs.rotations import kernels, plain, vectors
+from rtmbs.rotations.plain import INVERSE
 from rtmbs.rotations.quaternions import conjugate, product, quaternions, rotations, world_rates
-from rtmbs.rotations.series import INVERSE
 
 SIZES = [0.0, 1e-12, 1e-6, 0.05, 0.3, 0.3163, 0.707, 0.7072, 1.0, 2.0, 3.0, 3.1, np.pi - 1e-9]
 ROUNDING = 4e-15

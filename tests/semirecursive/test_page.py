@@ -12,7 +12,7 @@ import pytest
 from autograd import jacobian, make_vjp
 
 from rtmbs.semirecursive import page, page_arrays
-from rtmbs.system.skeleton import elements_of
+from rtmbs.system.dof_layout import elements_of
 from rtmbs.system.tables import DISTANCE, PRISMATIC, RELATION, REVOLUTE, ROTATION, TRANSLATION
 from tests.cases import quick
 from tests.mechanisms import Mechanism, committed, exponential, random_motion, random_tables

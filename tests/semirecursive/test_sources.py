@@ -6,7 +6,7 @@ That all sources agree, pair by pair, is held by tests/contracts/test_sources.py
 import numpy as np
 import pytest
 
-from rtmbs.ad.finite_difference import INCREMENTS
+from rtmbs.ad.function_sources import INCREMENTS
 from rtmbs.semirecursive.sources import make_source
 from tests.mechanisms import mechanism_of, random_model, random_motion
 

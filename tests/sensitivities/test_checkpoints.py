@@ -8,8 +8,8 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError
 from rtmbs.results.samples import OF_STATE
-from rtmbs.sensitivities.checkpoints import Run
-from rtmbs.sensitivities.sensitivity import begun
+from rtmbs.sensitivities.recorded_run import CheckpointedRun
+from rtmbs.sensitivities.sensitivity import private_simulation
 from tests.sensitivities.cases import error, sprung_rocker
 
 STEPS, H = 36, 2e-3
@@ -32,8 +32,8 @@ def simulation():
 @pytest.mark.parametrize("segments", [2, 7, 31])
 def test_the_steps_between_are_the_same(simulation, segments):
     _, sim = simulation
-    whole = next(Run(begun(sim), STEPS).first())[1]
-    run = Run(begun(sim), STEPS, segments)
+    whole = next(CheckpointedRun(private_simulation(sim), STEPS).first())[1]
+    run = CheckpointedRun(private_simulation(sim), STEPS, segments)
     forwards = list(run.first())
     assert len(forwards) == segments
     for backwards in (False, True):

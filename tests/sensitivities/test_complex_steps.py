@@ -23,14 +23,14 @@ def test_direct_is_the_complex_step(name):
 
 def test_a_derivative_that_is_off_by_a_millionth_is_seen(monkeypatch):
     h, by = CASES["crank_rocker"]
-    right = complex_steps.directly
+    right = complex_steps.direct_method
 
     def off(*given):
         X, lam, missed = right(*given)
         X[-1] *= 1.0 + 1e-6
         return X, lam, missed
 
-    monkeypatch.setattr(complex_steps, "directly", off)
+    monkeypatch.setattr(complex_steps, "direct_method", off)
     found = errors(rtmbs.library.build("crank_rocker"), by[:1], h, 2)
     assert found["z"] == pytest.approx(1e-6, rel=0.1)
     assert found["lam"] < WANTED

@@ -71,11 +71,11 @@ def test_inputs_and_initial_values_against_differences(rocker, name):
     "name", ["coupler.mass", "rocker.inertia[0]", "crank.center_of_mass[1]", "B.point[2]", "tip.point[1]"]
 )
 def test_numbers_of_the_model_against_differences(rocker, name):
-    from rtmbs.sensitivities.designs import designs_of
+    from rtmbs.sensitivities.model_numbers import model_numbers
 
     model, sim, found = rocker
     k = found.parameters.index(name)
-    design = {one.name: one for one in designs_of(model, name.split("[")[0], {}, sim.system.length)}[name]
+    design = {one.name: one for one in model_numbers(model, name.split("[")[0], {}, sim.system.length)}[name]
     check(found[name], differences(lambda value: run_values(design.build(value)), found.point[k], 2e-3 * design.size))
 
 

@@ -6,7 +6,7 @@ import pytest
 import bench.campaigns.free_designs as free_designs
 import rtmbs
 from bench.campaigns.campaign import Tally
-from rtmbs.sensitivities.designs import designs_of, in_axes_of
+from rtmbs.sensitivities.model_numbers import in_axes_of, model_numbers
 
 
 def top():
@@ -27,7 +27,7 @@ def test_a_spinning_top_by_a_mass_centre_against_differences():
     found = rtmbs.sensitivity(
         sim, 0.1, lambda r: r["top.angular_velocity"][-1], ["top.center_of_mass"], model=model, method="direct"
     )
-    design = designs_of(model, "top.center_of_mass", {}, sim.system.length)[0]
+    design = model_numbers(model, "top.center_of_mass", {}, sim.system.length)[0]
     wanted = (end(design.build(0.1 + 1e-5)) - end(design.build(0.1 - 1e-5))) / 2e-5
     np.testing.assert_allclose(found["top.center_of_mass[0]"], wanted, atol=1e-7 * np.abs(wanted).max())
 
@@ -44,7 +44,7 @@ def test_a_body_on_a_ball_and_a_free_one_against_own_equations(case, monkeypatch
 def test_axes_stay_and_the_first_spin_with_them():
     model = top()
     base = model.compile()
-    other = designs_of(model, "top.center_of_mass", {}, 1.0)[0].build(0.5).compile()
+    other = model_numbers(model, "top.center_of_mass", {}, 1.0)[0].build(0.5).compile()
     assert np.abs(other.tables.dofs.axis - base.tables.dofs.axis).max() > 1e-2
     same = in_axes_of(base, other)
     np.testing.assert_array_equal(same.tables.dofs.axis, base.tables.dofs.axis)

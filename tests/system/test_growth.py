@@ -5,8 +5,8 @@ import tracemalloc
 import numpy as np
 
 import rtmbs
+from rtmbs.system.characteristic_length import spread
 from rtmbs.system.pattern import block_pairs, block_places, places
-from rtmbs.system.scales import spread
 
 X = (1.0, 0.0, 0.0)
 

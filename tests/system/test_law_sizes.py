@@ -152,7 +152,7 @@ def test_a_law_beyond_the_limit_is_refused_by_name(monkeypatch):
 
 
 def test_a_law_whose_derivative_is_beyond_the_limit_is_refused_by_name(monkeypatch):
-    monkeypatch.setattr("rtmbs.ad.eliminate.LARGEST", 1000)
+    monkeypatch.setattr("rtmbs.ad.vertex_elimination.LARGEST", 1000)
     with pytest.raises(ModelError, match=r"force 'L': its law's derivative is too long.*trace=False"):
         free(points(18)).compile()
 

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import RtmbsError, unknown_name
-from rtmbs.forces.kind import Arrow, Line
+from rtmbs.forces.kind import DrawnArrow, DrawnLine
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.registry import METHODS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
@@ -133,31 +133,31 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
     """Yield springs, force laws between two points, rods and driven distances."""
     tables = system.tables
 
-    def between(name: str, kind: str, a: str, b: str, drawn: Line) -> ConnectorDescription:
+    def between(name: str, kind: str, a: str, b: str, drawn: DrawnLine) -> ConnectorDescription:
         body = system.bodies[a]
         points = in_body(body, drawn.point_a), in_body(system.bodies[b], drawn.point_b)
         axes = np.asarray(body.rotation.T @ drawn.axes)
         return ConnectorDescription(name, kind, numbers[a], numbers[b], *points, drawn.shape, axes)
 
     for name, force in system.forces.items():
-        if isinstance(drawn := drawing(system, force), Line):
+        if isinstance(drawn := drawing(system, force), DrawnLine):
             yield between(name, force.kind, force.a, force.b, drawn._replace(shape=drawn_shape(system, name, drawn)))
         elif force.kind == "law":
             ends = tables.laws.frame_a[force.row][:, 3], tables.laws.frame_b[force.row][:, 3]
             if numbers[force.a] > 0 or np.any(
                 ends[0]
             ):  # a law on one body is stored as one between the body and the world
-                yield between(name, "law", force.a, force.b, Line("bar", *ends))
+                yield between(name, "law", force.a, force.b, DrawnLine("bar", *ends))
     for connector in system.topology.connectors:
         closure = system.closure_names.index(connector.name)
         a, b = (system.topology.bodies[body] for body in (connector.a, connector.b))
         kind = "rod" if connector.name in rods(system) else "driver"
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
-        yield between(connector.name, kind, a, b, Line("bar", *ends))
+        yield between(connector.name, kind, a, b, DrawnLine("bar", *ends))
     yield from coupler_descriptions(system, numbers)
 
 
-def drawn_shape(system: System, name: str, drawn: Line) -> str:
+def drawn_shape(system: System, name: str, drawn: DrawnLine) -> str:
     """Return how an element between two points is drawn; a coil that also damps is a strut, or a damper alone."""
     places = [system.inputs.get(f"{name}.{word}") for word in ("stiffness", "damping")]
     if drawn.shape != "coil" or None in places:
@@ -179,13 +179,13 @@ def coupler_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator
 def wrench_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[WrenchDescription]:
     """Yield the given forces and torques."""
     for name, force in system.forces.items():
-        if isinstance(drawn := drawing(system, force), Arrow):
+        if isinstance(drawn := drawing(system, force), DrawnArrow):
             body = system.bodies[force.b]
             point, axes = in_body(body, drawn.point), body.rotation.T @ drawn.axes
             yield WrenchDescription(name, numbers[force.b], point, axes, drawn.follows, drawn.slot)
 
 
-def drawing(system: System, force: ForceInfo) -> Line | Arrow | None:
+def drawing(system: System, force: ForceInfo) -> DrawnLine | DrawnArrow | None:
     """Return how a force is drawn by the register, None for one that is not in there."""
     if force.kind not in BY_WORD:
         return None

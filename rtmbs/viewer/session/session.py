@@ -20,7 +20,7 @@ from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.simulation import store_of
 from rtmbs.state import State
-from rtmbs.system.signals import evaluate_signals
+from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.frame import OPTIONS
 from rtmbs.viewer.session import mouse_spring

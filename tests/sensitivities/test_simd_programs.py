@@ -1,0 +1,33 @@
+"""A program for rows, eight at a time, against the program run row by row: the same bytes."""
+
+import numpy as np
+import pytest
+
+from rtmbs.ad.evaluator import ProgramRunner
+from rtmbs.ad.trace import record
+from rtmbs.ad.traced import recorder
+from rtmbs.sensitivities.simd_programs import SimdProgram
+
+xp = recorder
+
+
+def function(x, p):
+    """Operations of every kind: sums of products, unary ones, binary ones, a choice."""
+    a, b, c = x[0], x[1], x[2]
+    total = a * b + b * c - a * c * p[0] + 2.0 * a * a + b - c
+    turned = xp.sin(a) * xp.cos(b) - xp.sqrt(1.0 + c * c) / (2.0 + a * a)
+    chosen = xp.where(a > b, xp.exp(a), xp.arctan2(b, c))
+    return xp.stack([total, turned, chosen, -a, p[1] * total - turned * chosen])
+
+
+@pytest.mark.parametrize("count", [1, 7, 8, 9, 40])
+def test_rows_are_those_of_the_program(count):
+    tape = record(function, 3, k=2, xp=recorder)
+    one = ProgramRunner(tape)
+    rng = np.random.default_rng(count)
+    x, p = rng.normal(size=(count, 3)), rng.normal(size=(count, 2))
+    found = SimdProgram(one.program)(x, p)
+    wanted = np.array([one(row, given).copy() for row, given in zip(x, p, strict=True)])
+    assert found.tobytes() == wanted.tobytes()
+    assert found.shape == (count, 5)
+    assert len(np.unique(found[:, 2] > 0)) >= 1
