@@ -1,0 +1,22 @@
+"""Vehicles: tyres, suspensions and whole cars as ordinary Models, in ISO 8855 axes.
+
+Names are resolved on first use.
+"""
+
+import lazy_loader
+
+from rtmbs.limits.keywords import lazily
+
+__getattr__, __dir__, __all__ = lazily(
+    __name__,
+    lazy_loader.attach(
+        __name__,
+        submod_attrs={
+            "brush": ["BrushTyre"],
+            "fiala": ["FialaTyre"],
+            "magic_formula": ["MagicFormula"],
+            "tmeasy": ["TMeasy"],
+            "tyre": ["Tyre", "TyreForces", "TyreInput"],
+        },
+    ),
+)
