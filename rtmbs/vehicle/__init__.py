@@ -12,10 +12,14 @@ __getattr__, __dir__, __all__ = lazily(
     lazy_loader.attach(
         __name__,
         submod_attrs={
+            "axle": ["AntiRollBar", "Axle", "Connection", "Part", "Strut"],
+            "brake": ["add_brake"],
+            "car": ["Car", "read"],
             "brush": ["BrushTyre"],
             "fiala": ["FialaTyre"],
             "magic_formula": ["MagicFormula"],
             "tmeasy": ["TMeasy"],
+            "tyre_force": ["TyreLaw", "add_tyre"],
             "tyre": ["Tyre", "TyreForces", "TyreInput"],
         },
     ),

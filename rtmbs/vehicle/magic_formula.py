@@ -73,6 +73,9 @@ class MagicFormula(Tyre):
         self.vertical_stiffness = given.VERTICAL_STIFFNESS * given.LCZ
         self.vertical_damping = given.VERTICAL_DAMPING
         self.low_speed, self.reference_speed = given.VXLOW, given.LONGVL
+        ranges = given.given
+        self.largest_load = ranges.get("FZMAX") or np.inf
+        self.camber_range = ranges.get("CAMMIN") or -np.inf, ranges.get("CAMMAX") or np.inf
         self.dpi = (given.IP - given.LIP * given.IP_NOM) / (given.LIP * given.IP_NOM) if given.IP_NOM else 0.0
 
     def __repr__(self) -> str:

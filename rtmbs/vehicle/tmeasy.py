@@ -8,12 +8,13 @@ import numpy as np
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import number, numbers
 from rtmbs.vehicle.smooth import at_least, at_most, magnitude
-from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput
+from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput
 
 PAIRS = ("dfx0", "fxm", "fxs", "sxm", "sxs", "dfy0", "fym", "fys", "sym", "sys", "nL0", "sq0", "sqe")
 SINGLE = ("pn", "pn_max", "R0", "width", "rim_radius", "cz", "dz", "mu0", "rolling_resistance")
 BY_PARABOLA = ("dfx0", "fxm", "fxs", "dfy0", "fym", "fys")  # forces and slopes; others are linear in the load
-TINY = 1e-30  # under a root: keeps its derivative at zero
+TINY = 1e-7  # slip below which its direction fades to the mean of both
+AT_REST = 0.01  # [m/s] added to the speed of rolling in the slips (Rill's vN)
 
 
 class Curve(NamedTuple):
@@ -37,14 +38,21 @@ class TMeasy(Tyre):
         zero, ``sqe`` its end. Numbers are ``pn_max`` largest load of the curves [N], ``R0`` free radius, ``width``,
         ``rim_radius`` [m], ``cz``, ``dz`` vertical stiffness and damping [N/m, N s/m], ``mu0`` friction that the
         curves hold for, and ``rolling_resistance``.
-    relaxation_length : longitudinal and lateral [m], of ``add_tyre``
+    tangential_stiffness : of tread and carcass along x and y [N/m], for the deflections of ``add_tyre``
+    tangential_damping : likewise [N s/m]
 
     Raises ModelError for a parameter that is missing, unknown or impossible.
     """
 
     kind: ClassVar[str] = "TMeasy"
 
-    def __init__(self, parameters: Mapping[str, Any], *, relaxation_length: Sequence[float] = (0.3, 0.3)) -> None:
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        tangential_stiffness: Sequence[float] = (2e5, 1.5e5),
+        tangential_damping: Sequence[float] = (500.0, 500.0),
+    ) -> None:
         known = (*PAIRS, *SINGLE)
         if missing := [name for name in known if name not in parameters]:
             raise ModelError(f"tyre: {', '.join(missing)} is missing; TMeasy needs every number of it")
@@ -59,7 +67,10 @@ class TMeasy(Tyre):
         self.free_radius, self.width, self.mu0 = values["R0"], values["width"], values["mu0"]
         self.vertical_stiffness, self.vertical_damping = values["cz"], values["dz"]
         self.rolling_resistance = values["rolling_resistance"]
-        self.lengths = tuple(numbers(relaxation_length, "tyre: relaxation_length", (2,)).tolist())
+        self.stiffness = numbers(tangential_stiffness, "tyre: tangential_stiffness", (2,))
+        self.damping = numbers(tangential_damping, "tyre: tangential_damping", (2,))
+        if np.any(self.stiffness <= 0.0) or np.any(self.damping < 0.0):
+            raise ModelError("tyre: tangential_stiffness must be above zero, and tangential_damping zero or more")
 
     def at_load(self, name: str, load: Any) -> Any:
         """Return a parameter at a load: forces by a parabola through zero, the others linear."""
@@ -75,27 +86,29 @@ class TMeasy(Tyre):
 
     def of_slips(self, at: TyreInput, sx: Any, sy: Any) -> TyreForces:
         """Return force and moment of the slips (sx, sy), which point as the force does."""
-        Fx, Fy = self.tangential(at.load, sx, sy, at.friction)
+        f = self.over_slip(at.load, sx, sy, at.friction)
+        return self.with_moments(at, sy, f * sx, f * sy)
+
+    def with_moments(self, at: TyreInput, sy: Any, Fx: Any, Fy: Any) -> TyreForces:
+        """Return the force and its moments; the trail follows from the lateral slip ``sy``."""
         n = self.trail_share(at.load, sy)
         length = 2.0 * np.sqrt(self.free_radius * at.load / self.vertical_stiffness + 1e-12)
         Mx = -(self.width**2) * self.vertical_stiffness / 12.0 * at.camber + 0.0 * Fy
         My = -self.rolling_resistance * self.free_radius * at.load * at.forward
         return TyreForces(Fx, Fy, Mx, My, -Fy * length * n * at.forward)
 
-    def tangential(self, load: Any, sx: Any, sy: Any, friction: Any = 1.0) -> tuple[Any, Any]:
-        """Return Fx and Fy [N] of the slips by the curve in their direction."""
-        s = np.sqrt(sx * sx + sy * sy + TINY)
-        cos, sin = sx / s, sy / s
-        curve = self.curve(load, cos * cos, sin * sin, friction)
-        F = force_of_slip(curve, s)
-        return F * cos, F * sin
+    def over_slip(self, load: Any, sx: Any, sy: Any, friction: Any = 1.0) -> Any:
+        """Return the tangential force over the size of the slip [N], by the curve in the direction of the slip."""
+        xx, yy = sx * sx + 0.5 * TINY**2, sy * sy + 0.5 * TINY**2
+        s = np.sqrt(xx + yy)
+        return force_of_slip(self.curve(load, xx / (s * s), yy / (s * s), friction), s) / s
 
     def curve(self, load: Any, cos2: Any, sin2: Any, friction: Any) -> Curve:
         """Return the curve in the direction with these squares of cosine and sine."""
 
         def between(x: str, y: str) -> Any:
             one, two = self.at_load(x, load), self.at_load(y, load)
-            return np.sqrt(one * one * cos2 + two * two * sin2 + TINY)
+            return np.sqrt(one * one * cos2 + two * two * sin2 + 1e-30)
 
         dF0, sM, FM = between("dfx0", "dfy0"), between("sxm", "sym") * friction, between("fxm", "fym") * friction
         sS, FS = between("sxs", "sys") * friction, between("fxs", "fys") * friction
@@ -112,8 +125,30 @@ class TMeasy(Tyre):
         return np.where(s.real <= s0.real, near, far)
 
     def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the given relaxation lengths [m]."""
-        return self.lengths[0], self.lengths[1]
+        """Return the relaxation lengths at small slips: slope over tangential stiffness [m]."""
+        Kx, Ky = self.stiffnesses(load)
+        return Kx / self.stiffness[0], Ky / self.stiffness[1]
+
+    def steady_slip(self, rolling: Rolling) -> tuple[Any, Any]:
+        """Return slip and tan(slip_angle) of velocities, over the speed of rolling."""
+        speed = magnitude(rolling.rolls) + AT_REST
+        return -rolling.slides_x / speed, rolling.slides_y / speed
+
+    def deflected(self, at: TyreInput, rolling: Rolling, x: Any, y: Any) -> tuple[TyreForces, tuple[Any, Any]]:
+        """Return force, moment, and the rates of the deflections ``x``, ``y`` [m] of the contact (Rill).
+
+        The force is c x + d dx/dt. With f the steady force over the slip and vT the speed of rolling,
+        dx/dt = -(vT c x + f v) / (vT d + f). At rest vT is 0, and the tyre a spring with a damper that does not creep.
+        """
+        sx, tangent = self.steady_slip(rolling)
+        f = at_least(self.over_slip(at.load, sx, -tangent, at.friction), 1.0)
+        slides = np.sqrt(rolling.slides_x * rolling.slides_x + rolling.slides_y * rolling.slides_y + 1e-20)
+        speed = magnitude(rolling.rolls) + at_most(slides, AT_REST)
+        (cx, cy), (dx, dy) = self.stiffness, self.damping
+        rate_x = -(speed * cx * x + f * rolling.slides_x) / (speed * dx + f)
+        rate_y = -(speed * cy * y + f * rolling.slides_y) / (speed * dy + f)
+        Fx, Fy = cx * x + dx * rate_x, cy * y + dy * rate_y
+        return self.with_moments(at, Fy / f, Fx, Fy), (rate_x, rate_y)
 
     def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
         """Return the slopes at zero slip [N]."""

@@ -36,6 +36,15 @@ class TyreInput(NamedTuple):
     forward: Any = 1.0  # sign of the speed, smooth near rest
 
 
+class Rolling(NamedTuple):
+    """Velocities of a rolling wheel in W axes."""
+
+    speed: Any  # Vcx of the contact point as a point of the wheel carrier [m/s]
+    slides_x: Any  # Vsx = Vcx - Re Omega [m/s]
+    slides_y: Any  # Vsy = Vcy [m/s]
+    rolls: Any  # Re Omega [m/s]
+
+
 class Tyre:
     """A tyre model with forces of steady slip.
 
@@ -48,6 +57,9 @@ class Tyre:
     vertical_damping: float  # [N s/m]
     low_speed: float = 1.0  # [m/s] below which offsets fade and slip is damped
     reference_speed: float = 15.0  # [m/s] of ``steady`` without a speed
+    nominal_load: float = 4000.0  # [N]
+    largest_load: float = np.inf  # [N] of the force law: beyond it only the vertical force grows
+    camber_range: tuple[float, float] = (-np.inf, np.inf)  # [rad] of the force law
     kind: ClassVar[str] = "tyre"
 
     def forces(self, at: TyreInput) -> TyreForces:
@@ -69,6 +81,11 @@ class Tyre:
     def effective_radius(self, load: Any, loaded_radius: Any) -> Any:
         """Return the effective rolling radius [m]: by default (2 R0 + loaded radius) / 3 (Rill)."""
         return (2.0 * self.free_radius + loaded_radius) / 3.0
+
+    def steady_slip(self, rolling: "Rolling") -> tuple[Any, Any]:
+        """Return slip and tan(slip_angle) of velocities; speeds below ``low_speed`` are rounded up to it."""
+        speed = np.sqrt(rolling.speed * rolling.speed + self.low_speed**2)
+        return -rolling.slides_x / speed, rolling.slides_y / speed
 
     def steady(
         self,
