@@ -11,11 +11,13 @@ import numpy as np
 
 from rtmbs.errors import ModelError, unknown_name
 from rtmbs.model.checks import Array, Numbers, direction, number, numbers
+from rtmbs.vehicle.anti_roll_bar import CHASSIS as CHASSIS
+from rtmbs.vehicle.anti_roll_bar import AntiRollBar
 from rtmbs.vehicle.struts import StrutLaw
 
-CHASSIS, RACK, WHEEL, UPRIGHT = "chassis", "steering_link", "wheel", "upright"
+RACK, WHEEL, UPRIGHT = "steering_link", "wheel", "upright"
 MIRROR = np.array([1.0, -1.0, 1.0])
-Kind = Literal["revolute", "spherical", "universal", "distance"]
+Kind = Literal["revolute", "spherical", "universal", "distance", "line", "free"]
 
 
 @dataclass(frozen=True)
@@ -41,14 +43,16 @@ class Connection:
     a: str
     b: str
     point: Array  # of a rod: its end on a
-    axis: Array | None = None  # of a revolute; of a universal joint: the axis that a carries
+    axis: Array | None = None  # of a revolute, a line; of a universal joint: the axis that a carries
     axis_b: Array | None = None  # of a universal joint: the axis that b carries
     point_b: Array | None = None  # of a rod: its end on b
 
     def mirrored(self) -> Self:
         """Return the joint of the right side."""
-        found = {name: getattr(self, name) for name in ("point", "axis", "axis_b", "point_b")}
-        return replace(self, **{name: None if value is None else MIRROR * value for name, value in found.items()})
+        axis, axis_b, point_b = (
+            None if one is None else MIRROR * one for one in (self.axis, self.axis_b, self.point_b)
+        )
+        return replace(self, point=MIRROR * self.point, axis=axis, axis_b=axis_b, point_b=point_b)
 
 
 @dataclass(frozen=True)
@@ -70,17 +74,6 @@ class Strut:
     def design_length(self) -> float:
         """The distance of the points at design [m]."""
         return float(np.linalg.norm(self.point_b - self.point_a))
-
-
-@dataclass(frozen=True)
-class AntiRollBar:
-    """Torsion spring between both sides: torque k (theta_left - theta_right), theta = travel of the link / arm."""
-
-    part: str  # that the drop links are attached to
-    point: Array  # of the left drop link [m]
-    arm: float  # [m]
-    stiffness: float  # [N m/rad]
-    damping: float = 0.0  # [N m s/rad]
 
 
 @dataclass(frozen=True)
@@ -177,5 +170,3 @@ def rod(name: str, a: str, b: str, point_a: Numbers, point_b: Numbers) -> Connec
     """Return a massless rod between a point of a and a point of b [m]."""
     one, two = (numbers(point, f"rod {name!r}: end", (3,)) for point in (point_a, point_b))
     return Connection(name, "distance", a, b, one, point_b=two)
-
-

@@ -3,19 +3,21 @@
 import os
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from rtmbs.errors import ModelError, shown, warn
-from rtmbs.model import Floating, Model, Revolute, Spherical, Universal
+from rtmbs.errors import ModelError, shown, unknown_name, warn
+from rtmbs.model import Fixed, Floating, Line, Model, Revolute, Spherical, Universal
 from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number
+from rtmbs.model.joints import JointType
+from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, Part, Strut
 from rtmbs.vehicle.brake import add_brake
 from rtmbs.vehicle.data_file import CarData, read_data
 from rtmbs.vehicle.magic_formula import MagicFormula
-from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
+from rtmbs.vehicle.steering import DRIVER, steering_profile
 from rtmbs.vehicle.tmeasy import TMeasy
 from rtmbs.vehicle.tyre import Tyre
 from rtmbs.vehicle.tyre_force import add_tyre
@@ -29,32 +31,25 @@ Impossible = Literal["keep", "nearest", "error"]
 BREAKS = "breaks the triangle inequality"
 
 
-class SuspensionTemplate(Protocol):
-    """What makes an axle of hard points."""
-
-    def axle(self) -> Axle:
-        """Return the axle."""
-
-
 class Car(Model):
     """A car: chassis, two axles, steering, wheels, tyres and brakes.
 
     Parameters
     ----------
-    chassis : mass, centre of mass and inertia
-    front, rear : Axle, or a suspension template such as DoubleWishbone
-    steering : RackAndPinion or PitmanArm
+    data : chassis, axles, steering and wheels, as ``CarData``; ``read`` makes it of a file
     tyres : a Tyre or the path of a ``.tir`` file for all wheels, or two of them, front and rear. A Magic Formula tyre
         counts as one of the left side, and the right side has its mirror image.
-    rim, tyre_mass : parts that turn with each wheel, about the wheel centre
     steer : angle of the pinion or Pitman arm [rad], positive left: a number or a profile; None makes it the input
         ``steering``
     friction : factor of the road on the friction of the tyres; inputs ``tyre_fl.friction`` ...
-    transient : the contact of tyres deflects, see ``add_tyre``
+    transient, slip_point : of the tyres, see ``add_tyre``
+    brakes : torque of each brake [N m], a number or a function of time; None leaves the brakes out
     spin : the wheels turn; without, they are fixed to their carriers, as for equilibria
+    slope : of the road, rise over run: the weight pulls the car back
+    gravity : [m/s^2]
     impossible_inertia : what happens to inertias that no body has: "keep" with a warning that names them, "nearest"
         takes the nearest possible one, "error" refuses them
-    gravity, road_normal : world axes; a slope is a road with another normal
+    h : step that the car asks for [s]
 
     The bodies are ``chassis``, ``upright_fl``, ``wheel_fl`` and so on, the joints ``hub_fl`` ..., the springs
     ``spring_fl``, the tyres ``tyre_fl``, the brakes ``brake_fl`` with the inputs ``brake_fl.torque`` [N m], and the
@@ -73,12 +68,10 @@ class Car(Model):
     def __init__(self, data: CarData, tyres: Any, **options: Any) -> None:
         known: dict[str, Any] = {
             "steer": None, "friction": 1.0, "transient": True, "spin": True, "impossible_inertia": "keep",
-            "gravity": 9.81, "slope": 0.0, "h": None, "brakes": True,
+            "gravity": 9.81, "slope": 0.0, "h": None, "brakes": 0.0, "slip_point": "contact",
         }  # fmt: skip
         for name in options:
             if name not in known:
-                from rtmbs.errors import unknown_name
-
                 raise unknown_name("option of a car", name, known)
         self.data, self.options = data, known | options
         slope = number(self.options["slope"], f"car {data.name!r}: slope")
@@ -103,7 +96,7 @@ class Car(Model):
         return Car(self.data._replace(**{axle: moved}), self.tyres, **self.options)
 
     def axle(self, corner: str) -> Axle:
-        """Return the axle of a corner such as "fl"."""
+        """Return the axle of a corner such as "fl", or of "f" or "r"."""
         return self.data.front if corner[0] == "f" else self.data.rear
 
     def rest(self) -> "Rest":
@@ -119,9 +112,7 @@ class Car(Model):
         return at_speed(self, number(speed, f"car {self.name!r}: speed"))
 
 
-def read(
-    path: str | os.PathLike[str], *, variant: str | None = None, tyres: Any = "pac2002", **options: Any
-) -> Car:
+def read(path: str | os.PathLike[str], *, variant: str | None = None, tyres: Any = "pac2002", **options: Any) -> Car:
     """Return the car of a vehicle data file.
 
     Parameters
@@ -189,17 +180,11 @@ def build(car: Car) -> None:
     car.add_driver(DRIVER, steering_profile(data.steering, car.options["steer"]), joint=joint)
     for corner in CORNERS:
         add_corner(car, corner, frame, shapes)
-    for axle, bar in ((axle, axle_of(car, axle).anti_roll_bar) for axle in "fr"):
+    for letter in "fr":
+        bar = car.axle(letter).anti_roll_bar
         if bar is not None:
-            from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
-
-            add_anti_roll_bar(car, axle, bar)
+            add_anti_roll_bar(car, letter, bar, frame)
     name_impossible(car, shapes)
-
-
-def axle_of(car: Car, letter: str) -> Axle:
-    """Return the front axle for "f", the rear axle for "r"."""
-    return car.data.front if letter == "f" else car.data.rear
 
 
 def design_height(car: Car) -> float:
@@ -223,22 +208,18 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     shaft = axle.shaft_inertia * np.outer(spin_axis, spin_axis) if car.options["spin"] else 0.0
     wheel, carrier, hub = f"{WHEEL}_{corner}", f"{axle.wheel_carrier}_{corner}", f"hub_{corner}"
     add_part(car, wheel, turning, frame, shapes, shaft)
-    if car.options["spin"]:
-        car.add_joint(hub, Revolute(tuple(spin_axis)), carrier, wheel, point=frame + centre)
-    else:
-        from rtmbs.model import Fixed
-
-        car.add_joint(hub, Fixed(), carrier, wheel, point=frame + centre)
-    for one in axle.connections:
-        add_connection(car, corner, one.mirrored() if right else one, frame)
+    bearing = Revolute(tuple(spin_axis)) if car.options["spin"] else Fixed()
+    car.add_joint(hub, bearing, carrier, wheel, point=frame + centre)
+    for joint in axle.connections:
+        add_connection(car, corner, joint.mirrored() if right else joint, frame)
     for strut in axle.struts:
         add_strut(car, corner, strut.mirrored() if right else strut, frame)
     add_tyre(
         car, f"tyre_{corner}", car.tyres[corner], wheel, centre=frame + centre, axis=spin_axis, road=ROAD,
-        friction=car.options["friction"], transient=car.options["transient"],
+        friction=car.options["friction"], transient=car.options["transient"], slip_point=car.options["slip_point"],
     )  # fmt: skip
-    if car.options["brakes"] and car.options["spin"]:
-        add_brake(car, f"brake_{corner}", hub)
+    if car.options["brakes"] is not None and car.options["spin"]:
+        add_brake(car, f"brake_{corner}", hub, car.options["brakes"])
 
 
 def body_name(name: str, corner: str) -> str:
@@ -256,10 +237,16 @@ def add_connection(car: Car, corner: str, joint: Connection, frame: Array) -> No
         car.add_marker(ends[1], b, frame + joint.point_b)
         car.add_rod(name, ends)
         return
-    axis = () if joint.axis is None else (tuple(joint.axis),)
-    axis_b = () if joint.axis_b is None else (square_to(joint.axis_b, axis[0]),)
-    types = {"revolute": Revolute, "spherical": Spherical, "universal": Universal}
-    car.add_joint(name, types[joint.kind](*axis, *axis_b), a, b, point=frame + joint.point)
+    car.add_joint(name, joint_type(joint), a, b, point=frame + joint.point)
+
+
+def joint_type(joint: Connection) -> JointType:
+    """Return the joint type of a connection but a rod."""
+    if joint.axis is None:
+        return Floating() if joint.kind == "free" else Spherical()
+    if joint.axis_b is None:
+        return Line(tuple(joint.axis)) if joint.kind == "line" else Revolute(tuple(joint.axis))
+    return Universal(tuple(joint.axis), square_to(joint.axis_b, joint.axis))
 
 
 def square_to(axis: Array, other: Any) -> tuple[float, ...]:

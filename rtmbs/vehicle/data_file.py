@@ -15,7 +15,8 @@ from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.files.errors import DamagedFile
 from rtmbs.files.reading import from_json, whole
 from rtmbs.model.checks import Array, direction, number, numbers
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, AntiRollBar, Axle, Connection, Part, Strut, part
+from rtmbs.vehicle.anti_roll_bar import AntiRollBar
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, Axle, Connection, Part, Strut, part
 from rtmbs.vehicle.steering import PitmanArm, RackAndPinion, Steering
 from rtmbs.vehicle.struts import Damper, Spring, Stops
 
@@ -223,7 +224,7 @@ def axle(given: Fields) -> Axle:
 
 def freedoms(parts: list[Part], connections: list[Connection]) -> int:
     """Return the freedoms of one side: six for each part less the equations of its joints."""
-    equations = {"revolute": 5, "spherical": 3, "universal": 4, "distance": 1}
+    equations = {"revolute": 5, "spherical": 3, "universal": 4, "distance": 1, "line": 2, "free": 0}
     return 6 * len(parts) - sum(equations[one.kind] for one in connections)
 
 
@@ -298,21 +299,23 @@ def strut(given: Fields) -> Strut:
         stops = None
         if given.take("stops", None) is not None:
             said = Fields(given.take("stops"), f"{given.what}: stops")
-            stops = Stops(
-                said.number("min_length"), said.number("max_length"), said.take("bump"), said.take("rebound")
-            )
+            stops = Stops(said.number("min_length"), said.number("max_length"), said.take("bump"), said.take("rebound"))
             said.done()
-        law = Spring(given.number("free_length"), number(given.take("preload", 0.0), given.what), stiffness, table, stops)
+        law = Spring(
+            given.number("free_length"), number(given.take("preload", 0.0), given.what), stiffness, table, stops
+        )
     given.done()
     return Strut(name, a, b, point_a, point_b, law)
 
 
 def anti_roll_bar(given: Fields) -> AntiRollBar:
-    """Return an anti-roll bar."""
+    """Return an anti-roll bar, in the names of the template."""
+    numbers_of = ("L", "W", "H", "torsion_stiffness", "torsion_damping", "arm_mass")
+    width, arm, drop, stiffness, damping, mass = (given.number(name) for name in numbers_of)
+    origin, (xx, yy, zz) = given.vector("origin"), given.vector("arm_moments")
     found = AntiRollBar(
-        str(given.take("part")), given.vector("point"), given.number("arm"), given.number("stiffness"),
-        number(given.take("damping", 0.0), f"{given.what}: damping"),
-    )  # fmt: skip
+        origin, width, arm, drop, stiffness, damping, mass, (xx, yy, zz), str(given.take("part", "lower_arm"))
+    )
     given.done()
     return found
 

@@ -1,4 +1,4 @@
-"""A car at rest: wheel loads, pose and modes, with tyres that only carry (no side force, no rolling)."""
+"""A car at rest on a level road: wheel loads, pose and modes, with tyres that only carry."""
 
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -8,7 +8,7 @@ import numpy as np
 from rtmbs.analysis.equilibrium import Equilibrium, equilibrium
 from rtmbs.analysis.modes import Modes
 from rtmbs.model.checks import Array
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.rotations.quaternions import product, rotations
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput
 
@@ -77,7 +77,7 @@ def carrying(car: "Car") -> "Car":
     held = 0.0 if steer is None else float(steer(0.0)[0]) if callable(steer) else steer
     from rtmbs.vehicle.car import Car as car_type
 
-    options = car.options | {"steer": held, "spin": False, "transient": False, "brakes": False}
+    options = car.options | {"steer": held, "spin": False, "transient": False, "brakes": None, "slope": 0.0}
     return car_type(car.data, tyres, **options)
 
 
@@ -111,6 +111,9 @@ def at_speed(car: "Car", speed: float) -> "Car":
     moving = car.changed()
     del moving.initials["chassis_pose"]
     place, turn = found[f"{CHASSIS}.position"], found[f"{CHASSIS}.orientation"]
+    R = rotations(turn)
+    half = -0.5 * np.arctan2(R[1, 0], R[0, 0])  # nothing holds the heading of a car at rest
+    turn = product(np.array([np.cos(half), 0.0, 0.0, np.sin(half)]), turn)
     frame = moving.bodies[CHASSIS].position
     pose = (0.0, 0.0, place[2] - frame[2], *turn)
     moving.set_initial("chassis_pose", pose, (speed, 0.0, 0.0, 0.0, 0.0, 0.0))

@@ -12,7 +12,7 @@ import numpy as np
 from rtmbs.model import Input, Model, Prismatic, Revolute, Universal
 from rtmbs.model.checks import Array
 from rtmbs.model.profiles import Motion, Profile
-from rtmbs.vehicle.axle import CHASSIS, RACK, Part
+from rtmbs.vehicle.axle import CHASSIS, Part
 
 DRIVER = "steering"  # name of the driver and of its input
 

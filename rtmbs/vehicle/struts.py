@@ -73,14 +73,17 @@ class Spring:
 
 @dataclass(frozen=True)
 class Damper:
-    """f = -damping dl/dt; or by four numbers: in compression and rebound, at midstroke and outside of it."""
+    """f = -damping dl/dt, or a table of the force against the motion by dl/dt."""
 
     damping: float | None = None
     table: Table | None = None  # force against the motion [N] by rate [m/s]
 
     def force(self, rate: Any) -> Any:
         """Return the force at a rate of the length [N]."""
-        return -self.damping * rate if self.table is None else -Curve(*knots_of(self.table))(rate)
+        if self.table is not None:
+            return -Curve(*knots_of(self.table))(rate)
+        assert self.damping is not None
+        return -self.damping * rate
 
     def law(self) -> SpringDamper | Callable[..., Any]:
         """Return the law of a force between two markers."""

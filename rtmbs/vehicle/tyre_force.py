@@ -3,10 +3,10 @@
 Contact of a disc with a plane: with the spin axis n (unit, left) and the road normal z, x_W = (n x z) / |n x z|,
 y_W = z x x_W. The contact point lies in the wheel plane below the centre. The deflection is rho = R0 - h / cos(camber)
 with the height h of the centre, and the vertical force (c rho + d rhod) / cos(camber), never below zero, which is the
-force of the energy c rho^2 / 2. The damper fades below a deflection of 5 mm, so that lift-off and touch-down are smooth.
+force of the energy c rho^2 / 2. The damper fades below a deflection of 5 mm, which makes lift-off smooth.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -25,6 +25,8 @@ SHORTEST = 0.02  # [m] relaxation length of a wheel with little load
 DAMPING_AT_REST = 770.0  # [N s/m] tangential damping below the low speed (Besselink)
 BEYOND_PEAK = 3.0  # at rest: deflection at which a sliding tyre's spring stops growing, over that of the peak force
 POWER = 6  # how sharply it stops
+SlipPoint = Literal["contact", "centre"]
+SLIP_POINTS = ("contact", "centre")
 SLIP_STATES = ("slip_x", "slip_y")  # deflections of the contact [m]
 
 
@@ -37,15 +39,15 @@ class Contact(NamedTuple):
     camber: Any  # [rad]
     loaded_radius: Any  # [m]
     load: Any  # [N]
-    velocity: Any  # (3,) of the contact point as a point of the wheel carrier [m/s]
+    velocity: Any  # (3,) for the slip: of the contact point as a point of the wheel carrier [m/s]
     spin: Any  # about the spin axis [rad/s]
 
 
-def contact_of(tyre: Tyre, kinematics: Kinematics) -> Contact:
+def contact_of(tyre: Tyre, kinematics: Kinematics, slip_point: SlipPoint = "contact") -> Contact:
     """Return the contact of a wheel whose marker has the spin axis, left, as its y axis.
 
     The spin is the angular velocity about the spin axis, so the wheel carrier counts as one that does not turn about
-    that axis.
+    that axis. ``slip_point`` "centre" takes the velocity of the wheel centre for the slip.
     """
     n, w = kinematics.R[:, 1], kinematics.w
     cos = np.sqrt(n[0] * n[0] + n[1] * n[1] + 1e-30)
@@ -59,7 +61,8 @@ def contact_of(tyre: Tyre, kinematics: Kinematics) -> Contact:
     rho, rate = tyre.free_radius - loaded, -velocity[2] / cos
     damped = tyre.vertical_damping * step(rho / DAMPED_FROM) * rate
     load = at_least((tyre.vertical_stiffness * rho + damped) / cos, 0.0)
-    return Contact(x, y, arm, np.arctan(n[2] / cos), loaded, np.where(rho > 0.0, load, 0.0), velocity, spin)
+    sliding = velocity if slip_point == "contact" else kinematics.v
+    return Contact(x, y, arm, np.arctan(n[2] / cos), loaded, np.where(rho > 0.0, load, 0.0), sliding, spin)
 
 
 class TyreLaw:
@@ -69,8 +72,8 @@ class TyreLaw:
     those of steady slip at every instant.
     """
 
-    def __init__(self, tyre: Tyre, transient: bool = True) -> None:
-        self.tyre, self.transient = tyre, transient
+    def __init__(self, tyre: Tyre, transient: bool = True, slip_point: SlipPoint = "contact") -> None:
+        self.tyre, self.transient, self.slip_point = tyre, transient, slip_point
         if transient:
             Kx, Ky = tyre.stiffnesses(tyre.nominal_load)
             Dx, Dy = tyre.peaks(tyre.nominal_load)
@@ -79,7 +82,7 @@ class TyreLaw:
 
     def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
         """Return force and moment on the wheel at its centre in road axes, and the rates of the deflections."""
-        contact = contact_of(self.tyre, kinematics)
+        contact = contact_of(self.tyre, kinematics, self.slip_point)
         at, rolling = self.input_of(contact, parameters["friction"])
         if not self.transient:
             slip, tangent = self.tyre.steady_slip(rolling)
@@ -142,6 +145,7 @@ def add_tyre(
     road: Marker | str,
     friction: Numbers = 1.0,
     transient: bool = True,
+    slip_point: SlipPoint = "contact",
 ) -> Force:
     """Add a tyre to a Model: a force law between a plane road and a wheel.
 
@@ -157,6 +161,8 @@ def add_tyre(
     transient : deflections of the contact are states of the force, ``name.slip_x`` and ``name.slip_y`` [m]: slip
         builds up over relaxation lengths, and a wheel at rest holds without creep. Without, forces follow the steady
         slip at once.
+    slip_point : "contact" takes the velocity of the contact point for the slip, as a point of the wheel carrier;
+        "centre" that of the wheel centre, which leaves out the rolling of the carrier
 
     Returns
     -------
@@ -174,13 +180,15 @@ def add_tyre(
         raise ModelError(f"{what}: friction is {factor:g}; it must be above zero")
     if transient and not all(np.all(length > 0.0) for length in tyre.relaxation_lengths(tyre.nominal_load)):
         raise ModelError(f"{what}: the tyre has no relaxation lengths; give PTX1 and PTY1, or transient=False")
+    if slip_point not in SLIP_POINTS:
+        raise ModelError(f"{what}: slip_point is {shown(slip_point)}; it must be one of {', '.join(SLIP_POINTS)}")
     y = direction(axis, f"{what}: axis")
     x, z = perpendiculars(y)  # z, x, y right-handed
     place = numbers(centre, f"{what}: centre", (3,))
     marker = model.add_marker(f"{name}.centre", wheel, place, axes=np.stack((z, y, x), axis=1))
     states = dict.fromkeys(SLIP_STATES, 0.0) if transient else None
     units = dict.fromkeys(SLIP_STATES, "m") if transient else None
-    law = TyreLaw(tyre, transient)
+    law = TyreLaw(tyre, transient, slip_point)
     return model.add_force(
         name, law, between=(road, marker), parameters={"friction": factor}, states=states, units=units
     )
