@@ -16,6 +16,7 @@ from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, Part, Strut
 from rtmbs.vehicle.brake import add_brake
 from rtmbs.vehicle.data_file import CarData, read_data
+from rtmbs.vehicle.drive import add_drive
 from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.steering import DRIVER, steering_profile
 from rtmbs.vehicle.tmeasy import TMeasy
@@ -43,7 +44,8 @@ class Car(Model):
         ``steering``
     friction : factor of the road on the friction of the tyres; inputs ``tyre_fl.friction`` ...
     transient, slip_point : of the tyres, see ``add_tyre``
-    brakes : torque of each brake [N m], a number or a function of time; None leaves the brakes out
+    brakes : torque of each brake [N m], a number or a function of time; None leaves the brakes out; a dictionary with
+        the keys "f" and "r" has one for the front and one for the rear
     spin : the wheels turn; without, they are fixed to their carriers, as for equilibria
     slope : of the road, rise over run: the weight pulls the car back
     gravity : [m/s^2]
@@ -52,8 +54,9 @@ class Car(Model):
     h : step that the car asks for [s]
 
     The bodies are ``chassis``, ``upright_fl``, ``wheel_fl`` and so on, the joints ``hub_fl`` ..., the springs
-    ``spring_fl``, the tyres ``tyre_fl``, the brakes ``brake_fl`` with the inputs ``brake_fl.torque`` [N m], and the
-    driver of the steering ``steering``. Everything that a Model offers can be added.
+    ``spring_fl``, the tyres ``tyre_fl``, the brakes ``brake_fl`` with the inputs ``brake_fl.torque`` [N m], the
+    drive torques of the driven wheels ``drive_rl`` with the inputs ``drive_rl.torque`` [N m], and the driver of the
+    steering ``steering``. Everything that a Model offers can be added.
 
     Examples
     --------
@@ -99,17 +102,25 @@ class Car(Model):
         """Return the axle of a corner such as "fl", or of "f" or "r"."""
         return self.data.front if corner[0] == "f" else self.data.rear
 
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """The corners that are driven, such as ("rl", "rr")."""
+        return tuple(corner for corner in CORNERS if corner[0] == self.data.driven[0])
+
     def rest(self) -> "Rest":
         """Return the car at rest on the road: wheel loads, pitch, heights and modes, without side forces of tyres."""
         from rtmbs.vehicle.rest import rest
 
         return rest(self)
 
-    def at_speed(self, speed: Numbers) -> "Car":
-        """Return the car in its pose of rest, driving straight on with a ``speed`` [m/s] and rolling wheels."""
+    def at_speed(self, speed: Numbers, rest: "Rest | None" = None) -> "Car":
+        """Return the car in its pose of rest, driving straight on with a ``speed`` [m/s] and rolling wheels.
+
+        ``rest`` is what ``rest()`` gave before, to look for it once.
+        """
         from rtmbs.vehicle.rest import at_speed
 
-        return at_speed(self, number(speed, f"car {self.name!r}: speed"))
+        return at_speed(self, number(speed, f"car {self.name!r}: speed"), self.rest() if rest is None else rest)
 
 
 def read(path: str | os.PathLike[str], *, variant: str | None = None, tyres: Any = "pac2002", **options: Any) -> Car:
@@ -218,8 +229,14 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
         car, f"tyre_{corner}", car.tyres[corner], wheel, centre=frame + centre, axis=spin_axis, road=ROAD,
         friction=car.options["friction"], transient=car.options["transient"], slip_point=car.options["slip_point"],
     )  # fmt: skip
-    if car.options["brakes"] is not None and car.options["spin"]:
-        add_brake(car, f"brake_{corner}", hub, car.options["brakes"])
+    if not car.options["spin"]:
+        return
+    brakes = car.options["brakes"]
+    torque = brakes[corner[0]] if isinstance(brakes, Mapping) else brakes
+    if torque is not None:
+        add_brake(car, f"brake_{corner}", hub, torque)
+    if corner in car.driven:
+        add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre")
 
 
 def body_name(name: str, corner: str) -> str:

@@ -105,9 +105,9 @@ def wheel_axis(car: "Car", sim: Any, corner: str) -> Array:
     return np.asarray(rotations(sim[f"{WHEEL}_{corner}.orientation"]) @ axis)
 
 
-def at_speed(car: "Car", speed: float) -> "Car":
+def at_speed(car: "Car", speed: float, standing: Rest) -> "Car":
     """Return the car in its pose of rest, driving straight on: initial values of all joints."""
-    found = rest(car).equilibrium.simulation
+    found = standing.equilibrium.simulation
     moving = car.changed()
     del moving.initials["chassis_pose"]
     place, turn = found[f"{CHASSIS}.position"], found[f"{CHASSIS}.orientation"]

@@ -21,12 +21,12 @@ def magnitude(x: Any) -> Any:
 
 def at_most(x: Any, bound: Any) -> Any:
     """Return the smaller one."""
-    return np.where(x.real < bound, x, bound)
+    return np.where(x.real < bound, x, bound) if np.iscomplexobj(x) else np.minimum(x, bound)
 
 
 def at_least(x: Any, bound: Any) -> Any:
     """Return the larger one."""
-    return np.where(x.real > bound, x, bound)
+    return np.where(x.real > bound, x, bound) if np.iscomplexobj(x) else np.maximum(x, bound)
 
 
 def step(x: Any) -> Any:

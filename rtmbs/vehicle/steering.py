@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.model import Input, Model, Prismatic, Revolute, Universal
+from rtmbs.model import Input, Model, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.checks import Array
 from rtmbs.model.profiles import Motion, Profile
 from rtmbs.vehicle.axle import CHASSIS, Part
@@ -40,6 +40,9 @@ class RackAndPinion:
         """Add the joint of the rack; return joint and coordinate that the driver moves."""
         model.add_joint("rack", Prismatic((0.0, 1.0, 0.0)), CHASSIS, self.rack.name, point=self.point, frame=CHASSIS)
         return "rack", "displacement"
+
+    def replace_constraints(self, model: Model) -> None:
+        """Change nothing: a rack has joints only."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,14 @@ class PitmanArm:
             "idler", idler_arm(self.shaft_axis, length), between=("idler.chassis", "idler.link"), equations=2
         )
         return "sector_shaft", "angle"
+
+    def replace_constraints(self, model: Model) -> None:
+        """Put an idler arm with two joints in the place of its equations, for a kinematic analysis."""
+        del model.constraints["idler"]
+        ends = [model.markers[name].reference() for name in ("idler.chassis", "idler.link")]
+        model.add_body("idler_arm", mass=0.0, position=ends[0])
+        model.add_joint("idler_shaft", Revolute(tuple(self.shaft_axis)), CHASSIS, "idler_arm", point=ends[0])
+        model.add_joint("idler_joint", Spherical(), "idler_arm", self.link.name, point=ends[1])
 
 
 Steering = RackAndPinion | PitmanArm
