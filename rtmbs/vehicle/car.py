@@ -15,10 +15,10 @@ from rtmbs.model.joints import JointType
 from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, Part, Strut
 from rtmbs.vehicle.brake import add_brake
-from rtmbs.vehicle.data_file import CarData, read_data
+from rtmbs.vehicle.data_file import CarData, axle_of, read_data
 from rtmbs.vehicle.drive import add_drive
 from rtmbs.vehicle.magic_formula import MagicFormula
-from rtmbs.vehicle.steering import DRIVER, steering_profile
+from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
 from rtmbs.vehicle.tmeasy import TMeasy
 from rtmbs.vehicle.tyre import Tyre
 from rtmbs.vehicle.tyre_force import add_tyre
@@ -37,7 +37,10 @@ class Car(Model):
 
     Parameters
     ----------
-    data : chassis, axles, steering and wheels, as ``CarData``; ``read`` makes it of a file
+    data : chassis, axles, steering and wheels, as ``CarData``; ``read`` makes it of a file. Or give the parts:
+    name, chassis, front, rear, steering, rim, tyre_mass, driven : name; Part of the chassis; axles, each an Axle or a
+        suspension template such as DoubleWishbone; RackAndPinion or PitmanArm; parts that turn with each wheel, about
+        the wheel centre; the driven axle. With ``data``, ``front`` and ``rear`` replace its axles.
     tyres : a Tyre or the path of a ``.tir`` file for all wheels, or two of them, front and rear. A Magic Formula tyre
         counts as one of the left side, and the right side has its mirror image.
     steer : angle of the pinion or Pitman arm [rad], positive left: a number or a profile; None makes it the input
@@ -68,7 +71,21 @@ class Car(Model):
     options: dict[str, Any]
     tyres: dict[str, Tyre]
 
-    def __init__(self, data: CarData, tyres: Any, **options: Any) -> None:
+    def __init__(
+        self,
+        data: CarData | None = None,
+        tyres: Any = None,
+        *,
+        name: str = "car",
+        chassis: Part | None = None,
+        front: Any = None,
+        rear: Any = None,
+        steering: Steering | None = None,
+        rim: Part | None = None,
+        tyre_mass: Part | None = None,
+        driven: Literal["front", "rear"] = "rear",
+        **options: Any,
+    ) -> None:
         known: dict[str, Any] = {
             "steer": None, "friction": 1.0, "transient": True, "spin": True, "impossible_inertia": "keep",
             "gravity": 9.81, "slope": 0.0, "h": None, "brakes": 0.0, "slip_point": "contact",
@@ -76,6 +93,13 @@ class Car(Model):
         for name in options:
             if name not in known:
                 raise unknown_name("option of a car", name, known)
+        if data is None:
+            data = CarData.of_parts(name, chassis, front, rear, steering, rim, tyre_mass, driven)
+        elif front is not None or rear is not None:
+            front, rear = data.front if front is None else front, data.rear if rear is None else rear
+            data = data._replace(front=axle_of(front), rear=axle_of(rear))
+        if tyres is None:
+            raise ModelError(f"car {data.name!r}: tyres is missing; give a Tyre or the path of a .tir file")
         self.data, self.options = data, known | options
         slope = number(self.options["slope"], f"car {data.name!r}: slope")
         down = number(self.options["gravity"], f"car {data.name!r}: gravity")

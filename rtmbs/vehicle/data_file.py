@@ -5,6 +5,7 @@ Fields that repeat what follows from others (masses in sum, lengths at design, m
 
 import os
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from importlib import resources
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +27,15 @@ NOTES = frozenset(("note", "notes", "source", "checks", "topology", "remarks", "
 SPINDLE = "spindle"  # what a file calls the part that turns with the wheel
 
 
+# Fields of the driveline, kept as they are in ``CarData.powertrain``
+POWERTRAIN = (
+    "brake", "drive", "conical_gear_ratio", "conical_note", "driveshaft_inertia", "differential_box_inertia",
+    "forward_gear_ratios", "reverse_gear_ratio", "gear_note", "engine_full_throttle_rpm_Nm",
+    "engine_zero_throttle_rpm_Nm",
+)  # fmt: skip
+SIDES = ("LEFT", "RIGHT", "SYMMETRIC")
+
+
 class CarData(NamedTuple):
     """What a file says of a car."""
 
@@ -40,6 +50,30 @@ class CarData(NamedTuple):
     driven: str  # axle: "front" or "rear"
     max_brake_torque: float  # of a wheel [N m]
     powertrain: Mapping[str, Any]
+
+    @classmethod
+    def of_parts(
+        cls, name: str, chassis: Any, front: Any, rear: Any, steering: Any, rim: Any, tyre_mass: Any, driven: str
+    ) -> "CarData":
+        """Return the data of a car that is given in parts; ModelError for one that is missing."""
+        given = {"chassis": chassis, "front": front, "rear": rear, "steering": steering}
+        if missing := [key for key, value in given.items() if value is None]:
+            raise ModelError(f"car {name!r}: {', '.join(missing)} is missing; give each part, or data=")
+        if driven not in ("front", "rear"):
+            raise ModelError(f"car {name!r}: driven is {shown(driven)}; it must be one of front, rear")
+        hub = np.zeros(3)
+        rim = Part("rim", 10.0, hub, np.diag((0.2, 0.35, 0.2))) if rim is None else rim
+        tyre = Part("tyre", 10.0, hub, np.diag((0.4, 0.6, 0.4))) if tyre_mass is None else tyre_mass
+        body = replace(chassis, name=CHASSIS)
+        return cls(name, body, axle_of(front), axle_of(rear), steering, rim, tyre, {}, driven, np.inf, {})
+
+
+def axle_of(given: Any) -> Axle:
+    """Return an axle, or that of a suspension template."""
+    found = given if isinstance(given, Axle) else getattr(given, "axle", lambda: given)()
+    if not isinstance(found, Axle):
+        raise ModelError(f"car: {shown(given)} is no axle; it must be an Axle or a template such as DoubleWishbone")
+    return found
 
 
 class Fields:
@@ -132,6 +166,10 @@ def car_data(car: Fields, tyres: Any, drive: Any, variant: str) -> CarData:
     driven = powertrain.take("driven_axle")
     driven = driven[variant] if isinstance(driven, Mapping) else driven
     brakes = powertrain.number("max_brake_torque")
+    for name in POWERTRAIN:
+        powertrain.take(name, None)
+    powertrain.done()
+    check_tyres(Fields(tyres, f"{car.what}: tyres"), tyre.mass)
     data = CarData(
         str(car.take("name")), Part(CHASSIS, body.mass, body.com, inertia),
         front, rear, steering, rim, tyre, tyres, driven, brakes, drive,
@@ -139,6 +177,26 @@ def car_data(car: Fields, tyres: Any, drive: Any, variant: str) -> CarData:
     compare(car, data)
     car.done()
     return data
+
+
+def check_tyres(given: Fields, mass: float) -> None:
+    """Refuse unknown fields of the tyres; their numbers are checked by the tyre that is chosen."""
+    for name in ("pac2002", "tmeasy", "rigid"):
+        if name not in given:
+            continue
+        tyre = Fields(given.take(name), f"{given.what}: {name}")
+        if name == "pac2002":
+            tyre.agree("mass", mass)
+            for field in ("combined", "reference_friction", "values"):
+                tyre.take(field, None)
+            side = tyre.take("file_side", "LEFT")
+            if side not in SIDES:
+                raise ModelError(f"{tyre.what}: file_side is {shown(side)}; it must be one of {', '.join(SIDES)}")
+        else:
+            for field in ("from_json", "from_models") if name == "tmeasy" else ("radius", "width"):
+                tyre.take(field, None)
+        tyre.done()
+    given.done()
 
 
 def compare(car: Fields, data: CarData) -> None:

@@ -182,6 +182,29 @@ def test_mirrored_steering_gives_the_mirrored_motion():
     assert left[-1][1] > 0.05  # positive angles turn left
 
 
+class LaneChange:
+    """A steering angle that rises and falls to both sides as the cube of a sine."""
+
+    def __call__(self, t):
+        w, x = 2 * np.pi / 1.5, t - 0.1
+        if not 0.0 < x < 1.5:
+            return 0.0, 0.0, 0.0
+        s, c = np.sin(w * x), np.cos(w * x)
+        return 0.35 * s**3, 1.05 * w * s * s * c, 1.05 * w * w * (2 * s * c * c - s**3)
+
+
+def test_lane_change_has_order_two():
+    """Halving the step divides the error of place and velocity after a lane change by four."""
+    car = read("sedan", variant="from_models", steer=LaneChange()).at_speed(20.0, at_rest("sedan", "from_models"))
+    system, ends = car.compile(), []
+    for h in (2e-3, 1e-3, 5e-4, 1.25e-4):
+        result = rtmbs.Simulation(system, h).run(1.7)
+        ends.append([*result["chassis.position"][-1], *result["chassis.velocity"][-1][:2]])
+    errors = np.abs(np.array(ends[:3]) - ends[3])
+    assert np.all(errors[:2] / errors[1:] > 3.3)
+    assert np.max(errors[1]) < 1e-5  # m, m/s at 1 ms
+
+
 def test_a_car_is_a_model():
     """Bodies, forces and sensors are added as to any Model; hard points move both sides."""
     car = read("sedan", variant="from_models", steer=0.0)
@@ -238,6 +261,25 @@ def test_flaws_of_a_file(tmp_path, change, words):
     with pytest.raises(rtmbs.errors.ModelError, match=words) as caught:
         read_data(path)
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda file: file.update(wings=2), "named 'wings'"),
+        (lambda file: file["tyres"].update(wooden={}), "there is no field of .*: tyres named 'wooden'"),
+        (lambda file: file["tyres"]["pac2002"].update(mass=3.0), "pac2002: mass is 3.0, and 11.5 follows"),
+        (lambda file: file["tyres"]["pac2002"].update(file_side="TOP"), "file_side is 'TOP'; it must be one of LEFT"),
+        (lambda file: file["powertrain_and_brakes"].update(turbo=1), "powertrain_and_brakes named 'turbo'"),
+    ],
+)
+def test_flaws_outside_of_the_variant(tmp_path, change, words):
+    given = json.loads(data_path("sedan").read_text(encoding="utf-8"))
+    change(given)
+    path = tmp_path / "car.json"
+    path.write_text(json.dumps(given), encoding="utf-8")
+    with pytest.raises(rtmbs.errors.ModelError, match=words):
+        read_data(path)
 
 
 def test_names_of_a_file(tmp_path):

@@ -82,6 +82,30 @@ def test_templates_stand_and_steer(front, rear):
     assert result["chassis.angular_velocity"][-1][2] > 0.05
 
 
+def test_a_car_of_parts():
+    """A car without a file: chassis, templates, steering, a tyre of the user."""
+    tyre = read("sedan").tyres["fl"]
+    rack = part("steering_link", 2.0, (1.2, 0.0, 0.13), (0.1, 0.001, 0.1), "rack")
+    parts = {
+        "chassis": part("body", 1300.0, (0.0, 0.0, 0.25), (300.0, 1400.0, 1600.0), "chassis"),
+        "front": DoubleWishbone(**WISHBONE, **STRUT, steered=True),
+        "rear": FiveLink(**FIVE_LINK, **STRUT),
+        "steering": RackAndPinion(rack, np.array([1.2, 0.0, 0.13]), 0.03, 2.5),
+    }
+    car = Car(name="mine", tyres=tyre, **parts, steer=0.0)
+    rest = car.rest()
+    assert sum(rest.wheel_loads.values()) == pytest.approx(9.81 * sum(one.mass for one in car.bodies.values()))
+    assert car.driven == ("rl", "rr")
+    with pytest.raises(rtmbs.errors.ModelError, match="car 'mine': rear, steering is missing"):
+        Car(name="mine", tyres=tyre, chassis=parts["chassis"], front=parts["front"])
+    with pytest.raises(rtmbs.errors.ModelError, match="tyres is missing"):
+        Car(name="mine", **parts)
+    with pytest.raises(rtmbs.errors.ModelError, match="2 is no axle"):
+        Car(name="mine", tyres=tyre, **parts | {"rear": 2})
+    with pytest.raises(rtmbs.errors.ModelError, match="driven is 'all'"):
+        Car(name="mine", tyres=tyre, **parts, driven="all")
+
+
 def test_double_wishbone_equals_the_file():
     """The template with the masses of the file is the axle of the file."""
     given = read_data("sedan", "from_json")
