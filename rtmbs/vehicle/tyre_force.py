@@ -31,15 +31,17 @@ SLIP_STATES = ("slip_x", "slip_y")  # deflections of the contact [m]
 
 
 class Contact(NamedTuple):
-    """Where and how a wheel touches the road; vectors in road axes."""
+    """Where and how a wheel touches the road, in the axes W of the contact point."""
 
-    x: Any  # (3,) forward in the road
-    y: Any  # (3,) to the left in the road
-    arm: Any  # (3,) from the wheel centre to the contact point [m]
+    cos: Any  # x_W = (cos, sin, 0), y_W = (-sin, cos, 0) in axes of the road
+    sin: Any
+    side: Any  # from the wheel centre to the contact point along y_W; along x_W there is nothing [m]
+    height: Any  # of the wheel centre over the road [m]
     camber: Any  # [rad]
     loaded_radius: Any  # [m]
     load: Any  # [N]
-    velocity: Any  # (3,) for the slip: of the contact point as a point of the wheel carrier [m/s]
+    speed: Any  # Vcx [m/s]
+    across: Any  # Vcy [m/s]
     spin: Any  # about the spin axis [rad/s]
 
 
@@ -47,22 +49,25 @@ def contact_of(tyre: Tyre, kinematics: Kinematics, slip_point: SlipPoint = "cont
     """Return the contact of a wheel whose marker has the spin axis, left, as its y axis.
 
     The spin is the angular velocity about the spin axis, so the wheel carrier counts as one that does not turn about
-    that axis. ``slip_point`` "centre" takes the velocity of the wheel centre for the slip.
+    that axis. Its other angular velocity moves the contact point by (0, h wx, s wx) in W axes, with the angular
+    velocity wx about x_W and the contact point at (0, s, -h) from the centre. ``slip_point`` "centre" takes the
+    velocity of the wheel centre for the slip.
     """
-    n, w = kinematics.R[:, 1], kinematics.w
-    cos = np.sqrt(n[0] * n[0] + n[1] * n[1] + 1e-30)
-    zero = 0.0 * cos
-    x = np.stack((n[1] / cos, -n[0] / cos, zero))
-    y = np.stack((n[0] / cos, n[1] / cos, zero))
-    down = np.stack((n[0] * n[2] / cos, n[1] * n[2] / cos, -cos))
-    loaded = kinematics.r[2] / cos
-    arm, spin = loaded * down, np.dot(w, n)
-    velocity = kinematics.v + np.cross(w - spin * n, arm)
-    rho, rate = tyre.free_radius - loaded, -velocity[2] / cos
+    n, v, w = kinematics.R[:, 1], kinematics.v, kinematics.w
+    flat = np.sqrt(n[0] * n[0] + n[1] * n[1] + 1e-30)  # cosine of the camber; n[2] is its sine
+    cos, sin = n[1] / flat, -n[0] / flat
+    height = kinematics.r[2]
+    loaded = height / flat
+    side = loaded * n[2]
+    turning = cos * w[0] + sin * w[1]
+    spin = n[0] * w[0] + n[1] * w[1] + n[2] * w[2]
+    rho, rate = tyre.free_radius - loaded, -(v[2] + turning * side) / flat
     damped = tyre.vertical_damping * step(rho / DAMPED_FROM) * rate
-    load = at_least((tyre.vertical_stiffness * rho + damped) / cos, 0.0)
-    sliding = velocity if slip_point == "contact" else kinematics.v
-    return Contact(x, y, arm, np.arctan(n[2] / cos), loaded, np.where(rho > 0.0, load, 0.0), sliding, spin)
+    load = at_least((tyre.vertical_stiffness * rho + damped) / flat, 0.0)
+    across = cos * v[1] - sin * v[0]
+    if slip_point == "contact":
+        across = across + turning * height
+    return Contact(cos, sin, side, height, np.arctan(n[2] / flat), loaded, load, cos * v[0] + sin * v[1], across, spin)
 
 
 class TyreLaw:
@@ -97,13 +102,13 @@ class TyreLaw:
     def input_of(self, contact: Contact, friction: Any) -> tuple[TyreInput, Rolling]:
         """Return what the tyre sees, without slip, and the velocities that slip comes of."""
         tyre = self.tyre
-        speed, across = np.dot(contact.velocity, contact.x), np.dot(contact.velocity, contact.y)
+        speed = contact.speed
         load = at_most(contact.load, tyre.largest_load)
         camber = at_most(at_least(contact.camber, tyre.camber_range[0]), tyre.camber_range[1])
         rolls = tyre.effective_radius(load, contact.loaded_radius) * contact.spin
         forward = saturated(speed / tyre.low_speed)
         at = TyreInput(load, 0.0 * load, 0.0 * load, camber, speed, friction, forward * forward, forward)
-        return at, Rolling(speed, speed - rolls, across, rolls)
+        return at, Rolling(speed, speed - rolls, contact.across, rolls)
 
     def relaxed(self, at: TyreInput, rolling: Rolling, u: Any, v: Any) -> tuple[TyreForces, tuple[Any, Any]]:
         """Return force, moment and the rates of the deflections ``u``, ``v`` [m] of the contact (Pacejka).
@@ -127,11 +132,12 @@ class TyreLaw:
 
 
 def wrench(contact: Contact, forces: TyreForces) -> tuple[Any, Any]:
-    """Return force and moment about the wheel centre of forces in the contact point."""
-    z = np.array([0.0, 0.0, 1.0])
-    force = forces.Fx * contact.x + forces.Fy * contact.y + contact.load * z
-    moment = forces.Mx * contact.x + forces.My * contact.y + forces.Mz * z
-    return force, moment + np.cross(contact.arm, force)
+    """Return force and moment about the wheel centre of forces in the contact point, in axes of the road."""
+    c, s, Fx, Fy, Fz = contact.cos, contact.sin, forces.Fx, forces.Fy, contact.load
+    Mx = forces.Mx + contact.side * Fz + contact.height * Fy
+    My = forces.My - contact.height * Fx
+    Mz = forces.Mz - contact.side * Fx
+    return np.stack((c * Fx - s * Fy, s * Fx + c * Fy, Fz)), np.stack((c * Mx - s * My, s * Mx + c * My, Mz))
 
 
 def add_tyre(

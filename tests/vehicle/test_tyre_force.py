@@ -12,7 +12,7 @@ from rtmbs.ad.trace import record
 from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.model.laws import Kinematics
 from rtmbs.vehicle import BrushTyre, FialaTyre, MagicFormula, TMeasy, add_tyre
-from rtmbs.vehicle.tyre_force import TyreLaw, contact_of
+from rtmbs.vehicle.tyre_force import TyreLaw, contact_of, wrench
 
 POINTS = json.loads((Path(__file__).parent / "data" / "tyre_points.json").read_text(encoding="utf-8"))
 SEDAN = json.loads((Path(rtmbs.__file__).parent / "vehicle" / "data" / "sedan.json").read_text(encoding="utf-8"))
@@ -144,13 +144,42 @@ def test_contact_geometry():
     assert found.camber == pytest.approx(camber)
     assert found.spin == pytest.approx(spin)
     assert found.loaded_radius == pytest.approx(loaded)
-    assert found.x == pytest.approx(Rz[:, 0])
-    assert found.y == pytest.approx(Rz[:, 1])
-    assert found.arm == pytest.approx(Rz @ (0.0, np.sin(camber) * loaded, -height))
-    assert found.velocity == pytest.approx(np.array([10.0, 0, 0]) + np.cross(roll * Rz[:, 0], found.arm))
+    assert (found.cos, found.sin) == pytest.approx(Rz[:2, 0])
+    arm = np.array([0.0, np.sin(camber) * loaded, -height])
+    assert (0.0, found.side, -found.height) == pytest.approx(arm)
+    velocity = Rz.T @ (np.array([10.0, 0, 0]) + np.cross(roll * Rz[:, 0], Rz @ arm))
+    assert (found.speed, found.across) == pytest.approx(velocity[:2])
     rho = tyre.free_radius - loaded
-    rate = -found.velocity[2] / np.cos(camber)
+    rate = -velocity[2] / np.cos(camber)
     assert found.load == pytest.approx((2e5 * rho + 1e3 * rate) / np.cos(camber))
+
+
+def test_wrench_about_the_centre():
+    """Force in the contact point and moment about the centre, by cross products in the world."""
+    tyre, rng = ALL["Magic Formula 0"], np.random.default_rng(7)
+    for _ in range(20):
+        R = rotation_of_quaternion(np.array([1.0, *(0.2 * rng.normal(size=3))]))
+        kinematics = Kinematics(
+            np.array([1.0, 2.0, 0.38]),
+            R,
+            rng.normal(size=3) * (9, 1, 0.1) + np.array([15, 0, 0]),
+            rng.normal(size=3) + np.array([0, 40, 0]),
+        )
+        contact = contact_of(tyre, kinematics)
+        z, n = np.array([0.0, 0.0, 1.0]), R[:, 1]
+        x = np.cross(n, z) / np.linalg.norm(np.cross(n, z))
+        y = np.cross(z, x)
+        down = (n * n[2] - z) / np.linalg.norm(np.cross(n, z))
+        arm = contact.loaded_radius * down
+        turning = kinematics.w - (kinematics.w @ n) * n
+        velocity = kinematics.v + np.cross(turning, arm)
+        assert (contact.speed, contact.across) == pytest.approx((velocity @ x, velocity @ y))
+        forces = tyre.steady(load=max(float(contact.load), 0.0), slip=0.02, slip_angle=0.03, camber=contact.camber)
+        force = forces.Fx * x + forces.Fy * y + contact.load * z
+        moment = forces.Mx * x + forces.My * y + forces.Mz * z + np.cross(arm, force)
+        found = wrench(contact, forces)
+        assert found[0] == pytest.approx(force, abs=1e-9)
+        assert found[1] == pytest.approx(moment, abs=1e-9)
 
 
 def test_vertical_force_has_an_energy():
