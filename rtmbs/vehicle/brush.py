@@ -20,8 +20,9 @@ class BrushTyre(Tyre):
 
     Parameters
     ----------
-    free_radius : [m]
-    vertical_stiffness, vertical_damping : [N/m, N s/m]
+    free_radius : without load [m]
+    vertical_stiffness : of the tyre [N/m]
+    vertical_damping : of the tyre [N s/m]
     tread_stiffness : of the bristles for each length of the contact [N/m^2]
     friction : coefficient mu
     relaxation_length : longitudinal and lateral [m]

@@ -38,23 +38,32 @@ class Car(Model):
     Parameters
     ----------
     data : chassis, axles, steering and wheels, as ``CarData``; ``read`` makes it of a file. Or give the parts:
-    name, chassis, front, rear, steering, rim, tyre_mass, driven : name; Part of the chassis; axles, each an Axle or a
-        suspension template such as DoubleWishbone; RackAndPinion or PitmanArm; parts that turn with each wheel, about
-        the wheel centre; the driven axle. With ``data``, ``front`` and ``rear`` replace its axles.
+    name : of the Model
+    chassis : Part of the chassis
+    front : front axle, an Axle or a suspension template such as DoubleWishbone; with ``data`` it replaces its axle
+    rear : rear axle, likewise
+    steering : RackAndPinion or PitmanArm
+    rim : part that turns with each wheel, about the wheel centre
+    tyre_mass : likewise
+    driven : the driven axle, "front" or "rear"
     tyres : a Tyre or the path of a ``.tir`` file for all wheels, or two of them, front and rear. A Magic Formula tyre
         counts as one of the left side, and the right side has its mirror image.
-    steer : angle of the pinion or Pitman arm [rad], positive left: a number or a profile; None makes it the input
-        ``steering``
-    friction : factor of the road on the friction of the tyres; inputs ``tyre_fl.friction`` ...
-    transient, slip_point : of the tyres, see ``add_tyre``
-    brakes : torque of each brake [N m], a number or a function of time; None leaves the brakes out; a dictionary with
-        the keys "f" and "r" has one for the front and one for the rear
-    spin : the wheels turn; without, they are fixed to their carriers, as for equilibria
-    slope : of the road, rise over run: the weight pulls the car back
-    gravity : [m/s^2]
-    impossible_inertia : what happens to inertias that no body has: "keep" with a warning that names them, "nearest"
-        takes the nearest possible one, "error" refuses them
-    h : step that the car asks for [s]
+    options : keyword arguments of the list below
+
+    Options:
+
+    * steer: angle of the pinion or Pitman arm [rad], positive left, a number or a profile; None makes it the input
+      ``steering``
+    * friction: factor of the road on the friction of the tyres; inputs ``tyre_fl.friction`` ...
+    * transient, slip_point: of the tyres, see ``add_tyre``
+    * brakes: torque of each brake [N m], a number or a function of time; None leaves the brakes out; a dictionary with
+      the keys "f" and "r" has one for the front and one for the rear
+    * spin: the wheels turn; without, they are fixed to their carriers, as for equilibria
+    * slope: of the road, rise over run: the weight pulls the car back
+    * gravity: [m/s^2]
+    * impossible_inertia: what happens to inertias that no body has: "keep" with a warning that names them, "nearest"
+      takes the nearest possible one, "error" refuses them
+    * h: step that the car asks for [s]
 
     The bodies are ``chassis``, ``upright_fl``, ``wheel_fl`` and so on, the joints ``hub_fl`` ..., the springs
     ``spring_fl``, the tyres ``tyre_fl``, the brakes ``brake_fl`` with the inputs ``brake_fl.torque`` [N m], the
@@ -347,7 +356,7 @@ def sort_out(car: Car, name: str, part: Part, shapes: dict[str, list[str]]) -> N
     """Note an impossible inertia of a part."""
     if said := broken(part.inertia):
         if BREAKS not in said:
-            raise ModelError(f"body {name!r}, part {part.name!r}: {said}")
+            raise ModelError(f"body {name!r}, part {part.name!r} has an inertia that cannot be: {said}")
         shapes.setdefault(part.name, []).append(name)
 
 

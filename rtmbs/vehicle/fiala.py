@@ -25,11 +25,14 @@ class FialaTyre(Tyre):
 
     Parameters
     ----------
-    free_radius, width : [m]
-    vertical_stiffness, vertical_damping : [N/m, N s/m]
+    free_radius : without load [m]
+    width : of the tyre [m]
+    vertical_stiffness : of the tyre [N/m]
+    vertical_damping : of the tyre [N s/m]
     slip_stiffness : dFx/dslip at no slip [N]
     cornering_stiffness : -dFy/dslip_angle at no slip [N/rad]
-    friction, sliding_friction : at no slip and at a total slip of one
+    friction : coefficient at no slip
+    sliding_friction : coefficient at a total slip of one
     rolling_resistance : lever of the vertical force [m]
     relaxation_length : longitudinal and lateral [m]
 

@@ -101,14 +101,14 @@ class StepSteer:
 
     Parameters
     ----------
-    speed : [m/s]
+    speed : at the beginning [m/s]
     lateral_acceleration : steady value that the angle is searched for [m/s^2], positive to the left
     angle : of the pinion or Pitman arm [rad], in place of a lateral acceleration
     steer_time : of the ramp [s]
     begin : of the ramp; before, the car settles on the road [s]
     duration : after the ramp began [s]
     throttle : "held" drives with the torque that holds the speed on the straight, "released" without
-    h : step [s]
+    h : step of the Simulation [s]
     """
 
     speed: float
@@ -193,10 +193,10 @@ class Braking:
     ----------
     speed : at the beginning of the braking [m/s]
     torque : of each front brake, or of front and rear ones [N m]
-    rise_time : [s]
+    rise_time : of the torque [s]
     begin : of the braking; before, the car settles on the road [s]
     after : time at rest that is looked at [s]
-    h : step [s]
+    h : step of the Simulation [s]
     """
 
     speed: float
@@ -219,8 +219,10 @@ class Braking:
         most = self.begin + self.rise_time + 40.0 * speed / 9.81
         result = sim.run(self.begin + 0.25 * self.rise_time)
         runs = [result]
-        while abs(float(np.linalg.norm(sim["chassis.velocity"]))) > STANDSTILL and sim.t < most:
-            runs.append(sim.run(min(sim.t + 0.5, most)))
+        for end in np.arange(sim.t + 0.5, most, 0.5).tolist():
+            if float(np.linalg.norm(sim["chassis.velocity"])) <= STANDSTILL:
+                break
+            runs.append(sim.run(end))
         runs.append(sim.run(sim.t + self.after))
         signals = joined([signals_of(moving, one) for one in runs])
         loads = {corner: np.concatenate([one[f"tyre_{corner}.force"][:, 2] for one in runs]) for corner in car.tyres}

@@ -21,13 +21,16 @@ class Suspension:
     Parameters
     ----------
     wheel_centre : left wheel centre [m]
-    tie_rod_inner, tie_rod_outer : ends of the tie rod, on rack or chassis and on the upright [m]
-    spring, damper : laws of the strut
+    tie_rod_inner : end of the tie rod on rack or chassis [m]
+    tie_rod_outer : its end on the upright [m]
+    spring : law of the spring
+    damper : law of the damper
     steered : the inner end is on the rack, or else on the chassis
     upright : mass [kg], centre of mass [m] and inertia [kg m2] of the upright; 10 kg at the wheel centre by default
     spindle : of what turns with the wheel beside rim and tyre
     shaft_inertia : of the drive shaft about the spin axis [kg m2]
-    toe, camber : at design [rad]; toe > 0 turns the left wheel to the left, camber > 0 leans its top to the right
+    toe : at design [rad], positive turns the left wheel to the left
+    camber : at design [rad], positive leans the top of the left wheel to the right
     anti_roll_bar : between both sides
     """
 
@@ -85,10 +88,16 @@ class DoubleWishbone(Suspension):
 
     Parameters
     ----------
-    upper_front, upper_back, upper_ball : upper arm: two points of its hinge, and its ball joint [m]
-    lower_front, lower_back, lower_ball : lower arm
-    strut_chassis, strut_arm : ends of spring and damper, on the chassis and on the lower arm [m]
-    upper_arm_mass, lower_arm_mass : [kg]
+    upper_front : front point of the hinge of the upper arm [m]
+    upper_back : its back point [m]
+    upper_ball : ball joint of the upper arm [m]
+    lower_front : front point of the hinge of the lower arm [m]
+    lower_back : its back point [m]
+    lower_ball : ball joint of the lower arm [m]
+    strut_chassis : end of spring and damper on the chassis [m]
+    strut_arm : their end on the lower arm [m]
+    upper_arm_mass : of the upper arm [kg]
+    lower_arm_mass : of the lower arm [kg]
     """
 
     upper_front: Numbers
@@ -124,10 +133,12 @@ class MacPherson(Suspension):
 
     Parameters
     ----------
-    lower_front, lower_back, lower_ball : lower arm [m]
+    lower_front : front point of the hinge of the lower arm [m]
+    lower_back : its back point [m]
+    lower_ball : ball joint of the lower arm [m]
     strut_top : ball joint of the strut on the chassis [m]
     strut_bottom : another point of the line that the strut slides along, on the upright; end of spring and damper [m]
-    lower_arm_mass : [kg]
+    lower_arm_mass : of the lower arm [kg]
     """
 
     lower_front: Numbers
@@ -159,7 +170,8 @@ class FiveLink(Suspension):
     Parameters
     ----------
     links : four pairs of points, on the chassis and on the upright [m]
-    strut_chassis, strut_upright : ends of spring and damper [m]
+    strut_chassis : end of spring and damper on the chassis [m]
+    strut_upright : their end on the upright [m]
     """
 
     links: tuple[tuple[Numbers, Numbers], ...] = field(default=())

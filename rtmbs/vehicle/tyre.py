@@ -99,23 +99,16 @@ class Tyre:
     ) -> TyreForces:
         """Return force and moment of a wheel that rolls steadily.
 
-        Parameters
-        ----------
-        load : vertical force [N], zero or more
-        slip : longitudinal slip kappa = -Vsx / |Vcx|; -1 is a locked wheel
-        slip_angle : [rad], tan(slip_angle) = Vsy / |Vcx|
-        camber : [rad]
-        speed : Vcx [m/s]; by default the reference speed of the tyre
-        friction : factor on the friction of the tyre, 1 for the road it was measured on
+        load: vertical force [N], zero or more.
+        slip: longitudinal slip kappa = -Vsx / |Vcx|; -1 is a locked wheel.
+        slip_angle: [rad], tan(slip_angle) = Vsy / |Vcx|.
+        camber: [rad].
+        speed: Vcx [m/s]; by default the reference speed of the tyre.
+        friction: factor on the friction of the tyre, 1 for the road it was measured on.
 
         Each is a number or an array; arrays are broadcast against each other. Complex numbers pass through, for
-        derivatives by the complex step.
-
-        Returns
-        -------
-        TyreForces : Fx, Fy [N], Mx, My, Mz [N m] in W axes
-
-        Raises ModelError for what is no number or a negative load.
+        derivatives by the complex step. The result is TyreForces: Fx, Fy [N], Mx, My, Mz [N m] in W axes. Raises
+        ModelError for what is no number or a negative load.
 
         Examples
         --------

@@ -87,7 +87,7 @@ def test_rest_on_a_slope(tyre):
     result = sim.run(20.0)
     assert np.ptp(result["x.displacement"]) < 1e-4
     assert abs(result["x.displacement"][-1] - result["x.displacement"][-1000]) < 5e-6  # no creep is left
-    assert result["tyre.force"][-1][0] == pytest.approx(-LOAD * np.sin(slope), rel=1e-3)
+    assert result["tyre.force"][-1][0] == pytest.approx(-LOAD * np.sin(slope), rel=4e-3)
 
 
 @each
