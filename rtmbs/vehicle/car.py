@@ -14,14 +14,13 @@ from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joints import JointType
 from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, Part, Strut
-from rtmbs.vehicle.brake import add_brake
 from rtmbs.vehicle.data_file import CarData, axle_of, read_data
-from rtmbs.vehicle.drive import add_drive
 from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
 from rtmbs.vehicle.tmeasy import TMeasy
 from rtmbs.vehicle.tyre import Tyre
 from rtmbs.vehicle.tyre_force import add_tyre
+from rtmbs.vehicle.wheel_torques import add_brake, add_drive
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.rest import Rest

@@ -11,8 +11,8 @@ from rtmbs.results import Result
 from rtmbs.rotations.quaternions import rotations
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.vehicle.axle import CHASSIS
-from rtmbs.vehicle.ramp import Ramp
 from rtmbs.vehicle.rest import Rest
+from rtmbs.vehicle.steering import Ramp
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car

@@ -1,7 +1,7 @@
 """A car at rest on a level road: wheel loads, pose and modes, with tyres that only carry."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -12,8 +12,7 @@ from rtmbs.rotations.quaternions import product, rotations
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput
 
-if TYPE_CHECKING:
-    from rtmbs.vehicle.car import Car
+Car = Any  # rtmbs.vehicle.Car, which this file serves
 
 
 class CarryingTyre(Tyre):
@@ -70,18 +69,16 @@ class Rest:
         return "\n".join([head, *rows])
 
 
-def carrying(car: "Car") -> "Car":
+def carrying(car: Car) -> Car:
     """Return the car for statics: tyres that only carry, wheels fixed to their carriers, steering straight or held."""
     tyres = {corner: CarryingTyre(tyre) for corner, tyre in car.tyres.items()}
     steer = car.options["steer"]
     held = 0.0 if steer is None else float(steer(0.0)[0]) if callable(steer) else steer
-    from rtmbs.vehicle.car import Car as car_type
-
     options = car.options | {"steer": held, "spin": False, "transient": False, "brakes": None, "slope": 0.0}
-    return car_type(car.data, tyres, **options)
+    return type(car)(car.data, tyres, **options)
 
 
-def rest(car: "Car") -> Rest:
+def rest(car: Car) -> Rest:
     """Return the car at rest on its road. Raises NoEquilibrium where it does not stand."""
     found = equilibrium(carrying(car).compile())
     sim = found.simulation
@@ -98,14 +95,14 @@ def rest(car: "Car") -> Rest:
     return Rest(found, loads, float(sim[f"{CHASSIS}.position"][2]), pitch, roll, heights, camber, toe)
 
 
-def wheel_axis(car: "Car", sim: Any, corner: str) -> Array:
+def wheel_axis(car: Car, sim: Any, corner: str) -> Array:
     """Return the spin axis of a wheel in world axes (3,), pointing left."""
     axle = car.axle(corner)
     axis = axle.spin_axis * np.array([-1.0, 1.0, -1.0]) if corner[1] == "r" else axle.spin_axis
     return np.asarray(rotations(sim[f"{WHEEL}_{corner}.orientation"]) @ axis)
 
 
-def at_speed(car: "Car", speed: float, standing: Rest) -> "Car":
+def at_speed(car: Car, speed: float, standing: Rest) -> Car:
     """Return the car in its pose of rest, driving straight on: initial values of all joints."""
     found = standing.equilibrium.simulation
     moving = car.changed()

@@ -1,4 +1,4 @@
-"""Steering: rack and pinion, or Pitman arm with a relay; the tie rods of the front axle hang on its link.
+"""Steering: rack and pinion, or Pitman arm with a relay, and its profiles; tie rods of the front axle hang on its link.
 
 Positive input turns the wheels left.
 """
@@ -9,9 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.model import Input, Model, Prismatic, Revolute, Spherical, Universal
+from rtmbs.model import ConstantRate, Input, Model, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.checks import Array
-from rtmbs.model.profiles import Motion, Profile
+from rtmbs.model.profiles import Motion, Numeric, Profile
 from rtmbs.vehicle.axle import CHASSIS, Part
 
 DRIVER = "steering"  # name of the driver and of its input
@@ -107,6 +107,36 @@ def idler_arm(axis: Array, length: float) -> Callable[..., Any]:
 
 
 @dataclass(frozen=True)
+class Ramp(Numeric):
+    """From ``start`` before t0 to ``end`` after t1 at a constant rate that builds up and ends within ``blend`` [s].
+
+    The ends are parabolas from t0 - blend / 2 to t0 + blend / 2 and likewise at t1, so the rate does not jump.
+    """
+
+    t0: float
+    t1: float
+    start: float
+    end: float
+    blend: float = 2e-3
+
+    def __call__(self, t: float) -> Motion:
+        rate = (self.end - self.start) / (self.t1 - self.t0)
+        first, last = self.eased(t - self.t0), self.eased(t - self.t1)
+        f, fd, fdd = (rate * (one - two) for one, two in zip(first, last, strict=True))
+        return self.start + f, fd, fdd
+
+    def eased(self, t: float) -> Motion:
+        """Return max(t, 0) with a parabola in place of its corner."""
+        b = self.blend
+        if t <= -0.5 * b:
+            return 0.0, 0.0, 0.0
+        if t >= 0.5 * b:
+            return t, 1.0, 0.0
+        s = t + 0.5 * b
+        return 0.5 * s * s / b, s / b, 1.0 / b
+
+
+@dataclass(frozen=True)
 class Scaled:
     """A profile times a factor."""
 
@@ -132,6 +162,4 @@ def steering_profile(steering: Steering, angle: Any) -> Profile | Input:
         return Input((0.0, 0.0, 0.0))
     if callable(angle):
         return Scaled(angle, steering.ratio)
-    from rtmbs.model import ConstantRate
-
     return ConstantRate(0.0, steering.ratio * float(angle))

@@ -17,7 +17,7 @@ from rtmbs.rotations.quaternions import rotations
 from rtmbs.vehicle import Car, read
 from rtmbs.vehicle.car import CORNERS, nearest_possible
 from rtmbs.vehicle.data_file import data_path, read_data
-from rtmbs.vehicle.ramp import Ramp
+from rtmbs.vehicle.steering import Ramp
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 AT_REST = {  # loads front, rear [N], height [m], pitch [rad]; left wheels: heights [m], camber and toe [deg]

@@ -1,7 +1,8 @@
-"""Friction brake of a wheel: a torque against the rotation that also holds the wheel still.
+"""Torques on a wheel: a friction brake that also holds it still, and the drive torque of a shaft from the chassis.
 
 A bristle of Dahl's kind deflects by the angle z: dz/dt = g - |g| z / Z, with g = rate / sqrt(1 + (rate / rate_0)^2).
-The torque is -T z / Z. It is a spring at rest, so nothing creeps, and -T against the rotation in motion.
+The torque of the brake is -T z / Z. It is a spring at rest, so nothing creeps, and -T against the rotation in motion.
+The reaction of a drive torque is on the chassis, not on the wheel carrier.
 """
 
 from collections.abc import Callable
@@ -10,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from rtmbs.model import Force, Model
-from rtmbs.model.laws import JointKinematics
+from rtmbs.model.laws import JointKinematics, Kinematics
+from rtmbs.vehicle.anti_roll_bar import CHASSIS
 
 BRISTLE = 0.01  # [rad] Z: deflection at which friction is full
 RATE = 1.0  # [rad/s] rate_0: the bristle bends no faster, which keeps its time constant at 10 ms
@@ -54,3 +56,21 @@ def add_brake(model: Model, name: str, hub: str, torque: float | Callable[[Any],
     return model.add_force(
         name, law, joint=hub, parameters=parameters, states={"bristle": 0.0}, units={"bristle": "rad"}
     )
+
+
+def drive_law(t: float, kinematics: Kinematics, parameters: Any) -> Any:
+    """Return no force and the torque about the spin axis of the wheel, the y axis of its marker."""
+    axis = kinematics.R[:, 1]
+    return 0.0 * axis, parameters["torque"] * axis
+
+
+def add_drive(model: Model, name: str, wheel_marker: str) -> Force:
+    """Add a drive torque to a wheel; the input ``name.torque`` [N m] is positive forward.
+
+    Parameters
+    ----------
+    wheel_marker : at the wheel centre, with the spin axis, left, as its y axis, such as ``tyre_fl.centre``
+    """
+    marker = f"{name}.chassis"
+    model.add_marker(marker, CHASSIS, np.zeros(3), frame=CHASSIS)
+    return model.add_force(name, drive_law, between=(marker, wheel_marker), parameters={"torque": 0.0})
