@@ -105,6 +105,7 @@ ROOMS = (
     "language",
     "library",
     "recursive",
+    "vehicle",
 )  # modules that are public names themselves
 
 __all__ = sorted([*HOMES, *ROOMS, "__version__"])
@@ -117,6 +118,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import language as language
     from rtmbs import library as library
     from rtmbs import recursive as recursive
+    from rtmbs import vehicle as vehicle
     from rtmbs.analysis.campbell import campbell as campbell
     from rtmbs.analysis.equilibrium import Equilibrium as Equilibrium
     from rtmbs.analysis.equilibrium import equilibria as equilibria

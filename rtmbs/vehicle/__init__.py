@@ -1,0 +1,34 @@
+"""Vehicles: tyres, suspensions and whole cars as ordinary Models, in ISO 8855 axes.
+
+Names are resolved on first use.
+"""
+
+import lazy_loader
+
+from rtmbs.limits.keywords import lazily
+
+__getattr__, __dir__, __all__ = lazily(
+    __name__,
+    lazy_loader.attach(
+        __name__,
+        submod_attrs={
+            "anti_roll_bar": ["AntiRollBar"],
+            "axle": ["Axle", "Connection", "Part", "Strut", "ball", "hinge", "part", "rod"],
+            "car": ["Car", "read"],
+            "brush": ["BrushTyre"],
+            "data_file": ["CarData"],
+            "fiala": ["FialaTyre"],
+            "magic_formula": ["MagicFormula"],
+            "manoeuvres": ["Braking", "Metric", "Report", "StepSteer"],
+            "rest": ["Rest"],
+            "rig": ["RigCurves", "WheelCurves", "rig"],
+            "steering": ["PitmanArm", "RackAndPinion", "Ramp"],
+            "struts": ["Damper", "Spring", "Stops"],
+            "suspensions": ["DoubleWishbone", "FiveLink", "MacPherson"],
+            "tmeasy": ["TMeasy"],
+            "tyre_force": ["TyreLaw", "add_tyre"],
+            "tyre": ["Tyre", "TyreForces", "TyreInput"],
+            "wheel_torques": ["add_brake", "add_drive"],
+        },
+    ),
+)

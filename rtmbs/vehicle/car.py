@@ -1,0 +1,388 @@
+"""A whole car as an ordinary Model, in ISO 8855 axes: x forward, y left, z up; positive pitch is nose down."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown, unknown_name, warn
+from rtmbs.model import Fixed, Floating, Line, Model, Revolute, Spherical, Universal
+from rtmbs.model.body import inertia_matrix
+from rtmbs.model.checks import Array, Numbers, number
+from rtmbs.model.joints import JointType
+from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, Part, Strut
+from rtmbs.vehicle.data_file import CarData, axle_of, read_data
+from rtmbs.vehicle.magic_formula import MagicFormula
+from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
+from rtmbs.vehicle.tmeasy import TMeasy
+from rtmbs.vehicle.tyre import Tyre
+from rtmbs.vehicle.tyre_force import add_tyre
+from rtmbs.vehicle.wheel_torques import add_brake, add_drive
+
+if TYPE_CHECKING:
+    from rtmbs.vehicle.rest import Rest
+
+CORNERS = ("fl", "fr", "rl", "rr")  # front left, front right, rear left, rear right
+ROAD = "road"  # marker of the road: its z axis is the normal
+Impossible = Literal["keep", "nearest", "error"]
+BREAKS = "breaks the triangle inequality"
+
+
+class Car(Model):
+    """A car: chassis, two axles, steering, wheels, tyres and brakes.
+
+    Parameters
+    ----------
+    data : chassis, axles, steering and wheels, as ``CarData``; ``read`` makes it of a file. Or give the parts:
+    name : of the Model
+    chassis : Part of the chassis
+    front : front axle, an Axle or a suspension template such as DoubleWishbone; with ``data`` it replaces its axle
+    rear : rear axle, likewise
+    steering : RackAndPinion or PitmanArm
+    rim : part that turns with each wheel, about the wheel centre
+    tyre_mass : likewise
+    driven : the driven axle, "front" or "rear"
+    tyres : a Tyre or the path of a ``.tir`` file for all wheels, or two of them, front and rear. A Magic Formula tyre
+        counts as one of the left side, and the right side has its mirror image.
+    options : keyword arguments of the list below
+
+    Options:
+
+    * steer: angle of the pinion or Pitman arm [rad], positive left, a number or a profile; None makes it the input
+      ``steering``
+    * friction: factor of the road on the friction of the tyres; inputs ``tyre_fl.friction`` ...
+    * transient, slip_point: of the tyres, see ``add_tyre``
+    * brakes: torque of each brake [N m], a number or a function of time; None leaves the brakes out; a dictionary with
+      the keys "f" and "r" has one for the front and one for the rear
+    * spin: the wheels turn; without, they are fixed to their carriers, as for equilibria
+    * slope: of the road, rise over run: the weight pulls the car back
+    * gravity: [m/s^2]
+    * impossible_inertia: what happens to inertias that no body has: "keep" with a warning that names them, "nearest"
+      takes the nearest possible one, "error" refuses them
+    * h: step that the car asks for [s]
+
+    The bodies are ``chassis``, ``upright_fl``, ``wheel_fl`` and so on, the joints ``hub_fl`` ..., the springs
+    ``spring_fl``, the tyres ``tyre_fl``, the brakes ``brake_fl`` with the inputs ``brake_fl.torque`` [N m], the
+    drive torques of the driven wheels ``drive_rl`` with the inputs ``drive_rl.torque`` [N m], and the driver of the
+    steering ``steering``. Everything that a Model offers can be added.
+
+    Examples
+    --------
+    >>> car = rtmbs.vehicle.read("sedan")
+    >>> car.rest().wheel_loads  # doctest: +SKIP
+    """
+
+    data: CarData
+    options: dict[str, Any]
+    tyres: dict[str, Tyre]
+
+    def __init__(
+        self,
+        data: CarData | None = None,
+        tyres: Any = None,
+        *,
+        name: str = "car",
+        chassis: Part | None = None,
+        front: Any = None,
+        rear: Any = None,
+        steering: Steering | None = None,
+        rim: Part | None = None,
+        tyre_mass: Part | None = None,
+        driven: Literal["front", "rear"] = "rear",
+        **options: Any,
+    ) -> None:
+        known: dict[str, Any] = {
+            "steer": None, "friction": 1.0, "transient": True, "spin": True, "impossible_inertia": "keep",
+            "gravity": 9.81, "slope": 0.0, "h": None, "brakes": 0.0, "slip_point": "contact",
+        }  # fmt: skip
+        for name in options:
+            if name not in known:
+                raise unknown_name("option of a car", name, known)
+        if data is None:
+            data = CarData.of_parts(name, chassis, front, rear, steering, rim, tyre_mass, driven)
+        elif front is not None or rear is not None:
+            front, rear = data.front if front is None else front, data.rear if rear is None else rear
+            data = data._replace(front=axle_of(front), rear=axle_of(rear))
+        if tyres is None:
+            raise ModelError(f"car {data.name!r}: tyres is missing; give a Tyre or the path of a .tir file")
+        self.data, self.options = data, known | options
+        slope = number(self.options["slope"], f"car {data.name!r}: slope")
+        down = number(self.options["gravity"], f"car {data.name!r}: gravity")
+        gravity = (-down * np.sin(np.arctan(slope)), 0.0, -down * np.cos(np.arctan(slope)))
+        super().__init__(data.name, gravity, h=self.options["h"])
+        self.tyres = tyres_of(tyres, data.name)
+        build(self)
+
+    def changed(self, **options: Any) -> "Car":
+        """Return the same car with other options, such as ``steer=0.1``; what was added to the Model is not in it."""
+        return Car(self.data, self.tyres, **(self.options | options))
+
+    def with_points(self, axle: Literal["front", "rear"], points: Mapping[str, Numbers]) -> "Car":
+        """Return the car with other hard points of an axle, those of the left side, by name [m].
+
+        ``car.data.front.hard_points`` lists them. The right side mirrors the left one.
+        """
+        if axle not in ("front", "rear"):
+            raise ModelError(f"car {self.name!r}: axle is {shown(axle)}; it must be one of front, rear")
+        moved = getattr(self.data, axle).with_points(points)
+        return Car(self.data._replace(**{axle: moved}), self.tyres, **self.options)
+
+    def axle(self, corner: str) -> Axle:
+        """Return the axle of a corner such as "fl", or of "f" or "r"."""
+        return self.data.front if corner[0] == "f" else self.data.rear
+
+    @property
+    def driven(self) -> tuple[str, ...]:
+        """The corners that are driven, such as ("rl", "rr")."""
+        return tuple(corner for corner in CORNERS if corner[0] == self.data.driven[0])
+
+    def rest(self) -> "Rest":
+        """Return the car at rest on the road: wheel loads, pitch, heights and modes, without side forces of tyres."""
+        from rtmbs.vehicle.rest import rest
+
+        return rest(self)
+
+    def at_speed(self, speed: Numbers, rest: "Rest | None" = None) -> "Car":
+        """Return the car in its pose of rest, driving straight on with a ``speed`` [m/s] and rolling wheels.
+
+        ``rest`` is what ``rest()`` gave before, to look for it once.
+        """
+        from rtmbs.vehicle.rest import at_speed
+
+        return at_speed(self, number(speed, f"car {self.name!r}: speed"), self.rest() if rest is None else rest)
+
+
+def read(path: str | os.PathLike[str], *, variant: str | None = None, tyres: Any = "pac2002", **options: Any) -> Car:
+    """Return the car of a vehicle data file.
+
+    Parameters
+    ----------
+    path : a JSON file, or "sedan" or "hmmwv" for those of the package
+    variant : one of those in the file; by default the first
+    tyres : "pac2002" or "tmeasy" for the tyre in the file, or what ``Car`` takes
+    options : those of ``Car``
+
+    Raises ModelError and UnknownNameError naming the file and the field.
+
+    Examples
+    --------
+    >>> car = rtmbs.vehicle.read("sedan", variant="from_models")
+    """
+    data = read_data(path, variant)
+    if tyres in ("pac2002", "tmeasy"):
+        tyres = tyre_in_file(data, tyres, variant)
+    return Car(data, tyres, **options)
+
+
+def tyre_in_file(data: CarData, model: str, variant: str | None) -> Tyre:
+    """Return a tyre of a vehicle data file; one without coefficients of combined slip has the friction ellipse."""
+    if model not in data.tyres:
+        raise ModelError(f"car {data.name!r}: the file has no tyre {model!r}; give tyres=")
+    given = data.tyres[model]
+    if model == "pac2002":
+        values = given["values"]
+        coupled = any(values.get(name) for name in ("RBX1", "RBY1", "RCX1", "RCY1"))
+        return MagicFormula(values, combined="formula" if coupled else "ellipse")
+    chosen = given.get(variant) or given["from_json"]
+    return TMeasy({name: value for name, value in chosen.items() if name not in ("source", "note")})
+
+
+def tyres_of(tyres: Any, name: str) -> dict[str, Tyre]:
+    """Return the tyre of each corner."""
+    if isinstance(tyres, Mapping):
+        return dict(tyres)
+    pair = tyres if isinstance(tyres, tuple | list) else (tyres, tyres)
+    if len(pair) != 2:
+        raise ModelError(f"car {name!r}: {len(pair)} tyres; it must be one, or two for front and rear")
+    found = {}
+    for axle, tyre in zip("fr", pair, strict=True):
+        one = tyre if isinstance(tyre, Tyre) else MagicFormula(tyre)
+        found[f"{axle}l"], found[f"{axle}r"] = one, one.other_side() if isinstance(one, MagicFormula) else one
+    return found
+
+
+# ---------------------------------------------------------------------------------------------------------- building
+
+
+def build(car: Car) -> None:
+    """Add all elements of a car to its Model, at design, with the tyres near the road."""
+    data = car.data
+    height = design_height(car)
+    car.add_marker(ROAD, car.ground, (0.0, 0.0, 0.0))
+    frame = np.array([0.0, 0.0, height])
+    shapes: dict[str, list[str]] = {}
+    add_part(car, CHASSIS, [data.chassis], frame, shapes)
+    car.add_joint("chassis_pose", Floating(), car.ground, CHASSIS, point=frame)
+    car.set_initial("chassis_pose", (*frame, 1.0, 0.0, 0.0, 0.0), (0.0,) * 6)
+    for one in data.steering.parts:
+        add_part(car, one.name, [one], frame, shapes)
+    joint = data.steering.add(car)
+    car.add_driver(DRIVER, steering_profile(data.steering, car.options["steer"]), joint=joint)
+    for corner in CORNERS:
+        add_corner(car, corner, frame, shapes)
+    for letter in "fr":
+        bar = car.axle(letter).anti_roll_bar
+        if bar is not None:
+            add_anti_roll_bar(car, letter, bar, frame)
+    name_impossible(car, shapes)
+
+
+def design_height(car: Car) -> float:
+    """Return a height of the chassis frame at which the lowest tyre carries its share at design [m]."""
+    found = []
+    for corner in CORNERS:
+        tyre, centre = car.tyres[corner], car.axle(corner).wheel_centre
+        found.append(tyre.free_radius - tyre.nominal_load / tyre.vertical_stiffness - float(centre[2]))
+    return max(found)
+
+
+def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]) -> None:
+    """Add one corner: parts, wheel, joints, rods, struts, tyre and brake."""
+    axle, right, data = car.axle(corner), corner[1] == "r", car.data
+    centre = MIRROR * axle.wheel_centre if right else axle.wheel_centre
+    for one in axle.parts:
+        add_part(car, f"{one.name}_{corner}", [one.mirrored() if right else one], frame, shapes)
+    spindle = [] if axle.spindle is None else [axle.spindle.mirrored() if right else axle.spindle]
+    turning = [*spindle, *(replace(one, com=centre + one.com) for one in (data.rim, data.tyre))]
+    spin_axis = axle.spin_axis * np.array([-1.0, 1.0, -1.0]) if right else axle.spin_axis
+    shaft = axle.shaft_inertia * np.outer(spin_axis, spin_axis) if car.options["spin"] else 0.0
+    wheel, carrier, hub = f"{WHEEL}_{corner}", f"{axle.wheel_carrier}_{corner}", f"hub_{corner}"
+    add_part(car, wheel, turning, frame, shapes, shaft)
+    bearing = Revolute(tuple(spin_axis)) if car.options["spin"] else Fixed()
+    car.add_joint(hub, bearing, carrier, wheel, point=frame + centre)
+    for joint in axle.connections:
+        add_connection(car, corner, joint.mirrored() if right else joint, frame)
+    for strut in axle.struts:
+        add_strut(car, corner, strut.mirrored() if right else strut, frame)
+    add_tyre(
+        car, f"tyre_{corner}", car.tyres[corner], wheel, centre=frame + centre, axis=spin_axis, road=ROAD,
+        friction=car.options["friction"], transient=car.options["transient"], slip_point=car.options["slip_point"],
+    )  # fmt: skip
+    if not car.options["spin"]:
+        return
+    brakes = car.options["brakes"]
+    torque = brakes[corner[0]] if isinstance(brakes, Mapping) else brakes
+    if torque is not None:
+        add_brake(car, f"brake_{corner}", hub, torque)
+    if corner in car.driven:
+        add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre")
+
+
+def body_name(name: str, corner: str) -> str:
+    """Return the name of a body that a joint of a corner is attached to."""
+    return name if name in (CHASSIS, RACK) else f"{name}_{corner}"
+
+
+def add_connection(car: Car, corner: str, joint: Connection, frame: Array) -> None:
+    """Add a joint or a rod of one corner."""
+    name, (a, b) = f"{joint.name}_{corner}", (body_name(one, corner) for one in (joint.a, joint.b))
+    if joint.kind == "distance":
+        assert joint.point_b is not None
+        ends = (f"{name}.a", f"{name}.b")
+        car.add_marker(ends[0], a, frame + joint.point)
+        car.add_marker(ends[1], b, frame + joint.point_b)
+        car.add_rod(name, ends)
+        return
+    car.add_joint(name, joint_type(joint), a, b, point=frame + joint.point)
+
+
+def joint_type(joint: Connection) -> JointType:
+    """Return the joint type of a connection but a rod."""
+    if joint.axis is None:
+        return Floating() if joint.kind == "free" else Spherical()
+    if joint.axis_b is None:
+        return Line(tuple(joint.axis)) if joint.kind == "line" else Revolute(tuple(joint.axis))
+    return Universal(tuple(joint.axis), square_to(joint.axis_b, joint.axis))
+
+
+def square_to(axis: Array, other: Any) -> tuple[float, ...]:
+    """Return an axis made perpendicular to another one, to remove the rounding of a file."""
+    straight = axis - np.dot(axis, other) * np.asarray(other)
+    return tuple((straight / np.linalg.norm(straight)).tolist())
+
+
+def add_strut(car: Car, corner: str, strut: Strut, frame: Array) -> None:
+    """Add a spring or a damper of one corner."""
+    name, (a, b) = f"{strut.name}_{corner}", (body_name(one, corner) for one in (strut.a, strut.b))
+    ends = (f"{name}.a", f"{name}.b")
+    car.add_marker(ends[0], a, frame + strut.point_a)
+    car.add_marker(ends[1], b, frame + strut.point_b)
+    car.add_force(name, strut.law.law(), between=ends)
+
+
+def add_part(
+    car: Car, name: str, parts: list[Part], frame: Array, shapes: dict[str, list[str]], rotor: Any = 0.0
+) -> None:
+    """Add one body of rigid parts. The body frame of the chassis is the chassis frame, that of others their centre.
+
+    ``rotor`` is an inertia of something that turns inside without moving along, such as a drive shaft.
+    """
+    mass = sum(one.mass for one in parts)
+    com = sum(one.mass * one.com for one in parts) / mass if mass else parts[0].com
+    inertia = np.zeros((3, 3))
+    for one in parts:
+        r = one.com - com
+        inertia += one.inertia + one.mass * (np.dot(r, r) * np.eye(3) - np.outer(r, r))
+        sort_out(car, name, one, shapes)
+    inertia = possible(car, name, inertia)
+    origin = frame if name == CHASSIS else frame + com
+    point = com if name == CHASSIS else np.zeros(3)
+    body = car.add_body(name, mass=mass, center_of_mass=point, position=origin)
+    # an inertia of published data, or with a rotor, may be none of a rigid body: it goes around the check
+    car.bodies[name] = replace(body, inertia=frozen(inertia + rotor))
+
+
+def frozen(matrix: Array) -> Array:
+    """Return a read-only symmetric matrix."""
+    found = np.array(0.5 * (matrix + matrix.T))
+    found.flags.writeable = False
+    return found
+
+
+def broken(inertia: Array) -> str:
+    """Return in what an inertia fails; empty for one that a body can have."""
+    try:
+        inertia_matrix(inertia, "inertia")
+    except ModelError as error:
+        return str(error)
+    return ""
+
+
+def sort_out(car: Car, name: str, part: Part, shapes: dict[str, list[str]]) -> None:
+    """Note an impossible inertia of a part."""
+    if said := broken(part.inertia):
+        if BREAKS not in said:
+            raise ModelError(f"body {name!r}, part {part.name!r} has an inertia that cannot be: {said}")
+        shapes.setdefault(part.name, []).append(name)
+
+
+def possible(car: Car, name: str, inertia: Array) -> Array:
+    """Return an inertia, or the nearest possible one when the user asks for it."""
+    if car.options["impossible_inertia"] != "nearest" or not broken(inertia):
+        return inertia
+    return nearest_possible(inertia)
+
+
+def nearest_possible(inertia: Array) -> Array:
+    """Return the inertia nearest in the sense of squares whose principal values obey the triangle inequality."""
+    values, axes = np.linalg.eigh(inertia)
+    over = max(values[2] - values[0] - values[1], 0.0) / 3.0
+    values = values + over * np.array([1.0, 1.0, -1.0])
+    return np.asarray(axes @ np.diag(values) @ axes.T)
+
+
+def name_impossible(car: Car, shapes: dict[str, list[str]]) -> None:
+    """Warn of impossible inertias, or refuse them."""
+    choice = car.options["impossible_inertia"]
+    if choice not in ("keep", "nearest", "error"):
+        raise ModelError(f"car: impossible_inertia is {shown(choice)}; it must be one of keep, nearest, error")
+    if not shapes or choice == "nearest":
+        return
+    listed = ", ".join(f"{part} ({', '.join(bodies)})" for part, bodies in shapes.items())
+    said = f"car {car.name!r}: the inertia of {listed} {BREAKS}"
+    if choice == "error":
+        raise ModelError(f"{said}; correct it, or give impossible_inertia='nearest' or 'keep'")
+    warn(f"{said} and is taken as it is; impossible_inertia='nearest' takes the nearest possible one")

@@ -1,0 +1,268 @@
+"""Magic Formula tyre PAC2002 / MF-Tyre 5.2: force and moment at steady slip, relaxation lengths.
+
+Equations and coefficient names as in Pacejka, Tyre and Vehicle Dynamics, and the Adams/Tyre manual; see
+docs/vehicle.md. Turn slip is left out: its factors zeta are 1.
+"""
+
+import os
+from collections.abc import Mapping
+from typing import Any, ClassVar, Literal, NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown
+from rtmbs.vehicle.smooth import at_least, at_most, magnitude, sign
+from rtmbs.vehicle.tir import Coefficients, checked_coefficients, read_tir
+from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput
+
+Combined = Literal["formula", "ellipse"]
+TINY = 1e-30  # under a root: keeps its derivative at zero
+
+
+class Side(NamedTuple):
+    """Pure slip of one direction: F0 = D sin(C atan(B x - E (B x - atan(B x)))) + SV at x = slip + SH."""
+
+    F0: Any
+    x: Any
+    mu: Any
+    BC: Any  # B times C: stiffness over peak
+    K: Any  # slip stiffness over load
+    SH: Any
+    SV: Any  # over load
+
+
+class MagicFormula(Tyre):
+    """Magic Formula tyre (PAC2002, MF-Tyre 5.2) of a ``.tir`` file.
+
+    Parameters
+    ----------
+    parameters : the path of a ``.tir`` file, or its keys and numbers in SI units. Coefficients that are not given
+        are 0, scale factors 1.
+    combined : "formula" couples Fx and Fy by the R coefficients (RBX1 ... RVY6) and not at all when there are none;
+        "ellipse" by the friction ellipse of Adams (FE_METHOD).
+    mirrored : take the tyre for the other side of the car: forces with slip_angle and camber, Fy, Mx and Mz reversed.
+
+    Attributes
+    ----------
+    left_out : names of coefficients that are given and not zero, and that this model does not use, as those of turn
+        slip or of the gyroscopic couple of the belt
+
+    Raises ModelError for keys that are missing or unknown, for another FITTYP, and for numbers that cannot be.
+
+    Examples
+    --------
+    >>> tyre = rtmbs.vehicle.MagicFormula("tyre.tir")  # doctest: +SKIP
+    >>> tyre.steady(load=4000.0, slip=0.05, slip_angle=0.02).Fx  # doctest: +SKIP
+    """
+
+    kind: ClassVar[str] = "Magic Formula"
+
+    def __init__(
+        self,
+        parameters: Mapping[str, float] | str | os.PathLike[str],
+        *,
+        combined: Combined = "formula",
+        mirrored: bool = False,
+    ) -> None:
+        if combined not in ("formula", "ellipse"):
+            raise ModelError(f"tyre: combined is {shown(combined)}; it must be one of formula, ellipse")
+        given = checked_coefficients(parameters) if isinstance(parameters, Mapping) else read_tir(parameters)
+        self.c: Coefficients = given
+        self.combined, self.mirrored, self.left_out = combined, bool(mirrored), given.left_out()
+        self.free_radius, self.nominal_load = given.UNLOADED_RADIUS, given.FNOMIN
+        self.vertical_stiffness = given.VERTICAL_STIFFNESS * given.LCZ
+        self.vertical_damping = given.VERTICAL_DAMPING
+        self.low_speed, self.reference_speed = given.VXLOW, given.LONGVL
+        ranges = given.given
+        self.largest_load = ranges.get("FZMAX") or np.inf
+        self.camber_range = ranges.get("CAMMIN") or -np.inf, ranges.get("CAMMAX") or np.inf
+        self.dpi = (given.IP - given.LIP * given.IP_NOM) / (given.LIP * given.IP_NOM) if given.IP_NOM else 0.0
+
+    def __repr__(self) -> str:
+        side = ", mirrored" if self.mirrored else ""
+        return f"MagicFormula(R0={self.free_radius:g} m, Fz0={self.nominal_load:g} N, combined={self.combined!r}{side})"
+
+    def other_side(self) -> "MagicFormula":
+        """Return the same tyre mounted on the other side of the car."""
+        return MagicFormula(self.c.given, combined=self.combined, mirrored=not self.mirrored)
+
+    # ---- force and moment ------------------------------------------------------------------------------------------
+
+    def forces(self, at: TyreInput) -> TyreForces:
+        """Return force and moment at steady slip."""
+        if not self.mirrored:
+            return self.of_measured_side(at)
+        Fx, Fy, Mx, My, Mz = self.of_measured_side(at._replace(slip_angle=-at.slip_angle, camber=-at.camber))
+        return TyreForces(Fx, -Fy, -Mx, My, -Mz)
+
+    def of_measured_side(self, at: TyreInput) -> TyreForces:
+        """Return force and moment on the side that the file was measured on."""
+        c = self.c
+        dfz = self.dfz(at.load)
+        x, y = self.pure_longitudinal(at, dfz), self.pure_lateral(at, dfz)
+        if self.combined == "formula":
+            Fx, Fy, SVyk = self.by_formula(at, dfz, x, y)
+        else:
+            (Fx, Fy), SVyk = friction_ellipse(at.load, x, y), 0.0
+        kappa_moment = x.K / y.K * at.slip  # slip as the aligning moment sees it
+        trail, residual = self.trail(at, dfz, kappa_moment), self.residual(at, dfz, y, kappa_moment)
+        lever = self.free_radius * c.LS
+        arm = (c.SSZ1 + c.SSZ2 * Fy / c.FNOMIN + (c.SSZ3 + c.SSZ4 * dfz) * at.camber) * lever
+        Mz = -trail * (Fy - SVyk) + residual + arm * Fx
+        leaning = c.QSX1 * c.LVMX * at.fade - c.QSX2 * at.camber + c.QSX3 * Fy / c.FNOMIN
+        return TyreForces(Fx, Fy, self.free_radius * at.load * leaning * c.LMX, self.rolling_resistance(at, Fx), Mz)
+
+    def dfz(self, load: Any) -> Any:
+        """Return the change of the load from the nominal one, relative to it."""
+        nominal = self.c.LFZO * self.c.FNOMIN
+        return (load - nominal) / nominal
+
+    def pure_longitudinal(self, at: TyreInput, dfz: Any) -> Side:
+        """Return the longitudinal force at a slip angle of zero."""
+        c, gamma = self.c, at.camber * self.c.LGAX
+        SH = (c.PHX1 + c.PHX2 * dfz) * c.LHX * at.fade
+        kx = at.slip + SH
+        mu = (c.PDX1 + c.PDX2 * dfz) * (1.0 - c.PDX3 * gamma * gamma) * c.LMUX * at.friction
+        mu = mu * (1.0 + c.PPX3 * self.dpi + c.PPX4 * self.dpi**2)
+        E = (c.PEX1 + c.PEX2 * dfz + c.PEX3 * dfz * dfz) * (1.0 - c.PEX4 * sign(kx)) * c.LEX
+        K = (c.PKX1 + c.PKX2 * dfz) * np.exp(c.PKX3 * dfz) * c.LKX * (1.0 + c.PPX1 * self.dpi + c.PPX2 * self.dpi**2)
+        SV = (c.PVX1 + c.PVX2 * dfz) * c.LVX * c.LMUX * at.friction * at.fade
+        return pure_slip(at.load, kx, mu, c.PCX1 * c.LCX, E, K, SH, SV)
+
+    def pure_lateral(self, at: TyreInput, dfz: Any) -> Side:
+        """Return the lateral force at no longitudinal slip."""
+        c, gamma = self.c, at.camber * self.c.LGAY
+        SH = ((c.PHY1 + c.PHY2 * dfz) * c.LHY + c.PHY3 * gamma) * at.fade
+        ay = at.slip_angle + SH
+        mu = (c.PDY1 + c.PDY2 * dfz) * (1.0 - c.PDY3 * gamma * gamma) * c.LMUY * at.friction
+        mu = mu * (1.0 + c.PPY3 * self.dpi + c.PPY4 * self.dpi**2)
+        E = (c.PEY1 + c.PEY2 * dfz) * (1.0 - (c.PEY3 + c.PEY4 * gamma) * sign(ay)) * c.LEY
+        K = self.cornering(at.load, gamma)
+        SV = ((c.PVY1 + c.PVY2 * dfz) * c.LVY + (c.PVY3 + c.PVY4 * dfz) * gamma) * c.LMUY * at.friction * at.fade
+        return pure_slip(at.load, ay, mu, c.PCY1 * c.LCY, E, K, SH, SV)
+
+    def cornering(self, load: Any, gamma: Any) -> Any:
+        """Return Ky over the load; sin(2 atan u) is 2 u / (1 + u^2), so a load of zero has its limit."""
+        c = self.c
+        scale = c.PKY2 * (1.0 + c.PPY2 * self.dpi)
+        u = load / (scale * c.FNOMIN * c.LFZO)
+        peak = 2.0 * c.PKY1 * (1.0 + c.PPY1 * self.dpi) / scale
+        return peak / (1.0 + u * u) * (1.0 - c.PKY3 * magnitude(gamma)) * c.LKY
+
+    def by_formula(self, at: TyreInput, dfz: Any, x: Side, y: Side) -> tuple[Any, Any, Any]:
+        """Return Fx, Fy and SVyk by the coefficients of combined slip."""
+        c, kappa, alpha = self.c, at.slip, at.slip_angle
+        B = c.RBX1 * np.cos(np.arctan(c.RBX2 * kappa)) * c.LXAL
+        Fx = x.F0 * weight(B, c.RCX1, at_most(c.REX1 + c.REX2 * dfz, 1.0), alpha, c.RHX1)
+        B = c.RBY1 * np.cos(np.arctan(c.RBY2 * (alpha - c.RBY3))) * c.LYKA
+        SH = c.RHY1 + c.RHY2 * dfz
+        Fy = y.F0 * weight(B, c.RCY1, at_most(c.REY1 + c.REY2 * dfz, 1.0), kappa, SH)
+        DV = y.mu * at.load * (c.RVY1 + c.RVY2 * dfz + c.RVY3 * at.camber) * np.cos(np.arctan(c.RVY4 * alpha))
+        SV = DV * np.sin(c.RVY5 * np.arctan(c.RVY6 * kappa)) * c.LVYKA * at.fade
+        return Fx, Fy + SV, SV
+
+    def trail(self, at: TyreInput, dfz: Any, kappa: Any) -> Any:
+        """Return the pneumatic trail [m]."""
+        c, gamma = self.c, at.camber * self.c.LGAZ
+        at_ = at.slip_angle + c.QHZ1 + c.QHZ2 * dfz + (c.QHZ3 + c.QHZ4 * dfz) * gamma
+        B = (c.QBZ1 + c.QBZ2 * dfz + c.QBZ3 * dfz * dfz) * (1.0 + c.QBZ4 * gamma + c.QBZ5 * magnitude(gamma))
+        B = B * c.LKY / (c.LMUY * at.friction)
+        D = at.load * (c.QDZ1 + c.QDZ2 * dfz) * (1.0 + c.QDZ3 * gamma + c.QDZ4 * gamma * gamma)
+        D = D * (self.free_radius / c.FNOMIN) * c.LTR * (1.0 - c.QPZ1 * self.dpi)
+        bent = (c.QEZ4 + c.QEZ5 * gamma) * (2.0 / np.pi) * np.arctan(B * c.QCZ1 * at_)
+        E = at_most((c.QEZ1 + c.QEZ2 * dfz + c.QEZ3 * dfz * dfz) * (1.0 + bent), 1.0)
+        return at.forward * D * cosine(B, c.QCZ1, E, equivalent(at_, kappa)) * np.cos(at.slip_angle)
+
+    def residual(self, at: TyreInput, dfz: Any, y: Side, kappa: Any) -> Any:
+        """Return the residual aligning moment [N m]."""
+        c, gamma = self.c, at.camber * self.c.LGAZ
+        ar = at.slip_angle + y.SH + y.SV / y.K
+        B = c.QBZ9 * c.LKY / (c.LMUY * at.friction) + c.QBZ10 * y.BC
+        cambered = (c.QDZ8 + c.QDZ9 * dfz) * gamma * (1.0 + c.QPZ2 * self.dpi)
+        D = at.load * ((c.QDZ6 + c.QDZ7 * dfz) * c.LRES + cambered) * self.free_radius * c.LMUY * at.friction * at.fade
+        return D * np.cos(np.arctan(B * equivalent(ar, kappa))) * np.cos(at.slip_angle)
+
+    def rolling_resistance(self, at: TyreInput, Fx: Any) -> Any:
+        """Return My [N m], against the rolling."""
+        c, share = self.c, at.speed / self.reference_speed
+        sum_ = c.QSY1 + c.QSY2 * Fx / c.FNOMIN + c.QSY3 * magnitude(share) + c.QSY4 * share**4
+        return -self.free_radius * at.load * sum_ * c.LMY * at.forward
+
+    # ---- stiffness, friction, radius, relaxation -------------------------------------------------------------------
+
+    def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return Kx and -Ky, both positive [N, N/rad]."""
+        at = TyreInput(load, 0.0, 0.0, camber, self.reference_speed)
+        dfz = self.dfz(load)
+        return load * self.pure_longitudinal(at, dfz).K, -load * self.cornering(load, at.camber * self.c.LGAY)
+
+    def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return Dx and Dy [N]."""
+        at = TyreInput(load, 0.0, 0.0, camber, self.reference_speed)
+        dfz = self.dfz(load)
+        return load * self.pure_longitudinal(at, dfz).mu, load * self.pure_lateral(at, dfz).mu
+
+    def effective_radius(self, load: Any, loaded_radius: Any = 0.0) -> Any:
+        """Return the effective rolling radius [m] by BREFF, DREFF and FREFF; Rill's estimate where there are none."""
+        c = self.c
+        if not (c.DREFF or c.FREFF):
+            return super().effective_radius(load, loaded_radius)
+        u = load / c.FNOMIN
+        sunk = c.DREFF * np.arctan(c.BREFF * u) + c.FREFF * u
+        return self.free_radius - c.FNOMIN / self.file_stiffness() * sunk
+
+    def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return sigma_kappa and sigma_alpha [m]."""
+        c, dfz = self.c, self.dfz(load)
+        along = load * (c.PTX1 + c.PTX2 * dfz) * np.exp(-c.PTX3 * dfz) * (self.free_radius / c.FNOMIN) * c.LSGKP
+        gamma = camber * c.LGAY
+        u = load / (c.PTY2 * c.FNOMIN * c.LFZO) if c.PTY2 else 0.0 * load
+        across = c.PTY1 * 2.0 * u / (1.0 + u * u) * (1.0 - c.PKY3 * magnitude(gamma))
+        return along, across * self.free_radius * c.LFZO * c.LSGAL
+
+    def file_stiffness(self) -> float:
+        """Return VERTICAL_STIFFNESS without its scale factor [N/m]; ModelError when the file has none."""
+        if not self.c.VERTICAL_STIFFNESS > 0.0:
+            raise ModelError("tyre: VERTICAL_STIFFNESS is missing; it must be a positive number [N/m]")
+        return self.c.VERTICAL_STIFFNESS
+
+
+def pure_slip(load: Any, x: Any, mu: Any, C: float, E: Any, K: Any, SH: Any, SV: Any) -> Side:
+    """Return the magic formula with slip stiffness ``K`` over the load; E is at most 1."""
+    BC = K / mu
+    F0 = load * (mu * np.sin(C * np.arctan(bend(BC / C, at_most(E, 1.0), x))) + SV)
+    return Side(F0, x, mu, BC, K, SH, SV)
+
+
+def bend(B: Any, E: Any, x: Any) -> Any:
+    """Return B x - E (B x - atan(B x))."""
+    return B * x - E * (B * x - np.arctan(B * x))
+
+
+def cosine(B: Any, C: Any, E: Any, x: Any) -> Any:
+    """Return cos(C atan(B x - E (B x - atan(B x))))."""
+    return np.cos(C * np.arctan(bend(B, E, x)))
+
+
+def weight(B: Any, C: Any, E: Any, x: Any, SH: Any) -> Any:
+    """Return the cosine weight of combined slip, 1 at x = 0."""
+    return cosine(B, C, E, x + SH) / cosine(B, C, E, SH)
+
+
+def equivalent(angle: Any, kappa: Any) -> Any:
+    """Return the size of the slip angle that stands for a slip angle and a longitudinal slip together [rad]."""
+    return np.arctan(np.sqrt(np.tan(angle) ** 2 + kappa * kappa + TINY))
+
+
+def friction_ellipse(load: Any, x: Side, y: Side) -> tuple[Any, Any]:
+    """Return Fx and Fy of combined slip for a tyre without coefficients for it (Adams, FE_METHOD).
+
+    With kc = kx + SVx / Kx and as = sin(ay + SVy / Ky): Fx = Fx0 |kc| / sqrt(kc^2 + (mux_act as / muy)^2), and
+    likewise Fy; mu_act are the forces of pure slip without SV over the load.
+    """
+    kc, as_ = x.x + x.SV / x.K, np.sin(y.x + y.SV / y.K)
+    floor = at_least(load, 1.0)
+    mux, muy = (x.F0 - load * x.SV) / floor, (y.F0 - load * y.SV) / floor
+    Fx = x.F0 * magnitude(kc) / np.sqrt(kc * kc + (mux * as_ / y.mu) ** 2 + 1e-20)
+    Fy = y.F0 * magnitude(as_) / np.sqrt(as_ * as_ + (muy * kc / x.mu) ** 2 + 1e-20)
+    return Fx, Fy

@@ -1,0 +1,127 @@
+"""A car at rest on a level road: wheel loads, pose and modes, with tyres that only carry."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rtmbs.analysis.equilibrium import Equilibrium, equilibrium
+from rtmbs.analysis.modes import Modes
+from rtmbs.model.checks import Array
+from rtmbs.rotations.quaternions import product, rotations
+from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput
+
+Car = Any  # rtmbs.vehicle.Car, which this file serves
+
+
+class CarryingTyre(Tyre):
+    """A tyre with the vertical force of another one, and no tangential force or moment."""
+
+    kind = "carrying"
+
+    def __init__(self, other: Tyre) -> None:
+        self.free_radius, self.nominal_load = other.free_radius, other.nominal_load
+        self.vertical_stiffness, self.vertical_damping = other.vertical_stiffness, other.vertical_damping
+
+    def forces(self, at: TyreInput) -> TyreForces:
+        """Return no force."""
+        none = 0.0 * at.load
+        return TyreForces(none, none, none, none, none)
+
+
+@dataclass(frozen=True)
+class Rest:
+    """A car at rest.
+
+    Attributes
+    ----------
+    equilibrium : of the car whose wheels are fixed to their carriers and whose tyres only carry
+    wheel_loads : vertical forces of the road by corner, "fl", "fr", "rl", "rr" [N]
+    height : of the origin of the chassis frame above the road [m]
+    pitch, roll : of the chassis [rad]; positive pitch is nose down, positive roll right side down
+    wheel_heights : of the wheel centres above the road by corner [m]
+    camber, toe : of the wheels by corner [rad]; camber > 0: top to the right; toe > 0: turned left, measured in the
+        road between the wheel plane and the x axis of the chassis
+    """
+
+    equilibrium: Equilibrium
+    wheel_loads: dict[str, float]
+    height: float
+    pitch: float
+    roll: float
+    wheel_heights: dict[str, float]
+    camber: dict[str, float]
+    toe: dict[str, float]
+
+    @property
+    def modes(self) -> Modes:
+        """Small motions of the car at rest, with the contact points free to move along the road."""
+        return self.equilibrium.modes
+
+    def __str__(self) -> str:
+        """Return a table by corners."""
+        rows = [f"{'corner':8}{'load N':>12}{'height m':>12}{'camber deg':>12}{'toe deg':>12}"]
+        for corner, load in self.wheel_loads.items():
+            angles = np.degrees((self.camber[corner], self.toe[corner]))
+            rows.append(f"{corner:8}{load:12.1f}{self.wheel_heights[corner]:12.6f}{angles[0]:12.4f}{angles[1]:12.4f}")
+        head = f"height {self.height:.6f} m, pitch {self.pitch:.6f} rad, roll {self.roll:.6f} rad"
+        return "\n".join([head, *rows])
+
+
+def carrying(car: Car) -> Car:
+    """Return the car for statics: tyres that only carry, wheels fixed to their carriers, steering straight or held."""
+    tyres = {corner: CarryingTyre(tyre) for corner, tyre in car.tyres.items()}
+    steer = car.options["steer"]
+    held = 0.0 if steer is None else float(steer(0.0)[0]) if callable(steer) else steer
+    options = car.options | {"steer": held, "spin": False, "transient": False, "brakes": None, "slope": 0.0}
+    return type(car)(car.data, tyres, **options)
+
+
+def rest(car: Car) -> Rest:
+    """Return the car at rest on its road. Raises NoEquilibrium where it does not stand."""
+    found = equilibrium(carrying(car).compile())
+    sim = found.simulation
+    loads = {corner: float(sim[f"tyre_{corner}.force"][2]) for corner in car.tyres}
+    R = rotations(sim[f"{CHASSIS}.orientation"])
+    heights, camber, toe = {}, {}, {}
+    for corner in car.tyres:
+        axis = wheel_axis(car, sim, corner)
+        heights[corner] = float(sim[f"{WHEEL}_{corner}.position"][2])
+        camber[corner] = float(np.arcsin(axis[2]))
+        ahead = np.arctan2(-axis[0], axis[1]) - np.arctan2(R[1, 0], R[0, 0])
+        toe[corner] = float(ahead)
+    pitch, roll = float(np.arcsin(-R[2, 0])), float(np.arctan2(R[2, 1], R[2, 2]))
+    return Rest(found, loads, float(sim[f"{CHASSIS}.position"][2]), pitch, roll, heights, camber, toe)
+
+
+def wheel_axis(car: Car, sim: Any, corner: str) -> Array:
+    """Return the spin axis of a wheel in world axes (3,), pointing left."""
+    axle = car.axle(corner)
+    axis = axle.spin_axis * np.array([-1.0, 1.0, -1.0]) if corner[1] == "r" else axle.spin_axis
+    return np.asarray(rotations(sim[f"{WHEEL}_{corner}.orientation"]) @ axis)
+
+
+def at_speed(car: Car, speed: float, standing: Rest) -> Car:
+    """Return the car in its pose of rest, driving straight on: initial values of all joints."""
+    found = standing.equilibrium.simulation
+    moving = car.changed()
+    del moving.initials["chassis_pose"]
+    place, turn = found[f"{CHASSIS}.position"], found[f"{CHASSIS}.orientation"]
+    R = rotations(turn)
+    half = -0.5 * np.arctan2(R[1, 0], R[0, 0])  # nothing holds the heading of a car at rest
+    turn = product(np.array([np.cos(half), 0.0, 0.0, np.sin(half)]), turn)
+    frame = moving.bodies[CHASSIS].position
+    pose = (0.0, 0.0, place[2] - frame[2], *turn)
+    moving.set_initial("chassis_pose", pose, (speed, 0.0, 0.0, 0.0, 0.0, 0.0))
+    for name in moving.joints:
+        if name == "chassis_pose" or name.startswith("hub_"):
+            continue
+        coordinates = moving.joints[name].type.coordinates
+        if coordinates:
+            values = [float(found[f"{name}.{one}"]) for one in coordinates]
+            moving.set_initial(name, values[0] if len(values) == 1 else tuple(values), pin=False, weight=1e6)
+    for corner, tyre in car.tyres.items():
+        load, height = float(found[f"tyre_{corner}.force"][2]), float(found[f"{WHEEL}_{corner}.position"][2])
+        moving.set_initial(f"hub_{corner}", 0.0, speed / tyre.effective_radius(load, height))
+    return moving

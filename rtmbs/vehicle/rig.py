@@ -1,0 +1,253 @@
+"""Kinematics rig: an axle moved through bump, roll or steer with the chassis held, by a kinematic analysis.
+
+Curves and their derivatives by the motion are exact: the derivatives are velocities of the analysis.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown
+from rtmbs.kinematics import Analysis
+from rtmbs.model import ConstantRate, Fixed
+from rtmbs.model.checks import Array, number, numbers
+from rtmbs.rotations.quaternions import rotations
+from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.steering import DRIVER
+
+if TYPE_CHECKING:
+    from rtmbs.vehicle.car import Car
+
+Motion = Literal["bump", "roll", "steer"]
+MOTIONS = ("bump", "roll", "steer")
+EVEN = 1e-9  # relative difference of steps between values that is rounding
+STILL = 1e-6  # end of a run that is asked for its beginning only
+
+
+@dataclass(frozen=True)
+class WheelCurves:
+    """Curves of one wheel over the motion of the rig, in chassis axes; ``rates`` are their derivatives by it.
+
+    Attributes
+    ----------
+    x, y, z : displacement of the wheel centre from design (k,) [m]
+    camber : positive when the top leans to the right (k,) [rad]
+    toe : positive when turned to the left (k,) [rad]
+    contact_x, contact_y : displacement of the lowest point of the wheel from design (k,) [m]
+    lengths : of springs and dampers by name (k,) [m]
+    rates : by the names above and those of the lengths (k,), for each m of travel or each rad of the pinion
+    """
+
+    x: Array
+    y: Array
+    z: Array
+    camber: Array
+    toe: Array
+    contact_x: Array
+    contact_y: Array
+    lengths: Mapping[str, Array]
+    rates: Mapping[str, Array]
+
+
+@dataclass(frozen=True)
+class RigCurves:
+    """What the rig measured.
+
+    Attributes
+    ----------
+    motion : "bump", "roll" or "steer"
+    axle : "front" or "rear"
+    values : of the motion (k,): wheel travel up [m], of the left wheel in roll, or angle of the pinion [rad]
+    left, right : curves of the wheels
+    track : distance of the lowest points of both wheels (k,) [m]
+    roll_centre_height : over the road (k,) [m], of "bump" only: half of the track times dy/dz of the lowest point
+    """
+
+    motion: str
+    axle: str
+    values: Array
+    left: WheelCurves
+    right: WheelCurves
+    track: Array
+    roll_centre_height: Array | None
+
+    def at(self, value: float, name: str, *, side: Literal["left", "right"] = "left") -> float:
+        """Return a derivative by the motion at a value of it, such as ``at(0.0, "toe")`` [rad/m], bump steer.
+
+        Names are those of ``WheelCurves.rates``. Between the points it is linear.
+        """
+        rates = getattr(self, side).rates
+        if name not in rates:
+            raise ModelError(f"rig: {shown(name)} is no curve; it must be one of {', '.join(rates)}")
+        return float(np.interp(value, self.values, rates[name]))
+
+    def __str__(self) -> str:
+        """Return a table of the left wheel."""
+        head = f"{self.axle} axle, {self.motion}, left wheel"
+        names = ("x", "y", "z", "camber", "toe")
+        rows = ["".join(f"{name:>12}" for name in ("motion", *names, *self.left.lengths))]
+        columns = [self.values, *(getattr(self.left, name) for name in names), *self.left.lengths.values()]
+        rows += ["".join(f"{value:12.6f}" for value in row) for row in zip(*columns, strict=True)]
+        return "\n".join([head, *rows])
+
+
+def rig(
+    car: "Car",
+    axle: Literal["front", "rear"],
+    motion: Motion = "bump",
+    *,
+    values: Sequence[float] | None = None,
+    ride: float = 0.0,
+    wheel_radius: float | None = None,
+    pitch: float = 0.0,
+) -> RigCurves:
+    """Return the kinematic curves of an axle, with the chassis held.
+
+    Parameters
+    ----------
+    car : the car; forces, tyres and brakes take no part
+    axle : "front" or "rear"
+    motion : "bump" moves both wheels up, "roll" the left one up and the right one down, "steer" turns the pinion or
+        Pitman arm with the wheel centres at their heights
+    values : increasing values of the motion (k,) with 0 among them: travel [m] or angle [rad]; by default 25 from
+        -60 to 60 mm, or to the end of the steering
+    ride : travel of both wheels from design at which roll and steer take place [m]
+    wheel_radius : of the lowest point of the wheel [m], by default the free radius of the tyre
+    pitch : of the chassis over the road [rad], nose down: the lowest point and the roll centre belong to the road
+
+    Raises ModelError for values that cannot be, MotionError where the axle does not reach a value.
+
+    Examples
+    --------
+    >>> curves = rtmbs.vehicle.rig(rtmbs.vehicle.read("sedan"), "front", "bump")  # doctest: +SKIP
+    >>> curves.at(0.0, "toe")  # bump steer [rad/m]  # doctest: +SKIP
+    """
+    for name, value, known in (("axle", axle, ("front", "rear")), ("motion", motion, MOTIONS)):
+        if value not in known:
+            raise ModelError(f"rig: {name} is {shown(value)}; it must be one of {', '.join(known)}")
+    steering = car.data.steering
+    end = min(steering.max_angle, 1.0) if motion == "steer" else 0.06
+    given = np.linspace(-end, end, 25) if values is None else values
+    points = numbers(given, "rig: values", np.shape(given))
+    if points.ndim != 1 or len(points) < 2 or np.any(np.diff(points) <= 0.0) or not np.any(points == 0.0):
+        raise ModelError("rig: values must be increasing numbers with 0 among them")
+    start = number(ride, "rig: ride")
+    radius = car.tyres[f"{axle[0]}l"].free_radius if wheel_radius is None else number(wheel_radius, "rig: wheel_radius")
+    parts = [half_run(car, axle, motion, sign, points, start) for sign in (-1.0, 1.0)]
+    angle = number(pitch, "rig: pitch")
+    down = np.array([np.sin(angle), 0.0, -np.cos(angle)])
+    left, right = (curves_of(car, axle, side, parts, radius * down) for side in "lr")
+    arm, _ = lowest_point(car.axle(axle[0]).spin_axis[None, :], np.zeros((1, 3)), radius * down)
+    width = 2.0 * float(car.axle(axle[0]).wheel_centre[1] + arm[0, 1])
+    rise = -(left.rates["x"] * down[0] + left.rates["z"] * down[2])
+    track = width + left.contact_y - right.contact_y
+    height = 0.5 * track * left.rates["contact_y"] / rise if motion == "bump" else None
+    return RigCurves(motion, axle, points, left, right, track, height)
+
+
+def half_run(car: "Car", axle: str, motion: str, sign: float, points: Array, ride: float) -> dict[str, Array]:
+    """Return channels of the analysis at the points of one sign, 0 included once, in the order of ``points``."""
+    wanted = points[points > 0.0] if sign > 0.0 else -points[points <= 0.0][::-1]
+    analysis = Analysis(held_model(car, axle, motion, sign, ride))
+    names, spacing = channels(car, axle), np.diff(np.concatenate(([0.0], wanted[wanted > 0.0])))
+    found: dict[str, list[Any]] = {}
+    if len(spacing) and np.ptp(spacing) <= EVEN * spacing[0]:  # one run has them all
+        result = analysis.run(0.0, float(wanted[-1]), float(spacing[0]))
+        rows = [(result, round(value / spacing[0])) for value in wanted.tolist()]
+    else:
+        ends = [(value or STILL, -1 if value else 0) for value in wanted.tolist()]
+        rows = [(analysis.run(0.0, end, end), row) for end, row in ends]
+    for result, row in rows:
+        for name in names:
+            found.setdefault(name, []).append(result[name][row])
+    order = slice(None) if sign > 0.0 else slice(None, None, -1)
+    rates = {name for name in found if name.endswith("velocity")}
+    return {
+        name: np.array(values)[order] * (sign if name in rates else 1.0) for name, values in found.items()
+    }  # velocities by the motion itself
+
+
+def channels(car: "Car", axle: str) -> list[str]:
+    """Return the channels that the curves are made of."""
+    found = []
+    for side in "lr":
+        corner = f"{axle[0]}{side}"
+        for quantity in ("position", "velocity", "orientation", "angular_velocity"):
+            found.append(f"{WHEEL}_{corner}.{quantity}")
+        for strut in car.axle(corner).struts:
+            for end in "ab":
+                found += [f"{strut.name}_{corner}.{end}.{quantity}" for quantity in ("position", "velocity")]
+    return found
+
+
+def held_model(car: "Car", axle: str, motion: str, sign: float, ride: float) -> Any:
+    """Return the car with its chassis held, no forces, and drivers for the wheels and the steering."""
+    from rtmbs.vehicle.rest import carrying
+
+    model = carrying(car.changed(steer=0.0))
+    model.forces.clear()
+    del model.joints["chassis_pose"], model.initials["chassis_pose"], model.drivers[DRIVER]
+    car.data.steering.replace_constraints(model)
+    model.add_joint("held", Fixed(), model.ground, CHASSIS, point=model.bodies[CHASSIS].position)
+    joint, coordinate = ("rack", "displacement") if "rack" in model.joints else ("sector_shaft", "angle")
+    steers = sign * car.data.steering.ratio if motion == "steer" else 0.0
+    model.add_driver(DRIVER, ConstantRate(steers), joint=(joint, coordinate))
+    for corner in car.tyres:
+        moves = 0.0
+        if corner[0] == axle[0] and motion != "steer":
+            moves = -sign if motion == "roll" and corner[1] == "r" else sign
+        wheel = f"{WHEEL}_{corner}"
+        height = float(model.bodies[wheel].position[2]) + (ride if corner[0] == axle[0] else 0.0)
+        model.add_driver(f"travel_{corner}", ConstantRate(moves, height), body=(wheel, "z"))
+    return model
+
+
+def curves_of(car: "Car", axle: str, side: str, parts: list[dict[str, Array]], down: Array) -> WheelCurves:
+    """Return the curves of one wheel from both halves of the run; ``down`` is as long as the wheel's radius."""
+    corner = f"{axle[0]}{side}"
+    at = {name: np.concatenate([one[name] for one in parts if name in one]) for name in channels(car, axle)}
+    wheel = f"{WHEEL}_{corner}"
+    one, right = car.axle(corner), side == "r"
+    axis0 = one.spin_axis * np.array([-1.0, 1.0, -1.0]) if right else one.spin_axis
+    body = held_position(car, wheel)
+    R, w = rotations(at[f"{wheel}.orientation"]), at[f"{wheel}.angular_velocity"]
+    n = R @ axis0
+    dn = np.cross(w, n)
+    arm, darm = lowest_point(n, dn, down)
+    arm0, _ = lowest_point(axis0[None, :], np.zeros((1, 3)), down)
+    moved, rate = at[f"{wheel}.position"] - body, at[f"{wheel}.velocity"]
+    contact, dcontact = moved + arm - arm0, rate + darm
+    flat = n[:, 0] ** 2 + n[:, 1] ** 2
+    lengths, rates = {}, {}
+    for strut in one.struts:
+        a, b = (f"{strut.name}_{corner}.{end}" for end in "ab")
+        d, v = at[f"{b}.position"] - at[f"{a}.position"], at[f"{b}.velocity"] - at[f"{a}.velocity"]
+        lengths[strut.name] = np.linalg.norm(d, axis=1)
+        rates[strut.name] = np.sum(d * v, axis=1) / lengths[strut.name]
+    rates |= {"x": rate[:, 0], "y": rate[:, 1], "z": rate[:, 2]}
+    rates |= {"contact_x": dcontact[:, 0], "contact_y": dcontact[:, 1], "camber": dn[:, 2] / np.sqrt(flat)}
+    rates["toe"] = (n[:, 0] * dn[:, 1] - n[:, 1] * dn[:, 0]) / flat
+    camber, toe = np.arcsin(n[:, 2]), np.arctan2(-n[:, 0], n[:, 1])
+    x, y, z = moved.T
+    return WheelCurves(x, y, z, camber, toe, contact[:, 0], contact[:, 1], lengths, rates)
+
+
+def held_position(car: "Car", wheel: str) -> Array:
+    """Return where a wheel centre stands at design, world axes [m]."""
+    return np.asarray(car.bodies[wheel].position)
+
+
+def lowest_point(n: Array, dn: Array, down: Array) -> tuple[Array, Array]:
+    """Return the lowest points of discs with spin axes n (k, 3) from their centres, and the rates of them.
+
+    ``down`` (3,) is as long as the radius of the disc [m].
+    """
+    radius = float(np.linalg.norm(down))
+    unit = down / radius
+    inside = unit - n * (n @ unit)[:, None]
+    change = -dn * (n @ unit)[:, None] - n * (dn @ unit)[:, None]
+    size = np.linalg.norm(inside, axis=1)[:, None]
+    along = inside / size
+    return radius * along, radius * (change - along * np.sum(along * change, axis=1)[:, None]) / size

@@ -1,0 +1,165 @@
+"""Steering: rack and pinion, or Pitman arm with a relay, and its profiles; tie rods of the front axle hang on its link.
+
+Positive input turns the wheels left.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from rtmbs.model import ConstantRate, Input, Model, Prismatic, Revolute, Spherical, Universal
+from rtmbs.model.checks import Array
+from rtmbs.model.profiles import Motion, Numeric, Profile
+from rtmbs.vehicle.axle import CHASSIS, Part
+
+DRIVER = "steering"  # name of the driver and of its input
+
+
+@dataclass(frozen=True)
+class RackAndPinion:
+    """A rack that slides along y in the chassis: displacement = -pinion_radius * pinion angle."""
+
+    rack: Part
+    point: Array  # of the slide [m]
+    pinion_radius: float  # [m]
+    max_angle: float  # of the pinion [rad]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """The rack."""
+        return (self.rack,)
+
+    @property
+    def ratio(self) -> float:
+        """Displacement of the rack over the angle of the pinion [m/rad], left positive."""
+        return -self.pinion_radius
+
+    def add(self, model: Model) -> tuple[str, str]:
+        """Add the joint of the rack; return joint and coordinate that the driver moves."""
+        model.add_joint("rack", Prismatic((0.0, 1.0, 0.0)), CHASSIS, self.rack.name, point=self.point, frame=CHASSIS)
+        return "rack", "displacement"
+
+    def replace_constraints(self, model: Model) -> None:
+        """Change nothing: a rack has joints only."""
+
+
+@dataclass(frozen=True)
+class PitmanArm:
+    """A Pitman arm on the sector shaft moves a relay rod, which an idler arm of the same length guides."""
+
+    link: Part
+    arm: Part
+    shaft_point: Array  # of the sector shaft [m]
+    shaft_axis: Array
+    joint_point: Array  # between arm and link [m]
+    axis_on_link: Array
+    idler_point: Array  # of the idler arm on the chassis [m]
+    idler_end: Array  # on the link [m]
+    max_angle: float  # [rad]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Relay rod and Pitman arm."""
+        return (self.link, self.arm)
+
+    @property
+    def ratio(self) -> float:
+        """Angle about the shaft axis over the angle of the arm, left positive."""
+        return -1.0
+
+    def add(self, model: Model) -> tuple[str, str]:
+        """Add the joints of arm, relay and idler; return joint and coordinate that the driver moves."""
+        link, arm = self.link.name, self.arm.name
+        axis = tuple(self.shaft_axis)
+        model.add_joint("sector_shaft", Revolute(axis), CHASSIS, arm, point=self.shaft_point, frame=CHASSIS)
+        universal = Universal(axis, tuple(self.axis_on_link))
+        model.add_joint("pitman_joint", universal, arm, link, point=self.joint_point, frame=CHASSIS)
+        model.add_marker("idler.chassis", CHASSIS, self.idler_point, frame=CHASSIS)
+        model.add_marker("idler.link", link, self.idler_end, frame=CHASSIS)
+        length = float(np.linalg.norm(self.idler_end - self.idler_point))
+        model.add_constraint(
+            "idler", idler_arm(self.shaft_axis, length), between=("idler.chassis", "idler.link"), equations=2
+        )
+        return "sector_shaft", "angle"
+
+    def replace_constraints(self, model: Model) -> None:
+        """Put an idler arm with two joints in the place of its equations, for a kinematic analysis."""
+        del model.constraints["idler"]
+        ends = [model.markers[name].reference() for name in ("idler.chassis", "idler.link")]
+        model.add_body("idler_arm", mass=0.0, position=ends[0])
+        model.add_joint("idler_shaft", Revolute(tuple(self.shaft_axis)), CHASSIS, "idler_arm", point=ends[0])
+        model.add_joint("idler_joint", Spherical(), "idler_arm", self.link.name, point=ends[1])
+
+
+Steering = RackAndPinion | PitmanArm
+
+
+def idler_arm(axis: Array, length: float) -> Callable[..., Any]:
+    """Return the constraint of a massless arm: constant length [m], perpendicular to its axis."""
+
+    def idler(t: float, pose: Any, parameters: Any) -> Any:
+        r = pose.r
+        return np.stack((np.dot(r, axis), (np.dot(r, r) - length * length) / (2.0 * length)))
+
+    return idler
+
+
+@dataclass(frozen=True)
+class Ramp(Numeric):
+    """From ``start`` before t0 to ``end`` after t1 at a constant rate that builds up and ends within ``blend`` [s].
+
+    The ends are parabolas from t0 - blend / 2 to t0 + blend / 2 and likewise at t1, so the rate does not jump.
+    """
+
+    t0: float
+    t1: float
+    start: float
+    end: float
+    blend: float = 2e-3
+
+    def __call__(self, t: float) -> Motion:
+        rate = (self.end - self.start) / (self.t1 - self.t0)
+        first, last = self.eased(t - self.t0), self.eased(t - self.t1)
+        f, fd, fdd = (rate * (one - two) for one, two in zip(first, last, strict=True))
+        return self.start + f, fd, fdd
+
+    def eased(self, t: float) -> Motion:
+        """Return max(t, 0) with a parabola in place of its corner."""
+        b = self.blend
+        if t <= -0.5 * b:
+            return 0.0, 0.0, 0.0
+        if t >= 0.5 * b:
+            return t, 1.0, 0.0
+        s = t + 0.5 * b
+        return 0.5 * s * s / b, s / b, 1.0 / b
+
+
+@dataclass(frozen=True)
+class Scaled:
+    """A profile times a factor."""
+
+    profile: Any
+    factor: float
+
+    @property
+    def jumps(self) -> Any:
+        """The times at which the profile jumps."""
+        return getattr(self.profile, "jumps", ())
+
+    def __call__(self, t: float) -> Motion:
+        f, fd, fdd = self.profile(t)
+        return self.factor * f, self.factor * fd, self.factor * fdd
+
+
+def steering_profile(steering: Steering, angle: Any) -> Profile | Input:
+    """Return the profile of the driver for an angle of pinion or Pitman arm [rad], left positive.
+
+    ``angle`` is a number, a profile that answers (f, fd, fdd) at t, or None for an input that is set while running.
+    """
+    if angle is None:
+        return Input((0.0, 0.0, 0.0))
+    if callable(angle):
+        return Scaled(angle, steering.ratio)
+    return ConstantRate(0.0, steering.ratio * float(angle))

@@ -1,0 +1,176 @@
+"""TMeasy tyre (Rill): forces from the slopes, peaks and ends of two curves at two loads."""
+
+from collections.abc import Mapping, Sequence
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import number, numbers
+from rtmbs.vehicle.smooth import at_least, at_most, magnitude
+from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput
+
+PAIRS = ("dfx0", "fxm", "fxs", "sxm", "sxs", "dfy0", "fym", "fys", "sym", "sys", "nL0", "sq0", "sqe")
+SINGLE = ("pn", "pn_max", "R0", "width", "rim_radius", "cz", "dz", "mu0", "rolling_resistance")
+BY_PARABOLA = ("dfx0", "fxm", "fxs", "dfy0", "fym", "fys")  # forces and slopes; others are linear in the load
+TINY = 1e-7  # slip below which its direction fades to the mean of both
+AT_REST = 0.01  # [m/s] added to the speed of rolling in the slips (Rill's vN)
+
+
+class Curve(NamedTuple):
+    """A force over slip at one load: slope at zero, peak, and beginning of full sliding."""
+
+    dF0: Any  # [N]
+    sM: Any
+    FM: Any  # [N]
+    sS: Any
+    FS: Any  # [N]
+
+
+class TMeasy(Tyre):
+    """TMeasy tyre.
+
+    Parameters
+    ----------
+    parameters : numbers by name. Pairs are values at the load ``pn`` [N] and at twice that load: ``dfx0``, ``dfy0``
+        slopes at zero slip [N]; ``fxm``, ``fym`` peaks [N] at the slips ``sxm``, ``sym``; ``fxs``, ``fys`` forces of
+        full sliding [N] from the slips ``sxs``, ``sys`` on; ``nL0`` trail over contact length, ``sq0`` its first
+        zero, ``sqe`` its end. Numbers are ``pn_max`` largest load of the curves [N], ``R0`` free radius, ``width``,
+        ``rim_radius`` [m], ``cz``, ``dz`` vertical stiffness and damping [N/m, N s/m], ``mu0`` friction that the
+        curves hold for, and ``rolling_resistance``.
+    tangential_stiffness : of tread and carcass along x and y [N/m], for the deflections of ``add_tyre``
+    tangential_damping : likewise [N s/m]
+
+    Raises ModelError for a parameter that is missing, unknown or impossible.
+    """
+
+    kind: ClassVar[str] = "TMeasy"
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Any],
+        *,
+        tangential_stiffness: Sequence[float] = (2e5, 1.5e5),
+        tangential_damping: Sequence[float] = (500.0, 500.0),
+    ) -> None:
+        known = (*PAIRS, *SINGLE)
+        if missing := [name for name in known if name not in parameters]:
+            raise ModelError(f"tyre: {', '.join(missing)} is missing; TMeasy needs every number of it")
+        if unknown := [name for name in parameters if name not in known]:
+            raise ModelError(f"tyre: there is no parameter named {shown(unknown[0])} of TMeasy; there are {known}")
+        self.pairs = {name: numbers(parameters[name], f"tyre: {name}", (2,)) for name in PAIRS}
+        values = {name: number(parameters[name], f"tyre: {name}") for name in SINGLE}
+        for name, value in values.items():
+            if value < 0.0 or (value == 0.0 and name not in ("dz", "rolling_resistance")):
+                raise ModelError(f"tyre: {name} is {value:g}; it must be above zero")
+        self.nominal_load, self.largest_load = values["pn"], values["pn_max"]
+        self.free_radius, self.width, self.mu0 = values["R0"], values["width"], values["mu0"]
+        self.vertical_stiffness, self.vertical_damping = values["cz"], values["dz"]
+        self.rolling_resistance = values["rolling_resistance"]
+        self.stiffness = numbers(tangential_stiffness, "tyre: tangential_stiffness", (2,))
+        self.damping = numbers(tangential_damping, "tyre: tangential_damping", (2,))
+        if np.any(self.stiffness <= 0.0) or np.any(self.damping < 0.0):
+            raise ModelError("tyre: tangential_stiffness must be above zero, and tangential_damping zero or more")
+
+    def at_load(self, name: str, load: Any) -> Any:
+        """Return a parameter at a load: forces by a parabola through zero, the others linear."""
+        q = at_most(load, self.largest_load) / self.nominal_load
+        one, two = self.pairs[name]
+        if name in BY_PARABOLA:
+            return q * (2.0 * one - 0.5 * two - (one - 0.5 * two) * q)
+        return one + (two - one) * (q - 1.0)
+
+    def forces(self, at: TyreInput) -> TyreForces:
+        """Return force and moment; the slips are slip and -tan(slip_angle)."""
+        return self.of_slips(at, at.slip, -np.tan(at.slip_angle))
+
+    def of_slips(self, at: TyreInput, sx: Any, sy: Any) -> TyreForces:
+        """Return force and moment of the slips (sx, sy), which point as the force does."""
+        f = self.over_slip(at.load, sx, sy, at.friction)
+        return self.with_moments(at, sy, f * sx, f * sy)
+
+    def with_moments(self, at: TyreInput, sy: Any, Fx: Any, Fy: Any) -> TyreForces:
+        """Return the force and its moments; the trail follows from the lateral slip ``sy``."""
+        n = self.trail_share(at.load, sy)
+        length = 2.0 * np.sqrt(self.free_radius * at.load / self.vertical_stiffness + 1e-12)
+        Mx = -(self.width**2) * self.vertical_stiffness / 12.0 * at.camber + 0.0 * Fy
+        My = -self.rolling_resistance * self.free_radius * at.load * at.forward
+        return TyreForces(Fx, Fy, Mx, My, -Fy * length * n * at.forward)
+
+    def over_slip(self, load: Any, sx: Any, sy: Any, friction: Any = 1.0) -> Any:
+        """Return the tangential force over the size of the slip [N], by the curve in the direction of the slip."""
+        xx, yy = sx * sx + 0.5 * TINY**2, sy * sy + 0.5 * TINY**2
+        s = np.sqrt(xx + yy)
+        return force_of_slip(self.curve(load, xx / (s * s), yy / (s * s), friction), s) / s
+
+    def curve(self, load: Any, cos2: Any, sin2: Any, friction: Any) -> Curve:
+        """Return the curve in the direction with these squares of cosine and sine."""
+
+        def between(x: str, y: str) -> Any:
+            one, two = self.at_load(x, load), self.at_load(y, load)
+            return np.sqrt(one * one * cos2 + two * two * sin2 + 1e-30)
+
+        dF0, sM, FM = between("dfx0", "dfy0"), between("sxm", "sym") * friction, between("fxm", "fym") * friction
+        sS, FS = between("sxs", "sys") * friction, between("fxs", "fys") * friction
+        return Curve(at_least(dF0, 2.0 * FM / sM), sM, FM, sS, FS)
+
+    def trail_share(self, load: Any, sy: Any) -> Any:
+        """Return the pneumatic trail over the contact length."""
+        n0, s0, sE = (self.at_load(name, load) for name in ("nL0", "sq0", "sqe"))
+        s, w = magnitude(sy), s0 / sE
+        x = at_most(s / s0, 1.0)
+        near = (1.0 - w) * n0 * (1.0 - x) + w * n0 * (1.0 - (3.0 - 2.0 * x) * x * x)
+        y = at_most(at_least(s, s0), sE)
+        far = -n0 * (1.0 - w) * ((y - s0) / s0) * ((sE - y) / (sE - s0)) ** 2
+        return np.where(s.real <= s0.real, near, far)
+
+    def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return the relaxation lengths at small slips: slope over tangential stiffness [m]."""
+        Kx, Ky = self.stiffnesses(load)
+        return Kx / self.stiffness[0], Ky / self.stiffness[1]
+
+    def steady_slip(self, rolling: Rolling) -> tuple[Any, Any]:
+        """Return slip and tan(slip_angle) of velocities, over the speed of rolling."""
+        speed = magnitude(rolling.rolls) + AT_REST
+        return -rolling.slides_x / speed, rolling.slides_y / speed
+
+    def deflected(self, at: TyreInput, rolling: Rolling, x: Any, y: Any) -> tuple[TyreForces, tuple[Any, Any]]:
+        """Return force, moment, and the rates of the deflections ``x``, ``y`` [m] of the contact (Rill).
+
+        The force is c x + d dx/dt. With f the steady force over the slip and vT the speed of rolling,
+        dx/dt = -(vT c x + f v) / (vT d + f). At rest vT is 0, and the tyre a spring with a damper that does not creep.
+        """
+        sx, tangent = self.steady_slip(rolling)
+        f = at_least(self.over_slip(at.load, sx, -tangent, at.friction), 1.0)
+        slides = np.sqrt(rolling.slides_x * rolling.slides_x + rolling.slides_y * rolling.slides_y + 1e-20)
+        speed = magnitude(rolling.rolls) + at_most(slides, AT_REST)
+        (cx, cy), (dx, dy) = self.stiffness, self.damping
+        rate_x = -(speed * cx * x + f * rolling.slides_x) / (speed * dx + f)
+        rate_y = -(speed * cy * y + f * rolling.slides_y) / (speed * dy + f)
+        Fx, Fy = cx * x + dx * rate_x, cy * y + dy * rate_y
+        return self.with_moments(at, Fy / f, Fx, Fy), (rate_x, rate_y)
+
+    def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return the slopes at zero slip [N]."""
+        return self.at_load("dfx0", load), self.at_load("dfy0", load)
+
+    def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return the peaks [N]."""
+        return self.at_load("fxm", load), self.at_load("fym", load)
+
+
+def force_of_slip(curve: Curve, s: Any) -> Any:
+    """Return the force of a slip ``s`` >= 0: a fraction up to the peak, two parabolas or a cubic down to sliding."""
+    dF0, sM, FM, sS, FS = curve
+    x = at_most(s, sM) / sM
+    rising = dF0 * x * sM / (1.0 + x * (x + dF0 * sM / FM - 2.0))
+    y = at_most(at_least(s, sM), sS)
+    a = (FM / sM) ** 2 / (dF0 * sM)
+    bend = sM + (FM - FS) / (a * (sS - sM))
+    inside = bend.real <= sS.real
+    kept = np.where(inside, bend, sM + 0.5 * (sS - sM))  # keeps the side that is not taken finite
+    b = a * (kept - sM) / at_least(sS - kept, 1e-12)
+    parabolas = np.where(y.real <= kept.real, FM - a * (y - sM) ** 2, FS + b * (sS - y) ** 2)
+    z = (y - sM) / (sS - sM)
+    cubic = FM - (FM - FS) * z * z * (3.0 - 2.0 * z)
+    return np.where(s.real <= sM.real, rising, np.where(inside, parabolas, cubic))

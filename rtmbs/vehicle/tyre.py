@@ -1,0 +1,143 @@
+"""Tyres: what every tyre model answers, in ISO 8855 wheel axes W.
+
+Origin in the contact point; x_W along the intersection of wheel plane and road, forward; z_W the road normal, up; y_W
+to the left. Signs: slip > 0 drives, Fx > 0. slip_angle > 0: the contact point moves to the left, Fy < 0. camber > 0:
+the top of the wheel leans to the right. Mz > 0 turns the wheel to the left.
+"""
+
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import as_floats
+
+
+class TyreForces(NamedTuple):
+    """Force [N] and moment [N m] of the road on the wheel at the contact point, W axes."""
+
+    Fx: Any
+    Fy: Any
+    Mx: Any
+    My: Any
+    Mz: Any
+
+
+class TyreInput(NamedTuple):
+    """What a tyre's forces depend on: numbers, arrays, complex or recorded numbers."""
+
+    load: Any  # vertical force [N]
+    slip: Any  # longitudinal slip -Vsx / |Vcx|
+    slip_angle: Any  # [rad], tan(slip_angle) = Vsy / |Vcx|
+    camber: Any  # [rad]
+    speed: Any  # Vcx [m/s]
+    friction: Any = 1.0  # factor of the road on the friction of the tyre
+    fade: Any = 1.0  # factor of offsets that a tyre has without slip: 1 rolling, 0 at rest
+    forward: Any = 1.0  # sign of the speed, smooth near rest
+
+
+class Rolling(NamedTuple):
+    """Velocities of a rolling wheel in W axes."""
+
+    speed: Any  # Vcx of the contact point as a point of the wheel carrier [m/s]
+    slides_x: Any  # Vsx = Vcx - Re Omega [m/s]
+    slides_y: Any  # Vsy = Vcy [m/s]
+    rolls: Any  # Re Omega [m/s]
+
+
+class Tyre:
+    """A tyre model with forces of steady slip.
+
+    A class of its own answers ``forces``, ``relaxation_lengths``, ``slip_stiffness``, ``effective_radius`` and the
+    attributes below. ``rtmbs.vehicle.add_tyre`` makes a force of a Model of it.
+    """
+
+    free_radius: float  # [m]
+    vertical_stiffness: float  # [N/m]
+    vertical_damping: float  # [N s/m]
+    low_speed: float = 1.0  # [m/s] below which offsets fade and slip is damped
+    reference_speed: float = 15.0  # [m/s] of ``steady`` without a speed
+    nominal_load: float = 4000.0  # [N]
+    largest_load: float = np.inf  # [N] of the force law: beyond it only the vertical force grows
+    camber_range: tuple[float, float] = (-np.inf, np.inf)  # [rad] of the force law
+    kind: ClassVar[str] = "tyre"
+
+    def forces(self, at: TyreInput) -> TyreForces:
+        """Return force and moment at steady slip."""
+        raise NotImplementedError
+
+    def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return the longitudinal and the lateral relaxation length [m]."""
+        raise NotImplementedError
+
+    def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return dFx/dslip > 0 and -dFy/dslip_angle > 0 at no slip [N, N/rad]."""
+        raise NotImplementedError
+
+    def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
+        """Return the largest longitudinal and lateral force [N] at the reference friction."""
+        raise NotImplementedError
+
+    def effective_radius(self, load: Any, loaded_radius: Any) -> Any:
+        """Return the effective rolling radius [m]: by default (2 R0 + loaded radius) / 3 (Rill)."""
+        return (2.0 * self.free_radius + loaded_radius) / 3.0
+
+    def steady_slip(self, rolling: "Rolling") -> tuple[Any, Any]:
+        """Return slip and tan(slip_angle) of velocities; speeds below ``low_speed`` are rounded up to it."""
+        speed = np.sqrt(rolling.speed * rolling.speed + self.low_speed**2)
+        return -rolling.slides_x / speed, rolling.slides_y / speed
+
+    def steady(
+        self,
+        *,
+        load: Any,
+        slip: Any = 0.0,
+        slip_angle: Any = 0.0,
+        camber: Any = 0.0,
+        speed: Any = None,
+        friction: Any = 1.0,
+    ) -> TyreForces:
+        """Return force and moment of a wheel that rolls steadily.
+
+        load: vertical force [N], zero or more.
+        slip: longitudinal slip kappa = -Vsx / |Vcx|; -1 is a locked wheel.
+        slip_angle: [rad], tan(slip_angle) = Vsy / |Vcx|.
+        camber: [rad].
+        speed: Vcx [m/s]; by default the reference speed of the tyre.
+        friction: factor on the friction of the tyre, 1 for the road it was measured on.
+
+        Each is a number or an array; arrays are broadcast against each other. Complex numbers pass through, for
+        derivatives by the complex step. The result is TyreForces: Fx, Fy [N], Mx, My, Mz [N m] in W axes. Raises
+        ModelError for what is no number or a negative load.
+
+        Examples
+        --------
+        >>> tyre.steady(load=4000.0, slip=0.05).Fx  # doctest: +SKIP
+        """
+        speed = self.reference_speed if speed is None else speed
+        given = {"load": load, "slip": slip, "slip_angle": slip_angle, "camber": camber, "speed": speed}
+        found = [checked_numbers(name, value) for name, value in (given | {"friction": friction}).items()]
+        if np.any(found[0].real < 0.0):
+            raise ModelError(f"tyre: load is {shown(load)}; it must be zero or more")
+        if np.any(found[-1].real <= 0.0):
+            raise ModelError(f"tyre: friction is {shown(friction)}; it must be above zero")
+        try:
+            at = TyreInput(*np.broadcast_arrays(*found))
+        except ValueError:
+            shapes = ", ".join(f"{name} {np.shape(value)}" for name, value in zip(given, found, strict=False))
+            raise ModelError(f"tyre: arrays of shapes {shapes} do not fit together; it must be one shape") from None
+        forces = self.forces(at._replace(forward=np.sign(at.speed.real)))
+        return TyreForces(*(np.broadcast_to(one, at.load.shape)[()] + 0.0 for one in forces))
+
+
+def checked_numbers(name: str, value: Any) -> Any:
+    """Return real or complex numbers as an array; ModelError for anything else."""
+    if np.iscomplexobj(value):
+        return np.asarray(value)
+    try:
+        array = as_floats(value)
+    except ValueError:
+        raise ModelError(f"tyre: {name} is {shown(value)}; it must be a number or an array of them") from None
+    if not np.all(np.isfinite(array)):
+        raise ModelError(f"tyre: {name} is {shown(value)}; every number must be finite")
+    return array

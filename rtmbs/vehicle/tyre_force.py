@@ -1,0 +1,200 @@
+"""A tyre as a force of a Model: one contact point on a plane road, with deflections as states of the force law.
+
+Contact of a disc with a plane: with the spin axis n (unit, left) and the road normal z, x_W = (n x z) / |n x z|,
+y_W = z x x_W. The contact point lies in the wheel plane below the centre. The deflection is rho = R0 - h / cos(camber)
+with the height h of the centre, and the vertical force (c rho + d rhod) / cos(camber), never below zero, which is the
+force of the energy c rho^2 / 2. The damper fades below a deflection of 5 mm, which makes lift-off smooth.
+"""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown
+from rtmbs.model import Force, Model
+from rtmbs.model.body import Body
+from rtmbs.model.checks import Numbers, direction, number, numbers, perpendiculars, switch
+from rtmbs.model.laws import Kinematics
+from rtmbs.model.markers import Marker
+from rtmbs.vehicle.smooth import at_least, at_most, magnitude, saturated, step
+from rtmbs.vehicle.tmeasy import TMeasy
+from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput
+
+DAMPED_FROM = 5e-3  # [m] deflection from which the vertical damper works fully
+SHORTEST = 0.02  # [m] relaxation length of a wheel with little load
+DAMPING_AT_REST = 770.0  # [N s/m] tangential damping below the low speed (Besselink)
+BEYOND_PEAK = 3.0  # at rest: deflection at which a sliding tyre's spring stops growing, over that of the peak force
+POWER = 6  # how sharply it stops
+SlipPoint = Literal["contact", "centre"]
+SLIP_POINTS = ("contact", "centre")
+SLIP_STATES = ("slip_x", "slip_y")  # deflections of the contact [m]
+
+
+class Contact(NamedTuple):
+    """Where and how a wheel touches the road, in the axes W of the contact point."""
+
+    cos: Any  # x_W = (cos, sin, 0), y_W = (-sin, cos, 0) in axes of the road
+    sin: Any
+    side: Any  # from the wheel centre to the contact point along y_W; along x_W there is nothing [m]
+    height: Any  # of the wheel centre over the road [m]
+    camber: Any  # [rad]
+    loaded_radius: Any  # [m]
+    load: Any  # [N]
+    speed: Any  # Vcx [m/s]
+    across: Any  # Vcy [m/s]
+    spin: Any  # about the spin axis [rad/s]
+
+
+def contact_of(tyre: Tyre, kinematics: Kinematics, slip_point: SlipPoint = "contact") -> Contact:
+    """Return the contact of a wheel whose marker has the spin axis, left, as its y axis.
+
+    The spin is the angular velocity about the spin axis, so the wheel carrier counts as one that does not turn about
+    that axis. Its other angular velocity moves the contact point by (0, h wx, s wx) in W axes, with the angular
+    velocity wx about x_W and the contact point at (0, s, -h) from the centre. ``slip_point`` "centre" takes the
+    velocity of the wheel centre for the slip.
+    """
+    n, v, w = kinematics.R[:, 1], kinematics.v, kinematics.w
+    flat = np.sqrt(n[0] * n[0] + n[1] * n[1] + 1e-30)  # cosine of the camber; n[2] is its sine
+    cos, sin = n[1] / flat, -n[0] / flat
+    height = kinematics.r[2]
+    loaded = height / flat
+    side = loaded * n[2]
+    turning = cos * w[0] + sin * w[1]
+    spin = n[0] * w[0] + n[1] * w[1] + n[2] * w[2]
+    rho, rate = tyre.free_radius - loaded, -(v[2] + turning * side) / flat
+    damped = tyre.vertical_damping * step(rho / DAMPED_FROM) * rate
+    load = at_least((tyre.vertical_stiffness * rho + damped) / flat, 0.0)
+    across = cos * v[1] - sin * v[0]
+    if slip_point == "contact":
+        across = across + turning * height
+    return Contact(cos, sin, side, height, np.arctan(n[2] / flat), loaded, load, cos * v[0] + sin * v[1], across, spin)
+
+
+class TyreLaw:
+    """The force law of a tyre between a marker of the road (z axis: its normal) and one of the wheel.
+
+    The marker of the wheel is its centre, and its y axis the spin axis, left. Without ``transient`` the forces are
+    those of steady slip at every instant.
+    """
+
+    def __init__(self, tyre: Tyre, transient: bool = True, slip_point: SlipPoint = "contact") -> None:
+        self.tyre, self.transient, self.slip_point = tyre, transient, slip_point
+        if transient:
+            Kx, Ky = tyre.stiffnesses(tyre.nominal_load)
+            Dx, Dy = tyre.peaks(tyre.nominal_load)
+            self.damping = DAMPING_AT_REST / Kx, DAMPING_AT_REST / Ky  # [s/m]
+            self.bounds = BEYOND_PEAK * Dx / Kx, BEYOND_PEAK * Dy / Ky
+
+    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
+        """Return force and moment on the wheel at its centre in road axes, and the rates of the deflections."""
+        contact = contact_of(self.tyre, kinematics, self.slip_point)
+        at, rolling = self.input_of(contact, parameters["friction"])
+        if not self.transient:
+            slip, tangent = self.tyre.steady_slip(rolling)
+            return wrench(contact, self.tyre.forces(at._replace(slip=slip, slip_angle=np.arctan(tangent))))
+        deflections = states[SLIP_STATES[0]], states[SLIP_STATES[1]]
+        if isinstance(self.tyre, TMeasy):
+            forces, rates = self.tyre.deflected(at, rolling, *deflections)
+        else:
+            forces, rates = self.relaxed(at, rolling, *deflections)
+        return wrench(contact, forces), np.stack(rates)
+
+    def input_of(self, contact: Contact, friction: Any) -> tuple[TyreInput, Rolling]:
+        """Return what the tyre sees, without slip, and the velocities that slip comes of."""
+        tyre = self.tyre
+        speed = contact.speed
+        load = at_most(contact.load, tyre.largest_load)
+        camber = at_most(at_least(contact.camber, tyre.camber_range[0]), tyre.camber_range[1])
+        rolls = tyre.effective_radius(load, contact.loaded_radius) * contact.spin
+        forward = saturated(speed / tyre.low_speed)
+        at = TyreInput(load, 0.0 * load, 0.0 * load, camber, speed, friction, forward * forward, forward)
+        return at, Rolling(speed, speed - rolls, contact.across, rolls)
+
+    def relaxed(self, at: TyreInput, rolling: Rolling, u: Any, v: Any) -> tuple[TyreForces, tuple[Any, Any]]:
+        """Return force, moment and the rates of the deflections ``u``, ``v`` [m] of the contact (Pacejka).
+
+        sigma du/dt + |Vcx| u = -sigma Vsx, slip = u / sigma; likewise tan(slip_angle) = v / sigma. At rest the tyre is
+        a spring: it holds without creep. Below the low speed a damper works beside it, and a deflection beyond that of
+        the peak force stops growing.
+        """
+        lengths = self.tyre.relaxation_lengths(at.load, at.camber)
+        speed, resting = magnitude(rolling.speed), 1.0 - at.fade
+        slips, rates = [], []
+        ways = ((u, -rolling.slides_x), (v, rolling.slides_y))
+        for (deflection, slides), length, damping, bound in zip(ways, lengths, self.damping, self.bounds, strict=True):
+            sigma = at_least(length + 0.0 * at.load, SHORTEST)
+            slip = deflection / sigma
+            held = resting * magnitude(slides) * (slip / (bound * at.friction)) ** (POWER - 1)
+            slips.append(slip + resting * damping * slides)
+            rates.append(slides - speed * slip - held)
+        forces = self.tyre.forces(at._replace(slip=slips[0], slip_angle=np.arctan(slips[1])))
+        return forces, (rates[0], rates[1])
+
+
+def wrench(contact: Contact, forces: TyreForces) -> tuple[Any, Any]:
+    """Return force and moment about the wheel centre of forces in the contact point, in axes of the road."""
+    c, s, Fx, Fy, Fz = contact.cos, contact.sin, forces.Fx, forces.Fy, contact.load
+    Mx = forces.Mx + contact.side * Fz + contact.height * Fy
+    My = forces.My - contact.height * Fx
+    Mz = forces.Mz - contact.side * Fx
+    return np.stack((c * Fx - s * Fy, s * Fx + c * Fy, Fz)), np.stack((c * Mx - s * My, s * Mx + c * My, Mz))
+
+
+def add_tyre(
+    model: Model,
+    name: str,
+    tyre: Tyre,
+    wheel: Body | str,
+    *,
+    centre: Numbers,
+    axis: Numbers = (0.0, 1.0, 0.0),
+    road: Marker | str,
+    friction: Numbers = 1.0,
+    transient: bool = True,
+    slip_point: SlipPoint = "contact",
+) -> Force:
+    """Add a tyre to a Model: a force law between a plane road and a wheel.
+
+    Parameters
+    ----------
+    model : the Model; it gets the force ``name`` and the marker ``name.centre``
+    tyre : MagicFormula, TMeasy, FialaTyre, BrushTyre or a class of your own
+    wheel : the body that spins
+    centre : wheel centre at the reference pose, world axes [m]
+    axis : spin axis at the reference pose, world axes, pointing left on both sides of the car
+    road : marker whose point lies on the road and whose z axis is its normal, up
+    friction : factor of the road on the friction of the tyre; the input ``name.friction`` changes it
+    transient : deflections of the contact are states of the force, ``name.slip_x`` and ``name.slip_y`` [m]: slip
+        builds up over relaxation lengths, and a wheel at rest holds without creep. Without, forces follow the steady
+        slip at once.
+    slip_point : "contact" takes the velocity of the contact point for the slip, as a point of the wheel carrier;
+        "centre" that of the wheel centre, which leaves out the rolling of the carrier
+
+    Returns
+    -------
+    Force : its channels ``name.force`` and ``name.torque`` are in axes of the road
+
+    Raises ModelError for what is no tyre and for values that cannot be.
+    """
+    what = f"tyre {name!r}"
+    if not isinstance(tyre, Tyre):
+        raise ModelError(f"{what}: {shown(tyre)} is no tyre; it must be a MagicFormula, TMeasy, FialaTyre or BrushTyre")
+    if not tyre.vertical_stiffness > 0.0:
+        raise ModelError(f"{what}: its vertical stiffness is {tyre.vertical_stiffness:g}; it must be above zero")
+    transient, factor = switch(transient, f"{what}: transient"), number(friction, f"{what}: friction")
+    if factor <= 0.0:
+        raise ModelError(f"{what}: friction is {factor:g}; it must be above zero")
+    if transient and not all(np.all(length > 0.0) for length in tyre.relaxation_lengths(tyre.nominal_load)):
+        raise ModelError(f"{what}: the tyre has no relaxation lengths; give PTX1 and PTY1, or transient=False")
+    if slip_point not in SLIP_POINTS:
+        raise ModelError(f"{what}: slip_point is {shown(slip_point)}; it must be one of {', '.join(SLIP_POINTS)}")
+    y = direction(axis, f"{what}: axis")
+    x, z = perpendiculars(y)  # z, x, y right-handed
+    place = numbers(centre, f"{what}: centre", (3,))
+    marker = model.add_marker(f"{name}.centre", wheel, place, axes=np.stack((z, y, x), axis=1))
+    states = dict.fromkeys(SLIP_STATES, 0.0) if transient else None
+    units = dict.fromkeys(SLIP_STATES, "m") if transient else None
+    law = TyreLaw(tyre, transient, slip_point)
+    return model.add_force(
+        name, law, between=(road, marker), parameters={"friction": factor}, states=states, units=units
+    )

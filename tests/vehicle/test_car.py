@@ -1,0 +1,296 @@
+"""Cars of data files: rest, modes, step steer, braking against independent programs; rest on a slope; symmetry; flaws.
+
+References: an own energy model (its loads, pose and modes) and compiled runs of Project Chrono 10 (step steer and
+braking, with tyres whose forces follow the steady slip of the wheel centre), extrapolated to a step of zero.
+"""
+
+import json
+import warnings
+from dataclasses import replace
+from functools import cache
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.rotations.quaternions import rotations
+from rtmbs.vehicle import Car, read
+from rtmbs.vehicle.car import CORNERS, nearest_possible
+from rtmbs.vehicle.data_file import data_path, read_data
+from rtmbs.vehicle.steering import Ramp
+
+pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
+AT_REST = {  # loads front, rear [N], height [m], pitch [rad]; left wheels: heights [m], camber and toe [deg]
+    ("sedan", "from_json"): (
+        4178.172, 4019.364, 0.2308368, 0.04562288, 0.3290977, 0.329665, 0.7174297, 0.6888183, 0.9330345, 0.904601,
+    ),
+    ("sedan", "from_models"): (
+        4029.839, 4202.217, 0.22108842, 0.01043066, 0.3296496, 0.3290041, -0.1354518, -0.8252287, -0.2609468, 0.0805341,
+    ),
+    ("hmmwv", "from_json"): (
+        6492.35, 6128.89, 0.588421, 0.0028620, 0.455148, 0.455641, -0.9432, -2.4062, -1.2294, 0.4018,
+    ),
+}  # fmt: skip
+MODES = {  # frequency of the undamped oscillator [Hz] and damping ratio
+    ("sedan", "from_json"): "2.441/0.119 4.209/0.201 4.614/0.227 19.287/0.742 19.331/0.733 19.357/0.702 19.363/0.688",
+    ("sedan", "from_models"): "1.292/1 1.347/1 1.631/0.724 5.460/0.555 6.695/0.485 7.678/1 10.252/1 24.236/1 26.004/1 "
+    "39.855/1 40.661/1",
+    ("hmmwv", "from_json"): "2.073/0.249 2.722/0.322 3.276/0.386 9.657/0.610 9.847/0.306 10.273/0.322 10.574/0.596",
+}
+STEP_STEER = """
+4.1 17.8018 0.100964 0.004631 3643.5 4805.3 3465.5 4498.2
+4.2 17.7807 0.173626 0.009599 3290.9 5140.8 3070.9 4897.1
+4.3 17.7581 0.185236 0.012388 3038.8 5389.1 2807.7 5152.3
+4.5 17.7096 0.186039 0.015453 2786.3 5642.6 2558.1 5410.3
+5.0 17.5834 0.183980 0.016676 2686.1 5741.2 2459.8 5509.7
+"""  # t, vx, yaw rate, roll, loads
+BRAKING = """
+4.1 22.3112 0.049311 4919.2 3321.9 67.8433 67.3037
+4.2 21.8668 0.056144 5823.2 2403.9 65.9056 62.9076
+4.3 21.2675 0.057324 5771.6 2336.9 64.1765 59.8673
+4.5 20.0614 0.056999 5843.8 2421.5 60.5306 57.0744
+5.0 17.0502 0.056839 5788.6 2411.4 51.4276 48.5087
+"""  # t, vx, pitch, loads front and rear, spin front and rear
+BEGIN = 4.0 - 2.0  # of the tables; the runs settle for 2 s in place of 4 s
+each = pytest.mark.parametrize(("file", "variant"), AT_REST, ids=lambda name: name)
+
+
+def rows(text: str) -> np.ndarray:
+    return np.array([[float(word) for word in line.split()] for line in text.strip().splitlines()])
+
+
+@cache
+def at_rest(file, variant):
+    return read(file, variant=variant).rest()
+
+
+@each
+def test_rest(file, variant):
+    """Loads within 5e-6, pitch within 1e-7, heights within 2 um, angles within 0.002 degrees of the energy model."""
+    front, rear, height, pitch, *wheels = AT_REST[file, variant]
+    rest = at_rest(file, variant)
+    mean = {axle: 0.5 * (rest.wheel_loads[f"{axle}l"] + rest.wheel_loads[f"{axle}r"]) for axle in "fr"}
+    assert mean["f"] == pytest.approx(front, rel=5e-6)
+    assert mean["r"] == pytest.approx(rear, rel=5e-6)
+    assert rest.height == pytest.approx(height, abs=1e-6)
+    assert rest.pitch == pytest.approx(pitch, abs=1e-7)
+    found = [
+        (rest.wheel_heights, 1.0), (rest.camber, 180 / np.pi), (rest.toe, 180 / np.pi)
+    ]  # fmt: skip
+    one_side = 0.0 if file == "sedan" else 2e-3  # a Pitman arm is on one side
+    for (values, factor), wanted in zip(found, (wheels[0:2], wheels[2:4], wheels[4:6]), strict=True):
+        for axle, value in zip("fr", wanted, strict=True):
+            assert factor * values[f"{axle}l"] == pytest.approx(value, abs=2e-6 + 2e-3 * (factor > 1) + one_side)
+    if file == "sedan":
+        assert abs(rest.roll) < 1e-8
+        assert rest.camber["fl"] == pytest.approx(-rest.camber["fr"], abs=1e-8)
+    weight = 9.81 * read_total(file, variant)
+    assert sum(rest.wheel_loads.values()) == pytest.approx(weight, rel=1e-8)
+
+
+def read_total(file, variant):
+    return json.loads(data_path(file).read_text(encoding="utf-8"))["variants"][variant]["total_mass"]
+
+
+@each
+def test_modes(file, variant):
+    """All modes of ride and wheel hop, every printed digit; the four others are free on the road."""
+    modes = at_rest(file, variant).modes
+    found = sorted((f, d) for f, d in zip(modes.frequencies, modes.damping, strict=True) if f > 0.01)
+    wanted = [tuple(map(float, pair.split("/"))) for pair in MODES[file, variant].split()]
+    assert len(found) == len(wanted)
+    for (f, d), (f0, zeta) in zip(found, wanted, strict=True):
+        assert f == pytest.approx(f0, abs=6e-4)
+        assert d == pytest.approx(zeta, abs=1.1e-3)
+
+
+def chassis_motion(car, result, k):
+    """Return velocity of the centre of mass, angular velocity (chassis axes) and rotation of the chassis."""
+    R = rotations(result["chassis.orientation"][k])
+    w = result["chassis.angular_velocity"][k]
+    return R.T @ (result["chassis.velocity"][k] + np.cross(w, R @ car.data.chassis.com)), R.T @ w, R
+
+
+def as_in_chrono(steer, brakes=None, shafts=True):
+    """Return the sedan with the tyre of the reference; its drive shafts turn without gyroscopic torque."""
+    options = {"tyres": "tmeasy", "transient": False, "slip_point": "centre", "steer": steer, "brakes": brakes}
+    car = read("sedan", variant="from_json", **options)
+    if shafts:
+        return car
+    front, rear = (replace(axle, shaft_inertia=0.0) for axle in (car.data.front, car.data.rear))
+    return Car(car.data._replace(front=front, rear=rear), car.tyres, **car.options)
+
+
+def test_step_steer():
+    """Speed, yaw rate, roll and loads within 0.5 % of their largest values in the reference."""
+    rack = -0.0040579
+    car = as_in_chrono(None, shafts=False)
+    car = car.changed(steer=Ramp(2.0, 2.1, 0.0, rack / car.data.steering.ratio)).at_speed(18.212858)
+    result = rtmbs.Simulation(car.compile(), 1e-3).run(3.0)
+    wanted = rows(STEP_STEER)
+    at_start = int(np.argmin(np.abs(result["t"] - 2.0)))
+    assert chassis_motion(car, result, at_start)[0][0] == pytest.approx(17.8213, abs=1e-4)
+    found = []
+    for t in wanted[:, 0] - BEGIN:
+        k = int(np.argmin(np.abs(result["t"] - t)))
+        v, w, R = chassis_motion(car, result, k)
+        loads = [result[f"tyre_{corner}.force"][k][2] for corner in CORNERS]
+        found.append([v[0], w[2], np.arctan2(R[2, 1], R[2, 2]), *loads])
+    error = np.abs(np.array(found) - wanted[:, 1:]) / np.max(np.abs(wanted[:, 1:]), axis=0)
+    assert np.max(error) < 5e-3
+
+
+def test_braking():
+    """Speed, pitch, loads and spins within 0.15 % of the reference."""
+
+    def torque(t):
+        return 800.0 * np.minimum(np.maximum((t - 2.0) / 0.2, 0.0), 1.0)
+
+    car = as_in_chrono(0.0, torque).at_speed(22.8529)
+    result = rtmbs.Simulation(car.compile(), 1e-3).run(3.0)
+    wanted = rows(BRAKING)
+    at_start = int(np.argmin(np.abs(result["t"] - 2.0)))
+    assert chassis_motion(car, result, at_start)[0][0] == pytest.approx(22.46, abs=1e-3)
+    for t, *row in wanted:
+        k = int(np.argmin(np.abs(result["t"] - (t - BEGIN))))
+        v, _, R = chassis_motion(car, result, k)
+        found = [v[0], np.arcsin(-R[2, 0]), *(result[f"tyre_{c}.force"][k][2] for c in ("fl", "rl"))]
+        found += [result[f"hub_{c}.angle_rate"][k] for c in ("fl", "rl")]
+        assert np.allclose(found, row, rtol=1.5e-3)
+
+
+@pytest.mark.parametrize("tyres", ["pac2002", "tmeasy"])
+def test_rest_on_a_slope(tyres):
+    """A braked car on a 10 % slope moves less than 1 mm in 10 s; the brakes carry the weight along the road."""
+    car = read("sedan", tyres=tyres, slope=0.1, brakes=1500.0, steer=0.0).at_speed(0.0)
+    sim = rtmbs.Simulation(car.compile(), 1e-3)
+    sim.run(8.0)
+    result = sim.run(18.0)
+    assert np.max(np.ptp(result["chassis.position"], axis=0)) < 1e-4
+    along = sum(result[f"tyre_{corner}.force"][-1][0] for corner in CORNERS)
+    assert along == pytest.approx(1671.261 * 9.81 * np.sin(np.arctan(0.1)), rel=1e-4)
+
+
+def test_mirrored_steering_gives_the_mirrored_motion():
+    """Left and right turns are mirror images, with Magic Formula tyres that have conicity."""
+    runs = []
+    for side in (1.0, -1.0):
+        car = read("sedan", variant="from_models", steer=Ramp(0.05, 0.15, 0.0, 0.5 * side)).at_speed(20.0)
+        runs.append(rtmbs.Simulation(car.compile(), 1e-3).run(0.6))
+    left, right = (one["chassis.position"] for one in runs)
+    assert np.max(np.abs(left - right * (1.0, -1.0, 1.0))) < 1e-10
+    assert left[-1][1] > 0.05  # positive angles turn left
+
+
+class LaneChange:
+    """A steering angle that rises and falls to both sides as the cube of a sine."""
+
+    def __call__(self, t):
+        w, x = 2 * np.pi / 1.5, t - 0.1
+        if not 0.0 < x < 1.5:
+            return 0.0, 0.0, 0.0
+        s, c = np.sin(w * x), np.cos(w * x)
+        return 0.35 * s**3, 1.05 * w * s * s * c, 1.05 * w * w * (2 * s * c * c - s**3)
+
+
+def test_lane_change_has_order_two():
+    """Halving the step divides the error of place and velocity after a lane change by four."""
+    car = read("sedan", variant="from_models", steer=LaneChange()).at_speed(20.0, at_rest("sedan", "from_models"))
+    system, ends = car.compile(), []
+    for h in (2e-3, 1e-3, 5e-4, 1.25e-4):
+        result = rtmbs.Simulation(system, h).run(1.7)
+        ends.append([*result["chassis.position"][-1], *result["chassis.velocity"][-1][:2]])
+    errors = np.abs(np.array(ends[:3]) - ends[3])
+    assert np.all(errors[:2] / errors[1:] > 3.3)
+    assert np.max(errors[1]) < 1e-5  # m, m/s at 1 ms
+
+
+def test_a_car_is_a_model():
+    """Bodies, forces and sensors are added as to any Model; hard points move both sides."""
+    car = read("sedan", variant="from_models", steer=0.0)
+    car.add_body("luggage", mass=200.0, inertia=(5, 5, 5), position=(-1.5, 0.0, 0.7))
+    car.add_joint("straps", rtmbs.Fixed(), "chassis", "luggage", point=(-1.5, 0, 0.7))
+    result = rtmbs.Simulation(car.compile(), 1e-3).run(3.0)
+    loads = [result[f"tyre_{corner}.force"][-1][2] for corner in CORNERS]
+    assert sum(loads) == pytest.approx((1678.299 + 200.0) * 9.81, rel=1e-2)
+    moved = car.with_points("rear", {"tie_rod.a": (-1.645, 0.17, 0.03)})
+    assert moved.rest().toe["rl"] != pytest.approx(at_rest("sedan", "from_models").toe["rl"], abs=1e-4)
+    assert moved.rest().toe["rl"] == pytest.approx(-moved.rest().toe["rr"], abs=1e-8)
+    with pytest.raises(rtmbs.errors.UnknownNameError, match=r"there is no hard point named 'tie_rod\.c'"):
+        car.with_points("rear", {"tie_rod.c": (0, 0, 0)})
+
+
+def test_impossible_inertia():
+    """Published inertias that no body has are named; the nearest possible one is taken when the user says so."""
+    with pytest.warns(rtmbs.RtmbsWarning, match=r"inertia of tyre_mass \(wheel_fl, .*breaks the triangle inequality"):
+        read("sedan")
+    with pytest.raises(rtmbs.errors.ModelError, match="upper_arm"):
+        read("hmmwv", impossible_inertia="error")
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        car = read("sedan", impossible_inertia="nearest", spin=False)
+    for body in car.bodies.values():
+        a, b, c = np.linalg.eigvalsh(body.inertia)
+        assert c <= a + b + 1e-12
+    assert np.linalg.eigvalsh(nearest_possible(np.diag([1.0, 1.0, 2.9]))) == pytest.approx([1.3, 1.3, 2.6])
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda car: car.update(wings=2), "there is no field of vehicle file .* named 'wings'"),
+        (lambda car: car["chassis"].pop("mass"), "chassis: field 'mass' is missing; give it"),
+        (lambda car: car.update(total_mass=1000.0), "total_mass is 1000.0, and .* follows from other fields"),
+        (lambda car: car["axles"][0].update(type="swing"), "type is 'swing'; it must be one of double_wishbone"),
+        (lambda car: car["axles"][0]["bodies"][1].update(com_right=[0, 0, 0]), "com_right is"),
+        (lambda car: car["axles"][0]["joints"][5].update(length=0.4), "'tie_rod': length is 0.4, and"),
+        (lambda car: car["axles"][0]["joints"][3].update(type="glue"), "'upper_ball': type is 'glue'"),
+        (lambda car: car["axles"][1]["force_elements"][0].update(colour="red"), "named 'colour'"),
+        (lambda car: car["axles"][1].update(degrees_of_freedom_per_side=3), "degrees_of_freedom_per_side is 3, and 2"),
+        (lambda car: car["steering"].update(type="tiller"), "type is 'tiller'; it must be 'rack and pinion'"),
+        (lambda car: car["steering"].update(max_rack_travel=1.0), "max_rack_travel is 1.0, and"),
+        (lambda car: car["axles"][0]["joints"].pop(0), "no joint of the spindle; give a wheel bearing"),
+    ],
+)
+def test_flaws_of_a_file(tmp_path, change, words):
+    """Every field is read; each flaw has one sentence with the file and the field."""
+    given = json.loads(data_path("sedan").read_text(encoding="utf-8"))
+    change(given["variants"]["from_json"])
+    path = tmp_path / "car.json"
+    path.write_text(json.dumps(given), encoding="utf-8")
+    with pytest.raises(rtmbs.errors.ModelError, match=words) as caught:
+        read_data(path)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda file: file.update(wings=2), "named 'wings'"),
+        (lambda file: file["tyres"].update(wooden={}), "there is no field of .*: tyres named 'wooden'"),
+        (lambda file: file["tyres"]["pac2002"].update(mass=3.0), "pac2002: mass is 3.0, and 11.5 follows"),
+        (lambda file: file["tyres"]["pac2002"].update(file_side="TOP"), "file_side is 'TOP'; it must be one of LEFT"),
+        (lambda file: file["powertrain_and_brakes"].update(turbo=1), "powertrain_and_brakes named 'turbo'"),
+    ],
+)
+def test_flaws_outside_of_the_variant(tmp_path, change, words):
+    given = json.loads(data_path("sedan").read_text(encoding="utf-8"))
+    change(given)
+    path = tmp_path / "car.json"
+    path.write_text(json.dumps(given), encoding="utf-8")
+    with pytest.raises(rtmbs.errors.ModelError, match=words):
+        read_data(path)
+
+
+def test_names_of_a_file(tmp_path):
+    with pytest.raises(rtmbs.errors.ModelError, match="does not exist"):
+        read(tmp_path / "none.json")
+    with pytest.raises(rtmbs.errors.UnknownNameError, match=r"there is no variant of .* named 'coupe'"):
+        read("sedan", variant="coupe")
+    with pytest.raises(rtmbs.errors.ModelError, match="holds differences to another one"):
+        read("hmmwv", variant="from_models")
+    with pytest.raises(rtmbs.errors.UnknownNameError, match="there is no option of a car named 'colour'"):
+        read("sedan", colour="red")
+    (tmp_path / "bad.json").write_text("{", encoding="utf-8")
+    with pytest.raises(rtmbs.errors.ModelError, match="is damaged"):
+        read(tmp_path / "bad.json")
