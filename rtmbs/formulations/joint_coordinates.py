@@ -68,6 +68,10 @@ class JointCoordinates:
         """Inputs (nu,)."""
         return self.equations.u
 
+    def begin_at(self, R0: Array, u: Array, s: Array) -> None:
+        """Let reference rotations (k, 3, 3), inputs (nu,) and force states (ns,) be these."""
+        self.R0[:], self.equations.u, self.s[:], self.evaluated = R0, u.copy(), s, b""
+
     def joint_rates(self, q: Array, v: Array) -> Array:
         """Return zd (n,) of a Simulation: v, but body rates T(delta) v of rotation dofs [m/s or rad/s].
 

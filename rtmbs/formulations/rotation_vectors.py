@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError
+from rtmbs.formulations.errors import OutOfRange
 from rtmbs.rotations.vectors import body_rates, right_jacobian
 
 Array = NDArray[np.float64]
@@ -29,7 +29,7 @@ class RotationVectors:
         for i in self.first:
             angle = float(np.linalg.norm(q[i : i + 3]))
             if angle > LARGEST_TURN:
-                raise InputError(
+                raise OutOfRange(
                     f"the rotation vector of {self.names[i]} is {angle:.3g} rad long, and 2 pi is singular; at most "
                     f"{LARGEST_TURN:.3g} rad are taken, so go on from recentred(q, v) of JointCoordinates"
                 )

@@ -17,6 +17,7 @@ from rtmbs.state import State
 
 FAILURES: dict[Outcome, type[StepError]] = {
     Outcome.NOT_CONVERGED: NotConvergedError,
+    Outcome.UNSOLVED: StepError,
     Outcome.SINGULAR_TANGENT: SingularTangentError,
     Outcome.NOT_FINITE: NotFiniteError,
     Outcome.LOOP_OPEN: LoopOpenError,

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError
+from rtmbs.methods import Capability, demand
 from rtmbs.model.closed import Closed
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.simulation.one_thread import CHANGE, check_visitor, guarded
@@ -48,16 +48,13 @@ class InputHolder(Closed):
         """Let one input be these numbers at the end of the next step; the state that counts stays.
 
         A balance of energy begins anew, as it is none in loops with functions of time: potentials do not tell the work.
-        Raises InputError with a method that does not average the inputs of both ends of a step.
+        Raises InputError with a method without ramps.
         """
-        if not self.options.method.averages_inputs:
-            raise InputError(
-                f"{type(self.options.method).__name__} takes no ramps and no drivers by Input: use PenaltyTrapezoidal, "
-                "or hold the value at the middle of the step"
-            )
+        demand(self.options.method, Capability.RAMPS, "an input that moves along a step")
         state, own, goals = self._states[0], self.__dict__, {**self._goals, place.start: (place, numbers)}
-        if "energy" in state.memory and not np.array_equal(state.u[place], numbers):
-            state.memory["energy"][:], own["_goals"] = 0.0, goals  # one statement, as in ``write_input``
+        ended = self.options.method.ended_by_ramps(state)
+        if ended is not None and not np.array_equal(state.u[place], numbers):
+            ended[:], own["_goals"] = 0.0, goals  # one statement, as in ``write_input``
         else:
             own["_goals"] = goals
 

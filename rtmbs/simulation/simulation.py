@@ -16,6 +16,7 @@ from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
 from rtmbs.jit.compile_progress import announced
+from rtmbs.methods import Capability, capabilities_of, demand
 from rtmbs.observers.base import Observer
 from rtmbs.observers.channel_recorder import ChannelRecorder
 from rtmbs.observers.recorder import Recorder
@@ -60,7 +61,7 @@ class Simulation(StateHolder):
     ----------
     system : what ``Model.compile`` returned
     h : step [s]
-    method : an object with options of its own: ``PenaltyTrapezoidal()`` unless given, see also ``rtmbs.METHODS``
+    method : an object with options of its own: ``PenaltyTrapezoidal()`` unless given, see ``rtmbs.methods``
     jacobian : source of K and C, see ``semirecursive.sources``
     assembly_offset : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
     threads : at most so many threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to
@@ -95,6 +96,8 @@ class Simulation(StateHolder):
         self._inside: Any = None  # who is in a guarded method
         self.options = Options(PenaltyTrapezoidal() if method is None else method, jacobian, threads)
         self.system = system
+        if system.states:
+            demand(self.method, Capability.FORCE_STATES, f"model {system.name!r} with states of force laws")
         equations = self.equations = SemiRecursiveEquations(system, make_source(jacobian, system))
         equations.threads = int(threads)
         evaluate_signals(system, 0.0, equations.u)
@@ -130,8 +133,7 @@ class Simulation(StateHolder):
         They load the kernel, measure the clock and touch the memory. Only the fused step, and functions of time keep
         their values: nothing asks a function of the user.
         """
-        fused = self.equations.fused()
-        if fused is None or not isinstance(self.method, PenaltyTrapezoidal) or not self.method.fused:
+        if Capability.WARM_UP not in capabilities_of(self.method) or not self.method.takes_many(self.equations):
             return
         start = self._states[0].copy()
         with announced():
