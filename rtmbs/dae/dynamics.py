@@ -166,10 +166,12 @@ def step_explicit(dynamics: Dynamics, tableau: Tableau, point: Point, h: float) 
 class Steps:
     """One motion under one method of fixed steps, with what the method keeps from step to step.
 
-    ``carried`` (c, n) are further accelerations that a method carries on; None until its first step.
+    ``carried`` (c, n) are further accelerations that a method carries on; None until its first step. They belong to
+    times ``offsets`` (c,) behind the end of the step, in steps.
     """
 
     carried: Array | None = None
+    offsets: tuple[float, ...] = ()
 
     def __init__(self, motion: Motion, formulation: Formulation) -> None:
         self.motion, self.dynamics = motion, Dynamics(motion, formulation)

@@ -25,7 +25,8 @@ class GeneralisedAlpha(DAEMethod):
     solver: Solver = DenseSolver
     redundant = False
     orders = Orders(2, 2, 2, 2)
-    carries = 1
+    carries = 2
+    exact_end = False
 
     def __post_init__(self) -> None:
         demand_between("rho_inf of GeneralisedAlpha", self.rho_inf, 0.0, 0.99)

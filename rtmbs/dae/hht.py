@@ -27,7 +27,8 @@ class HHT(DAEMethod):
     solver: Solver = DenseSolver
     redundant = False
     orders = Orders(2, 2, 2, 2)
-    carries = 1
+    carries = 2
+    exact_end = False
 
     def __post_init__(self) -> None:
         demand_between("alpha of HHT", self.alpha, -1.0 / 3.0, -0.01)

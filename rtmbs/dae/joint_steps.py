@@ -98,26 +98,30 @@ class JointSteps:
         vectors = self.system.vectors
         return self.system.joint_rates(q, v), np.asarray(vectors.turning(q) @ a + vectors.rate_terms(q, v))
 
-    def about(self, R0: Array, q: Array, rates: tuple[Array, Array]) -> tuple[Array, tuple[Array, Array]]:
+    def about(self, R0: Array, q: Array, v: Array, a: Array) -> tuple[Array, Array, Array]:
         """Return q, v and a (n,) about the reference rotations ``R0`` in place of those of the step."""
         vectors, dofs = self.system.vectors, self.system.equations.tables.dofs
         if not len(vectors.first):
-            return q, rates
-        zd, zdd = self.rates(q, *rates)
+            return q, v, a
+        zd, zdd = self.rates(q, v, a)
         z = q.copy()
         for i in vectors.first:
             k, turn = int(dofs.reference[i]), slice(i, i + 3)
-            z[turn] = turn_between(R0[k], turned(self.system.R0[k], q[turn]))
+            axes = dofs.axis[turn]  # a row each, in the axes that rotation vectors have their parts along
+            z[turn] = axes @ turn_between(R0[k], turned(self.system.R0[k], axes.T @ q[turn]))
         T: Array = vectors.turning(z)
         v = np.asarray(np.linalg.solve(T, zd), np.float64)
-        return z, (v, np.asarray(np.linalg.solve(T, zdd - vectors.rate_terms(z, v)), np.float64))
+        return z, v, np.asarray(np.linalg.solve(T, zdd - vectors.rate_terms(z, v)), np.float64)
 
 
-def completed(equations: Equations, work: JointSteps, old: State, new: State, point: Point) -> StepReport:
+def completed(
+    equations: Equations, work: JointSteps, old: State, new: State, point: Point, exact: bool = True
+) -> StepReport:
     """Fill ``new`` with the point, and report how the step ended.
 
-    Multipliers of dependent rows are shared as everywhere in a Simulation. LOOP_OPEN or NOT_FINITE where the step is
-    not taken; UNPROJECTED where rates or accelerations are off the loops, UNBALANCED where forces do not balance.
+    Accelerations are solved for anew unless those of the point are ``exact``. Multipliers of dependent rows are shared
+    as everywhere in a Simulation. LOOP_OPEN or NOT_FINITE where the step is not taken; UNPROJECTED where rates or
+    accelerations are off the loops, UNBALANCED where forces do not balance.
     """
     scale, rotation = equations.sizes.scale, equations.sizes.rotation
     equations.u, new.R0[:] = new.u, old.R0
@@ -127,8 +131,9 @@ def completed(equations: Equations, work: JointSteps, old: State, new: State, po
     new.lam[work.rows] = point.lam
     outcome, Phi, Phid, Phidd = Outcome.NOT_FINITE, *np.zeros((3, equations.m))
     if in_range(new.z, new.zd, new.zdd, new.s, new.sd):
-        if work.dependent or not np.all(np.isfinite(new.lam)):
-            new.lam[:] = equations.accelerations(new.z, new.zd, new.R0, new.s)[1]
+        if work.dependent or not exact or not np.all(np.isfinite(new.lam)):
+            zdd, new.lam[:], _ = equations.accelerations(new.z, new.zd, new.R0, new.s)
+            new.zdd[:] = new.zdd if exact else zdd
         Phi = equations.close(new.z, new.R0)
         Phid, Phidd = equations.closure_velocities(new.zd), equations.closure_accelerations(new.zd, new.zdd)
         if in_range(new.lam):

@@ -16,6 +16,7 @@ from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.errors import MotionError
 from rtmbs.dae.joint_steps import JointSteps, completed, failed
+from rtmbs.errors import StartError
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.errors import FormulationError, OutOfRange
 from rtmbs.integrators.base import Equations
@@ -35,9 +36,11 @@ class DAEMethod(Method):
     """
 
     capabilities: ClassVar[frozenset[Capability]] = USUAL | {Capability.OWN_EQUATIONS}
-    redundant: bool = False  # whether dependent rows that agree with each other are accepted
+    redundant: bool = False  # dependent rows are then left out in a Simulation, and refused by ``integrate``
     behind: int = 0
     carries: ClassVar[int] = 0
+    exact_end: ClassVar[bool] = True  # False: a and lam are unknowns with errors of their own, so that a Simulation
+    # solves for those of the end, and the method carries its own
 
     @property
     def order(self) -> int | None:  # type: ignore[override]
@@ -100,11 +103,11 @@ class DAEMethod(Method):
                 steps, past = self.steps(motion), self.past(work, old)
                 steps.carried = old.memory["carried"] if self.carries and old.memory["known"][0] else None
                 point = steps.step(past, new.t, old.h)
-                report = completed(equations, work, old, new, point)
-        except (FormulationError, MotionError, OutOfRange, np.linalg.LinAlgError) as error:
+                report = completed(equations, work, old, new, point, self.exact_end)
+        except (FormulationError, MotionError, OutOfRange, StartError, np.linalg.LinAlgError) as error:
             return failed(work, old, new, error)
         if report.outcome.accepted and new.memory:
-            self.keep(work, old, new, [point, *past], steps.carried)
+            self.keep(work, new, [point, *past], steps)
         return report
 
     def past(self, work: JointSteps, old: State) -> list[Point]:
@@ -116,14 +119,15 @@ class DAEMethod(Method):
             points.append(Point(old.t - (i + 1) * old.h, q, v, a, points[0].lam, s, sd))
         return points
 
-    def keep(self, work: JointSteps, old: State, new: State, points: list[Point], carried: Array | None) -> None:
+    def keep(self, work: JointSteps, new: State, points: list[Point], steps: Steps) -> None:
         """Write the history of the next step to ``new.memory``, about the reference rotations of its end."""
-        rows = [work.about(new.R0, point.q, (point.v, point.a)) for point in points[1 : self.behind + 1]]
-        for i, (q, (v, a)) in enumerate(rows):
-            new.memory["history"][i] = np.concatenate((q, v, a, points[i + 1].s, points[i + 1].sd))
-        if carried is not None:
-            q, v = points[0].q, points[0].v
-            new.memory["carried"][:] = [work.about(new.R0, q, (v, one))[1][1] for one in carried]
+        rows = [work.about(new.R0, point.q, point.v, point.a) for point in points[1 : self.behind + 1]]
+        for i, (parts, point) in enumerate(zip(rows, points[1 : self.behind + 1], strict=True)):
+            new.memory["history"][i] = np.concatenate((*parts, point.s, point.sd))
+        for i, offset in enumerate(steps.offsets):
+            (_, q, v, a, *_), A = points[0], steps.carried[i]
+            ahead = offset * new.h  # rotations bend the way: an acceleration belongs to the place of its own time
+            new.memory["carried"][i] = work.about(new.R0, q + ahead * v + 0.5 * ahead**2 * a, v + ahead * a, A)[2]
         new.memory["known"][:] = min(len(points) - 1, self.behind) if self.behind else 1.0
         new.memory["path"][:] = path_of(new)
 

@@ -41,27 +41,29 @@ class FamilySteps(Steps):
     Unknown are a, lam and s at the end, where M a + Phi_q^T lam = F and Phi = 0; s follows by the trapezoidal rule. The
     auxiliary acceleration A obeys (1 - alpha_m) A' + alpha_m A = (1 - alpha_f) a' + alpha_f a, and q, v follow by
     Newmark's formulas with A. At the start A is a(t0 + (alpha_m - alpha_f) h), so that no error of order one is left in
-    it. ``carried`` (1, n) is A.
+    it. ``carried`` (2, n) are A and a.
     """
 
     def __init__(self, family: Family, motion: Motion, who: str, solver: Solver) -> None:
         super().__init__(motion, Direct())
         self.family, self.newton = family, Newton(motion.counts, who, solver)
+        self.offsets = family.alpha_m - family.alpha_f, 0.0
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         if self.carried is None:
             family, start = self.family, past[0]
             A = start.a + (family.alpha_m - family.alpha_f) * h * jerk_at(self.motion, start, JERK_STEP * h)
-            self.carried = A[None]
-        point, A = self.solved(past[0], self.carried[0], t, h)
-        self.carried = A[None]
+            self.carried = np.array((A, start.a))
+        A, a = self.carried
+        point, A = self.solved(past[0], A, a, t, h)
+        self.carried = np.array((A, point.a))
         return point
 
-    def solved(self, old: Point, A: Array, t: float, h: float) -> tuple[Point, Array]:
-        """Return the point a step later, and its auxiliary acceleration."""
+    def solved(self, old: Point, A: Array, a: Array, t: float, h: float) -> tuple[Point, Array]:
+        """Return the point a step later, and its auxiliary acceleration; ``a`` (n,) is the acceleration at ``old``."""
         family, system, n, ns = self.family, self.motion.system, self.motion.system.n, len(old.s)
         share = (1.0 - family.alpha_f) / (1.0 - family.alpha_m)
-        kept = (family.alpha_f * old.a - family.alpha_m * A) / (1.0 - family.alpha_m)
+        kept = (family.alpha_f * a - family.alpha_m * A) / (1.0 - family.alpha_m)
         c_q, c_v, end = h * h * family.beta * share, h * family.gamma * share, n + system.m
 
         def state(a: Array) -> tuple[Array, Array, Array]:
@@ -89,7 +91,7 @@ class FamilySteps(Steps):
             by_a, by_s = -0.5 * h * (c_q * more.G_q + c_v * more.G_v), np.eye(ns) - 0.5 * h * more.G_s
             return np.block([[A, at.Phi_q.T, -more.F_s], [at.Phi_q, zero, none.T], [by_a, none, by_s]])
 
-        first, scale = np.concatenate((old.a, old.lam, old.s)), np.concatenate((scales(old, h), scale_of(old.s)))
+        first, scale = np.concatenate((a, old.lam, old.s)), np.concatenate((scales(old, h), scale_of(old.s)))
         x = self.newton.solve(residual, matrix, first, scale, t)
         q, v, new = state(x[:n])
         s = x[end:]

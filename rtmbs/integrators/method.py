@@ -45,6 +45,7 @@ class Method(Protocol):
     order: ClassVar[int]  # of z, zd, zdd and lam, for smooth forces
     capabilities: ClassVar[frozenset[Capability]] = USUAL  # what is asked of it before it is used, never its class
     symmetric: ClassVar[bool] = False  # errors are even powers of h: the way back undoes a step
+    redundant: bool = True  # takes dependent loop equations that agree with each other as they are
     averages_inputs: ClassVar[bool] = False  # of both ends of a step: a jump inside is then told by its mean
 
     @property
