@@ -124,8 +124,9 @@ class DAEMethod(Method):
         rows = [work.about(new.R0, point.q, point.v, point.a) for point in points[1 : self.behind + 1]]
         for i, (parts, point) in enumerate(zip(rows, points[1 : self.behind + 1], strict=True)):
             new.memory["history"][i] = np.concatenate((*parts, point.s, point.sd))
-        for i, offset in enumerate(steps.offsets):
-            (_, q, v, a, *_), A = points[0], steps.carried[i]
+        carried = np.zeros((0, 0)) if steps.carried is None else steps.carried
+        for i, (A, offset) in enumerate(zip(carried, steps.offsets, strict=True)):
+            _, q, v, a, *_ = points[0]
             ahead = offset * new.h  # rotations bend the way: an acceleration belongs to the place of its own time
             new.memory["carried"][i] = work.about(new.R0, q + ahead * v + 0.5 * ahead**2 * a, v + ahead * a, A)[2]
         new.memory["known"][:] = min(len(points) - 1, self.behind) if self.behind else 1.0
