@@ -9,7 +9,7 @@ from scipy.sparse import csc_array
 from rtmbs.dae.contract import Counts, Motion, Point
 from rtmbs.dae.dynamics import Counted
 from rtmbs.dae.errors import MotionError
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.errors import OutOfRange
 from rtmbs.formulations.joint_coordinates import JointCoordinates
@@ -62,7 +62,7 @@ class JointSteps:
 
     def __init__(self, equations: Equations) -> None:
         if not isinstance(equations, SemiRecursiveEquations):
-            raise InputError("methods of rtmbs.dae step the equations of a compiled System, and no others")
+            raise InputError(f"equations are {shown(equations)}; they must be those of a compiled System")
         self.system = JointCoordinates(equations.compiled)
         own = self.system.equations
         own.assembly_offset[:], own.alpha = equations.assembly_offset, np.ones(equations.m)

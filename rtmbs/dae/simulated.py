@@ -26,11 +26,9 @@ def simulation_points(method: Any, motion: Motion, times: Array) -> Iterator[Poi
     yield point
     for t in times[1:]:
         try:
-            report: StepReport = sim.step()
+            report = accepted(sim)
         except StepError as error:
             raise MotionError(str(error)) from error
-        if not report.outcome.accepted:
-            raise MotionError(str(step_error(sim.state.k + 1, report)), report.outcome)
         motion.counts.steps += 1
         motion.counts.iterations += report.iterations
         motion.counts.evaluations += report.evaluations
@@ -38,6 +36,14 @@ def simulation_points(method: Any, motion: Motion, times: Array) -> Iterator[Poi
         now = sim.state
         parts = now.z, now.zd, now.zdd, now.lam, now.s, now.sd
         yield Point(float(t), *(part.copy() for part in parts))
+
+
+def accepted(sim: Simulation) -> StepReport:
+    """Take a step; raises StepError for one that fails."""
+    report = sim.step()
+    if not report.outcome.accepted:
+        raise step_error(sim.state.k + 1, report)
+    return report
 
 
 def simulation_at(motion: Motion, times: Array, method: Any) -> tuple[Simulation, Point]:
