@@ -12,9 +12,8 @@ from rtmbs.dae.errors import MotionError
 from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod
 from rtmbs.formulations.augmented_lagrangian import AugmentedLagrangian
-from rtmbs.formulations.multipliers import least_multipliers
-from rtmbs.formulations.penalty_mass import row_masses
-from rtmbs.formulations.reduced import solve_positive
+from rtmbs.formulations.penalty_options import row_masses
+from rtmbs.formulations.reduced import least_multipliers, solve_positive
 from rtmbs.formulations.terms import Positive, Terms, terms_at
 from rtmbs.linear.least_change import converged
 

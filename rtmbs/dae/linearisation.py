@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.contract import ConstrainedSystem, states_of
-from rtmbs.formulations.jacobian_rate import jacobian_rate
+from rtmbs.formulations.terms import jacobian_rate
 
 Array = NDArray[np.float64]
 

@@ -16,8 +16,8 @@ from rtmbs.dae.multistep import adams_moulton, backward_difference
 from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.jacobian_rate import jacobian_rate
 from rtmbs.formulations.solvers import Solver, check_solver
+from rtmbs.formulations.terms import jacobian_rate
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.linear.dense_solver import DenseSolver
 
