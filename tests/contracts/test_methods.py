@@ -116,7 +116,8 @@ def test_it_converges_to_an_independent_solution(name, problem):
         assert errors[0] < BY_TOLERANCE
         return
     if errors[1] > ROUNDING:
-        assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.25), errors
+        near = 0.4 if getattr(method(name), "behind", 0) else 0.25  # of a formula over several points
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=near), errors
     assert errors[1] < (60.0 * h) ** order
 
 
