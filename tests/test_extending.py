@@ -182,7 +182,7 @@ assert 1.8 < order < 2.2, order
 assert room.METHODS["taylor"] is room.Taylor
 import rtmbs
 sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), 1e-2, rtmbs.methods.Taylor())
-assert abs(sim.run(0.1)["pin.angle"][-1] - rtmbs.Simulation(sim.system, 1e-2).run(0.1)["pin.angle"][-1]) < 1e-3
+assert abs(sim.run(0.1)["pivot.angle"][-1] - rtmbs.Simulation(sim.system, 1e-2).run(0.1)["pivot.angle"][-1]) < 1e-3
 print("fine")
 """
 
