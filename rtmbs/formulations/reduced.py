@@ -1,4 +1,4 @@
-"""The reduced solution, written once: a = particular + N x with (N^T M N) x = N^T (F - M particular)."""
+"""Reduced solution a = particular + N x with (N^T M N) x = N^T (F - M particular), and its multipliers."""
 
 import numpy as np
 import scipy.linalg

@@ -1,4 +1,4 @@
-"""All that a formulation asks of a system at a state, evaluated once and checked."""
+"""Terms of the equations of motion at a state, evaluated once and checked, and the time derivative of Phi_q."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple

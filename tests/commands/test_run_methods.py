@@ -4,14 +4,14 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.commands.run import chosen_method, run
+from rtmbs.commands.files import chosen_method, run_command
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.formulations import NullSpace
 
 
 def test_a_method_is_chosen_with_its_options(tmp_path):
     file = tmp_path / "out.npz"
-    assert run(["pendulum", "--until", "0.05", "--out", str(file), "--method", "hht", "alpha=-0.2"]) == 0
+    assert run_command(["pendulum", "--until", "0.05", "--out", str(file), "--method", "hht", "alpha=-0.2"]) == 0
     sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), 5e-3, rtmbs.methods.HHT(alpha=-0.2))
     np.testing.assert_array_equal(rtmbs.load_result(file)["pivot.angle"], sim.run(0.05)["pivot.angle"])
 
