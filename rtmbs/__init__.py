@@ -39,7 +39,7 @@ HOMES = {
     "LatinHypercube": "rtmbs.sweeps.designs",
     "Line": "rtmbs.model",
     "LogUniform": "rtmbs.sweeps.distributions",
-    "METHODS": "rtmbs.integrators.registry",
+    "METHODS": "rtmbs.methods",
     "Mesh": "rtmbs.model",
     "Model": "rtmbs.model",
     "MonteCarlo": "rtmbs.sweeps.designs",
@@ -58,7 +58,7 @@ HOMES = {
     "Revolute": "rtmbs.model",
     "RtmbsError": "rtmbs.errors",
     "RtmbsWarning": "rtmbs.errors",
-    "RungeKutta": "rtmbs.integrators.runge_kutta",
+    "RungeKutta": "rtmbs.dae.runge_kutta",
     "Sensitivity": "rtmbs.sensitivities.sensitivity",
     "Serial": "rtmbs.sweeps.serial",
     "Simulation": "rtmbs.simulation",
@@ -104,6 +104,7 @@ ROOMS = (
     "kinematics",
     "language",
     "library",
+    "methods",
     "recursive",
     "vehicle",
 )  # modules that are public names themselves
@@ -117,6 +118,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import kinematics as kinematics
     from rtmbs import language as language
     from rtmbs import library as library
+    from rtmbs import methods as methods
     from rtmbs import recursive as recursive
     from rtmbs import vehicle as vehicle
     from rtmbs.analysis.campbell import campbell as campbell
@@ -130,15 +132,15 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.analysis.modes import modes as modes
     from rtmbs.analysis.workload import Workload as Workload
     from rtmbs.analysis.workload import workload as workload
+    from rtmbs.dae.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.errors import RtmbsWarning as RtmbsWarning
     from rtmbs.integrators.adams_bashforth import AdamsBashforth as AdamsBashforth
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
-    from rtmbs.integrators.registry import METHODS as METHODS
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport
-    from rtmbs.integrators.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.integrators.variational_midpoint import VariationalMidpoint as VariationalMidpoint
+    from rtmbs.methods import METHODS as METHODS
     from rtmbs.model import Bar as Bar
     from rtmbs.model import Box as Box
     from rtmbs.model import Bushing as Bushing

@@ -56,12 +56,14 @@ def applied(found: list[Edit], folder: Path) -> Path:
     return folder
 
 
-def check_removal(room: str, places: Mapping[str, tuple[str, str]], name: str, code: str, folder: Path) -> None:
-    """A name of a room is one file and one line of its registry: without them ``code`` prints the others."""
+def check_removal(
+    room: str, register: str, places: Mapping[str, tuple[str, str]], name: str, code: str, folder: Path
+) -> None:
+    """A name is one file of a room and one line of a register: without them ``code`` prints the others."""
     copy = folder / "COPY"
     shutil.copytree(ROOT / "rtmbs", copy / "rtmbs")
-    (copy / "rtmbs" / room / f"{places[name][0]}.py").unlink()
-    registry = copy / "rtmbs" / room / "registry.py"
+    (copy / "rtmbs" / room / f"{places[name][0].replace('.', '/')}.py").unlink()
+    registry = copy / "rtmbs" / register
     lines = registry.read_text(encoding="utf-8").splitlines(keepends=True)
     left = [line for line in lines if not line.strip().startswith(f'"{name}"')]
     assert len(left) == len(lines) - 1

@@ -180,6 +180,9 @@ for h in (4e-3, 2e-3, 1e-3):
 order = np.log2(np.abs(ends[0] - ends[1]).max() / np.abs(ends[1] - ends[2]).max())
 assert 1.8 < order < 2.2, order
 assert room.METHODS["taylor"] is room.Taylor
+import rtmbs
+sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), 1e-2, rtmbs.methods.Taylor())
+assert abs(sim.run(0.1)["pivot.angle"][-1] - rtmbs.Simulation(sim.system, 1e-2).run(0.1)["pivot.angle"][-1]) < 1e-3
 print("fine")
 """
 

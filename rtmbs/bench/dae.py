@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.bench.dae_problems import PROBLEMS, Problem
+from rtmbs.dae import METHODS
 from rtmbs.dae.adams_bashforth_moulton import AdamsBashforthMoulton
-from rtmbs.dae.contract import Method, Motion, Orders, Point
+from rtmbs.dae.contract import Integrator, Motion, Orders, Point
 from rtmbs.dae.driver import integrate
 from rtmbs.dae.errors import MotionError
-from rtmbs.dae.penalty_trapezoidal import simulation_at
-from rtmbs.dae.registry import METHODS
 from rtmbs.dae.runge_kutta import RungeKutta
+from rtmbs.dae.simulated import simulation_at
 from rtmbs.dae.solve_ivp import SolveIVP
 from rtmbs.dae.trajectory import Trajectory
 from rtmbs.errors import InputError, unknown_name
@@ -101,7 +101,7 @@ def measure(problems: Sequence[str], methods: Sequence[str]) -> list[Row]:
     return rows
 
 
-def run(problem: Problem, name: str, method: Method, level: int, wanted: Any) -> Row:
+def run(problem: Problem, name: str, method: Integrator, level: int, wanted: Any) -> Row:
     """Return the row of one run; its remark says why there is none."""
     fixed = method.orders is not None
     h = problem.steps[level] if fixed else problem.t_end / SAMPLES

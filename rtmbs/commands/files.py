@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rtmbs.commands.arguments import SUFFIX, Parser, check_target, option_parser
-from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, StartError
+from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, StartError, unknown_name
 from rtmbs.files.atomic_file import replacing
 from rtmbs.language import Document, Place
 from rtmbs.language.syntax import load
@@ -106,6 +106,7 @@ def run_command(words: list[str]) -> int:
         "--blocks", action="store_true", help="write --out (.h5, .csv) during the run, so that a kill loses little"
     )
     parser.add_argument("--channels", nargs="+", metavar="NAME", help="record these channels only")
+    add_method(parser)
     add_large(parser)
     options = parser.read(words)
     if options.blocks and not options.out:
@@ -116,7 +117,8 @@ def run_command(words: list[str]) -> int:
     document = read(options.file, options.large)
     try:
         with refusals(options.file, document):
-            result = analysed(document, options.channels, options.out if options.blocks else None)
+            method = chosen_method(options.method)
+            result = analysed(document, options.channels, options.out if options.blocks else None, method)
     except (RtmbsError, KeyboardInterrupt) as error:
         kept = getattr(error, "result", None)
         if options.out and kept is not None and len(kept):
@@ -141,24 +143,70 @@ def run_mechanism(name: str, words: list[str]) -> int:
     parser.add_argument("--until", type=float, default=1.0, metavar="T", help="end of the run [s] (%(default)s)")
     parser.add_argument("--step", type=float, default=5e-3, metavar="H", help="time step [s] (%(default)s)")
     parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
+    add_method(parser)
     options = vars(parser.read(words))
-    until, h, out = (options.pop(key) for key in ("until", "step", "out"))
+    until, h, out, method = (options.pop(key) for key in ("until", "step", "out", "method"))
     if out:
         check_target(out, WRITTEN)
         check_form(out)
-    result = simulated(Simulation(library.build(name, **options).compile(), h=h), until, record=EveryStep())
+    sim = Simulation(library.build(name, **options).compile(), h, chosen_method(method))
+    result = simulated(sim, until, record=EveryStep())
     if out:
         result.save(out)
         print(f"{len(result)} samples of {len(list(result))} channels in {out}")
     return 0
 
 
-def analysed(document: Document, channels: list[str] | None, file: str | None) -> "Result":
-    """Run the analysis of a file and print its counts; a simulation may write ``file`` during the run."""
+def add_method(parser: Parser) -> None:
+    """Let a command take ``--method NAME KEY=VALUE ...``."""
+    parser.add_argument(
+        "--method", nargs="+", metavar=("NAME", "KEY=VALUE"),
+        help="method of time integration with its options, such as: --method hht alpha=-0.1",
+    )  # fmt: skip
+
+
+def chosen_method(words: list[str] | None) -> Any:
+    """Return the method of ``--method``; None where it was not given.
+
+    A formulation and a table are given by name: ``--method runge-kutta tableau=gill formulation=null-space``. Raises
+    InputError for an option that is none, or has no such value.
+    """
+    from ast import literal_eval
+    from dataclasses import fields
+
+    from rtmbs.formulations import FORMULATIONS
+    from rtmbs.integrators.tableaux import TABLEAUX
+    from rtmbs.methods import METHODS
+
+    if words is None:
+        return None
+    kind, options = METHODS[words[0]], dict[str, Any]()
+    known = [f.name for f in fields(kind)]
+    for word in words[1:]:
+        key, equals, text = word.partition("=")
+        if not equals:
+            raise InputError(f"option {word!r} of --method is no KEY=VALUE; it must be one, such as rtol=1e-8")
+        if key not in known:
+            raise unknown_name("option", key, known)
+        try:
+            options[key] = literal_eval(text)
+        except (ValueError, SyntaxError):
+            options[key] = text
+        if key == "formulation":
+            options[key] = FORMULATIONS[text]()
+        elif key == "tableau":
+            options[key] = TABLEAUX.get(text, text)
+    return kind(**options)
+
+
+def analysed(document: Document, channels: list[str] | None, file: str | None, method: Any = None) -> "Result":
+    """Run the analysis of a file and print its counts; a simulation steps by ``method``, and may write ``file``."""
     analysis = document.analysis
     if analysis.kind == "kinematic":
-        if channels or file:
-            raise InputError("--channels and --blocks belong to a DYNAMIC ANALYSIS, and the file asks for another")
+        if channels or file or method is not None:
+            raise InputError(
+                "--channels, --blocks and --method belong to a DYNAMIC ANALYSIS, and the file asks for another"
+            )
         motion = kinematics(document).run(analysis.t0, analysis.t1, analysis.dt)
         print(motion.assembly)
         print(motion.counters)
@@ -167,7 +215,7 @@ def analysed(document: Document, channels: list[str] | None, file: str | None) -
         return motion
     from rtmbs.observers import Every
 
-    return simulated(simulation(document), analysis.t1, record=Every(analysis.dt), channels=channels, file=file)
+    return simulated(simulation(document, method), analysis.t1, record=Every(analysis.dt), channels=channels, file=file)
 
 
 def simulated(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
@@ -243,7 +291,7 @@ def kinematics(document: Document) -> "Analysis":
     return Analysis(document.model, **{name: value for name, value in said.items() if value is not None})
 
 
-def simulation(document: Document) -> "Simulation":
+def simulation(document: Document, method: Any = None) -> "Simulation":
     """Return the simulation of a dynamic analysis; raises InputError for another kind and for a start but zero."""
     from rtmbs.simulation import Simulation
 
@@ -252,7 +300,7 @@ def simulation(document: Document) -> "Simulation":
         raise InputError("STATIC EQUILIBRIUM cannot be made yet; write KINEMATIC ANALYSIS or DYNAMIC ANALYSIS")
     if analysis.t0 != 0.0:
         raise InputError(f"starting time is {analysis.t0:g}; a dynamic analysis starts at 0")
-    return Simulation(document.model.compile(), h=step(document))
+    return Simulation(document.model.compile(), step(document), method)
 
 
 def step(document: Document) -> float:

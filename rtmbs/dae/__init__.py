@@ -3,24 +3,28 @@
 Names are resolved on first use: reading this package loads neither scipy nor the rooms below.
 """
 
+from typing import Any
+
 import lazy_loader
 
-from rtmbs.dae.registry import PLACES
 from rtmbs.limits.keywords import lazily
+from rtmbs.limits.register import Register
+from rtmbs.methods import PLACES, TABLES
 
-TABLES = ("DORMAND_PRINCE", "EULER", "GILL", "HEUN", "KUTTA", "RK4", "THREE_EIGHTHS")  # of Runge-Kutta methods
+OWN = {name: place for name, place in PLACES.items() if place[0].startswith("dae.")}  # those of this room
+METHODS: Register[Any] = Register("method", "rtmbs", {**OWN, "penalty-trapezoidal": PLACES["penalty-trapezoidal"]})
 
 __getattr__, __dir__, __all__ = lazily(
     __name__,
     lazy_loader.attach(
         __name__,
         submod_attrs={
-            **{module: [kind] for module, kind in PLACES.values()},
-            "contract": ["Counts", "Method", "Orders", "Point"],
+            **{module.removeprefix("dae."): [kind] for module, kind in OWN.values()},
+            "contract": ["Counts", "Integrator", "Method", "Orders", "Point"],
             "driver": ["integrate"],
             "errors": ["GainWarning", "MotionError"],
-            "registry": ["METHODS"],
-            "runge_kutta": ["RungeKutta", "Tableau", "TABLEAUX", *TABLES],
+            "runge_kutta": ["RungeKutta", *TABLES],
+            "simulated": ["PenaltyTrapezoidal"],
             "trajectory": ["Trajectory"],
         },
     ),

@@ -1,19 +1,19 @@
 """Adams-Bashforth-Moulton, PECE: the explicit formula predicts, the implicit one corrects once."""
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_formulation, demand_whole
-from rtmbs.dae.contract import Motion, Orders, OverFormulation, Point
-from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.dynamics import Steps, step_explicit
+from rtmbs.dae.method import OverFormulation
 from rtmbs.dae.multistep import adams_bashforth, adams_moulton
-from rtmbs.dae.starting import first_points
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
+from rtmbs.integrators.tableaux import DORMAND_PRINCE
 
 Array = NDArray[np.float64]
 
@@ -27,7 +27,7 @@ class AdamsBashforthMoulton(OverFormulation):
     >>> method = AdamsBashforthMoulton(4, Partitioning())
     """
 
-    order: int = 4
+    order: int = 4  # type: ignore[misc]
     formulation: Formulation = field(default_factory=Partitioning)
 
     def __post_init__(self) -> None:
@@ -50,25 +50,36 @@ class AdamsBashforthMoulton(OverFormulation):
         c[1:k] -= z * np.array(implicit[1:])
         return float(np.abs(np.roots(c)).max())
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the end of each step."""
-        dynamics, k = Dynamics(motion, self.formulation), self.order
-        explicit, implicit = np.array(adams_bashforth(k)), np.array(adams_moulton(k))
-        past: deque[Point] = deque(maxlen=k)  # the newest first
-        for point in first_points(motion, dynamics, times, k):
-            past.appendleft(point)
-            yield point
-        for t in times[k:]:
-            last, h = past[0], float(t - past[0].t)
-            rates, accelerations = np.array([point.v for point in past]), np.array([point.a for point in past])
-            state_rates = np.array([point.sd for point in past])
-            q, v = last.q + h * explicit @ rates, last.v + h * explicit @ accelerations
-            s = last.s + h * explicit @ state_rates
-            q, v = dynamics.stage(float(t), q, v)
-            a, sd = dynamics.accelerations(q, v, float(t), s), dynamics.state_rates(q, v, float(t), s)
-            q = last.q + h * (implicit[0] * v + implicit[1:] @ rates[: k - 1])
-            v = last.v + h * (implicit[0] * a + implicit[1:] @ accelerations[: k - 1])
-            s = last.s + h * (implicit[0] * sd + implicit[1:] @ state_rates[: k - 1])
-            past.appendleft(dynamics.landed(last, q, v, float(t), s))
-            motion.counts.steps += 1
-            yield past[0]
+    @property
+    def behind(self) -> int:  # type: ignore[override]
+        """Points before the present one that both formulas need."""
+        return self.order - 1
+
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return AdamsSteps(motion, self.formulation, self.order)
+
+
+class AdamsSteps(Steps):
+    """The steps of both formulas; the first ones are Runge-Kutta steps of order five."""
+
+    def __init__(self, motion: Motion, formulation: Formulation, order: int) -> None:
+        super().__init__(motion, formulation)
+        self.order = order
+        self.explicit, self.implicit = np.array(adams_bashforth(order)), np.array(adams_moulton(order))
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        dynamics, k, last, h = self.dynamics, self.order, past[0], t - past[0].t
+        if len(past) < k:
+            return step_explicit(dynamics, DORMAND_PRINCE, last, h)
+        explicit, implicit = self.explicit, self.implicit
+        rates, accelerations = np.array([point.v for point in past]), np.array([point.a for point in past])
+        state_rates = np.array([point.sd for point in past])
+        q, v = last.q + h * explicit @ rates, last.v + h * explicit @ accelerations
+        s = last.s + h * explicit @ state_rates
+        q, v = dynamics.stage(t, q, v)
+        a, sd = dynamics.accelerations(q, v, t, s), dynamics.state_rates(q, v, t, s)
+        q = last.q + h * (implicit[0] * v + implicit[1:] @ rates[: k - 1])
+        v = last.v + h * (implicit[0] * a + implicit[1:] @ accelerations[: k - 1])
+        s = last.s + h * (implicit[0] * sd + implicit[1:] @ state_rates[: k - 1])
+        return dynamics.landed(last, q, v, t, s)

@@ -1,24 +1,20 @@
-"""The contract of this room: a method carries a constrained motion from time to time."""
+"""Contracts of methods of time over a ConstrainedSystem: the motion, its points, and the errors that end it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem, Formulation
+from rtmbs.dae.errors import GainWarning as GainWarning
+from rtmbs.dae.errors import MotionError as MotionError
+from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem
+from rtmbs.integrators.method import Method as Method
+from rtmbs.integrators.method import Orders as Orders
+from rtmbs.methods import Capability
 
 Array = NDArray[np.float64]
-
-
-class Orders(NamedTuple):
-    """Theoretical orders of a method in positions, rates, accelerations and multipliers."""
-
-    q: int
-    v: int
-    a: int
-    lam: int
 
 
 class Point(NamedTuple):
@@ -45,7 +41,7 @@ class Counts:
 
 @dataclass
 class Motion:
-    """What a method is given: a system that counts its evaluations, and a consistent start."""
+    """A system that counts its evaluations, and a consistent start."""
 
     system: ConstrainedSystem
     q: Array  # (n,)
@@ -55,11 +51,13 @@ class Motion:
     counts: Counts = field(default_factory=Counts)
 
 
-class Method(Protocol):
-    """A frozen dataclass of options that yields the points of a motion.
+class Integrator(Protocol):
+    """A method of time that ``integrate`` takes: it yields the points of a motion.
 
-    A method that integrates the states of a system as well has ``integrates_states = True``; others are not asked.
+    ``capabilities`` hold FORCE_STATES where it integrates the states of a system as well.
     """
+
+    capabilities: ClassVar[frozenset[Capability]]
 
     @property
     def redundant(self) -> bool:
@@ -75,20 +73,3 @@ class Method(Protocol):
         A method of fixed steps takes one step from time to time. Raises FormulationError where there is no answer, and
         MotionError for a step that fails.
         """
-
-
-class OverFormulation:
-    """Common to methods over the accelerations of a ``formulation``; they integrate the states of a system too."""
-
-    formulation: Formulation
-    integrates_states = True
-
-    @property
-    def redundant(self) -> bool:
-        return self.formulation.redundant
-
-
-class ByTolerance(OverFormulation):
-    """A method over a formulation that chooses its steps by tolerances."""
-
-    orders = None

@@ -2,13 +2,16 @@
 
 import time
 import warnings
+from functools import partial
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Method, Motion, Point
-from rtmbs.dae.counted import Counted
+from rtmbs.dae.contract import Integrator, Motion, Point
+from rtmbs.dae.dynamics import Counted
 from rtmbs.dae.errors import GainWarning, MotionError
+from rtmbs.dae.simulated import simulation_points
 from rtmbs.dae.trajectory import Trajectory, trajectory_of
 from rtmbs.errors import InputError
 from rtmbs.formulations.checked import given
@@ -16,6 +19,7 @@ from rtmbs.formulations.contract import ConstrainedSystem, states_of
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
 from rtmbs.formulations.terms import Positive, row_names, terms_at
+from rtmbs.methods import Capability, demand
 
 Array = NDArray[np.float64]
 
@@ -25,7 +29,7 @@ LARGEST = 1e12  # of a coordinate or rate: beyond, a motion counts as lost
 
 
 def integrate(
-    system: ConstrainedSystem, method: Method, q: Array, v: Array, t_end: float, h: float = 1e-3, t0: float = 0.0
+    system: ConstrainedSystem, method: Integrator, q: Array, v: Array, t_end: float, h: float = 1e-3, t0: float = 0.0
 ) -> Trajectory:
     """Return the motion from a consistent q and v (n,) at ``t0`` to ``t_end`` [s], sampled every ``h`` [s].
 
@@ -38,6 +42,7 @@ def integrate(
 
     >>> trajectory = integrate(system, RungeKutta(GILL, Baumgarte(20.0, 20.0)), q, v, 1.0)  # doctest: +SKIP
     """
+    points = getattr(method, "points", None) or partial(simulation_points, method)
     times = times_of(t0, t_end, h)
     q, v = given("q", q, system.n), given("v", v, system.n)
     demand_no_states(system, method)
@@ -50,7 +55,7 @@ def integrate(
     began = time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            for point in method.points(motion, times):
+            for point in points(motion, times):
                 demand_finite(point)
                 found.append(point)
     except (FormulationError, MotionError, InputError) as error:
@@ -80,7 +85,7 @@ def times_of(t0: float, t_end: float, h: float) -> Array:
     return np.linspace(t0, t_end, int(steps) + 1)
 
 
-def demand_start(system: ConstrainedSystem, method: Method, q: Array, v: Array, t: float) -> None:
+def demand_start(system: ConstrainedSystem, method: Any, q: Array, v: Array, t: float) -> None:
     """Raise FormulationError for a start off the constraints, or rows that the method cannot take."""
     terms = terms_at(system, q, v, t)
     Phi, Phid = system.constraints(q, t), terms.Phi_q @ v + terms.Phi_t
@@ -92,18 +97,14 @@ def demand_start(system: ConstrainedSystem, method: Method, q: Array, v: Array, 
                 f"{row_names(system, worst)} of {what} {'is' if len(worst) == 1 else 'are'} violated by "
                 f"{np.abs(left[worst]).max():.2g} at the start; take q and v from consistent_state(system, q, v, t)"
             )
-    if not method.redundant and system.m:
+    if not getattr(method, "redundant", True) and system.m:
         demand_full_rank(terms, RANK_TOLERANCE, type(method).__name__)
 
 
-def demand_no_states(system: ConstrainedSystem, method: Method) -> None:
+def demand_no_states(system: ConstrainedSystem, method: Any) -> None:
     """Raise InputError for states of forces that the method does not integrate."""
-    count = len(states_of(system))
-    if count and not getattr(method, "integrates_states", False):
-        raise InputError(
-            f"{type(method).__name__} does not integrate states of forces, and the system has {count}; take "
-            "RungeKutta, AdamsBashforthMoulton, SolveIVP, CVODE, IDA, TangentSpace, HalfExplicit or PenaltyTrapezoidal"
-        )
+    if count := len(states_of(system)):
+        demand(method, Capability.FORCE_STATES, f"a system with {count} states of forces")
 
 
 def demand_finite(point: Point) -> None:
@@ -116,7 +117,7 @@ def demand_finite(point: Point) -> None:
         raise MotionError(f"an acceleration is not finite at t = {point.t:g}; a shorter step may help")
 
 
-def warn_of_gains(method: Method, h: float) -> None:
+def warn_of_gains(method: Any, h: float) -> None:
     """Warn, before the run, of gains for which the method lets violations grow at this h."""
     gains = getattr(getattr(method, "formulation", None), "gains", None)
     growth = getattr(method, "growth", None)

@@ -1,18 +1,52 @@
-"""A formulation along a motion: accelerations at a state, the correction after a step, and the work counted."""
+"""The equations of motion along one run: accelerations by a formulation, corrections after a step, work counted."""
 
-from dataclasses import replace
-from typing import Any, cast
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Motion, Point
-from rtmbs.dae.landing import demand_small_correction
-from rtmbs.formulations.contract import NO_STATES, Formulation, SystemWithStates, states_of
+from rtmbs.dae.contract import Counts, Motion, Point
+from rtmbs.dae.errors import MotionError
+from rtmbs.formulations.checked import answered
+from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem, Formulation, SystemWithStates, states_of
 from rtmbs.formulations.correction import Correcting, closed, corrected, least_solution
+from rtmbs.formulations.passed_through import PassedThrough
 from rtmbs.formulations.rank import row_factor
+from rtmbs.integrators.tableaux import Tableau, stepped
 
 Array = NDArray[np.float64]
+
+ROUNDING = 1e-8  # of the largest coordinate or rate, or 1: a correction below says nothing about the step
+
+
+@dataclass
+class Counted(PassedThrough):
+    """The system itself, with each call of ``force`` counted. Forces, rates and constraints are checked."""
+
+    system: ConstrainedSystem
+    counts: Counts
+    answers_alike: ClassVar[bool] = True
+
+    def note_evaluation(self) -> None:
+        """Count one evaluation of forces."""
+        self.counts.evaluations += 1
+
+    def force(self, q: Array, v: Array, t: float) -> Array:
+        self.note_evaluation()
+        return answered("force(q, v, t)", self.system.force(q, v, t), (self.n,))
+
+    @property
+    def s(self) -> Array:
+        return states_of(self.system)
+
+    def state_rates(self, q: Array, v: Array, t: float) -> Array:
+        found = cast(SystemWithStates, self.system).state_rates(q, v, t)
+        return answered("state_rates(q, v, t)", found, states_of(self.system).shape)
+
+    def constraints(self, q: Array, t: float) -> Array:
+        return answered("constraints(q, t)", self.system.constraints(q, t), (self.m,))
 
 
 class Dynamics:
@@ -36,6 +70,10 @@ class Dynamics:
         """Return sd (ns,) at a state."""
         self.states[:] = s
         return cast(SystemWithStates, self.system).state_rates(q, v, t) if len(s) else NO_STATES
+
+    def hold(self, s: Array) -> None:
+        """Let forces be those at force states ``s`` (ns,)."""
+        self.states[:] = s
 
     def stage(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
         """Return a stage of a step: corrected where rows depend on each other, since off Phi = 0 they contradict."""
@@ -90,3 +128,62 @@ def first_order_start(motion: Motion) -> Array:
 def with_multipliers(formulation: Any) -> Any:
     """Return the same form with multipliers, which the stages of a step have no use for."""
     return replace(formulation, multipliers=True) if hasattr(formulation, "multipliers") else formulation
+
+
+def demand_small_correction(
+    old: Point, predicted: tuple[Array, Array], corrected: tuple[Array, Array], t: float
+) -> tuple[Array, Array]:
+    """Return the corrected q and v (n,) at ``t`` [s]. Raises MotionError where the correction outweighs the step.
+
+    A formula of order p leaves the constraints by O(h^(p+1)), against O(h) that the step moves. A correction as long as
+    the step shows that h is too long: the corrected state may belong to another branch, or have any energy.
+    """
+    for name, before, guess, after in zip(("q", "v"), (old.q, old.v), predicted, corrected, strict=True):
+        moved, back = float(np.linalg.norm(guess - before)), float(np.linalg.norm(after - guess))
+        if not back <= max(moved, ROUNDING * max(1.0, float(np.abs(before).max(initial=0.0)))):
+            raise MotionError(
+                f"the correction of {name} at t = {t:g} is {back:.3g} and the step itself is {moved:.3g}; "
+                f"take a step shorter than h = {t - old.t:.3g} s"
+            )
+    return corrected
+
+
+def step_explicit(dynamics: Dynamics, tableau: Tableau, point: Point, h: float) -> Point:
+    """Return the point a step of ``h`` [s] later, corrected; its accelerations are the first stage of the next."""
+    parts = len(point.q), 2 * len(point.q)
+
+    def rates(values: Array, c: float) -> Array:
+        q, v, s = np.split(values, parts)
+        t = point.t + c * h
+        q, v = dynamics.stage(t, q, v)
+        return np.concatenate((v, dynamics.accelerations(q, v, t, s), dynamics.state_rates(q, v, t, s)))
+
+    start, slope = (np.concatenate(one) for one in ((point.q, point.v, point.s), (point.v, point.a, point.sd)))
+    q, v, s = np.split(stepped(tableau, h, start, slope, rates), parts)
+    return dynamics.landed(point, q, v, point.t + h, s)
+
+
+class Steps:
+    """One motion under one method of fixed steps, with what the method keeps from step to step.
+
+    ``carried`` (c, n) are further accelerations that a method carries on; None until its first step. They belong to
+    times ``offsets`` (c,) behind the end of the step, in steps.
+    """
+
+    carried: Array | None = None
+    offsets: tuple[float, ...] = ()
+
+    def __init__(self, motion: Motion, formulation: Formulation) -> None:
+        self.motion, self.dynamics = motion, Dynamics(motion, formulation)
+
+    def first(self) -> Point:
+        """Return the start with its accelerations and multipliers."""
+        motion = self.motion
+        return self.dynamics.point(motion.q, motion.v, motion.t0, motion.s)
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        """Return the point at ``t`` [s], a step of ``h`` [s] behind ``past[0]``; earlier points follow it.
+
+        Raises FormulationError where there is no answer, MotionError for a step that fails.
+        """
+        raise NotImplementedError

@@ -1,16 +1,15 @@
 """Half-explicit Runge-Kutta of order four at index 2: HEM4 of Brasey and Hairer (1993)."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.landing import demand_small_correction
+from rtmbs.dae.dynamics import Dynamics, Steps, demand_small_correction
+from rtmbs.dae.method import DAEMethod
 from rtmbs.formulations.correction import closed, least_solution
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.errors import FormulationError
@@ -29,7 +28,7 @@ A = (  # row i makes stage i from the stages before it; the last row is b
 
 
 @dataclass(frozen=True)
-class HalfExplicit:
+class HalfExplicit(DAEMethod):
     """Stages satisfy Phid = 0 each, by one linear system; ``project`` puts positions back on Phi = 0 after a step.
 
     Stage i has explicit Q_i, V_i. Its a_i solves M a_i + Phi_q^T lam_i = F at stage i, with lam_i such that
@@ -41,24 +40,28 @@ class HalfExplicit:
     project: bool = True
     redundant = False
     orders = Orders(4, 4, 4, 4)
-    integrates_states = True
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the end of each step."""
-        dynamics = Dynamics(motion, Direct())
-        point = dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
-        yield point
-        for t, following in pairwise(times):
-            q, v, s = step(motion, dynamics, point, float(following - t))
-            if self.project:
-                found = closed(motion.system, q, v, float(following), least_solution)
-                q, v = demand_small_correction(point, (q, v), found, float(following))
-            point = dynamics.point(q, v, float(following), s)
-            motion.counts.steps += 1
-            yield point
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return HalfExplicitSteps(motion, self.project)
 
 
-def step(motion: Motion, dynamics: Dynamics, old: Point, h: float) -> tuple[Array, Array, Array]:
+class HalfExplicitSteps(Steps):
+    """The steps of one motion; ``project`` as in HalfExplicit."""
+
+    def __init__(self, motion: Motion, project: bool) -> None:
+        super().__init__(motion, Direct())
+        self.project = project
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        q, v, s = stages(self.motion, self.dynamics, past[0], h)
+        if self.project:
+            found = closed(self.motion.system, q, v, t, least_solution)
+            q, v = demand_small_correction(past[0], (q, v), found, t)
+        return self.dynamics.point(q, v, t, s)
+
+
+def stages(motion: Motion, dynamics: Dynamics, old: Point, h: float) -> tuple[Array, Array, Array]:
     """Return q, v and s a step of ``h`` [s] later, with Phid = 0 there."""
     system, n = motion.system, motion.system.n
     q, v, t, s = old.q, old.v, old.t, old.s

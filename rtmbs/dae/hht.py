@@ -1,22 +1,18 @@
 """Hilber, Hughes and Taylor's method at index 3 (METHODS 1.18)."""
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from rtmbs.dae.checks import demand_between
-from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.contract import Motion, Orders
+from rtmbs.dae.dynamics import Steps
+from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.newmark import Family
 from rtmbs.formulations.solvers import Solver, check_solver
 from rtmbs.linear.dense_solver import DenseSolver
 
-Array = NDArray[np.float64]
-
 
 @dataclass(frozen=True)
-class HHT:
+class HHT(DAEMethod):
     """Phi = 0 at the end of each step; ``alpha`` (-1/3 to -0.01) damps high frequencies.
 
     Newton's matrix is factored by ``solver``, a class of ``rtmbs.linear``. Dependent rows are refused.
@@ -31,11 +27,13 @@ class HHT:
     solver: Solver = DenseSolver
     redundant = False
     orders = Orders(2, 2, 2, 2)
+    carries = 2
+    exact_end = False
 
     def __post_init__(self) -> None:
         demand_between("alpha of HHT", self.alpha, -1.0 / 3.0, -0.01)
         check_solver("solver of HHT", self.solver)
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the end of each step."""
-        return Family(0.0, -self.alpha, (1.0 - self.alpha) ** 2 / 4.0).points(motion, times, "HHT", self.solver)
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return Family(0.0, -self.alpha, (1.0 - self.alpha) ** 2 / 4.0).steps(motion, "HHT", self.solver)

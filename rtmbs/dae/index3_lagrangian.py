@@ -1,20 +1,19 @@
 """Index-3 augmented Lagrangian on the trapezoidal rule, with projections of rates and accelerations (METHODS 1.17)."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.errors import MotionError
-from rtmbs.dae.linearisation import imbalance, linearised
+from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
+from rtmbs.dae.method import DAEMethod
 from rtmbs.formulations.augmented_lagrangian import AugmentedLagrangian
-from rtmbs.formulations.multipliers import least_multipliers
-from rtmbs.formulations.penalty_mass import row_masses
-from rtmbs.formulations.reduced import solve_positive
+from rtmbs.formulations.penalty_options import row_masses
+from rtmbs.formulations.reduced import least_multipliers, solve_positive
 from rtmbs.formulations.terms import Positive, Terms, terms_at
 from rtmbs.linear.least_change import converged
 
@@ -27,7 +26,7 @@ ITERATIONS = 40
 
 
 @dataclass(frozen=True)
-class Index3Lagrangian:
+class Index3Lagrangian(DAEMethod):
     """M a + Phi_q^T (lam + alpha Phi) = F by Newton in q, with lam += alpha Phi after each correction.
 
     v and a follow from q by the trapezoidal rule. alpha is ``penalty`` times the masses of the rows over (h / 2)^2.
@@ -44,21 +43,27 @@ class Index3Lagrangian:
     def __post_init__(self) -> None:
         Positive("penalty of Index3Lagrangian").check(self.penalty)
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the end of each step."""
-        point = Dynamics(motion, AugmentedLagrangian()).point(motion.q, motion.v, float(times[0]))
-        yield point
-        for t, following in pairwise(times):
-            q, v, a = self.trapezoidal(motion, point, float(following), float(following - t))
-            point = self.projected(motion, q, v, a, float(following))
-            motion.counts.steps += 1
-            yield point
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return Index3Steps(motion, self.penalty)
 
-    def trapezoidal(self, motion: Motion, old: Point, t: float, h: float) -> tuple[Array, Array, Array]:
+
+class Index3Steps(Steps):
+    """The steps of one motion; force states follow by the trapezoidal rule."""
+
+    def __init__(self, motion: Motion, penalty: float) -> None:
+        super().__init__(motion, AugmentedLagrangian())
+        self.penalty = penalty
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        return self.projected(*self.trapezoidal(past[0], t, h), past[0], t, h)
+
+    def trapezoidal(self, old: Point, t: float, h: float) -> tuple[Array, Array, Array]:
         """Return q, v and a at ``t`` before the projections. Raises MotionError.
 
         The loop stands alone, for the multipliers change by alpha Phi after each correction.
         """
+        motion = self.motion
         system, q, lam, before = motion.system, old.q + h * old.v + 0.5 * h * h * old.a, old.lam, np.inf
         terms = terms_at(system, q, old.v, t)
         alpha = self.penalty * row_masses(terms)  # over (h / 2)^2
@@ -68,11 +73,13 @@ class Index3Lagrangian:
         for _ in range(ITERATIONS):
             v = 2.0 / h * (q - old.q) - old.v
             a = 2.0 / h * (v - old.v) - old.a
+            s = self.states(old, q, v, t, h)
             P, Phi = system.constraint_jacobian(q, t), system.constraints(q, t)
             motion.counts.iterations += 1
             if slow:
                 at = linearised(system, q, v, a, lam, t)
-                lhs = at.M + 0.5 * h * at.C + quarter * at.K + P.T @ (alpha[:, None] * P)
+                K = at.K - self.state_stiffness(q, v, t, s, h) if len(s) else at.K
+                lhs = at.M + 0.5 * h * at.C + quarter * K + P.T @ (alpha[:, None] * P)
                 motion.counts.factorisations += 1
             right = quarter * imbalance(system, q, v, a, lam, t) + P.T @ (alpha * Phi)
             step = solve_positive(terms, whole, lhs, right)
@@ -86,16 +93,44 @@ class Index3Lagrangian:
             slow, before = length >= CONTRACTION * before, length
         raise MotionError(f"Newton of Index3Lagrangian does not converge at t = {t:g}; take a shorter step")
 
-    def projected(self, motion: Motion, q: Array, v: Array, a: Array, t: float) -> Point:
+    def states(self, old: Point, q: Array, v: Array, t: float, h: float) -> Array:
+        """Return s (ns,) with s = s_old + h/2 (sd_old + sd(q, v, s)), and let the system hold it.
+
+        Raises MotionError.
+        """
+        s, before = old.s + h * old.sd, np.inf
+        for _ in range(ITERATIONS if len(s) else 0):
+            left = s - old.s - 0.5 * h * (old.sd + self.dynamics.state_rates(q, v, t, s))
+            G_s = linearised_states(self.motion.system, q, v, t, s).G_s
+            step = np.linalg.solve(np.eye(len(s)) - 0.5 * h * G_s, left)
+            s, length, size = s - step, float(np.abs(step).max()), max(1.0, float(np.abs(s).max()))
+            if converged(length, before, SETTLED * size, ROUNDING * size):
+                break
+            if not np.isfinite(length):
+                raise MotionError(f"force states of Index3Lagrangian are not finite at t = {t:g}; take a shorter step")
+            before = length
+        self.dynamics.hold(s)
+        return s
+
+    def state_stiffness(self, q: Array, v: Array, t: float, s: Array, h: float) -> Array:
+        """Return dF/ds ds/dq (n, n) of the force states that follow q and v = 2/h q."""
+        at = linearised_states(self.motion.system, q, v, t, s)
+        by_q = np.linalg.solve(np.eye(len(s)) - 0.5 * h * at.G_s, 0.5 * h * at.G_q + at.G_v)
+        return np.asarray(at.F_s @ by_q)
+
+    def projected(self, q: Array, v: Array, a: Array, old: Point, t: float, h: float) -> Point:
         """Return the point with rates and accelerations on their constraints."""
-        terms = terms_at(motion.system, q, v, t)
+        system = self.motion.system
+        terms = terms_at(system, q, v, t)
         alpha = self.penalty * row_masses(terms)
         lhs = terms.M + terms.Phi_q.T @ (alpha[:, None] * terms.Phi_q)
-        motion.counts.factorisations += 1
+        self.motion.counts.factorisations += 1
         v = nearest(terms, lhs, alpha, v, -terms.Phi_t)
-        there = terms_at(motion.system, q, v, t)
+        s = self.states(old, q, v, t, h)
+        there = terms_at(system, q, v, t)
         a = nearest(there, lhs, alpha, a, there.gamma)
-        return Point(t, q, v, a, least_multipliers(there, a))  # lam of Newton has the rounding of alpha Phi
+        lam = least_multipliers(there, a)  # lam of Newton has the rounding of alpha Phi
+        return Point(t, q, v, a, lam, s, self.dynamics.state_rates(q, v, t, s))
 
 
 def nearest(terms: Terms, lhs: Array, alpha: Array, x: Array, right: Array) -> Array:

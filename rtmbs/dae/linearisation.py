@@ -1,13 +1,13 @@
 """Derivatives of the equations of motion at a state, by differences, for Newton matrices."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.jacobian_rate import jacobian_rate
+from rtmbs.formulations.contract import ConstrainedSystem, states_of
+from rtmbs.formulations.terms import jacobian_rate
 
 Array = NDArray[np.float64]
 
@@ -44,6 +44,28 @@ def linearised(system: ConstrainedSystem, q: Array, v: Array, a: Array, lam: Arr
     return Linearisation(system.mass(q, t), K, C, Phi_q, jacobian_rate(system, q, v, t))
 
 
+class StateLinearisation(NamedTuple):
+    """Derivatives of forces and of the rates of force states at a state, by differences."""
+
+    F_s: Array  # (n, ns): of F by s
+    G_q: Array  # (ns, n): of sd by q
+    G_v: Array  # (ns, n)
+    G_s: Array  # (ns, ns)
+
+
+def linearised_states(system: Any, q: Array, v: Array, t: float, s: Array) -> StateLinearisation:
+    """Return the derivatives at a state with force states ``s`` (ns,), which the system holds in the end."""
+    n, held = len(q), states_of(system)
+
+    def values(x: Array) -> Array:
+        held[:] = x[2 * n :]
+        return np.concatenate((system.force(x[:n], x[n : 2 * n], t), system.state_rates(x[:n], x[n : 2 * n], t)))
+
+    found = derivative(values, np.concatenate((q, v, s)))
+    held[:] = s
+    return StateLinearisation(found[:n, 2 * n :], found[n:, :n], found[n:, n : 2 * n], found[n:, 2 * n :])
+
+
 def imbalance(system: ConstrainedSystem, q: Array, v: Array, a: Array, lam: Array, t: float) -> Array:
     """Return M a + Phi_q^T lam - F (n,)."""
     F = system.force(q, v, t)
@@ -56,8 +78,9 @@ def rate_of(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Array:
 
 
 def derivative(function: Callable[[Array], Array], x: Array) -> Array:
-    """Return d function / dx (k, k) by differences."""
-    middle, found = function(x), np.zeros((len(x), len(x)))
+    """Return d function / dx (k, len(x)) by differences."""
+    middle = function(x)
+    found = np.zeros((len(middle), len(x)))
     for i in range(len(x)):
         moved = x.copy()
         moved[i] += STEP * max(1.0, abs(x[i]))

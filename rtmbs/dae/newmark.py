@@ -1,15 +1,14 @@
 """One step of the generalised-alpha family at index 3 (METHODS 1.18), for Chung and Hulbert's and for HHT."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Point
-from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.linearisation import imbalance, linearised
+from rtmbs.dae.dynamics import Dynamics, Steps
+from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
 from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.solvers import Solver
@@ -31,58 +30,83 @@ class Family:
     def gamma(self) -> float:
         return 0.5 + self.alpha_f - self.alpha_m
 
-    def points(self, motion: Motion, times: Array, who: str, solver: Solver) -> Iterator[Point]:
-        """Yield the start and the end of each step.
+    def steps(self, motion: Motion, who: str, solver: Solver) -> "FamilySteps":
+        """Return the steps of one motion; ``who`` is the method, for errors."""
+        return FamilySteps(self, motion, who, solver)
 
-        Unknown are a and lam at the end, where M a + Phi_q^T lam = F and Phi = 0. The auxiliary acceleration A obeys
-        (1 - alpha_m) A' + alpha_m A = (1 - alpha_f) a' + alpha_f a, and q, v follow by Newmark's formulas with A. At
-        the start A is a(t0 + (alpha_m - alpha_f) h), so that no error of order one is left in it.
-        """
-        point = Dynamics(motion, Direct()).point(motion.q, motion.v, float(times[0]))
-        h = float(times[1] - times[0])
-        A = point.a + (self.alpha_m - self.alpha_f) * h * jerk_at(motion, point, JERK_STEP * h)
-        newton = Newton(motion.counts, who, solver)
-        yield point
-        for t, following in pairwise(times):
-            point, A = self.step(motion, newton, point, A, float(following), float(following - t))
-            motion.counts.steps += 1
-            yield point
 
-    def step(self, motion: Motion, newton: Newton, old: Point, A: Array, t: float, h: float) -> tuple[Point, Array]:
-        """Return the point a step later, and its auxiliary acceleration."""
-        system, n = motion.system, motion.system.n
-        share = (1.0 - self.alpha_f) / (1.0 - self.alpha_m)
-        kept = (self.alpha_f * old.a - self.alpha_m * A) / (1.0 - self.alpha_m)
-        c_q, c_v = h * h * self.beta * share, h * self.gamma * share
+class FamilySteps(Steps):
+    """The steps of one motion.
+
+    Unknown are a, lam and s at the end, where M a + Phi_q^T lam = F and Phi = 0; s follows by the trapezoidal rule. The
+    auxiliary acceleration A obeys (1 - alpha_m) A' + alpha_m A = (1 - alpha_f) a' + alpha_f a, and q, v follow by
+    Newmark's formulas with A. At the start A is a(t0 + (alpha_m - alpha_f) h), so that no error of order one is left in
+    it. ``carried`` (2, n) are A and a.
+    """
+
+    def __init__(self, family: Family, motion: Motion, who: str, solver: Solver) -> None:
+        super().__init__(motion, Direct())
+        self.family, self.newton = family, Newton(motion.counts, who, solver)
+        self.offsets = family.alpha_m - family.alpha_f, 0.0
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        if self.carried is None:
+            family, start = self.family, past[0]
+            A = start.a + (family.alpha_m - family.alpha_f) * h * jerk_at(self.motion, start, JERK_STEP * h)
+            self.carried = np.array((A, start.a))
+        A, a = self.carried
+        point, A = self.solved(past[0], A, a, t, h)
+        self.carried = np.array((A, point.a))
+        return point
+
+    def solved(self, old: Point, A: Array, a: Array, t: float, h: float) -> tuple[Point, Array]:
+        """Return the point a step later, and its auxiliary acceleration; ``a`` (n,) is the acceleration at ``old``."""
+        family, system, n, ns = self.family, self.motion.system, self.motion.system.n, len(old.s)
+        share = (1.0 - family.alpha_f) / (1.0 - family.alpha_m)
+        kept = (family.alpha_f * a - family.alpha_m * A) / (1.0 - family.alpha_m)
+        c_q, c_v, end = h * h * family.beta * share, h * family.gamma * share, n + system.m
 
         def state(a: Array) -> tuple[Array, Array, Array]:
             new = share * a + kept
-            q = old.q + h * old.v + h * h * ((0.5 - self.beta) * A + self.beta * new)
-            return q, old.v + h * ((1.0 - self.gamma) * A + self.gamma * new), new
+            q = old.q + h * old.v + h * h * ((0.5 - family.beta) * A + family.beta * new)
+            return q, old.v + h * ((1.0 - family.gamma) * A + family.gamma * new), new
 
         def residual(x: Array) -> Array:
             q, v, _ = state(x[:n])
-            return np.concatenate((imbalance(system, q, v, x[:n], x[n:], t), system.constraints(q, t) / c_q))
+            self.dynamics.hold(x[end:])
+            left = imbalance(system, q, v, x[:n], x[n:end], t), system.constraints(q, t) / c_q
+            if not ns:
+                return np.concatenate(left)
+            sd = self.dynamics.state_rates(q, v, t, x[end:])
+            return np.concatenate((*left, x[end:] - old.s - 0.5 * h * (old.sd + sd)))
 
         def matrix(x: Array) -> Array:
             q, v, _ = state(x[:n])
-            at = linearised(system, q, v, x[:n], x[n:], t)
-            zero = np.zeros((system.m, system.m))
-            return np.block([[at.M + c_v * at.C + c_q * at.K, at.Phi_q.T], [at.Phi_q, zero]])
+            self.dynamics.hold(x[end:])
+            at = linearised(system, q, v, x[:n], x[n:end], t)
+            A, zero = at.M + c_v * at.C + c_q * at.K, np.zeros((system.m, system.m))
+            if not ns:
+                return np.block([[A, at.Phi_q.T], [at.Phi_q, zero]])
+            more, none = linearised_states(system, q, v, t, x[end:]), np.zeros((ns, system.m))
+            by_a, by_s = -0.5 * h * (c_q * more.G_q + c_v * more.G_v), np.eye(ns) - 0.5 * h * more.G_s
+            return np.block([[A, at.Phi_q.T, -more.F_s], [at.Phi_q, zero, none.T], [by_a, none, by_s]])
 
-        x = newton.solve(residual, matrix, np.concatenate((old.a, old.lam)), self.scale(old, h), t)
+        first, scale = np.concatenate((a, old.lam, old.s)), np.concatenate((scales(old, h), scale_of(old.s)))
+        x = self.newton.solve(residual, matrix, first, scale, t)
         q, v, new = state(x[:n])
-        return Point(t, q, v, x[:n], x[n:]), new
+        s = x[end:]
+        return Point(t, q, v, x[:n], x[n:end], s, self.dynamics.state_rates(q, v, t, s)), new
 
-    def scale(self, old: Point, h: float) -> Array:
-        """Return scales of a (n,) and lam (m,): corrections of positions below rounding mean nothing."""
-        floor = max(1.0, float(np.abs(old.q).max(initial=0.0))) * 1e-3 / (h * h)
-        a, lam = np.abs(old.a).max(initial=0.0), np.abs(old.lam).max(initial=0.0)
-        return np.concatenate((np.maximum(scale_of(old.a), min(floor, 1e3 * max(1.0, a))), scale_of(old.lam) + lam))
+
+def scales(old: Point, h: float) -> Array:
+    """Return scales of a (n,) and lam (m,): corrections of positions below rounding mean nothing."""
+    floor = max(1.0, float(np.abs(old.q).max(initial=0.0))) * 1e-3 / (h * h)
+    a, lam = np.abs(old.a).max(initial=0.0), np.abs(old.lam).max(initial=0.0)
+    return np.concatenate((np.maximum(scale_of(old.a), min(floor, 1e3 * max(1.0, a))), scale_of(old.lam) + lam))
 
 
 def jerk_at(motion: Motion, point: Point, step: float) -> Array:
     """Return da/dt (n,) along the motion, by a difference."""
-    q = point.q + step * point.v + 0.5 * step**2 * point.a
-    later = Dynamics(motion, Direct()).accelerations(q, point.v + step * point.a, point.t + step)
+    q, s = point.q + step * point.v + 0.5 * step**2 * point.a, point.s + step * point.sd
+    later = Dynamics(motion, Direct()).accelerations(q, point.v + step * point.a, point.t + step, s)
     return np.asarray((later - point.a) / step)

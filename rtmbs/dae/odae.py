@@ -1,7 +1,6 @@
 """The overdetermined system made square by two more multipliers, discretised by BDF (METHODS 2.8)."""
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -9,30 +8,31 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_whole
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.linearisation import imbalance, linearised, rate_of
+from rtmbs.dae.dynamics import Dynamics, Steps, step_explicit
+from rtmbs.dae.linearisation import imbalance, linearised, linearised_states, rate_of
+from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.multistep import backward_difference
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
-from rtmbs.dae.starting import first_points
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.solvers import Solver, check_solver
+from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class ODAE:
+class ODAE(DAEMethod):
     """qd - v + Phi_q^T mu = 0, M w + Phi_q^T lam = F with w = vd + Phi_q^T tau, Phi_q w = gamma, Phid = 0, Phi = 0.
 
-    BDF of ``order`` 1 to 5 stands for qd and vd. Phi, Phid and Phidd hold at every point; the multipliers mu and tau
-    take up the error of the formula, and are zero in the limit. w is the acceleration. Newton's matrix is
-    factored by ``solver``, a class of ``rtmbs.linear``. Dependent rows are refused.
+    BDF of ``order`` 1 to 5 stands for qd, vd and the rates of force states. Phi, Phid, Phidd hold at every point; the
+    multipliers mu and tau take up the error of the formula, and are zero in the limit. w is the acceleration. Newton's
+    matrix is factored by ``solver``, a class of ``rtmbs.linear``. Dependent rows are refused.
 
     >>> method = ODAE(order=3)
     """
 
-    order: int = 3
+    order: int = 3  # type: ignore[misc]
     solver: Solver = DenseSolver
     redundant = False
 
@@ -44,66 +44,84 @@ class ODAE:
     def orders(self) -> Orders:
         return Orders(*[self.order] * 4)
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the end of each step."""
-        dynamics, newton = Dynamics(motion, Direct()), Newton(motion.counts, "ODAE", self.solver)
-        weights, b = backward_difference(self.order)
-        past: deque[Point] = deque(maxlen=self.order)  # the newest first
-        for point in first_points(motion, dynamics, times, self.order):
-            past.appendleft(point)
-            yield point
-        for t in times[self.order :]:
-            h = float(t - past[0].t)
-            known = np.array(weights) @ np.array([np.concatenate((p.q, p.v)) for p in past])
-            equations = Equations(motion, past[0], known, 1.0 / (h * b), float(t), h)
-            x = newton.solve(equations.residual, equations.matrix, equations.guess(), equations.scale(), float(t))
-            past.appendleft(equations.point(x))
-            motion.counts.steps += 1
-            yield past[0]
+    @property
+    def behind(self) -> int:  # type: ignore[override]
+        """Points before the present one that the formula needs."""
+        return self.order - 1
+
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return ODAESteps(motion, self.order, self.solver)
+
+
+class ODAESteps(Steps):
+    """The steps of one motion; the first ones are Runge-Kutta steps of order five."""
+
+    def __init__(self, motion: Motion, order: int, solver: Solver) -> None:
+        super().__init__(motion, Direct())
+        self.order, self.newton = order, Newton(motion.counts, "ODAE", solver)
+        self.weights, self.b = backward_difference(order)
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        h = t - past[0].t
+        if len(past) < self.order:
+            return step_explicit(self.dynamics, DORMAND_PRINCE, past[0], h)
+        known = np.array(self.weights) @ np.array([np.concatenate((p.q, p.v, p.s)) for p in past])
+        equations = StepOfBDF(self.motion, self.dynamics, past[0], known, 1.0 / (h * self.b), t, h)
+        x = self.newton.solve(equations.residual, equations.matrix, equations.guess(), equations.scale(), t)
+        return equations.point(x)
 
 
 @dataclass(frozen=True)
-class Equations:
-    """Those of one step. Unknown are q, v (n,) and lam, mu, tau (m,); qd = c (q - known), and vd likewise."""
+class StepOfBDF:
+    """The equations of one step. Unknown are q, v (n,), lam, mu, tau (m,) and s (ns,).
+
+    qd = c (q - known), and vd and sd likewise.
+    """
 
     motion: Motion
+    dynamics: Dynamics
     old: Point
-    known: Array  # (2n,)
+    known: Array  # (2n + ns,)
     c: float  # [1/s]
     t: float
     h: float
 
-    def split(self, x: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """Return q, v, lam, mu and tau."""
+    def split(self, x: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
+        """Return q, v, lam, mu, tau and s."""
         n, m = self.motion.system.n, self.motion.system.m
-        q, v, lam, mu, tau = np.split(x, (n, 2 * n, 2 * n + m, 2 * n + 2 * m))
-        return q, v, lam, mu, tau
+        q, v, lam, mu, tau, s = np.split(x, (n, 2 * n, 2 * n + m, 2 * n + 2 * m, 2 * n + 3 * m))
+        return q, v, lam, mu, tau, s
 
     def acceleration(self, x: Array) -> Array:
         """Return w (n,)."""
-        q, v, _, _, tau = self.split(x)
-        return self.c * (v - self.known[len(v) :]) + self.motion.system.constraint_jacobian(q, self.t).T @ tau
+        q, v, _, _, tau, _ = self.split(x)
+        return (
+            self.c * (v - self.known[len(v) : 2 * len(v)]) + self.motion.system.constraint_jacobian(q, self.t).T @ tau
+        )
 
     def point(self, x: Array) -> Point:
         """Return the point of a solution."""
-        q, v, lam, _, _ = self.split(x)
-        return Point(self.t, q, v, self.acceleration(x), lam)
+        q, v, lam, _, _, s = self.split(x)
+        return Point(self.t, q, v, self.acceleration(x), lam, s, self.dynamics.state_rates(q, v, self.t, s))
 
     def guess(self) -> Array:
         """Return the motion with the accelerations of the last point."""
         old, h, zero = self.old, self.h, np.zeros(2 * self.motion.system.m)
-        return np.concatenate((old.q + h * old.v + 0.5 * h * h * old.a, old.v + h * old.a, old.lam, zero))
+        s = old.s + h * old.sd
+        return np.concatenate((old.q + h * old.v + 0.5 * h * h * old.a, old.v + h * old.a, old.lam, zero, s))
 
     def scale(self) -> Array:
         """Return scales of the unknowns; mu and tau have those of rates and accelerations."""
         old = self.old
         Phi_q = self.motion.system.constraint_jacobian(old.q, old.t)
         own = scale_of(old.q, np.abs(old.v) + self.h * np.abs(old.a), old.lam)
-        return np.concatenate((own, *constraint_scales(Phi_q, old.v, old.a, self.h)))
+        return np.concatenate((own, *constraint_scales(Phi_q, old.v, old.a, self.h), scale_of(old.s)))
 
     def residual(self, x: Array) -> Array:
-        """Return the equations (2n + 3m,)."""
-        (q, v, lam, mu, _), w, t, system = self.split(x), self.acceleration(x), self.t, self.motion.system
+        """Return the equations (2n + 3m + ns,)."""
+        (q, v, lam, mu, _, s), w, t, system = self.split(x), self.acceleration(x), self.t, self.motion.system
+        self.dynamics.hold(s)
         Phi_q = system.constraint_jacobian(q, t)
         return np.concatenate(
             (
@@ -112,21 +130,27 @@ class Equations:
                 Phi_q @ w - system.constraint_rate_terms(q, v, t)[1],
                 rate_of(system, q, v, t),
                 system.constraints(q, t),
+                self.c * (s - self.known[2 * len(q) :]) - self.dynamics.state_rates(q, v, t, s),
             )
         )
 
     def matrix(self, x: Array) -> Array:
         """Return the derivatives, less those of Phi_q^T mu, Phi_q^T tau and Phi_q w by q, which h makes small."""
-        (q, v, lam, _, _), c, system = self.split(x), self.c, self.motion.system
+        (q, v, lam, _, _, s), c, system = self.split(x), self.c, self.motion.system
+        self.dynamics.hold(s)
         at = linearised(system, q, v, self.acceleration(x), lam, self.t)
-        P, R, (m, n) = at.Phi_q, at.rate, at.Phi_q.shape
+        P, R, (m, n), ns = at.Phi_q, at.rate, at.Phi_q.shape, len(s)
         nm, mn, mm = np.zeros((n, m)), np.zeros((m, n)), np.zeros((m, m))
-        return np.block(
-            [
-                [c * np.eye(n), -np.eye(n), nm, P.T, nm],
-                [at.K, c * at.M + at.C, P.T, nm, at.M @ P.T],
-                [mn, c * P + 2.0 * R, mm, mm, P @ P.T],
-                [R, P, mm, mm, mm],
-                [P, mn, mm, mm, mm],
-            ]
-        )
+        blocks = [
+            [c * np.eye(n), -np.eye(n), nm, P.T, nm],
+            [at.K, c * at.M + at.C, P.T, nm, at.M @ P.T],
+            [mn, c * P + 2.0 * R, mm, mm, P @ P.T],
+            [R, P, mm, mm, mm],
+            [P, mn, mm, mm, mm],
+        ]
+        if not ns:
+            return np.block(blocks)
+        more, zero = linearised_states(system, q, v, self.t, s), np.zeros((m, ns))
+        for row, column in zip(blocks, (np.zeros((n, ns)), -more.F_s, zero, zero, zero), strict=True):
+            row.append(column)
+        return np.block([*blocks, [-more.G_q, -more.G_v, zero.T, zero.T, zero.T, c * np.eye(ns) - more.G_s]])

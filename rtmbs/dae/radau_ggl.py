@@ -1,16 +1,16 @@
 """Radau IIA of order five on the stabilised index-2 form of Gear, Gupta and Leimkuhler."""
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 from math import sqrt
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.linearisation import imbalance, linearised, rate_of
+from rtmbs.dae.dynamics import Dynamics, Steps
+from rtmbs.dae.linearisation import imbalance, linearised, linearised_states, rate_of
+from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.solvers import Solver, check_solver
@@ -31,7 +31,7 @@ STAGES = 3
 
 
 @dataclass(frozen=True)
-class RadauGGL:
+class RadauGGL(DAEMethod):
     """q' = v - Phi_q^T mu, M v' + Phi_q^T lam = F, Phi = 0, Phid = 0 at three stages; the last one is the end.
 
     Positions and rates have order five. Accelerations and multipliers are worked out from them at the end of a step,
@@ -48,43 +48,49 @@ class RadauGGL:
     def __post_init__(self) -> None:
         check_solver("solver of RadauGGL", self.solver)
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the end of each step."""
-        dynamics, newton = Dynamics(motion, Direct()), Newton(motion.counts, "RadauGGL", self.solver)
-        point = dynamics.point(motion.q, motion.v, float(times[0]))
-        yield point
-        for t, following in pairwise(times):
-            stages = Stages(motion, point, float(following - t))
-            x = newton.solve(stages.residual, stages.matrix, stages.guess(), stages.scale(), float(t))
-            q, v = stages.places(x)
-            point = dynamics.point(q[-1], v[-1], float(following))
-            motion.counts.steps += 1
-            yield point
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return RadauSteps(motion, self.solver)
+
+
+class RadauSteps(Steps):
+    """The steps of one motion."""
+
+    def __init__(self, motion: Motion, solver: Solver) -> None:
+        super().__init__(motion, Direct())
+        self.newton = Newton(motion.counts, "RadauGGL", solver)
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        stages = Stages(self.motion, self.dynamics, past[0], h)
+        x = self.newton.solve(stages.residual, stages.matrix, stages.guess(), stages.scale(), past[0].t)
+        q, v, s = stages.places(x)
+        return self.dynamics.point(q[-1], v[-1], t, s[-1])
 
 
 @dataclass(frozen=True)
 class Stages:
-    """The equations of one step. Unknown at each stage are q', v' (n,) and lam, mu (m,)."""
+    """The equations of one step. Unknown at each stage are q', v' (n,), lam, mu (m,) and s' (ns,)."""
 
     motion: Motion
+    dynamics: Dynamics
     old: Point
     h: float
 
-    def split(self, x: Array) -> tuple[Array, Array, Array, Array]:
-        """Return q', v' (3, n) and lam, mu (3, m)."""
+    def split(self, x: Array) -> tuple[Array, Array, Array, Array, Array]:
+        """Return q', v' (3, n), lam, mu (3, m) and s' (3, ns)."""
         n, m = self.motion.system.n, self.motion.system.m
-        qd, vd, lam, mu = np.split(x.reshape(STAGES, -1), (n, 2 * n, 2 * n + m), axis=1)
-        return qd, vd, lam, mu
+        qd, vd, lam, mu, sd = np.split(x.reshape(STAGES, -1), (n, 2 * n, 2 * n + m, 2 * n + 2 * m), axis=1)
+        return qd, vd, lam, mu, sd
 
-    def places(self, x: Array) -> tuple[Array, Array]:
-        """Return q and v (3, n) of the stages."""
-        qd, vd, _, _ = self.split(x)
-        return self.old.q + self.h * A @ qd, self.old.v + self.h * A @ vd
+    def places(self, x: Array) -> tuple[Array, Array, Array]:
+        """Return q, v (3, n) and s (3, ns) of the stages."""
+        qd, vd, _, _, sd = self.split(x)
+        return self.old.q + self.h * A @ qd, self.old.v + self.h * A @ vd, self.old.s + self.h * A @ sd
 
     def guess(self) -> Array:
         """Return the stages of a motion with the accelerations of its start."""
         old, zero = self.old, np.zeros(self.motion.system.m)
-        return np.concatenate([np.concatenate((old.v + c * self.h * old.a, old.a, old.lam, zero)) for c in C])
+        return np.concatenate([np.concatenate((old.v + c * self.h * old.a, old.a, old.lam, zero, old.sd)) for c in C])
 
     def scale(self) -> Array:
         """Return scales of the unknowns."""
@@ -92,26 +98,30 @@ class Stages:
         Phi_q = self.motion.system.constraint_jacobian(old.q, old.t)
         mu, _ = constraint_scales(Phi_q, old.v, old.a, self.h)
         rates = np.abs(old.v) + self.h * np.abs(old.a)
-        return np.tile(np.concatenate((scale_of(rates, old.a, old.lam), mu)), STAGES)
+        return np.tile(np.concatenate((scale_of(rates, old.a, old.lam), mu, scale_of(old.sd))), STAGES)
 
     def residual(self, x: Array) -> Array:
         """Return the equations of all stages."""
-        system, (qd, vd, lam, mu), (q, v) = self.motion.system, self.split(x), self.places(x)
+        system, (qd, vd, lam, mu, sd), (q, v, s) = self.motion.system, self.split(x), self.places(x)
         parts = []
         for i, t in enumerate(self.old.t + self.h * C):
+            self.dynamics.hold(s[i])
             parts += [
                 qd[i] - v[i] + system.constraint_jacobian(q[i], t).T @ mu[i],
                 imbalance(system, q[i], v[i], vd[i], lam[i], t),
                 system.constraints(q[i], t) / self.h,
                 rate_of(system, q[i], v[i], t) / self.h,
+                sd[i] - self.dynamics.state_rates(q[i], v[i], t, s[i]),
             ]
         return np.concatenate(parts)
 
     def matrix(self, x: Array) -> Array:
         """Return the derivatives of the equations, those of the system taken at the second stage."""
-        system, (_, vd, lam, _), (q, v) = self.motion.system, self.split(x), self.places(x)
-        at, h = linearised(system, q[1], v[1], vd[1], lam[1], float(self.old.t + self.h * C[1])), self.h
-        n, m = system.n, system.m
+        system, (_, vd, lam, _, _), (q, v, s) = self.motion.system, self.split(x), self.places(x)
+        t, h = float(self.old.t + self.h * C[1]), self.h
+        self.dynamics.hold(s[1])
+        at = linearised(system, q[1], v[1], vd[1], lam[1], t)
+        n, m, ns = system.n, system.m, s.shape[1]
         nn, nm, mn, mm, eye = np.zeros((n, n)), np.zeros((n, m)), np.zeros((m, n)), np.zeros((m, m)), np.eye(n)
         here = np.block([[eye, nn, nm, at.Phi_q.T], [nn, at.M, at.Phi_q.T, nm], [mn, mn, mm, mm], [mn, mn, mm, mm]])
         coupled = np.block(
@@ -122,4 +132,10 @@ class Stages:
                 [at.rate, at.Phi_q, mm, mm],
             ]
         )
+        if ns:
+            more, size = linearised_states(system, q[1], v[1], t, s[1]), 2 * (n + m)
+            by_s, by_x = np.zeros((size, ns)), np.zeros((ns, size))
+            by_s[n : 2 * n], by_x[:, :n], by_x[:, n : 2 * n] = -h * more.F_s, -h * more.G_q, -h * more.G_v
+            here = np.block([[here, np.zeros((size, ns))], [np.zeros((ns, size)), np.eye(ns)]])
+            coupled = np.block([[coupled, by_s], [by_x, -h * more.G_s]])
         return np.asarray(np.kron(np.eye(STAGES), here) + np.kron(A, coupled))

@@ -1,20 +1,26 @@
-"""Explicit Runge-Kutta methods of fixed step: any table with any formulation."""
+"""Explicit Runge-Kutta methods of fixed step: any table, in joint coordinates or over any formulation."""
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field
-from itertools import pairwise
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_formulation, demand_tableau
-from rtmbs.dae.contract import Motion, Orders, OverFormulation, Point
-from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.stepping import step_explicit
+from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.dynamics import Steps, step_explicit
+from rtmbs.dae.method import DAEMethod
+from rtmbs.errors import StartError
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.integrators import tableaux
+from rtmbs.integrators.base import Equations
+from rtmbs.integrators.checks import one_of
+from rtmbs.integrators.explicit import finished, integrated
+from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.tableaux import DORMAND_PRINCE, EULER, GILL, HEUN, KUTTA, RK4, TABLEAUX, THREE_EIGHTHS, Tableau
+from rtmbs.state import State
 
 __all__ = [  # the method and the tables that it takes
     "DORMAND_PRINCE", "EULER", "GILL", "HEUN", "KUTTA", "RK4", "TABLEAUX", "THREE_EIGHTHS", "RungeKutta", "Tableau",
@@ -22,36 +28,93 @@ __all__ = [  # the method and the tables that it takes
 
 Array = NDArray[np.float64]
 
+BY_NAME = {"classical": RK4, "three-eighths": THREE_EIGHTHS}
+
 
 @dataclass(frozen=True)
-class RungeKutta(OverFormulation):
-    """``tableau`` over the accelerations of ``formulation``, whose correction follows each step.
+class RungeKutta(DAEMethod):
+    """An explicit Runge-Kutta method of fixed step; forces are to be smooth within a step.
 
-    >>> method = RungeKutta(GILL, Partitioning())
+    Parameters
+    ----------
+    tableau : Tableau, str or None
+        Butcher's table, such as ``DORMAND_PRINCE`` of ``rtmbs.methods``, or "classical" or "three-eighths". None is the
+        classical one in joint coordinates, and Gill's over a formulation.
+    formulation : Formulation or None
+        None in a Simulation: each stage solves for the accelerations in joint coordinates that keep Phidd = 0. Loops
+        and drivers drift apart with the order of the table, so a long run ends LOOP_OPEN. With a formulation, its
+        accelerations, and its correction after each step. None in ``rtmbs.dae.integrate`` is ``Partitioning()``.
+
+    Raises
+    ------
+    InputError
+        For a table or a formulation that is none.
+
+    Examples
+    --------
+    >>> method = RungeKutta(DORMAND_PRINCE, formulation=Partitioning())
     """
 
-    tableau: Tableau = GILL
-    formulation: Formulation = field(default_factory=Partitioning)
+    tableau: Tableau | str | None = None
+    formulation: Formulation | None = None
 
     def __post_init__(self) -> None:
-        demand_tableau(self.tableau)
-        demand_formulation(self.formulation)
+        if isinstance(self.tableau, str):
+            one_of("tableau", self.tableau, BY_NAME)
+        elif self.tableau is not None:
+            demand_tableau(self.tableau)
+        if self.formulation is not None:
+            demand_formulation(self.formulation)
+
+    @property
+    def redundant(self) -> bool:  # type: ignore[override]
+        return self.over.redundant
+
+    @property
+    def over(self) -> Formulation:
+        """The formulation of ``integrate``."""
+        return Partitioning() if self.formulation is None else self.formulation
+
+    def table(self, default: Tableau) -> Tableau:
+        """Return Butcher's table, ``default`` where none was given."""
+        if isinstance(self.tableau, str):
+            return BY_NAME[self.tableau]
+        return default if self.tableau is None else self.tableau
 
     @property
     def orders(self) -> Orders:
         """Those of the table: accelerations and multipliers are functions of the state."""
-        return Orders(*[self.tableau.order] * 4)
+        return Orders(*[self.table(GILL).order] * 4)
 
     def growth(self, z: complex) -> float:
         """Return what a step does to the error of y' = s y with z = h s."""
-        return tableaux.growth(self.tableau, z)
+        return tableaux.growth(self.table(GILL), z)
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the end of each step."""
-        dynamics = Dynamics(motion, self.formulation)
-        point = dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
-        yield point
-        for t, following in pairwise(times):
-            point = step_explicit(dynamics, self.tableau, point, float(following - t))
-            motion.counts.steps += 1
-            yield point
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return RungeKuttaSteps(motion, self.over, self.table(GILL))
+
+    def start(self, equations: Equations, state: State) -> Any:
+        """Return what steps over a formulation need; nothing in joint coordinates."""
+        return None if self.formulation is None else super().start(equations, state)
+
+    def advance(self, equations: Equations, work: Any, old: State, new: State) -> StepReport:
+        """Take a step; functions of time are asked at every stage."""
+        if self.formulation is not None:
+            return super().advance(equations, work, old, new)
+        try:
+            new.z[:], new.zd[:], new.s[:] = integrated(equations, self.table(RK4), old, new.u)
+        except StartError:
+            new.z[:] = np.nan
+        return finished(equations, old, new)
+
+
+class RungeKuttaSteps(Steps):
+    """The steps of one table over a formulation."""
+
+    def __init__(self, motion: Motion, formulation: Formulation, table: Tableau) -> None:
+        super().__init__(motion, formulation)
+        self.table = table
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        return step_explicit(self.dynamics, self.table, past[0], h)

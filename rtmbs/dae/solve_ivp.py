@@ -1,6 +1,6 @@
 """scipy's solvers of ordinary differential equations over the accelerations of a formulation."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -9,10 +9,11 @@ import scipy.integrate
 from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_formulation, demand_tolerances
-from rtmbs.dae.contract import ByTolerance, Motion, Point
-from rtmbs.dae.dynamics import Dynamics, first_order_start
+from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.dynamics import Dynamics, Steps, first_order_start
 from rtmbs.dae.errors import MotionError
 from rtmbs.dae.linearisation import derivative
+from rtmbs.dae.method import ByTolerance, OverFormulation
 from rtmbs.errors import RtmbsError, unknown_name
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.errors import FormulationError
@@ -33,8 +34,8 @@ MOST_STEPS = 10**6  # between two samples
 
 
 @dataclass(frozen=True)
-class SolveIVP(ByTolerance):
-    """``solver`` of scipy over y = (q, v, s), with samples on its dense output.
+class SolveIVP(ByTolerance, OverFormulation):
+    """``solver`` of scipy over y = (q, v, s), with samples on its dense output; in a Simulation it ends at each step.
 
     A formulation that corrects states does so inside dy/dt and at each sample. The solver then integrates independent
     coordinates, and what it does with dependent ones has no effect. ``rtol`` and ``atol`` bound the local error.
@@ -54,20 +55,9 @@ class SolveIVP(ByTolerance):
         demand_tolerances(self.rtol, self.atol)
 
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the samples."""
+        """Yield the start and the samples, of one solver from the first time to the last."""
         dynamics = Dynamics(motion, self.formulation)
-        y = first_order_start(motion)
-
-        def rates(t: float, y: Array) -> Array:
-            try:
-                return dynamics.first_order(t, y)
-            except FormulationError:  # of a trial too far away; solvers take a shorter step
-                return np.full(len(y), np.nan)
-
-        options: dict[str, Any] = {"rtol": max(self.rtol, 2.3e-14), "atol": self.atol}
-        if self.solver in IMPLICIT:  # scipy's differences grow without end in coordinates that nothing depends on
-            options["jac"] = lambda t, y: derivative(lambda x: rates(t, x), y)
-        solver = SOLVERS[self.solver](rates, float(times[0]), y, float(times[-1]), **options)
+        solver = self.solver_over(dynamics, first_order_start(motion), float(times[0]), float(times[-1]))
         yield dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
         matrices = 0
         for t in times[1:]:
@@ -78,6 +68,39 @@ class SolveIVP(ByTolerance):
                 int(solver.nlu),
             )
             yield dynamics.sample(float(t), y)
+
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return SolverSteps(motion, self)
+
+    def solver_over(self, dynamics: Dynamics, y: Array, t: float, t_end: float) -> Any:
+        """Return a solver of SciPy that begins at y (2n + ns,) and ends at ``t_end`` [s]."""
+
+        def rates(t: float, y: Array) -> Array:
+            try:
+                return dynamics.first_order(t, y)
+            except FormulationError:  # of a trial too far away; solvers take a shorter step
+                return np.full(len(y), np.nan)
+
+        options: dict[str, Any] = {"rtol": max(self.rtol, 2.3e-14), "atol": self.atol}
+        if self.solver in IMPLICIT:  # scipy's differences grow without end in coordinates that nothing depends on
+            options["jac"] = lambda t, y: derivative(lambda x: rates(t, x), y)
+        return SOLVERS[self.solver](rates, t, y, t_end, **options)
+
+
+class SolverSteps(Steps):
+    """Steps of a Simulation: a solver for each, so that inputs and functions of time are never asked ahead."""
+
+    def __init__(self, motion: Motion, method: SolveIVP) -> None:
+        super().__init__(motion, method.formulation)
+        self.method = method
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        y = np.concatenate((past[0].q, past[0].v, past[0].s))
+        solver = self.method.solver_over(self.dynamics, y, past[0].t, t)
+        advance(solver, t, self.motion)
+        self.motion.counts.factorisations += int(solver.nlu)
+        return self.dynamics.sample(t, solver.y)
 
 
 def advance(solver: Any, t: float, motion: Motion) -> None:

@@ -22,9 +22,12 @@ def solver_class(name: str) -> Any:
     return getattr(getattr(sksundae, name.lower()), name)
 
 
-def reached(solver: Any, t: float, name: str) -> Array:
-    """Return y at ``t`` [s] on the dense output of a solver. Raises MotionError, and what the system raises."""
-    found = solver.step(t)
+def reached(solver: Any, t: float, name: str, last: float | None = None) -> Array:
+    """Return y at ``t`` [s] on the dense output of a solver that asks for nothing behind ``last`` [s].
+
+    Raises MotionError, and what the system raises.
+    """
+    found = solver.step(t) if last is None else solver.step(t, tstop=last)
     if not found.success:
         raise MotionError(f"{name} failed before t = {t:g}: {found.message}")
     return np.array(found.y, np.float64).ravel()

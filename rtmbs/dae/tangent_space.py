@@ -1,7 +1,6 @@
 """Tangent-space parametrisation with implicit Adams and BDF formulas (METHODS 2.7)."""
 
-from collections import deque
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,15 +9,16 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_whole
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.dynamics import Dynamics, Steps, step_explicit
 from rtmbs.dae.linearisation import derivative, rate_of
+from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.multistep import adams_moulton, backward_difference
 from rtmbs.dae.newton import Newton, scale_of
-from rtmbs.dae.starting import first_points
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.jacobian_rate import jacobian_rate
 from rtmbs.formulations.solvers import Solver, check_solver
+from rtmbs.formulations.terms import jacobian_rate
+from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
@@ -27,7 +27,7 @@ FORMULAS = ("adams", "bdf")
 
 
 @dataclass(frozen=True)
-class TangentSpace:
+class TangentSpace(DAEMethod):
     """U0^T (x - sum a_i x_{n-i} - h sum b_i g_{n-i} - h b g(x)) = 0 and T(x) = 0 for x = (q, v, s), g = (v, a, sd).
 
     T is (Phi, Phid), and U0 spans its null space where Newton's matrix was made; both are made anew together.
@@ -39,10 +39,9 @@ class TangentSpace:
     """
 
     formula: str = "adams"
-    order: int = 4
+    order: int = 4  # type: ignore[misc]
     solver: Solver = DenseSolver
     redundant = False
-    integrates_states = True
 
     def __post_init__(self) -> None:
         if self.formula not in FORMULAS:
@@ -63,23 +62,33 @@ class TangentSpace:
         weights, size = adams_moulton(k), max(k - 1, 1)
         return np.eye(size)[0], np.append(weights[1:], np.zeros(size - k + 1)), weights[0]
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the end of each step."""
-        dynamics = Dynamics(motion, Direct())
-        charts = Charts(motion, dynamics, self.solver)
-        a, b, last = self.coefficients()
-        past: deque[Point] = deque(maxlen=len(a))  # the newest first
-        for point in first_points(motion, dynamics, times, len(a)):
-            past.appendleft(point)
-            yield point
-        for t in times[len(a) :]:
-            h = float(t - past[0].t)
-            places = [np.concatenate((p.q, p.v, p.s)) for p in past]
-            slopes = [np.concatenate((p.v, p.a, p.sd)) for p in past]
-            q, v, s = charts.step(past[0], a @ np.array(places) + h * b @ np.array(slopes), h * last, float(t))
-            past.appendleft(dynamics.point(q, v, float(t), s))
-            motion.counts.steps += 1
-            yield past[0]
+    @property
+    def behind(self) -> int:  # type: ignore[override]
+        """Points before the present one that the formula needs."""
+        return max(self.order - 1, 1) - 1 if self.formula == "adams" else self.order - 1
+
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return TangentSteps(motion, self)
+
+
+class TangentSteps(Steps):
+    """The steps of one motion; the first ones are Runge-Kutta steps of order five."""
+
+    def __init__(self, motion: Motion, method: TangentSpace) -> None:
+        super().__init__(motion, Direct())
+        self.charts = Charts(motion, self.dynamics, method.solver)
+        self.a, self.b, self.last = method.coefficients()
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        h = t - past[0].t
+        if len(past) < len(self.a):
+            return step_explicit(self.dynamics, DORMAND_PRINCE, past[0], h)
+        places = [np.concatenate((p.q, p.v, p.s)) for p in past]
+        slopes = [np.concatenate((p.v, p.a, p.sd)) for p in past]
+        known = self.a @ np.array(places) + h * self.b @ np.array(slopes)
+        q, v, s = self.charts.step(past[0], known, h * self.last, t)
+        return self.dynamics.point(q, v, t, s)
 
 
 class Charts:

@@ -21,12 +21,11 @@ __getattr__, __dir__, __all__ = lazily(
             "error_plot": ["plot_error_response"],
             "errors": ["FormulationError"],
             "function_system": ["FunctionSystem"],
-            "gains": ["critical_gains", "gains_for_method", "gains_for_step"],
+            "gains": ["STABILITY", "critical_gains", "gain_bound", "gains_for_method", "gains_for_step"],
             "joint_coordinates": ["JointCoordinates"],
             "reference_point": ["ReferencePointCoordinates"],
             "registry": ["FORMULATIONS"],
             "sparse_forms": ["SparseForms"],
-            "stability": ["STABILITY", "gain_bound"],
         },
     ),
 )

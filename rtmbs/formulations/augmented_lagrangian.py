@@ -9,9 +9,8 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.errors import FormulationError
-from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.penalty_options import PenaltyOptions
-from rtmbs.formulations.reduced import solve_positive
+from rtmbs.formulations.reduced import least_multipliers, solve_positive
 from rtmbs.formulations.terms import row_names
 
 Array = NDArray[np.float64]

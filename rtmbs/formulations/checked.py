@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
+from rtmbs.formulations.errors import OutOfRange
 
 Array = NDArray[np.float64]
 
@@ -18,7 +19,7 @@ def given(name: str, x: Array, n: int) -> Array:
         raise InputError(f"{name} is an array ({n},), not {x.shape}")
     if not np.all(np.isfinite(x)):
         i = int(np.argmin(np.isfinite(x)))
-        raise InputError(f"{name}[{i}] is {x[i]}; a finite number is wanted")
+        raise OutOfRange(f"{name}[{i}] is {x[i]}; a finite number is wanted")
     return x
 
 
@@ -29,7 +30,7 @@ def instant(t: float) -> float:
     except (TypeError, ValueError):
         raise InputError(f"t is a number of seconds, not {shown(t)}") from None
     if not np.isfinite(number):
-        raise InputError(f"t is {number}; a finite number of seconds is wanted")
+        raise OutOfRange(f"t is {number}; a finite number of seconds is wanted")
     return number
 
 
@@ -43,5 +44,5 @@ def answered(call: str, x: Array, shape: tuple[int, ...]) -> Array:
         raise InputError(f"{call} returned an array {x.shape}; {shape} is wanted")
     if not np.all(np.isfinite(x)):
         i = tuple(int(k) for k in np.unravel_index(int(np.argmin(np.isfinite(x))), shape))
-        raise InputError(f"{call} returned {x[i]} at {i}; finite numbers are wanted")
+        raise OutOfRange(f"{call} returned {x[i]} at {i}; finite numbers are wanted")
     return x

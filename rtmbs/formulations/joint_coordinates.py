@@ -6,8 +6,9 @@ from scipy.sparse import csc_array
 
 from rtmbs.errors import InputError
 from rtmbs.formulations.checked import given
-from rtmbs.formulations.rotation_vectors import RotationVectors
+from rtmbs.formulations.errors import OutOfRange
 from rtmbs.limits.bounds import are_rotations
+from rtmbs.rotations.vectors import body_rates, right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
@@ -67,6 +68,10 @@ class JointCoordinates:
     def u(self) -> Array:
         """Inputs (nu,)."""
         return self.equations.u
+
+    def begin_at(self, R0: Array, u: Array, s: Array) -> None:
+        """Let reference rotations (k, 3, 3), inputs (nu,) and force states (ns,) be these."""
+        self.R0[:], self.equations.u, self.s[:], self.evaluated = R0, u.copy(), s, b""
 
     def joint_rates(self, q: Array, v: Array) -> Array:
         """Return zd (n,) of a Simulation: v, but body rates T(delta) v of rotation dofs [m/s or rad/s].
@@ -259,3 +264,39 @@ def rotations(R0: Array, shape: tuple[int, ...]) -> Array:
     if len(wrong):
         raise InputError(f"R0[{wrong[0]}] is no rotation: R^T R = 1 and a determinant of 1 are wanted")
     return found
+
+
+LARGEST_TURN = 0.9 * 2.0 * np.pi  # [rad]: T is singular at 2 pi, and its least singular value is 0.11 here
+
+
+class RotationVectors:
+    """Triples of coordinates delta about reference rotations, R = R0 exp(delta~), among n coordinates.
+
+    ``first`` are the numbers of the first coordinate of each triple, ``names`` (n,) the names for errors.
+    """
+
+    def __init__(self, first: NDArray[np.int64], names: list[str]) -> None:
+        self.first, self.names = first, names
+
+    def turning(self, q: Array) -> Array:
+        """Return T (n, n) with zd = T dq/dt; the identity but for rotation vectors.
+
+        Raises InputError naming the joint whose rotation vector is so long that T is nearly singular.
+        """
+        T = np.eye(len(q))
+        for i in self.first:
+            angle = float(np.linalg.norm(q[i : i + 3]))
+            if angle > LARGEST_TURN:
+                raise OutOfRange(
+                    f"the rotation vector of {self.names[i]} is {angle:.3g} rad long, and 2 pi is singular; at most "
+                    f"{LARGEST_TURN:.3g} rad are taken, so go on from recentred(q, v) of JointCoordinates"
+                )
+            T[i : i + 3, i : i + 3] = right_jacobian(q[i : i + 3])
+        return T
+
+    def rate_terms(self, q: Array, v: Array) -> Array:
+        """Return (dT/dt) v (n,), which the rates of q add to d(zd)/dt = T dv/dt + (dT/dt) v."""
+        out = np.zeros(len(q))
+        for i in self.first:
+            out[i : i + 3] = body_rates(q[i : i + 3], v[i : i + 3], np.zeros(3))[1]
+        return out

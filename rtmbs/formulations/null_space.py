@@ -10,11 +10,9 @@ from scipy.linalg import lapack
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.correction import closed, least_solution
 from rtmbs.formulations.errors import FormulationError
-from rtmbs.formulations.jacobian_rate import jacobian_rate
-from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.rank import RANK_TOLERANCE, RowFactor, demand_agreement, fits, row_factor
-from rtmbs.formulations.reduced import reduced_solution
-from rtmbs.formulations.terms import Positive, Terms, terms_at
+from rtmbs.formulations.reduced import least_multipliers, reduced_solution
+from rtmbs.formulations.terms import Positive, Terms, jacobian_rate, terms_at
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -10,9 +10,8 @@ from scipy.linalg import lapack
 from rtmbs.formulations.checked import given, instant
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.correction import Solve, closed_positions, closed_rates
-from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.rank import RANK_TOLERANCE, refuse_dependent
-from rtmbs.formulations.reduced import reduced_solution
+from rtmbs.formulations.reduced import least_multipliers, reduced_solution
 from rtmbs.formulations.terms import Positive, terms_at
 
 Array = NDArray[np.float64]

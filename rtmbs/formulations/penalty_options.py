@@ -7,9 +7,8 @@ from numpy.typing import NDArray
 
 from rtmbs.formulations.checked import given, instant
 from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.penalty_mass import row_masses
 from rtmbs.formulations.stabilised import Stabilised
-from rtmbs.formulations.terms import Positive, Terms, terms_at
+from rtmbs.formulations.terms import Positive, Terms, inertias, terms_at
 
 Array = NDArray[np.float64]
 
@@ -61,3 +60,18 @@ class PenaltyOptions:
         q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
         terms = terms_at(Stabilised(system, *self.gains), q, v, t, sparse)
         return terms, self.penalty * row_masses(terms)
+
+
+LIGHTEST, HEAVIEST = 0.1, 1e6  # of the mean: a row that feels less or more is taken to feel this
+
+
+def row_masses(terms: Terms) -> Array:
+    """Return the effective mass of each row (m,): 1 / (Phi_q D^-1 Phi_q^T)_ii with D the diagonal of M."""
+    inertia, positive = inertias(terms)
+    if not terms.system.m or not positive.any():
+        return np.ones(terms.system.m)
+    mobility = terms.Phi_q[:, positive] ** 2 @ (1.0 / inertia[positive])
+    if not (mobility > 0.0).any():
+        return np.ones(terms.system.m)
+    middle = np.exp(np.mean(np.log(mobility[mobility > 0.0])))
+    return 1.0 / np.clip(mobility, middle / HEAVIEST, middle / LIGHTEST)

@@ -10,9 +10,8 @@ from scipy.linalg import lapack
 from rtmbs.formulations.checked import given, instant
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.correction import closed
-from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.rank import RANK_TOLERANCE, RowFactor, demand_agreement, fits, row_factor
-from rtmbs.formulations.reduced import reduced_solution
+from rtmbs.formulations.reduced import least_multipliers, reduced_solution
 from rtmbs.formulations.terms import Positive, terms_at
 
 Array = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""The reduced solution, written once: a = particular + N x with (N^T M N) x = N^T (F - M particular)."""
+"""Reduced solution a = particular + N x with (N^T M N) x = N^T (F - M particular), and its multipliers."""
 
 import numpy as np
 import scipy.linalg
@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.rank import RANK_TOLERANCE
 from rtmbs.formulations.terms import Terms, coordinate_name
 
 Array = NDArray[np.float64]
@@ -53,3 +54,11 @@ def refuse_weightless(system: ConstrainedSystem, i: int) -> None:
         f"{coordinate_name(system, i)} can move without inertia: M is singular on the null space of Phi_q; give "
         "what moves there a mass, or hold it by a constraint"
     )
+
+
+def least_multipliers(terms: Terms, a: Array, tolerance: float = RANK_TOLERANCE) -> Array:
+    """Return the least lam (m,) of those for which M a + Phi_q^T lam = F best; unique where Phi_q has full rank."""
+    if not terms.system.m:
+        return np.zeros(0)
+    found = scipy.linalg.lstsq(terms.Phi_q.T, terms.F - terms.M @ a, cond=tolerance, check_finite=False)[0]
+    return np.asarray(found)

@@ -1,7 +1,7 @@
 """Formulations by name: one line each. A line and its file are all that a formulation has."""
 
 from rtmbs.formulations.contract import Formulation
-from rtmbs.formulations.register import Register
+from rtmbs.limits.register import Register
 
 PLACES = {  # name: (module, class)
     "direct": ("direct", "Direct"),

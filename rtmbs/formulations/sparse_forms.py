@@ -9,6 +9,7 @@ from scipy.sparse import csc_array, issparse
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.checked import answered
 from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.errors import OutOfRange
 
 Array = NDArray[np.float64]
 
@@ -76,5 +77,5 @@ def sparse_answer(call: str, A: Any, shape: tuple[int, int]) -> csc_array:
     if not np.all(np.isfinite(found.data)):
         k = int(np.argmin(np.isfinite(found.data)))
         place = int(found.indices[k]), int(np.searchsorted(found.indptr, k, side="right")) - 1
-        raise InputError(f"{call} returned {found.data[k]} at {place}; finite numbers are wanted")
+        raise OutOfRange(f"{call} returned {found.data[k]} at {place}; finite numbers are wanted")
     return found

@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.correction import closed, least_solution
-from rtmbs.formulations.multipliers import least_multipliers
 from rtmbs.formulations.rank import RANK_TOLERANCE, demand_agreement
-from rtmbs.formulations.reduced import reduced_solution, refuse_singular
+from rtmbs.formulations.reduced import least_multipliers, reduced_solution, refuse_singular
 from rtmbs.formulations.terms import Positive, Terms, terms_at
 
 Array = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""All that a formulation asks of a system at a state, evaluated once and checked."""
+"""Terms of the equations of motion at a state, evaluated once and checked, and the time derivative of Phi_q."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -95,3 +95,19 @@ class Positive:
         if not number or not 0.0 < float(value) < np.inf:
             unit = f" {self.unit}" if self.unit else ""
             raise InputError(f"{self.name} is {shown(value)}; a finite number above 0{unit} is wanted")
+
+
+def jacobian_rate(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Array:
+    """Return d(Phi_q)/dt (m, n) at a state, without a difference quotient.
+
+    -gamma = B(v, v) + 2 c v + d with B symmetric, and d(Phi_q)/dt w = B(v, w) + c w. So
+    d(Phi_q)/dt w = (gamma(v - w) - gamma(v + w)) / 4 for every w, exactly.
+    """
+    size = max(1.0, float(np.abs(v).max(initial=0.0)))
+    columns = []
+    for i in range(system.n):
+        w = np.zeros(system.n)
+        w[i] = size
+        less, more = (system.constraint_rate_terms(q, v + sign * w, t)[1] for sign in (-1.0, 1.0))
+        columns.append((less - more) / (4.0 * size))
+    return np.array(columns).T.reshape(system.m, system.n)

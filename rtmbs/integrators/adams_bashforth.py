@@ -7,10 +7,9 @@ import numpy as np
 
 from rtmbs.errors import StartError
 from rtmbs.integrators.base import Equations
-from rtmbs.integrators.explicit import finished
+from rtmbs.integrators.explicit import finished, integrated
 from rtmbs.integrators.method import Array, Method
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.runge_kutta import integrated
 from rtmbs.integrators.tableaux import RK4, stepped
 from rtmbs.state import State
 

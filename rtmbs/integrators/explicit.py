@@ -1,16 +1,36 @@
-"""How a step of an explicit method ends: accelerations solved for, loops checked, rotations committed."""
+"""Explicit steps in joint coordinates: the stages, the check of the loops at the end, and the accelerations there."""
 
 import numpy as np
+from numpy.typing import NDArray
 
 from rtmbs.errors import StartError
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.chunks import arrays_of
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport
 from rtmbs.integrators.settings import LOOP_TOLERANCE
+from rtmbs.integrators.tableaux import Tableau, stepped
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.state import State
 
+Array = NDArray[np.float64]
+
 DRIFT = 1e-8  # of the sizes: what a loop opens by in one step
+
+
+def integrated(equations: Equations, tableau: Tableau, old: State, u: Array) -> tuple[Array, ...]:
+    """Return z, zd and s at the end of the step from ``old``; ``u`` (nu,) are its inputs. Raises StartError."""
+    parts = equations.n, 2 * equations.n
+    equations.u = u
+
+    def rates(values: Array, c: float) -> Array:
+        z, zd, s = np.split(values, parts)
+        equations.at(old.t + c * old.h)
+        zdd, _, sd = equations.accelerations(z, zd, old.R0, s)
+        return np.concatenate((equations.coordinate_rates(z, zd), zdd, sd))
+
+    start = np.concatenate((old.z, old.zd, old.s))
+    slope = np.concatenate((equations.coordinate_rates(old.z, old.zd), old.zdd, old.sd))
+    return tuple(np.split(stepped(tableau, old.h, start, slope, rates), parts))
 
 
 def finished(equations: Equations, old: State, new: State) -> StepReport:
@@ -44,7 +64,7 @@ def finished(equations: Equations, old: State, new: State) -> StepReport:
     )  # fmt: skip
 
 
-def judged(equations: Equations, new: State, Phid: np.ndarray) -> tuple[Outcome, np.ndarray]:
+def judged(equations: Equations, new: State, Phid: Array) -> tuple[Outcome, Array]:
     """Return how a step ended whose accelerations were just solved for, and the Phidd (m,) that they leave.
 
     Rates may drift as far as positions may: by LOOP_TOLERANCE of the largest rate, or of that which an acceleration
@@ -68,6 +88,6 @@ def solved(equations: Equations, new: State) -> Outcome:
     return Outcome.CONVERGED if in_range(new.zdd, new.lam, new.sd) else Outcome.NOT_FINITE
 
 
-def in_range(*arrays: np.ndarray) -> bool:
+def in_range(*arrays: Array) -> bool:
     """True when every entry is a number that a mechanism may have."""
     return all(float(np.abs(values).max(initial=0.0)) <= BEYOND for values in arrays)  # NaN is not

@@ -12,7 +12,7 @@ Checklist for whoever writes a method
 """
 
 from dataclasses import replace
-from typing import Any, ClassVar, Protocol, Self
+from typing import Any, ClassVar, NamedTuple, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,17 +21,44 @@ from rtmbs.integrators.base import Equations
 from rtmbs.integrators.penalties import PENALTY, penalty_factors
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
+from rtmbs.methods import Capability
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
+
+
+USUAL = frozenset((Capability.FORCE_STATES, Capability.REDUNDANT, Capability.SAME_BYTES, Capability.REFINED))
+
+
+class Orders(NamedTuple):
+    """Theoretical orders of a method in positions, rates, accelerations and multipliers."""
+
+    q: int
+    v: int
+    a: int
+    lam: int
 
 
 class Method(Protocol):
     """A method of time integration."""
 
     order: ClassVar[int]  # of z, zd, zdd and lam, for smooth forces
+    capabilities: ClassVar[frozenset[Capability]] = USUAL  # what is asked of it before it is used, never its class
     symmetric: ClassVar[bool] = False  # errors are even powers of h: the way back undoes a step
+    redundant: bool = True  # takes dependent loop equations that agree with each other as they are
     averages_inputs: ClassVar[bool] = False  # of both ends of a step: a jump inside is then told by its mean
+
+    @property
+    def orders(self) -> Orders | None:
+        """Orders in the step; None for a method that chooses steps by tolerances of its own."""
+        return Orders(*[self.order] * 4)
+
+    def even_powers(self, balanced: bool, turning: bool) -> bool:
+        """True when errors of a run are even powers of h.
+
+        ``balanced``: loops of the mechanism keep a balance of energy. ``turning``: their reactions change direction.
+        """
+        return self.symmetric
 
     @property
     def c(self) -> float | None:
@@ -53,8 +80,13 @@ class Method(Protocol):
         """
         return {}
 
+    def ended_by_ramps(self, state: State) -> Array | None:
+        """Return the part of ``state.memory`` that a ramp of an input sets to zero; None where there is none."""
+        return None
+
     def begin(self, equations: Equations, state: State) -> None:
         """Let ``state.memory`` be that of a start at ``state``, whose other fields are complete."""
+        return None  # noqa: RET501
 
     def moved(self, equations: Equations, state: State) -> None:
         """Let ``state.memory`` follow positions or rates that were changed by hand."""
@@ -80,8 +112,8 @@ class Method(Protocol):
         return False
 
     def advance_many(self, equations: Equations, work: Any, old: State, chunk: Chunk) -> tuple[int, bool]:
-        """Take a step for every row; returns (accepted steps, whether the next one failed). See ``takes_many``."""
-        raise NotImplementedError
+        """Take a step for every row; returns (accepted steps, whether the next one is for ``advance``)."""
+        return 0, True
 
     def changed(self, changes: dict[str, Any]) -> Self:
         """Return this method with some options changed."""
@@ -89,3 +121,4 @@ class Method(Protocol):
 
     def check(self, state: State, what: str) -> None:
         """Refuse what no step of this method can have left in ``state.memory``: StateError naming ``what``."""
+        return None  # noqa: RET501

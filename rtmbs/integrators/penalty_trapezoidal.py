@@ -15,7 +15,7 @@ from rtmbs.errors import InputError, StateError, shown
 from rtmbs.integrators.base import Equations, Fused
 from rtmbs.integrators.checks import one_of, positive, switches, whole
 from rtmbs.integrators.chunks import arrays_of, one_row_chunk
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.method import USUAL, Method
 from rtmbs.integrators.penalties import PENALTY, penalty_factors
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
@@ -31,6 +31,7 @@ from rtmbs.integrators.settings import (
 from rtmbs.integrators.trapezoidal import TrapezoidalStep
 from rtmbs.integrators.tries import MOST_TRIES
 from rtmbs.limits.bounds import BEYOND
+from rtmbs.methods import Capability
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
@@ -85,6 +86,9 @@ class PenaltyTrapezoidal(Method):
 
     order: ClassVar[int] = 2
     averages_inputs: ClassVar[bool] = True
+    capabilities: ClassVar[frozenset[Capability]] = USUAL | {
+        Capability.RAMPS, Capability.CHUNKS, Capability.WARM_UP, Capability.TOLERANCE, Capability.SENSITIVITY,
+    }  # fmt: skip
 
     penalty: float | None = None
     alpha: float | None = None
@@ -145,6 +149,14 @@ class PenaltyTrapezoidal(Method):
         """Return the energies, for a balance goes on, and the penalty factors while options ask for no others."""
         same = before is not None and (before.c, before.alpha) == (self.c, self.alpha)
         return {name: state.memory[name] for name in (("alpha", "energy") if same else ("energy",))}
+
+    def ended_by_ramps(self, state: State) -> Array | None:
+        """Return the energies: potentials do not tell the work of a moving input."""
+        return state.memory["energy"]
+
+    def even_powers(self, balanced: bool, turning: bool) -> bool:
+        """True where no energy is held and no reaction of a loop turns: the rule itself is symmetric."""
+        return not (self.hold_energy and balanced) and not turning
 
     def begin(self, equations: Equations, state: State) -> None:
         """Let balances of energy begin with the energy of ``state``."""

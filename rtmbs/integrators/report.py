@@ -43,6 +43,7 @@ class Outcome(Enum):
         "step may be wrong; look for a singular pose or a stiff force, or take a smaller step h"
     )
     NOT_CONVERGED = "Newton's iteration did not converge; try a smaller step h, or look at what is named here"
+    UNSOLVED = "the equations of motion have no solution at a stage of the step; look at what is named here"
     SINGULAR_TANGENT = "the Newton matrix is singular; look for a massless body that nothing holds, or a zero inertia"
     NOT_FINITE = "a number that is not finite, or beyond all range, appeared; look at what is named here"
     LOOP_OPEN = "the step converged but a loop stays open beyond its bound; raise the penalty or take a smaller step h"

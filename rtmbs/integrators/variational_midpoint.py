@@ -11,7 +11,7 @@ from rtmbs.integrators.base import Equations, FusedMidpoint, MidpointEquations
 from rtmbs.integrators.checks import positive, switches, whole
 from rtmbs.integrators.chunks import arrays_of, one_row_chunk
 from rtmbs.integrators.explicit import finished
-from rtmbs.integrators.method import Method
+from rtmbs.integrators.method import USUAL, Method
 from rtmbs.integrators.midpoint import MidpointStep
 from rtmbs.integrators.penalties import PENALTY
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
@@ -25,6 +25,7 @@ from rtmbs.integrators.settings import (
     Chunk,
     Settings,
 )
+from rtmbs.methods import Capability
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
@@ -72,6 +73,7 @@ class VariationalMidpoint(Method):
     order: ClassVar[int] = 2
     symmetric: ClassVar[bool] = True
     averages_inputs: ClassVar[bool] = True
+    capabilities: ClassVar[frozenset[Capability]] = USUAL | {Capability.RAMPS, Capability.CHUNKS}
 
     penalty: float = PENALTY
     tol: float = 1e-10

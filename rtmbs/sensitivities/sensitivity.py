@@ -17,8 +17,8 @@ from rtmbs.analysis.report import Report, numbers, rows, with_count
 from rtmbs.analysis.resolve_simulation import MEANT, wrong_argument
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.checks import one_of, whole
-from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.limits.names import Keyed, selected
+from rtmbs.methods import Capability, demand
 from rtmbs.model.model import Model
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
@@ -204,11 +204,8 @@ def check(sim: Simulation) -> None:
         raise wrong_argument("sensitivity", MEANT, sim)
     method, system = sim.method, sim.system
     check_captured(system)
-    if not isinstance(method, PenaltyTrapezoidal):
-        raise InputError(
-            f"sensitivity knows the steps of PenaltyTrapezoidal, not of {type(method).__name__}; change the method"
-        )
-    usual = PenaltyTrapezoidal()
+    demand(method, Capability.SENSITIVITY, "sensitivity")
+    usual = type(method)()
     for name in (
         "tangent_terms",
         "projection_metric",
@@ -227,7 +224,6 @@ def private_simulation(sim: Simulation) -> Simulation:
     own = sim.independent()
     own.change(threads=1)  # groups of threads make Newton matrices of their own
     store_of(own).go_on_from(own.state.copy(), own.t)
-    assert isinstance(own.method, PenaltyTrapezoidal)
     own.method.begin(own.equations, store_of(own).states[0])
     store_of(own).states[1].memory["energy"][:] = store_of(own).states[0].memory["energy"]
     return own

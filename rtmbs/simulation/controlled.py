@@ -9,9 +9,9 @@ import numpy as np
 
 from rtmbs.errors import InputError
 from rtmbs.integrators.chunks import first
-from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
+from rtmbs.methods import Capability, demand
 from rtmbs.observers.base import Observer
 from rtmbs.observers.recorder import HELPED, started_of
 from rtmbs.observers.schedule import At, Every, EveryStep, Schedule
@@ -432,11 +432,7 @@ NOT_ALL = -1  # steps of a batch that an event cut short
 
 def check_method(method: Any, tolerance: Any) -> None:
     """Refuse a method whose error is not estimated: InputError."""
-    if not isinstance(method, PenaltyTrapezoidal):
-        raise InputError(
-            f"tolerance = {tolerance!r} chooses the steps of PenaltyTrapezoidal, and the method is "
-            f"{type(method).__name__}; take that one, or rtmbs.refined, which serves every method"
-        )
+    demand(method, Capability.TOLERANCE, f"tolerance = {tolerance!r}")
 
 
 def run_with_tolerance(

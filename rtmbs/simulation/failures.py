@@ -20,6 +20,7 @@ from rtmbs.system.input_slots import not_finite_inputs
 
 FAILURES: dict[Outcome, type[StepError]] = {
     Outcome.NOT_CONVERGED: NotConvergedError,
+    Outcome.UNSOLVED: StepError,
     Outcome.SINGULAR_TANGENT: SingularTangentError,
     Outcome.NOT_FINITE: NotFiniteError,
     Outcome.LOOP_OPEN: LoopOpenError,

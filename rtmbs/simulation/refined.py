@@ -224,12 +224,9 @@ def order_of(method: Any) -> None:
 
 def powers_of(method: Method, sim: Simulation, coarse: Level) -> tuple[int, ...]:
     """Return the powers of h in the error of a run, the first ``MOST`` of them."""
-    if getattr(method, "symmetric", False):
+    balanced, even = len(sim.equations.tables.balance.first) > 0, getattr(method, "even_powers", None)
+    if even is not None and even(balanced, coarse.turning > TURNING):
         return 2, 4, 6, 8
-    if isinstance(method, PenaltyTrapezoidal):
-        held = method.hold_energy and len(sim.equations.tables.balance.first) > 0
-        if not held and coarse.turning <= TURNING:
-            return 2, 4, 6, 8
     return tuple(range(method.order, method.order + MOST))
 
 

@@ -20,6 +20,7 @@ from rtmbs.integrators.settings import Chunk
 from rtmbs.jit.compile_progress import announced
 from rtmbs.limits.names import Keyed
 from rtmbs.limits.notebook import folded_html, number_text, title_html
+from rtmbs.methods import Capability, capabilities_of, demand
 from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.observers.base import Observer
 from rtmbs.observers.schedule import Schedule
@@ -55,7 +56,7 @@ class Simulation(Keyed, StrictAttributes):
     ----------
     system : what ``Model.compile`` returned
     h : step [s]
-    method : an object with options of its own: ``PenaltyTrapezoidal()`` unless given, see also ``rtmbs.METHODS``
+    method : an object with options of its own: ``PenaltyTrapezoidal()`` unless given, see ``rtmbs.methods``
     jacobian : source of K and C, see ``semirecursive.sources``
     assembly_offset : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
     threads : at most so many threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to
@@ -101,6 +102,8 @@ class Simulation(Keyed, StrictAttributes):
         step_size(h)
         switches(assembly_offset=assembly_offset)
         options = Options(PenaltyTrapezoidal() if method is None else method, jacobian, threads)
+        if system.states:
+            demand(options.method, Capability.FORCE_STATES, f"model {system.name!r} with states of force laws")
         equations = SemiRecursiveEquations(system, make_source(jacobian, system))
         equations.threads = int(threads)
         evaluate_signals(system, 0.0, equations.u)
@@ -132,8 +135,7 @@ class Simulation(Keyed, StrictAttributes):
         """
         store = self._store
         method = store.options.method
-        fused = store.equations.fused()
-        if fused is None or not isinstance(method, PenaltyTrapezoidal) or not method.fused:
+        if Capability.WARM_UP not in capabilities_of(method) or not method.takes_many(store.equations):
             return
         start = store.states[0].copy()
         with announced():

@@ -13,12 +13,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, StartError
+from rtmbs.errors import StartError
 from rtmbs.integrators.checks import step_size
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.report import StepReport
 from rtmbs.jit.compile_progress import announced
 from rtmbs.limits.bounds import LONGEST, SHORTEST
+from rtmbs.methods import Capability, demand
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
@@ -259,16 +260,13 @@ class StateStore:
         """Let one input be these numbers at the end of the next step; the current State stays.
 
         A balance of energy begins anew, as it is none in loops with functions of time: potentials do not tell the work.
-        Raises InputError with a method that does not average the inputs of both ends of a step.
+        Raises InputError with a method without ramps.
         """
-        if not self.options.method.averages_inputs:
-            raise InputError(
-                f"{type(self.options.method).__name__} takes no ramps and no drivers by Input: use PenaltyTrapezoidal, "
-                "or hold the value at the middle of the step"
-            )
+        demand(self.options.method, Capability.RAMPS, "an input that moves along a step")
         state, own, ramps = self.states[0], self.__dict__, {**self.ramps, place.start: (place, numbers)}
-        if "energy" in state.memory and not np.array_equal(state.u[place], numbers):
-            state.memory["energy"][:], own["ramps"] = 0.0, ramps  # one statement, as in ``write_input``
+        ended = self.options.method.ended_by_ramps(state)
+        if ended is not None and not np.array_equal(state.u[place], numbers):
+            ended[:], own["ramps"] = 0.0, ramps  # one statement, as in ``write_input``
         else:
             own["ramps"] = ramps
 

@@ -227,4 +227,4 @@ REMOVED = spread(FORMULATIONS, 1)  # a process each
 
 @pytest.mark.parametrize("name", REMOVED)
 def test_removing_a_formulation_is_one_file_and_one_line(name, tmp_path):
-    check_removal("formulations", PLACES, name, REST, tmp_path)
+    check_removal("formulations", "formulations/registry.py", PLACES, name, REST, tmp_path)

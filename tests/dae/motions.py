@@ -70,6 +70,11 @@ def slopes(method, where, steps):
 
 def made(name, **options):
     """Return a method, or skip where its package is not installed."""
+    skip_without(name)
+    return METHODS[name](**options)
+
+
+def skip_without(name):
+    """Skip a method whose package is not installed."""
     if name in ("cvode", "ida") and find_spec("sksundae") is None:
         pytest.skip("scikit-sundae is not installed")
-    return METHODS[name](**options)

@@ -99,7 +99,8 @@ def test_stability_bound_of_the_gains_holds_in_a_run():
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"tableau": "gill"}, "tableau is 'gill'; a Tableau is wanted"),
+        ({"tableau": "gill"}, "there is no tableau named 'gill'; there are 'classical', 'three-eighths'"),
+        ({"tableau": 4}, "tableau is 4; a Tableau is wanted"),
         ({"formulation": Direct}, "formulation is .*; a formulation is wanted"),
         ({"formulation": "direct"}, "formulation is 'direct'"),
     ],

@@ -9,7 +9,7 @@ import rtmbs
 from rtmbs.dae import RK4, MotionError, PenaltyTrapezoidal, RungeKutta, SolveIVP, integrate
 from rtmbs.errors import InputError
 from rtmbs.formulations import QR, SVD, Baumgarte, Direct, JointCoordinates, NullSpace, Partitioning, Penalty
-from rtmbs.formulations.rotation_vectors import LARGEST_TURN
+from rtmbs.formulations.joint_coordinates import LARGEST_TURN
 from rtmbs.rotations.vectors import body_rates, right_jacobian
 from tests.cases import spread
 from tests.formulations.systems import T, states, system_of

@@ -8,7 +8,7 @@ from rtmbs import METHODS, Outcome, Simulation, library
 from tests.cases import spread
 from tests.start.cases import parallelogram
 
-SOLVING = [name for name in METHODS if name != "penalty-trapezoidal"]
+SOLVING = ["variational-midpoint", "runge-kutta", "adams-bashforth"]  # the others judge steps of their own
 EXPLICIT = [name for name in SOLVING if name != "variational-midpoint"]  # that one brings rates back to their loops
 PART = 0.05  # [s] where two profiles part
 

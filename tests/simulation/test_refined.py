@@ -12,8 +12,8 @@ import rtmbs
 from bench.measures.refined import maxwell
 from rtmbs import PenaltyTrapezoidal, RungeKutta, Simulation, library, refined
 from rtmbs.errors import InputError, UnknownNameError
-from rtmbs.integrators.registry import METHODS
 from rtmbs.library import references
+from rtmbs.methods import METHODS
 from rtmbs.simulation.extrapolation import weights_of
 from rtmbs.simulation.jump_times import Piece
 from rtmbs.simulation.refined import RefinedResult, level, side_by_side
@@ -133,7 +133,9 @@ def test_theta_1_of_the_multiple_fourbar():
         assert np.max(np.abs(angles - exact)) < bound
 
 
-@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize(
+    "name", ["penalty-trapezoidal", "variational-midpoint", "runge-kutta", "adams-bashforth", "hht"]
+)
 def test_every_method_gains_an_order(name):
     system = library.build("pendulum").compile()
     method = METHODS[name]()

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rtmbs.errors import RtmbsError, unknown_name
 from rtmbs.forces.kind import DrawnArrow, DrawnLine
 from rtmbs.forces.register import BY_WORD
-from rtmbs.integrators.registry import METHODS
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
+from rtmbs.methods import METHODS
 from rtmbs.model import Model
 from rtmbs.model.shapes import Bar, Box, Cylinder, Looks, Shape, Shapes, Sphere, checked_shapes
 from rtmbs.results.reactions import rods

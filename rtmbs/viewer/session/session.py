@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import InputError, StateError, unknown_name
-from rtmbs.integrators.registry import METHODS, name_of
 from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.methods import METHODS, name_of
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples

@@ -6,7 +6,7 @@ import pytest
 from rtmbs.bench.dae_problems import random_linkage
 from rtmbs.dae import RK4, AdamsBashforthMoulton, HalfExplicit, MotionError, RungeKutta, SolveIVP, integrate
 from rtmbs.dae.contract import Point
-from rtmbs.dae.landing import demand_small_correction
+from rtmbs.dae.dynamics import demand_small_correction
 from rtmbs.formulations import QR, SVD, NullSpace, Partitioning
 from tests.cases import spread
 from tests.dae.motions import start_of

@@ -1,4 +1,4 @@
-"""A register: classes by name, each in a file of its own, loaded when they are asked for."""
+"""Registers: classes by name, each in a module of its own, which is loaded when the class is asked for."""
 
 import importlib
 from collections.abc import Iterator, Mapping

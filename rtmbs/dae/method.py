@@ -1,0 +1,155 @@
+"""Methods over a ConstrainedSystem: a loop over times for ``integrate``, and steps of a Simulation.
+
+A Simulation steps in its joint coordinates. The points behind that a formula needs stand in ``State.memory``, so that a
+State goes on with the same bytes. Every step begins its formulation and its Newton iteration anew.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.dynamics import Steps
+from rtmbs.dae.errors import MotionError
+from rtmbs.dae.joint_steps import JointSteps, completed, failed
+from rtmbs.errors import StartError
+from rtmbs.formulations.contract import Formulation
+from rtmbs.formulations.errors import FormulationError, OutOfRange
+from rtmbs.integrators.base import Equations
+from rtmbs.integrators.method import USUAL, Method
+from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.methods import Capability
+from rtmbs.state import State
+
+Array = NDArray[np.float64]
+
+
+class DAEMethod(Method):
+    """A method of time over M a + Phi_q^T lam = F, Phi = 0: what its subclasses share.
+
+    A subclass is a frozen dataclass of options. It answers ``orders``, ``redundant`` and ``steps``, and says by
+    ``behind`` how many points before the present one a step needs, by ``carries`` how many further accelerations.
+    """
+
+    capabilities: ClassVar[frozenset[Capability]] = USUAL | {Capability.OWN_EQUATIONS}
+    redundant: bool = False  # dependent rows are then left out in a Simulation, and refused by ``integrate``
+    behind: int = 0
+    carries: ClassVar[int] = 0
+    exact_end: ClassVar[bool] = True  # False: a and lam are unknowns with errors of their own, so that a Simulation
+    # solves for those of the end, and the method carries its own
+
+    @property
+    def order(self) -> int | None:  # type: ignore[override]
+        """Least order of q, v, a and lam; None for a method that chooses steps by its own tolerances."""
+        return None if self.orders is None else min(self.orders)
+
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        raise NotImplementedError
+
+    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
+        """Yield the start and the end of each step; see ``Integrator`` of ``rtmbs.dae.contract``."""
+        steps, past = self.steps(motion), deque[Point](maxlen=self.behind + 1)  # the newest first
+        past.append(steps.first())
+        yield past[0]
+        for before, t in pairwise(times):
+            past.appendleft(steps.step(past, float(t), float(t - before)))
+            motion.counts.steps += 1
+            yield past[0]
+
+    # ---- steps of a Simulation --------------------------------------------------------------------------------------
+
+    def remember(self, equations: Equations, h: float) -> dict[str, Array]:
+        """Return a history that is empty.
+
+        ``history`` (behind, 3n + 2ns) holds q, v, a, s and sd of the points behind the present one, the newest first,
+        ``carried`` (carries, n) further accelerations, ``known`` how many steps they follow, and ``path`` (2n + ns,)
+        the z, zd and s that they belong to.
+        """
+        if not (self.behind or self.carries):
+            return {}
+        n, ns = equations.n, equations.states
+        shapes = {"history": (self.behind, 3 * n + 2 * ns), "carried": (self.carries, n)}
+        memory = {name: np.zeros(shape) for name, shape in shapes.items() if shape[0]}
+        return {**memory, "known": np.zeros(1), "path": np.zeros(2 * n + ns)}
+
+    def moved(self, equations: Equations, state: State) -> None:
+        """Forget the history of another path."""
+        if "path" in state.memory and not np.array_equal(state.memory["path"], path_of(state)):
+            state.memory["known"][:] = 0.0
+
+    def pushed(self, equations: Equations, work: JointSteps, state: State, roughly: bool = False) -> bool:
+        """Forget the history: accelerations jump with the inputs."""
+        if "known" in state.memory:
+            state.memory["known"][:] = 0.0
+        return False
+
+    def start(self, equations: Equations, state: State) -> JointSteps:
+        """Return the System in joint coordinates."""
+        return JointSteps(equations)
+
+    def advance(self, equations: Equations, work: JointSteps, old: State, new: State) -> StepReport:
+        """Take a step from ``old`` to ``new``."""
+        equations.u = new.u
+        if bad := equations.not_finite_inputs():
+            return StepReport(Outcome.NOT_FINITE, new.t, worst=bad)
+        try:
+            with np.errstate(all="ignore"):
+                motion = work.motion(old, new, self.redundant)
+                steps, past = self.steps(motion), self.past(work, old)
+                steps.carried = old.memory["carried"] if self.carries and old.memory["known"][0] else None
+                point = steps.step(past, new.t, old.h)
+                report = completed(equations, work, old, new, point, self.exact_end)
+        except (FormulationError, MotionError, OutOfRange, StartError, np.linalg.LinAlgError) as error:
+            return failed(work, old, new, error)
+        if report.outcome.accepted and new.memory:
+            self.keep(work, new, [point, *past], steps)
+        return report
+
+    def past(self, work: JointSteps, old: State) -> list[Point]:
+        """Return the present point and the known ones behind it, the newest first."""
+        known, n, ns = int(old.memory["known"][0]) if self.behind else 0, len(old.z), len(old.s)
+        points = [work.present(old)]
+        for i, row in enumerate(old.memory["history"][:known] if known else ()):
+            q, v, a, s, sd = np.split(row, (n, 2 * n, 3 * n, 3 * n + ns))
+            points.append(Point(old.t - (i + 1) * old.h, q, v, a, points[0].lam, s, sd))
+        return points
+
+    def keep(self, work: JointSteps, new: State, points: list[Point], steps: Steps) -> None:
+        """Write the history of the next step to ``new.memory``, about the reference rotations of its end."""
+        rows = [work.about(new.R0, point.q, point.v, point.a) for point in points[1 : self.behind + 1]]
+        for i, (parts, point) in enumerate(zip(rows, points[1 : self.behind + 1], strict=True)):
+            new.memory["history"][i] = np.concatenate((*parts, point.s, point.sd))
+        carried = np.zeros((0, 0)) if steps.carried is None else steps.carried
+        for i, (A, offset) in enumerate(zip(carried, steps.offsets, strict=True)):
+            _, q, v, a, *_ = points[0]
+            ahead = offset * new.h  # rotations bend the way: an acceleration belongs to the place of its own time
+            new.memory["carried"][i] = work.about(new.R0, q + ahead * v + 0.5 * ahead**2 * a, v + ahead * a, A)[2]
+        new.memory["known"][:] = min(len(points) - 1, self.behind) if self.behind else 1.0
+        new.memory["path"][:] = path_of(new)
+
+
+class OverFormulation(DAEMethod):
+    """A method over the accelerations of a ``formulation``."""
+
+    formulation: Formulation
+
+    @property
+    def redundant(self) -> bool:  # type: ignore[override]
+        return self.formulation.redundant
+
+
+class ByTolerance:
+    """A method that chooses its steps by tolerances of its own, between the samples of a run or within a step."""
+
+    capabilities: ClassVar[frozenset[Capability]] = DAEMethod.capabilities - {Capability.REFINED}
+    orders: Orders | None = None
+
+
+def path_of(state: State) -> Array:
+    """Return z, zd and s (2n + ns,) that a history belongs to."""
+    return np.concatenate((state.z, state.zd, state.s))

@@ -1,0 +1,113 @@
+"""Methods of time integration: all of them by name, and what each of them can do.
+
+    Simulation(system, h=1e-3, method=rtmbs.methods.HHT(alpha=-0.1))
+    Simulation(system, h=1e-3, method=rtmbs.methods.RungeKutta(rtmbs.methods.GILL, formulation=NullSpace()))
+
+``METHODS`` holds the classes by name. ``table`` prints them beside their capabilities. A class and the module that it
+stands in are loaded when they are first used.
+"""
+
+import importlib
+from collections.abc import Iterable
+from enum import Enum
+from typing import Any
+
+from rtmbs.errors import InputError
+from rtmbs.limits.keywords import checked
+from rtmbs.limits.register import Register
+
+
+class Capability(Enum):
+    """What a method of time integration may be able to do. ``value`` is the sentence for the user."""
+
+    FORCE_STATES = "integrates the first-order states of force laws"
+    REDUNDANT = "takes redundant loop equations"
+    SAME_BYTES = "goes on from a saved State with the same bytes"
+    REFINED = "has an order in h, so that rtmbs.refined extrapolates its runs"
+    RAMPS = "takes inputs that move along a step: ramps, and drivers by Input"
+    CHUNKS = "takes many steps in one compiled call"
+    WARM_UP = "takes steps that never count when a Simulation is made, so that the first one is as fast as others"
+    TOLERANCE = "chooses its steps by the tolerance of a run, with events at their exact times"
+    SENSITIVITY = "has exact derivatives of its runs, rtmbs.sensitivity"
+    OWN_EQUATIONS = "integrates a system of the user's own equations, rtmbs.dae.integrate"
+
+
+PLACES = {  # name: (module, class)
+    "penalty-trapezoidal": ("integrators.penalty_trapezoidal", "PenaltyTrapezoidal"),
+    "variational-midpoint": ("integrators.variational_midpoint", "VariationalMidpoint"),
+    "runge-kutta": ("dae.runge_kutta", "RungeKutta"),
+    "adams-bashforth": ("integrators.adams_bashforth", "AdamsBashforth"),
+    "adams-bashforth-moulton": ("dae.adams_bashforth_moulton", "AdamsBashforthMoulton"),
+    "solve-ivp": ("dae.solve_ivp", "SolveIVP"),
+    "tangent-space": ("dae.tangent_space", "TangentSpace"),
+    "odae": ("dae.odae", "ODAE"),
+    "index-3-lagrangian": ("dae.index3_lagrangian", "Index3Lagrangian"),
+    "generalised-alpha": ("dae.generalised_alpha", "GeneralisedAlpha"),
+    "hht": ("dae.hht", "HHT"),
+    "half-explicit": ("dae.half_explicit", "HalfExplicit"),
+    "radau-ggl": ("dae.radau_ggl", "RadauGGL"),
+    "cvode": ("dae.cvode", "CVODE"),
+    "ida": ("dae.ida", "IDA"),
+}
+TABLES = ("DORMAND_PRINCE", "EULER", "GILL", "HEUN", "KUTTA", "RK4", "TABLEAUX", "THREE_EIGHTHS", "Tableau")
+METHODS: Register[Any] = Register("method", "rtmbs", PLACES)
+
+HOMES = {kind: module for module, kind in PLACES.values()} | dict.fromkeys(TABLES, "integrators.tableaux")
+HOMES |= {"Method": "integrators.method"}
+__all__ = sorted([*HOMES, "METHODS", "Capability", "capabilities_of", "methods_with", "table"])
+
+
+def __getattr__(name: str) -> Any:
+    """Return a class of a method, or a table of Butcher, when it is first used."""
+    if name not in HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = checked(getattr(importlib.import_module(f"rtmbs.{HOMES[name]}"), name))
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return list(__all__)
+
+
+def name_of(method: Any) -> str:
+    """Return the name that a method is registered by, or that of its class."""
+    kind = type(method)
+    home = kind.__module__.removeprefix("rtmbs."), kind.__name__
+    return next((name for name, place in PLACES.items() if place == home), kind.__name__)
+
+
+def capabilities_of(method: Any) -> frozenset[Capability]:
+    """Return what a method, or a class of methods, can do.
+
+    >>> Capability.RAMPS in capabilities_of(METHODS["runge-kutta"])
+    False
+    """
+    return frozenset(getattr(method, "capabilities", ()))
+
+
+def methods_with(capability: Capability) -> list[str]:
+    """Return the names of the classes of methods that have a capability, in the order of ``METHODS``."""
+    return [PLACES[name][1] for name in METHODS if capability in capabilities_of(METHODS[name])]
+
+
+def demand(method: Any, capability: Capability, asked: str) -> None:
+    """Raise InputError unless the method has a capability; ``asked`` says what was asked for.
+
+    The sentence names the method, the capability and the methods that have it.
+    """
+    if capability not in capabilities_of(method):
+        others = ", ".join(methods_with(capability))
+        raise InputError(
+            f"{asked} needs a method that {capability.value}; {type(method).__name__} does not: take {others}"
+        )
+
+
+def table(names: Iterable[str] = ()) -> str:
+    """Return the methods beside their capabilities as a table in Markdown; all of them unless ``names`` are given."""
+    heads = [one.name.lower().replace("_", " ") for one in Capability]
+    lines = ["| method | " + " | ".join(heads) + " |", "|---" * (1 + len(heads)) + "|"]
+    for name in names or METHODS:
+        can = capabilities_of(METHODS[name])
+        lines.append(f"| `{PLACES[name][1]}` | " + " | ".join("yes" if one in can else "" for one in Capability) + " |")
+    return "\n".join(lines)
