@@ -21,7 +21,6 @@ __getattr__, __dir__, __all__ = lazily(
             "errors": ["GainWarning", "MotionError"],
             "registry": ["METHODS"],
             "runge_kutta": ["RungeKutta", "Tableau", "TABLEAUX", *TABLES],
-            "trajectory": ["Trajectory"],
         },
     ),
 )

@@ -1,14 +1,8 @@
 """What ends a motion early."""
 
-from typing import Any
+from rtmbs.errors import MotionError, RtmbsWarning
 
-from rtmbs.errors import RtmbsError, RtmbsWarning
-
-
-class MotionError(RtmbsError):
-    """A step failed, or the motion is no longer finite. ``trajectory`` is the motion up to there."""
-
-    trajectory: Any = None
+__all__ = ["GainWarning", "MotionError"]
 
 
 class GainWarning(RtmbsWarning):

@@ -17,8 +17,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.files.errors import DamagedFile
-from rtmbs.files.reading import opened
+from rtmbs.files.reading import DamagedFile, opened
 from rtmbs.model.glb import read_glb
 
 MOST_FACES = 2_000_000

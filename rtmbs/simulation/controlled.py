@@ -11,7 +11,7 @@ from rtmbs.integrators.chunks import first
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
-from rtmbs.observers.base import Observer
+from rtmbs.observers.observer import Observer
 from rtmbs.observers.recorder import HELPED, started_of
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.batches import SIZE, Batch, chunk_of, take_batch

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.results.catalogue import sources
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.simulation.events import Occurrence
@@ -53,7 +53,7 @@ class ControlledResult(Result):
         steps: StepLog,
         events: Sequence[Occurrence],
     ) -> None:
-        resampled = Resampled(system, tables, samples)
+        resampled = Evaluation(system, tables, samples)
         super().__init__(
             lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings, system
         )

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from rtmbs.errors import InputError
-from rtmbs.observers.schedule import At, Every, EveryStep, Schedule
+from rtmbs.observers.observer import At, Every, EveryStep, Schedule
 
 MOST = 10_000_000  # samples that a run keeps in memory
 

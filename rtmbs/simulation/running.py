@@ -15,7 +15,7 @@ from rtmbs.integrators.checks import is_number
 from rtmbs.integrators.chunks import chunk_for, first
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
-from rtmbs.observers.base import Observer, Watched
+from rtmbs.observers.observer import Observer, Watched
 from rtmbs.observers.recorder import Recorder
 from rtmbs.simulation.one_thread import LOOK, visited
 from rtmbs.simulation.progress import progress_bar

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, StartError, StateError, shown
 from rtmbs.integrators.checks import is_number
 from rtmbs.model.initial import MOST_TURNS, in_degrees
-from rtmbs.results.resample import COORDINATE
+from rtmbs.results.sample_kernels import COORDINATE
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.simulation.cut_joints import no_coordinate
 from rtmbs.simulation.reading import quick_channels

@@ -16,10 +16,9 @@ from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
 from rtmbs.jit.compile_progress import announced
-from rtmbs.observers.base import Observer
 from rtmbs.observers.channel_recorder import ChannelRecorder
+from rtmbs.observers.observer import Observer, Schedule
 from rtmbs.observers.recorder import Recorder
-from rtmbs.observers.schedule import Schedule
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
