@@ -6,7 +6,7 @@ import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.model.joints import JOINT_TYPES
 from rtmbs.results.catalogue import offered
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import one_sample
 
 NAME, PAGE = "python -m bench.channels", DOCS / "channels.md"
@@ -84,7 +84,7 @@ def rows() -> dict[str, list[list[str]]]:
     model, words = showcase()
     system = model.compile()
     sim = rtmbs.Simulation(system, h=1e-3)
-    resampled = Resampled(system, sim.equations.tables, one_sample(sim.state)._replace(doubtful=np.zeros(1)))
+    resampled = Evaluation(system, sim.equations.tables, one_sample(sim.state)._replace(doubtful=np.zeros(1)))
     found: dict[str, dict[tuple[str, ...], list[str]]] = {}
     for kind, name, source in offered(system, resampled):
         element = max((word for word in words if name.startswith(f"{word}.")), key=len, default="")

@@ -11,8 +11,8 @@ import numpy as np
 from bench.documents import KINEMATICS, table, told
 from bench.measures import driven
 from rtmbs.kinematics import Analysis
-from rtmbs.kinematics.analysis import Run
-from rtmbs.kinematics.marches import March
+from rtmbs.kinematics.analysis import AnalysisRun
+from rtmbs.kinematics.path_solver import PathSolver
 from rtmbs.kinematics.programs import Programs
 
 TIMES = 10_000
@@ -51,8 +51,8 @@ def prepare(programs: Programs) -> None:
 class Chain(NamedTuple):
     """A chain of loops, ready to march."""
 
-    run: Run
-    march: March
+    run: AnalysisRun
+    march: PathSolver
     record: float  # what the record and its programs took [s]
     start: float  # what assembly and rank took [s]
 
@@ -84,7 +84,7 @@ def prepared(count: int) -> Chain:
     prepare(analysis.programs)
     record = time.perf_counter() - before
     before = time.perf_counter()
-    run = Run(analysis, 0.002 * np.arange(POINTS + 1))
+    run = AnalysisRun(analysis, 0.002 * np.arange(POINTS + 1))
     march = run.march()
     start = time.perf_counter() - before
     march.fill(run.samples, 0, 2)

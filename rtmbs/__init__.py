@@ -38,20 +38,20 @@ HOMES = {
     "IterationMeter": "rtmbs.observers",
     "LatinHypercube": "rtmbs.sweeps.designs",
     "Line": "rtmbs.model",
-    "LogUniform": "rtmbs.sweeps.distributions",
+    "LogUniform": "rtmbs.sweeps.designs",
     "METHODS": "rtmbs.methods",
     "Mesh": "rtmbs.model",
     "Model": "rtmbs.model",
     "MonteCarlo": "rtmbs.sweeps.designs",
     "Motor": "rtmbs.model",
-    "Normal": "rtmbs.sweeps.distributions",
+    "Normal": "rtmbs.sweeps.designs",
     "Observer": "rtmbs.observers",
     "Outcome": "rtmbs.integrators.report",
     "Pacer": "rtmbs.simulation.pacing",
     "PenaltyTrapezoidal": "rtmbs.integrators.penalty_trapezoidal",
     "Planar": "rtmbs.model",
     "Prismatic": "rtmbs.model",
-    "Processes": "rtmbs.sweeps.processes",
+    "Processes": "rtmbs.sweeps.engines",
     "Recorder": "rtmbs.observers",
     "RefinedResult": "rtmbs.simulation.refined",
     "Result": "rtmbs.results",
@@ -60,7 +60,7 @@ HOMES = {
     "RtmbsWarning": "rtmbs.errors",
     "RungeKutta": "rtmbs.dae.runge_kutta",
     "Sensitivity": "rtmbs.sensitivities.sensitivity",
-    "Serial": "rtmbs.sweeps.serial",
+    "Serial": "rtmbs.sweeps.engines",
     "Simulation": "rtmbs.simulation",
     "Sine": "rtmbs.model",
     "SmoothStep": "rtmbs.model",
@@ -75,7 +75,7 @@ HOMES = {
     "Surface": "rtmbs.model",
     "SweepResult": "rtmbs.sweeps.result",
     "TorsionSpring": "rtmbs.model",
-    "Uniform": "rtmbs.sweeps.distributions",
+    "Uniform": "rtmbs.sweeps.designs",
     "Universal": "rtmbs.model",
     "VariationalMidpoint": "rtmbs.integrators.variational_midpoint",
     "ViolationMeter": "rtmbs.observers",
@@ -196,13 +196,13 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.sweeps.dask_engine import Dask as Dask
     from rtmbs.sweeps.designs import Grid as Grid
     from rtmbs.sweeps.designs import LatinHypercube as LatinHypercube
+    from rtmbs.sweeps.designs import LogUniform as LogUniform
     from rtmbs.sweeps.designs import MonteCarlo as MonteCarlo
-    from rtmbs.sweeps.distributions import LogUniform as LogUniform
-    from rtmbs.sweeps.distributions import Normal as Normal
-    from rtmbs.sweeps.distributions import Uniform as Uniform
-    from rtmbs.sweeps.processes import Processes as Processes
+    from rtmbs.sweeps.designs import Normal as Normal
+    from rtmbs.sweeps.designs import Uniform as Uniform
+    from rtmbs.sweeps.engines import Processes as Processes
+    from rtmbs.sweeps.engines import Serial as Serial
     from rtmbs.sweeps.result import SweepResult as SweepResult
-    from rtmbs.sweeps.serial import Serial as Serial
     from rtmbs.sweeps.sweep import sweep as sweep
     from rtmbs.viewer.view import view as view
 

@@ -136,6 +136,20 @@ class StepError(RtmbsError):
         self.reason = reason
 
 
+class MotionError(RtmbsError):
+    """A motion cannot go on: a step failed, it is no longer finite, or no position follows the drivers.
+
+    ``result`` is the Result up to there, ``t`` the time of the fault [s] and ``worst`` the elements at fault, where
+    these are known. ``outcome`` is the Outcome that a Simulation reports of such a step; None: NOT_CONVERGED.
+    """
+
+    result: Any = None
+
+    def __init__(self, message: str, t: float = float("nan"), worst: Sequence[str] = (), outcome: Any = None) -> None:
+        super().__init__(message)
+        self.t, self.worst, self.outcome = t, tuple(worst), outcome
+
+
 class NotConvergedError(StepError):
     """Error of Newton's iteration without convergence."""
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import StateError, shown
 from rtmbs.files.archive import read_archive, write_archive
-from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import DamagedFile
 from rtmbs.limits.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
 
 FORMAT = 4

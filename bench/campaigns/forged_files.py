@@ -21,7 +21,7 @@ import numpy as np
 from bench.campaigns import forged_archives, forged_meshes, forged_tables, forged_texts
 from bench.campaigns.campaign import Campaign, Tally
 from rtmbs.errors import RtmbsError
-from rtmbs.results import hdf5_form
+from rtmbs.results import hdf5_check
 
 SECONDS = 2.0  # of processor time for a file
 MEMORY = 256e6  # bytes above those of before
@@ -104,7 +104,7 @@ def count(line: str, known: list[Forger], number: int, tally: Tally) -> None:
 
 def child(first: int, end: int) -> None:
     """Read files, and write a line for each."""
-    hdf5_form.look = forked_look
+    hdf5_check.look = forked_look
     known = forgers()
     strays: list[str] = []
     allowed = [*OTHERS]
@@ -164,14 +164,14 @@ def spent() -> float:
 
 
 def forked_look(path: Path, first: int | None) -> str:
-    """Look at an HDF5 file as ``hdf5_form.look`` does, in a copy of this process: a new one takes longer to start."""
+    """Look at an HDF5 file as ``hdf5_check.look`` does, in a copy of this process: a new one takes longer to start."""
     import h5py
 
     out, into = os.pipe()
     process = os.fork()
     if process == 0:
-        hdf5_form.limit(os.path.getsize(path))
-        os.write(into, hdf5_form.verdict(h5py, str(path), first).encode(errors="replace")[:1000])
+        hdf5_check.limit(os.path.getsize(path))
+        os.write(into, hdf5_check.verdict(h5py, str(path), first).encode(errors="replace")[:1000])
         os._exit(0)
     os.close(into)
     end = time.monotonic() + PATIENCE / 2

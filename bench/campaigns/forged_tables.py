@@ -18,7 +18,7 @@ from bench.campaigns.machines import simulation
 from rtmbs.observers import channel_recorder
 from rtmbs.results.hdf5 import BLOCK, CHANNELS, MARK
 from rtmbs.sweeps.folder import sound as sound_rows
-from rtmbs.sweeps.forms import read_parquet
+from rtmbs.sweeps.result import read_parquet
 
 LONG = 3 * 10**7
 

@@ -15,7 +15,7 @@ from scipy.spatial.transform import Rotation
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
 from rtmbs.errors import ModelError, StartError, StepError, TopologyError
-from rtmbs.kinematics import Analysis, Motion, MotionError
+from rtmbs.kinematics import Analysis, MotionError
 from rtmbs.model import JOINT_TYPES, Sine
 
 Array = NDArray[np.float64]
@@ -126,7 +126,7 @@ def differences(model: rtmbs.Model, tally: Tally) -> list[str]:
     return wrong
 
 
-def moved(model: rtmbs.Model, finer: int) -> tuple[Motion, MotionError | None]:
+def moved(model: rtmbs.Model, finer: int) -> tuple[rtmbs.Result, MotionError | None]:
     """Return the motion, or the part before a dead centre with its error."""
     try:
         return Analysis(model).run_at(np.linspace(0.0, T_END, (SAMPLES - 1) * finer + 1)), None
@@ -134,7 +134,7 @@ def moved(model: rtmbs.Model, finer: int) -> tuple[Motion, MotionError | None]:
         return error.result, error
 
 
-def same_branch(model: rtmbs.Model, motion: Motion, tally: Tally) -> list[str]:
+def same_branch(model: rtmbs.Model, motion: rtmbs.Result, tally: Tally) -> list[str]:
     """Return what is wrong where samples close together lead elsewhere."""
     fine, _ = moved(model, FINER)
     theirs = fine.samples.q[::FINER]
@@ -169,7 +169,7 @@ def extrapolated(model: rtmbs.Model, first: Channels) -> Channels:
     return found
 
 
-def distances(model: rtmbs.Model, motion: Motion, theirs: Channels) -> dict[str, float]:
+def distances(model: rtmbs.Model, motion: rtmbs.Result, theirs: Channels) -> dict[str, float]:
     """Return the largest difference of each quantity over all bodies."""
     largest = dict.fromkeys(LIMITS, 0.0)
     for (body, what), values in theirs.items():

@@ -19,11 +19,10 @@ from tqdm import tqdm
 import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.library.linkages import crank_rocker
-from rtmbs.sweeps.driving import CHUNK_SECONDS, DEPTH, MOST, SERVED
-from rtmbs.sweeps.folder import Folder
-from rtmbs.sweeps.keeping import Rowkeeper
+from rtmbs.sweeps.dispatch import CHUNK_SECONDS, DEPTH, MOST, SERVED
+from rtmbs.sweeps.folder import Folder, Rowkeeper
 from rtmbs.sweeps.result import SweepResult
-from rtmbs.sweeps.task import Row, Rows, Task
+from rtmbs.sweeps.task import RunRow, RunRows, Task
 
 RUNS, FEW = 10_000, 50
 WORKERS = 2
@@ -88,20 +87,20 @@ def message_size() -> float:
     task = Task(crank_rocker, length, T_END, H, None, {})
     shares = np.random.default_rng(0).random((25, 4)).tolist()
     points = [(k, {"angle": a, "rate": b}) for k, (a, b, _, _) in enumerate(shares)]
-    rows = [Row(k, {"peak": a, "end": b}, "") for k, (_, _, a, b) in enumerate(shares)]
-    return (len(pickle.dumps((task.rows, points))) + len(pickle.dumps(Rows(rows, 0.0, 0.0)))) / len(points)
+    rows = [RunRow(k, {"peak": a, "end": b}, "") for k, (_, _, a, b) in enumerate(shares)]
+    return (len(pickle.dumps((task.rows, points))) + len(pickle.dumps(RunRows(rows, 0.0, 0.0)))) / len(points)
 
 
 def row_time() -> float:
     """Return the processor time for a row, into the columns and a file of 20,000 rows [s]."""
     count, study = 20_000, {"study": "rows"}
-    rows = [Row(k, {"peak": 0.1 * k, "end": 0.3 * k}, "") for k in range(count)]
+    rows = [RunRow(k, {"peak": 0.1 * k, "end": 0.3 * k}, "") for k in range(count)]
     parameters = {"angle": np.arange(count) / 7.0, "rate": np.arange(count) / 3.0}
     with tempfile.TemporaryDirectory() as folder:
         keeper = Rowkeeper(parameters, Folder(folder, study), tqdm(disable=True))
         begun = time.process_time()
         for k in range(0, count, 25):
-            keeper.take(Rows(rows[k : k + 25], 0.0, 0.0))
+            keeper.take(RunRows(rows[k : k + 25], 0.0, 0.0))
         keeper.flush()
         return (time.process_time() - begun) / count
 

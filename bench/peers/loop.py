@@ -16,7 +16,7 @@ import pinocchio
 import rtmbs
 from bench.documents import DOCS, insert, table
 from rtmbs.jit.compiled import entry_for
-from rtmbs.recursive.kernels import accelerations_at
+from rtmbs.recursive.passes import accelerations_at
 from rtmbs.recursive.recursion import DEPENDENT, ROUNDS, Recursion
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.tables import REVOLUTE

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from bench.measures import driven
 from bench.peers.jacobian_trace import fastest
 from rtmbs.ad import Evaluator, Tape
-from rtmbs.kinematics.equations import Equations
+from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.programs import Programs
 
 Array = NDArray[np.float64]
@@ -46,7 +46,7 @@ def measure(loops: int) -> dict[str, float]:
 def recorded(loops: int) -> Recorded:
     """Tape Phi of one of the mechanisms; the point is its reference pose, a little off."""
     model = driven.loops(loops) if loops else driven.paper_slider_crank()
-    equations = Equations(model)
+    equations = KinematicEquations(model)
     before = time.perf_counter()
     tape = Programs(equations).tape
     seconds = time.perf_counter() - before

@@ -17,7 +17,7 @@ import numpy as np
 
 import rtmbs
 from bench.recursion.pinning import pin
-from rtmbs.recursive.motion import STAGES, March
+from rtmbs.recursive.motion import STAGES, RankSteps
 from rtmbs.recursive.ranks import launch
 from rtmbs.recursive.threads import Threads
 
@@ -41,7 +41,7 @@ def of_ranks(sizes: Any) -> dict[str, Any]:
         pin(exchange.rank)
         marches = {}
         for k, (system, z, zd) in starts(sizes).items():
-            marches[k] = March(system, exchange, *GAINS)
+            marches[k] = RankSteps(system, exchange, *GAINS)
             marches[k].begin(z, zd, 0.0)
         steps = {k: enough(lambda c, one=one: walk(one, c), exchange) for k, one in marches.items()}
         found: dict[int, list[float]] = {k: [] for k in sizes}
@@ -56,7 +56,7 @@ def of_ranks(sizes: Any) -> dict[str, Any]:
     return dict(launch(work))
 
 
-def walk(march: March, steps: int) -> None:
+def walk(march: RankSteps, steps: int) -> None:
     """Take so many steps."""
     for _ in range(steps):
         march.step(0.0, H)

@@ -15,7 +15,7 @@ import rtmbs
 from bench.recursion.pinning import pin
 from rtmbs.dae import CVODE, SolveIVP, integrate
 from rtmbs.formulations import Baumgarte, JointCoordinates, Recursive
-from rtmbs.recursive.motion import March, run
+from rtmbs.recursive.motion import RankSteps, run
 from rtmbs.recursive.ranks import launch
 
 SPANS = (1.0, 5.0, 10.0, 30.0, 60.0)  # [s] simulated
@@ -62,7 +62,7 @@ def of_ranks(span: float, output: float) -> dict[str, Any]:
     def work(exchange: Any) -> dict[str, Any]:
         pin(exchange.rank)
         system, q, v = start()
-        march = March(system.equations.compiled, exchange, *GAINS)
+        march = RankSteps(system.equations.compiled, exchange, *GAINS)
         march.begin(q, v, 0.0)
         return measured(system, Shared(march), q, v, span, output)
 

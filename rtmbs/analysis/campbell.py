@@ -17,7 +17,7 @@ from rtmbs.analysis.steady_axes import MOVING
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.extras import needed
-from rtmbs.results.plotting import finished
+from rtmbs.results.plotting import save_figure
 from rtmbs.simulation.inputs import input_unit
 from rtmbs.simulation.simulation import Simulation, store_of
 
@@ -104,7 +104,7 @@ class Campbell(Report, Oscillations):
         label = f"{self.over} [{unit}]" if unit else self.over
         axes.set(xlabel=label, ylabel="damped frequency [Hz]", title="Campbell diagram")
         axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)  # beside the curves
-        finished(axes.figure, file)
+        save_figure(axes.figure, file)
         return axes
 
 

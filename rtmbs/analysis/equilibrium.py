@@ -31,8 +31,8 @@ from rtmbs.errors import InputError, StartError, shown
 from rtmbs.integrators.checks import whole
 from rtmbs.linear.least_change import converged
 from rtmbs.linear.solver import refuses_unfactorised
-from rtmbs.results.motion import body_motion
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.body_motion import body_motion
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import one_sample
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.state import State
@@ -486,7 +486,7 @@ def random_pose(sim: Simulation, rng: np.random.Generator) -> Simulation | None:
 def pose_of(sim: Simulation) -> Array:
     """Return mass centres and orientations (bodies, 12) in the world."""
     system = sim.system
-    resampled = Resampled(system, sim.equations.tables, one_sample(sim.state))
+    resampled = Evaluation(system, sim.equations.tables, one_sample(sim.state))
     rows = []
     for name in system.topology.bodies[1:]:
         info = system.bodies[name]

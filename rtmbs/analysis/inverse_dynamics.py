@@ -24,8 +24,8 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import driven_distances
-from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -61,7 +61,7 @@ class InverseDynamics(Report, JointLoads):
     power: dict[str, Array]
     result: Result
     gaps: Array
-    resampled: Resampled
+    resampled: Evaluation
 
     def line(self) -> str:
         """Return the mechanism, the drives and the times."""
@@ -147,7 +147,7 @@ def inverse_dynamics(
     shared = [shares(follower, pose, chosen) for pose in poses]
     samples = samples_of(given.times, poses, [lam for _, lam in shared])
     tables = follower.equations.tables
-    result, resampled = run_result(system, tables, samples, {}), Resampled(system, tables, samples)
+    result, resampled = run_result(system, tables, samples, {}), Evaluation(system, tables, samples)
     taus = np.array([tau for tau, _ in shared]).reshape(len(samples.t), -1)
     forces, power = drive_forces(system, chosen, taus, resampled, result)
     also = other_names(system, [label for label, dof in zip(chosen.labels, chosen.dofs, strict=True) if dof >= 0])
@@ -156,7 +156,7 @@ def inverse_dynamics(
 
 
 def drive_forces(
-    system: System, drives: Drives, taus: Array, resampled: Resampled, result: Result
+    system: System, drives: Drives, taus: Array, resampled: Evaluation, result: Result
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Return force and power (S,) of every drive by name; ``taus`` (S, k) are those of the dofs and drivers."""
     samples, tables = resampled.samples, resampled.tables

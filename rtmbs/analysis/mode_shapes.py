@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from rtmbs.analysis.power import GRAVITY, closure_power, force_powers, gravity_power
 from rtmbs.errors import InputError, StartError
 from rtmbs.integrators.checks import positive, whole
+from rtmbs.results.body_motion import body_motion
 from rtmbs.results.catalogue import run_result
-from rtmbs.results.motion import body_motion
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.simulation.simulation import Simulation
@@ -35,7 +35,7 @@ def body_motions(sim: Simulation, shapes: Complex) -> dict[str, Complex]:
     Twists are linear in rates, Z = T R_d zd, so a shape is asked for as rates.
     """
     k = shapes.shape[1]
-    resampled = Resampled(sim.system, sim.equations.tables, with_rates(sim, np.hstack((shapes.real, shapes.imag)).T))
+    resampled = Evaluation(sim.system, sim.equations.tables, with_rates(sim, np.hstack((shapes.real, shapes.imag)).T))
     found = {}
     for name, info in sim.system.bodies.items():
         if name == sim.system.topology.bodies[0]:
@@ -48,7 +48,7 @@ def body_motions(sim: Simulation, shapes: Complex) -> dict[str, Complex]:
 
 def kinetic_energies(sim: Simulation, motions: dict[str, Complex]) -> dict[str, Array]:
     """Return by body m |v|^2 + w . J w (k,) of motions (k, 6) per unit of rate [J s^2]."""
-    resampled = Resampled(sim.system, sim.equations.tables, with_rates(sim, np.zeros((1, sim.system.n))))
+    resampled = Evaluation(sim.system, sim.equations.tables, with_rates(sim, np.zeros((1, sim.system.n))))
     energies = {}
     for name, motion in motions.items():
         info = sim.system.bodies[name]
@@ -144,7 +144,7 @@ def element_energies(sim: Simulation, shapes: Complex) -> ElementEnergies:
 
 def powers_of(sim: Simulation, samples: Samples) -> dict[str, Array]:
     """Return the power (S,) of every force, of gravity and of the loops' reactions."""
-    resampled = Resampled(sim.system, sim.equations.tables, samples)
+    resampled = Evaluation(sim.system, sim.equations.tables, samples)
     loops = np.zeros(len(samples.t))
     for closure in range(len(sim.system.closure_names)):
         loops = loops + closure_power(resampled, closure)

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
 from rtmbs.analysis.prescribed_motion import rotation_dofs
+from rtmbs.results.body_motion import body_motion, cross, dot
 from rtmbs.results.channel import WRENCH
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import joint_force
-from rtmbs.results.motion import body_motion, cross, dot
 from rtmbs.results.reactions import reaction_values
-from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.system import ForceInfo, System
@@ -31,7 +31,7 @@ class Power(NamedTuple):
     size: Array  # (S,) sum of the sizes of all power and of the terms of ``kinetic``
 
 
-def power_of(system: System, resampled: Resampled) -> Power:
+def power_of(system: System, resampled: Evaluation) -> Power:
     """Return the power of all elements. Accelerations and multipliers of the samples should balance the forces."""
     elements = {GRAVITY: gravity_power(resampled)} | force_powers(system, resampled)
     loops = np.zeros(len(resampled.samples.t))
@@ -57,7 +57,7 @@ def driving(system: System) -> set[str]:
     return {name for closure, name in enumerate(system.closure_names) if closure not in held}
 
 
-def kinetic_rate(resampled: Resampled) -> tuple[Array, Array]:
+def kinetic_rate(resampled: Evaluation) -> tuple[Array, Array]:
     """Return m v . a + w . J w' (S,), summed over the bodies, and the sum of the sizes of its terms."""
     dofs, total = resampled.tables.dofs, np.zeros(len(resampled.samples.t))
     size = total.copy()
@@ -74,7 +74,7 @@ def kinetic_rate(resampled: Resampled) -> tuple[Array, Array]:
     return total, size
 
 
-def gravity_power(resampled: Resampled) -> Array:
+def gravity_power(resampled: Evaluation) -> Array:
     """Return m g . v (S,) of all mass centres."""
     dofs, total = resampled.tables.dofs, np.zeros(len(resampled.samples.t))
     for i in np.flatnonzero(dofs.mass > 0.0):
@@ -84,12 +84,12 @@ def gravity_power(resampled: Resampled) -> Array:
     return total
 
 
-def force_powers(system: System, resampled: Resampled) -> dict[str, Array]:
+def force_powers(system: System, resampled: Evaluation) -> dict[str, Array]:
     """Return the power (S,) of every force by name."""
     return {name: force_power(resampled, info) for name, info in system.forces.items()}
 
 
-def force_power(resampled: Resampled, info: ForceInfo) -> Array:
+def force_power(resampled: Evaluation, info: ForceInfo) -> Array:
     """Return the power (S,) of one force [W]."""
     zd = resampled.samples.zd
     if info.kind == "joint":
@@ -100,14 +100,14 @@ def force_power(resampled: Resampled, info: ForceInfo) -> Array:
     return connector_power(resampled, info.connector)
 
 
-def connector_power(resampled: Resampled, connector: int) -> Array:
+def connector_power(resampled: Evaluation, connector: int) -> Array:
     """Return the wrench of a connector times the relative velocity of its ends (S,)."""
     connectors = resampled.tables.connectors
     a, b = (resampled.motion(int(ends[connector])).V for ends in (connectors.a, connectors.b))
     return np.asarray(np.sum(resampled.connector_wrench(connector) * (b - a), axis=1))
 
 
-def closure_power(resampled: Resampled, closure: int) -> Array:
+def closure_power(resampled: Evaluation, closure: int) -> Array:
     """Return the power (S,) of the forces of a closure, -lam . Phi_z zd."""
     tables = resampled.tables
     connector = int(tables.closures.connector[closure])
@@ -117,7 +117,7 @@ def closure_power(resampled: Resampled, closure: int) -> Array:
     return np.asarray(np.sum(resampled.coordinate_forces(closure) * resampled.samples.zd[:, dofs], axis=1))
 
 
-def elastic_rate(resampled: Resampled) -> Array:
+def elastic_rate(resampled: Evaluation) -> Array:
     """Return the rate (S,) of the elastic energy along the rates, by central differences of order four."""
     samples, system = resampled.samples, resampled.system
     equations = SemiRecursiveEquations(system)
@@ -126,11 +126,11 @@ def elastic_rate(resampled: Resampled) -> Array:
     found = []
     for place in PLACES:
         moved = samples._replace(z=samples.z + (STEP * place / pace)[:, None] * rates)
-        found.append(Resampled(system, resampled.tables, moved).energies[2])
+        found.append(Evaluation(system, resampled.tables, moved).energies[2])
     return np.asarray(np.tensordot(WEIGHTS, np.array(found), 1) * pace / STEP)
 
 
-def joint_powers(system: System, resampled: Resampled) -> dict[str, Array]:
+def joint_powers(system: System, resampled: Evaluation) -> dict[str, Array]:
     """Return the power (S,) that passes through every joint: its reaction times the relative motion of its bodies.
 
     Motors, springs, drivers, friction and laws of the joint are its reaction's, so this is their power; an ideal
@@ -152,7 +152,7 @@ def balanced(equations: SemiRecursiveEquations, samples: Samples) -> Samples:
     return samples._replace(zdd=zdd, lam=lam)
 
 
-def joint_wrench(resampled: Resampled, system: System, name: str) -> tuple[Array, Array]:
+def joint_wrench(resampled: Evaluation, system: System, name: str) -> tuple[Array, Array]:
     """Return the reaction of a joint and the relative motion of its bodies, each (S, 6), world axes.
 
     The motion is that of the second body relative to the first at the joint point of the second: [v, omega].
@@ -166,7 +166,7 @@ def joint_wrench(resampled: Resampled, system: System, name: str) -> tuple[Array
     return reaction_values(resampled, system, name), np.hstack((slide, turn))
 
 
-def free_parts(resampled: Resampled, system: System, name: str, dofs: Sequence[int]) -> dict[str, tuple[Array, Array]]:
+def free_parts(resampled: Evaluation, system: System, name: str, dofs: Sequence[int]) -> dict[str, tuple[Array, Array]]:
     """Return force and rate (S,) of the wrench components of drives of these dofs, by JOINT.fx to JOINT.nz.
 
     A ball carries no moment but that of its drives, and a floating joint nothing but the wrench of its drives.

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, ModelError, shown
 from rtmbs.model.body import GROUND
 from rtmbs.model.profiles import ConstantRate, checked_profile
-from rtmbs.results.motion import BodyMotion, RelativeMotion, cross, turned
-from rtmbs.results.resampled import DofMotion
-from rtmbs.results.result import TIME, Result
+from rtmbs.results.body_motion import BodyMotion, RelativeMotion, cross, turned
+from rtmbs.results.channel import TIME
+from rtmbs.results.evaluation import DofMotion
+from rtmbs.results.result import Result
 from rtmbs.rotations.quaternions import conjugate, normalised, product, rotations
 from rtmbs.simulation.set_coordinate import no_coordinate, turning_joint
 from rtmbs.system.system import JointInfo, System

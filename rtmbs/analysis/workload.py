@@ -15,13 +15,13 @@ from rtmbs.analysis.report import NamedValues, Report, with_count
 from rtmbs.analysis.resolve_simulation import simulation_of
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.linear.solver import refuses_unfactorised
+from rtmbs.observers.observer import Schedule
 from rtmbs.observers.recorder import Recorder
-from rtmbs.observers.schedule import Schedule
+from rtmbs.results.body_motion import body_motion
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.channel import WRENCH
-from rtmbs.results.motion import body_motion
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.reactions import held, reaction_values
-from rtmbs.results.resampled import Resampled
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.simulation.simulation import Simulation
@@ -119,7 +119,7 @@ WORLD = "world"
 class JointLoads:
     """Mixin for joint loads of results with samples: Workload and InverseDynamics."""
 
-    resampled: Resampled
+    resampled: Evaluation
 
     @property
     def t(self) -> Array:
@@ -175,7 +175,7 @@ class Workload(Report, JointLoads):
     balance: Array
     size: Array
     system: System
-    resampled: Resampled
+    resampled: Evaluation
 
     @property
     def missed(self) -> float:
@@ -261,7 +261,7 @@ def workload(sim: Simulation, t_end: float, *, record: Schedule | None = None) -
 def workload_of(sim: Simulation, samples: Samples) -> Workload:
     """Return the workload of samples whose accelerations and multipliers balance the forces."""
     system, tables = sim.system, sim.equations.tables
-    resampled = Resampled(system, tables, samples)
+    resampled = Evaluation(system, tables, samples)
     power: Power = power_of(system, resampled)
     balance = power.kinetic - sum(power.elements.values()) - power.loops
     return Workload(

@@ -16,11 +16,11 @@ from rtmbs.dae.errors import MotionError
 from rtmbs.dae.runge_kutta import RungeKutta
 from rtmbs.dae.simulated import simulation_at
 from rtmbs.dae.solve_ivp import SolveIVP
-from rtmbs.dae.trajectory import Trajectory
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.registry import FORMULATIONS
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.results.result import Result
 from rtmbs.simulation.refined import refined_from
 
 TOLERANCES = (1e-5, 1e-7, 1e-9)
@@ -107,27 +107,27 @@ def run(problem: Problem, name: str, method: Integrator, level: int, wanted: Any
     h = problem.steps[level] if fixed else problem.t_end / SAMPLES
     shown = h if fixed else TOLERANCES[level]
     try:
-        runs: list[Trajectory] = []
+        runs: list[Result] = []
         for _ in range(REPEATS):
             runs.append(integrate(problem.system, method, problem.q, problem.v, problem.t_end, h))
-            if sum(one.wall for one in runs) > LONG:
+            if sum(one.report.wall for one in runs) > LONG:
                 break
     except (InputError, FormulationError, MotionError) as error:
         return Row(problem.name, name, shown, None, None, None, None, None, None, str(error))
-    found = min(runs, key=lambda one: one.wall)
-    energies = np.array([problem.energy(q, v) for q, v in zip(found.q, found.v, strict=True)])
-    kinetic = max(0.5 * float(v @ problem.system.mass(q, 0.0) @ v) for q, v in zip(found.q, found.v, strict=True))
-    first, second, third = (float(x) for x in found.violations.max(axis=0))
+    found = min(runs, key=lambda one: one.report.wall)
+    energies = np.array([problem.energy(q, v) for q, v in zip(found["q"], found["v"], strict=True)])
+    kinetic = max(0.5 * float(v @ problem.system.mass(q, 0.0) @ v) for q, v in zip(found["q"], found["v"], strict=True))
+    first, second, third = (float(x) for x in found["violations"].max(axis=0))
     return Row(
         problem.name,
         name,
         shown,
-        float(np.max(np.abs(found.q[-1] - wanted) / np.maximum(1.0, np.abs(wanted)))),
+        float(np.max(np.abs(found["q"][-1] - wanted) / np.maximum(1.0, np.abs(wanted)))),
         (first, second, third),
         float(np.ptp(energies)) / max(kinetic, 1e-9),
-        found.wall,
-        None if isinstance(method, Refined) else found.counts.evaluations,  # not reported by its runs
-        None if isinstance(method, Refined) else found.counts.factorisations,
+        found.report.wall,
+        None if isinstance(method, Refined) else found.report.counts.evaluations,  # not reported by its runs
+        None if isinstance(method, Refined) else found.report.counts.factorisations,
     )
 
 

@@ -180,7 +180,7 @@ def fine(
 
     def reference() -> Array:
         method = SolveIVP("DOP853", formulation or Partitioning(), rtol=FINEST, atol=1e-14)
-        return np.asarray(integrate(system, method, q, v, t_end, t_end).q[-1])
+        return np.asarray(integrate(system, method, q, v, t_end, t_end)["q"][-1])
 
     return reference
 

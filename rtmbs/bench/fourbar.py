@@ -19,7 +19,7 @@ from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.parallel_compile import usable_cores
 from rtmbs.library import references
 from rtmbs.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
-from rtmbs.observers.base import Observer
+from rtmbs.observers.observer import Observer
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.simulation import store_of

@@ -12,7 +12,8 @@ from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, Star
 from rtmbs.files.atomic_file import replacing
 from rtmbs.language import Document, Place
 from rtmbs.language.syntax import load
-from rtmbs.results.forms import WRITTEN, check_form, load_result
+from rtmbs.results.file_formats import WRITTEN, check_form
+from rtmbs.results.result import load_result
 
 if TYPE_CHECKING:
     from rtmbs.kinematics import Analysis
@@ -208,8 +209,8 @@ def analysed(document: Document, channels: list[str] | None, file: str | None, m
                 "--channels, --blocks and --method belong to a DYNAMIC ANALYSIS, and the file asks for another"
             )
         motion = kinematics(document).run(analysis.t0, analysis.t1, analysis.dt)
-        print(motion.assembly)
-        print(motion.counters)
+        print(motion.report.assembly)
+        print(motion.report.counters)
         for warning in motion.warnings:
             print(f"note: {warning}")
         return motion

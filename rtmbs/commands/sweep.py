@@ -6,7 +6,7 @@ import numpy as np
 
 from rtmbs.commands.arguments import FAILED, Parser, check_target, count
 from rtmbs.errors import InputError
-from rtmbs.sweeps.engine import Engine
+from rtmbs.sweeps.engines import Engine
 from rtmbs.sweeps.result import SweepResult
 
 SHOWN = 5  # failed runs that are printed
@@ -14,7 +14,7 @@ SHOWN = 5  # failed runs that are printed
 
 def run(words: list[str]) -> int:
     """Run a parameter study; a stopped one goes on from its finished rows: rtmbs sweep study.toml --workers 4"""
-    from rtmbs.sweeps.forms import ENDINGS, PARQUET, parquet
+    from rtmbs.sweeps.result import ENDINGS, PARQUET, parquet
     from rtmbs.sweeps.study_file import read_study
     from rtmbs.sweeps.sweep import sweep
 
@@ -44,7 +44,7 @@ def run(words: list[str]) -> int:
 def engine(workers: int | None, address: str | None) -> Engine:
     """Return where the runs are made; InputError for both."""
     from rtmbs.sweeps.dask_engine import Dask
-    from rtmbs.sweeps.processes import Processes
+    from rtmbs.sweeps.engines import Processes
 
     if address is None:
         return Processes(workers)

@@ -16,7 +16,7 @@ from rtmbs.jit.compile_progress import EVERYTHING, Compilations, announced
 from rtmbs.jit.compiled import compile_for, compile_lazy
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.observers import EnergyMeter
-from rtmbs.results.resample import resample_energies
+from rtmbs.results.sample_kernels import resample_energies
 from rtmbs.results.samples import samples_of
 from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.completion import judged

@@ -25,7 +25,6 @@ __getattr__, __dir__, __all__ = lazily(
             "errors": ["GainWarning", "MotionError"],
             "runge_kutta": ["RungeKutta", *TABLES],
             "simulated": ["PenaltyTrapezoidal"],
-            "trajectory": ["Trajectory"],
         },
     ),
 )

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Integrator, Motion, Point
 from rtmbs.dae.dynamics import Counted
 from rtmbs.dae.errors import GainWarning, MotionError
+from rtmbs.dae.result import integration_result
 from rtmbs.dae.simulated import simulation_points
-from rtmbs.dae.trajectory import Trajectory, trajectory_of
 from rtmbs.errors import InputError
 from rtmbs.formulations.checked import given
 from rtmbs.formulations.contract import ConstrainedSystem, states_of
@@ -20,6 +20,7 @@ from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
 from rtmbs.formulations.terms import Positive, row_names, terms_at
 from rtmbs.methods import Capability, demand
+from rtmbs.results.result import Result
 
 Array = NDArray[np.float64]
 
@@ -30,17 +31,20 @@ LARGEST = 1e12  # of a coordinate or rate: beyond, a motion counts as lost
 
 def integrate(
     system: ConstrainedSystem, method: Integrator, q: Array, v: Array, t_end: float, h: float = 1e-3, t0: float = 0.0
-) -> Trajectory:
+) -> Result:
     """Return the motion from a consistent q and v (n,) at ``t0`` to ``t_end`` [s], sampled every ``h`` [s].
 
     A method of fixed steps takes steps of h; an adaptive one chooses its own between the samples. The last step ends at
     t_end, so that steps are h or a little shorter. States of forces begin at those of the system. ``q``, ``v`` and
     these states stay as they are. Raises InputError for numbers and states that the method does not integrate,
     FormulationError for a start that violates the constraints, dependent rows that the method refuses, or a state
-    without an answer, and MotionError, with the trajectory up to there, for a step that fails. Warns of gains that the
+    without an answer, and MotionError, with the Result up to there, for a step that fails. Warns of gains that the
     method does not bear at this h.
 
-    >>> trajectory = integrate(system, RungeKutta(GILL, Baumgarte(20.0, 20.0)), q, v, 1.0)  # doctest: +SKIP
+    The Result has the channels ``q``, ``v``, ``a``, ``lambda``, ``s`` and ``violations``, and each of their columns by
+    name, such as ``q0`` or those of ``coordinate_names``; ``result.counts`` and ``result.wall`` [s] say what it took.
+
+    >>> result = integrate(system, RungeKutta(GILL, Baumgarte(20.0, 20.0)), q, v, 1.0)  # doctest: +SKIP
     """
     points = getattr(method, "points", None) or partial(simulation_points, method)
     times = times_of(t0, t_end, h)
@@ -63,12 +67,12 @@ def integrate(
         if not found:
             raise
         failure = MotionError(f"{type(method).__name__} stopped after t = {found[-1].t:g}: {error}")
-        failure.trajectory = trajectory_of(system, found, motion.counts, wall)
+        failure.result = integration_result(system, found, motion.counts, wall)
         raise failure from error
     finally:
         states[:] = motion.s
     wall = time.perf_counter() - began
-    return trajectory_of(system, found, motion.counts, wall)
+    return integration_result(system, found, motion.counts, wall)
 
 
 def times_of(t0: float, t_end: float, h: float) -> Array:

@@ -185,7 +185,7 @@ def failed(work: JointSteps, old: State, new: State, error: Any) -> StepReport:
     if isinstance(error, OutOfRange):
         outcome = Outcome.NOT_FINITE
     elif isinstance(error, MotionError):
-        outcome = error.outcome
+        outcome = error.outcome or Outcome.NOT_CONVERGED
     elif isinstance(error, np.linalg.LinAlgError):
         outcome = Outcome.SINGULAR_TANGENT
     own, counts = work.system.equations, work.counts

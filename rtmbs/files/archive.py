@@ -17,8 +17,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from rtmbs.files.atomic_file import replacing
-from rtmbs.files.errors import DamagedFile
-from rtmbs.files.reading import opened
+from rtmbs.files.reading import DamagedFile, opened
 
 CHECKSUM = "checksum"  # the last entry: sha256 of all others
 FORMAT = "format"  # the first entry
@@ -63,7 +62,7 @@ class Forward:
         self.file.flush()
 
     def close(self) -> None:
-        """Leave the file open: whoever opened it closes it."""
+        """Leave the file open: its owner closes it."""
 
 
 def write_entry(archive: zipfile.ZipFile, name: str, value: np.ndarray[Any, Any], digest: Any) -> None:
@@ -78,7 +77,7 @@ def write_entry(archive: zipfile.ZipFile, name: str, value: np.ndarray[Any, Any]
 
 @functools.lru_cache(maxsize=64)
 def header(dtype: np.dtype[Any], shape: tuple[int, ...]) -> bytes:
-    """Return what stands before an array in its entry; most channels of a result have one type and shape."""
+    """Return the header of an array in its entry; most channels of a result have one type and shape."""
     file = io.BytesIO()
     about = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
     np.lib.format.write_array_header_1_0(file, about)

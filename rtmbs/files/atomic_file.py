@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import BinaryIO
 
-from rtmbs.files.errors import WriteError
+from rtmbs.files.reading import WriteError
 
 MODE = 0o666  # of a new file, before the user's mask
 FLAGS = os.O_CREAT | os.O_EXCL | os.O_RDWR | getattr(os, "O_BINARY", 0)

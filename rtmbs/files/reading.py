@@ -1,20 +1,56 @@
-"""The one place that opens files to read them: regular files of a bounded size, and what may be made of their bytes.
+"""Reading of files: regular files of a bounded size, limits on what their bytes unpack to, and errors of files.
 
-A file may be anything: a pipe that nobody writes to, a device without an end, a few bytes that unpack to many. Every
+A file may be anything: a pipe without a writer, a device without an end, a few bytes that unpack to many. Every
 reader takes its bytes from here, and holds what a file says of its size against ``check_unpacked`` before it asks for
 memory.
 """
 
+import errno
 import json
 import os
 import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from io import BufferedReader
+from pathlib import Path
 from typing import Any
 
-from rtmbs.files.errors import DamagedFile
+from rtmbs.errors import RtmbsError
 from rtmbs.limits.memory import in_words, machine_memory
+
+FULL = (errno.ENOSPC, getattr(errno, "EDQUOT", errno.ENOSPC))
+FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
+
+
+class DamagedFile(RtmbsError, ValueError):
+    """A file is not what it should be, or not there; the message goes on after the name of the file."""
+
+
+class WriteError(RtmbsError, OSError):
+    """A file cannot be written: the disk is full, the folder is missing, or rights are. An older file stays."""
+
+    def __init__(self, path: str | Path, error: OSError) -> None:
+        self.why = reason(path, error)
+        super().__init__(f"file {str(path)!r} cannot be written: {self.why}")
+        self.errno, self.strerror = error.errno, self.why
+
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+def reason(path: str | Path, error: OSError) -> str:
+    """Return why a file cannot be written, and the remedy."""
+    place, said = Path(path), error.strerror or str(error)
+    if error.errno in FULL:
+        return f"the disk is full ({said}); free some room, or give a path on another disk"
+    if not place.parent.is_dir():
+        return f"there is no folder {str(place.parent)!r}; make it first, or give another path"
+    if place.is_dir():
+        return f"it is a folder ({said}); give the name of a file"
+    if error.errno in FORBIDDEN:
+        return f"the system forbids it ({said}); give a path in a folder that you may write to"
+    return f"the system answers {said!r}; give another path, or look at the disk"
+
 
 SMALL = 64_000_000  # bytes that any file may unpack to
 RATIO = 32  # bytes that one byte of a larger file may unpack to; snappy packs at most 1 : 22
@@ -45,7 +81,7 @@ def opened(path: str | os.PathLike[str], most: float | None = None) -> Iterator[
 
 
 def without_waiting(path: str, flags: int) -> int:
-    """Open a file; a pipe that nobody writes to is opened too, and refused after that."""
+    """Open a file; a pipe without a writer is opened too, and refused after that."""
     return os.open(path, flags | FLAGS)
 
 

@@ -16,7 +16,7 @@ from rtmbs.formulations.reduced import refuse_weightless
 from rtmbs.formulations.saddle import solve_parts
 from rtmbs.formulations.stabilised import Stabilised
 from rtmbs.formulations.terms import Positive, terms_at
-from rtmbs.recursive.recursion import DEPENDENT, Answer, Recursion
+from rtmbs.recursive.recursion import DEPENDENT, Accelerations, Recursion
 
 Array = NDArray[np.float64]
 
@@ -83,7 +83,7 @@ class Recursive:
 
     def answer(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any
-    ) -> tuple[JointCoordinates | None, Answer | None]:
+    ) -> tuple[JointCoordinates | None, Accelerations | None]:
         """Return the tree and the answer of its recursion; None for a system without a tree."""
         joints, alpha, beta = tree_of(system)
         recursion = (self.memory() if memory is None else memory).of(system, joints, self.tolerance)

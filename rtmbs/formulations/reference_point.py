@@ -20,7 +20,7 @@ from rtmbs.formulations.checked import given
 from rtmbs.formulations.free_bodies import FreeBodies
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.elements import Constraint
-from rtmbs.kinematics.equations import Equations
+from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.programs import Programs
 from rtmbs.model import Model
 from rtmbs.rotations.quaternions import rotations, world_rates
@@ -65,7 +65,7 @@ class ReferencePointCoordinates:
                     "reference-point coordinates"
                 )
         self.free = FreeBodies(model)
-        self.equations = Equations(joined(model), [*self.free.measured, *constraints])
+        self.equations = KinematicEquations(joined(model), [*self.free.measured, *constraints])
         self.programs = Programs(self.equations)
         self.n, self.m = self.equations.n, self.equations.m + self.free.m
         self.coordinate_names = self.equations.coordinate_names

@@ -1,23 +1,23 @@
 """Kinematics: driven mechanisms, also with fewer equations than unknowns, in seven coordinates a body."""
 
+from rtmbs.errors import MotionError
 from rtmbs.kinematics.analysis import Analysis
-from rtmbs.kinematics.assembly import Assembly
+from rtmbs.kinematics.assembly import AssemblyReport
 from rtmbs.kinematics.elements import Gear, JointCoordinate, PointOnCurve, RackAndPinion, Screw
 from rtmbs.kinematics.elimination import eliminate, least_norm
-from rtmbs.kinematics.errors import MotionError
-from rtmbs.kinematics.motion import Counters, Motion
-from rtmbs.kinematics.rank import Mobility
+from rtmbs.kinematics.mobility import ConstraintRank
+from rtmbs.kinematics.result import Counters, KinematicReport
 from rtmbs.kinematics.singular import SingularPose
 from rtmbs.limits.keywords import publish
 
 __all__ = [
     "Analysis",
-    "Assembly",
+    "AssemblyReport",
+    "ConstraintRank",
     "Counters",
     "Gear",
     "JointCoordinate",
-    "Mobility",
-    "Motion",
+    "KinematicReport",
     "MotionError",
     "PointOnCurve",
     "RackAndPinion",

@@ -6,24 +6,22 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, StartError, shown
-from rtmbs.kinematics.assembly import Assembly, assemble, check_reference
+from rtmbs.errors import InputError, MotionError, StartError, shown
+from rtmbs.kinematics.assembly import AssemblyReport, assemble, check_reference, started
 from rtmbs.kinematics.elements import Constraint
 from rtmbs.kinematics.elimination import PIVOTS
-from rtmbs.kinematics.equations import Equations
-from rtmbs.kinematics.errors import MotionError
-from rtmbs.kinematics.freedom import free_elements
-from rtmbs.kinematics.initial import started
-from rtmbs.kinematics.marches import Frozen, LeastChange, March
-from rtmbs.kinematics.metric import WEIGHTS, build_metric
-from rtmbs.kinematics.motion import Counters, Motion
+from rtmbs.kinematics.equations import KinematicEquations
+from rtmbs.kinematics.mobility import free_elements, mobility, rows_to_solve
+from rtmbs.kinematics.path_solver import EliminationSolver, LeastChangeSolver, PathSolver
+from rtmbs.kinematics.path_tables import WEIGHTS, build_metric
 from rtmbs.kinematics.programs import Programs
-from rtmbs.kinematics.rank import mobility, rows_to_solve
-from rtmbs.kinematics.samples import Samples, check_room, new_samples
+from rtmbs.kinematics.result import Counters, KinematicReport, kinematic_result
+from rtmbs.kinematics.samples import KinematicSamples, check_room, new_samples
 from rtmbs.kinematics.singular import SingularPose, find_singular, worst
-from rtmbs.kinematics.stepping import Refined, fill, too_fast
+from rtmbs.kinematics.stepping import Refinement, fill, too_fast
 from rtmbs.model import Model
 from rtmbs.model.model_changes import Origin
+from rtmbs.results.result import Result
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -91,13 +89,13 @@ class Analysis:
         self.tolerance, self.contradiction, self.most = tolerance, contradiction, most_iterations
         self.assembly_tolerance = np.inf if assembly_tolerance is None else float(assembly_tolerance)
         self.pivot_tolerance, self.keep_pivots = pivot_tolerance, keep_pivots
-        self.equations = Equations(model, self.constraints)
+        self.equations = KinematicEquations(model, self.constraints)
         if method == "min_norm":
             build_metric(self.equations, weights)  # refused here, not when a motion is asked for
         self.programs = Programs(self.equations)
         self.origin: Origin | None = Origin(model, FOLLOWED)
 
-    def assemble(self, t: float = 0.0) -> tuple[Array, Assembly]:
+    def assemble(self, t: float = 0.0) -> tuple[Array, AssemblyReport]:
         """Return the coordinates (n,) at time t [s] nearest to the reference pose, and what assembly did.
 
         Raises StartError where the mechanism cannot be assembled, naming the joints and their gaps.
@@ -131,7 +129,7 @@ class Analysis:
             ]
         )
 
-    def run(self, start: float, end: float, interval: float) -> Motion:
+    def run(self, start: float, end: float, interval: float) -> Result:
         """Return the motion at start, start + interval, ... up to end [s].
 
         Raises StartError where the mechanism cannot be assembled, MotionError where no position follows the drivers any
@@ -147,16 +145,16 @@ class Analysis:
         count = int(np.floor((end - start) / interval + WHOLE)) + 1
         return self.run_at(start + interval * np.arange(count))
 
-    def run_at(self, times: Any) -> Motion:
+    def run_at(self, times: Any) -> Result:
         """Return the motion at increasing ``times`` (K,) [s]; see ``run``."""
         t = np.array(times, np.float64)
         if t.ndim != 1 or len(t) == 0 or not np.all(np.isfinite(t)) or not np.all(np.diff(t) > 0.0):
             raise InputError(f"times are {shown(times)}; they must be a list of increasing seconds")
-        return Run(self, t).motion()
+        return AnalysisRun(self, t).motion()
 
 
-class Run:
-    """One motion being worked out."""
+class AnalysisRun:
+    """State of one analysis run."""
 
     def __init__(self, analysis: Analysis, t: Array) -> None:
         self.analysis, self.programs, self.equations = analysis, analysis.programs, analysis.equations
@@ -167,7 +165,7 @@ class Run:
         self.samples.q[0] = self.q
         self.samples.f[0] = self.programs.turns(self.q, f)
         self.keep = self.widest(t)
-        self.refined = Refined()
+        self.refined = Refinement()
         self.notes: list[str] = []
         self.spent: list[dict[str, int]] = []
         self.calls_before = dict(self.programs.calls)
@@ -186,15 +184,17 @@ class Run:
         nearby = rows_to_solve(self.programs, near, drivers)
         return nearby if nearby.sum() > keep.sum() else keep
 
-    def march(self) -> March:
+    def march(self) -> PathSolver:
         """Return the way from one time to the next for the rows that are solved."""
         a = self.analysis
         if a.method == "min_norm":
-            return LeastChange(self.programs, self.keep, a.weights, a.tolerance, a.most)
-        return Frozen(self.programs, self.keep, a.pivot, a.pivot_tolerance, a.tolerance, a.most, a.keep_pivots)
+            return LeastChangeSolver(self.programs, self.keep, a.weights, a.tolerance, a.most)
+        return EliminationSolver(
+            self.programs, self.keep, a.pivot, a.pivot_tolerance, a.tolerance, a.most, a.keep_pivots
+        )
 
-    def motion(self) -> Motion:
-        """Fill all samples, look for singular poses, and say what it took."""
+    def motion(self) -> Result:
+        """Fill all samples, find singular poses, and return the Result with its counters."""
         samples, march = self.samples, self.march()
         march, reached = fill(march, self.equations, samples, 0, self.refined)
         self.keep = march.keep
@@ -229,7 +229,7 @@ class Run:
                 )
         return reached
 
-    def lost(self, march: March, k: int) -> MotionError:
+    def lost(self, march: PathSolver, k: int) -> MotionError:
         """Return the error for a time to which no position leads."""
         t, names = float(self.samples.t[k]), worst(march, self.equations)
         begin = f"no position was found at t = {t:.6g} s, {k} samples are good"
@@ -243,7 +243,7 @@ class Run:
             names,
         )
 
-    def result(self, march: March, samples: Samples, poses: list[SingularPose]) -> Motion:
+    def result(self, march: PathSolver, samples: KinematicSamples, poses: list[SingularPose]) -> Result:
         """Return the motion with its counters."""
         counts = march.counts()
         iterations = tuple(int(count) for count in samples.iterations)
@@ -254,10 +254,9 @@ class Run:
         }
         counters = Counters(iterations, evaluations, counts["factorisations"], counts["solutions"], self.refined.pieces)
         self.notes += [f"a singular pose at t = {t:.9g} s was crossed" for t in self.refined.crossed]
-        return Motion(
-            self.programs, samples, counters, self.assembly, mobility(self.programs, self.keep), tuple(poses),
-            tuple(self.notes),
-        )  # fmt: skip
+        freedom = mobility(self.programs, self.keep)
+        report = KinematicReport(samples, counters, self.assembly, freedom, tuple(poses), tuple(self.notes))
+        return kinematic_result(self.programs, report)
 
 
 def one_of(name: str, value: Any, choices: tuple[str, ...]) -> None:

@@ -1,9 +1,11 @@
-"""Assembly: from the reference pose to the nearest one at which all equations hold (METHODS 1.15).
+"""Assembly: the pose nearest to the reference pose, moved to the initial values, at which all equations hold.
 
-The iteration is that of ``start.nearest``, without a pull back to the reference pose.
+The iteration is that of ``start.nearest``, without a pull back to the reference pose (METHODS 1.15).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +13,14 @@ from scipy.sparse import csc_array, csr_array, diags_array
 
 from rtmbs.errors import StartError
 from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.kinematics.equations import Equations
+from rtmbs.kinematics.element_equations import RULES, Writer, follow
+from rtmbs.kinematics.elements import Constraint
+from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.programs import Programs
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.kinematics.readings import joint_reading
+from rtmbs.model import ConstantRate, Initial, Model
+from rtmbs.model.checks import rotation_of_quaternion
+from rtmbs.rotations.quaternions import quaternions, rotations
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.start.nearest import NearestPose
 
@@ -65,8 +72,8 @@ class KinematicPose(NearestPose):
 
 
 @dataclass(frozen=True)
-class Assembly:
-    """What assembly did; ``str`` of it is what a user reads."""
+class AssemblyReport:
+    """Gaps, moves and iterations of an assembly; ``str`` of it is the text for the user."""
 
     gap_before: float  # largest |Phi| at the reference pose [m or 1]
     gap: float  # largest |Phi| left
@@ -95,13 +102,15 @@ def scaled_jacobian(programs: Programs, q: Array, f: Array) -> csr_array:
     return csr_array(diags_array(row_scale(equations)) @ J @ diags_array(equations.sizes()[SIZE:]))
 
 
-def row_scale(equations: Equations) -> Array:
+def row_scale(equations: KinematicEquations) -> Array:
     """Return the factors that take the units off the rows that do not belong to ground."""
     length = equations.is_length[~equations.fixed_rows]
     return np.where(length, 1.0 / equations.length, 1.0)
 
 
-def assemble(programs: Programs, start: Array, f: Array, tolerance: float, limit: float) -> tuple[Array, Assembly]:
+def assemble(
+    programs: Programs, start: Array, f: Array, tolerance: float, limit: float
+) -> tuple[Array, AssemblyReport]:
     """Return the assembled coordinates and what was done.
 
     tolerance: of |Phi| without unit; limit: the largest |Phi| [m or 1] that contradictory equations may leave.
@@ -118,7 +127,7 @@ def assemble(programs: Programs, start: Array, f: Array, tolerance: float, limit
     return q, report(equations, start, q, before, left, iterations)
 
 
-def check_reference(equations: Equations, f: Array, tolerance: float) -> None:
+def check_reference(equations: KinematicEquations, f: Array, tolerance: float) -> None:
     """Refuse a reference pose whose joints are open by more than the tolerance [m or 1]; drivers are not looked at."""
     if tolerance == np.inf:
         return
@@ -150,7 +159,7 @@ def beside(programs: Programs, start: Array, f: Array, tolerance: float, limit: 
     return bool(np.max(np.abs(left), initial=0.0) <= limit)
 
 
-def open_message(equations: Equations, phi: Array, limit: float, why: str) -> str:
+def open_message(equations: KinematicEquations, phi: Array, limit: float, why: str) -> str:
     """Return the sentence for equations that do not hold together."""
     worst: dict[str, float] = {}
     for owner, value in zip(equations.rows.owner, np.abs(phi).tolist(), strict=True):
@@ -161,7 +170,7 @@ def open_message(equations: Equations, phi: Array, limit: float, why: str) -> st
     return f"the mechanism cannot be assembled: open are {told}{more}; {why}"
 
 
-def check_sides(equations: Equations, q: Array) -> None:
+def check_sides(equations: KinematicEquations, q: Array) -> None:
     """Refuse axes that point opposite ways: products of axes do not see the difference."""
     A = rotations(q[: SIZE * len(equations.bodies)].reshape(-1, SIZE)[:, 3:])
     number = {name: k for k, name in enumerate(equations.bodies)}
@@ -175,7 +184,9 @@ def check_sides(equations: Equations, q: Array) -> None:
                 )
 
 
-def report(equations: Equations, start: Array, q: Array, before: Array, left: Array, iterations: int) -> Assembly:
+def report(
+    equations: KinematicEquations, start: Array, q: Array, before: Array, left: Array, iterations: int
+) -> AssemblyReport:
     """Return what assembly did to the bodies."""
     bodies = len(equations.bodies)
     old, new = (x[: SIZE * bodies].reshape(bodies, SIZE) for x in (start, q))
@@ -184,7 +195,7 @@ def report(equations: Equations, start: Array, q: Array, before: Array, left: Ar
     angle = 2.0 * np.arccos(np.minimum(cosine, 1.0))
     far, turned = int(np.argmax(distance)), int(np.argmax(angle))
     worst = int(np.argmax(np.abs(left))) if len(left) else 0
-    return Assembly(
+    return AssemblyReport(
         gap_before=float(np.max(np.abs(before), initial=0.0)),
         gap=float(np.max(np.abs(left), initial=0.0)),
         gap_owner=equations.rows.owner[worst],
@@ -194,3 +205,72 @@ def report(equations: Equations, start: Array, q: Array, before: Array, left: Ar
         angle=float(angle[turned]),
         iterations=iterations,
     )
+
+
+WIDE = 0.1  # largest |Phi| at which the pose is taken as a beginning all the same
+
+
+class Held(NamedTuple):
+    """A joint coordinate at its initial value."""
+
+    name: str
+    initial: Initial
+    k: int
+
+    @property
+    def profile(self) -> ConstantRate:
+        """The value, for all times."""
+        assert self.initial.position is not None
+        return ConstantRate(0.0, float(self.initial.position[self.k]))
+
+
+def write_held_coordinate(writer: Writer, held: Held) -> None:
+    """Write the row: the coordinate stays at its initial value."""
+    reading = joint_reading(held.initial.joint, held.k, writer.number)
+    follow(writer, held, "initial", reading)
+
+
+RULES[Held] = write_held_coordinate
+
+
+def started(
+    model: Model, constraints: Iterable[Constraint], equations: KinematicEquations, t: float, tolerance: float
+) -> Array:
+    """Return the coordinates (n,) from which assembly begins at time t.
+
+    Raises StartError when pinned values, drivers and loops contradict each other.
+    """
+    driven = {driver.joint for driver in model.drivers.values() if driver.joint}
+    held, pinned, start = [], True, equations.start.copy()
+    for initial in model.initials.values():
+        if initial.position is None:
+            continue
+        if initial.joint.type.start != "coordinates":
+            turn_body(initial, start, list(model.bodies))
+            continue
+        for k in range(len(initial.position)):
+            if (initial.joint, k) not in driven:
+                held.append(Held(f"initial value of {initial.joint.name}[{k}]", initial, k))
+        pinned &= initial.pin
+    if not held:
+        return start
+    elements: list[Any] = [*constraints, *held]
+    wider = Programs(KinematicEquations(model, elements))
+    f = wider.equations.drivers_at(np.array([t]))[0, 0]
+    try:
+        return assemble(wider, start, f, tolerance, 1e-6)[0]
+    except StartError:
+        if pinned:
+            raise
+        return assemble(wider, start, f, tolerance, np.inf)[0]
+
+
+def turn_body(initial: Initial, start: Array, bodies: list[str]) -> None:
+    """Place body b of a spherical or floating joint as its initial value says, where body a stands in its reference."""
+    assert initial.position is not None
+    joint = initial.joint
+    a, b = (slice(SIZE * bodies.index(body.name), SIZE * (bodies.index(body.name) + 1)) for body in (joint.a, joint.b))
+    A = rotations(start[a][None, 3:])[0]
+    B = A @ rotation_of_quaternion(initial.position[-4:])
+    apart = joint.axes_a @ initial.position[:3] if joint.type.start == "pose" else np.zeros(3)
+    start[b] = np.concatenate((start[a][:3] + A @ (joint.point_a + apart) - B @ joint.point_b, quaternions(B[None])[0]))

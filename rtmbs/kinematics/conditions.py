@@ -18,13 +18,13 @@ Vectors = list[Any]  # three components (k,) each
 
 
 class Points(NamedTuple):
-    """Where many points or directions are: the body of each and its vector in body axes."""
+    """Many points or directions: the body of each and its vector in body axes."""
 
     body: Integers  # (k,)
     local: Array  # (k, 3)
 
 
-class Pose:
+class BodyPoses:
     """Bodies at coordinates q (n,), arrays of any kind."""
 
     def __init__(self, q: Any, bodies: int) -> None:
@@ -56,29 +56,29 @@ def minus(u: Vectors, v: Vectors) -> Vectors:
     return [one - other for one, other in zip(u, v, strict=True)]
 
 
-def normalisation(pose: Pose) -> Any:
+def normalisation(pose: BodyPoses) -> Any:
     """One a body: e . e - 1."""
     e = pose.parameters
     return e[:, 0] * e[:, 0] + e[:, 1] * e[:, 1] + e[:, 2] * e[:, 2] + e[:, 3] * e[:, 3] - 1.0
 
 
-def coincident(pose: Pose, a: Points, b: Points, axis: Integers) -> Any:
+def coincident(pose: BodyPoses, a: Points, b: Points, axis: Integers) -> Any:
     """One component each of x_a - x_b, in world axes."""
     apart = np.stack(minus(pose.points(a), pose.points(b)))
     return apart[axis, np.arange(len(axis))]
 
 
-def perpendicular_axes(pose: Pose, u: Points, v: Points) -> Any:
+def perpendicular_axes(pose: BodyPoses, u: Points, v: Points) -> Any:
     """d1: u . v, with u on body a and v on body b."""
     return dot(pose.directions(u), pose.directions(v))
 
 
-def perpendicular_to_distance(pose: Pose, u: Points, a: Points, b: Points) -> Any:
+def perpendicular_to_distance(pose: BodyPoses, u: Points, a: Points, b: Points) -> Any:
     """d2: u . (x_a - x_b), with u on body a."""
     return dot(pose.directions(u), minus(pose.points(a), pose.points(b)))
 
 
-def distance(pose: Pose, a: Points, b: Points, length: Any, divisor: Array) -> Any:
+def distance(pose: BodyPoses, a: Points, b: Points, length: Any, divisor: Array) -> Any:
     """(d . d - length^2) / (2 divisor) [m]."""
     d = minus(pose.points(b), pose.points(a))
     return (dot(d, d) - length * length) / (2.0 * divisor)
@@ -90,7 +90,7 @@ def turn(sine: Any, cosine: Any, about: Any) -> Any:
     return np.arctan2(sine * c - cosine * s, cosine * c + sine * s)
 
 
-def euler_pair(pose: Pose, body: int, angle: str) -> tuple[Any, Any]:
+def euler_pair(pose: BodyPoses, body: int, angle: str) -> tuple[Any, Any]:
     """Return sine and cosine (of any common length) of an angle of R = Rz(yaw) Ry(pitch) Rx(roll)."""
     R = [[pose.R[i][j][body] for j in range(3)] for i in range(3)]
     if angle == "yaw":
@@ -100,7 +100,7 @@ def euler_pair(pose: Pose, body: int, angle: str) -> tuple[Any, Any]:
     return -R[2][0], np.sqrt(R[0][0] * R[0][0] + R[1][0] * R[1][0])
 
 
-def on_curve(pose: Pose, point: Points, body: int, curve: Callable[[Any], Any], s: Any) -> Any:
+def on_curve(pose: BodyPoses, point: Points, body: int, curve: Callable[[Any], Any], s: Any) -> Any:
     """Three: the point stands at curve(s) of a body."""
     local = curve(s)
     x = pose.points(point)

@@ -1,6 +1,6 @@
 """Constraints that only kinematics knows: plain tuples that name elements of a Model.
 
-To add one: write a NamedTuple here and its rule in ``rules.py``.
+To add one: write a NamedTuple here and its rule in ``element_equations.py``.
 """
 
 from collections.abc import Callable

@@ -8,25 +8,26 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, ModelError, shown
 from rtmbs.kinematics.coordinates import NAMES, reference_coordinates
-from rtmbs.kinematics.elements import Constraint
-from rtmbs.kinematics.rows import Rows, write_phi
-from rtmbs.kinematics.rules import (
+from rtmbs.kinematics.element_equations import (
     RULES,
+    RowTable,
     Writer,
     write_bodies,
     write_coupler,
     write_driver,
     write_joint,
     write_kept,
+    write_phi,
     write_rod,
 )
+from rtmbs.kinematics.elements import Constraint
 from rtmbs.model import Model
 from rtmbs.system.characteristic_length import characteristic_length
 
 Array = NDArray[np.float64]
 
 
-class Equations:
+class KinematicEquations:
     """Rows and unknowns of a Model by name, and Phi as a function that the recorder follows.
 
     Rows: one norm a body, six that hold ground, then joints, rods, constraints and drivers in the order of the model.
@@ -54,7 +55,7 @@ class Equations:
         for element in given:
             RULES[type(element)](writer, element)
         write_kept(writer)
-        self.rows: Rows = writer.rows
+        self.rows: RowTable = writer.rows
         self.bodies = list(writer.number)
         self.profiles, self.turns, self.extra = writer.profiles, writer.turns, writer.extra
         self.start = np.concatenate([reference.ravel(), [start for _, start in writer.extra]])
@@ -83,9 +84,9 @@ class Equations:
 
     def turned(self, q: Any, f: Any) -> Any:
         """Return the angles (turns,) whose whole turns are counted: what f holds of them, and the change since."""
-        from rtmbs.kinematics.conditions import Pose
+        from rtmbs.kinematics.conditions import BodyPoses
 
-        pose, first = Pose(q, len(self.bodies)), len(self.profiles)
+        pose, first = BodyPoses(q, len(self.bodies)), len(self.profiles)
         return np.stack([f[first + k] + one.value(pose, f[first + k]) for k, one in enumerate(self.turns)])
 
     def drivers_at(self, t: Array) -> Array:

@@ -14,7 +14,7 @@ from rtmbs.ad.evaluator import ProgramRunner
 from rtmbs.ad.operations import INPUT
 from rtmbs.ad.tape import Tape
 from rtmbs.ad.trace import record
-from rtmbs.kinematics.equations import Equations
+from rtmbs.kinematics.equations import KinematicEquations
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -36,13 +36,13 @@ class SparseProgram(NamedTuple):
 
 
 class Programs:
-    """What comes from the tape of Phi(q, f): q (n,) are unknowns, f (nf,) drivers and counted turns.
+    """Programs from the tape of Phi(q, f): q (n,) are unknowns, f (nf,) drivers and counted turns.
 
     Along a motion x = (q, f): Phi_q qd + Phi_f fd = 0 and Phi_q qdd + Phi_f fdd + (Phi_x xd)_x xd = 0, where
     Phi_f fd = Phi_t, and the last term and Phi_f fdd are (Phi_q qd)_q qd + 2 Phi_qt qd + Phi_tt.
     """
 
-    def __init__(self, equations: Equations) -> None:
+    def __init__(self, equations: KinematicEquations) -> None:
         self.n, self.m, self.nf = equations.n, equations.m, equations.nf
         self.drivers = len(equations.profiles)
         self.equations = equations

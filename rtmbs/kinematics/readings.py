@@ -1,4 +1,4 @@
-"""What a joint coordinate reads in the coordinates of the bodies: a displacement or an angle."""
+"""Readings of joint coordinates from the coordinates of the bodies: a displacement or an angle."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.kinematics import conditions
-from rtmbs.kinematics.conditions import Points, Pose
+from rtmbs.kinematics.conditions import BodyPoses, Points
 from rtmbs.model import Joint, Model
 from rtmbs.model.joints import PlaneAngle, turn_angle, two_turn_angles
 
@@ -27,12 +27,12 @@ class Slide:
     b: Place
     unit: ClassVar[str] = "m"
 
-    def value(self, pose: Pose, _: Any) -> Any:
+    def value(self, pose: BodyPoses, _: Any) -> Any:
         return -conditions.perpendicular_to_distance(pose, point(self.u), point(self.a), point(self.b))[0]
 
 
 @dataclass(frozen=True, eq=False)
-class Turn:
+class AngleBetween:
     """The angle [rad] of ``seen`` in the plane x, y of its carrier, less what ``about`` says."""
 
     x: Place
@@ -40,7 +40,7 @@ class Turn:
     seen: Place
     unit: ClassVar[str] = "rad"
 
-    def value(self, pose: Pose, about: Any) -> Any:
+    def value(self, pose: BodyPoses, about: Any) -> Any:
         seen = pose.directions(point(self.seen))
         sine, cosine = (conditions.dot(pose.directions(point(one)), seen)[0] for one in (self.y, self.x))
         return conditions.turn(sine, cosine, about)
@@ -53,7 +53,7 @@ class Absolute:
     place: int
     unit: ClassVar[str] = "m"
 
-    def value(self, pose: Pose, _: Any) -> Any:
+    def value(self, pose: BodyPoses, _: Any) -> Any:
         return pose.q[self.place]
 
 
@@ -65,7 +65,7 @@ class EulerAngle:
     angle: str
     unit: ClassVar[str] = "rad"
 
-    def value(self, pose: Pose, about: Any) -> Any:
+    def value(self, pose: BodyPoses, about: Any) -> Any:
         sine, cosine = conditions.euler_pair(pose, self.body, self.angle)
         return conditions.turn(sine, cosine, about)
 
@@ -78,11 +78,11 @@ class Cosine:
     v: Place
     unit: ClassVar[str] = "1"
 
-    def value(self, pose: Pose, _: Any) -> Any:
+    def value(self, pose: BodyPoses, _: Any) -> Any:
         return conditions.perpendicular_axes(pose, point(self.u), point(self.v))[0]
 
 
-Reading = Slide | Turn | Absolute | EulerAngle | Cosine
+Reading = Slide | AngleBetween | Absolute | EulerAngle | Cosine
 
 
 def point(place: Place) -> Points:
@@ -110,11 +110,11 @@ class ReadingsBetween:
             )
         return Slide((self.a, joint.axes_a @ self.axes[k]), (self.a, joint.point_a), (self.b, joint.point_b))
 
-    def turn(self, k: int) -> Turn:
+    def turn(self, k: int) -> AngleBetween:
         """Return the angle about the axis of dof ``k``, which both carry."""
         return self.angle(turn_angle(self.axes[k]), self.in_a, self.in_b)
 
-    def two_turns(self, first: int, second: int) -> tuple[Turn, Turn]:
+    def two_turns(self, first: int, second: int) -> tuple[AngleBetween, AngleBetween]:
         """Return the angle about e, carried by a, and that about f, carried by b and perpendicular to e."""
         seen_by_a, seen_by_b = two_turn_angles(self.axes[first], self.axes[second])
         return self.angle(seen_by_a, self.in_a, self.in_b), self.angle(seen_by_b, self.in_b, self.in_a)
@@ -127,9 +127,9 @@ class ReadingsBetween:
         """Return a direction (3,) of joint axes that b carries."""
         return self.b, self.joint.axes_b @ direction
 
-    def angle(self, plane: PlaneAngle, carrier: Carried, other: Carried) -> Turn:
+    def angle(self, plane: PlaneAngle, carrier: Carried, other: Carried) -> AngleBetween:
         """Return an angle whose plane ``carrier`` places, of the direction that ``other`` places."""
-        return Turn(carrier(plane.x), carrier(plane.y), other(plane.seen))
+        return AngleBetween(carrier(plane.x), carrier(plane.y), other(plane.seen))
 
 
 def joint_reading(joint: Joint, k: int, number: dict[str, int]) -> Reading:

@@ -1,4 +1,4 @@
-"""What an analysis fills: one row a time."""
+"""Samples of a kinematic analysis: one row a time."""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ Array = NDArray[np.float64]
 SHARE = 0.5  # of the memory that samples may take: channels are worked out beside them
 
 
-class Samples(NamedTuple):
+class KinematicSamples(NamedTuple):
     """Positions, velocities and accelerations of the unknowns over K times."""
 
     t: Array  # (K,) [s]
@@ -25,12 +25,12 @@ class Samples(NamedTuple):
     weak: Array  # (K,) smallest singular value of the rows that are solved, without unit
     iterations: NDArray[np.int64]  # (K,) of Newton
 
-    def part(self, first: int, last: int) -> "Samples":
+    def part(self, first: int, last: int) -> "KinematicSamples":
         """Return some rows; they stay the same memory."""
         columns: list[Any] = [column[first:last] for column in self]
-        return Samples(*columns)
+        return KinematicSamples(*columns)
 
-    def take(self, row: int, other: "Samples", place: int) -> None:
+    def take(self, row: int, other: "KinematicSamples", place: int) -> None:
         """Copy what was found at a row of other samples."""
         for mine, theirs in zip(self[2:], other[2:], strict=True):
             mine[row] = theirs[place]
@@ -46,8 +46,8 @@ def check_room(count: int, n: int, nf: int) -> None:
         )
 
 
-def new_samples(t: Array, drivers: Array, n: int) -> Samples:
+def new_samples(t: Array, drivers: Array, n: int) -> KinematicSamples:
     """Allocate rows for these times."""
     K, nf = len(t), drivers.shape[2]
     q, qd, qdd = (np.zeros((K, n)) for _ in range(3))
-    return Samples(t, drivers, q, qd, qdd, np.zeros((K, nf)), np.zeros(K), np.zeros(K, np.int64))
+    return KinematicSamples(t, drivers, q, qd, qdd, np.zeros((K, nf)), np.zeros(K), np.zeros(K, np.int64))

@@ -5,10 +5,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.kinematics.equations import Equations
-from rtmbs.kinematics.marches import March
-from rtmbs.kinematics.rank import smallest_singular
-from rtmbs.kinematics.samples import Samples
+from rtmbs.kinematics.equations import KinematicEquations
+from rtmbs.kinematics.mobility import smallest_singular
+from rtmbs.kinematics.path_solver import PathSolver
+from rtmbs.kinematics.samples import KinematicSamples
 from rtmbs.kinematics.stepping import pieced
 
 ZERO = 1e-5  # share of the largest value of the motion that counts as zero
@@ -47,7 +47,7 @@ class SingularPose:
         return f"singular pose at t = {self.t:.9g} s in {', '.join(self.elements)} (singular value {self.value:.1e})"
 
 
-def find_singular(march: March, equations: Equations, samples: Samples) -> list[SingularPose]:
+def find_singular(march: PathSolver, equations: KinematicEquations, samples: KinematicSamples) -> list[SingularPose]:
     """Return the singular poses of samples that are filled, in the order of time."""
     w = samples.weak
     largest = float(np.max(w[np.isfinite(w)], initial=0.0))
@@ -69,7 +69,7 @@ def find_singular(march: March, equations: Equations, samples: Samples) -> list[
     return found
 
 
-def real(march: March, pose: SingularPose, samples: Samples, largest: float) -> bool:
+def real(march: PathSolver, pose: SingularPose, samples: KinematicSamples, largest: float) -> bool:
     """Return whether all rows lose a rank at a pose, not only those that are solved."""
     programs, rank = march.programs, int(march.keep.sum())
     if rank == programs.m - SIZE or rank > DENSE or programs.m > MANY * rank:
@@ -82,7 +82,7 @@ def real(march: March, pose: SingularPose, samples: Samples, largest: float) -> 
     return near is not None and smallest_singular(programs, *near, rank) <= limit
 
 
-def nearest(march: March, samples: Samples, pose: SingularPose) -> tuple[np.ndarray, np.ndarray] | None:
+def nearest(march: PathSolver, samples: KinematicSamples, pose: SingularPose) -> tuple[np.ndarray, np.ndarray] | None:
     """Return q and f a little beside the pose, where the equations can be solved; None where they cannot."""
     known = min(pose.sample, len(samples.t) - 2)
     step = samples.t[known + 1] - samples.t[known]
@@ -94,7 +94,9 @@ def nearest(march: March, samples: Samples, pose: SingularPose) -> tuple[np.ndar
     return None
 
 
-def closest(march: March, equations: Equations, samples: Samples, k: int, zero: float) -> SingularPose | None:
+def closest(
+    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, k: int, zero: float
+) -> SingularPose | None:
     """Return the pose of the smallest singular value between the samples beside k, by golden sections; None where it is
     larger than ``zero``.
 
@@ -128,7 +130,9 @@ def closest(march: March, equations: Equations, samples: Samples, k: int, zero: 
     return SingularPose(where, best, worst(march, equations), last_sample)
 
 
-def between_slopes(march: March, equations: Equations, samples: Samples, where: float, k: int) -> float:
+def between_slopes(
+    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, where: float, k: int
+) -> float:
     """Return where the singular value comes to zero, from its values on both sides: there it is two straight lines."""
     first, last = samples.t[max(k - 1, 0)], samples.t[min(k + 1, len(samples.t) - 1)]
     for part in SIDES:
@@ -140,7 +144,7 @@ def between_slopes(march: March, equations: Equations, samples: Samples, where: 
     return float(where)
 
 
-def weak_at(march: March, equations: Equations, samples: Samples, t: float, k: int) -> float:
+def weak_at(march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, t: float, k: int) -> float:
     """Return the smallest singular value at a time near sample k; zero where a matrix is singular."""
     known = k if t >= samples.t[k] or k == 0 else k - 1
     between = pieced(equations, samples, known, np.array([samples.t[known], t]))
@@ -149,7 +153,7 @@ def weak_at(march: March, equations: Equations, samples: Samples, t: float, k: i
     return float(between.weak[1]) if march.fill(between, 1, 2) == 2 else 0.0
 
 
-def worst(march: March, equations: Equations) -> tuple[str, ...]:
+def worst(march: PathSolver, equations: KinematicEquations) -> tuple[str, ...]:
     """Return the elements with a part in the weak direction, norms and ground left out."""
     parts, rows = march.weak_rows(), equations.rows
     largest: dict[str, float] = {}

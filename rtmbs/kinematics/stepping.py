@@ -1,30 +1,95 @@
-"""From sample to sample: a step is refined where Newton asks for it, a singular pose that a sample hits is crossed."""
+"""From sample to sample: refined steps where Newton needs them, singular poses crossed, and branches kept.
+
+Beside a dead centre Newton may converge on another branch than that of the pose before.
+"""
+
+from collections.abc import Iterator
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.kinematics.branch import confirmed, departing
-from rtmbs.kinematics.equations import Equations
-from rtmbs.kinematics.march import WORN
-from rtmbs.kinematics.marches import March
-from rtmbs.kinematics.samples import Samples, new_samples
+from rtmbs.kinematics.equations import KinematicEquations
+from rtmbs.kinematics.path_kernel import WORN
+from rtmbs.kinematics.path_solver import PathSolver
+from rtmbs.kinematics.samples import KinematicSamples, new_samples
 
 Array = NDArray[np.float64]
+
+SHARE = 0.2  # of the distance of a step by which the trapezoidal rule may miss: half a radian a step misses by 0.02
+FLOOR = 1e3  # tolerances of Newton, below which a miss is rounding
+BLOCK = 1000  # rows judged at a time: the differences of a block stay in the cache
+STRAIGHT = (1, 8)  # pieces in which the drivers go straight from one sample to the next
+
+
+def departing(
+    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, first: int, last: int
+) -> Iterator[int]:
+    """Yield the rows first .. last - 1 that do not continue the row before.
+
+    The trapezoidal integral of the rates must lead from row to row, but for SHARE of the distance. On the other branch
+    of a dead centre the rates have another sign. Rows with frozen unknowns are not judged, for their positions are no
+    integral of their rates.
+    """
+    if not march.integrates:
+        return
+    size, floor = equations.sizes(), FLOOR * march.tolerance
+    for begin in range(max(first, 1), last, BLOCK):
+        end = min(begin + BLOCK, last)
+        missed, distance = misses(samples.part(begin - 1, end), size)
+        yield from (begin + np.flatnonzero(~(missed <= np.maximum(SHARE * distance, floor)))).tolist()
+
+
+def misses(samples: KinematicSamples, size: Array) -> tuple[Array, Array]:
+    """Return by how much the trapezoidal rule misses every row but the first (K - 1,), and how far the row is.
+
+    Both are the largest over the unknowns, in their sizes.
+    """
+    h = np.diff(samples.t)[:, None]
+    moved, rate = np.diff(samples.q, axis=0) / size, np.max(np.abs(samples.qd) / size, axis=1)
+    expected = 0.5 * h * (samples.qd[1:] + samples.qd[:-1]) / size
+    distance = np.maximum(np.max(np.abs(moved), axis=1), h[:, 0] * np.maximum(rate[1:], rate[:-1]))
+    return np.max(np.abs(moved - expected), axis=1), distance
+
+
+def confirmed(march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, k: int) -> bool:
+    """Return whether drivers that go straight from sample k - 1 to sample k lead to the pose of sample k.
+
+    A driver with a corner or a jump moves the mechanism by another distance than the trapezoidal rule expects. The
+    branch is right all the same.
+    """
+    size, nf = equations.sizes(), len(equations.profiles)
+    before, after = samples.drivers[k - 1], samples.drivers[k]
+    h = samples.t[k] - samples.t[k - 1]
+    for pieces in STRAIGHT:
+        share = np.linspace(0.0, 1.0, pieces + 1)
+        drivers = np.zeros((pieces + 1, *before.shape))
+        drivers[:, 0] = before[0] + share[:, None] * (after[0] - before[0])
+        drivers[:, 1, :nf] = (after[0, :nf] - before[0, :nf]) / h
+        path = new_samples(samples.t[k - 1] + share * h, drivers, equations.n)
+        path.q[0], path.f[0] = samples.q[k - 1], samples.f[k - 1]
+        whole = march.fill(path, 0, pieces + 1) == pieces + 1
+        if whole and not any(departing(march, equations, path, 0, pieces + 1)):
+            apart = float(np.max(np.abs(path.q[-1] - samples.q[k]) / size))
+            return apart <= max(SHARE * float(misses(path, size)[1].sum()), FLOOR * march.tolerance)
+    return False
+
 
 REFINEMENTS = (2, 8, 64, 512)  # pieces of a step that are tried
 FAST = 0.5  # change of a driver in one of the smallest pieces from which it is to blame [rad, or in typical lengths]
 BESIDE = 1e-4  # how far beside a singular pose the two poses lie whose mean is taken, in steps
 
 
-class Refined:
-    """How many steps were refined, and at which times a singular pose was crossed."""
+class Refinement:
+    """Number of refined steps, and times of crossed singular poses."""
 
     def __init__(self) -> None:
         self.pieces = 0
         self.crossed: list[float] = []
 
 
-def fill(march: March, equations: Equations, samples: Samples, first: int, refined: Refined) -> tuple[March, int]:
+def fill(
+    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, first: int, refined: Refinement
+) -> tuple[PathSolver, int]:
     """Fill all rows from ``first`` on; return the march as it is now, and the first row that could not be filled.
 
     Behind a row that was filled in pieces the march goes on by one row, two, four: rows behind one that fails are
@@ -55,7 +120,7 @@ def fill(march: March, equations: Equations, samples: Samples, first: int, refin
     return march, k
 
 
-def filled(march: March, equations: Equations, samples: Samples, first: int, last: int) -> int:
+def filled(march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, first: int, last: int) -> int:
     """Fill rows; return the first that Newton does not find, or finds on another branch than the row before."""
     reached = march.fill(samples, first, last)
     for k in departing(march, equations, samples, first, reached):
@@ -64,7 +129,15 @@ def filled(march: March, equations: Equations, samples: Samples, first: int, las
     return reached
 
 
-def reach(march: March, equations: Equations, samples: Samples, k: int, t: float, row: int, refined: Refined) -> bool:
+def reach(
+    march: PathSolver,
+    equations: KinematicEquations,
+    samples: KinematicSamples,
+    k: int,
+    t: float,
+    row: int,
+    refined: Refinement,
+) -> bool:
     """Go from sample k - 1 to time t in more and more pieces; the pose found goes into ``row``."""
     for pieces in REFINEMENTS:
         between = pieced(equations, samples, k - 1, np.linspace(samples.t[k - 1], t, pieces + 1))
@@ -75,7 +148,9 @@ def reach(march: March, equations: Equations, samples: Samples, k: int, t: float
     return False
 
 
-def too_fast(march: March, equations: Equations, samples: Samples, k: int) -> tuple[str, str] | None:
+def too_fast(
+    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, k: int
+) -> tuple[str, str] | None:
     """Return the driver that runs away from Newton before sample k, and that in words; None where none does."""
     if not equations.profiles or k == 0:
         return None
@@ -93,7 +168,9 @@ def too_fast(march: March, equations: Equations, samples: Samples, k: int) -> tu
     )
 
 
-def farthest(march: March, equations: Equations, samples: Samples, k: int) -> tuple[float, float, Array]:
+def farthest(
+    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, k: int
+) -> tuple[float, float, Array]:
     """Return the last time before sample k that is reached in the smallest pieces, the next one, and by how much the
     drivers (drivers,) change between the two.
     """
@@ -103,14 +180,16 @@ def farthest(march: March, equations: Equations, samples: Samples, k: int) -> tu
     return float(between.t[lost - 1]), float(between.t[lost]), np.abs(values[1] - values[0])
 
 
-def pieced(equations: Equations, samples: Samples, known: int, t: np.ndarray) -> Samples:
+def pieced(equations: KinematicEquations, samples: KinematicSamples, known: int, t: np.ndarray) -> KinematicSamples:
     """Return samples at times t, the first of which is known."""
     between = new_samples(t, equations.drivers_at(t), equations.n)
     between.take(0, samples, known)
     return between
 
 
-def cross(march: March, equations: Equations, samples: Samples, k: int, refined: Refined) -> bool:
+def cross(
+    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, k: int, refined: Refinement
+) -> bool:
     """Take the mean of a pose just before t[k] and one just after on the same smooth path; False where none is."""
     step = samples.t[k] - samples.t[k - 1]
     sides = samples.t[k] + BESIDE * step * np.array([-1.0, 1.0])

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from rtmbs.errors import LanguageError, shown
-from rtmbs.files.errors import DamagedFile
-from rtmbs.files.reading import whole
+from rtmbs.files.reading import DamagedFile, whole
 from rtmbs.language.document import Place
 
 MOST_BYTES = 8_000_000  # of one file

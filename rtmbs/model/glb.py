@@ -12,8 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.files.errors import DamagedFile
-from rtmbs.files.reading import check_unpacked, from_json
+from rtmbs.files.reading import DamagedFile, check_unpacked, from_json
 
 Array = NDArray[np.float64]
 Faces = NDArray[np.int64]

@@ -19,8 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import ModelError, shown
-from rtmbs.files.errors import DamagedFile
-from rtmbs.files.reading import opened
+from rtmbs.files.reading import DamagedFile, opened
 from rtmbs.model.checks import Array, numbers, rotation
 from rtmbs.model.glb import read_glb
 from rtmbs.model.shapes import ORIGIN, Surface, checked_triangles, keep, positive

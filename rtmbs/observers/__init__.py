@@ -1,11 +1,10 @@
 """Watching a simulation without touching it: a recorder and meters, each with a schedule."""
 
-from rtmbs.observers.base import Observer, Watched
 from rtmbs.observers.channel_recorder import ChannelRecorder
 from rtmbs.observers.meters import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
+from rtmbs.observers.observer import At, AtRate, Every, EveryStep, Observer, Schedule, Watched
 from rtmbs.observers.recorder import Recorder
-from rtmbs.observers.schedule import At, AtRate, Every, EveryStep, Schedule
-from rtmbs.results.forms import load_result
+from rtmbs.results.result import load_result
 
 __all__ = [
     "At",

@@ -20,15 +20,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rtmbs.errors import InputError, ResultError, shown, unknown_name
-from rtmbs.observers.base import Array, Watched
-from rtmbs.observers.recorder import CHUNK, Kept, Recorder, helped_of, sample_bytes, started_of, warnings_of
-from rtmbs.observers.schedule import Schedule
-from rtmbs.observers.worker import Job, Worker, give_way
+from rtmbs.observers.observer import Array, Schedule, Watched
+from rtmbs.observers.recorder import CHUNK, Recorder, RecordState, helped_of, sample_bytes, started_of, warnings_of
+from rtmbs.observers.worker import Job, WriterThread, give_way
 from rtmbs.results.catalogue import sources
-from rtmbs.results.channel import QUATERNION, Source
-from rtmbs.results.channel import Kept as Values
-from rtmbs.results.resampled import Resampled
-from rtmbs.results.result import TIME, Result
+from rtmbs.results.channel import QUATERNION, TIME, Source
+from rtmbs.results.channel import StoredValues as Values
+from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.result import Result
 from rtmbs.results.ringing import ringing
 from rtmbs.results.samples import Samples
 from rtmbs.results.stores import Store, check_file, check_owner, open_store
@@ -43,17 +42,17 @@ OPEN: set["ChannelRecorder"] = set()  # whose files are to be finished when the 
 TURN = 2.0 * np.pi
 
 
-class Evaluator(NamedTuple):
+class ChannelEvaluator(NamedTuple):
     """Works out the channels of so many samples, again and again."""
 
     samples: Samples
-    resampled: Resampled
+    resampled: Evaluation
     sources: dict[str, Source]
 
 
 @dataclass(frozen=True, eq=False)
 class Written:
-    """What the store has, replaced as a whole."""
+    """State of the store, replaced as a whole."""
 
     count: int = 0  # samples
     last: Mapping[str, Array] = field(default_factory=dict)  # channels at the last of them
@@ -102,10 +101,10 @@ class ChannelRecorder(Recorder):
         self._store: Store | None = None
         self._written = NOTHING
         self._leaving: Leaving | None = None
-        self._worker: Worker | None = None
+        self._worker: WriterThread | None = None
         self._copying: Job[Written] | None = None  # of a part of a block, which stays in memory
         self._due = math.inf  # [s] of the clock, when the next part is written
-        self._full: Evaluator | None = None  # of full blocks
+        self._full: ChannelEvaluator | None = None  # of full blocks
         self._columns: dict[str, Source] = {}
         self.size = 0  # samples of a block
 
@@ -122,7 +121,7 @@ class ChannelRecorder(Recorder):
         if self.file is not None:
             OPEN.difference_update([one for one in OPEN if one.file == self.file])  # an older file is overwritten
         self._store = open_store(self.file, self._columns, sim.system.name, sim.system.fingerprint, self.size)
-        self._kept = self._seen = Kept(time=state.t, uneven=self.schedule.uneven(state.h))
+        self._kept = self._seen = RecordState(time=state.t, uneven=self.schedule.uneven(state.h))
         most, known = self.size + CHUNK, None if steps is None else self.schedule.samples(steps, state.h)
         self._samples = self._allocate(sim, most if known is None else min(most, known + 1))
         self._record(sim, 0.0)
@@ -152,7 +151,7 @@ class ChannelRecorder(Recorder):
         return int(self._written.count > 0 or self._leaving is not None)
 
     def finish(self, sim: Watched) -> None:
-        """Write the rest, and finish the file; channels of a short run into memory stay to be worked out."""
+        """Write the rest, and finish the file; channels of a short run into memory are evaluated at their first use."""
         if self._short:
             return
         self._make_way()
@@ -171,7 +170,7 @@ class ChannelRecorder(Recorder):
                 self._close()
 
     def result(self) -> Result:
-        """Return the channels recorded so far; those in a file are read when they are asked for."""
+        """Return the channels recorded so far; those in a file are read at their first use."""
         store = self._store
         if store is None:
             raise RuntimeError("this recorder has watched nothing yet; pass it to sim.run(..., observers=[recorder])")
@@ -192,14 +191,14 @@ class ChannelRecorder(Recorder):
         return self.file is None and self._written.count == 0 and self._leaving is None
 
     def _short_result(self) -> Result:
-        """Return the channels of a record that fits into one block, to be worked out when they are asked for."""
+        """Return the channels of a record that fits into one block; each is evaluated at its first use."""
         sim, kept, names = self._sim, self._kept, list(self._columns)
         assert sim is not None
         system, tables, started, record = self._system, sim.equations.tables, started_of(sim), self._samples
         assert record is not None
 
         def chosen() -> dict[str, Source]:
-            offered = sources(system, Resampled(system, tables, head(record, kept.size)))
+            offered = sources(system, Evaluation(system, tables, head(record, kept.size)))
             return {name: offered[name] for name in names}
 
         def warnings() -> dict[str, int]:
@@ -245,7 +244,7 @@ class ChannelRecorder(Recorder):
         """Begin to write; a law that runs in Python is not called from two threads at once."""
         call = partial(self._write, part, count, self._written)
         if self._worker is None and not self._system.called:
-            self._worker = Worker()
+            self._worker = WriterThread()
         if self._worker is not None:
             return self._worker.submit(call)
         job = Job(call)
@@ -300,14 +299,14 @@ class ChannelRecorder(Recorder):
         evaluator.resampled.forget()  # what was evaluated on the way takes more memory than the channels
         return found
 
-    def _evaluator(self, part: Samples) -> Evaluator:
+    def _evaluator(self, part: Samples) -> ChannelEvaluator:
         """Return what works out the channels of these samples; that of full blocks is kept, with samples of its own."""
         if self._full is None or len(self._full.samples.t) != len(part.t):
             assert self._sim is not None
             own = Samples(*(values.copy() for values in part))
-            resampled = Resampled(self._system, self._sim.equations.tables, own, EVALUATED_BYTES)
+            resampled = Evaluation(self._system, self._sim.equations.tables, own, EVALUATED_BYTES)
             offered = sources(self._system, resampled)
-            made = Evaluator(own, resampled, {name: offered[name] for name in self._columns})
+            made = ChannelEvaluator(own, resampled, {name: offered[name] for name in self._columns})
             if len(part.t) == self.size + 1:
                 self._full = made
             return made
@@ -352,7 +351,7 @@ def channels_of(system: System) -> dict[str, Source]:
     """Return axes, unit and frame of every channel of a System by name; there are no values."""
     shapes = ((system.n,),) * 3 + ((system.m,), system.R0.shape, system.u0.shape, (len(system.states),))
     none = Samples(np.zeros(0), *(np.zeros((0, *shape)) for shape in shapes))
-    found = sources(system, Resampled(system, system.tables, none))
+    found = sources(system, Evaluation(system, system.tables, none))
     return {name: Source(one.axes, one.unit, no_values, one.frame) for name, one in found.items()}
 
 
@@ -367,7 +366,7 @@ def no_values() -> Array:
 
 
 def stop_all() -> None:
-    """Finish the files of recorders that nobody stopped."""
+    """Finish the files of recorders that were not stopped."""
     for one in list(OPEN):
         one.stop()
 

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import GIVEN, ITERATIONS, ITERATIONS_TO_TOLERANCE, POSITION_VIOLATION, Chunk
-from rtmbs.observers.base import Observer, Watched
-from rtmbs.observers.schedule import Schedule
-from rtmbs.results.resample import resample_energies
+from rtmbs.observers.observer import Observer, Schedule, Watched
+from rtmbs.results.sample_kernels import resample_energies
 from rtmbs.results.samples import one_sample, samples_of
 from rtmbs.semirecursive.workspace import Workspace, workspace
 

@@ -1,4 +1,4 @@
-"""The recorder keeps states; everything the user asks for by name is worked out from them afterwards."""
+"""Recorder of states; channels are evaluated from them afterwards."""
 
 import math
 from collections.abc import Mapping
@@ -10,8 +10,7 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.limits.memory import in_words, machine_memory
-from rtmbs.observers.base import Array, Observer, Watched
-from rtmbs.observers.schedule import Schedule
+from rtmbs.observers.observer import Array, Observer, Schedule, Watched
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.ringing import ringing
@@ -23,8 +22,8 @@ SHARE = 0.5  # of the memory that a record may take: its channels are worked out
 CHUNK = 256  # samples that are allocated at first when nobody knows how many will come; doubled when full
 
 
-class Kept(NamedTuple):
-    """What a recorder has, replaced as a whole: an interrupt leaves all of a step or nothing of it."""
+class RecordState(NamedTuple):
+    """State of a recorder, replaced as a whole: an interrupt leaves all of a step or nothing of it."""
 
     size: int = 0  # samples
     time: float = float("nan")  # of the last step seen, looked at or not [s]
@@ -50,7 +49,7 @@ class Recorder(Observer):
 
     def __init__(self, schedule: Schedule | None = None) -> None:
         super().__init__(schedule)
-        self._kept = self._seen = Kept()
+        self._kept = self._seen = RecordState()
         self._samples: Samples | None = None
         self._sim: Watched | None = None
         self._system: Any = None
@@ -59,7 +58,7 @@ class Recorder(Observer):
         """Allocate, and record the initial state; InputError when so many samples do not fit into the memory."""
         known = None if steps is None else self.schedule.samples(steps, sim.state.h)
         self._sim, self._system = sim, sim.system
-        self._kept = self._seen = Kept(time=sim.state.t, uneven=self.schedule.uneven(sim.state.h))
+        self._kept = self._seen = RecordState(time=sim.state.t, uneven=self.schedule.uneven(sim.state.h))
         self._samples = self._allocate(sim, CHUNK if known is None else known + 1)
         self._record(sim, 0.0)
         self._kept = self._seen
@@ -71,12 +70,12 @@ class Recorder(Observer):
 
     @property
     def time(self) -> float:
-        """Time of the last step seen, looked at or not [s]."""
+        """Time of the last step, recorded or not [s]."""
         return self._kept.time
 
     @property
     def outcomes(self) -> Mapping[str, int]:
-        """Steps by the name of their Outcome, looked at or not."""
+        """Number of steps by the name of their Outcome, recorded or not."""
         return self._kept.outcomes
 
     def observe(self, sim: Watched, report: StepReport) -> None:
@@ -163,7 +162,7 @@ class Recorder(Observer):
 
     @property
     def samples(self) -> Samples:
-        """What was recorded so far; shares memory with the recorder."""
+        """Samples recorded so far; they share memory with the recorder."""
         if self._samples is None:
             raise RuntimeError("this recorder has watched nothing yet; pass it to sim.run(..., observers=[recorder])")
         return Samples(*(values[: self.count] for values in self._samples))
@@ -184,11 +183,11 @@ class Recorder(Observer):
     def _make_way(self) -> None:
         """Do what is to be done before further samples come."""
 
-    def _after(self, t: float, ended: Mapping[str, int], helped: int, in_parts: int) -> Kept:
+    def _after(self, t: float, ended: Mapping[str, int], helped: int, in_parts: int) -> RecordState:
         """Return what will be kept after steps up to ``t`` that ended so; the samples are still to come."""
         old = self._kept
         counts = {name: old.outcomes.get(name, 0) + ended.get(name, 0) for name in {**old.outcomes, **ended}}
-        return Kept(old.size, t, counts, old.helped + helped, old.in_parts + in_parts, old.uneven)
+        return RecordState(old.size, t, counts, old.helped + helped, old.in_parts + in_parts, old.uneven)
 
     def _allocate(self, sim: Watched, size: int) -> Samples:
         """Return arrays for ``size`` samples."""
@@ -237,12 +236,12 @@ def started_of(sim: Watched) -> dict[str, int]:
     return ({locked: 1} if locked else {}) | getattr(sim, "_warnings", dict)()
 
 
-def warnings_of(kept: Kept, system: System, samples: Samples) -> dict[str, int]:
-    """Return how many steps needed help and how many samples ring, by what there is to say."""
+def warnings_of(kept: RecordState, system: System, samples: Samples) -> dict[str, int]:
+    """Return the number of steps that needed further tries and of samples that ring, by warning."""
     return {**helped_of(kept), **ringing(system, samples)}
 
 
-def helped_of(kept: Kept) -> dict[str, int]:
+def helped_of(kept: RecordState) -> dict[str, int]:
     """Return how many steps needed help, by how, and whether samples are uneven."""
     counts = {HELPED: kept.helped, IN_PARTS: kept.in_parts, kept.uneven: int(bool(kept.uneven))}
     return {name: count for name, count in counts.items() if count}

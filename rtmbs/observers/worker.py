@@ -1,4 +1,4 @@
-"""One thread that does jobs in their order.
+"""A thread that does jobs in their order.
 
 An interrupt may come between any two instructions of the main thread. A lock that is taken there may then stay
 taken, and the next job of an executor would wait for ever. Here the main thread only puts into a ``SimpleQueue``, made
@@ -56,7 +56,7 @@ def serve(jobs: "SimpleQueue[Job[object] | None]") -> None:
         job.run()
 
 
-class Worker:
+class WriterThread:
     """The thread; it holds nothing but its queue, and ends with the process."""
 
     def __init__(self) -> None:

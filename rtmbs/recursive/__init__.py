@@ -13,9 +13,10 @@ __getattr__, __dir__, __all__ = lazily(
     lazy_loader.attach(
         __name__,
         submod_attrs={
-            "cuts": ["balanced_cuts"],
-            "motion": ["Alone", "Exchange", "Motion", "run"],
+            "partition": ["balanced_cuts"],
+            "motion": ["Alone", "Exchange", "run"],
             "ranks": ["Ranks", "demand_alike", "launch", "world"],
+            "result": ["RecursionReport"],
             "threads": ["run_threads"],
         },
     ),

@@ -40,8 +40,8 @@ class Border(NamedTuple):
 
 
 @struct
-class Scratch(NamedTuple):
-    """What the passes write. Wrenches and accelerations of a dof are about its own origin, axes of the world."""
+class BorderScratch(NamedTuple):
+    """Scratch of the passes. Wrenches and accelerations of a dof are about its own origin, axes of the world."""
 
     inertia: Array  # (n, 21) M + K
     size: Array  # (n, 2) mass, and trace of D, of the subtree as if it were rigid
@@ -171,7 +171,7 @@ def group_unknowns(lists: list[list[int]], number: Integers, count: int, one: bo
     return group, local, start, flat, square
 
 
-def scratch_of(border: Border, m: int, entries: int = 0) -> Scratch:
+def scratch_of(border: Border, m: int, entries: int = 0) -> BorderScratch:
     """Allocate the scratch of a border with ``m`` multipliers, and ``entries`` numbers in the flat Phi_z."""
     n, e, b, squares = len(border.kept), len(border.row), len(border.local), int(border.square[-1])
     shapes: dict[str, tuple[int, ...]] = {
@@ -181,7 +181,7 @@ def scratch_of(border: Border, m: int, entries: int = 0) -> Scratch:
         "lam": (m,), "free": (n,), "parts": (n,), "reach": (entries,), "terms": (m,), "left": (m,),
     }  # fmt: skip
     integers = {"order": np.zeros(b, np.int64), "rank": np.zeros(len(border.start) - 1, np.int64)}
-    return Scratch(**{name: np.zeros(shape) for name, shape in shapes.items()}, **integers)
+    return BorderScratch(**{name: np.zeros(shape) for name, shape in shapes.items()}, **integers)
 
 
 def massless(tables: Tables) -> Integers:

@@ -3,22 +3,23 @@
 Every rank moves the coordinates of its own branches and of the trunk. An evaluation is one exchange of messages.
 """
 
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, StepError
 from rtmbs.integrators.tableaux import RK4
-from rtmbs.recursive.part import Part
+from rtmbs.recursive.part import RankPart
 from rtmbs.recursive.part_kernels import NOT_FINITE, WEIGHTLESS
-from rtmbs.recursive.split import Split, split
+from rtmbs.recursive.partition import split
+from rtmbs.recursive.result import recursion_result
+from rtmbs.results.result import Result
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
-Integers = NDArray[np.int64]
 
 STAGES = tuple(zip(RK4.b, (*(row[-1] for row in RK4.a), 0.0), RK4.c, strict=True))
 # weight, way to the next stage, time of this one: a stage of this table needs the one before only, so kernels on many
@@ -27,7 +28,7 @@ LAST = len(STAGES) - 1
 
 
 class Exchange(Protocol):
-    """How ranks tell each other their messages."""
+    """Contract of message passing between ranks."""
 
     rank: int
     ranks: int
@@ -40,7 +41,7 @@ class Exchange(Protocol):
 
 
 class Alone:
-    """One rank, and nobody to talk to."""
+    """One rank without others."""
 
     rank, ranks = 0, 1
 
@@ -51,24 +52,13 @@ class Alone:
         return [mine]
 
 
-class Motion(NamedTuple):
-    """Samples of a motion."""
-
-    t: Array  # (k,) [s]
-    z: Array  # (k, n) coordinates; rotation vectors of ball joints count from the last sample, see ``R0``
-    zd: Array  # (k, n) rates
-    R0: Array  # (k, q, 3, 3) reference rotations
-    ranks: int
-    shares: tuple[int, ...]  # dofs of every rank, the trunk apart
-
-
-class March:
+class RankSteps:
     """The steps of one rank."""
 
     def __init__(self, system: System, exchange: Exchange, alpha: float = 0.0, beta: float = 0.0) -> None:
         self.system, self.exchange = system, exchange
         self.split = split(system, exchange.ranks)
-        self.part = Part(system, self.split, exchange.rank, alpha, beta)
+        self.part = RankPart(system, self.split, exchange.rank, alpha, beta)
         self.u = system.u0.copy()
 
     def begin(self, z: Array, zd: Array, t: float) -> None:
@@ -110,20 +100,21 @@ def run(
     alpha: float = 0.0,
     beta: float = 0.0,
     watch: Callable[[int], None] | None = None,
-) -> Motion:
+) -> Result:
     """Return the motion at ``times`` (k,) [s], the first of which is the start, in steps of at most ``h`` [s].
 
     z, zd : (n,) coordinates and rates at the start, which satisfy the loops
     exchange : ranks that share the work; one rank unless given. All ranks return the whole motion
     alpha, beta : Baumgarte's gains [1/s]
     watch : called with the number of every sample behind it
+    The Result has the channels of a run of this System, and ``ranks``, ``shares``, ``z``, ``zd`` and ``R0``.
     Raises InputError for what ranks cannot share, StepError where the motion cannot go on.
 
-    >>> motion = run(system, z, zd, np.linspace(0.0, 1.0, 101), 1e-3)  # doctest: +SKIP
+    >>> result = run(system, z, zd, np.linspace(0.0, 1.0, 101), 1e-3)  # doctest: +SKIP
     """
     exchange = exchange or Alone()
     check_times(times, h)
-    march = March(system, exchange, alpha, beta)
+    march = RankSteps(system, exchange, alpha, beta)
     march.begin(z, zd, float(times[0]))
     rows = [march.part.state()]
     for k in range(1, len(times)):
@@ -135,8 +126,8 @@ def run(
         if watch is not None:
             watch(k)
     part = march.part
-    told = exchange.together((part.coordinates, part.references, np.array(rows)))
-    return samples(system, times, told, march.split)
+    parts = exchange.together((part.coordinates, part.references, np.array(rows)))
+    return recursion_result(system, times, parts, march.split, alpha, beta)
 
 
 def check_times(times: Array, h: float) -> None:
@@ -145,14 +136,3 @@ def check_times(times: Array, h: float) -> None:
         raise InputError("times of the recursion are an ascending row of two or more [s]")
     if not (np.isfinite(h) and h > 0.0):
         raise InputError(f"h is {h!r}; a finite number of seconds above 0 is wanted")
-
-
-def samples(system: System, times: Array, told: Iterable[tuple[Integers, Integers, Array]], share: Split) -> Motion:
-    """Return the motion from coordinates, reference rotations and rows of states of every rank."""
-    n, k = len(system.tables.dofs.kind), len(times)
-    z, zd, R0 = np.zeros((k, n)), np.zeros((k, n)), np.zeros((k, *system.R0.shape))
-    for coordinates, references, rows in told:
-        c = len(coordinates)
-        z[:, coordinates], zd[:, coordinates] = rows[:, :c], rows[:, c : 2 * c]
-        R0[:, references] = rows[:, 2 * c :].reshape(k, -1, 3, 3)
-    return Motion(np.array(times, np.float64), z, zd, R0, len(share.shares), tuple(map(len, share.shares)))

@@ -22,7 +22,7 @@ STILL = 1e-20  # of the diagonal without cancellation: a row that no coordinate 
 
 
 @dataclass
-class Body:
+class PageBody:
     """A body with the joint to its parent; ``parent`` is a number of a body, -1 for ground."""
 
     parent: int
@@ -43,8 +43,8 @@ class Body:
 
 
 @dataclass(frozen=True)
-class Found:
-    """What the recursion answers."""
+class PageAnswer:
+    """Accelerations and multipliers of the recursion."""
 
     zdd: Array  # (n,)
     lam: Array  # (m,)
@@ -52,17 +52,17 @@ class Found:
     unknowns: int
 
 
-def recursive_accelerations(equations: SemiRecursiveEquations) -> Found:
+def recursive_accelerations(equations: SemiRecursiveEquations) -> PageAnswer:
     """Return accelerations and multipliers with Phidd = 0 at the state last evaluated, zdd = 0 there."""
     bodies, gamma = bodies_of(equations)
     free = len(bodies) > 0 and len(bodies[0].dofs) == 6 and sum(body.parent < 0 for body in bodies) == 1
     PhiL, RHS, bound = backward(bodies, len(gamma), 1 if free else 0)
     Yd, x, rank = reduced_solution(bodies[0] if free else None, PhiL, gamma + RHS, bound, equations.m)
     zdd = forward(bodies, Yd, x, equations.n, free)
-    return Found(zdd, x[: equations.m], rank, len(gamma))
+    return PageAnswer(zdd, x[: equations.m], rank, len(gamma))
 
 
-def backward(bodies: list[Body], b: int, base: int) -> tuple[Array, Array, Array]:
+def backward(bodies: list[PageBody], b: int, base: int) -> tuple[Array, Array, Array]:
     """Return PhiL and RHS after all joints but those of the first ``base`` bodies; bodies hold K, L and PhiM.
 
     The third is the diagonal of PhiL without any cancellation, which rounding is compared with.
@@ -96,7 +96,9 @@ def backward(bodies: list[Body], b: int, base: int) -> tuple[Array, Array, Array
     return PhiL, RHS, bound
 
 
-def reduced_solution(base: Body | None, PhiL: Array, right: Array, bound: Array, m: int) -> tuple[Array, Array, int]:
+def reduced_solution(
+    base: PageBody | None, PhiL: Array, right: Array, bound: Array, m: int
+) -> tuple[Array, Array, int]:
     """Return Yd of the base, the border unknowns and the rank of the reduced system, solved by blocks."""
     if base is None:
         return np.zeros(6), *least_squares(PhiL, right, bound, m)
@@ -127,7 +129,7 @@ def least_squares(C: Array, right: Array, bound: Array, multipliers: int) -> tup
     return x, int(kept.sum())
 
 
-def forward(bodies: list[Body], base_Yd: Array, x: Array, n: int, free: bool) -> Array:
+def forward(bodies: list[PageBody], base_Yd: Array, x: Array, n: int, free: bool) -> Array:
     """Return the accelerations of all coordinates: q'' = -S^-1 (B2^T (Mt (B1 Yd_i + D) - QL + PhiM^T lam) - ...)."""
     zdd = np.zeros(n)
     for k, body in enumerate(bodies):
@@ -148,7 +150,7 @@ def forward(bodies: list[Body], base_Yd: Array, x: Array, n: int, free: bool) ->
 # ---------------------------------------------------------------------------------------- bodies of evaluated equations
 
 
-def bodies_of(equations: SemiRecursiveEquations) -> tuple[list[Body], Array]:
+def bodies_of(equations: SemiRecursiveEquations) -> tuple[list[PageBody], Array]:
     """Return the bodies, parents first, and gamma (b,) with sum of Phi_Y Yd + Phi_q q'' = gamma."""
     tables, ws = equations.tables, equations.ws
     n, m = equations.n, equations.m
@@ -163,7 +165,7 @@ def bodies_of(equations: SemiRecursiveEquations) -> tuple[list[Body], Array]:
     for run in runs:
         i, p = run[-1], int(tables.dofs.parent[run[0]])
         bodies.append(
-            Body(
+            PageBody(
                 parent=number[p] if p >= 0 else -1,
                 dofs=run,
                 M=mass(equations, i),
@@ -260,7 +262,7 @@ def motion_cross(a: Array, b: Array) -> Array:
 
 
 def place_rows(
-    equations: SemiRecursiveEquations, bodies: list[Body], place: dict[int, tuple[int, int]], centre: Array
+    equations: SemiRecursiveEquations, bodies: list[PageBody], place: dict[int, tuple[int, int]], centre: Array
 ) -> None:
     """Write Phi_Y of the closures at the bodies they join, and Phi_q of rows on coordinates."""
     ws = equations.ws
@@ -275,7 +277,7 @@ def place_rows(
         bodies[k].Phi_q[row, c] += 1.0 if entry < 0 else ws.Phi_z[entry]
 
 
-def right_side(equations: SemiRecursiveEquations, bodies: list[Body]) -> Array:
+def right_side(equations: SemiRecursiveEquations, bodies: list[PageBody]) -> Array:
     """Return gamma (m,): Phidd = 0, with Phi_Y Yd of the rates alone beside it."""
     still = np.zeros(equations.n)
     gamma = -equations.closure_accelerations(equations.ws.zd, still)

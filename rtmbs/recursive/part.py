@@ -8,9 +8,18 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError
 from rtmbs.jit.compiled import entry_for
 from rtmbs.recursive.border import lay_border, massless, scratch_of
-from rtmbs.recursive.part_kernels import DRIVEN, END, TRUNK, Layout, Reduced, backward_part, forward_part, take_stage
+from rtmbs.recursive.part_kernels import (
+    DRIVEN,
+    END,
+    TRUNK,
+    PartLayout,
+    Reduced,
+    backward_part,
+    forward_part,
+    take_stage,
+)
+from rtmbs.recursive.partition import Split
 from rtmbs.recursive.recursion import DEPENDENT
-from rtmbs.recursive.split import Split
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import restricted, select_rows
 from rtmbs.system.origins import no_origins
@@ -24,7 +33,7 @@ Integers = NDArray[np.int64]
 TWIST = 6  # border unknowns of a cut joint: its relative twist about the global origin
 
 
-class Part:
+class RankPart:
     """The bodies of one rank. ``alpha`` and ``beta`` are Baumgarte's gains [1/s].
 
     ``coordinates`` are those of the trunk, which all ranks move alike, and of the rank's branches. Raises InputError
@@ -71,7 +80,7 @@ class Part:
         self.scratch = scratch_of(self.border, rows)
         numbers = np.array([DEPENDENT, alpha, beta])
         end = np.column_stack(ends).ravel()
-        self.layout = Layout(np.array([self.trunk], np.int64), end, driven, tables.drivers.slot, numbers)
+        self.layout = PartLayout(np.array([self.trunk], np.int64), end, driven, tables.drivers.slot, numbers)
         trunk_rows = int(self.border.pointer[self.trunk])
         self.length = (
             1 + rows * rows + 2 * rows + TRUNK * self.trunk + 7 * trunk_rows + END * len(end) + DRIVEN * len(driven)

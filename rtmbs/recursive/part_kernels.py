@@ -1,9 +1,11 @@
-"""What a rank does in one evaluation: backward over its branches, a message, then trunk, multipliers and forward.
+"""Kernels of one rank: backward over its branches, a message, then trunk, multipliers and forward; steps of a thread.
 
 Between the ranks the border is that of relative twists: six rows for each cut joint, W = Y_b - Y_a about a point,
 and one row for each driven coordinate. They are known without the pose of the other end. Behind the sum of the messages
 G turns them into the rows of the cut joints. The point is where the cut joint was at the last evaluation, which all
 ranks know: about a far point the digits of small bodies would be lost.
+
+Threads exchange messages in shared memory, with a counter between the stages of a step.
 """
 
 from typing import Any, NamedTuple
@@ -11,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.jit.compiled import inlined_kernel, kernel
+from rtmbs.jit.intrinsics import count_up, give_way, read
 from rtmbs.jit.struct import struct
 from rtmbs.recursive.least_squares import factor_border, solve_border
 from rtmbs.recursive.passes import factor_down_to, load_down_to, place_bodies, place_rows, respond
@@ -27,7 +30,7 @@ DEPENDENT, ALPHA, BETA = 0, 1, 2  # places in ``Layout.numbers``
 
 
 @struct
-class Layout(NamedTuple):
+class PartLayout(NamedTuple):
     """Places of the message of a rank, and whose each number is."""
 
     trunk: Array  # (1,) int64: dofs of the trunk
@@ -269,3 +272,33 @@ def take_stage(dofs, h, weight, way, last, z, zd, R0, sums, ws, sc):
         commit_rotations(dofs, z, R0)
         for i in range(n):
             ws.z[i], ws.zd[i] = z[i], zd[i]
+
+
+PATIENT = 2000  # looks at the counter before the core is offered to others: some microseconds
+
+
+@kernel
+def march_part(
+    threads, epoch, count, h, kutta, counter, tables, cuts, border, rows, layout, R0, u, none, red, ws, cut_ws, sc,
+    row_sc, z, zd, sums, mine, others, mine_next, others_next,
+):  # fmt: skip
+    """Take ``count`` steps of ``h``; returns the status of ``forward_part``, the same on all threads.
+
+    ``epoch`` evaluations were counted before. Messages alternate between two places: who writes one of them knows by
+    the counter that all have read what stood there. kutta (4, 2) has the weight of each stage and the way to the next.
+    """
+    for step in range(4 * count):
+        stage, even = step % 4, (epoch + step) % 2 == 0
+        message, messages = (mine, others) if even else (mine_next, others_next)
+        backward_part(tables, border, layout, R0, u, none, red, ws, sc, message)
+        count_up(counter)
+        looks = 0
+        while read(counter) < threads * (epoch + step + 1):
+            looks += 1
+            if looks > PATIENT:
+                give_way()
+        status = forward_part(tables, cuts, border, rows, layout, u, messages, red, ws, cut_ws, sc, row_sc)
+        if status:
+            return status
+        take_stage(tables.dofs, h, kutta[stage, 0], kutta[stage, 1], 1 if stage == 3 else 0, z, zd, R0, sums, ws, sc)
+    return 0

@@ -8,8 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.jit.compiled import entry_for
 from rtmbs.recursive.border import Border, balance, border_of, massless, scratch_of
-from rtmbs.recursive.kernels import INDEFINITE, accelerations_here, judge, leave
-from rtmbs.recursive.passes import load_bodies, respond
+from rtmbs.recursive.passes import INDEFINITE, accelerations_here, judge, leave, load_bodies, respond
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
@@ -19,7 +18,7 @@ DEPENDENT = 1e-12  # pivot of Phi M^-1 Phi^T, scaled to a unit diagonal, that co
 ROUNDS = 1  # of correction: multipliers by Phi M^-1 Phi^T lose twice the digits of those by Phi
 
 
-class Answer(NamedTuple):
+class Accelerations(NamedTuple):
     """Accelerations and multipliers at a state."""
 
     zdd: Array  # (n,)
@@ -56,7 +55,7 @@ class Recursion:
         how, written = (self.border, self.tolerance, ROUNDS, alpha, beta), (equations.ws, self.scratch, self.gamma)
         return (equations.tables, *how, equations.u, *written)
 
-    def answer(self, alpha: float = 0.0, beta: float = 0.0) -> Answer:
+    def answer(self, alpha: float = 0.0, beta: float = 0.0) -> Accelerations:
         """Return accelerations with Phidd + 2 alpha Phid + beta^2 Phi = 0 at the state last evaluated, zdd = 0 there.
 
         The gains are Baumgarte's [1/s].
@@ -69,11 +68,11 @@ class Recursion:
             return self.indefinite()
         return self.answered(self.dependent())
 
-    def answered(self, dependent: Integers) -> Answer:
-        """Return what stands in the scratch."""
+    def answered(self, dependent: Integers) -> Accelerations:
+        """Return accelerations and multipliers from the scratch."""
         sc, row = self.scratch, int(np.argmax(self.scratch.left)) if self.equations.m else -1
         left, size = (float(sc.left[row]), float(sc.terms.max())) if row >= 0 else (0.0, 0.0)
-        return Answer(sc.zdd.copy(), sc.lam.copy(), dependent, row, left, size)
+        return Accelerations(sc.zdd.copy(), sc.lam.copy(), dependent, row, left, size)
 
     def dependent(self) -> Integers:
         """Return the rows that the pivots of the last factor leave out, ascending."""
@@ -85,13 +84,15 @@ class Recursion:
 
     # ---- with coordinates that are kept -----------------------------------------------------------------------------
 
-    def indefinite(self) -> Answer:
+    def indefinite(self) -> Accelerations:
         """Return the answer where the reduced system holds coordinates as well: it is symmetric, and indefinite."""
         m, sc, gamma, tables = self.equations.m, self.scratch, self.gamma, self.equations.tables
-        solvers = [Group.of(self.border, sc.C, g, self.tolerance) for g in range(len(self.border.start) - 1)]
+        solvers = [BorderGroup.of(self.border, sc.C, g, self.tolerance) for g in range(len(self.border.start) - 1)]
         for one in solvers:
             if (weightless := one.weightless(m)) >= 0:
-                return Answer(sc.zdd, sc.lam, np.zeros(0, np.int64), -1, 0.0, 0.0, int(self.kept[weightless - m]))
+                return Accelerations(
+                    sc.zdd, sc.lam, np.zeros(0, np.int64), -1, 0.0, 0.0, int(self.kept[weightless - m])
+                )
         sc.gamma[:] = gamma
         self.solve(solvers)
         for _ in range(ROUNDS):
@@ -100,7 +101,7 @@ class Recursion:
         judge(tables, self.border, self.equations.ws, sc, gamma)
         return self.answered(np.sort(np.concatenate([np.zeros(0, np.int64), *(one.dependent(m) for one in solvers)])))
 
-    def solve(self, solvers: "list[Group]") -> None:
+    def solve(self, solvers: "list[BorderGroup]") -> None:
         """Add the answer to f and gamma of the scratch to zdd and lam."""
         dofs, ws, sc = self.equations.tables.dofs, self.equations.ws, self.scratch
         load_bodies(dofs, self.border, ws, sc)
@@ -109,7 +110,7 @@ class Recursion:
         respond(dofs, self.border, ws, sc)
 
 
-class Group(NamedTuple):
+class BorderGroup(NamedTuple):
     """A symmetric matrix C of border unknowns, scaled by rows and split into directions."""
 
     rows: Integers  # unknowns
@@ -119,7 +120,7 @@ class Group(NamedTuple):
     lost: NDArray[np.bool_]  # which of them are rounding
 
     @classmethod
-    def of(cls, border: Border, C: Array, g: int, tolerance: float) -> "Group":
+    def of(cls, border: Border, C: Array, g: int, tolerance: float) -> "BorderGroup":
         """Return the matrix of group ``g``, from its lower half."""
         rows = border.member[border.start[g] : border.start[g + 1]]
         lower = np.tril(C[border.square[g] : border.square[g + 1]].reshape(len(rows), len(rows)))

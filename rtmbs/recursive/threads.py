@@ -9,11 +9,12 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, StepError
 from rtmbs.jit.compiled import entry_for
-from rtmbs.recursive.motion import STAGES, Motion, check_times, samples
-from rtmbs.recursive.part import Part
-from rtmbs.recursive.part_kernels import NOT_FINITE
-from rtmbs.recursive.split import split
-from rtmbs.recursive.thread_kernels import march_part
+from rtmbs.recursive.motion import STAGES, check_times
+from rtmbs.recursive.part import RankPart
+from rtmbs.recursive.part_kernels import NOT_FINITE, march_part
+from rtmbs.recursive.partition import split
+from rtmbs.recursive.result import recursion_result
+from rtmbs.results.result import Result
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -32,7 +33,7 @@ class Threads:
                 f"{system.signals[0].name} is a function of time, which threads cannot call; take ranks, or one thread"
             )
         self.system, self.threads, self.split = system, threads, split(system, threads)
-        self.parts = [Part(system, self.split, k, alpha, beta) for k in range(threads)]
+        self.parts = [RankPart(system, self.split, k, alpha, beta) for k in range(threads)]
         self.u, self.kutta = system.u0.copy(), np.array([[weight, way] for weight, way, _ in STAGES])
         self.counter, self.epoch = np.zeros(1, np.int64), 0
 
@@ -83,10 +84,10 @@ def run_threads(
     threads: int,
     alpha: float = 0.0,
     beta: float = 0.0,
-) -> Motion:
-    """Return the motion of ``motion.run`` with ``threads`` threads in place of ranks; the same numbers.
+) -> Result:
+    """Return the Result of ``run`` with ``threads`` threads in place of ranks; the same numbers.
 
-    >>> motion = run_threads(system, z, zd, np.linspace(0.0, 1.0, 101), 1e-3, 2)  # doctest: +SKIP
+    >>> result = run_threads(system, z, zd, np.linspace(0.0, 1.0, 101), 1e-3, 2)  # doctest: +SKIP
     """
     check_times(times, h)
     work = Threads(system, threads, alpha, beta)
@@ -98,5 +99,5 @@ def run_threads(
             work.steps(pool, count, float(end - begin) / count, float(begin))
             for row, part in zip(rows, work.parts, strict=True):
                 row.append(part.state())
-    told = [(part.coordinates, part.references, np.array(row)) for part, row in zip(work.parts, rows, strict=True)]
-    return samples(system, times, told, work.split)
+    parts = [(part.coordinates, part.references, np.array(row)) for part, row in zip(work.parts, rows, strict=True)]
+    return recursion_result(system, times, parts, work.split, alpha, beta)

@@ -1,10 +1,9 @@
-"""All channels of a run by name, each worked out when it is asked for."""
+"""Catalogue of the channels of a run by name; each is evaluated at its first use."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import NamedTuple
+from collections.abc import Callable, Iterator, Mapping
 
-from rtmbs.results.body_channels import body_sources, marker_sources
-from rtmbs.results.channel import Source
+from rtmbs.results.channel import TIME, Entry, Source, resolve_names
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import (
     coupler_sources,
     driver_sources,
@@ -14,15 +13,12 @@ from rtmbs.results.force_channels import (
     state_sources,
     violation_sources,
 )
-from rtmbs.results.joint_channels import joint_sources
-from rtmbs.results.momentum_channels import momentum_sources
-from rtmbs.results.resampled import Resampled
-from rtmbs.results.result import TIME, Result
+from rtmbs.results.motion_channels import body_sources, joint_sources, marker_sources, momentum_sources
+from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
-Named = tuple[str, Source]
 PARTS = (  # kind of element that asks for the names, and what it offers
     ("body", body_sources),
     ("marker", marker_sources),
@@ -38,14 +34,6 @@ PARTS = (  # kind of element that asks for the names, and what it offers
 )
 
 
-class Entry(NamedTuple):
-    """A channel on offer."""
-
-    kind: str
-    name: str
-    source: Source
-
-
 def run_result(
     system: System,
     tables: Tables,
@@ -56,25 +44,16 @@ def run_result(
     """Return the Result of recorded samples; ``tables`` are those of the simulation, which may have measured assembly
     offsets.
     """
-    resampled = Resampled(system, tables, samples)
+    resampled = Evaluation(system, tables, samples)
     return Result(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings, system)
 
 
-def sources(system: System, resampled: Resampled) -> dict[str, Source]:
+def sources(system: System, resampled: Evaluation) -> dict[str, Source]:
     """Return all channels by name. A name that two kinds of element ask for goes to neither: ``kind:name`` for each."""
-    return {name: entry.source for name, entry in named(offered(system, resampled)).items()}
+    return {name: entry.source for name, entry in resolve_names(offered(system, resampled)).items()}
 
 
-def named(offers: Iterable[Entry]) -> dict[str, Entry]:
-    """Return channels on offer by the name that each gets."""
-    entries = list(offers)
-    kinds: dict[str, set[str]] = {}
-    for kind, name, _ in entries:
-        kinds.setdefault(name, set()).add(kind)
-    return {(e.name if len(kinds[e.name]) == 1 else f"{e.kind}:{e.name}"): e for e in entries}
-
-
-def offered(system: System, resampled: Resampled) -> Iterator[Entry]:
+def offered(system: System, resampled: Evaluation) -> Iterator[Entry]:
     """Yield every channel of a System."""
     yield Entry("time", TIME, Source((), "s", lambda: resampled.samples.t))
     for kind, part in PARTS:

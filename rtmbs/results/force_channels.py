@@ -8,8 +8,8 @@ import numpy as np
 from rtmbs.forces.kind import ForceKind, Measure
 from rtmbs.forces.register import BY_WORD
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.reactions import closure_point, held, moved, reaction_values, rods
-from rtmbs.results.resampled import Resampled
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE
 from rtmbs.topology import DRIVEN_DISTANCE
@@ -23,7 +23,7 @@ VIOLATIONS = (  # with the units of translation and of rotation rows
 ENERGIES = ("kinetic", "weight", "elastic")  # weight is zero at the world's origin
 
 
-def reaction_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
+def reaction_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
     """Yield the reaction of every joint and rod, and the tension of every rod (it pulls its ends together).
 
     Beside a reaction stands whether it is doubtful: 1 at samples whose step did not converge in all that it did.
@@ -39,7 +39,7 @@ def reaction_sources(system: System, resampled: Resampled) -> Iterator[tuple[str
         yield f"{name}.tension", Source((), "N", partial(pull, resampled, system.closure_names.index(name)))
 
 
-def driver_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
+def driver_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
     """Yield the force of every driver along what it drives: positive pushes the coordinate or the distance up."""
     for row in range(len(resampled.tables.closures.kind), system.m):
         unit = "N m" if system.row_is_rotation[row] else "N"
@@ -53,7 +53,7 @@ def driven_distances(system: System) -> list[str]:
     return [connector.name for connector in system.topology.connectors if connector.type == DRIVEN_DISTANCE]
 
 
-def coupler_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
+def coupler_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
     """Yield the forces with which every coupler, or constraint on coordinates, acts on them, labelled by coordinate."""
     tables = resampled.tables
     for relation in system.topology.relations:
@@ -66,24 +66,24 @@ def coupler_sources(system: System, resampled: Resampled) -> Iterator[tuple[str,
         )
 
 
-def coupling(resampled: Resampled, closure: int) -> Array:
+def coupling(resampled: Evaluation, closure: int) -> Array:
     """Return the generalised forces -Phi_z^T lam (S, k) of a closure on the coordinates that it joins [N m, N]."""
     return resampled.coordinate_forces(closure)
 
 
-def pull(resampled: Resampled, closure: int, sign: float = 1.0) -> Array:
+def pull(resampled: Evaluation, closure: int, sign: float = 1.0) -> Array:
     """Return the force (S,) with which a distance equation pulls its points together: lam |d| / length [N]."""
     d = closure_point(resampled, closure, "b") - closure_point(resampled, closure, "a")
     row = int(resampled.tables.closures.row_pointer[closure])
     return sign * resampled.samples.lam[:, row] * np.linalg.norm(d, axis=1) / resampled.tables.closures.length[row]
 
 
-def push(resampled: Resampled, row: int) -> Array:
+def push(resampled: Evaluation, row: int) -> Array:
     """Return the force (S,) of a driven coordinate, -lam [N m, N]."""
     return -resampled.samples.lam[:, row]
 
 
-def violation_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
+def violation_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
     """Yield what the equations of every cut joint, auxiliary body, rod, coupler and driver miss, with rate and
     acceleration.
     """
@@ -98,13 +98,13 @@ def violation_sources(system: System, resampled: Resampled) -> Iterator[tuple[st
             yield f"{name}.{what}", Source(labels, ", ".join(units), partial(missed, resampled, order, own))
 
 
-def missed(resampled: Resampled, order: int, rows: list[int]) -> Array:
+def missed(resampled: Evaluation, order: int, rows: list[int]) -> Array:
     """Return Phi, Phid or Phidd by ``order`` of some rows (S, rows); (S,) of a single one."""
     values: Array = resampled.closures[order][:, rows]
     return values if len(rows) > 1 else values[:, 0]
 
 
-def force_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
+def force_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
     """Yield what the register says of each kind, torque or force on a coordinate, and what a law of the user does: to
     body b at b's marker, or along its coordinates.
     """
@@ -123,30 +123,30 @@ def force_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, S
             yield f"{name}.force", law_source(system, resampled, name)
 
 
-def state_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
+def state_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
     """Yield the states of force laws, ``FORCE.STATE`` in the units that the user gave."""
     for k, (force, name, _, unit) in enumerate(system.states):
         yield f"{force}.{name}", Source((), unit, partial(state_values, resampled, k))
 
 
-def state_values(resampled: Resampled, k: int) -> Array:
+def state_values(resampled: Evaluation, k: int) -> Array:
     """Return one state (S,)."""
     return np.asarray(resampled.samples.s[:, k])
 
 
-def measured_sources(resampled: Resampled, name: str, kind: ForceKind, row: int) -> Iterator[tuple[str, Source]]:
+def measured_sources(resampled: Evaluation, name: str, kind: ForceKind, row: int) -> Iterator[tuple[str, Source]]:
     """Yield the channels of one element of a kind in the register."""
     for one in kind.channels(getattr(resampled.tables.forces, kind.name), row):
         yield f"{name}.{one.name}", Source(one.axes, one.unit, partial(measured, resampled, kind, row, one), one.frame)
 
 
-def measured(resampled: Resampled, kind: ForceKind, row: int, one: Measure) -> Array:
+def measured(resampled: Evaluation, kind: ForceKind, row: int, one: Measure) -> Array:
     """Return the numbers of one channel (S,) or (S, components)."""
     values = resampled.measured(kind)[:, row]
     return values[:, one.first : one.first + len(one.axes)] if one.axes else values[:, one.first]
 
 
-def law_source(system: System, resampled: Resampled, name: str) -> Source:
+def law_source(system: System, resampled: Evaluation, name: str) -> Source:
     """Return the source of the generalised forces of a law on joints, labelled by coordinate when there are several."""
     info = system.forces[name]
     units = ["N m" if resampled.tables.dofs.kind[dof] == REVOLUTE else "N" for dof in info.dofs]
@@ -157,7 +157,7 @@ def law_source(system: System, resampled: Resampled, name: str) -> Source:
     return Source(labels, ", ".join(units), lambda: resampled.law_forces[:, rows])
 
 
-def of_law(resampled: Resampled, row: int, part: int) -> Array:
+def of_law(resampled: Evaluation, row: int, part: int) -> Array:
     """Return force (part 0) or torque (part 3) of a force law on body b at b's marker, world axes (S, 3)."""
     connector = int(resampled.tables.laws.connector[row])
     motion = resampled.motion(int(resampled.tables.connectors.b[connector]))
@@ -165,12 +165,12 @@ def of_law(resampled: Resampled, row: int, part: int) -> Array:
     return np.asarray(moved(resampled.connector_wrench(connector), point)[:, part : part + 3])
 
 
-def inputs(resampled: Resampled, slot: int, size: int) -> Array:
+def inputs(resampled: Evaluation, slot: int, size: int) -> Array:
     """Return some of the inputs (S, size)."""
     return resampled.samples.u[:, slot : slot + size]
 
 
-def joint_force(resampled: Resampled, row: int) -> Array:
+def joint_force(resampled: Evaluation, row: int) -> Array:
     """Return -stiffness (z - rest) - damping zd + load (S,) of a torsional spring or motor [N m, N]."""
     forces, samples = resampled.tables.joint_forces, resampled.samples
     dof = forces.dof[row]
@@ -178,13 +178,13 @@ def joint_force(resampled: Resampled, row: int) -> Array:
     return load - stiffness * (samples.z[:, dof] - rest) - damping * samples.zd[:, dof]
 
 
-def energy_sources(system: System, resampled: Resampled) -> Iterator[tuple[str, Source]]:
+def energy_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
     """Yield kinetic energy, gravity energy, elastic energy, and their sum."""
     for k, name in enumerate(ENERGIES):
         yield f"energy.{name}", Source((), "J", partial(energy, resampled, [k]))
     yield "energy.total", Source((), "J", partial(energy, resampled, [0, 1, 2]))
 
 
-def energy(resampled: Resampled, parts: list[int]) -> Array:
+def energy(resampled: Evaluation, parts: list[int]) -> Array:
     """Return a sum of energies (S,) [J]."""
     return resampled.energies[parts].sum(axis=0)

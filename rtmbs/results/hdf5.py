@@ -1,14 +1,23 @@
 """A result as an HDF5 file (extra ``hdf5``): a data set a channel, with axes, unit and frame as its attributes.
 
 The user block in front holds a checksum of all that follows, so that a damaged file is never handed to HDF5, which may
-hang on one. Other programs read the file as any other. A file that a run wrote in blocks (``hdf5_blocks.py``) has the
-same form, and its channels are read when somebody asks for them.
+hang on one. Other programs read the file as any other.
+
+``Hdf5Store`` writes a file in blocks while a run goes on. It is in the single-writer mode of HDF5, so what was flushed
+stays readable whatever ends the process. The table ``blocks`` has a row (samples, crc32) for each whole block; a row is
+written after its samples. ``close`` puts the outcomes and the checksum in, and then the file is as one that
+``Result.save`` wrote. Channels of such a file are read at their first use.
 """
 
 import hashlib
 import io
 import json
-from collections.abc import Callable
+import os
+import shutil
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -17,11 +26,9 @@ import numpy as np
 
 from rtmbs.errors import InputError, ResultError
 from rtmbs.files.atomic_file import replacing
-from rtmbs.files.errors import DamagedFile
-from rtmbs.files.reading import from_json, opened
-from rtmbs.results.channel import Channel, Kept, Source
-from rtmbs.results.hdf5_form import CHANNELS, check_form
-from rtmbs.results.result import TIME, Result
+from rtmbs.files.reading import DamagedFile, from_json, opened, reason
+from rtmbs.results.channel import TIME, Array, Channel, Contents, Record, Source, StoredValues
+from rtmbs.results.hdf5_check import CHANNELS, TABLE, ClosedView, check_form
 
 FORMAT = 1
 SUFFIXES = (".h5", ".hdf5")
@@ -29,6 +36,10 @@ ROWS = "block_samples"  # attribute of files written in blocks
 BLOCK = 512  # bytes of the user block
 MARK = b"rtmbs result, sha256 of what follows byte 512: "
 SLASHES = (("%", "%25"), ("/", "%2F"))  # HDF5 takes a slash for a folder
+UNFINISHED = b"rtmbs result in blocks, not finished"
+TABLE_ROWS = 1024  # a chunk of the table
+MARGIN = 1 << 20  # bytes kept free beside a block: what HDF5 writes about it
+NUMBER = np.dtype("<f8")
 
 
 def needed(path: str | Path) -> Any:
@@ -40,7 +51,7 @@ def needed(path: str | Path) -> Any:
     return h5py
 
 
-def save_hdf5(result: Result, path: str | Path) -> None:
+def save_hdf5(result: Record, path: str | Path) -> None:
     """Write every channel; an older file stays until the new one is whole."""
     h5py = needed(path)
     content = io.BytesIO()
@@ -65,10 +76,8 @@ def describe(h5py: Any, data: Any, channel: Channel | Source) -> None:
     data.attrs["unit"], data.attrs["frame"] = channel.unit, channel.frame
 
 
-def load_hdf5(path: str | Path) -> Result:
+def load_hdf5(path: str | Path) -> Contents:
     """Read an HDF5 result; ResultError names the file when it is missing, damaged or none."""
-    from rtmbs.results.hdf5_blocks import UNFINISHED, block_sources, unfinished
-
     h5py, where = needed(path), f"result file {str(path)!r}"
     try:
         with opened(path) as file:
@@ -95,7 +104,7 @@ def load_hdf5(path: str | Path) -> Result:
     except Exception as error:  # a damaged file may raise anything
         raise ResultError(f"{where} cannot be read ({error}); save it again") from error
     check(sources, where)
-    return Result(sources, head["model"], head["fingerprint"], counted["outcomes"], counted["warnings"])
+    return Contents(sources, head["model"], head["fingerprint"], counted["outcomes"], counted["warnings"])
 
 
 def counts(text: str) -> dict[str, int]:
@@ -115,7 +124,9 @@ def checksum(path: str | Path) -> bytes:
 
 def all_sources(channels: Any) -> dict[str, Source]:
     """Return every data set of a group as the source of a channel, its values read."""
-    return {original(name): source(data, Kept(np.array(data[()], np.float64))) for name, data in channels.items()}
+    return {
+        original(name): source(data, StoredValues(np.array(data[()], np.float64))) for name, data in channels.items()
+    }
 
 
 def source(data: Any, values: Callable[[], Any]) -> Source:
@@ -144,3 +155,171 @@ def original(name: str) -> str:
     for plain, code in reversed(SLASHES):
         name = name.replace(code, plain)
     return name
+
+
+# ---------------------------------------------------------------------------------------------------- written in blocks
+
+
+class Hdf5Store:
+    """Writes the blocks of a record. ``size`` is the samples of a block; the last one may have fewer."""
+
+    def __init__(self, path: Path, columns: Mapping[str, Source], name: str, fingerprint: str, size: int) -> None:
+        h5py = needed(path)
+        self.path, self.size = path, size
+        self.bytes = NUMBER.itemsize * size * sum(max(len(one.axes), 1) for one in columns.values())
+        try:
+            self.file = h5py.File(path, "w", libver="latest", userblock_size=BLOCK)
+        except OSError as error:
+            raise ResultError(f"result file {str(path)!r} cannot be written: {reason(path, error)}") from None
+        try:
+            self._describe(h5py, columns, name, fingerprint)
+            mark(path, UNFINISHED)
+        except BaseException:
+            self.release()
+            raise
+        self.open = True
+
+    def _describe(self, h5py: Any, columns: Mapping[str, Source], name: str, fingerprint: str) -> None:
+        """Write the head of the file: attributes and empty data sets."""
+        size = self.size
+        head = {"rtmbs_result": FORMAT, "model": name, "fingerprint": fingerprint, ROWS: size}
+        self.file.attrs.update({**head, "outcomes": "{}", "warnings": "{}"})
+        group = self.file.create_group(CHANNELS, track_order=True)
+        self.data: dict[str, Any] = {}
+        for channel, one in columns.items():
+            inner = (len(one.axes),) if one.axes else ()
+            data = group.create_dataset(
+                escaped(channel), (0, *inner), NUMBER, maxshape=(None, *inner), chunks=(size, *inner)
+            )
+            describe(h5py, data, one)
+            self.data[channel] = data
+        self.low = {name: data.id for name, data in self.data.items()}  # without the checks that take most of the time
+        self.table = self.file.create_dataset(TABLE, (0, 2), np.int64, maxshape=(None, 2), chunks=(TABLE_ROWS, 2))
+        self.file.swmr_mode = True
+
+    def write(self, first: int, values: Mapping[str, Array]) -> None:
+        """Write a block from sample ``first`` on, in the place of an older one. OSError: the disk is full."""
+        count = len(next(iter(values.values())))
+        reserve(self.path, self.file.id.get_filesize() + 2 * self.bytes + MARGIN)
+        crc = 0
+        for name, data in self.low.items():
+            inner = values[name].shape[1:]
+            block = np.ascontiguousarray(values[name], NUMBER)
+            if count < self.size:
+                block = np.concatenate((block, np.zeros((self.size - count, *inner), NUMBER)))
+            crc = zlib.crc32(block.data, crc)
+            data.set_extent((first + count, *inner))
+            data.write_direct_chunk((first, *(0 for _ in inner)), block)
+        self.file.flush()
+        row = first // self.size
+        self.table.resize(row + 1, axis=0)
+        self.table[row] = count, crc
+        self.file.flush()
+
+    def read(self, name: str, count: int) -> Array:
+        """Return the first ``count`` samples of a channel."""
+        if self.open:
+            return np.array(self.data[name][:count], np.float64)
+        return read_channel(self.path, escaped(name), count)
+
+    def close(self, count: int, outcomes: Mapping[str, int], warnings: Mapping[str, int]) -> None:
+        """Finish the file: ``count`` samples, how the steps ended, and the checksum. OSError: the disk is full."""
+        if not self.open:
+            return
+        self.open = False
+        self.file.close()
+        reserve(self.path, os.path.getsize(self.path) + MARGIN)
+        with needed(self.path).File(self.path, "r+") as file:
+            for data in file[CHANNELS].values():
+                if data.shape[0] != count:
+                    data.resize(count, axis=0)
+            file.attrs["outcomes"], file.attrs["warnings"] = json.dumps(dict(outcomes)), json.dumps(dict(warnings))
+        mark(self.path, MARK + checksum(self.path))
+
+    def release(self) -> None:
+        """Let go of the file, as it is."""
+        self.open = False
+        self.file.close()
+
+
+def mark(path: Path, words: bytes) -> None:
+    """Write into the user block."""
+    with open(path, "r+b") as file:
+        file.write(words.ljust(BLOCK, b"\0"))
+
+
+def reserve(path: Path, size: int) -> None:
+    """Let the file be ``size`` bytes long before HDF5 counts on them: HDF5 cannot close a file whose disk is full.
+
+    HDF5 cuts the file to its length again. Raises OSError when the disk has no room.
+    """
+    if hasattr(os, "posix_fallocate"):
+        with open(path, "r+b") as file:
+            os.posix_fallocate(file.fileno(), 0, size)
+    elif shutil.disk_usage(path.parent).free < size - os.path.getsize(path):
+        raise OSError(28, "No space left on device")
+
+
+def read_channel(path: Path, key: str, count: int) -> Array:
+    """Return the first ``count`` samples of a data set."""
+    try:
+        with open_finished_or_not(path) as file:
+            return np.array(file[CHANNELS][key][:count], np.float64)
+    except ResultError:
+        raise
+    except Exception as error:
+        raise ResultError(
+            f"result file {str(path)!r} was there when the result was loaded, and now it cannot be read ({error})"
+        ) from error
+
+
+@contextmanager
+def open_finished_or_not(path: Path) -> Iterator[Any]:
+    """Yield the file, open for reading, whether it was finished or not."""
+    with ExitStack() as stack:
+        with opened(path) as file:
+            going_on = file.read(BLOCK).startswith(UNFINISHED)
+        check_form(path, BLOCK if going_on else None, f"result file {str(path)!r}")
+        content = stack.enter_context(ClosedView(path, BLOCK)) if going_on else path
+        yield stack.enter_context(needed(path).File(content, "r"))
+
+
+def block_sources(path: str | Path, channels: Any, count: int | None = None) -> dict[str, Source]:
+    """Return sources that read a channel, or its first ``count`` samples, at its first use."""
+    found = {}
+    for key, data in channels.items():
+        samples = len(data) if count is None else count
+        found[original(key)] = source(data, partial(read_channel, Path(path).absolute(), key, samples))
+    return found
+
+
+def unfinished(path: str | Path, where: str) -> Contents:
+    """Return what a run has written so far, or had written when it was ended: all whole blocks."""
+    try:
+        with open_finished_or_not(Path(path).absolute()) as file:
+            count = whole_samples(file)
+            sources = block_sources(path, file[CHANNELS], count)
+            head = str(file.attrs["model"]), str(file.attrs["fingerprint"])
+    except ResultError:
+        raise
+    except Exception as error:  # a damaged file may raise anything
+        raise ResultError(f"{where} was not finished and cannot be read ({error}); run it again") from error
+    if not count:
+        raise ResultError(f"{where} was not finished and holds no whole block; run it again")
+    return Contents(sources, *head, {}, {"not finished: blocks that were written before it ended": 1})
+
+
+def whole_samples(file: Any) -> int:
+    """Return the samples of the leading blocks whose checksum is right."""
+    size, count = int(file.attrs[ROWS]), 0
+    for samples, crc in file[TABLE][()].tolist():
+        found = 0
+        for data in file[CHANNELS].values():
+            try:
+                found = zlib.crc32(data.id.read_direct_chunk((count, *(0 for _ in data.shape[1:])))[1], found)
+            except Exception:  # noqa: BLE001 - a chunk that is not there, or cannot be read
+                return count
+        if found != crc or not 0 < samples <= size:
+            return count
+        count += samples
+    return count

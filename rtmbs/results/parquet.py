@@ -1,7 +1,15 @@
-"""A result as a Parquet table (extra ``tables``): a column a component, the channels described in its metadata."""
+"""A result as a Parquet table (extra ``tables``): a column a component, the channels described in its metadata.
+
+Before any library reads a file, its own bytes are held against the form that rtmbs writes. Parquet packs without bound:
+a page of a few bytes may stand for gigabytes, many columns may share one page, and nested schemas exhaust the stack of
+their reader. rtmbs writes flat tables, packed by snappy, in plain pages or with a dictionary. The footer and the head
+of every page are read, and all else is refused.
+Source: Apache Parquet Format 2.10 (parquet.thrift), and the Thrift compact protocol.
+"""
 
 import hashlib
 import json
+import os
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -10,16 +18,24 @@ import numpy as np
 
 from rtmbs.errors import ResultError
 from rtmbs.files.atomic_file import replacing
-from rtmbs.files.errors import DamagedFile
-from rtmbs.files.parquet_form import check_parquet
-from rtmbs.files.reading import from_json
-from rtmbs.results.channel import Kept, Source
+from rtmbs.files.reading import DamagedFile, check_unpacked, from_json, opened
+from rtmbs.results.channel import TIME, Contents, Record, Source, StoredValues
 from rtmbs.results.extras import needed
-from rtmbs.results.result import TIME, Result
 
 SUFFIX = ".parquet"
 FORMAT = 1
 KEY = b"rtmbs_result"  # of the metadata
+
+MAGIC = b"PAR1"
+MOST_FOOTER = 100_000_000
+DEEPEST = 12  # structures in structures
+LONGEST_HEAD = 1 << 16  # bytes of the head of a page
+CODECS = (0, 1)  # not packed, snappy: at most 1 : 22
+DOUBLE, BYTES = 5, 6  # physical types that count here
+WIDTH = {0: 1, 1: 4, 2: 8, 4: 4, DOUBLE: 8}  # bytes of a value in memory by its physical type
+DATA, DICTIONARY = 0, 2  # kinds of pages
+ENCODINGS = (0, 2, 8)  # of pages: plain, and keys of a dictionary in both their numbers
+TRUE, FALSE, DOUBLE_VALUE, BINARY, LIST, SET, STRUCT = 1, 2, 7, 8, 9, 10, 12  # types of the protocol
 
 
 def pyarrow(path: str | Path) -> Any:
@@ -29,7 +45,7 @@ def pyarrow(path: str | Path) -> Any:
     return arrow
 
 
-def save_parquet(result: Result, path: str | Path) -> None:
+def save_parquet(result: Record, path: str | Path) -> None:
     """Write every channel; an older file stays until the new one is whole."""
     arrow = pyarrow(path)
     channels = [result.read(name) for name in result.names()]
@@ -51,7 +67,7 @@ def save_parquet(result: Result, path: str | Path) -> None:
         arrow.parquet.write_table(table, file, use_dictionary=False)  # it packs without bound
 
 
-def load_parquet(path: str | Path) -> Result:
+def load_parquet(path: str | Path) -> Contents:
     """Read a Parquet result; ResultError names the file when it is missing, damaged or none."""
     arrow, where = pyarrow(path), f"result file {str(path)!r}"
     try:
@@ -76,7 +92,7 @@ def load_parquet(path: str | Path) -> Result:
         raise ResultError(f"{where} is damaged: its checksum is that of other contents; save it again")
     if TIME not in sources:
         raise ResultError(f"{where} lacks the channel {TIME!r}; save it again")
-    return Result(sources, *head)
+    return Contents(sources, *head)
 
 
 def read_table(arrow: Any, path: str | Path, words: Iterable[str] = ()) -> Any:
@@ -103,7 +119,7 @@ def labels_of(name: str, axes: Iterable[str]) -> list[str]:
 def column(table: Any, name: str, axes: tuple[str, ...], unit: str, frame: str) -> Source:
     """Return one channel of a table."""
     values = [np.asarray(table.column(label).to_numpy(), np.float64) for label in labels_of(name, axes)]
-    return Source(axes, unit, Kept(np.column_stack(values) if axes else values[0]), frame)
+    return Source(axes, unit, StoredValues(np.column_stack(values) if axes else values[0]), frame)
 
 
 def checksum(about: dict[str, Any], parts: Iterable[Any]) -> str:
@@ -112,3 +128,147 @@ def checksum(about: dict[str, Any], parts: Iterable[Any]) -> str:
     for values in parts:
         digest.update(np.ascontiguousarray(values, np.float64).data)
     return digest.hexdigest()
+
+
+# ---------------------------------------------------------------------------------------------------- form of the bytes
+
+
+class Thrift:
+    """Reads values of the compact protocol; DamagedFile for what is not there."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data, self.at = data, 0
+
+    def byte(self) -> int:
+        if self.at >= len(self.data):
+            raise DamagedFile("is damaged: its description ends too early")
+        self.at += 1
+        return self.data[self.at - 1]
+
+    def unsigned(self) -> int:
+        value = shift = 0
+        while True:
+            byte = self.byte()
+            value |= (byte & 0x7F) << shift
+            if byte < 0x80:
+                return value
+            if (shift := shift + 7) > 63:
+                raise DamagedFile("is damaged: a number of its description is too long")
+
+    def signed(self) -> int:
+        value = self.unsigned()
+        return (value >> 1) ^ -(value & 1)
+
+    def struct(self, depth: int = 0) -> dict[int, Any]:
+        """Return the fields of a structure by their numbers."""
+        if depth > DEEPEST:
+            raise DamagedFile("is damaged: its description is nested too deeply")
+        found: dict[int, Any] = {}
+        number = 0
+        while kind := (head := self.byte()) & 15:
+            number = number + (head >> 4) if head >> 4 else self.signed()
+            found[number] = kind == TRUE if kind in (TRUE, FALSE) else self.value(kind, depth)
+        return found
+
+    def value(self, kind: int, depth: int) -> Any:
+        if kind in (TRUE, FALSE, 3):
+            return self.byte()
+        if kind in (4, 5, 6):
+            return self.signed()
+        if kind == DOUBLE_VALUE:
+            return self.bytes(8)
+        if kind == BINARY:
+            return self.bytes(self.unsigned())
+        if kind in (LIST, SET):
+            head = self.byte()
+            count = head >> 4 if head >> 4 < 15 else self.unsigned()
+            if count > len(self.data) - self.at:
+                raise DamagedFile("is damaged: a list of its description is longer than the file")
+            return [self.value(head & 15, depth + 1) for _ in range(count)]
+        if kind == STRUCT:
+            return self.struct(depth + 1)
+        raise DamagedFile(f"is damaged: its description has a value of kind {kind}")
+
+    def bytes(self, count: int) -> bytes:
+        if count > len(self.data) - self.at:
+            raise DamagedFile("is damaged: a text of its description is longer than the file")
+        self.at += count
+        return self.data[self.at - count : self.at]
+
+
+def check_parquet(path: str | Path) -> None:
+    """Refuse a file that is no flat table as rtmbs writes it: DamagedFile, whose message goes on after its name."""
+    with opened(path) as file:
+        size = os.fstat(file.fileno()).st_size
+        try:
+            check_table(file, size)
+        except (KeyError, TypeError, AttributeError, IndexError, ValueError) as error:
+            if isinstance(error, DamagedFile):
+                raise
+            raise DamagedFile(f"is damaged: its description lacks a part ({error})") from None
+
+
+def check_table(file: Any, size: int) -> None:
+    """Hold the footer of a file, and the head of every page, against its bytes."""
+    file.seek(max(size - 8, 0))
+    tail = file.read(8)
+    length = int.from_bytes(tail[:4], "little")
+    if size < 12 or tail[4:] != MAGIC or length > min(size - 12, MOST_FOOTER):
+        raise DamagedFile("is truncated, or no Parquet file")
+    file.seek(size - 8 - length)
+    about = Thrift(file.read(length)).struct()
+    kinds = columns_of(about[2])
+    rows, groups = about[3], about.get(4, [])
+    if not 0 <= rows <= 2**40 or sum(group[3] for group in groups) != rows or any(group[3] < 0 for group in groups):
+        raise DamagedFile(f"is damaged: its groups do not have the {rows} rows that it says")
+    check_unpacked(rows * sum(WIDTH.get(kind, 16) for kind in kinds), size, "rows")
+    packed = 0
+    for group in groups:
+        if len(group[1]) != len(kinds):
+            raise DamagedFile("is damaged: a group has other columns than the table")
+        for column, kind in zip(group[1], kinds, strict=True):
+            packed += check_column(file, column, kind, group[3], size - 8 - length)
+    if packed > size:
+        raise DamagedFile("is damaged: its columns together are longer than the file")
+
+
+def columns_of(schema: list[dict[int, Any]]) -> list[int]:
+    """Return the physical type of each column of a flat table."""
+    leaves = schema[1:]
+    if schema[0].get(5) != len(leaves) or any(5 in leaf or leaf.get(3, 0) == 2 for leaf in leaves):
+        raise DamagedFile("is no flat table")
+    kinds = [leaf[1] for leaf in leaves]
+    if any(kind not in WIDTH and kind != BYTES for kind in kinds):
+        raise DamagedFile("has columns of a type that rtmbs does not write")
+    return kinds
+
+
+def check_column(file: Any, column: dict[int, Any], kind: int, rows: int, end: int) -> int:
+    """Hold the pages of a column of a group against its bytes, and return the bytes."""
+    about = column[3]
+    if column.get(1) or about[1] != kind or about[4] not in CODECS or about[5] != rows:
+        raise DamagedFile("has a column in another file, of another type, or packed in a way that rtmbs does not write")
+    if not rows:
+        return 0
+    start, length = about[9], about[7]
+    if 0 < about.get(11, 0) < start:
+        start = about[11]
+    if start < 4 or length < 0 or start + length > end:
+        raise DamagedFile("is damaged: a column lies beyond the file")
+    at, met = start, 0
+    while at < start + length and met < rows:
+        file.seek(at)
+        reader = Thrift(file.read(min(LONGEST_HEAD, start + length - at)))
+        page = reader.struct()
+        unpacked, packed = page[2], page[3]
+        at += reader.at + packed
+        if packed < 0 or at > start + length or not 0 <= unpacked <= 32 * packed + 64:
+            raise DamagedFile("is damaged: a page is longer than its column, or unpacks to far more")
+        head = page.get(7 if page[1] == DICTIONARY else 5, {})
+        values = head.get(1, -1)
+        if page[1] not in (DATA, DICTIONARY) or head.get(2) not in ENCODINGS or not 0 <= values <= max(rows, unpacked):
+            raise DamagedFile("has pages of a kind that rtmbs does not write")
+        met += values if page[1] == DATA else 0
+    if met != rows:
+        raise DamagedFile(f"is damaged: a column has {met} values for {rows} rows")
+    return int(length)

@@ -5,11 +5,9 @@ from pathlib import Path
 from typing import Any
 
 from rtmbs.errors import InputError
-from rtmbs.files.errors import reason
-from rtmbs.results.channel import Array
-from rtmbs.results.component import chosen
+from rtmbs.files.reading import reason
+from rtmbs.results.channel import Array, Record, channel_or_component
 from rtmbs.results.extras import needed
-from rtmbs.results.result import Result
 
 PICTURES = (".png", ".pdf", ".svg")
 PANEL = 2.2  # height [inch]
@@ -21,21 +19,21 @@ DOTS = 120  # an inch of a picture
 Line = tuple[str, Array, Array, str]  # label, times, values, style
 
 
-def plot(result: Result, names: Sequence[str], file: str | Path | None) -> Any:
+def plot(record: Record, names: Sequence[str], file: str | Path | None) -> Any:
     """Draw channels of one result; see ``Result.plot``."""
     if not names:
-        example = next((name for name in result.names() if name != "t"), "t")
+        example = next((name for name in record.names() if name != "t"), "t")
         raise InputError(f"plot needs names of channels, such as result.plot({example!r}); result.names() lists them")
     panels: dict[str, list[Line]] = {}
     for name in names:
-        for label, unit, values in chosen(result, name).components:
-            panels.setdefault(unit, []).append((label, result.t, values, "-"))
-    return finished(draw_panels(panels, result.name), file)
+        for label, unit, values in channel_or_component(record, name).components:
+            panels.setdefault(unit, []).append((label, record.t, values, "-"))
+    return save_figure(draw_panels(panels, record.name), file)
 
 
 def draw_panels(panels: dict[str, list[Line]], title: str) -> Any:
     """Return a figure with a panel of lines for each unit, and one axis of time."""
-    pyplot = drawing()
+    pyplot = load_pyplot()
     figure, axes = pyplot.subplots(
         len(panels), 1, figsize=(WIDTH, PANEL * len(panels) + 0.6), sharex=True, squeeze=False, layout="constrained"
     )
@@ -51,13 +49,13 @@ def draw_panels(panels: dict[str, list[Line]], title: str) -> Any:
 
 
 def quantity(labels: Sequence[str], unit: str) -> str:
-    """Return what stands beside an axis: the quantities, where they are few, and the unit."""
+    """Return the label of an axis: the quantities, where they are few, and the unit."""
     named = list(dict.fromkeys(label.partition("[")[0].rpartition(".")[2].replace("_", " ") for label in labels))
     words = ", ".join(named) if len(named) <= QUANTITIES else ""
-    return f"{words} [{unit}]".strip()
+    return f"{words} [{unit}]".strip() if unit else words
 
 
-def finished(figure: Any, file: str | Path | None) -> Any:
+def save_figure(figure: Any, file: str | Path | None) -> Any:
     """Write the figure where a file is asked for, and return it."""
     if file is not None:
         if Path(file).suffix.lower() not in PICTURES:
@@ -71,7 +69,7 @@ def finished(figure: Any, file: str | Path | None) -> Any:
     return figure
 
 
-def drawing() -> Any:
+def load_pyplot() -> Any:
     """Return matplotlib's pyplot; InputError when it is not installed."""
     needed("matplotlib", "plot", "plot")
     from matplotlib import pyplot

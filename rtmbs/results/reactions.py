@@ -2,21 +2,22 @@
 
 It is the total: constraint forces, and motors, torsional springs and drivers of the joint as well. It is taken at the
 joint point of the second body, in world axes: [f, n] [N, N m]. In the tree it follows from the balance of the bodies
-beyond the joint, in a cut joint and a rod from the multipliers.
+beyond the joint, in a cut joint and a rod from the multipliers. ``JointReactions`` has all of them at one state.
 """
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import unknown_name
-from rtmbs.results.graph import entered_from
-from rtmbs.results.motion import body_motion, cross
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.body_graph import entered_from
+from rtmbs.results.body_motion import body_motion, cross
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import one_sample
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointInfo, System
+from rtmbs.system.tables import Tables
 from rtmbs.topology import CONSTRAINT, ROD
 
 Array = NDArray[np.float64]
@@ -30,11 +31,11 @@ def reaction(equations: SemiRecursiveEquations, state: State, joint: str) -> Arr
     Raises UnknownNameError with the nearest names.
     """
     system = equations.system
-    resampled = Resampled(system, equations.tables, one_sample(state))
+    resampled = Evaluation(system, equations.tables, one_sample(state))
     return reaction_values(resampled, system, joint)[0]
 
 
-def reaction_values(resampled: Resampled, system: System, name: str) -> Array:
+def reaction_values(resampled: Evaluation, system: System, name: str) -> Array:
     """Return the reaction of a joint, a rod or a constraint over all samples (S, 6)."""
     if not isinstance(name, str):  # nothing can be looked up by a list
         raise unknown_name("joint", name, [*system.joints, *held(system)])
@@ -59,7 +60,7 @@ def held(system: System) -> list[str]:
     return [connector.name for connector in system.topology.connectors if connector.type in (ROD, CONSTRAINT)]
 
 
-def joint_wrench(resampled: Resampled, system: System, info: JointInfo) -> tuple[Array, int]:
+def joint_wrench(resampled: Evaluation, system: System, info: JointInfo) -> tuple[Array, int]:
     """Return the wrench on body b through a joint (S, 6), and the row of ground whose origin it is taken about."""
     if info.closure >= 0:  # cut, or an auxiliary body, which is massless: what its closure passes on is what its dofs
         # carry
@@ -73,8 +74,8 @@ def joint_wrench(resampled: Resampled, system: System, info: JointInfo) -> tuple
     return (-wrench if backwards else wrench), resampled.row(int(resampled.graph.dof[child]))
 
 
-def closure_point(resampled: Resampled, closure: int, side: str) -> Array:
-    """Return where point a or b of a closure stands (S, 3), world axes from the origin of its part [m]."""
+def closure_point(resampled: Evaluation, closure: int, side: str) -> Array:
+    """Return the places (S, 3) of point a or b of a closure, world axes from the origin of its part [m]."""
     closures, connectors = resampled.tables.closures, resampled.tables.connectors
     dof, local = (connectors.a, closures.point_a) if side == "a" else (connectors.b, closures.point_b)
     motion = resampled.motion(int(dof[closures.connector[closure]]))
@@ -85,3 +86,59 @@ def moved(wrench: Array, x: Array) -> Array:
     """Return wrenches (S, 6) about an origin, taken about the points ``x`` (S, 3) from there instead."""
     force, moment = wrench[:, :3], wrench[:, 3:]
     return np.concatenate((force, moment - cross(x, force)), axis=1)
+
+
+NOTHING = -1
+
+
+class JointReactions:
+    """Places of the reactions of all joints of a System among the wrenches of its bodies and connectors."""
+
+    def __init__(self, system: System, tables: Tables) -> None:
+        infos = list(system.joints.values())
+        bodies = [system.bodies[info.b] for info in infos]
+        origins = tables.origins.row
+        found = [place(system, tables, info) for info in infos]
+        self._row = np.array([row for row, _, _ in found], np.int64)
+        self._sign = np.array([sign for _, sign, _ in found], np.float64)[:, None]
+        self._dof = np.array([body.dof for body in bodies], np.int64)
+        ends = [body.position + body.rotation @ info.point_b for body, info in zip(bodies, infos, strict=True)]
+        self._point = np.array(ends).reshape(-1, 3)  # dof axes; ground: world
+        # A body that stands still is seen from the origin of the other body's part: that of this dof.
+        grounds = [ground if ground < WORLD else NOTHING for _, _, ground in found]
+        self._seeing = np.array(
+            [NOTHING if ground == NOTHING else np.flatnonzero(origins == ground)[0] for ground in grounds], np.int64
+        )
+
+    def read(self, resampled: Evaluation) -> Array:
+        """Return what ``reaction_values`` returns of the first sample, for all joints in their order (nj, 6)."""
+        if not len(self._row):
+            return np.zeros((0, 6))
+        frames = resampled.all_frames()[0]
+        still = np.concatenate((np.eye(3).reshape(9), np.zeros(18)))
+        frames = np.concatenate((frames, still[None]))  # the last row is ground
+        at_dof = frames[self._dof]
+        A, r = at_dof[:, :9].reshape(-1, 3, 3), at_dof[:, 9:12]
+        x = r + np.einsum("kij,kj->ki", A, self._point)
+        x -= np.where((self._dof < 0)[:, None], frames[self._seeing][:, 24:27], 0.0)
+        wrench = self._sign * resampled.all_wrenches()[0][self._row]
+        force = wrench[:, :3]
+        return np.concatenate((force, wrench[:, 3:] - cross(x, force)), axis=1)
+
+
+def place(system: System, tables: Tables, info: JointInfo) -> tuple[int, float, int]:
+    """Return the row of a joint among all wrenches, the sign of its reaction, and the row of ground that it sees."""
+    bodies, origins = len(system.topology.tree), tables.origins.row
+
+    def seen(dof: int) -> int:
+        return int(origins[dof]) if dof >= 0 else dof
+
+    if info.closure >= 0:
+        connector = int(tables.closures.connector[info.closure])
+        ends = seen(int(tables.connectors.a[connector])), seen(int(tables.connectors.b[connector]))
+        return bodies + connector, 1.0, min(ends)
+    if not info.in_tree:  # a cut floating joint holds nothing
+        return 0, 0.0, WORLD
+    child, backwards = entered_from(system, info.name)
+    dof = system.bodies[system.topology.bodies[system.topology.tree[child].child]].dof
+    return child, -1.0 if backwards else 1.0, seen(dof)

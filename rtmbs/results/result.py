@@ -1,4 +1,4 @@
-"""``Result``: everything a run recorded, by name."""
+"""``Result``: the channels of a run, an analysis or a file, by name."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
@@ -12,25 +12,34 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.limits.names import Keyed, selected
 from rtmbs.model.strict_attributes import StrictAttributes
-from rtmbs.results.channel import Channel, Kept, Source
+from rtmbs.results import file_formats, selection
+from rtmbs.results.channel import TIME, Channel, Source, StoredValues
+from rtmbs.results.plotting import plot
+from rtmbs.results.tables import result_html, to_pandas, to_xarray
 
 if TYPE_CHECKING:
     from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
-TIME = "t"
+ATTRIBUTES = {"lam": "lambda"}  # names of channels that Python does not take as attributes
 
 
 class Result(Keyed, StrictAttributes):
     """Channels by name: ``result["crank.position"]`` is the array, ``result.channel("crank.position")`` knows its unit.
 
-    ``names()`` lists them all. ``result["crank.*"]`` and ``result[["crank.angle", "crank.rate"]]`` are dicts.
-    A channel is worked out when it is first asked for and kept. When two elements of a model claim one name, such as a
+    Runs of a Simulation, ``rtmbs.dae.integrate``, kinematic analyses, the recursion and files all give a Result.
+
+    ``names()`` lists the channels. ``result["crank.*"]`` and ``result[["crank.angle", "crank.rate"]]`` are dicts.
+    A channel is evaluated at its first use and kept. When two elements of a model claim one name, such as a
     body and a floating joint of the same name, each is listed with its kind in front: ``body:chassis.position`` and
     ``joint:chassis.position``.
 
     ``result[10:20]`` and ``result.between(0.5, 1.0)`` are Results of some samples, ``result.at(times)`` one of other
-    times. A Result can be pickled; all channels are worked out for it.
+    times. A Result can be pickled; all channels are evaluated for it.
+
+    ``report`` holds what the method or analysis says of its work, such as counts and wall time, and is None where there
+    is none; its ``summary()`` stands in the repr. Its attributes and channels of one word are attributes of the Result
+    too: ``result.counts`` and ``result.q``.
     """
 
     _remedy = "; result.to_pandas() and result.to_xarray() give tables that columns can be added to"
@@ -43,14 +52,16 @@ class Result(Keyed, StrictAttributes):
         outcomes: Mapping[str, int] | None = None,
         warnings: Callable[[], Mapping[str, int]] | Mapping[str, int] | None = None,
         system: "System | None" = None,
+        report: Any = None,
     ) -> None:
         self._given = sources
         self._channels: dict[str, Channel] = {}
         self.name = name  # of the model
         self.fingerprint = fingerprint  # of the System
-        self.outcomes = dict(outcomes or {})  # how many steps ended how, by the name of the Outcome
+        self.outcomes = dict(outcomes or {})  # number of steps by the name of their Outcome
         self._warnings = warnings
         self.system = system  # of the run, for a viewer; None for a result of a file and for a pickled one
+        self.report = report  # of the method or analysis; None for a result of a file, and for some samples of another
 
     @classmethod
     def _own_names(cls) -> set[str]:
@@ -60,12 +71,12 @@ class Result(Keyed, StrictAttributes):
 
     @cached_property
     def warnings(self) -> dict[str, int]:
-        """How many steps needed help, and how many samples ring, by what there is to say; worked out when asked for."""
+        """Number of steps or samples by warning, such as samples that ring; evaluated at the first use."""
         return dict((self._warnings() if callable(self._warnings) else self._warnings) or {})
 
     @cached_property
     def _sources(self) -> dict[str, Source]:
-        """Every channel by name; a function that lists them is asked when somebody wants a channel."""
+        """Every channel by name; a function that lists them is called at the first use."""
         return dict(self._given() if callable(self._given) else self._given)
 
     def names(self) -> list[str]:
@@ -73,7 +84,7 @@ class Result(Keyed, StrictAttributes):
         return list(self._sources)
 
     def keys(self) -> list[str]:
-        """Return what ``names`` does: a Result is a mapping of names to arrays, ``dict(result)``."""
+        """Return the names of all channels, as ``dict(result)`` calls for them."""
         return self.names()
 
     def channel(self, name: str) -> Channel:
@@ -83,12 +94,12 @@ class Result(Keyed, StrictAttributes):
         return self._channels[name]
 
     def about(self, name: str) -> tuple[tuple[str, ...], str]:
-        """Return axes and unit of a channel without working it out."""
+        """Return axes and unit of a channel without evaluating it."""
         source = self._source(name)
         return source.axes, source.unit
 
     def frame(self, name: str) -> str:
-        """Return whose axes the components of a channel are taken in, without working it out."""
+        """Return the frame of a channel: world, or the body whose axes its components are taken in."""
         return self._source(name).frame
 
     def read(self, name: str) -> Channel:
@@ -117,9 +128,7 @@ class Result(Keyed, StrictAttributes):
         Raises UnknownNameError for a name that does not exist and for a pattern without a match.
         """
         if isinstance(name, slice):
-            from rtmbs.results.selection import parsed  # selections build Results
-
-            return parsed(self, name)
+            return self._with(selection.slice_of(self, name))
         if isinstance(name, int | np.integer):
             rows = f"{name}:" if name == -1 else f"{name}:{name + 1}"
             raise InputError(
@@ -150,9 +159,7 @@ class Result(Keyed, StrictAttributes):
 
         settled = result.between(2.0, 3.0)
         """
-        from rtmbs.results.selection import between
-
-        return between(self, start, end)
+        return self._with(selection.between(self, start, end))
 
     def at(self, times: Sequence[float] | Array, kind: str = "linear") -> "Result":
         """Return the values at other times (k,) [s], between samples on straight lines or cubic splines.
@@ -163,9 +170,11 @@ class Result(Keyed, StrictAttributes):
 
             slow = result.at(np.arange(0.0, 1.0, 0.01))
         """
-        from rtmbs.results.selection import at_times
+        return self._with(selection.at_times(self, times, kind))
 
-        return at_times(self, times, kind)
+    def _with(self, sources: Callable[[], Mapping[str, Source]]) -> "Result":
+        """Return a Result of these channels and the head of this one."""
+        return Result(sources, self.name, self.fingerprint, self.outcomes, lambda: self.warnings, self.system)
 
     def plot(self, *names: str, file: str | Path | None = None) -> Any:
         """Draw channels or components over time, one panel a unit; return the figure of matplotlib (extra ``plot``).
@@ -175,8 +184,6 @@ class Result(Keyed, StrictAttributes):
 
             result.plot("crank.angle", "block.velocity", "block.x")
         """
-        from rtmbs.results.plotting import plot
-
         return plot(self, names, file)
 
     def to_pandas(self, *names: str) -> Any:
@@ -185,8 +192,6 @@ class Result(Keyed, StrictAttributes):
         The index is the time [s], a column is one component such as "block.velocity[x]", and ``attrs["units"]`` has the
         units by column. Raises UnknownNameError, and InputError where pandas is missing.
         """
-        from rtmbs.results.frames import to_pandas
-
         return to_pandas(self, names)
 
     def to_xarray(self, *names: str) -> Any:
@@ -195,36 +200,54 @@ class Result(Keyed, StrictAttributes):
         Dimensions are ``t`` and, by kind of channel, ``xyz``, ``wrench``, ``quaternion`` or one of the channel's own.
         ``attrs["units"]`` of a variable is its unit. Raises UnknownNameError, and InputError where xarray is missing.
         """
-        from rtmbs.results.frames import to_xarray
-
         return to_xarray(self, names)
 
     def save(self, path: str | Path) -> None:
-        """Write every channel with axes and unit, in the form that the name ends in; ``rtmbs.load_result`` reads it.
+        """Write every channel with axes and unit, in the format that the name ends in; ``rtmbs.load_result`` reads it.
 
         ``.h5`` or ``.hdf5`` is HDF5 (extra ``hdf5``), ``.parquet`` a Parquet table (extra ``tables``), ``.csv`` a table
         for other programs, which is not read again, and ``.npz``, or no ending, an ``npz`` file without pickle.
         Raises InputError for a form that does not exist, WriteError for a full disk or a missing folder.
         """
-        from rtmbs.results.forms import save  # those files build Results
-
-        save(self, path)
+        file_formats.save(self, path)
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return all channels, worked out, for pickle."""
+        """Return all channels, evaluated, for pickle."""
         state = {key: value for key, value in vars(self).items() if key not in ("_sources", "_given", "_warnings")}
-        channels = {name: (source, Kept(self.read(name).values)) for name, source in self._sources.items()}
+        channels = {name: (source, StoredValues(self.read(name).values)) for name, source in self._sources.items()}
         state["_given"] = {name: Source(old.axes, old.unit, new, old.frame) for name, (old, new) in channels.items()}
-        return {**state, "_channels": {}, "_warnings": self.warnings, "system": None}
+        return {**state, "_channels": {}, "_warnings": self.warnings, "system": None, "report": None}
+
+    if not TYPE_CHECKING:
+
+        def __getattr__(self, name: str) -> Any:
+            """Return an attribute of the report, or a channel of one word; AttributeError for any other name."""
+            if not name.startswith("_"):
+                report = self.__dict__.get("report")
+                if report is not None and hasattr(report, name):
+                    return getattr(report, name)
+                channel = ATTRIBUTES.get(name, name)
+                if "_given" in self.__dict__ and channel in self._sources:
+                    return self[channel]
+            raise AttributeError(f"a {type(self).__name__} has no attribute {name!r}", name=name, obj=self)
 
     def __repr__(self) -> str:
+        said = [self.report.summary()] if self.report is not None else []
         doubtful = [f"{count} steps {name}" for name, count in self.outcomes.items() if name != "CONVERGED" and count]
-        words = [f"{len(self)} samples of {len(self._sources)} channels", *doubtful]
+        words = [f"{len(self)} samples of {len(self._sources)} channels", *said, *doubtful]
         words += [f"warning: {warning} ({count} times)" for warning, count in self.warnings.items() if count]
         return f"Result({self.name!r}, {'; '.join(words)})"
 
     def _repr_html_(self) -> str:
         """Return a summary for notebooks: the run, and every channel with axes and unit below its element."""
-        from rtmbs.results.notebook import result_html
-
         return result_html(self)
+
+
+def load_result(path: str | Path) -> Result:
+    """Read a result file; it answers by name as the Result that wrote it, and needs no System.
+
+    Raises ResultError naming the file, and the entry where there is one, when it does not exist, is truncated, changed
+    by a byte, no result file or of another format.
+    """
+    contents = file_formats.load(path)
+    return Result(contents.sources, contents.name, contents.fingerprint, contents.outcomes, contents.warnings)

@@ -1,4 +1,4 @@
-"""Raw samples of a run: what a Recorder keeps and everything else is worked out from."""
+"""Raw samples of a run: the states that a Recorder keeps and channels are evaluated from."""
 
 from typing import Any, NamedTuple
 

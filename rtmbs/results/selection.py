@@ -1,6 +1,6 @@
 """Parts of a result: some samples, a span of time, values between samples (METHODS 1.39)."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -8,36 +8,36 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
-from rtmbs.results.channel import QUATERNION, Source
-from rtmbs.results.result import TIME, Result
+from rtmbs.results.channel import QUATERNION, TIME, Record, Source
 
 Array = NDArray[np.float64]
 
 KINDS = ("linear", "cubic")
+Sources = Callable[[], Mapping[str, Source]]
 FLAG = "_doubtful"  # how the names of channels end that are 0 or 1
 
 
-def part(result: Result, rows: slice) -> Result:
+def rows_of(record: Record, rows: slice) -> Sources:
     """Return the samples that a slice means."""
-    if not len(range(*rows.indices(len(result)))):
-        raise InputError(f"samples {shown(rows)} of {len(result)} are none; give a slice that holds one at least")
-    return derived(result, lambda name: result.read(name).values[rows])
+    if not len(range(*rows.indices(len(record)))):
+        raise InputError(f"samples {shown(rows)} of {len(record)} are none; give a slice that holds one at least")
+    return derived(record, lambda name: record.read(name).values[rows])
 
 
-def between(result: Result, start: float, end: float) -> Result:
+def between(record: Record, start: float, end: float) -> Sources:
     """Return the samples from ``start`` to ``end`` [s], both included."""
     for bound in (start, end):
         if not (isinstance(bound, int | float | np.floating) and np.isfinite(bound)):
             raise InputError(f"between takes two times in seconds; {shown(bound)} is none")
-    first, last = np.searchsorted(result.t, start), np.searchsorted(result.t, end, side="right")
+    first, last = np.searchsorted(record.t, start), np.searchsorted(record.t, end, side="right")
     if first >= last:
         raise InputError(
-            f"no sample lies between t = {start:g} s and t = {end:g} s; the result goes from {span(result)}"
+            f"no sample lies between t = {start:g} s and t = {end:g} s; the result goes from {span(record)}"
         )
-    return part(result, slice(int(first), int(last)))
+    return rows_of(record, slice(int(first), int(last)))
 
 
-def at_times(result: Result, times: Sequence[float] | Array, kind: str) -> Result:
+def at_times(record: Record, times: Sequence[float] | Array, kind: str) -> Sources:
     """Return the values at ``times`` (k,) [s]."""
     if kind not in KINDS:
         raise InputError(f"kind is {shown(kind)}; it must be one of {', '.join(map(repr, KINDS))}")
@@ -47,20 +47,20 @@ def at_times(result: Result, times: Sequence[float] | Array, kind: str) -> Resul
         raise InputError(f"times is {shown(times)}; it must be a list of times in seconds") from None
     if t.ndim != 1 or not len(t) or not np.all(np.isfinite(t)) or np.any(np.diff(t) <= 0.0):
         raise InputError(f"times is {shown(times)}; they must be finite and ascend")
-    if t[0] < result.t[0] or t[-1] > result.t[-1]:
+    if t[0] < record.t[0] or t[-1] > record.t[-1]:
         raise InputError(
-            f"times go from {t[0]:g} s to {t[-1]:g} s, and the result from {span(result)}; nothing is extrapolated"
+            f"times go from {t[0]:g} s to {t[-1]:g} s, and the result from {span(record)}; nothing is extrapolated"
         )
-    if len(result) < 2:
-        return part(result, slice(None))
-    return derived(result, partial(interpolated, result, t, kind))
+    if len(record) < 2:
+        return rows_of(record, slice(None))
+    return derived(record, partial(interpolated, record, t, kind))
 
 
-def interpolated(result: Result, t: Array, kind: str, name: str) -> Array:
+def interpolated(record: Record, t: Array, kind: str, name: str) -> Array:
     """Return a channel at times ``t`` (k,); a sample that is met keeps its bytes."""
     if name == TIME:
         return t
-    channel, known = result.read(name), result.t
+    channel, known = record.read(name), record.t
     right = np.clip(np.searchsorted(known, t), 1, len(known) - 1)
     met = np.where(known[right - 1] == t, right - 1, np.where(known[right] == t, right, -1))
     if name.endswith(FLAG):  # doubtful between samples when one of them is
@@ -83,25 +83,25 @@ def cubic(known: Array, values: Array, t: Array) -> Array:
     return np.array(CubicSpline(known, values)(t), np.float64)
 
 
-def derived(result: Result, values: Callable[[str], Array]) -> Result:
-    """Return a Result with the channels of another one, whose values a function of the name gives."""
+def derived(record: Record, values: Callable[[str], Array]) -> Sources:
+    """Return a function that lists the channels of a record, with values that a function of the name gives."""
 
     def sources() -> dict[str, Source]:
         found = {}
-        for name in result.names():
-            axes, unit = result.about(name)
-            found[name] = Source(axes, unit, partial(values, name), result.frame(name))
+        for name in record.names():
+            axes, unit = record.about(name)
+            found[name] = Source(axes, unit, partial(values, name), record.frame(name))
         return found
 
-    return Result(sources, result.name, result.fingerprint, result.outcomes, lambda: result.warnings, result.system)
+    return sources
 
 
-def span(result: Result) -> str:
+def span(record: Record) -> str:
     """Return the first and the last time in words."""
-    return f"{result.t[0]:g} s to {result.t[-1]:g} s"
+    return f"{record.t[0]:g} s to {record.t[-1]:g} s"
 
 
-def parsed(result: Result, key: Any) -> Result:
+def slice_of(record: Record, key: Any) -> Sources:
     """Return what a slice in brackets means: whole numbers count samples."""
     bounds = (key.start, key.stop, key.step)
     if not all(bound is None or isinstance(bound, int | np.integer) for bound in bounds):
@@ -111,4 +111,4 @@ def parsed(result: Result, key: Any) -> Result:
         )
     if key.step is not None and key.step <= 0:
         raise InputError(f"{shown(key)} goes backwards; time must ascend, so the step must be positive")
-    return part(result, key)
+    return rows_of(record, key)

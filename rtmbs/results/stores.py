@@ -1,4 +1,4 @@
-"""Where the blocks of a record go while a run goes on: memory, HDF5, or a table of comma-separated values."""
+"""Stores for the blocks of a record during a run: memory, HDF5, or a table of comma-separated values."""
 
 import csv
 import io
@@ -11,12 +11,12 @@ from weakref import WeakValueDictionary
 import numpy as np
 
 from rtmbs.errors import InputError, ResultError, shown
-from rtmbs.files.errors import DamagedFile, reason
-from rtmbs.files.reading import opened
-from rtmbs.results import hdf5, table
+from rtmbs.files.reading import DamagedFile, opened, reason
+from rtmbs.results import hdf5
 from rtmbs.results.channel import Array, Channel, Source
+from rtmbs.results.file_formats import CSV_SUFFIX, headings
 
-ENDINGS = (*hdf5.SUFFIXES, table.SUFFIX)
+ENDINGS = (*hdf5.SUFFIXES, CSV_SUFFIX)
 OWNERS: "WeakValueDictionary[Path, Any]" = WeakValueDictionary()  # the last store of this process that took a file
 
 
@@ -56,9 +56,7 @@ def open_store(path: Path | None, columns: Mapping[str, Source], name: str, fing
     if (before := OWNERS.pop(path.resolve(), None)) is not None:
         before.release()  # a fault may have left it open, and kept
     if path.suffix.lower() in hdf5.SUFFIXES:
-        from rtmbs.results.hdf5_blocks import Hdf5Store
-
-        store = Hdf5Store(path, columns, name, fingerprint, size)
+        store = hdf5.Hdf5Store(path, columns, name, fingerprint, size)
     else:
         store = TableStore(path, columns)
     OWNERS[path.resolve()] = store
@@ -104,7 +102,7 @@ class TableStore:
         heads, width = [], 0
         for name, one in columns.items():
             empty = np.zeros((0, len(one.axes)) if one.axes else 0)
-            heads += table.headings(Channel(name, one.axes, one.unit, empty))
+            heads += headings(Channel(name, one.axes, one.unit, empty))
             self.places[name] = range(width, len(heads)) if one.axes else width
             width = len(heads)
         try:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
 from rtmbs.results.catalogue import sources
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import Samples
 from rtmbs.rotations.vectors import turned
 from rtmbs.sensitivities.model_numbers import with_offset
@@ -43,7 +43,7 @@ class Reader:
     def __init__(self, system: System, tables: Tables, samples: Samples, names: Sequence[str]) -> None:
         self.samples, self.length = Samples(*(np.array(one) for one in samples)), len(samples.t)
         self.given = samples
-        self.resampled = Resampled(system, tables, self.samples)
+        self.resampled = Evaluation(system, tables, self.samples)
         offered = sources(system, self.resampled)
         self.read = [offered[name].values for name in names]
 

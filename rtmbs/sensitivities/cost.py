@@ -11,7 +11,8 @@ from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.trace import Trace
 from rtmbs.errors import InputError, shown
-from rtmbs.results.result import TIME, Result
+from rtmbs.results.channel import TIME
+from rtmbs.results.result import Result
 
 Array = NDArray[np.float64]
 Cost = Callable[[Mapping[str, Any]], Any]

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from rtmbs.observers.channel_recorder import continued
 from rtmbs.results.catalogue import run_result
-from rtmbs.results.channel import QUATERNION, Kept, Source
-from rtmbs.results.result import TIME, Result
+from rtmbs.results.channel import QUATERNION, TIME, Source, StoredValues
+from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.sensitivities.cost import RecordedCost
 from rtmbs.sensitivities.steps import RecordedSteps, RunRecorder, sizes_of
@@ -92,7 +92,9 @@ def read_run(run: CheckpointedRun, cost: RecordedCost) -> RunReadings:
     for first, recorded in run.first():
         samples = recorded.samples
         result = run_result(sim.system, sim.equations.tables, samples, {})
-        found = {name: Source(*result.about(name), Kept(result[name]), result.frame(name)) for name in cost.names}
+        found = {
+            name: Source(*result.about(name), StoredValues(result[name]), result.frame(name)) for name in cost.names
+        }
         new = {name: continued(one.values(), one, last.get(name)) for name, one in found.items()}
         last = {name: values[-1] for name, values in new.items()}
         lead = int(first > 0)  # the sample that segments share
@@ -102,8 +104,8 @@ def read_run(run: CheckpointedRun, cost: RecordedCost) -> RunReadings:
         pace = max(pace, float(np.abs(samples.zd / sim.system.typical).max(initial=0.0)))
     values = {name: np.concatenate([part[name] for part in parts]) for name in cost.names}
     if len(parts) > 1:
-        kept = {name: Source(one.axes, one.unit, Kept(values[name]), one.frame) for name, one in found.items()}
-        result = Result({TIME: Source((), "s", Kept(run.t)), **kept}, sim.system.name, sim.system.fingerprint)
+        kept = {name: Source(one.axes, one.unit, StoredValues(values[name]), one.frame) for name, one in found.items()}
+        result = Result({TIME: Source((), "s", StoredValues(run.t)), **kept}, sim.system.name, sim.system.fingerprint)
     flat = np.hstack([one.reshape(len(one), -1) for one in values.values()])
     turning = np.repeat([one.axes == QUATERNION for one in found.values()], cost.widths)
     together = (np.concatenate([getattr(one, name) for one in few]) for name in ("t", *OF_STATE))

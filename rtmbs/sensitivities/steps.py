@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import JACOBIANS, KEPT, NEAR_SINGULAR, TRIES, Chunk
-from rtmbs.observers.base import Observer, Watched
+from rtmbs.observers.observer import Observer, Watched
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.rotations.vectors import turn_between
 from rtmbs.sensitivities.projections import Projections

@@ -17,8 +17,8 @@ from rtmbs.jit.compiled import entry_for
 from rtmbs.limits.names import selected
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
-from rtmbs.results.resample import COORDINATE, PLACE, TURN, read_instant
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.sample_kernels import COORDINATE, PLACE, TURN, read_instant
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.state import State, is_usual
@@ -53,7 +53,7 @@ class StateChannels(NamedTuple):
     """Every channel of one State."""
 
     samples: Samples  # the state that channels are worked out of, overwritten by the next
-    resampled: Resampled
+    resampled: Evaluation
     channels: dict[str, Source]
 
 
@@ -128,7 +128,7 @@ class ChannelReader:
         state.validate(self.shapes, {})
         if self.all_channels is None:  # an interrupt leaves the whole of it, or nothing
             samples = Samples(np.array([state.t]), *(getattr(state, name)[None].copy() for name in OF_STATE))
-            resampled = Resampled(self.system, self.tables, samples)
+            resampled = Evaluation(self.system, self.tables, samples)
             self.all_channels = StateChannels(samples, resampled, sources(self.system, resampled))
             return self.all_channels.channels
         samples, resampled, channels = self.all_channels

@@ -12,11 +12,10 @@ from rtmbs.integrators.chunks import first
 from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.methods import Capability, demand
-from rtmbs.observers.base import Observer
+from rtmbs.observers.observer import At, Every, EveryStep, Observer, Schedule
 from rtmbs.observers.recorder import HELPED, started_of
-from rtmbs.observers.schedule import At, Every, EveryStep, Schedule
 from rtmbs.results.catalogue import sources
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.access import ASKED, LOOK, NOTHING, callback_rights
@@ -83,7 +82,7 @@ class ControlledResult(Result):
         steps: StepLog,
         events: Sequence[Occurrence],
     ) -> None:
-        resampled = Resampled(system, tables, samples)
+        resampled = Evaluation(system, tables, samples)
         super().__init__(
             lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings, system
         )

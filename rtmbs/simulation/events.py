@@ -10,7 +10,7 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number, switches
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.dense_output import Moment
 from rtmbs.system.system import System
@@ -139,7 +139,7 @@ class MomentReader:
 
     def __init__(self, system: System, tables: Tables) -> None:
         self.system, self.tables = system, tables
-        self.offer: tuple[Samples, Resampled, Mapping[str, Source]] | None = None
+        self.offer: tuple[Samples, Evaluation, Mapping[str, Source]] | None = None
         self.shown: Moment | None = None  # the moment in the row of samples; None: of none, or half of one
 
     def read(self, moment: Moment, name: str) -> Array:
@@ -147,7 +147,7 @@ class MomentReader:
         if self.offer is None:
             values = {field: np.ascontiguousarray(getattr(moment, field)[None]).copy() for field in OF_STATE}
             row = Samples(t=np.array([moment.t]), **values, doubtful=np.zeros(1))
-            evaluated = Resampled(self.system, self.tables, row)
+            evaluated = Evaluation(self.system, self.tables, row)
             self.offer = row, evaluated, sources(self.system, evaluated)
         samples, resampled, channels = self.offer
         if self.shown is not moment:

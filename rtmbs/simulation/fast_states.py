@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.results.resample import resample_law_forces
+from rtmbs.results.sample_kernels import resample_law_forces
 from rtmbs.results.samples import one_sample
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State

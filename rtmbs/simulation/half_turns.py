@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rtmbs.forces.bushings import BUSHINGS, DAMPING, PRELOAD
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import Chunk
-from rtmbs.results.resample import REPLAY
+from rtmbs.results.sample_kernels import REPLAY
 from rtmbs.results.samples import OF_STATE, Samples, one_sample
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State

@@ -14,11 +14,11 @@ from rtmbs.errors import InputError, RtmbsError, shown
 from rtmbs.integrators.checks import whole
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.observers.observer import Schedule
 from rtmbs.observers.recorder import Recorder
-from rtmbs.observers.schedule import Schedule
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import QUATERNION, units_of
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples, one_sample
 from rtmbs.simulation.extrapolation import PAIR, SEEN, Ladder, estimate, extrapolated, ladder, measured_power
@@ -48,7 +48,12 @@ class RefinedResult(Result):
     """
 
     def __init__(
-        self, system: System, resampled: Resampled, beside: Ladder, powers: Sequence[int], runs: "Sequence[Level]"
+        self,
+        system: System,
+        resampled: Evaluation,
+        beside: Ladder,
+        powers: Sequence[int],
+        runs: "Sequence[Level]",
     ) -> None:
         outcomes: Counter[str] = Counter()
         warnings: Counter[str] = Counter()
@@ -100,9 +105,9 @@ class RefinedResult(Result):
         return f"Refined{super().__repr__()[:-1]}; {self.runs} runs, order {self.order:g})"
 
 
-def result_of(system: System, resampled: Resampled, samples: Samples) -> Result:
+def result_of(system: System, resampled: Evaluation, samples: Samples) -> Result:
     """Return the channels of other samples."""
-    other = Resampled(system, resampled.tables, samples)
+    other = Evaluation(system, resampled.tables, samples)
     return Result(lambda: sources(system, other))
 
 
@@ -197,7 +202,7 @@ def refined_from(sim: Simulation, t_end: float, runs: int = FEWEST, threads: int
     levels = side_by_side(tasks, threads, stopped)
     powers = powers_of(method, sim, levels[0])
     samples = [one.samples for one in levels]
-    best = Resampled(system, sim.equations.tables, extrapolated(samples, powers))
+    best = Evaluation(system, sim.equations.tables, extrapolated(samples, powers))
     return RefinedResult(system, best, ladder(samples, beside, powers), powers, levels)
 
 

@@ -16,10 +16,9 @@ from rtmbs.errors import InputError, ResultError, shown
 from rtmbs.integrators.checks import is_number, one_of, switches, whole
 from rtmbs.integrators.chunks import chunk_for, first
 from rtmbs.integrators.settings import Chunk
-from rtmbs.observers.base import Observer
 from rtmbs.observers.channel_recorder import ChannelRecorder
+from rtmbs.observers.observer import Observer, Schedule
 from rtmbs.observers.recorder import Recorder
-from rtmbs.observers.schedule import Schedule
 from rtmbs.simulation.access import LOOK, callback_rights
 from rtmbs.simulation.failures import retry
 from rtmbs.simulation.options import MOST_HALVINGS

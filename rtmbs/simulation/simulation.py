@@ -22,8 +22,7 @@ from rtmbs.limits.names import Keyed
 from rtmbs.limits.notebook import folded_html, number_text, title_html
 from rtmbs.methods import Capability, capabilities_of, demand
 from rtmbs.model.strict_attributes import StrictAttributes
-from rtmbs.observers.base import Observer
-from rtmbs.observers.schedule import Schedule
+from rtmbs.observers.observer import Observer, Schedule
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations

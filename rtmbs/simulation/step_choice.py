@@ -14,7 +14,7 @@ from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import is_number
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import units_of
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.dense_output import Moment
 from rtmbs.simulation.local_error import Noise, Past, Track, local_errors
@@ -270,7 +270,7 @@ def small_step_remedy(system: System, tables: Any, moments: Sequence[Moment]) ->
 def bending_force(system: System, tables: Any, moments: Sequence[Moment], moved: Container[str]) -> str:
     """Return the law, or force ``moved`` by a function of time, that bends in some small steps most; empty for none."""
     values = {name: np.array([getattr(one, name) for one in moments]) for name in ("t", *OF_STATE)}
-    found = sources(system, Resampled(system, tables, Samples(**values)))
+    found = sources(system, Evaluation(system, tables, Samples(**values)))
     size = {"N": float(system.length), "N m": 1.0}
     suspects = {force for force, info in system.forces.items() if info.kind in LAWS or force in moved}
     largest: dict[str, float] = {}

@@ -8,8 +8,7 @@ from typing import Any
 
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import whole
-from rtmbs.sweeps.engine import Crew, CrewError
-from rtmbs.sweeps.processes import MOST_WORKERS
+from rtmbs.sweeps.engines import MOST_WORKERS, Crew, CrewError
 
 PATIENCE = 60.0  # until a first worker is there [s]
 

@@ -1,6 +1,9 @@
-"""``SweepResult``: the table of a sweep."""
+"""``SweepResult``: the table of a sweep, its Parquet and CSV files, and measures in words as "largest crank.rate"."""
 
-from collections.abc import Iterator, Mapping
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -8,16 +11,134 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import InputError, ResultError, shown, unknown_name
+from rtmbs.files.atomic_file import replacing
+from rtmbs.files.reading import DamagedFile
 from rtmbs.limits.names import Keyed, selected
 from rtmbs.limits.notebook import table_html
-from rtmbs.sweeps.parameters import ERROR, RUN
+from rtmbs.results.channel import component_of
+from rtmbs.results.parquet import read_table
+from rtmbs.results.result import Result
+from rtmbs.sweeps.designs import ERROR, RUN
+
+PARQUET, CSV = ".parquet", ".csv"
+ENDINGS = (PARQUET, CSV)
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+def save_columns(columns: Columns, path: str | Path) -> None:
+    """Write columns in the format that the name ends in."""
+    ending = Path(path).suffix.lower()
+    if ending == PARQUET:
+        write_parquet(path, columns)
+    elif ending == CSV:
+        write_csv(path, columns)
+    else:
+        raise InputError(f"{str(path)!r} must end in one of {', '.join(ENDINGS)}")
+
+
+def parquet(what: str) -> Any:
+    """Return pyarrow with its Parquet; InputError where it is missing."""
+    if find_spec("pyarrow") is None:
+        raise InputError(f"{what} needs pyarrow; install it with pip install 'rtmbs[sweep]'")
+    import pyarrow
+    import pyarrow.parquet
+
+    return pyarrow
+
+
+def write_parquet(path: str | Path, columns: Columns) -> None:
+    """Write columns; the file is whole or not there."""
+    arrow = parquet(f"{str(path)!r}")
+    with replacing(path) as file:
+        arrow.parquet.write_table(arrow.table(dict(columns)), file)
+
+
+def read_parquet(path: str | Path, words: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return the columns of a file, some of which are ``words``; ResultError naming it when it is damaged."""
+    arrow = parquet(f"{str(path)!r}")
+    try:
+        table = read_table(arrow, path, words)
+    except DamagedFile as error:
+        raise ResultError(f"{str(path)!r} {error}; take it away, and its runs are made again") from error
+    return {name: values_of(arrow, table[name].combine_chunks()) for name in table.column_names}
+
+
+def values_of(arrow: Any, column: Any) -> NDArray[Any]:
+    """Return a column; equal words are one object, so that many take no more room than one."""
+    if not isinstance(column, arrow.DictionaryArray):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
+    return np.asarray(words[column.indices.fill_null(len(words) - 1).to_numpy()])
+
+
+def write_csv(path: str | Path, columns: Columns) -> None:
+    """Write a line of names and a line a row; numbers read back to the same bits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True))
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())
+
+
+READINGS: dict[str, Callable[[Any], Any]] = {
+    "first": lambda x: x[0],
+    "last": lambda x: x[-1],
+    "max": np.max,
+    "min": np.min,
+    "mean": np.mean,  # of the samples
+    "rms": lambda x: np.sqrt(np.mean(x**2)),
+    "largest": lambda x: np.max(np.abs(x)),
+    "range": np.ptp,
+}
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Reads numbers off a Result. ``wanted`` has (name, reading, channel)."""
+
+    wanted: tuple[tuple[str, str, str], ...]
+
+    def __call__(self, result: Result) -> dict[str, float]:
+        return {name: read(result, reading, channel) for name, reading, channel in self.wanted}
+
+
+def read(result: Result, reading: str, name: str) -> float:
+    """Return one number of a channel; UnknownNameError for a channel, InputError for one of several components."""
+    channel, axis = component_of(result, name)
+    axes, values = result.about(channel)[0], result[channel]
+    if axes and not axis:
+        raise InputError(f"channel {name!r} has the components {', '.join(axes)}; name one, such as {name}.{axes[0]}")
+    return float(READINGS[reading](values[:, axes.index(axis)] if axis else values))
+
+
+def readings(words: Mapping[str, Any]) -> Measures:
+    """Return the measure that ``words`` describe: a name, and a reading with its channel.
+
+    Raises InputError for a measure that is not two words, UnknownNameError for a reading that does not exist.
+    """
+    found = []
+    for name, text in words.items():
+        parts = text.split() if isinstance(text, str) else ()
+        if len(parts) != 2:
+            raise InputError(
+                f"measure {shown(name)} is {shown(text)}; it must be a reading and a channel: 'largest crank.rate'"
+            )
+        if parts[0] not in READINGS:
+            raise unknown_name(f"reading of measure {name!r}", parts[0], READINGS)
+        found.append((name, parts[0], parts[1]))
+    if not found:
+        raise InputError("measure is empty; give one measure at least: {'peak': 'largest crank.rate'}")
+    return Measures(tuple(found))
+
 
 Column = NDArray[Any]
 
 
 class Effort(NamedTuple):
-    """What the runs of one call took; rows that were there before do not count."""
+    """Wall and processor time of the runs of one call; rows from before do not count."""
 
     runs: int
     workers: int
@@ -158,9 +279,7 @@ class SweepResult(Keyed):
             For another ending.
         OSError
         """
-        from rtmbs.sweeps.forms import save  # those files import packages
-
-        save(self, path)
+        save_columns(self._columns, path)
 
     def __repr__(self) -> str:
         failures = f", {len(self.failed)} failed" if self.failed else ""

@@ -9,12 +9,11 @@ from pathlib import Path
 from typing import Any
 
 from rtmbs.errors import InputError, UnknownNameError, shown, unknown_name
-from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import DamagedFile
 from rtmbs.files.reading import text as text_of_file
 from rtmbs.integrators.checks import one_of
 from rtmbs.library import MECHANISMS
-from rtmbs.sweeps.designs import Design, Grid, LatinHypercube, MonteCarlo
-from rtmbs.sweeps.distributions import LogUniform, Normal, Uniform
+from rtmbs.sweeps.designs import Design, Grid, LatinHypercube, LogUniform, MonteCarlo, Normal, Uniform
 
 KEYS = ("model", "measure", "t_end", "h", "tolerance", "design", "runs", "seed", "folder", "timeout", "memory",
         "parameters", "measures")  # fmt: skip

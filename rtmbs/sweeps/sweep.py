@@ -12,19 +12,13 @@ from tqdm.auto import tqdm
 
 from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import positive, step_size, switches
-from rtmbs.observers.schedule import Schedule
-from rtmbs.sweeps.designs import Column, Design, design_of
-from rtmbs.sweeps.driving import Chunks, drive
-from rtmbs.sweeps.engine import Engine
-from rtmbs.sweeps.folder import Folder
-from rtmbs.sweeps.keeping import Rowkeeper
-from rtmbs.sweeps.parameters import check_arguments, read_parameters
-from rtmbs.sweeps.processes import Processes, portable
-from rtmbs.sweeps.readings import readings
-from rtmbs.sweeps.result import SweepResult
-from rtmbs.sweeps.serial import Serial
-from rtmbs.sweeps.task import Task
-from rtmbs.sweeps.time_limit import LEAST, MOST
+from rtmbs.observers.observer import Schedule
+from rtmbs.sweeps.designs import Column, Design, check_arguments, design_of, read_parameters
+from rtmbs.sweeps.dispatch import Chunks, drive
+from rtmbs.sweeps.engines import Engine, Processes, Serial, portable
+from rtmbs.sweeps.folder import Folder, Rowkeeper
+from rtmbs.sweeps.result import SweepResult, readings
+from rtmbs.sweeps.task import LEAST, MOST, Task
 from rtmbs.system.user_functions import identity
 
 
@@ -194,7 +188,7 @@ def runs_of(columns: Mapping[str, Column]) -> int:
 
 
 def study_of(task: Task, columns: Mapping[str, Column]) -> dict[str, Any]:
-    """Return what tells a sweep from others, so that no folder mixes their rows."""
+    """Return the identity of a sweep, so that no folder mixes rows of two."""
     digest = hashlib.sha256()
     for name, column in columns.items():
         digest.update(f"{name} {column.dtype.str} {column.tolist()!r}\n".encode())

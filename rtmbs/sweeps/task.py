@@ -1,12 +1,16 @@
-"""What a worker does: make a model, run it, measure. A failure of a run becomes its row."""
+"""The work of one run: make a model, simulate within a time limit, measure. A failure becomes the row of its run."""
 
 import copy
+import ctypes
+import faulthandler
 import multiprocessing
+import os
 import pickle
 import sys
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from typing import Any, NamedTuple
@@ -16,13 +20,55 @@ import numpy as np
 from rtmbs.errors import InputError, shown
 from rtmbs.jit.compile_progress import announced
 from rtmbs.limits.memory import in_words
-from rtmbs.sweeps.parameters import ERROR, RUN
-from rtmbs.sweeps.time_limit import TimedOut, time_limit
+from rtmbs.sweeps.designs import ERROR, RUN
+
+GRACE = 1.0  # from the exception to the end of the worker [s]
+LEAST, MOST = 1e-3, 1e6  # of a timeout [s]
+
+
+class TimedOut(BaseException):
+    """Raised in a run that took too long; no Exception, so that a function that catches those lets it pass."""
+
+
+@contextmanager
+def time_limit(seconds: float | None) -> Iterator[None]:
+    """Raise TimedOut in this thread after ``seconds``, and end the process GRACE later when the block goes on.
+
+    A run in compiled code, or one that catches everything, does not see the exception. A watchdog that needs no
+    interpreter ends its process then.
+    """
+    if seconds is None:
+        yield
+        return
+    thread, lock, state = threading.get_ident(), threading.Lock(), {"done": False, "late": False}
+
+    def late() -> None:
+        with lock:
+            if not state["done"]:
+                state["late"] = True
+                ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), ctypes.py_object(TimedOut))
+
+    timer = threading.Timer(seconds, late)
+    timer.daemon = True
+    with open(os.devnull, "w", encoding="ascii") as nowhere:
+        faulthandler.dump_traceback_later(seconds + GRACE, exit=True, file=nowhere)
+        timer.start()
+        try:
+            yield
+        finally:
+            timer.cancel()
+            with lock:
+                state["done"] = True
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread), None)  # one that has not come yet
+            faulthandler.cancel_dump_traceback_later()
+    if state["late"]:
+        raise TimedOut
+
 
 Point = tuple[int, dict[str, Any]]  # the number of a run, and its parameters
 
 
-class Row(NamedTuple):
+class RunRow(NamedTuple):
     """The outcome of a run."""
 
     run: int
@@ -30,10 +76,10 @@ class Row(NamedTuple):
     error: str  # empty for a run that did not
 
 
-class Rows(NamedTuple):
+class RunRows(NamedTuple):
     """The outcome of a chunk of runs."""
 
-    rows: list[Row]
+    rows: list[RunRow]
     seconds: float  # of wall time inside the worker
     processor_seconds: float
 
@@ -55,29 +101,29 @@ class Task:
     def __reduce_ex__(self, protocol: Any) -> Any:
         return (read_by_value, (self.by_value,)) if self.by_value else super().__reduce_ex__(protocol)
 
-    def rows(self, points: Sequence[Point]) -> Rows:
+    def rows(self, points: Sequence[Point]) -> RunRows:
         """Return the rows of these runs, in their order."""
         if self.timeout is not None:
             load_kernels()
         wall, processor = time.perf_counter(), time.thread_time()
         with announced():  # once a chunk: an announcement reads all sources
             rows = [self.row(run, parameters) for run, parameters in points]
-        return Rows(rows, time.perf_counter() - wall, time.thread_time() - processor)
+        return RunRows(rows, time.perf_counter() - wall, time.thread_time() - processor)
 
-    def row(self, run: int, parameters: dict[str, Any]) -> Row:
+    def row(self, run: int, parameters: dict[str, Any]) -> RunRow:
         """Return the row of one run, whatever its functions raise."""
         deepest = sys.getrecursionlimit()
         try:
             with time_limit(self.timeout):
-                return Row(run, numbers(self.measure(self.result(parameters)), parameters), "")
+                return RunRow(run, numbers(self.measure(self.result(parameters)), parameters), "")
         except TimedOut:
-            return Row(run, {}, self.late())
+            return RunRow(run, {}, self.late())
         except MemoryError as error:
-            return Row(run, {}, told(error) if self.memory is None else self.too_large(error))
+            return RunRow(run, {}, told(error) if self.memory is None else self.too_large(error))
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and from_keyboard():
                 raise
-            return Row(run, {}, told(error))
+            return RunRow(run, {}, told(error))
         finally:
             sys.setrecursionlimit(deepest)
 

@@ -14,9 +14,9 @@ COMPILED = pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason
 UNMET = """
 from rtmbs.commands.warmup import compile_kernels
 compile_kernels()
-from rtmbs.kinematics.march import march
-from rtmbs.recursive.kernels import accelerations_here
-from rtmbs.recursive.thread_kernels import march_part
+from rtmbs.kinematics.path_kernel import march
+from rtmbs.recursive.passes import accelerations_here
+from rtmbs.recursive.part_kernels import march_part
 from rtmbs.semirecursive.follow import follow_inputs
 from rtmbs.sensitivities.simd_programs import evaluate_rows
 from rtmbs.sensitivities.saddles import solve_all

@@ -7,7 +7,7 @@ from bench.measures.driven import paper_slider_crank
 from rtmbs.commands.cli import main
 from rtmbs.errors import UnknownNameError
 from rtmbs.kinematics import Analysis
-from rtmbs.results.component import chosen, split
+from rtmbs.results.channel import channel_or_component, component_of
 
 
 @pytest.fixture(scope="module")
@@ -27,18 +27,18 @@ def motion():
     ],
 )
 def test_names_of_channels_and_components(motion, name, channel, axis):
-    assert split(motion, name) == (channel, axis)
+    assert component_of(motion, name) == (channel, axis)
 
 
 def test_components_have_their_units(motion):
-    one = chosen(motion, "block.x")
+    one = channel_or_component(motion, "block.x")
     assert (one.name, one.unit, one.axes) == ("block.position[x]", "m", ())
     np.testing.assert_array_equal(one.values, motion["block.position"][:, 0])
-    assert chosen(motion, "tran1.violation").units == ("m", "m", "1", "1", "1")
+    assert channel_or_component(motion, "tran1.violation").units == ("m", "m", "1", "1", "1")
     with pytest.raises(UnknownNameError, match=r"there is no channel named 'blok\.x'; did you mean"):
-        chosen(motion, "blok.x")
+        channel_or_component(motion, "blok.x")
     with pytest.raises(UnknownNameError, match=r"there is no axis of channel 'block\.position' named 'w'"):
-        chosen(motion, "block.w")
+        channel_or_component(motion, "block.w")
 
 
 @pytest.mark.parametrize("ending", [".h5", ".npz", ".parquet"])

@@ -20,7 +20,7 @@ MODEL = "from tests.sweeps.studies import fragile\n\n\ndef make(length):\n    re
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """Write a study; its runs are made in this process."""
-    monkeypatch.setattr("rtmbs.sweeps.processes.Processes.open", lambda self, alone=False: serial())
+    monkeypatch.setattr("rtmbs.sweeps.engines.Processes.open", lambda self, alone=False: serial())
     (tmp_path / "studies_of_a_command.py").write_text(MODEL, encoding="utf-8")
 
     def write(second="2.0", change=("", "")):
@@ -33,7 +33,7 @@ def study(tmp_path, monkeypatch):
 
 
 def serial():
-    from rtmbs.sweeps.serial import Serial
+    from rtmbs.sweeps.engines import Serial
 
     return Serial().open()
 

@@ -127,8 +127,8 @@ def test_a_force_that_fails_on_the_way_leaves_the_motion_so_far(name, wrong):
     system, (_, q, v) = Failing(wrong), start_of("pendulum in x, y")
     with pytest.raises(MotionError, match="stopped") as caught:
         integrate(system, method, q, v, 0.1, 5e-3)
-    assert np.all(np.isfinite(caught.value.trajectory.q))
-    assert caught.value.trajectory.t[-1:].max(initial=0.0) <= 0.025
+    assert np.all(np.isfinite(caught.value.result.q))
+    assert caught.value.result.t[-1:].max(initial=0.0) <= 0.025
 
 
 def test_an_unknown_method_lists_the_known():

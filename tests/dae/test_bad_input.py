@@ -102,4 +102,4 @@ def test_a_loop_that_cannot_close_ends_the_motion():
     v = np.array([1.0, -0.9 / np.sqrt(0.19)])
     with pytest.raises(MotionError, match=r"RungeKutta stopped after t = 0\.") as caught:
         integrate(system, RungeKutta(formulation=QR()), q, v, 0.2, 5e-3)
-    assert 0.08 < caught.value.trajectory.t[-1] < 0.105
+    assert 0.08 < caught.value.result.t[-1] < 0.105

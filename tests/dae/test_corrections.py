@@ -59,7 +59,7 @@ def test_a_whip_ends_the_motion_with_a_sentence(seed):
     system, q, v = random_linkage(seed)
     with pytest.raises(MotionError, match=r"the correction of v .*take a step shorter|stays open.*a shorter") as caught:
         integrate(system, RungeKutta(RK4, Partitioning()), q, v, 1.0, 1e-2)
-    assert np.abs(caught.value.trajectory.v).max() < 200.0  # [rad/s]; 1e5 to 1e8 unless corrections are judged
+    assert np.abs(caught.value.result.v).max() < 200.0  # [rad/s]; 1e5 to 1e8 unless corrections are judged
 
 
 @pytest.mark.parametrize("seed", spread([5, 6, 26], 1))

@@ -82,7 +82,7 @@ def so_far(system, method, q, v, h):
     try:
         return integrate(system, method, q, v, 3.0, h)
     except MotionError as error:
-        return error.trajectory
+        return error.result
 
 
 def test_stability_bound_of_the_gains_holds_in_a_run():

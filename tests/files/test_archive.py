@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtmbs.files.archive import read_archive, write_archive
-from rtmbs.files.errors import DamagedFile
+from rtmbs.files.reading import DamagedFile
 
 ENTRIES = {
     "a": np.arange(12.0).reshape(3, 4),

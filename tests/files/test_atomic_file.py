@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rtmbs.files.atomic_file import replacing
-from rtmbs.files.errors import WriteError
+from rtmbs.files.reading import WriteError
 
 POSIX = pytest.mark.skipif(sys.platform == "win32", reason="of POSIX")
 

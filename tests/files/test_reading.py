@@ -10,8 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rtmbs.errors import ModelError
-from rtmbs.files.errors import DamagedFile
-from rtmbs.files.reading import check_unpacked, from_json, opened, text, whole
+from rtmbs.files.reading import DamagedFile, check_unpacked, from_json, opened, text, whole
 from rtmbs.model import Mesh
 from rtmbs.viewer.web.page import filled
 

@@ -135,7 +135,7 @@ def test_a_fast_spin_goes_on_about_another_reference():
     q, v = np.zeros(3), np.array([3.0, 5.0, -40.0])
     with pytest.raises(MotionError, match=r"stopped after .* 2 pi is singular") as caught:
         integrate(system, RungeKutta(RK4, Partitioning()), q, v, 1.0, 2e-3)
-    reached = caught.value.trajectory
+    reached = caught.value.result
     assert np.linalg.norm(reached.q[-1]) < LARGEST_TURN
     fresh, place, rate = system.recentred(reached.q[-1], reached.v[-1])
     found = integrate(fresh, RungeKutta(RK4, Partitioning()), place, rate, 0.1, 2e-3)

@@ -6,7 +6,7 @@ import pytest
 import rtmbs
 from bench.measures.driven import chain_of_everything, paper_slider_crank, random_triad
 from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.kinematics.equations import Equations
+from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.programs import Programs
 from rtmbs.model import JOINT_TYPES
 from rtmbs.rotations.quaternions import quaternions, rotations, world_rates
@@ -18,7 +18,7 @@ SEEDS = range(6)
 def at_random(seed, spread=0.3):
     """Return equations of a mechanism with every joint type, and a random place near its reference pose."""
     rng = np.random.default_rng(seed)
-    equations = Equations(chain_of_everything(rng))
+    equations = KinematicEquations(chain_of_everything(rng))
     q = equations.start + spread * rng.normal(size=equations.n)
     qd, lam = rng.normal(size=equations.n), rng.normal(size=equations.m)
     drivers = equations.drivers_at(np.array([rng.uniform(0.0, 2.0)]))[0]
@@ -28,7 +28,7 @@ def at_random(seed, spread=0.3):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_jacobian_is_that_of_a_complex_step(seed):
     _, equations, q, *_ = at_random(seed)
-    own = Equations(without_turns(equations.model))
+    own = KinematicEquations(without_turns(equations.model))
     f = own.drivers_at(np.array([0.3]))[0, 0]
     J = Programs(own).jacobian(q, f).toarray()
     step = 1e-30
@@ -111,7 +111,7 @@ def test_joint_rows_are_the_closures_of_a_simulation(kind, seed):
     wanted = page.closures(np, system.tables, u, R0, z)[0]
     rate = page.closure_velocities(np, system.tables, u, R0, z, zd)[0]
     q, qd = coordinates_of(system, R0, z, zd)
-    equations = Equations(model)
+    equations = KinematicEquations(model)
     programs, own = Programs(equations), [owner == "closed" for owner in equations.rows.owner]
     found, speed = programs.phi(q, np.zeros(0))[own], (programs.jacobian(q, np.zeros(0)) @ qd)[own]
     carrier = rotations(q[None, SIZE + 3 : 2 * SIZE])[0] @ model.joints["closed"].axes_a
@@ -139,7 +139,7 @@ def coordinates_of(system, R0, z, zd):
 
 
 def test_the_tape_is_made_once_and_its_jacobian_is_sparse():
-    programs = Programs(Equations(paper_slider_crank()))
+    programs = Programs(KinematicEquations(paper_slider_crank()))
     entries = len(programs.values.row)
     assert entries < 0.2 * programs.m * programs.n
     assert programs.tape.operations < 400

@@ -5,8 +5,8 @@ import pytest
 
 import rtmbs
 from rtmbs import compare, library
-from rtmbs.results.channel import Kept, Source
-from rtmbs.results.comparison import Verdict
+from rtmbs.results.channel import Source, StoredValues
+from rtmbs.results.compare import Verdict
 from rtmbs.results.result import Result
 from tests.results.test_selection import UNEVEN, smooth
 
@@ -16,8 +16,8 @@ def shifted(t, by, name="smooth"):
     result = smooth(t)
     position = result["a.position"].copy()
     position[len(t) // 2, 1] += by
-    sources = {one: Source(*result.about(one), Kept(result[one]), result.frame(one)) for one in result.names()}
-    return Result({**sources, "a.position": Source(("x", "y"), "m", Kept(position), "world")}, name)
+    sources = {one: Source(*result.about(one), StoredValues(result[one]), result.frame(one)) for one in result.names()}
+    return Result({**sources, "a.position": Source(("x", "y"), "m", StoredValues(position), "world")}, name)
 
 
 def test_a_difference_is_found_where_it_is():
@@ -35,8 +35,8 @@ def test_a_difference_is_found_where_it_is():
 
 def test_the_same_results_agree_and_an_opposite_quaternion_is_the_same_turn():
     mine = smooth(UNEVEN)
-    theirs = {one: Source(*mine.about(one), Kept(mine[one])) for one in mine.names()}
-    theirs["a.orientation"] = Source(*mine.about("a.orientation"), Kept(-mine["a.orientation"]))
+    theirs = {one: Source(*mine.about(one), StoredValues(mine[one])) for one in mine.names()}
+    theirs["a.orientation"] = Source(*mine.about("a.orientation"), StoredValues(-mine["a.orientation"]))
     found = compare(mine, Result(theirs, "b"), tolerance=1e-15)
     assert found.verdict is Verdict.AGREE
     assert all(one.largest == 0.0 for one in found.differences)
@@ -112,7 +112,7 @@ def test_runs_of_two_steps_differ_by_their_order(tmp_path):
 
 def test_what_only_one_has_is_listed():
     mine = smooth(UNEVEN)
-    other = Result({one: Source(*mine.about(one), Kept(mine[one])) for one in ("t", "a.angle")}, "b")
+    other = Result({one: Source(*mine.about(one), StoredValues(mine[one])) for one in ("t", "a.angle")}, "b")
     found = compare(mine, other)
     assert [one.name for one in found.differences] == ["a.angle"]
     assert found.only_a == ("a.position", "a.orientation", "a.reaction_doubtful")

@@ -5,7 +5,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from rtmbs.results.motion import unwrap
+from rtmbs.results.body_motion import unwrap
 from rtmbs.results.samples import Samples
 from rtmbs.rotations.quaternions import quaternions
 from tests.mechanisms import random_model, random_rotation

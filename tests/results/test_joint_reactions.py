@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.results.joint_reactions import JointReactions
-from rtmbs.results.reactions import reaction_values
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.reactions import JointReactions, reaction_values
 from rtmbs.results.samples import one_sample
 from rtmbs.simulation import Simulation
 from tests.contracts.machines import LIBRARY, MOBILE, closed_model, library_simulation
@@ -15,8 +14,8 @@ from tests.contracts.machines import LIBRARY, MOBILE, closed_model, library_simu
 def compared(sim: Simulation) -> int:
     """Compare both ways, and return the number of joints."""
     tables = sim.equations.tables
-    found = JointReactions(sim.system, tables).read(Resampled(sim.system, tables, one_sample(sim.state)))
-    one = Resampled(sim.system, tables, one_sample(sim.state))
+    found = JointReactions(sim.system, tables).read(Evaluation(sim.system, tables, one_sample(sim.state)))
+    one = Evaluation(sim.system, tables, one_sample(sim.state))
     expected = np.array([reaction_values(one, sim.system, name)[0] for name in sim.system.joints])
     np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12 * max(1.0, float(np.max(np.abs(expected)))))
     return len(expected)

@@ -8,7 +8,7 @@ import pytest
 import rtmbs
 from rtmbs import Event, library
 from rtmbs.errors import InputError
-from rtmbs.results.channel import QUATERNION, Kept, Source
+from rtmbs.results.channel import QUATERNION, Source, StoredValues
 from rtmbs.results.result import Result
 
 
@@ -18,11 +18,11 @@ def smooth(t, phase=0.0):
     turn = np.stack((np.cos(half), np.sin(half), 0.0 * t, 0.0 * t), axis=1)
     return Result(
         {
-            "t": Source((), "s", Kept(t)),
-            "a.angle": Source((), "rad", Kept(np.sin(3.0 * t + phase))),
-            "a.position": Source(("x", "y"), "m", Kept(np.stack((np.cos(t), t**2), axis=1)), "world"),
-            "a.orientation": Source(QUATERNION, "1", Kept(turn), "world"),
-            "a.reaction_doubtful": Source((), "1", Kept((t > 0.5).astype(float))),
+            "t": Source((), "s", StoredValues(t)),
+            "a.angle": Source((), "rad", StoredValues(np.sin(3.0 * t + phase))),
+            "a.position": Source(("x", "y"), "m", StoredValues(np.stack((np.cos(t), t**2), axis=1)), "world"),
+            "a.orientation": Source(QUATERNION, "1", StoredValues(turn), "world"),
+            "a.reaction_doubtful": Source((), "1", StoredValues((t > 0.5).astype(float))),
         },
         "smooth",
         "f" * 8,
@@ -137,4 +137,4 @@ def test_a_notebook_shows_channels_below_their_elements():
     assert "61 samples, t = 0 s to" in text
     assert "<summary>a (4)</summary>" in text
     assert "warning: rings: a (1 times)" in text
-    assert "<script" not in Result({"t": Source((), "s", Kept(UNEVEN))}, "<script>")._repr_html_()
+    assert "<script" not in Result({"t": Source((), "s", StoredValues(UNEVEN))}, "<script>")._repr_html_()

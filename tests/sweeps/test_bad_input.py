@@ -106,7 +106,7 @@ def test_a_maker_that_makes_nothing_fails_its_run():
 def test_a_missing_package_is_named(package, extra, monkeypatch, tmp_path):
     table = rtmbs.sweep(**GOOD)
     found = {
-        "pyarrow": "rtmbs.sweeps.forms",
+        "pyarrow": "rtmbs.sweeps.result",
         "distributed": "rtmbs.sweeps.dask_engine",
         "pandas": "rtmbs.sweeps.result",
     }

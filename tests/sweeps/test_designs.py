@@ -7,8 +7,7 @@ from scipy.stats import qmc
 
 import rtmbs
 from rtmbs.errors import InputError
-from rtmbs.sweeps.designs import design_of
-from rtmbs.sweeps.parameters import read_parameters
+from rtmbs.sweeps.designs import design_of, read_parameters
 from tests.sweeps.studies import MEASURE, pendulum
 
 

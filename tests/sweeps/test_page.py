@@ -8,7 +8,7 @@ from pathlib import Path
 
 import rtmbs
 from bench import dampers
-from rtmbs.sweeps.readings import READINGS
+from rtmbs.sweeps.result import READINGS
 from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]

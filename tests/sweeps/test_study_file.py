@@ -6,7 +6,7 @@ import rtmbs
 from bench import dampers
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library.linkages import crank_rocker
-from rtmbs.sweeps.readings import readings
+from rtmbs.sweeps.result import readings
 from rtmbs.sweeps.study_file import read_study
 from rtmbs.sweeps.sweep import columns_of
 

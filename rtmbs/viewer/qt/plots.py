@@ -307,7 +307,7 @@ class Plots(QSplitter):
         that cannot be read.
         """
         if path:
-            from rtmbs.results.forms import load_result
+            from rtmbs.results.result import load_result
 
             self._other = Compared(load_result(Path(path)))
         else:

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from rtmbs.analysis.power import force_power
 from rtmbs.errors import InputError, unknown_name
-from rtmbs.results.catalogue import Entry, named, offered
-from rtmbs.results.channel import Source
-from rtmbs.results.resampled import Resampled
+from rtmbs.results.catalogue import offered
+from rtmbs.results.channel import Entry, Source, resolve_names
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State
@@ -33,8 +33,8 @@ class Batch:
     def __init__(self, system: System, tables: Tables, state: State, size: int, ws: Any) -> None:
         arrays = (np.zeros((size, *getattr(state, name).shape)) for name in OF_STATE)
         self.samples = Samples(np.zeros(size), *arrays)
-        self.resampled = Resampled(system, tables, self.samples, ws=ws)
-        self.entries = named(live(system, self.resampled))
+        self.resampled = Evaluation(system, tables, self.samples, ws=ws)
+        self.entries = resolve_names(live(system, self.resampled))
 
     def read(self, states: Sequence[State], columns: Sequence[tuple[str, int]]) -> tuple[Array, Array]:
         """Return the energies (3, k) and the values (k, len(columns)) of channels and components at ``states``."""
@@ -64,7 +64,7 @@ class Batch:
         return found
 
 
-def live(system: System, resampled: Resampled) -> Iterator[Entry]:
+def live(system: System, resampled: Evaluation) -> Iterator[Entry]:
     """Yield every channel of a run, and the power of every force: what a session offers to plot and to inspect."""
     yield from offered(system, resampled)
     for name, info in system.forces.items():

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rtmbs import library
 from rtmbs.errors import InputError, unknown_name
-from rtmbs.files.errors import DamagedFile
-from rtmbs.files.reading import text
+from rtmbs.files.reading import DamagedFile, text
 from rtmbs.model import Model
 from rtmbs.viewer.session.commands import KeepHistory
 from rtmbs.viewer.session.connection import Connection, Message
@@ -115,8 +114,7 @@ def playback(result: Any, model: Model | None = None) -> "PlaybackConnection":
 
 def recorded(target: Any) -> "tuple[Result, SceneDescription | None]":
     """Return a Result, that of a file, or that of a history on disk, which brings its scene."""
-    from rtmbs.results.forms import load_result
-    from rtmbs.results.result import Result
+    from rtmbs.results.result import Result, load_result
 
     if isinstance(target, Result):
         return target, None

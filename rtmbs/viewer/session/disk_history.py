@@ -16,13 +16,12 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, ResultError
 from rtmbs.files.archive import read_archive, write_archive
-from rtmbs.files.errors import DamagedFile
-from rtmbs.files.reading import check_unpacked
-from rtmbs.observers.worker import Job, Worker
-from rtmbs.results.channel import QUATERNION, XYZ, Source
+from rtmbs.files.reading import DamagedFile, check_unpacked
+from rtmbs.observers.worker import Job, WriterThread
+from rtmbs.results.channel import QUATERNION, TIME, XYZ, Source
 from rtmbs.results.channel import WORLD as WORLD_AXES
-from rtmbs.results.resample import resample_frames
-from rtmbs.results.result import TIME, Result
+from rtmbs.results.result import Result
+from rtmbs.results.sample_kernels import resample_frames
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.rotations.quaternions import quaternions, rotations
 from rtmbs.semirecursive.workspace import workspace
@@ -171,7 +170,7 @@ class DiskHistory:
             self.folder.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             raise InputError(f"history {str(folder)!r} cannot be made: {error.strerror or error}") from error
-        self._worker = Worker()
+        self._worker = WriterThread()
         self._job: Job[bool] | None = None
         self._frames: BodyFrames | None = None
         self._run: Path | None = None

@@ -15,11 +15,11 @@ from rtmbs.errors import StepError
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import PHASES, Chunk
 from rtmbs.observers import At, Every, Observer
-from rtmbs.observers.base import Watched
 from rtmbs.observers.meters import VIOLATIONS
-from rtmbs.results.joint_reactions import JointReactions
-from rtmbs.results.resample import resample_energies
-from rtmbs.results.resampled import Resampled
+from rtmbs.observers.observer import Watched
+from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.reactions import JointReactions
+from rtmbs.results.sample_kernels import resample_energies
 from rtmbs.results.samples import Samples, one_sample, samples_of
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
@@ -156,7 +156,7 @@ class Poses:
 
     def read_all(self, samples: Samples) -> tuple[Array, Array]:
         """Return r (S, nb, 3) and A (S, nb, 3, 3) of samples."""
-        frames = Resampled(self.system, self.tables, samples, ws=self.ws).all_frames()
+        frames = Evaluation(self.system, self.tables, samples, ws=self.ws).all_frames()
         free = self.dofs >= 0  # others are ground, or welded to it
         A = np.broadcast_to(np.eye(3), (len(frames), len(self.dofs), 3, 3)).copy()
         origin = np.zeros((len(frames), len(self.dofs), 3))
@@ -171,7 +171,7 @@ class Reactions:
     def __init__(self, session: Session, wanted: bool) -> None:
         self.session, self.wanted = session, wanted
         self._nothing = np.full((len(session.sim.system.joints), 6), np.nan)
-        self._known: dict[str, tuple[System, JointReactions, Resampled]] = {}  # by the fingerprint of the System
+        self._known: dict[str, tuple[System, JointReactions, Evaluation]] = {}  # by the fingerprint of the System
 
     def read(self) -> Array:
         """Return the reactions (nj, 6) at the present state [N, N m]; not a number while they are not wanted."""
@@ -183,7 +183,11 @@ class Reactions:
         known = self._known.get(state.fingerprint)
         if known is None or known[0] is not sim.system:  # a force acts on another body now
             tables = sim.equations.tables
-            known = sim.system, JointReactions(sim.system, tables), Resampled(sim.system, tables, one_sample(state))
+            known = (
+                sim.system,
+                JointReactions(sim.system, tables),
+                Evaluation(sim.system, tables, one_sample(state)),
+            )
             self._known[state.fingerprint] = known
         _, reactions, resampled = known
         resampled.samples = one_sample(state)

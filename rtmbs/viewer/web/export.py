@@ -58,7 +58,7 @@ def run_for_page(
     paging: PageOptions,
 ) -> Page:
     """Run a mechanism and write its page."""
-    from rtmbs.observers.schedule import Every  # these load the kernels, which a recorded result does not need
+    from rtmbs.observers.observer import Every  # these load the kernels, which a recorded result does not need
     from rtmbs.viewer.session.describe import describe
     from rtmbs.viewer.session.playback import PlaybackConnection
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from rtmbs.errors import InputError
+from rtmbs.results.result import Result
 from rtmbs.results.selection import derived
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.film.filming import FilmOptions, film_result
@@ -33,7 +34,7 @@ def damaged(result, name, samples, value):
             found[samples] = value
         return found
 
-    return derived(result, values)
+    return Result(derived(result, values), result.name, result.fingerprint, result.outcomes, system=result.system)
 
 
 @pytest.mark.parametrize("nowhere", [np.nan, np.inf])

@@ -1,0 +1,443 @@
+"""Equations of the elements of a Model, and of ``elements.py``: rows of Phi as primitive conditions in lists, by kind.
+
+Each kind is recorded in one stroke.
+"""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import ModelError, shown, unknown_name
+from rtmbs.kinematics import conditions
+from rtmbs.kinematics.conditions import BodyPoses, Points
+from rtmbs.kinematics.coordinates import NAMES, SIZE, reference_coordinates
+from rtmbs.kinematics.elements import Gear, JointCoordinate, PointOnCurve, RackAndPinion, Screw
+from rtmbs.kinematics.readings import (
+    Absolute,
+    AngleBetween,
+    Cosine,
+    EulerAngle,
+    Place,
+    Reading,
+    Slide,
+    joint_reading,
+    named_reading,
+)
+from rtmbs.model import Coupler, Driver, Joint, Marker, Model, Profile, Rod
+from rtmbs.model.checks import number
+from rtmbs.model.joints import same_point
+from rtmbs.model.markers import reference_distance
+from rtmbs.model.profiles import checked_profile
+
+Array = NDArray[np.float64]
+AXES = np.eye(3)
+
+
+class Combination(NamedTuple):
+    """A sum of readings that follows a driver or stays constant."""
+
+    terms: tuple[tuple[float, Reading, int], ...]  # factor, reading, slot of its turns in f (-1 none)
+    slot: int  # of the driver in f, -1: constant
+    constant: float
+
+
+class CurveRow(NamedTuple):
+    """A point on a curve; the parameter is an unknown."""
+
+    point: Place
+    body: int
+    curve: Callable[[Any], Any]
+    place: int  # of the parameter in q
+
+
+@dataclass
+class RowTable:
+    """All rows in the order of the table: who owns each, its name, whether it is a length [m] or has no unit [1]."""
+
+    owner: list[str] = field(default_factory=list)
+    label: list[str] = field(default_factory=list)
+    is_length: list[bool] = field(default_factory=list)
+    lists: dict[str, list[tuple[Any, ...]]] = field(default_factory=dict)
+
+    def add(self, kind: str, owner: str, label: str, length: bool, *arguments: Any) -> None:
+        """Write one row of a kind."""
+        self.lists.setdefault(kind, []).append((len(self.owner), *arguments))
+        self.owner.append(owner)
+        self.label.append(label)
+        self.is_length.append(length)
+
+    def add_curve(self, owner: str, curve: CurveRow) -> None:
+        """Write the three rows of a point on a curve."""
+        first = len(self.owner)
+        for label in "xyz":
+            self.owner.append(owner)
+            self.label.append(label)
+            self.is_length.append(True)
+        self.lists.setdefault("curve", []).append((first, curve))
+
+
+def places(column: tuple[Place, ...]) -> Points:
+    """Return many places as arrays."""
+    bodies, vectors = zip(*column, strict=True)
+    return Points(np.array(bodies), np.array(vectors))
+
+
+def write_phi(rows: RowTable, bodies: int, q: Any, f: Any) -> Any:
+    """Return Phi (m,) at coordinates q (n,) and drivers f (nf,), in plain NumPy that the recorder follows."""
+    pose, order, parts = BodyPoses(q, bodies), list[int](), list[Any]()
+    for kind, entries in rows.lists.items():
+        first, *columns = zip(*entries, strict=True)
+        values, taken = WRITERS[kind](pose, f, columns)
+        parts.append(values)
+        order += [row + k for row in first for k in range(taken)]
+    return np.concatenate(parts)[np.argsort(order)]
+
+
+def write_norms(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
+    return conditions.normalisation(pose)[np.array(columns[0])], 1
+
+
+def write_held(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
+    place, value = columns
+    return pose.q[np.array(place)] - np.array(value), 1
+
+
+def write_points(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
+    a, b, axis = columns
+    return conditions.coincident(pose, places(a), places(b), np.array(axis)), 1
+
+
+def write_axes(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
+    u, v = columns
+    return conditions.perpendicular_axes(pose, places(u), places(v)), 1
+
+
+def write_across(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
+    u, a, b = columns
+    return conditions.perpendicular_to_distance(pose, places(u), places(a), places(b)), 1
+
+
+def write_rods(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
+    a, b, length = columns
+    metres = np.array(length)
+    return conditions.distance(pose, places(a), places(b), metres, metres), 1
+
+
+def write_distances(pose: BodyPoses, f: Any, columns: list[Any]) -> tuple[Any, int]:
+    a, b, slot, divisor = columns
+    return conditions.distance(pose, places(a), places(b), f[np.array(slot)], np.array(divisor)), 1
+
+
+def write_combinations(pose: BodyPoses, f: Any, columns: list[Any]) -> tuple[Any, int]:
+    return np.stack([combined(pose, f, one) for one in columns[0]]), 1
+
+
+def combined(pose: BodyPoses, f: Any, one: Combination) -> Any:
+    """Return the sum of readings less its driver or constant; a driven angle takes its turns from the driver itself."""
+    total: Any = -one.constant
+    for factor, reading, slot in one.terms:
+        total = total + factor * reading.value(pose, f[slot])
+        if slot >= 0 and slot != one.slot:
+            total = total + factor * f[slot]
+    driven_turn = one.slot >= 0 and one.terms[0][2] == one.slot
+    return total if one.slot < 0 or driven_turn else total - f[one.slot]
+
+
+def write_measured(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
+    return np.stack([less(pose, reading, pose.q[place]) for reading, place in zip(*columns, strict=True)]), 1
+
+
+def less(pose: BodyPoses, reading: Reading, value: Any) -> Any:
+    """Return a reading less ``value``; of an angle the one within half a turn."""
+    found = reading.value(pose, value)
+    return found - value if reading.unit == "m" else found
+
+
+def write_curves(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
+    values = [
+        conditions.on_curve(pose, places((one.point,)), one.body, one.curve, pose.q[one.place]) for one in columns[0]
+    ]
+    return np.concatenate(values), 3
+
+
+WRITERS: dict[str, Callable[[BodyPoses, Any, list[Any]], tuple[Any, int]]] = {
+    "norm": write_norms,
+    "held": write_held,
+    "point": write_points,
+    "axes": write_axes,
+    "across": write_across,
+    "rod": write_rods,
+    "distance": write_distances,
+    "combination": write_combinations,
+    "curve": write_curves,
+    "measured": write_measured,
+}
+
+
+POINT_LABELS = tuple(row.label for row in same_point())
+CARTESIAN = ("x", "y", "z")
+ACROSS = 1e-6  # largest cosine of axes that count as perpendicular
+
+
+class KeptSum(NamedTuple):
+    """A sum of readings that keeps its value of the reference pose, or a given one."""
+
+    name: str
+    length: bool
+    terms: list[tuple[float, Reading]]
+    constant: float | None = None  # None: that of the reference pose
+    slot: int = -1  # of the profile that it follows
+
+
+class Writer:
+    """Rows being written for one Model, with the drivers and unknowns that they bring."""
+
+    def __init__(self, model: Model, length: float) -> None:
+        self.model, self.length, self.rows = model, length, RowTable()
+        self.number = {name: k for k, name in enumerate(model.bodies)}
+        self.n = SIZE * len(self.number)
+        self.extra: list[tuple[str, float]] = []  # name and start of unknowns behind those of the bodies
+        self.profiles: list[tuple[str, Profile]] = []  # of the drivers, by slot
+        self.turns: list[Reading] = []  # angles whose turns stand in the slots behind the drivers
+        self.pending: list[KeptSum] = []
+
+    def drive(self, name: str, profile: Any) -> int:
+        """Return the slot of a new driver."""
+        self.profiles.append((name, checked_profile(profile, f"driver {name!r}")))
+        return len(self.profiles) - 1
+
+    def unknown(self, name: str, start: float) -> int:
+        """Return the place in q of an unknown that belongs to no body."""
+        self.extra.append((name, start))
+        return self.n + len(self.extra) - 1
+
+    def place(self, marker: Marker) -> Place:
+        return self.number[marker.body.name], marker.point
+
+    def marker(self, what: str, name: str) -> Marker:
+        if name not in self.model.markers:
+            error = unknown_name("marker", name, self.model.markers)
+            raise type(error)(f"{what}: {error}")
+        return self.model.markers[name]
+
+    def body(self, what: str, name: str) -> int:
+        if name not in self.number:
+            error = unknown_name("body", name, self.number)
+            raise type(error)(f"{what}: {error}")
+        return self.number[name]
+
+
+def write_bodies(writer: Writer, reference: Array) -> None:
+    """One row a body, and six that hold ground: its origin and the three smallest of its Euler parameters."""
+    for name, k in writer.number.items():
+        writer.rows.add("norm", name, "norm", False, k)
+    smallest = np.sort(np.argsort(np.abs(reference[0, 3:]), kind="stable")[:3]) + 3
+    for place in (0, 1, 2, *smallest.tolist()):
+        writer.rows.add("held", "ground", NAMES[place], place < 3, place, reference[0, place])
+
+
+def write_joint(writer: Writer, joint: Joint) -> None:
+    """Write the rows that the joint's type lists."""
+    a, b = writer.number[joint.a.name], writer.number[joint.b.name]
+    listed = joint.type.equations()
+    whole_point = {row.label for row in listed if row.kind == "translation"} >= set(POINT_LABELS)
+    end_a, end_b = (a, joint.point_a), (b, joint.point_b)
+    for row in listed:
+        u, v = (a, joint.axes_a @ row.u), (b, joint.axes_b @ row.v)
+        if row.kind == "dot":
+            writer.rows.add("axes", joint.name, row.label, False, u, v)
+        elif whole_point:
+            writer.rows.add("point", joint.name, row.label, True, end_a, end_b, POINT_LABELS.index(row.label))
+        else:
+            writer.rows.add("across", joint.name, row.label, True, u, end_a, end_b)
+
+
+def write_rod(writer: Writer, rod: Rod) -> None:
+    writer.rows.add("rod", rod.name, "distance", True, *(writer.place(end) for end in rod.between), rod.length)
+
+
+def write_driver(writer: Writer, driver: Driver) -> None:
+    """Write the row of a driver: a joint coordinate, a distance, a coordinate of a body or an angle of two axes."""
+    if driver.between is not None:
+        ends = [writer.place(end) for end in driver.between]
+        divisor = reference_distance(*driver.between) or writer.length
+        slot = writer.drive(driver.name, driver.profile)
+        writer.rows.add("distance", driver.name, "distance", True, *ends, slot, divisor)
+    elif driver.body is not None:
+        body, coordinate = driver.body
+        follow(writer, driver, coordinate, body_reading(writer.number[body.name], coordinate))
+    elif driver.axes is not None:
+        write_angle(writer, driver)
+    else:
+        assert driver.joint is not None
+        joint, k = driver.joint
+        follow(writer, driver, joint.type.coordinates[k], joint_reading(joint, k, writer.number))
+
+
+def follow(writer: Writer, driver: Any, label: str, reading: Reading) -> None:
+    """Write a row: the reading follows the profile of the driver."""
+    slot = writer.drive(driver.name, driver.profile)
+    turns = slot if reading.unit == "rad" else -1
+    row = Combination(((1.0, reading, turns),), slot, 0.0)
+    writer.rows.add("combination", driver.name, label, reading.unit == "m", row)
+
+
+def body_reading(body: int, coordinate: str) -> Reading:
+    """Return what a coordinate of a body reads."""
+    if coordinate in CARTESIAN:
+        return Absolute(SIZE * body + CARTESIAN.index(coordinate))
+    return EulerAngle(body, coordinate)
+
+
+def write_angle(writer: Writer, driver: Driver) -> None:
+    """Write the row of an angle of two axes.
+
+    About an axis that both bodies keep it counts turns and has no jump at 0 and pi; otherwise it is held by its cosine.
+    """
+    assert driver.axes is not None
+    (first, k), (second, l) = driver.axes
+    u, v = ((writer.number[one.body.name], one.axes[:, axis]) for one, axis in ((first, k), (second, l)))
+    about = common_axis(writer.model, first, k, second, l)
+    if about is None:
+        slot = writer.drive(driver.name, Cosined(driver.profile))
+        row = Combination(((1.0, Cosine(u, v), -1),), slot, 0.0)
+        writer.rows.add("combination", driver.name, "angle", False, row)
+        return
+    seen = first.body.orientation.T @ second.body.orientation @ v[1]
+    angle, wanted = math.atan2(np.cross(about, u[1]) @ seen, u[1] @ seen), first_value(driver.profile)
+    sense = 1.0 if distance_of_angles(angle, wanted) <= distance_of_angles(-angle, wanted) else -1.0
+    follow(writer, driver, "angle", AngleBetween(u, (u[0], sense * np.cross(about, u[1])), v))
+
+
+def common_axis(model: Model, first: Marker, k: int, second: Marker, l: int) -> Array | None:
+    """Return an axis (3,), in the axes of the first marker's body, across both axes at all times; None for none.
+
+    That of a joint between the two bodies, or one of the first marker's that is across the second's axis.
+    """
+    u, v = first.axes[:, k], second.axes[:, l]
+    for joint in model.joints.values():
+        if {joint.a, joint.b} == {first.body, second.body}:
+            here, there = (joint.axes_a, joint.axes_b) if joint.a is first.body else (joint.axes_b, joint.axes_a)
+            for axis in joint.type.aligned():
+                if abs((here @ axis) @ u) < ACROSS and abs((there @ axis) @ v) < ACROSS:
+                    return np.asarray(here @ axis)
+    seen = first.body.orientation.T @ second.body.orientation @ v
+    for column in (2, 0, 1):
+        if column != k and abs(first.axes[:, column] @ seen) < ACROSS:
+            return first.axes[:, column]
+    return None
+
+
+def first_value(profile: Profile) -> float:
+    """Return what a driver wants at t = 0, zero where it does not say."""
+    try:
+        return float(profile(0.0)[0])
+    except Exception:  # noqa: BLE001 - a user's function; the run says what is wrong with it
+        return 0.0
+
+
+def distance_of_angles(a: float, b: float) -> float:
+    return abs(math.remainder(a - b, 2.0 * math.pi))
+
+
+class Cosined:
+    """The cosine of a profile, with its derivatives."""
+
+    def __init__(self, profile: Profile) -> None:
+        self.profile = profile
+
+    def __call__(self, t: float) -> tuple[float, float, float]:
+        f, fd, fdd = self.profile(t)
+        c, s = math.cos(f), math.sin(f)
+        return c, -s * fd, -s * fdd - c * fd * fd
+
+
+def write_gear(writer: Writer, gear: Gear) -> None:
+    terms = [(1.0, gear.first), (number(gear.ratio, f"gear {gear.name!r}: ratio"), gear.second)]
+    keep(writer, gear.name, f"gear {gear.name!r}", terms)
+
+
+def write_screw(writer: Writer, screw: Screw) -> None:
+    what = f"screw {screw.name!r}"
+    pitch = number(screw.pitch, f"{what}: pitch")
+    keep(
+        writer, screw.name, what,
+        [(1.0, (screw.joint, "displacement")), (-pitch / (2.0 * math.pi), (screw.joint, "angle"))],
+    )  # fmt: skip
+
+
+def write_rack(writer: Writer, rack: RackAndPinion) -> None:
+    what = f"rack and pinion {rack.name!r}"
+    keep(writer, rack.name, what, [(1.0, rack.rack), (-number(rack.radius, f"{what}: radius"), rack.pinion)])
+
+
+def keep(writer: Writer, name: str, what: str, terms: list[tuple[float, Any]]) -> None:
+    """Ask for a row: a sum of joint coordinates stays what it is at the reference pose."""
+    readings = [(factor, named_reading(writer.model, wanted, writer.number, what)) for factor, wanted in terms]
+    length = any(isinstance(reading, Slide) for _, reading in readings)
+    writer.pending.append(KeptSum(name, length, readings))
+
+
+def write_coupler(writer: Writer, coupler: Coupler) -> None:
+    """Ask for the row of a coupler of the Model."""
+    readings = [(factor, joint_reading(joint, k, writer.number)) for joint, k, factor in coupler.terms]
+    length = "m" in coupler.units
+    if callable(coupler.offset):
+        slot = writer.drive(coupler.name, coupler.offset)
+        writer.pending.append(KeptSum(coupler.name, length, readings, 0.0, slot))
+    else:
+        writer.pending.append(KeptSum(coupler.name, length, readings, coupler.offset))
+
+
+def write_kept(writer: Writer) -> None:
+    """Write the rows of kept sums; their angles count turns in slots behind those of all drivers."""
+    for kept in writer.pending:
+        terms = []
+        for factor, reading in kept.terms:
+            slot = -1
+            if reading.unit == "rad":
+                writer.turns.append(reading)
+                slot = len(writer.profiles) + len(writer.turns) - 1
+            terms.append((factor, reading, slot))
+        constant = kept.constant
+        if constant is None:
+            constant = sum(factor * reference_value(writer, reading) for factor, reading in kept.terms)
+        writer.rows.add("combination", kept.name, "sum", kept.length, Combination(tuple(terms), kept.slot, constant))
+
+
+def reference_value(writer: Writer, reading: Reading) -> float:
+    """Return what a joint coordinate reads at the reference pose."""
+    pose = BodyPoses(reference_coordinates(writer.model).ravel(), len(writer.number))
+    return float(reading.value(pose, 0.0))
+
+
+def write_curve(writer: Writer, element: PointOnCurve) -> None:
+    what = f"point on curve {element.name!r}"
+    marker, body = writer.marker(what, element.marker), writer.body(what, element.body)
+    if writer.place(marker)[0] == body:
+        raise ModelError(f"{what}: marker {marker.name!r} is on body {element.body!r} itself; name two bodies")
+    if not callable(element.curve):
+        raise ModelError(f"{what}: curve is {shown(element.curve)}; it must be a function of s that returns 3 numbers")
+    start = number(element.start, f"{what}: start")
+    place = writer.unknown(f"{element.name}.s", start)
+    writer.rows.add_curve(element.name, CurveRow(writer.place(marker), body, element.curve, place))
+
+
+def write_joint_coordinate(writer: Writer, element: JointCoordinate) -> None:
+    what = f"joint coordinate {element.name!r}"
+    reading = named_reading(writer.model, (element.joint, element.coordinate), writer.number, what)
+    place = writer.unknown(element.name, reference_value(writer, reading))
+    writer.rows.add("measured", element.name, "reading", reading.unit == "m", reading, place)
+
+
+RULES: dict[type, Callable[[Writer, Any], None]] = {
+    Gear: write_gear,
+    Screw: write_screw,
+    RackAndPinion: write_rack,
+    PointOnCurve: write_curve,
+    JointCoordinate: write_joint_coordinate,
+}

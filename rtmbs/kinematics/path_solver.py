@@ -1,0 +1,191 @@
+"""Two ways from one time to the next: compiled with the least change, and readable with frozen unknowns."""
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.kinematics.assembly import scaled_jacobian
+from rtmbs.kinematics.elimination import eliminate
+from rtmbs.kinematics.mobility import rows_to_solve
+from rtmbs.kinematics.path_kernel import NOT_CONVERGED, NOT_FINITE, WORN, WORN_AT, march
+from rtmbs.kinematics.path_tables import COUNTS, build_metric, build_scratch, build_tables
+from rtmbs.kinematics.programs import Programs
+from rtmbs.kinematics.samples import KinematicSamples
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class PathSolver(Protocol):
+    """Fills samples; ``weak_rows`` says how much each row of Phi (m,) takes part in the smallest singular value.
+
+    ``integrates``: positions are the integral of the rates, which frozen unknowns are not.
+    """
+
+    programs: Programs
+    keep: Mask
+    tolerance: float
+
+    @property
+    def integrates(self) -> bool: ...
+
+    def fill(self, samples: KinematicSamples, first: int, last: int) -> int:
+        """Fill rows; return the first that was not filled. Row 0 holds where the search begins."""
+
+    def rechosen(self, q: Array, f: Array) -> "PathSolver | None":
+        """Return the same march with rows chosen anew at a pose; None where they stay the same."""
+
+    def weak_rows(self) -> Array: ...
+
+    def counts(self) -> dict[str, int]: ...
+
+
+class LeastChangeSolver:
+    """Newton, rates and accelerations by the least change, in one compiled call."""
+
+    integrates = True
+
+    def __init__(
+        self, programs: Programs, keep: Mask, weights: str, tolerance: float, most: int, counts: Array | None = None
+    ) -> None:
+        self.programs, self.keep, self.weights, self.tolerance, self.most = programs, keep, weights, tolerance, most
+        self.tables = build_tables(programs, keep, build_metric(programs.equations, weights))
+        self.scratch = build_scratch(self.tables, np.zeros(len(COUNTS), np.int64) if counts is None else counts)
+
+    def rechosen(self, q: Array, f: Array) -> "LeastChangeSolver | None":
+        keep = rows_to_solve(self.programs, q, f)
+        if np.array_equal(keep, self.keep) or keep.sum() < self.keep.sum():
+            return None
+        return LeastChangeSolver(self.programs, keep, self.weights, self.tolerance, self.most, self.scratch.counts)
+
+    def fill(self, samples: KinematicSamples, first: int, last: int) -> int:
+        t, drivers, q, qd, qdd, f, weak, iterations = samples
+        return int(
+            march(
+                self.tables,
+                self.scratch,
+                t,
+                drivers,
+                q,
+                qd,
+                qdd,
+                f,
+                weak,
+                iterations,
+                first,
+                last,
+                self.tolerance,
+                self.most,
+            )
+        )
+
+    def weak_rows(self) -> Array:
+        found = np.zeros(len(self.keep))
+        found[self.keep] = np.abs(self.scratch.weak)
+        return found
+
+    def counts(self) -> dict[str, int]:
+        return dict(zip(COUNTS, self.scratch.counts.tolist(), strict=True))
+
+
+class EliminationSolver:
+    """The paper's solver: elimination on all rows and unknowns, what no pivot takes is frozen.
+
+    Frozen means: increment zero in position, the velocity of the time before (zero at first), acceleration zero.
+    """
+
+    def __init__(
+        self, programs: Programs, keep: Mask, pivot: str, pivot_tolerance: float, tolerance: float, most: int,
+        keep_pivots: bool,
+    ) -> None:  # fmt: skip
+        self.programs, self.keep, self.pivot, self.keep_pivots = programs, keep, pivot, keep_pivots
+        self.pivot_tolerance, self.tolerance, self.most = pivot_tolerance, tolerance, most
+        self.scale = np.where(programs.equations.is_length, 1.0 / programs.equations.length, 1.0)
+        self.size = programs.equations.sizes()
+        self.rows = np.flatnonzero(keep | programs.equations.fixed_rows)
+        self._weak = np.zeros(programs.m)
+        self._counts = {"factorisations": 0, "solutions": 0}
+        self._pivots: NDArray[np.int64] | None = None
+
+    def rechosen(self, q: Array, f: Array) -> "EliminationSolver | None":
+        keep = rows_to_solve(self.programs, q, f)
+        if np.array_equal(keep, self.keep) or keep.sum() < self.keep.sum():
+            return None
+        self.keep, self.rows, self._pivots = keep, np.flatnonzero(keep | self.programs.equations.fixed_rows), None
+        return self
+
+    @property
+    def integrates(self) -> bool:
+        return len(self.rows) == self.programs.equations.n
+
+    def solve(self, A: Array, b: Array, previous: Array) -> Array:
+        """Solve by elimination; rows that others hold already are left out."""
+        A, b = A[self.rows], b[self.rows]
+        self._counts["factorisations"] += 1
+        self._counts["solutions"] += 1
+        last = self._pivots if self.keep_pivots else None
+        found = eliminate(A, b, previous, pivot=self.pivot, tolerance=self.pivot_tolerance, last=last)
+        if self.keep_pivots and self.pivot == "row":
+            rows = np.setdiff1d(np.arange(len(A)), found.dependent)
+            self._pivots = np.full(len(A), -1)
+            self._pivots[rows] = found.pivots
+        return found.x
+
+    def fill(self, samples: KinematicSamples, first: int, last: int) -> int:
+        for k in range(first, last):
+            before = max(k - 1, 0)
+            f = np.concatenate(
+                (samples.drivers[k, 0, : self.programs.drivers], samples.f[before, self.programs.drivers :])
+            )
+            h = samples.t[k] - samples.t[before]
+            q = samples.q[before] + h * samples.qd[before] + 0.5 * h * h * samples.qdd[before]
+            samples.iterations[k] = self.newton(q, f)
+            if samples.iterations[k] < 0:
+                return k
+            f = self.programs.turns(q, f)
+            samples.q[k], samples.f[k] = q, f
+            A, drivers = self.programs.jacobian(q, f).toarray(), np.vstack((f, samples.drivers[k, 1:]))
+            qd = self.solve(A, -self.programs.by_time(q, f, drivers[1]), samples.qd[before])
+            samples.qd[k] = qd
+            samples.qdd[k] = self.solve(A, self.programs.acceleration_side(q, qd, drivers), np.zeros(len(q)))
+            samples.weak[k] = self.weakest(q, f)
+            if k + 1 < last and len(self.rows) < self.programs.m and samples.weak[k] < WORN_AT * samples.weak[first]:
+                samples.iterations[k + 1] = -1 - WORN
+                return k + 1
+        return last
+
+    def newton(self, q: Array, f: Array) -> int:
+        """Move q in place; return the iterations, or minus one minus the reason.
+
+        The loop stands alone: its directions are those of an elimination, which freezes unknowns.
+        """
+        for iteration in range(self.most):
+            phi = self.programs.phi(q, f)
+            if not np.all(np.isfinite(phi)):
+                return -1 - NOT_FINITE
+            change = self.solve(self.programs.jacobian(q, f).toarray(), -phi, np.zeros(len(q)))
+            q += change
+            if (
+                np.max((np.abs(phi) * self.scale)[self.rows]) <= self.tolerance
+                and np.max(np.abs(change) / self.size) <= self.tolerance
+            ):
+                return iteration + 1
+        return -1 - NOT_CONVERGED
+
+    def weakest(self, q: Array, f: Array) -> float:
+        """Return the smallest singular value of the independent rows, without unit."""
+        rows = np.flatnonzero(~self.programs.equations.fixed_rows)
+        kept = self.keep[rows]
+        if not np.any(kept):
+            return np.inf
+        U, values, _ = np.linalg.svd(scaled_jacobian(self.programs, q, f).toarray()[kept], full_matrices=False)
+        self._weak[:] = 0.0
+        self._weak[rows[kept]] = np.abs(U[:, -1])
+        return float(values[-1])
+
+    def weak_rows(self) -> Array:
+        return self._weak
+
+    def counts(self) -> dict[str, int]:
+        return {**self.programs.calls, **self._counts}

@@ -1,0 +1,313 @@
+"""The contract of an observer of a run, and its schedule: every step, every dt of simulated time, or by wall time."""
+
+import math
+import time
+from bisect import bisect_right
+from collections.abc import Callable, Iterable
+from itertools import pairwise
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, shown
+from rtmbs.integrators.report import StepReport
+from rtmbs.integrators.settings import Chunk
+from rtmbs.state import State
+from rtmbs.system.system import System
+
+BEYOND_ALL = 1e15  # intervals or steps: a count of more is no exact number
+ROUNDING = 1e-9  # of an interval: a step that ends this little early is in time
+
+
+class Schedule:
+    """Schedule of the steps after which an observer looks; every observer sees the initial state."""
+
+    simulated_time = False  # True when ``due`` depends on nothing else, so that it may be asked after many steps
+
+    def start(self, t: float) -> None:
+        """Begin at simulated time ``t`` [s]."""
+
+    def samples(self, steps: int, h: float) -> int | None:
+        """Return the largest number of samples of so many steps of ``h`` [s]; None where it is not known."""
+        return None
+
+    def uneven(self, h: float) -> str:
+        """Return what there is to say when steps of ``h`` [s] cannot meet the times that are asked for; else ''.
+
+        Parameters
+        ----------
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        str
+            What there is to say when steps of ``h`` [s] cannot meet the times that are asked for; else ''.
+        """
+        return ""
+
+    def due(self, t: float) -> bool:
+        """Return True when the step that ended at ``t`` [s] is to be observed; called once a step."""
+        raise NotImplementedError
+
+    def due_of(self, t: NDArray[np.float64]) -> slice | list[int]:
+        """Return which of the steps that ended at ``t`` (k,) [s] are to be looked at.
+
+        Parameters
+        ----------
+        t : ndarray
+            Time [s].
+
+        Returns
+        -------
+        slice | list[int]
+            Which of the steps that ended at ``t`` (k,) [s] are to be looked at.
+        """
+        return [k for k, instant in enumerate(t.tolist()) if self.due(instant)]
+
+
+class EveryStep(Schedule):
+    """After every step."""
+
+    simulated_time = True
+
+    def samples(self, steps: int, h: float) -> int | None:
+        return steps
+
+    def due(self, t: float) -> bool:
+        return True
+
+    def due_of(self, t: NDArray[np.float64]) -> slice | list[int]:
+        return slice(None)
+
+
+class Every(Schedule):
+    """Every ``dt`` [s] of simulated time: after the first step at or past each multiple, counted from the start.
+
+    Parameters
+    ----------
+    dt : float
+        Interval of simulated time [s].
+    """
+
+    simulated_time = True
+
+    def __init__(self, dt: float) -> None:
+        self.dt = positive("dt", dt, "s")
+        self.first = 0.0
+        self.seen = 0  # multiples so far
+
+    def start(self, t: float) -> None:
+        self.first, self.seen = t, 0
+
+    def samples(self, steps: int, h: float) -> int | None:
+        return math.ceil(min(steps * h / self.dt + 1.0, steps))  # infinite for a dt far below every step
+
+    def uneven(self, h: float) -> str:
+        ratio = self.dt / h  # infinite, or far beyond the run: only the first sample
+        if ratio > BEYOND_ALL:
+            return ""
+        if abs(ratio - round(ratio)) <= ROUNDING * ratio:
+            return ""
+        return f"distances of samples that differ: {self.dt:g} s is no multiple of the step of {h:g} s"
+
+    def due(self, t: float) -> bool:
+        ratio = (t - self.first) / self.dt + ROUNDING
+        multiple = math.floor(ratio) if ratio < BEYOND_ALL else self.seen + 1  # so fine an interval has ended
+        if multiple <= self.seen:
+            return False
+        self.seen = multiple
+        return True
+
+
+class At(Schedule):
+    """At given times [s]: after the first step at or past each; a run with a tolerance meets them exactly.
+
+    Parameters
+    ----------
+    times : Iterable[float]
+        Times [s], ascending.
+
+    Raises
+    ------
+    InputError
+        For times that are not finite or do not ascend.
+
+    Examples
+    --------
+    >>> sim.run(1.0, tolerance=1e-6, record=At([0.1, 0.25, 1.0]))
+    """
+
+    simulated_time = True
+
+    def __init__(self, times: Iterable[float]) -> None:
+        try:
+            self.times = [float(t) for t in times]
+        except (TypeError, ValueError, OverflowError):
+            raise InputError(f"times is {shown(times)}; it must be a list of times in seconds") from None
+        if not all(map(math.isfinite, self.times)) or any(b <= a for a, b in pairwise(self.times)):
+            raise InputError(f"times is {shown(self.times)}; they must be finite and ascend")
+        self.seen = 0
+
+    def start(self, t: float) -> None:
+        """Begin at simulated time ``t`` [s].
+
+        Parameters
+        ----------
+        t : float
+            Time [s].
+        """
+        self.seen = bisect_right(self.times, t)
+
+    def samples(self, steps: int, h: float) -> int | None:
+        """Return how many of so many steps of ``h`` [s] are to be looked at, at most; None when that is not known.
+
+        Parameters
+        ----------
+        steps : int
+            Number of steps.
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        int or None
+            How many of so many steps of ``h`` [s] are to be looked at, at most; None when that is not known.
+        """
+        return min(steps, len(self.times))
+
+    def due(self, t: float) -> bool:
+        """Return True when the step that ended at ``t`` [s] is to be looked at; asked once a step.
+
+        Parameters
+        ----------
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        bool
+            True when the step that ended at ``t`` [s] is to be looked at; asked once a step.
+        """
+        passed = bisect_right(self.times, t + ROUNDING * abs(t))
+        late, self.seen = passed > self.seen, max(passed, self.seen)
+        return late
+
+
+class AtRate(Schedule):
+    """At most ``rate`` [Hz] times a second of wall time; looks that a slow look misses are dropped.
+
+    Parameters
+    ----------
+    rate : float
+        Largest number of looks in a second of wall time [Hz].
+    clock : Callable[[], float], default time.perf_counter
+        Monotonic clock [s].
+    """
+
+    def __init__(self, rate: float, clock: Callable[[], float] = time.perf_counter) -> None:
+        self.interval = 1.0 / positive("rate", rate, "Hz")
+        self.clock = clock
+        self.next = 0.0
+
+    def start(self, t: float) -> None:
+        self.next = self.clock() + self.interval
+
+    def due(self, t: float) -> bool:
+        now = self.clock()
+        if now < self.next:
+            return False
+        self.next += self.interval
+        if self.next <= now:  # behind by more than an interval: the missed looks are dropped
+            self.next = now + self.interval
+        return True
+
+
+def positive(option: str, value: float, unit: str) -> float:
+    """Return ``value`` when it is a positive number; InputError otherwise."""
+    if not (math.isfinite(value) and value > 0.0):
+        raise InputError(f"{option} is {value!r}; it must be a positive number [{unit}]")
+    return float(value)
+
+
+Array = NDArray[np.float64]
+
+
+class Watched(Protocol):
+    """The part of a Simulation that an observer may read."""
+
+    @property
+    def system(self) -> System: ...
+    @property
+    def equations(self) -> Any: ...
+    @property
+    def state(self) -> State: ...
+    @property
+    def start_report(self) -> Any: ...
+
+
+class Observer:
+    """Looks at a simulation between steps.
+
+    To write one:
+
+    1. Inherit from this class; pass a schedule to ``super().__init__`` when not every step matters.
+    2. ``start(sim, steps)`` comes once, before the first step: look at the initial state, allocate. ``steps`` is the
+       number of steps to come, or None when nobody knows.
+    3. ``look(sim, report)`` comes after every step that is due. ``sim.state`` is the new state, ``report`` the
+       StepReport of the step.
+    4. ``finish(sim)`` comes once, after the last step; not after a step that failed for good.
+    5. Read, never write: no attribute of ``sim``, no array that hangs on it, and none of its scratch. A run gives the
+       same bytes with and without you.
+    6. Copy what you keep: the arrays of ``sim.state`` are overwritten two steps on.
+    7. An observer may watch several runs; ``start`` begins anew.
+    8. ``look_at_chunk(sim, t, chunk)``, if you write it, stands for a ``look`` at every row: a run then need not come
+       back to Python after every step. ``sim.state`` is already the last of them; ``chunk`` is overwritten later.
+
+    A Simulation calls ``begin``, ``observe`` and ``end``, and so does whoever steps by hand; the schedule stands
+    between these and the methods above.
+    """
+
+    def __init__(self, schedule: Schedule | None = None) -> None:
+        self.schedule: Schedule = EveryStep() if schedule is None else schedule
+
+    def begin(self, sim: Watched, steps: int | None = None) -> None:
+        """Start watching ``sim``, which will take ``steps`` steps."""
+        self.schedule.start(sim.state.t)
+        self.start(sim, steps)
+
+    def observe(self, sim: Watched, report: StepReport) -> None:
+        """Look at the step just taken when it is due."""
+        if self.schedule.due(sim.state.t):
+            self.look(sim, report)
+
+    @property
+    def takes_chunks(self) -> bool:
+        """True when chunks serve as well as looks: ``look_at_chunk`` belongs to the class that says how to look."""
+        own = type(self)
+        home: type[Observer] = next(kind for kind in own.__mro__ if "look_at_chunk" in vars(kind))
+        meant = home is not Observer and own.look is home.look and own.observe is home.observe
+        return meant and self.schedule.simulated_time
+
+    def observe_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
+        """Look at the steps just taken, those that are due."""
+        due = self.schedule.due_of(t)
+        self.look_at_chunk(sim, t[due], Chunk(*(values[due] for values in chunk)))
+
+    def end(self, sim: Watched) -> None:
+        """Stop watching."""
+        self.finish(sim)
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        """Prepare; see point 2."""
+
+    def look(self, sim: Watched, report: StepReport) -> None:
+        """See one step; see point 3."""
+
+    def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
+        """See many steps, which ended at ``t`` (k,) [s]; see point 8."""
+        raise NotImplementedError
+
+    def finish(self, sim: Watched) -> None:
+        """Conclude; see point 4."""

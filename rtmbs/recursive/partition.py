@@ -1,0 +1,181 @@
+"""Partition of a mechanism: cuts of its loops for even shares, and branches of the tree shared among ranks.
+
+The trunk leads from ground to the base body, where the tree first branches; it is empty where several bodies hang on
+ground. Branches whose elements depend on each other, as through a spring, stay together. Cut joints do not count: their
+multipliers are what the ranks solve for together.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError
+from rtmbs.model.model import Model
+from rtmbs.system.system import System
+from rtmbs.system.tables import Tables
+
+SWEEPS = 10  # over the loops
+
+Edge = tuple[str, str]  # bodies of a joint
+
+
+def balanced_cuts(model: Model, ranks: int) -> list[str]:
+    """Return the names of the joints whose cut gives the most even shares, one for each loop.
+
+    The work of a branch is counted in degrees of freedom of its joints. Joints that the model cuts already are where
+    the search begins. Set ``cut=True`` for the joints returned. Raises InputError for fewer than one rank.
+
+    >>> balanced_cuts(rtmbs.library.build("loop", k=9), 2)  # doctest: +SKIP
+    ['pair_5']
+    """
+    if not (isinstance(ranks, int) and ranks >= 1):
+        raise InputError(f"ranks is {ranks!r}; a whole number of 1 or more is wanted")
+    edges = {joint.name: (joint.a.name, joint.b.name) for joint in model.joints.values()}
+    weights = {joint.name: len(joint.type.dofs()) for joint in model.joints.values()}
+    root = model.ground.name
+    wanted = [joint.name for joint in model.joints.values() if joint.cut]
+    tree = spanning({name: edge for name, edge in edges.items() if name not in wanted}, root)
+    cuts = [name for name in edges if name not in tree]
+    for _ in range(SWEEPS):
+        before = list(cuts)
+        for k in range(len(cuts)):
+            cuts[k] = best_cut(edges, weights, root, cuts, k, ranks)
+        if cuts == before:
+            break
+    return sorted(cuts)
+
+
+def spanning(edges: Mapping[str, Edge], root: str) -> dict[str, str]:
+    """Return joints of a tree from the root, joint: the body it carries, in the order they are reached."""
+    reached, found, more = {root}, {}, True
+    while more:
+        more = False
+        for name, (a, b) in edges.items():
+            if name not in found and (a in reached) != (b in reached):
+                found[name] = b if a in reached else a
+                reached.add(found[name])
+                more = True
+    return found
+
+
+def best_cut(
+    edges: Mapping[str, Edge], weights: Mapping[str, int], root: str, cuts: list[str], k: int, ranks: int
+) -> str:
+    """Return the joint that balances best in place of cut ``k``: one of its loop, or itself."""
+    others = {name for j, name in enumerate(cuts) if j != k}
+    usable = {name: edge for name, edge in edges.items() if name not in others}
+    best, least = cuts[k], largest_share(edges, weights, root, {*cuts}, ranks)
+    for name in usable:
+        tried = {*others, name}
+        left = {key: edge for key, edge in edges.items() if key not in tried}
+        if len(spanning(left, root)) == len(left):
+            share = largest_share(edges, weights, root, tried, ranks)
+            if share < least:
+                best, least = name, share
+    return best
+
+
+def largest_share(
+    edges: Mapping[str, Edge], weights: Mapping[str, int], root: str, cuts: Iterable[str], ranks: int
+) -> int:
+    """Return the degrees of freedom of the busiest rank, when branches go to the rank with the least."""
+    gone = set(cuts)
+    tree = spanning({name: edge for name, edge in edges.items() if name not in gone}, root)
+    work: dict[str, int] = {}
+    branch = {root: ""}
+    for name, body in tree.items():
+        a, b = edges[name]
+        above = a if body == b else b
+        branch[body] = branch[above] or name
+        work[branch[body]] = work.get(branch[body], 0) + weights[name]
+    shares = [0] * ranks
+    for amount in sorted(work.values(), reverse=True):
+        shares[shares.index(min(shares))] += amount
+    return max(shares)
+
+
+Integers = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Split:
+    """The dofs of the trunk and of every rank, ascending."""
+
+    trunk: Integers
+    shares: tuple[Integers, ...]
+
+
+def split(system: System, ranks: int) -> Split:
+    """Return ``ranks`` shares of branches, the largest branch first to the rank with the fewest dofs.
+
+    Raises InputError for more ranks than branches, and for what ranks cannot share.
+    """
+    demand_sharable(system)
+    parent = np.maximum(system.tables.dofs.parent, -1)
+    trunk = trunk_of(parent)
+    branches = sorted(branches_of(system.tables, parent, trunk), key=len, reverse=True)
+    if ranks > len(branches):
+        many = f"{len(branches)} branches" if len(branches) != 1 else "one branch"
+        raise InputError(
+            f"{system.name} has {many} for {ranks} ranks; take as many ranks as branches at most, or cut a joint "
+            "nearer the middle of a loop (cut=True)"
+        )
+    shares: list[list[int]] = [[] for _ in range(ranks)]
+    for branch in branches:
+        min(shares, key=len).extend(branch.tolist())
+    return Split(trunk, tuple(np.array(sorted(share), np.int64) for share in shares))
+
+
+def trunk_of(parent: Integers) -> Integers:
+    """Return the dofs from ground down to the first that more than one hangs on."""
+    found: list[int] = []
+    below = np.flatnonzero(parent < 0)
+    while len(below) == 1:
+        found.append(int(below[0]))
+        below = np.flatnonzero(parent == below[0])
+    return np.array(found if len(below) else found[:0], np.int64)
+
+
+def branches_of(tables: Tables, parent: Integers, trunk: Integers) -> list[Integers]:
+    """Return the dofs of every branch, with those that forces couple in one."""
+    n, inner = len(parent), set(trunk.tolist())
+    root = np.arange(n)
+
+    def find(i: int) -> int:
+        while root[i] != i:
+            root[i] = root[root[i]]
+            i = int(root[i])
+        return i
+
+    def unite(dofs: Sequence[int]) -> None:
+        own = [i for i in dofs if i >= 0 and i not in inner]
+        for i in own[1:]:
+            root[find(i)] = find(own[0])
+
+    for i in range(n):
+        unite((i, int(parent[i])))
+    connectors, closed = tables.connectors, set(tables.closures.connector.tolist())
+    for l in range(len(connectors.a)):
+        if l not in closed:
+            unite((int(connectors.a[l]), int(connectors.b[l])))
+    unite([*tables.laws.row.tolist(), *tables.laws.input[:, 0].tolist()])
+    head = np.array([find(i) for i in range(n)])
+    outer = np.setdiff1d(np.arange(n), trunk)
+    return [outer[head[outer] == h] for h in np.unique(head[outer])]
+
+
+def demand_sharable(system: System) -> None:
+    """Raise InputError for what is evaluated as a whole: laws in Python, states of laws, relations of coordinates."""
+    tables, named = system.tables, ""
+    first = int(tables.conditions.first[1])
+    if system.called:
+        named = f"the law of {system.called[0].name} runs in Python"
+    elif system.states:
+        named = f"{system.states[0].force} has states"
+    elif len(tables.closures.point_a) > first:
+        row = int(tables.closures.row_pointer[first])
+        named = f"{system.row_names[row]} relates joint coordinates"
+    if named:
+        raise InputError(f"{system.name} cannot be shared out: {named}; take formulations.Recursive on one processor")

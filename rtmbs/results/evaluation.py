@@ -1,0 +1,205 @@
+"""Samples evaluated at their first use: frames, wrenches, closures, forces and energies for channels."""
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.forces.kind import ForceKind
+from rtmbs.results.body_graph import BodyGraph, body_graph
+from rtmbs.results.channel import Array
+from rtmbs.results.sample_kernels import (
+    REPLAY,
+    resample_closures,
+    resample_coordinate_forces,
+    resample_energies,
+    resample_frames,
+    resample_law_forces,
+    resample_wrenches,
+)
+from rtmbs.results.samples import Samples
+from rtmbs.semirecursive.called import call_laws
+from rtmbs.semirecursive.workspace import workspace
+from rtmbs.system.origins import WORLD
+from rtmbs.system.system import System
+from rtmbs.system.tables import GRAVITY_SLOT, Tables
+
+BLOCK_BYTES = 64_000_000  # memory of one block of evaluated rows
+FRAME = 27  # numbers a dof: A (9), r (3), V (6), acc (6), o (3)
+
+
+class DofMotion(NamedTuple):
+    """Frame and motion of one dof over all samples, world axes at the origin of its part."""
+
+    A: Array  # (S, 3, 3) dof axes to world
+    r: Array  # (S, 3) from that origin [m]
+    V: Array  # (S, 6) [v, omega]
+    acc: Array  # (S, 6) plain derivative of V, ground accelerating with -g
+    o: Array  # (S, 3) that origin [m]
+    g: Array  # (S, 3) gravity
+
+
+class Evaluation:
+    """Samples of one System evaluated on demand; what was evaluated is kept, a block of rows at a time.
+
+    It has a workspace of its own, so nothing that a simulation uses changes. Several that are asked in turn may share
+    ``ws``: nothing stays in it from one question to the next.
+    """
+
+    def __init__(
+        self, system: System, tables: Tables, samples: Samples, block_bytes: int = BLOCK_BYTES, ws: Any = None
+    ) -> None:
+        self.system, self.tables, self.samples = system, tables, samples
+        self.n, self.m = samples.z.shape[1], samples.lam.shape[1]
+        self.block_bytes = block_bytes
+        if ws is not None:
+            self.ws = ws
+        self.coordinates: dict[str, Any] = {}  # what cut joints measure, by joint
+        self.last_body: tuple[Any, Any] | None = None  # motion of the body that was asked for last
+        self._measured: dict[str, Array] = {}
+        self._frames = RowBlocks(self.n, FRAME, len(samples.t), self._evaluate_frames, block_bytes)
+
+    @cached_property
+    def ws(self) -> Any:
+        """The workspace, made at the first evaluation: many results serve coordinates only."""
+        return workspace(self.tables)
+
+    def forget(self) -> None:
+        """Drop what was evaluated: the samples were overwritten."""
+        self._frames.blocks.clear()
+        self._measured.clear()
+        self.coordinates.clear()
+        self.last_body = None
+        for name in ("closures", "energies", "law_forces", "_wrenches"):
+            self.__dict__.pop(name, None)
+
+    @cached_property
+    def graph(self) -> BodyGraph:
+        """The bodies as the user drew them."""
+        return body_graph(self.system)
+
+    def motion(self, dof: int) -> DofMotion:
+        """Return the motion of a dof; a negative one is ground, as seen from the origin of that row."""
+        g = self.samples.u[:, GRAVITY_SLOT : GRAVITY_SLOT + 3]
+        S = len(g)
+        if dof < 0:
+            still = np.zeros((S, 6))
+            A = np.broadcast_to(np.eye(3), (S, 3, 3))
+            seeing = np.flatnonzero(self.tables.origins.row == dof)
+            o = self.motion(int(seeing[0])).o if dof < WORLD else still[:, :3]
+            return DofMotion(A, -o, still, np.concatenate((-g, still[:, 3:]), axis=1), o, g)
+        row = self._frames.row(dof)
+        return DofMotion(row[:, :9].reshape(S, 3, 3), row[:, 9:12], row[:, 12:18], row[:, 18:24], row[:, 24:], g)
+
+    def row(self, dof: int) -> int:
+        """Return the row of ground that the part of a dof sees."""
+        return int(self.tables.origins.row[dof]) if dof >= 0 else dof
+
+    def body_wrench(self, body: int) -> Array:
+        """Return what passes into a body of the graph from its parent (S, 6), at its part's origin [N, N m]."""
+        return self._wrenches.row(body)
+
+    def connector_wrench(self, connector: int) -> Array:
+        """Return what a connector does to its body b (S, 6), at the origin of its part [N, N m]."""
+        return self._wrenches.row(len(self.graph.dof) + connector)
+
+    def all_wrenches(self) -> Array:
+        """Return ``body_wrench`` of all bodies of the graph, then ``connector_wrench`` of all connectors (S, k, 6)."""
+        return self._wrenches.all()
+
+    def all_frames(self) -> Array:
+        """Return A (9), r (3), V (6), acc (6) and o (3) of all dofs, as ``motion`` has them (S, n, 27)."""
+        return self._frames.all()
+
+    @cached_property
+    def closures(self) -> Array:
+        """Phi, Phid, Phidd (3, S, m) [m or 1, ...]."""
+        out = np.zeros((3, len(self.samples.t), self.m))
+        resample_closures(self.tables, self.samples, self.ws, out)
+        return out
+
+    @cached_property
+    def energies(self) -> Array:
+        """Kinetic, gravity, elastic (3, S) [J]."""
+        out = np.zeros((3, len(self.samples.t)))
+        resample_energies(self.tables, self.samples, self.ws, out)
+        return out
+
+    def measured(self, kind: ForceKind) -> Array:
+        """Return what is measured of the elements of a kind of force (S, elements, numbers)."""
+        if kind.name not in self._measured:
+            elements = len(getattr(self.tables.forces, kind.name).connector)
+            out = np.zeros((len(self.samples.t), elements, kind.measured))
+            REPLAY[kind.name](self.tables, self.samples, self.ws, out)
+            self._measured[kind.name] = out
+        return self._measured[kind.name]
+
+    @cached_property
+    def law_forces(self) -> Array:
+        """Generalised forces (S, no) of the force laws on joints [N m, N]."""
+        out = np.zeros((len(self.samples.t), len(self.tables.laws.row)))
+        for samples, part in self._evaluated(out):
+            resample_law_forces(self.tables, samples, self.ws, part)
+        return out
+
+    def coordinate_forces(self, closure: int) -> Array:
+        """Return what a closure that joins coordinates does to them, -Phi_z^T lam (S, k) [N m, N]."""
+        connectors = self.tables.connectors
+        out = np.zeros((len(self.samples.t), int(connectors.pointer[closure + 1] - connectors.pointer[closure])))
+        resample_coordinate_forces(self.tables, self.samples, self.ws, closure, out)
+        return out
+
+    def _evaluated(self, out: Array) -> Iterator[tuple[Samples, Array]]:
+        """Yield samples with their rows of ``out``: all at once, or one by one with the called laws evaluated."""
+        if not self.system.called:
+            yield self.samples, out
+            return
+        for s in range(len(self.samples.t)):
+            sample = Samples(*(array[s : s + 1] for array in self.samples))
+            self.ws.z[:], self.ws.zd[:] = sample.z[0], sample.zd[0]
+            call_laws(self.system, self.tables, sample.R0[0], sample.u[0], self.ws)
+            yield sample, out[s : s + 1]
+
+    @cached_property
+    def _wrenches(self) -> "RowBlocks":
+        rows = len(self.graph.dof) + len(self.graph.connector_a)
+        scratch = np.zeros((rows, 6))
+
+        def evaluate(first: int, out: Array) -> None:
+            for samples, part in self._evaluated(out):
+                resample_wrenches(self.tables, self.graph, samples, self.ws, scratch, first, part)
+
+        return RowBlocks(rows, 6, len(self.samples.t), evaluate, self.block_bytes)
+
+    def _evaluate_frames(self, first: int, out: Array) -> None:
+        resample_frames(self.tables, self.samples, self.ws, first, out)
+
+
+class RowBlocks:
+    """Rows (S, width) evaluated over all samples in blocks: each block at its first use, and kept."""
+
+    def __init__(
+        self, rows: int, width: int, samples: int, evaluate: Callable[[int, Array], Any], block_bytes: int
+    ) -> None:
+        self.rows, self.width, self.samples, self.evaluate = rows, width, samples, evaluate
+        self.size = max(1, block_bytes // max(8 * width * samples, 1))  # rows a block
+        self.blocks: dict[int, Array] = {}
+
+    def all(self) -> Array:
+        """Return all rows (S, rows, width)."""
+        for first in range(0, self.rows, self.size):
+            self.row(first)
+        return np.concatenate(
+            [np.zeros((self.samples, 0, self.width)), *(self.blocks[k] for k in sorted(self.blocks))], axis=1
+        )
+
+    def row(self, k: int) -> Array:
+        """Return row ``k`` (S, width)."""
+        block, place = divmod(k, self.size)
+        if block not in self.blocks:
+            first = block * self.size
+            out = np.zeros((self.samples, min(self.size, self.rows - first), self.width))
+            self.evaluate(first, out)
+            self.blocks[block] = out
+        return self.blocks[block][:, place]
