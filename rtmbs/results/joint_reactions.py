@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from rtmbs.results.graph import entered_from
 from rtmbs.results.motion import cross
 from rtmbs.results.resampled import Resampled
+from rtmbs.results.shared_reactions import shared_reactions
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointInfo, System
 from rtmbs.system.tables import Tables
@@ -19,6 +20,7 @@ class JointReactions:
 
     def __init__(self, system: System, tables: Tables) -> None:
         infos = list(system.joints.values())
+        self._names = [info.name for info in infos]
         bodies = [system.bodies[info.b] for info in infos]
         origins = tables.origins.row
         found = [place(system, tables, info) for info in infos]
@@ -46,7 +48,9 @@ class JointReactions:
         x -= np.where((self._dof < 0)[:, None], frames[self._seeing][:, 24:27], 0.0)
         wrench = self._sign * resampled.all_wrenches()[0][self._row]
         force = wrench[:, :3]
-        return np.concatenate((force, wrench[:, 3:] - cross(x, force)), axis=1)
+        added = shared_reactions(resampled).wrench
+        shared = [added[name][0] if name in added else np.zeros(6) for name in self._names]
+        return np.concatenate((force, wrench[:, 3:] - cross(x, force)), axis=1) + np.array(shared)
 
 
 def place(system: System, tables: Tables, info: JointInfo) -> tuple[int, float, int]:

@@ -2,7 +2,8 @@
 
 It is the total: constraint forces, and motors, torsional springs and drivers of the joint as well. It is taken at the
 joint point of the second body, in world axes: [f, n] [N, N m]. In the tree it follows from the balance of the bodies
-beyond the joint, in a cut joint and a rod from the multipliers.
+beyond the joint, in a cut joint and a rod from the multipliers. What this balance leaves free is shared by all of them
+(``shared_reactions``).
 """
 
 import numpy as np
@@ -13,6 +14,7 @@ from rtmbs.results.graph import entered_from
 from rtmbs.results.motion import body_motion, cross
 from rtmbs.results.resampled import Resampled
 from rtmbs.results.samples import one_sample
+from rtmbs.results.shared_reactions import shared_reactions
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.origins import WORLD
@@ -41,11 +43,13 @@ def reaction_values(resampled: Resampled, system: System, name: str) -> Array:
     if name in system.joints:
         info = system.joints[name]
         at_origin, ground = joint_wrench(resampled, system, info)
-        return moved(at_origin, body_motion(resampled, system.bodies[info.b], ground).point(info.point_b))
+        at_point = moved(at_origin, body_motion(resampled, system.bodies[info.b], ground).point(info.point_b))
+        return at_point + shared_reactions(resampled).wrench.get(name, 0.0)
     if name in held(system):
         closure = system.closure_names.index(name)
         connector = int(resampled.tables.closures.connector[closure])
-        return moved(resampled.connector_wrench(connector), closure_point(resampled, closure, "b"))
+        at_point = moved(resampled.connector_wrench(connector), closure_point(resampled, closure, "b"))
+        return at_point + shared_reactions(resampled).wrench.get(name, 0.0)
     raise unknown_name("joint", name, [*system.joints, *held(system)])
 
 
