@@ -147,7 +147,9 @@ def inverse_dynamics(
     shared = [shares(follower, pose, chosen) for pose in poses]
     samples = samples_of(given.times, poses, [lam for _, lam in shared])
     tables = follower.equations.tables
-    result, resampled = run_result(system, tables, samples, {}), Evaluation(system, tables, samples)
+    result = run_result(system, tables, samples, {}, drivers_given=True)
+    resampled = Evaluation(system, tables, samples)
+    resampled.drivers_given = True  # by the weights of the drives
     taus = np.array([tau for tau, _ in shared]).reshape(len(samples.t), -1)
     forces, power = drive_forces(system, chosen, taus, resampled, result)
     also = other_names(system, [label for label, dof in zip(chosen.labels, chosen.dofs, strict=True) if dof >= 0])

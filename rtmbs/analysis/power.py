@@ -12,8 +12,9 @@ from rtmbs.results.body_motion import body_motion, cross, dot
 from rtmbs.results.channel import WRENCH
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import joint_force
-from rtmbs.results.reactions import reaction_values
+from rtmbs.results.reactions import closure_point, reaction_values
 from rtmbs.results.samples import Samples
+from rtmbs.results.shared_reactions import shared_coordinate_forces, shared_multiplier, shared_reactions
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.system import ForceInfo, System
 
@@ -45,7 +46,7 @@ def power_of(system: System, resampled: Evaluation) -> Power:
     samples, drivers = resampled.samples, resampled.tables.drivers
     first = len(resampled.tables.closures.kind)
     for k, dof in enumerate(drivers.dof):
-        elements[system.row_names[first + k]] = -samples.lam[:, first + k] * samples.zd[:, dof]
+        elements[system.row_names[first + k]] = -shared_multiplier(resampled, first + k) * samples.zd[:, dof]
     kinetic, moved = kinetic_rate(resampled)
     size = moved + np.sum([np.abs(one) for one in elements.values()], axis=0)
     return Power(elements, loops, kinetic, elastic_rate(resampled) - elements[GRAVITY], size)
@@ -112,9 +113,20 @@ def closure_power(resampled: Evaluation, closure: int) -> Array:
     tables = resampled.tables
     connector = int(tables.closures.connector[closure])
     if closure < tables.conditions.first[1]:
-        return connector_power(resampled, connector)
+        return connector_power(resampled, connector) + shared_power(resampled, closure, connector)
     dofs = tables.connectors.dof[tables.connectors.pointer[connector] : tables.connectors.pointer[connector + 1]]
-    return np.asarray(np.sum(resampled.coordinate_forces(closure) * resampled.samples.zd[:, dofs], axis=1))
+    return np.asarray(np.sum(shared_coordinate_forces(resampled, closure) * resampled.samples.zd[:, dofs], axis=1))
+
+
+def shared_power(resampled: Evaluation, closure: int, connector: int) -> Array:
+    """Return the power (S,) of what shared reactions add to a closure between two frames."""
+    name, connectors = resampled.system.closure_names[closure], resampled.tables.connectors
+    added = shared_reactions(resampled).wrench.get(name)
+    if added is None:
+        return np.zeros(len(resampled.samples.t))
+    a, b = (resampled.motion(int(ends[connector])).V for ends in (connectors.a, connectors.b))
+    motion, x = b - a, closure_point(resampled, closure, "b")
+    return dot(added[:, :3], motion[:, :3] + cross(motion[:, 3:], x)) + dot(added[:, 3:], motion[:, 3:])
 
 
 def elastic_rate(resampled: Evaluation) -> Array:

@@ -62,6 +62,9 @@ def write(model: Model | Document, analysis: Analysis | None = None, folder: str
     parts += [force(one) for one in model.forces.values()]
     parts += [driver(model, one) for one in model.drivers.values()]
     parts += [initial(one) for one in model.initials.values()]
+    for name, (translation, rotation) in model.reaction_stiffness.items():
+        said = [f"translation = {number(translation)}", f"rotation = {number(rotation)}"]
+        parts.append(statement("reaction stiffness", name, said))
     return formatted("\n".join([*parts, "ENDMODEL\n"]))
 
 

@@ -64,6 +64,7 @@ class Model(StrictAttributes):
     drivers: dict[str, Driver]
     initials: dict[str, Initial]
     looks: dict[str, Looks]  # of bodies in pictures
+    reaction_stiffness: dict[str, tuple[float, float]]  # [N/m, N m/rad] by name of a joint, rod, constraint, ...
 
     def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81), *, h: float | None = None) -> None:
         self.name = name_of("model", name)
@@ -74,6 +75,7 @@ class Model(StrictAttributes):
         self.bodies = {GROUND: make_ground()}
         self.joints, self.markers, self.rods, self.couplers = {}, {}, {}, {}
         self.constraints, self.forces, self.drivers, self.initials, self.looks = {}, {}, {}, {}, {}
+        self.reaction_stiffness = {}
 
     def __repr__(self) -> str:
         parts = {"bodies": len(self.bodies) - 1, "joints": len(self.joints), "forces": len(self.forces)}
@@ -674,6 +676,40 @@ class Model(StrictAttributes):
         self._one_driver(driver)
         self.drivers[name] = driver
         return driver
+
+    def set_reaction_stiffness(self, element: Joint | Rod | str, translation: Numbers, rotation: Numbers) -> None:
+        """Set the stiffness by which an element shares loads that balance leaves free.
+
+        Only the ratios of stiffness count. An element without a stiffness has 1e8 N/m, and 1e8 N/m times the square of
+        the characteristic length for turns. Motion and unique reactions do not depend on stiffness.
+
+        Parameters
+        ----------
+        element : Joint, Rod or str
+            The element, or its name; also that of a constraint, a coupler or a driver.
+        translation : float
+            Stiffness against a force at the joint point of the second body [N/m].
+        rotation : float
+            Stiffness against a moment [N m/rad].
+
+        Raises
+        ------
+        ModelError
+            For a stiffness that is not above zero.
+        UnknownNameError
+            For a name that no such element has.
+        """
+        name = element if isinstance(element, str) else getattr(element, "name", None)
+        known = {**self.joints, **self.rods, **self.constraints, **self.couplers, **self.drivers}
+        if not isinstance(name, str) or name not in known:
+            raise unknown_name("joint", name if isinstance(name, str) else element, known)
+        values = []
+        for key, value in (("translation", translation), ("rotation", rotation)):
+            stiffness = number(value, f"reaction stiffness of {name!r}: {key}")
+            if stiffness <= 0.0:
+                raise ModelError(f"reaction stiffness of {name!r}: {key} is {stiffness:g}; it must be above zero")
+            values.append(stiffness)
+        self.reaction_stiffness[name] = values[0], values[1]
 
     def set_initial(
         self,

@@ -40,11 +40,13 @@ def run_result(
     samples: Samples,
     outcomes: Mapping[str, int],
     warnings: Callable[[], Mapping[str, int]] | None = None,
+    drivers_given: bool = False,
 ) -> Result:
     """Return the Result of recorded samples; ``tables`` are those of the simulation, which may have measured assembly
-    offsets.
+    offsets. ``drivers_given``: joints do not share with drivers.
     """
     resampled = Evaluation(system, tables, samples)
+    resampled.drivers_given = drivers_given
     return Result(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings, system)
 
 

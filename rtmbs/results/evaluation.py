@@ -55,6 +55,9 @@ class Evaluation:
         self.block_bytes = block_bytes
         if ws is not None:
             self.ws = ws
+        self.rank_held = False  # states of self-stress are those of a closed pose nearby, for derivatives
+        self.drivers_given = False  # forces of drivers are given, and not shared
+        self.shared: dict[bool, Any] = {}  # what shared reactions add (``shared_reactions``)
         self.coordinates: dict[str, Any] = {}  # what cut joints measure, by joint
         self.last_body: tuple[Any, Any] | None = None  # motion of the body that was asked for last
         self._measured: dict[str, Array] = {}
@@ -70,6 +73,7 @@ class Evaluation:
         self._frames.blocks.clear()
         self._measured.clear()
         self.coordinates.clear()
+        self.shared.clear()
         self.last_body = None
         for name in ("closures", "energies", "law_forces", "_wrenches"):
             self.__dict__.pop(name, None)
@@ -142,6 +146,17 @@ class Evaluation:
         for samples, part in self._evaluated(out):
             resample_law_forces(self.tables, samples, self.ws, part)
         return out
+
+    def some(self, block: slice) -> "Evaluation":
+        """Return some of the samples, with the workspace of these."""
+        samples = Samples(*(array[block] for array in self.samples))
+        part = Evaluation(self.system, self.tables, samples, self.block_bytes, self.ws)
+        part.rank_held, part.drivers_given = self.rank_held, self.drivers_given
+        return part
+
+    def with_multipliers(self, lam: Array) -> "Evaluation":
+        """Return the same samples with other multipliers ``lam`` (S, m)."""
+        return Evaluation(self.system, self.tables, self.samples._replace(lam=lam), self.block_bytes, self.ws)
 
     def coordinate_forces(self, closure: int) -> Array:
         """Return what a closure that joins coordinates does to them, -Phi_z^T lam (S, k) [N m, N]."""

@@ -10,6 +10,7 @@ from rtmbs.forces.register import BY_WORD
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.reactions import closure_point, held, moved, reaction_values, rods
+from rtmbs.results.shared_reactions import shared_coordinate_forces, shared_multiplier, shared_reactions
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE
 from rtmbs.topology import DRIVEN_DISTANCE
@@ -26,17 +27,27 @@ ENERGIES = ("kinetic", "weight", "elastic")  # weight is zero at the world's ori
 def reaction_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
     """Yield the reaction of every joint and rod, and the tension of every rod (it pulls its ends together).
 
-    Beside a reaction stands whether it is doubtful: 1 at samples whose step did not converge in all that it did.
+    Beside a reaction stand its doubtful components: 1 for one that balance leaves free, 2 at samples whose step did not
+    converge in all that it did, 3 for both.
     """
     for name in [*system.joints, *held(system)]:
         yield (
             f"{name}.reaction",
             Source(WRENCH, REACTION_UNIT, partial(reaction_values, resampled, system, name), WORLD),
         )
-        if len(resampled.samples.doubtful) == len(resampled.samples.t) and system.m:
-            yield f"{name}.reaction_doubtful", Source((), "1", lambda: resampled.samples.doubtful)
+        if system.m:
+            yield f"{name}.reaction_doubtful", Source(WRENCH, "1", partial(doubtful, resampled, name), WORLD)
     for name in rods(system):
         yield f"{name}.tension", Source((), "N", partial(pull, resampled, system.closure_names.index(name)))
+
+
+def doubtful(resampled: Evaluation, name: str) -> Array:
+    """Return 1 for components (S, 6) that balance leaves free, and 2 where a step did not converge."""
+    found = np.zeros((len(resampled.samples.t), len(WRENCH)))
+    found += shared_reactions(resampled, marked=True).free.get(name, 0.0)
+    if len(resampled.samples.doubtful):
+        found += 2.0 * resampled.samples.doubtful[:, None]
+    return found
 
 
 def driver_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
@@ -68,19 +79,19 @@ def coupler_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str
 
 def coupling(resampled: Evaluation, closure: int) -> Array:
     """Return the generalised forces -Phi_z^T lam (S, k) of a closure on the coordinates that it joins [N m, N]."""
-    return resampled.coordinate_forces(closure)
+    return shared_coordinate_forces(resampled, closure)
 
 
 def pull(resampled: Evaluation, closure: int, sign: float = 1.0) -> Array:
     """Return the force (S,) with which a distance equation pulls its points together: lam |d| / length [N]."""
     d = closure_point(resampled, closure, "b") - closure_point(resampled, closure, "a")
     row = int(resampled.tables.closures.row_pointer[closure])
-    return sign * resampled.samples.lam[:, row] * np.linalg.norm(d, axis=1) / resampled.tables.closures.length[row]
+    return sign * shared_multiplier(resampled, row) * np.linalg.norm(d, axis=1) / resampled.tables.closures.length[row]
 
 
 def push(resampled: Evaluation, row: int) -> Array:
     """Return the force (S,) of a driven coordinate, -lam [N m, N]."""
-    return -resampled.samples.lam[:, row]
+    return -shared_multiplier(resampled, row)
 
 
 def violation_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:

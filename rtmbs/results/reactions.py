@@ -2,7 +2,8 @@
 
 It is the total: constraint forces, and motors, torsional springs and drivers of the joint as well. It is taken at the
 joint point of the second body, in world axes: [f, n] [N, N m]. In the tree it follows from the balance of the bodies
-beyond the joint, in a cut joint and a rod from the multipliers. ``JointReactions`` has all of them at one state.
+beyond the joint, in a cut joint and a rod from the multipliers. What this balance leaves free is shared by all of them
+(``shared_reactions``). ``JointReactions`` has all of them at one state.
 """
 
 import numpy as np
@@ -13,6 +14,7 @@ from rtmbs.results.body_graph import entered_from
 from rtmbs.results.body_motion import body_motion, cross
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import one_sample
+from rtmbs.results.shared_reactions import shared_reactions
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.origins import WORLD
@@ -42,11 +44,13 @@ def reaction_values(resampled: Evaluation, system: System, name: str) -> Array:
     if name in system.joints:
         info = system.joints[name]
         at_origin, ground = joint_wrench(resampled, system, info)
-        return moved(at_origin, body_motion(resampled, system.bodies[info.b], ground).point(info.point_b))
+        at_point = moved(at_origin, body_motion(resampled, system.bodies[info.b], ground).point(info.point_b))
+        return at_point + shared_reactions(resampled).wrench.get(name, 0.0)
     if name in held(system):
         closure = system.closure_names.index(name)
         connector = int(resampled.tables.closures.connector[closure])
-        return moved(resampled.connector_wrench(connector), closure_point(resampled, closure, "b"))
+        at_point = moved(resampled.connector_wrench(connector), closure_point(resampled, closure, "b"))
+        return at_point + shared_reactions(resampled).wrench.get(name, 0.0)
     raise unknown_name("joint", name, [*system.joints, *held(system)])
 
 
@@ -99,6 +103,7 @@ class JointReactions:
         bodies = [system.bodies[info.b] for info in infos]
         origins = tables.origins.row
         found = [place(system, tables, info) for info in infos]
+        self._names = [info.name for info in infos]
         self._row = np.array([row for row, _, _ in found], np.int64)
         self._sign = np.array([sign for _, sign, _ in found], np.float64)[:, None]
         self._dof = np.array([body.dof for body in bodies], np.int64)
@@ -123,7 +128,9 @@ class JointReactions:
         x -= np.where((self._dof < 0)[:, None], frames[self._seeing][:, 24:27], 0.0)
         wrench = self._sign * resampled.all_wrenches()[0][self._row]
         force = wrench[:, :3]
-        return np.concatenate((force, wrench[:, 3:] - cross(x, force)), axis=1)
+        added = shared_reactions(resampled).wrench
+        shared = [added[name][0] if name in added else np.zeros(6) for name in self._names]
+        return np.concatenate((force, wrench[:, 3:] - cross(x, force)), axis=1) + np.array(shared)
 
 
 def place(system: System, tables: Tables, info: JointInfo) -> tuple[int, float, int]:

@@ -64,7 +64,8 @@ def interpolated(record: Record, t: Array, kind: str, name: str) -> Array:
     right = np.clip(np.searchsorted(known, t), 1, len(known) - 1)
     met = np.where(known[right - 1] == t, right - 1, np.where(known[right] == t, right, -1))
     if name.endswith(FLAG):  # doubtful between samples when one of them is
-        values = np.maximum(channel.values[right - 1], channel.values[right])
+        before, behind = (channel.values[k].astype(np.int64) for k in (right - 1, right))
+        values = (before | behind).astype(np.float64)
     elif kind == "cubic" and len(known) > 3:
         values = cubic(known, channel.values, t)
     else:

@@ -14,6 +14,7 @@ from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
 from rtmbs.results.catalogue import sources
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import Samples
+from rtmbs.results.self_stress import adopt_bases
 from rtmbs.rotations.vectors import turned
 from rtmbs.sensitivities.model_numbers import with_offset
 from rtmbs.sensitivities.parameters import SensitivityParameter, SensitivityParameters
@@ -44,6 +45,7 @@ class Reader:
         self.samples, self.length = Samples(*(np.array(one) for one in samples)), len(samples.t)
         self.given = samples
         self.resampled = Evaluation(system, tables, self.samples)
+        self.resampled.rank_held = True
         offered = sources(system, self.resampled)
         self.read = [offered[name].values for name in names]
 
@@ -77,6 +79,7 @@ class Channels:
     def flat(self, samples: Samples, other: System | None = None) -> Array:
         """Return all numbers (S, w) of the channels."""
         if other is not None:
+            adopt_bases(other, self.sim.system)
             return Reader(other, other.tables, samples, self.names)(samples)
         length = len(samples.t)
         if length not in self.readers:

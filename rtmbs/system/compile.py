@@ -243,6 +243,7 @@ def finish(model: Model, draft: Draft, length: float) -> System:
         called=draft.laws.called,
         states=draft.laws.states,
         outside=draft.laws.outside,
+        reaction_stiffness=dict(model.reaction_stiffness),
         looks=dict(model.looks),
         **start._asdict(),
     )

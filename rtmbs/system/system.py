@@ -155,6 +155,7 @@ class System:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
     states: tuple[LawStateInfo, ...] = ()  # of force laws, in the order of ``State.s``
     outside: tuple[CapturedValues, ...] = ()  # what recorded force laws read from outside of their arguments
+    reaction_stiffness: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # [N/m, N m/rad] by name
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
     origin: Origin | None = None  # tells what has changed in the Model since; None: nobody knows
 

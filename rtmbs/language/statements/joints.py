@@ -162,3 +162,11 @@ def initial(builder: ModelBuilder, args: Arguments) -> None:
     pin, weight = args.switch("pin", True), args.number("weight", 1.0)
     with args.refusals():
         builder.model.set_initial(joint, **values, pin=pin, weight=weight)
+
+
+@statement("reaction stiffness", "initial", keys=("translation", "rotation"))
+def reaction_stiffness(builder: ModelBuilder, args: Arguments) -> None:
+    """Say how stiff the element of this name is, as ``Model.set_reaction_stiffness`` takes it."""
+    translation, rotation = args.number("translation", 0.0, "N/m"), args.number("rotation", 0.0, "N*m/rad")
+    with args.refusals():
+        builder.model.set_reaction_stiffness(args.name, translation, rotation)
