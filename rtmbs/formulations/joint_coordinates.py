@@ -9,9 +9,9 @@ from rtmbs.formulations.checked import given
 from rtmbs.formulations.rotation_vectors import RotationVectors
 from rtmbs.limits.bounds import are_rotations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.jacobian_rounding import noise_of
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
-from rtmbs.semirecursive.noise import noise_of
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System

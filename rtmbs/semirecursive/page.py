@@ -26,18 +26,20 @@ import numpy as np
 from rtmbs.forces.algebra import on_ground, points, relative_motion, take, wrench_at
 from rtmbs.forces.register import KINDS
 from rtmbs.rotations.plain import cross, dot, product, tilde, turn
-from rtmbs.semirecursive.page_arrays import path_sum, scatter, subtree_sum
 from rtmbs.semirecursive.page_constraints import condition_jacobian, condition_rows
-from rtmbs.semirecursive.page_laws import law_forces, law_rates, law_wrenches
-from rtmbs.semirecursive.page_motion import (
+from rtmbs.semirecursive.page_kinematics import (
     acceleration_rest,
     accelerations,
     all_signs,
     frames,
     motion,
+    path_sum,
     row_closures,
     row_connectors,
+    scatter,
+    subtree_sum,
 )
+from rtmbs.semirecursive.page_laws import law_forces, law_rates, law_wrenches
 from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, TRANSLATION
 
 # -------------------------------------------------------------------------------------------------- inertia (Eq. 8)

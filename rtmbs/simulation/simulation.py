@@ -22,9 +22,9 @@ from rtmbs.observers.recorder import Recorder
 from rtmbs.observers.schedule import Schedule
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
+from rtmbs.semirecursive.diagnosis import out_of_range
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
-from rtmbs.semirecursive.worst import out_of_range
 from rtmbs.simulation.failures import in_parts, step_error
 from rtmbs.simulation.fast_states import fast_states_of
 from rtmbs.simulation.half_turns import HalfTurns, half_turns_of

@@ -17,8 +17,8 @@ compile_kernels()
 from rtmbs.kinematics.march import march
 from rtmbs.recursive.kernels import accelerations_here
 from rtmbs.recursive.thread_kernels import march_part
-from rtmbs.semirecursive.follow import follow_inputs
-from rtmbs.sensitivities.simd_programs import evaluate_rows
+from rtmbs.semirecursive.input_jump import follow_inputs
+from rtmbs.sensitivities.lanes import evaluate_rows
 from rtmbs.sensitivities.saddles import solve_all
 from rtmbs.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
 kernels = march, accelerations_here, march_part, follow_inputs, evaluate_rows, solve_all
