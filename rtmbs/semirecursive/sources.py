@@ -28,7 +28,7 @@ from rtmbs.system.tables import Dofs
 
 Array = NDArray[np.float64]
 page: Any = untyped_page  # its numbers may be of any kind, so it carries no types
-page_arrays: Any = untyped_arrays
+page_kinematics: Any = untyped_arrays
 
 
 class CompiledForce:
@@ -125,7 +125,7 @@ def trace(system: System) -> Derivatives:
 
     parameters = len(system.u0) + len(system.states) + system.R0.size
     return Traced(
-        PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page_arrays.recursive(recorder)
+        PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page_kinematics.recursive(recorder)
     )
 
 
