@@ -7,7 +7,7 @@ ground). ``S`` holds the columns of ``R_d`` (the letter b means the second body 
 
 Rules of this file, which let arrays, complex numbers, automatic differentiation and a recorder of operations through:
 
-* The array namespace is the first argument, ``xp``; of it only the functions in ``page_kinematics.ALLOWED`` are used, of
+* The array namespace is the first argument, ``xp``; of it only ``page_kinematics.ALLOWED`` is used, of
   arrays only ``+ - * /``, indexing and ``shape``. Constants are NumPy arrays.
 * Constants come first (``xp, tables, u, R0, ...``), unknowns last; unknowns and results have a leading batch axis
   ``(B, n)``, and rows of the batch never mix.
