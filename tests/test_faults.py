@@ -19,7 +19,7 @@ import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, errors, library
 from rtmbs.errors import InputError, LoopOpenError, NotConvergedError, NotFiniteError, SingularTangentError, StepError
 from rtmbs.integrators.base import StepEquations
-from rtmbs.semirecursive.endings import SMALL_PIVOT
+from rtmbs.semirecursive.exit_codes import SMALL_PIVOT
 from rtmbs.simulation.failures import retry
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import accepted_steps, closed_simulation, entry, everything
@@ -140,7 +140,7 @@ FORMS = {
 def test_a_fault_anywhere_in_a_step_changes_nothing(form, kind, monkeypatch):
     if form == "dense":
         monkeypatch.setattr(
-            "rtmbs.semirecursive.fused_kernel.FusedKernel.__call__", lambda *arguments: (SMALL_PIVOT, 0)
+            "rtmbs.semirecursive.compiled_steps.FusedKernel.__call__", lambda *arguments: (SMALL_PIVOT, 0)
         )
     sim = machine(**FORMS.get(form, {}))
     reference = machine(**FORMS.get(form, {}))
@@ -559,7 +559,7 @@ BOUNDED = {
     "recursive/partition.py: find": "every turn goes up a tree, which has a root",
     "recursive/partition.py: trunk_of": "every turn goes down the tree",
     "recursive/part_kernels.py: march_part": "every thread counts once a stage, and none leaves before the others",
-    "semirecursive/fused_kernel.py: __call__": "every turn takes a row, and rows are finite in number",
+    "semirecursive/compiled_steps.py: __call__": "every turn takes a row, and rows are finite in number",
     "jit/parallel_compile.py: monitor": "every worker says once that it ended, killed or not; Ctrl+C and STOP end all",
     "jit/lazy_kernel.py: compile_all": "every turn fills a slot or raises, and kernels call finitely many others",
     "results/hdf5_check.py: superblock_checksum": "every turn takes twelve bytes off",

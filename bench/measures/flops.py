@@ -18,7 +18,7 @@ from rtmbs.integrators import multiplier_bounds
 from rtmbs.integrators.chunks import arrays_of
 from rtmbs.integrators.settings import INERTIA, StateArrays
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
-from rtmbs.semirecursive import balance, projection_kernels, sines, step
+from rtmbs.semirecursive import balance, passes, projection_kernels, step
 from rtmbs.semirecursive import multipliers as reactions
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
 
@@ -102,7 +102,7 @@ def count(path: Path) -> dict[str, int]:
     scalar = SimpleNamespace(
         isfinite=lambda x: math.isfinite(float(x)), inf=math.inf, sqrt=function(math.sqrt), floor=function(math.floor)
     )
-    for module in (balance, multiplier_bounds, projection_kernels, reactions, sines, step):
+    for module in (balance, multiplier_bounds, projection_kernels, reactions, passes, step):
         module.np = scalar
     old = StateArrays(*map(numbers, arrays_of(state)))
     new, u, alpha = StateArrays(*map(np.copy, old)), numbers(state.u), numbers(alpha)

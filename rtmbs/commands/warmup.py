@@ -19,11 +19,11 @@ from rtmbs.observers import EnergyMeter
 from rtmbs.results.sample_kernels import resample_energies
 from rtmbs.results.samples import samples_of
 from rtmbs.semirecursive.balance import hold_energies
-from rtmbs.semirecursive.completion import judged
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
+from rtmbs.semirecursive.finish_step import check_multipliers
+from rtmbs.semirecursive.newton_restarts import retry
 from rtmbs.semirecursive.projection_kernels import loses_direction, project_rates
-from rtmbs.semirecursive.retry import retry
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.semirecursive.step import march
 from rtmbs.simulation import Simulation
@@ -103,7 +103,7 @@ def compile_ending() -> None:
     rest = (old.lam, 0.0, stats)
     compile_for(project_rates, (tables, lu, work, settings, alpha, h, old.zd, ws.Phid, ws, *rest))
     compile_for(loses_direction, (tables, settings, u, old, old, ws))
-    compile_for(judged, (tables, lu, work, settings, alpha, u, 0, old, ws, stats))
+    compile_for(check_multipliers, (tables, lu, work, settings, alpha, u, 0, old, ws, stats))
 
 
 def compile_meters() -> None:

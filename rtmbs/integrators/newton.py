@@ -10,6 +10,9 @@ from rtmbs.integrators.settings import (
     EVERY_ITERATION,
     EVERY_STEP,
     EXACT,
+    FOLLOWED,
+    INERTIA,
+    PAPER,
     SMALL_FIRST,
 )
 from rtmbs.jit.compiled import kernel
@@ -135,3 +138,28 @@ def acceleration_allowance(settings, rate, acceleration):
     """
     still = settings.absolute[0] / settings.typical[0] * 4.0 / (settings.h * settings.h)
     return max(LEFT_OVER * max(acceleration, rate * rate), still)
+
+
+# ---- further tries of a step (METHODS 1.11) -------------------------------------------------------------------------
+
+ACCELERATED, STEADY, RESTING = range(3)  # the first increment: h zd_n + h^2/2 zdd_n, h zd_n, nothing
+TRY_TERMS = (FOLLOWED, FOLLOWED, FOLLOWED, PAPER, INERTIA)
+TRY_START = (ACCELERATED, STEADY, RESTING, STEADY, RESTING)
+MOST_TRIES = len(TRY_TERMS)
+BY_SLOPE = 5  # number of the one that is damped by slopes
+STEADY_TRY = 2  # number of the one that fixed iterations spend what is left of them on
+
+
+# ---- rounds at the end of a variational step (METHODS 6.6) ----------------------------------------------------------
+
+TRUSTED = 5  # iterations: what more of them find counts only near the predictor (METHODS 1.11)
+STIFFER = 100.0  # times c are the loops in that factor: a round leaves 1 / (100 c) of a violation
+ROUNDS = 8  # at most
+ENOUGH = 1e-15  # of the largest rate: what the momentum left over would change in one coordinate
+ENOUGH_OF_FORCES = 1e-10  # of the largest acceleration, which no step adds up
+MISSED = 1e-12  # of the largest rate: what loops may miss behind the last round
+MISSED_BY_FORCES = 1e-10  # of the largest acceleration
+SETTLED = 1e-10  # of the largest multiplier: what another round may change
+ANY_IMPULSE = 1e300  # the same for impulses at the end of a step, which nobody sees
+LOST_DIRECTION = 1e-9  # of the largest rate or acceleration: rows that rounds leave open by more hold nothing
+PROGRESS = 0.5  # of a round: a smaller one ends them, for what is left is rounding

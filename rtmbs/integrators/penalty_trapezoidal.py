@@ -16,6 +16,7 @@ from rtmbs.integrators.base import Equations, Fused
 from rtmbs.integrators.checks import one_of, positive, switches, whole
 from rtmbs.integrators.chunks import arrays_of, one_row_chunk
 from rtmbs.integrators.method import USUAL, Method
+from rtmbs.integrators.newton import MOST_TRIES
 from rtmbs.integrators.penalties import PENALTY, penalty_factors
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
@@ -29,7 +30,6 @@ from rtmbs.integrators.settings import (
     Settings,
 )
 from rtmbs.integrators.trapezoidal import TrapezoidalStep
-from rtmbs.integrators.tries import MOST_TRIES
 from rtmbs.limits.bounds import BEYOND
 from rtmbs.methods import Capability
 from rtmbs.state import State

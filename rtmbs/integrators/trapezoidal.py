@@ -12,7 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.base import NotFinite, SingularTangent, StepEquations
-from rtmbs.integrators.damping import Damped, restart
 from rtmbs.integrators.multiplier_bounds import (
     ENDLESS,
     FOUND,
@@ -30,11 +29,13 @@ from rtmbs.integrators.multiplier_bounds import (
 )
 from rtmbs.integrators.newton import (
     ACCEPT,
+    BY_SLOPE,
     DIVERGED,
     MOST_EVALUATIONS,
     NOT_A_NUMBER,
     PAPER_RATE,
     SLOW_RATE,
+    STEADY_TRY,
     acceleration_allowance,
     contraction_rate,
     may_reuse,
@@ -43,6 +44,7 @@ from rtmbs.integrators.newton import (
     velocity_allowance,
     verdict,
 )
+from rtmbs.integrators.newton_restarts import Damped, restart
 from rtmbs.integrators.projection import project_repeatedly, project_velocities
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
@@ -69,7 +71,6 @@ from rtmbs.integrators.settings import (
     Settings,
     StateArrays,
 )
-from rtmbs.integrators.tries import BY_SLOPE, STEADY_TRY
 from rtmbs.limits.bounds import BEYOND, are_rotations
 
 Array = NDArray[np.float64]

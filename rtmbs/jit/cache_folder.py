@@ -46,8 +46,7 @@ KERNEL_ROOMS = (
 )
 KERNEL_FILES = (
     "integrators/projection.py",
-    "integrators/tries.py",
-    "integrators/variational_rounds.py",
+    "integrators/newton.py",
     "rotations/plain.py",
     "sensitivities/saddles.py",
     "sensitivities/simd_programs.py",

@@ -12,6 +12,7 @@ from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.limits.memory import in_words, machine_memory
 from rtmbs.observers.observer import Array, Observer, Schedule, Watched
 from rtmbs.results.catalogue import run_result
+from rtmbs.results.momentum_drift import momentum_drift
 from rtmbs.results.result import Result
 from rtmbs.results.ringing import ringing
 from rtmbs.results.samples import OF_STATE, Samples, samples_of
@@ -171,13 +172,13 @@ class Recorder(Observer):
         """Return the channels of what was recorded so far."""
         samples, sim = self.samples, self._sim
         assert sim is not None
-        kept, system, started = self._kept, sim.system, started_of(sim)
+        kept, system, started, tables = self._kept, sim.system, started_of(sim), sim.equations.tables
         return run_result(
             system,
-            sim.equations.tables,
+            tables,
             samples,
             kept.outcomes,
-            lambda: {**started, **warnings_of(kept, system, samples)},
+            lambda: {**started, **warnings_of(kept, system, samples), **momentum_drift(system, tables, samples)},
         )
 
     def _make_way(self) -> None:

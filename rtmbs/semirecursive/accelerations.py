@@ -10,15 +10,21 @@ Components that share nothing but ground are solved side by side, each with scal
 may be more than all that there is in a small one.
 """
 
+from contextlib import suppress
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import StartError
+from rtmbs.integrators.base import Missed, NotFinite, SingularTangent
+from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive.closure_jacobian import apply_through
-from rtmbs.semirecursive.independent import Independent
-from rtmbs.semirecursive.noise import ROUNDING, accuracy_of
-from rtmbs.semirecursive.weighted_factor import factor_weights
+from rtmbs.semirecursive.evaluation import assemble_mass_metric
+from rtmbs.semirecursive.jacobian_rounding import ROUNDING, accuracy_of
+from rtmbs.system.components import find_components
+from rtmbs.system.system import System, once_per_system
 
 if TYPE_CHECKING:
     from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -63,7 +69,7 @@ def first_accelerations(
 
 
 def correction(
-    equations: "SemiRecursiveEquations", parts: Independent, root: Array, change: Array, left: Array, enough: Array
+    equations: "SemiRecursiveEquations", parts: "ComponentSums", root: Array, change: Array, left: Array, enough: Array
 ) -> tuple[Array, Array]:
     """Return the changes of zdd and lam that take away what is ``left`` (m,) of the loops, by conjugate gradients.
 
@@ -123,3 +129,150 @@ def unbalance(
     equations.residual(z, zd, zdd, R0)
     force = equations.ws.tau + equations.pull_back(lam)
     return force, equations.closure_accelerations(zd, zdd)
+
+
+# ---- sums over independent components -------------------------------------------------------------------------------
+
+Mask = NDArray[np.bool_]
+
+
+@dataclass(frozen=True)
+class ComponentSums:
+    """The component of every loop equation and of every coordinate."""
+
+    count: int
+    rows: NDArray[np.int64]  # (m,)
+    columns: NDArray[np.int64]  # (n,)
+
+    @staticmethod
+    @once_per_system
+    def of(system: System) -> "ComponentSums":
+        """Return the components of a System; a loop equation belongs to that of the bodies that it joins."""
+        tables, n = system.tables, len(system.tables.dofs.kind)
+        columns = find_components(tables, system.lu)[:n]
+        connectors = tables.connectors
+        ends = np.maximum(connectors.a, connectors.b)[tables.closures.connector]  # the lower end of a connector is
+        # never ground
+        rows = np.concatenate([np.repeat(ends, np.diff(tables.closures.row_pointer)), tables.drivers.dof])
+        return ComponentSums(int(columns.max(initial=-1)) + 1, columns[rows], columns)
+
+    def product(self, a: Array, b: Array) -> Array:
+        """Return the inner product of rows a, b (m,) for each component."""
+        return np.asarray(np.bincount(self.rows, a * b, self.count), np.float64)
+
+    def largest(self, values: Array) -> Array:
+        """Return the largest |value| of coordinates (n,) for each component."""
+        return largest_in(self.columns, values, self.count)
+
+    def largest_of_rows(self, values: Array) -> Array:
+        """Return the largest |value| of loop equations (m,) for each component."""
+        return largest_in(self.rows, values, self.count)
+
+    def any(self, rows: Mask) -> Mask:
+        """Return which components have a row that is set."""
+        return np.bincount(self.rows, rows, self.count) > 0.0
+
+
+def largest_in(parts: NDArray[np.int64], values: Array, count: int) -> Array:
+    """Return the largest |value| of each of ``count`` parts; NaN where a value is none."""
+    found = np.zeros(count)
+    with np.errstate(invalid="ignore"):  # the step says it
+        np.maximum.at(found, parts, np.abs(values))
+    return found
+
+
+# ---- residuals of the equations of motion (METHODS 1.15) ------------------------------------------------------------
+
+
+ALLOWED = 1e4  # accuracies of the geometry: Phidd left, in terms of its parts
+SETTLED = 1e-6  # change of an acceleration that is still wanted, relative to the largest of its component
+UNSEEN = 1e-13  # of the sizes: a change of a coordinate, or a gap, in one step that is rounding
+
+
+def allowed_violation(equations: "SemiRecursiveEquations", terms: Array, rounding: Array) -> Array:
+    """Return how much of Phidd (m,) may be left, for terms of this size."""
+    return ALLOWED * (accuracy_of(equations) * terms + rounding)
+
+
+def equation_residuals(equations: "SemiRecursiveEquations", state: StateArrays, masses: Array, h: float) -> Missed:
+    """Return what accelerations leave of Phidd and of the balance of forces; the factor is still theirs.
+
+    ``masses`` (m,) are the effective ones. What moves nothing by more than rounding in a step h [s] is no miss: forces
+    may balance to zero.
+    """
+    scale, typical, parts = equations.sizes.scale, equations.sizes.typical, equations.parts
+    force, violation = unbalance(equations, state.z, state.zd, state.zdd, state.lam, state.R0)
+    terms, rounding = violation_terms(equations, state.zd, state.zdd, state.lam / masses)
+    loops = np.abs(violation) > allowed_violation(equations, terms, rounding) + UNSEEN / h**2 * scale
+    change = np.abs(equations.solve(force)) / typical
+    largest = np.maximum(
+        parts.largest(state.zdd / typical), parts.largest_of_rows(state.lam / masses / scale)
+    )  # fmt: skip
+    forces = change > SETTLED * largest[parts.columns] + UNSEEN / h**2
+    return Missed(violation, np.asarray(loops), change, np.asarray(forces))
+
+
+# ---- the factor of the start ----------------------------------------------------------------------------------------
+
+
+INERTIA = 1e-8  # of the largest square root of a diagonal entry: a coordinate that moves bodies with inertia
+ONE_MOTION = 1e-12  # eigenvalue of the mass matrix with a unit diagonal: coordinates that move the same
+PART = 0.1  # of the largest part in that motion
+DENSE_LIMIT = 6000  # coordinates: a dense factor of more takes gigabytes
+
+
+def factor_weights(equations: "SemiRecursiveEquations", weights: list[Array]) -> None:
+    """Factor M + Phi_z^T weight Phi_z with the first of the weights (m,) that allows it; ``equations.solve`` solves.
+
+    Static order first, for every weight; a long straight chain needs the exchanges of a dense factor.
+    Raises StartError naming the coordinate when nothing gives it inertia.
+    """
+    for solver in equations.solvers if equations.n <= DENSE_LIMIT else equations.solvers[:1]:
+        equations.solver = solver
+        for weight in weights:
+            assemble_mass_metric(equations.tables, 1.0, weight, equations.ws, equations.matrix.values)
+            try:
+                with suppress(SingularTangent):
+                    return equations.factor_matrix()
+            except NotFinite:
+                raise StartError(
+                    "a number that is not finite appeared: a force, an input, a rate or an angle is too large"
+                ) from None
+    raise StartError(reason(equations))
+
+
+def reason(equations: "SemiRecursiveEquations") -> str:
+    """Return why no factor was found, with the name of the coordinate."""
+    name = equations.system.coordinate_names[equations.weakest]
+    if equations.n > DENSE_LIMIT:
+        return (
+            f"coordinate {name!r} has no inertia, or one that rounding hides among {equations.n} coordinates (above"
+            f" {DENSE_LIMIT} no dense factor is tried); give what it moves mass and inertia, or bend a long straight"
+            " chain at the start"
+        )
+    if together := moving_together(equations):
+        return (
+            f"the motions of {' and '.join(map(repr, together))} are one and the same at this pose, as when the axes of"
+            " two hinges coincide (gimbal lock): nothing tells their accelerations apart; start from another pose, or"
+            " give the bodies between them inertia"
+        )
+    return (
+        f"coordinate {name!r} has no inertia: the bodies it moves are massless (or turn about their own mass points)"
+        " and no loop holds them; give them mass or inertia, or close them"
+    )
+
+
+def moving_together(equations: "SemiRecursiveEquations") -> tuple[str, ...]:
+    """Return the coordinates that move bodies with inertia, and of which a combination moves none."""
+    M = np.asarray(equations.matrix)
+    size = np.sqrt(np.abs(np.diag(M)))
+    moving = size > INERTIA * size.max(initial=0.0)
+    if not np.any(moving) or not np.all(np.isfinite(M)):
+        return ()
+    scaled = M[np.ix_(moving, moving)] / np.outer(size[moving], size[moving])
+    values, vectors = np.linalg.eigh(0.5 * (scaled + scaled.T))
+    if values[0] > ONE_MOTION:
+        return ()
+    taking_part = np.flatnonzero(moving)[np.abs(vectors[:, 0]) > PART * np.abs(vectors[:, 0]).max()]
+    names = [equations.system.coordinate_names[i] for i in taking_part]
+    return tuple(names) if len(names) > 1 else ()

@@ -21,8 +21,8 @@ from rtmbs.integrators.settings import (
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.linear.sparse_lu import solve, solve_refined
-from rtmbs.semirecursive.endings import NOT_FINITE, SMALL_PIVOT
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.exit_codes import NOT_FINITE, SMALL_PIVOT
 from rtmbs.semirecursive.law_states import follow_states
 from rtmbs.semirecursive.multipliers import factor_copy, finite, keep_Phi_z
 

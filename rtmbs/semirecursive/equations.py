@@ -11,21 +11,18 @@ from rtmbs.integrators.settings import OWN, PAPER, Settings, StateArrays
 from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.solver import LinearSolver, Unsolved
 from rtmbs.linear.sparse_solver import SparseMatrix, SparseSolver
-from rtmbs.semirecursive.accelerations import first_accelerations
+from rtmbs.semirecursive.accelerations import ComponentSums, equation_residuals, first_accelerations
 from rtmbs.semirecursive.balance import hold_energies
-from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
-from rtmbs.semirecursive.diagnosis import diagnose
+from rtmbs.semirecursive.compiled_steps import FusedSteps
+from rtmbs.semirecursive.diagnosis import diagnose, failure_names
 from rtmbs.semirecursive.evaluation import assemble_mass_metric, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.force_kernels import spring_energy
-from rtmbs.semirecursive.fused import FusedSteps
-from rtmbs.semirecursive.independent import Independent
 from rtmbs.semirecursive.law_kernels import reevaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import dense_closure_jacobian
-from rtmbs.semirecursive.midpoint import Midpoint
-from rtmbs.semirecursive.missed import missed
+from rtmbs.semirecursive.midpoint_equations import Midpoint
 from rtmbs.semirecursive.passes import (
     forward_accelerations,
     forward_positions,
@@ -33,12 +30,11 @@ from rtmbs.semirecursive.passes import (
     gravity_energy,
     kinetic_energy,
 )
-from rtmbs.semirecursive.rotations import add_correction, commit_rotations
-from rtmbs.semirecursive.sizes import sizes_of
-from rtmbs.semirecursive.source_tangent import fill_from_source
+from rtmbs.semirecursive.python_laws import call_laws, differentiate_laws
+from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
 from rtmbs.semirecursive.workspace import Workspace, workspace
-from rtmbs.semirecursive.worst import worst
 from rtmbs.system.input_slots import evaluate_signals, not_finite_inputs
+from rtmbs.system.origins import transport_slides
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
 from rtmbs.system.tables import Balance, Tables
@@ -99,7 +95,7 @@ class SemiRecursiveEquations:
         """Let the tables be those of ``system``, with the assembly offset and the balance of these equations."""
         self.system, closures = system, system.tables.closures._replace(assembly_offset=self.assembly_offset)
         self._sizes: Sizes | None = None
-        self._parts: Independent | None = None
+        self._parts: ComponentSums | None = None
         self.tables: Tables = system.tables._replace(closures=closures, balance=self.balance)
 
     def take_balance(self, balance: Balance) -> None:
@@ -217,10 +213,10 @@ class SemiRecursiveEquations:
         return self._sizes
 
     @property
-    def parts(self) -> Independent:
+    def parts(self) -> ComponentSums:
         """Components that share nothing but ground."""
         if self._parts is None:
-            self._parts = Independent.of(self.system)
+            self._parts = ComponentSums.of(self.system)
         return self._parts
 
     @property
@@ -251,7 +247,7 @@ class SemiRecursiveEquations:
 
     def missed(self, state: StateArrays, h: float) -> Missed:
         """Return what the accelerations last solved for leave of Phidd and of the balance of forces; see ``Missed``."""
-        return missed(self, state, self.masses, h)
+        return equation_residuals(self, state, self.masses, h)
 
     def follow_states(self, h: float, old: StateArrays) -> None:
         """Let force states be those at the end of a step from ``old``, in what is evaluated from now on."""
@@ -273,7 +269,7 @@ class SemiRecursiveEquations:
 
     def worst(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
         """Return the names that a failed step from ``old`` is to be known by."""
-        return worst(self, outcome, old, scale)
+        return failure_names(self, outcome, old, scale)
 
     def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:
         """Return why the step from ``old`` fails, as far as that shows."""
@@ -394,3 +390,52 @@ class SemiRecursiveEquations:
     def commit(self, state: Turned) -> None:
         """Let the reference rotations of a finished state take in its rotation dofs, in place."""
         commit_rotations(self.tables.dofs, state.z, state.R0)
+
+
+# ---- sizes for tolerances -------------------------------------------------------------------------------------------
+
+
+def sizes_of(system: System) -> Sizes:
+    """Return what numbers of a step are compared with."""
+    closure, rotation = system.closure_of_row, system.row_is_rotation
+    return Sizes(
+        length=system.length,
+        typical=system.typical,
+        pace=np.where(transport_slides(system.tables), np.inf, system.typical),
+        rotation=rotation,
+        scale=np.where(rotation, 1.0, system.length),
+        first=np.asarray((np.diff(closure, prepend=-2) != 0) | (closure < 0)),  # a driven coordinate is one
+    )
+
+
+# ---- Newton matrix of other sources of K and C ----------------------------------------------------------------------
+
+
+def fill_from_source(
+    equations: "SemiRecursiveEquations", velocity: float, position: float, terms: int, old: StateArrays
+) -> None:
+    """Take K and C from the source; M, penalties and the terms beyond -dQ/dz from the closed form.
+
+    A source holds the states of force laws as they are; what states that follow add is one of the terms beyond.
+    """
+    ws, u, values = equations.ws, equations.u, equations.matrix.values
+    K, C = equations.source(ws.z, ws.zd, old.R0, np.concatenate((u, ws.s)))
+    C = np.ascontiguousarray(C)
+    take_rate_columns(equations.tables.dofs, ws.z, C)
+    equations.fill(1.0, velocity, position, terms, old)
+    everything = values.copy()
+    evaluate_laws_with_held_states(equations)
+    no_alpha = np.zeros(equations.m)
+    assemble_tangent(equations.tables, PAPER, 0.0, velocity, position, u, no_alpha, old, ws, values)
+    values[:] = everything - values
+    equations.matrix.add(velocity * C + position * K)
+
+
+def evaluate_laws_with_held_states(equations: "SemiRecursiveEquations") -> None:
+    """Let wrenches and derivatives of force laws be those at the states last solved for, held as they are."""
+    ws = equations.ws
+    if len(ws.s):
+        base, half = ws.state_base.copy(), float(ws.state_half[0])
+        hold_states(ws.s.copy(), ws)
+        reevaluate_laws(equations.tables, ws.z, ws.zd, equations.u, ws)
+        ws.state_base[:], ws.state_half[0] = base, half

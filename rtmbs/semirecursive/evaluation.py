@@ -16,7 +16,7 @@ from rtmbs.semirecursive.passes import (
     place_inertias,
 )
 from rtmbs.semirecursive.rotations import set_rate_columns
-from rtmbs.semirecursive.tangent import add_multiplier_tangent, add_penalty_tangent, add_rigid_body_tangent
+from rtmbs.semirecursive.tangent import add_loop_tangent, add_multiplier_tangent, add_rigid_body_tangent
 
 
 @coarse_kernel
@@ -66,7 +66,7 @@ def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws,
         keep_diagonal(tables.paths, ws, values)
         add_force_tangent(tables, u, velocity, position, ws, values)
         ws.stiff[0] = applied_share(tables.paths, ws, values)
-    add_penalty_tangent(tables, alpha, position, ws, values)
+    add_loop_tangent(tables, alpha, position, ws.Phi_z, ws.Phi_z, values)
     if terms == EXACT:
         add_multiplier_tangent(tables, ws.impulse, position, ws, values)
     elif terms == LAGGED:
@@ -108,4 +108,4 @@ def assemble_mass_metric(tables, position, alpha, ws, values):
     for k in range(len(values)):
         values[k] = 0.0
     add_rigid_body_tangent(tables, 1.0, 0.0, 0.0, ws, values)
-    add_penalty_tangent(tables, alpha, position, ws, values)
+    add_loop_tangent(tables, alpha, position, ws.Phi_z, ws.Phi_z, values)

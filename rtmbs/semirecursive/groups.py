@@ -23,7 +23,7 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.linear.sparse_lu import workspace as factor_workspace
-from rtmbs.semirecursive.fused_kernel import TAKEN, Ending, FusedKernel
+from rtmbs.semirecursive.exit_codes import ACCEPTED, Ending
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import find_groups, restricted
 from rtmbs.system.tables import Tables
@@ -36,7 +36,7 @@ UNBOUNDED = 1 << 20
 class Group:
     """Some components of a mechanism, and all that a kernel needs to step them."""
 
-    def __init__(self, tables: Tables, coordinates: Integers, kernel: FusedKernel) -> None:
+    def __init__(self, tables: Tables, coordinates: Integers, kernel: Callable[..., Ending]) -> None:
         part = restricted(tables, coordinates)
         self.coordinates, self.tables, self.lu, self.kernel = coordinates, part.tables, part.lu, kernel
         self.ws, self.work = workspace(part.tables), factor_workspace(part.lu)
@@ -88,7 +88,7 @@ class Group:
 class Groups:
     """A mechanism in at most ``threads`` groups of its components; fewer when it has fewer components."""
 
-    def __init__(self, tables: Tables, lu: Any, threads: int, kernel: FusedKernel) -> None:
+    def __init__(self, tables: Tables, lu: Any, threads: int, kernel: Callable[..., Ending]) -> None:
         self.tables, self.threads, self.coordinates = tables, threads, find_groups(tables, lu, threads)
         several = len(self.coordinates) > 1
         self.members = [Group(tables, coordinates, kernel) for coordinates in self.coordinates] if several else []
@@ -114,7 +114,7 @@ class Groups:
         stats = [group.chunk.stats[:done] for group in self.members if group.chunk is not None]
         chunk.stats[:done] = combined(np.array(stats), side_by_side)
         last = [ending for ending, accepted in endings if accepted == done]
-        return next((ending for ending in last if ending not in TAKEN), max(last)), done
+        return next((ending for ending in last if ending not in ACCEPTED), max(last)), done
 
 
 def at_once(calls: Sequence[Callable[[], Ending]]) -> list[Ending]:

@@ -4,18 +4,36 @@ A contract test holds the two together. What this kernel does not finish well, a
 that loops hold badly, is left to the readable step.
 """
 
+from typing import Any, NamedTuple
+
+import numpy as np
+
 from rtmbs.integrators.newton import (
     ACCEPT,
+    ANY_IMPULSE,
     DIVERGED,
+    ENOUGH,
+    ENOUGH_OF_FORCES,
+    LOST_DIRECTION,
+    MISSED,
+    MISSED_BY_FORCES,
+    PROGRESS,
+    ROUNDS,
+    SETTLED,
     SLOW_RATE,
+    STIFFER,
+    TRUSTED,
+    acceleration_allowance,
     contraction_rate,
     may_reuse,
     reuse_pays,
     scaled_norm,
     too_far,
+    velocity_allowance,
     verdict,
 )
 from rtmbs.integrators.settings import (
+    ACCELERATION_VIOLATION,
     EVALUATIONS,
     FACTOR_TICKS,
     FACTORISATIONS,
@@ -24,54 +42,296 @@ from rtmbs.integrators.settings import (
     ITERATIONS,
     ITERATIONS_TO_TOLERANCE,
     JACOBIANS,
+    NEAR_SINGULAR,
     PAPER,
+    POSITION_VIOLATION,
+    PROJECTION_TICKS,
+    PROJECTIONS,
     RESIDUAL_TICKS,
     TANGENT_TICKS,
+    VELOCITY_VIOLATION,
     StateArrays,
 )
-from rtmbs.integrators.variational_rounds import TRUSTED
-from rtmbs.jit.compiled import coarse_inner_kernel, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
-from rtmbs.linear.sparse_lu import solve_refined
-from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
-from rtmbs.semirecursive.closures import evaluate_closures
-from rtmbs.semirecursive.completion import startable
+from rtmbs.jit.struct import struct
+from rtmbs.linear.sparse_lu import solve, solve_refined
+from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
+from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.correction import start_stats
-from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED, NOT_FINITE, SMALL_PIVOT, UNFINISHED
 from rtmbs.semirecursive.evaluation import assemble_tangent
-from rtmbs.semirecursive.midpoint_end import evaluate_middle, finish
+from rtmbs.semirecursive.exit_codes import (
+    CONVERGED,
+    LOOP_OPEN,
+    NEAR,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    SMALL_PIVOT,
+    UNFINISHED,
+    accepted,
+)
+from rtmbs.semirecursive.finish_step import copy_rotations, startable
+from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.momenta import (
-    add_loop_tangent,
+    evaluate_boundary,
+    evaluate_momenta,
     half_turn_back,
     half_turn_rows,
-    momenta_here,
+    mass_times,
+    turn_back,
     undo_jacobian,
 )
-from rtmbs.semirecursive.momentum_tangent import assemble_midpoint
+from rtmbs.semirecursive.momentum_tangent import assemble_end, assemble_midpoint
 from rtmbs.semirecursive.multipliers import factor_copy
 from rtmbs.semirecursive.passes import (
+    forward_accelerations,
     forward_positions,
-    place_inertias,
+    forward_velocities,
+    inverse_dynamics,
 )
-from rtmbs.semirecursive.rotations import add_correction
+from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
+from rtmbs.semirecursive.rotations import add_correction, commit_rotations
+from rtmbs.semirecursive.tangent import add_loop_tangent
+
+# ---- end of the step: momentum, rates, accelerations, multipliers ---------------------------------------------------
+
+Array = Any
+
+
+@struct
+class Scratch(NamedTuple):
+    """What a step in momenta needs besides the Workspace."""
+
+    first: Array  # (entries,) Phi_z where the step begins
+    left: Array  # (entries,) the same, half turned, in the last factor
+    right: Array  # (entries,) that of the end, half turned, in the last factor
+    u: Array  # (nu,) inputs at the middle
+    y: Array  # (n,) half increment
+    p0: Array  # (n,) momentum where the step begins
+    start: Array  # (n,) the same, impulse of the loops included
+    p: Array  # (n,)
+    p1: Array  # (n,) momentum where the step ends, without the loops there
+    impulse: Array  # (m,) h/2 times that of the loops
+    row: Array  # (m,)
+    stiff: Array  # (m,) weights of the loops where the step ends
+    none: Array  # (m,) zeros
+    one: Array  # (m,) ones
+    own_mass: Array  # (n,) diagonal of M where the step ends
+
+
+def scratch_for(entries: int, inputs: int, n: int, m: int) -> Scratch:
+    """Allocate the scratch."""
+    shapes = (entries, entries, entries, inputs, n, n, n, n, n, m, m, m, m, m, n)
+    return Scratch(*(np.zeros(shape) for shape in shapes))._replace(one=np.ones(m))
+
+
+@inner_kernel
+def evaluate_middle(tables, h, old, ws, own):
+    """Momentum and ws.tau at the middle, and the momentum that the step starts with."""
+    for i in range(len(ws.z)):
+        ws.z[i] = old.z[i] + own.y[i]
+        ws.zd[i] = 2.0 / h * own.y[i]
+        own.start[i] = own.p0[i]
+    evaluate_momenta(tables, old.R0, own.u, ws, own.p)
+    pull_back_through(tables, own.first, own.impulse, -2.0 / h, own.start)
+
+
+@inner_kernel
+def step_momentum(tables, h, old, new, ws, own):
+    """own.p1, the momentum at the end without the loops there; new.z, new.R0, new.s, and first rates."""
+    evaluate_middle(tables, h, old, ws, own)  # anew: internal forces balance at their own pose only
+    for i in range(len(ws.z)):
+        own.p1[i], own.p[i] = own.start[i], ws.tau[i]
+        new.z[i], ws.predicted[i] = old.z[i] + 2.0 * own.y[i], 2.0 * own.y[i]
+        new.zd[i] = 4.0 / h * own.y[i] - old.zd[i]
+    for i in range(len(new.s)):
+        new.s[i] = old.s[i] + h * ws.state_rate[i]
+    turn_back(tables.dofs, ws.predicted, own.p1)
+    turn_back(tables.dofs, own.y, own.p)
+    for i in range(len(ws.z)):
+        own.p1[i] -= h * own.p[i]
+    copy_rotations(old.R0, new.R0)
+    commit_rotations(tables.dofs, new.z, new.R0)
+
+
+@inner_kernel
+def finish(tables, lu, work, settings, weight, old, u1, new, ws, own, stats):
+    """Fill ``new``: the momentum at the end, the rates that it stands for, accelerations and multipliers.
+
+    CONVERGED, or why the readable step is to be asked. Leaves the passes of ``evaluate_boundary`` at the end, and in
+    own.p0 the momentum there.
+    """
+    start = ticks()
+    step_momentum(tables, settings.h, old, new, ws, own)
+    evaluate_boundary(tables, new.z, new.R0, u1, ws)
+    note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
+    if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
+        return LOOP_OPEN
+    for row in range(len(weight)):
+        own.stiff[row] = STIFFER * weight[row]
+    assemble_end(tables, own.stiff, ws, own.own_mass, work.original)
+    stats[FACTORISATIONS] += 1
+    if factor_copy(lu, work) != 0:
+        return SMALL_PIVOT
+    settled = set_rates(tables, lu, work, settings, own.stiff, u1, new, ws, own, stats)
+    for i in range(len(ws.z)):
+        own.p0[i] = own.p[i]
+    for i in range(len(ws.z)):  # of the trapezoidal rule: near enough for most steps to need one round
+        new.zdd[i] = 2.0 / settings.h * (new.zd[i] - old.zd[i]) - old.zdd[i]
+    settled = set_accelerations(tables, lu, work, settings, own.stiff, u1, new, ws, own, stats) and settled
+    stats[PROJECTION_TICKS] += ticks() - start
+    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)
+    if not (numbers and in_range(new.s) and in_range(new.sd)):
+        return NOT_FINITE
+    return CONVERGED if settled else NOT_CONVERGED
+
+
+@inner_kernel
+def set_rates(tables, lu, work, settings, weight, u, new, ws, own, stats):
+    """new.zd with M zd = p1 - Phi_z^T impulse and Phid = 0; True when the loops hold it to their bound.
+
+    own.p is then the momentum M zd.
+    """
+    for row in range(len(weight)):
+        own.row[row] = 2.0 / settings.h * own.impulse[row]
+    closure_velocities(tables, new.zd, u, ws)
+    mass_times(tables.dofs, new.zd, ws, own.p)
+    for i in range(len(ws.z)):
+        ws.residual[i] = own.p1[i] - own.p[i]
+    solve_saddle(
+        tables, lu, work, settings, weight, ENOUGH, MISSED, ANY_IMPULSE, new.zd, ws.Phid, own.row, ws, own, stats
+    )  # fmt: skip
+    mass_times(tables.dofs, new.zd, ws, own.p)
+    note_violation(ws.Phid, settings, stats, VELOCITY_VIOLATION)
+    return relative_violation(ws.Phid, settings.scale) <= velocity_allowance(
+        settings, largest_rate(new.zd, settings.typical)
+    )
+
+
+@inner_kernel
+def set_accelerations(tables, lu, work, settings, weight, u, new, ws, own, stats):
+    """new.zdd and new.lam with M zdd - Q + Phi_z^T lam = 0 and Phidd = 0; True when the loops hold them."""
+    ws.state_half[0] = 0.0
+    for i in range(len(ws.state_base)):
+        ws.state_base[i] = new.s[i]
+    for row in range(len(weight)):
+        new.lam[row] = 0.0
+    for i in range(len(ws.z)):
+        ws.zd[i] = new.zd[i]
+    forward_velocities(tables.dofs, ws.zd, ws)
+    forward_accelerations(tables.dofs, ws.zd, new.zdd, u, ws)
+    inverse_dynamics(tables.dofs, ws)
+    apply_forces(tables, ws.z, ws.zd, u, ws)
+    closure_accelerations(tables, ws.zd, new.zdd, u, ws)
+    for i in range(len(new.sd)):
+        new.sd[i] = ws.state_rate[i]
+    for i in range(len(ws.z)):
+        ws.residual[i] = -ws.tau[i]
+    solve_saddle(
+        tables, lu, work, settings, weight, ENOUGH_OF_FORCES, MISSED_BY_FORCES, SETTLED, new.zdd, ws.Phidd, new.lam,
+        ws, own, stats,
+    )  # fmt: skip
+    note_violation(ws.Phidd, settings, stats, ACCELERATION_VIOLATION)
+    rate, acceleration = largest_rate(new.zd, settings.typical), largest_rate(new.zdd, settings.typical)
+    return relative_violation(ws.Phidd, settings.scale) <= acceleration_allowance(settings, rate, acceleration)
+
+
+@inner_kernel
+def solve_saddle(
+    tables, lu, work, settings, weight, enough, missed, moves, rates, violation, multiplier, ws, own, stats
+):
+    """Solve M dx + Phi_z^T multiplier = ws.residual, Phi_z dx = -violation in rounds; ``rates`` go by dx.
+
+    The factor is that of M + Phi_z^T weight Phi_z. Its rounding leaves a share of each round's change, found in the
+    first one by M itself, and again while that share of a change is more than ``enough`` of the largest rate.
+    ``violation`` follows, and ends below ``missed`` of the largest rate, when another round would change the
+    multipliers by less than ``moves`` of the largest. Where rounds do not close more of it, loops lose a direction, and
+    the stats say NEAR_SINGULAR.
+    """
+    share, left, open_by, moved, fastest, checked = 0.0, np.inf, np.inf, 0.0, 0.0, True
+    for number in range(ROUNDS):
+        size = correct_rates(tables, lu, work, settings, weight, checked, rates, violation, multiplier, ws)
+        stats[PROJECTIONS] += 1
+        before, opened, moved_before = left, open_by, moved
+        open_by, fastest = relative_violation(violation, settings.scale), largest_rate(rates, settings.typical)
+        moved = largest_multiplier(weight, violation, settings.scale)
+        bound = moves * largest_multiplier(own.one, multiplier, settings.scale)
+        checked = checked and (number == 0 or size * share > enough * fastest)
+        left = 0.0
+        if checked:
+            mass_times(tables.dofs, ws.dz, ws, own.start)
+            for i in range(len(rates)):
+                ws.residual[i] -= own.start[i]
+            left = unbalanced(tables, settings, multiplier, ws, own)
+            share = left / size if size > 0.0 else 0.0
+        balanced = left <= enough * fastest
+        closed = open_by <= missed * fastest and (moved <= bound or moved * moved <= bound * moved_before)
+        if (balanced or left > PROGRESS * before) and (closed or open_by > PROGRESS * opened):
+            break
+    if open_by > LOST_DIRECTION * fastest:
+        stats[NEAR_SINGULAR] = 1.0
+
+
+@inlined_kernel
+def largest_multiplier(weight, values, scale):
+    """Largest |weight value| scale over all rows: of multipliers, comparable between translation and rotation."""
+    top = 0.0
+    for row in range(len(values)):
+        top = max(top, abs(weight[row] * values[row]) * scale[row])
+    return top
+
+
+@inner_kernel
+def unbalanced(tables, settings, multiplier, ws, own):
+    """Largest rate that what is left, ws.residual less the pull of the multipliers, would give a coordinate by itself.
+
+    In typical sizes.
+    """
+    for i in range(len(ws.base)):
+        ws.base[i] = ws.residual[i]
+    pull_back(tables, ws, multiplier, -1.0, ws.base)
+    top = 0.0
+    for i in range(len(ws.base)):
+        size = abs(ws.base[i]) / (own.own_mass[i] * settings.typical[i])
+        top = max(top, size if np.isfinite(size) else np.inf)
+    return top
+
+
+@inner_kernel
+def correct_rates(tables, lu, work, settings, weight, checked, rates, violation, multiplier, ws):
+    """Correct rates and multipliers by what is left of both equations; returns the change, ws.dz, in typical sizes.
+
+    ``checked``: ws.residual, less the pull of the multipliers, is left of the first; otherwise nothing.
+    """
+    for row in range(len(weight)):
+        ws.impulse[row] = weight[row] * violation[row] + (multiplier[row] if checked else 0.0)
+    for i in range(len(rates)):
+        ws.dz[i] = ws.residual[i] if checked else 0.0
+    pull_back(tables, ws, ws.impulse, -1.0, ws.dz)
+    solve(lu, work.factored, work, ws.dz)
+    apply_Phi_z(tables, ws, ws.dz, ws.impulse)
+    for row in range(len(weight)):
+        violation[row] += ws.impulse[row]
+        multiplier[row] += weight[row] * violation[row]
+    for i in range(len(rates)):
+        rates[i] += ws.dz[i]
+    return largest_rate(ws.dz, settings.typical)
 
 
 @inner_kernel
 def begin(tables, h, old, u0, u1, ws, own):
-    """Momentum and Phi_z where the step begins, and the first half increment: that of constant accelerations."""
+    """Phi_z where the step begins, and the first half increment: that of constant accelerations.
+
+    ``evaluate_boundary`` was there, and own.p0 is the momentum: of the first step of a call, or of the end of one.
+    """
     for i in range(len(ws.z)):
-        ws.z[i] = old.z[i]
         own.y[i] = 0.5 * h * old.zd[i] + 0.25 * h * h * old.zdd[i]
     for row in range(len(own.impulse)):
         own.impulse[row] = 0.25 * h * h * old.lam[row]
     for k in range(len(u0)):
         own.u[k] = 0.5 * (u0[k] + u1[k])
-    forward_positions(tables, old.R0, ws.z, ws)
-    evaluate_closures(tables, ws.z, u0, ws)
     for entry in range(len(own.first)):
         own.first[entry] = ws.Phi_z[entry]
-    place_inertias(tables.dofs, ws)
-    momenta_here(tables, old.zd, u0, ws, own.p0)
     ws.state_half[0] = 0.5 * h
     for i in range(len(ws.state_base)):
         ws.state_base[i] = old.s[i]
@@ -105,7 +365,7 @@ def factor_step(tables, lu, work, h, weight, old, ws, own, stats):
         own.left[entry], own.right[entry] = own.first[entry], ws.Phi_z[entry]
     half_turn_rows(tables, own.y, 1.0, own.left)
     half_turn_rows(tables, own.y, -1.0, own.right)
-    add_loop_tangent(tables, weight, own.left, own.right, work.original)
+    add_loop_tangent(tables, weight, 1.0, own.left, own.right, work.original)
     assembled = ticks()
     bad = factor_copy(lu, work)
     stats[TANGENT_TICKS] += assembled - start
@@ -128,10 +388,14 @@ def correction(tables, lu, work, settings, weight, previous, reusable, old, ws, 
         for row in range(len(weight)):
             own.row[row] = 0.5 * weight[row] * ws.Phi[row]
         for i in range(len(ws.base)):
-            ws.base[i] = ws.residual[i]
-        pull_back_through(tables, own.left, own.row, -1.0, ws.base)
-        if solve_refined(lu, work.original, work.factored, work, ws.base, ws.dz) < 0:
-            return -1.0, False
+            ws.base[i] = ws.dz[i] = ws.residual[i]
+        if reusable:  # a factor that was checked when it was made
+            pull_back_through(tables, own.left, own.row, -1.0, ws.dz)
+            solve(lu, work.factored, work, ws.dz)
+        else:
+            pull_back_through(tables, own.left, own.row, -1.0, ws.base)
+            if solve_refined(lu, work.original, work.factored, work, ws.base, ws.dz) < 0:
+                return -1.0, False
         norm = scaled_norm(ws.dz, own.y, settings.absolute, 0.0)
         if not reusable or reuse_pays(settings.refactor, norm, contraction_rate(norm, previous)):
             break
@@ -199,6 +463,8 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
     if not startable(old, weight):
         start_stats(chunk.stats[0])
         return NOT_FINITE, 0
+    evaluate_boundary(tables, old.z, old.R0, u0, ws)
+    mass_times(tables.dofs, old.zd, ws, own.p0)
     for k in range(len(chunk.stats)):
         new = StateArrays(
             chunk.z[k], chunk.zd[k], chunk.zdd[k], chunk.lam[k], chunk.R0[k], chunk.energy[k], chunk.s[k], chunk.sd[k]
@@ -207,11 +473,14 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
         start_stats(stats)
         begin(tables, settings.h, before, inputs, u, ws, own)
         ending = correct(tables, lu, work, settings, weight, before, u, ws, own, stats)
-        if ending in (CONVERGED, UNFINISHED):
+        if accepted(ending):
             finished = finish(tables, lu, work, settings, weight, before, u, new, ws, own, stats)
-            ending = ending if finished == CONVERGED else finished
+            if finished != CONVERGED:
+                ending = finished
+            elif ending == CONVERGED and stats[NEAR_SINGULAR] > 0.0:
+                ending = NEAR
         work.step[0] = 0.0  # its factor belongs to no step of the trapezoidal rule
-        if ending not in (CONVERGED, UNFINISHED):
+        if not accepted(ending):
             return ending, k
         if ticks() - begun > budget:
             return ending, k + 1

@@ -4,10 +4,9 @@ One backward pass gives both p_j = S_j . P_j and dT/dz_j = (V_base x S_j) . P_j,
 ``page_momenta.py``, where the formulas come from.
 """
 
-from numpy import uint64 as at
-
-from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_kernel, inner_kernel, kernel
 from rtmbs.rotations.kernels import inverse_excess, inverse_factor, turn_factors, turned_row
+from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias
 from rtmbs.spatial import (
@@ -56,10 +55,27 @@ def evaluate_momenta(tables, R0, u, ws, p):
 
 
 @coarse_kernel
-def momenta_here(tables, zd, u, ws, p):
-    """p = M zd at the positions and inertias last evaluated."""
-    forward_velocities(tables.dofs, zd, ws)
-    gather_momenta(tables.dofs, u, ws, p)
+def evaluate_boundary(tables, z, R0, u, ws):
+    """Positions, Phi, Phi_z and inertias at a boundary of steps; turns of rotation dofs are committed to ``R0``."""
+    for i in range(len(ws.z)):
+        ws.z[i] = z[i]
+    forward_positions(tables, R0, ws.z, ws)
+    evaluate_closures(tables, ws.z, u, ws)
+    place_inertias(tables.dofs, ws)
+
+
+@coarse_kernel
+def mass_times(dofs, x, ws, out):
+    """out = M x (n,), momenta at rates x, at the positions and inertias last evaluated; overwrites ws.V and ws.Fc."""
+    forward_velocities(dofs, x, ws)
+    n = len(out)
+    for i in range(n):
+        store6(ws.Fc, i, inertia_times(load10(ws.inertia, i), load6(ws.V, i)))
+    for i in range(n - 1, -1, -1):
+        P = load6(ws.Fc, i)
+        out[i] = dot6(load6(ws.S, i), P)
+        if dofs.parent[i] >= 0:
+            increase6(ws.Fc, dofs.parent[i], P)
 
 
 @kernel
@@ -120,48 +136,3 @@ def half_turn_rows(tables, y, sign, Phi_z):
                     a = (Phi_z[entry], Phi_z[entry + 1], Phi_z[entry + 2])
                     Phi_z[entry], Phi_z[entry + 1], Phi_z[entry + 2] = halfway(a, d, s, c)
                     entry += last - first
-
-
-@kernel
-def add_loop_tangent(tables, weight, left, right, values):
-    """values += left^T diag(weight) right of two Phi_z, that of each end of a step; five rows at a time."""
-    closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
-    for l in range(len(closures.point_a)):
-        begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
-        connector, whole = closures.connector[at(l)], end - (end - begin) % 5
-        block = connectors.block_pointer[at(connector)]
-        width = connectors.pointer[at(connector + 1)] - connectors.pointer[at(connector)]
-        for row in range(begin, whole, 5):
-            add_five_rows(left, right, entry, width, weight, row, connectors.entry, block, values)
-            entry += 5 * width
-        for row in range(whole, end):
-            place = block
-            for j in range(width):
-                w = weight[at(row)] * left[at(entry + j)]
-                for i in range(width):
-                    values[at(connectors.entry[at(place + i)])] += w * right[at(entry + i)]
-                place += width
-            entry += width
-    for k in range(len(drivers.dof)):
-        values[drivers.entry[k]] += weight[len(closures.kind) + k]
-
-
-@inlined_kernel
-def add_five_rows(left, right, entry, width, weight, row, places, block, values):
-    """values += left^T diag(weight) right of five rows of one closure."""
-    a0, a1, a2, a3, a4 = (
-        weight[at(row)],
-        weight[at(row + 1)],
-        weight[at(row + 2)],
-        weight[at(row + 3)],
-        weight[at(row + 4)],
-    )
-    e1, e2, e3, e4 = entry + width, entry + 2 * width, entry + 3 * width, entry + 4 * width
-    for j in range(width):
-        w0, w1, w2 = a0 * left[at(entry + j)], a1 * left[at(e1 + j)], a2 * left[at(e2 + j)]
-        w3, w4 = a3 * left[at(e3 + j)], a4 * left[at(e4 + j)]
-        for i in range(width):
-            low = w0 * right[at(entry + i)] + w1 * right[at(e1 + i)]
-            high = w2 * right[at(e2 + i)] + w3 * right[at(e3 + i)]
-            values[at(places[at(block + i)])] += (low + high) + w4 * right[at(e4 + i)]
-        block += width

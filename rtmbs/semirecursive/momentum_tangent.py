@@ -14,9 +14,8 @@ from rtmbs.jit.compiled import coarse_kernel, inner_kernel
 from rtmbs.rotations.kernels import inverse_excess, inverse_factor, turn_factors
 from rtmbs.semirecursive.evaluation import assemble_mass_metric
 from rtmbs.semirecursive.force_kernels import add_force_tangent
-from rtmbs.semirecursive.passes import place_inertias
 from rtmbs.semirecursive.rotations import set_rate_columns
-from rtmbs.semirecursive.tangent import add_penalty_tangent
+from rtmbs.semirecursive.tangent import add_loop_tangent
 from rtmbs.spatial import (
     add3,
     add6,
@@ -58,24 +57,29 @@ def assemble_midpoint(tables, h, u, y, start, ws, values):
 
 
 @coarse_kernel
-def assemble_end(tables, weight, ws, values):
-    """values = M + Phi_z^T diag(weight) Phi_z at the evaluated positions, the metric in which rates are found."""
+def assemble_end(tables, weight, ws, own_mass, values):
+    """values = M + Phi_z^T diag(weight) Phi_z at the evaluated positions and inertias; own_mass (n,) the diagonal of M.
+
+    The metric in which rates are found.
+    """
+    dofs, paths = tables.dofs, tables.paths
     if len(tables.interfaces.dof) > 0:
         assemble_mass_metric(tables, 1.0, weight, ws, values)
+        for j in range(len(own_mass)):
+            own_mass[j] = dot6(inertia_times(load10(ws.Ic, j), load6(ws.S, j)), load6(ws.S, j))
         return
-    dofs, paths = tables.dofs, tables.paths
-    place_inertias(dofs, ws)
     gather_inertias(dofs, ws)
     for k in range(len(values)):
         values[k] = 0.0
     for j in range(len(ws.tau)):
         left, start, last = inertia_times(load10(ws.Ic, j), load6(ws.S, j)), paths.pointer[j], paths.pointer[j + 1] - 1
         for d in range(start, last):
-            entry = dot6(left, load6(ws.S, paths.dof[at(d)]))
+            entry = dot6(left, load6(ws.S, at(paths.dof[at(d)])))
             values[at(paths.entry[at(d)])] += entry
             values[at(paths.entry_transposed[at(d)])] += entry
-        values[at(paths.entry[at(last)])] += dot6(left, load6(ws.S, j))
-    add_penalty_tangent(tables, weight, 1.0, ws, values)
+        own_mass[j] = dot6(left, load6(ws.S, j))
+        values[at(paths.entry[at(last)])] += own_mass[j]
+    add_loop_tangent(tables, weight, 1.0, ws.Phi_z, ws.Phi_z, values)
 
 
 @inner_kernel

@@ -68,7 +68,7 @@ def finite(values):
 
 
 @coarse_kernel
-def miss(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats):
+def multiplier_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats):
     """Return by how much of its floor a multiplier of the finished state ``new`` is off; for ``suspicious`` steps.
 
     0 when forces balance well enough to prove that none misses its bound, otherwise their errors are solved for. Not a

@@ -7,7 +7,7 @@ ground). ``S`` holds the columns of ``R_d`` (the letter b means the second body 
 
 Rules of this file, which let arrays, complex numbers, automatic differentiation and a recorder of operations through:
 
-* The array namespace is the first argument, ``xp``; of it only the functions in ``page_arrays.ALLOWED`` are used, of
+* The array namespace is the first argument, ``xp``; of it only ``page_kinematics.ALLOWED`` is used, of
   arrays only ``+ - * /``, indexing and ``shape``. Constants are NumPy arrays.
 * Constants come first (``xp, tables, u, R0, ...``), unknowns last; unknowns and results have a leading batch axis
   ``(B, n)``, and rows of the batch never mix.
@@ -26,18 +26,20 @@ import numpy as np
 from rtmbs.forces.algebra import on_ground, points, relative_motion, take, wrench_at
 from rtmbs.forces.register import KINDS
 from rtmbs.rotations.plain import cross, dot, product, tilde, turn
-from rtmbs.semirecursive.page_arrays import path_sum, scatter, subtree_sum
 from rtmbs.semirecursive.page_constraints import condition_jacobian, condition_rows
-from rtmbs.semirecursive.page_laws import law_forces, law_rates, law_wrenches
-from rtmbs.semirecursive.page_motion import (
+from rtmbs.semirecursive.page_kinematics import (
     acceleration_rest,
     accelerations,
     all_signs,
     frames,
     motion,
+    path_sum,
     row_closures,
     row_connectors,
+    scatter,
+    subtree_sum,
 )
+from rtmbs.semirecursive.page_laws import law_forces, law_rates, law_wrenches
 from rtmbs.system.tables import DISTANCE, DOT, GRAVITY_SLOT, TRANSLATION
 
 # -------------------------------------------------------------------------------------------------- inertia (Eq. 8)

@@ -3,15 +3,19 @@
 The rules of ``page.py`` hold here.
 """
 
+
 # Arrays of five namespaces pass through here: there is no type to write down.
 # mypy: allow-untyped-defs, allow-untyped-calls
 
 import numpy as np
 
+# mypy: allow-untyped-defs, allow-untyped-calls
+from rtmbs.ad.interpret import interpreted
 from rtmbs.forces.algebra import on_ground, points, take
 from rtmbs.rotations.plain import cross, dot, product, transposed, turn
-from rtmbs.semirecursive import page_conditions
-from rtmbs.semirecursive.page_motion import acceleration_rest, accelerations, all_signs, motion
+from rtmbs.semirecursive.page_kinematics import acceleration_rest, accelerations, all_signs, motion
+from rtmbs.semirecursive.page_laws import whole
+from rtmbs.system.tables import POSE_INPUTS
 
 
 def seen_frames(xp, tables, A, r, V):
@@ -38,7 +42,7 @@ def condition_inputs(xp, tables, u, A, r, z):
     """Return what the program of the user's constraints takes (B, nx)."""
     *_, d, R, _, _ = seen_frames(xp, tables, A, r, np.zeros((z.shape[0], z.shape[1], 6)))
     poses = xp.concatenate((d, R[..., 0, :], R[..., 1, :], R[..., 2, :]), axis=-1)
-    return page_conditions.all_inputs(xp, tables, u, z, poses)
+    return all_inputs(xp, tables, u, z, poses)
 
 
 def condition_wrenches(xp, tables, u, A, r, V, z):
@@ -49,7 +53,7 @@ def condition_wrenches(xp, tables, u, A, r, V, z):
     """
     axes, x_b, w_a, xd_b, _, R, rd, w = seen_frames(xp, tables, A, r, V)
     x = condition_inputs(xp, tables, u, A, r, z)
-    by = page_conditions.slopes(xp, tables, u, x)
+    by = condition_slopes(xp, tables, u, x)
     closures, conditions = tables.closures, tables.conditions
     closure = np.repeat(np.arange(len(closures.point_a)), np.diff(closures.row_pointer))
     first, G, Gd, more = closures.row_pointer[conditions.first[0]], [], [], []
@@ -61,9 +65,9 @@ def condition_wrenches(xp, tables, u, A, r, V, z):
         turning = cross(xp, xp.stack([w[:, k]] * 3, axis=1), columns)
         flat = xp.concatenate([xp.stack([turning[:, c, i] for c in range(3)], axis=-1) for i in range(3)], axis=-1)
         one = 1 + 0 * rd[:, k, :1]
-        bend = page_conditions.bends(xp, tables, u, x, q, xp.concatenate((rd[:, k], flat, one), axis=-1))
+        bend = condition_bends(xp, tables, u, x, q, xp.concatenate((rd[:, k], flat, one), axis=-1))
         g, gd = by[q], bend
-        gR, gRd = (page_conditions.columns_of(xp, part[:, 3:12]) for part in (g, gd))
+        gR, gRd = (columns_of(xp, part[:, 3:12]) for part in (g, gd))
         n = xp.sum(cross(xp, columns, gR), axis=1)
         nd = xp.sum(cross(xp, turning, gR) + cross(xp, columns, gRd), axis=1)
         E, wa = axes[:, k], w_a[:, k]
@@ -82,8 +86,8 @@ def condition_rows(xp, tables, u, R0, z, zd, zdd, order):
     T, A, r, S, V = motion(xp, tables, R0, z, zd)
     x = condition_inputs(xp, tables, u, A, r, z)
     if order == 0:
-        return page_conditions.values(xp, tables, u, x)
-    by, rows = page_conditions.slopes(xp, tables, u, x), []
+        return condition_values(xp, tables, u, x)
+    by, rows = condition_slopes(xp, tables, u, x), []
     first, on_joints = closures.row_pointer[conditions.first]
     if len(conditions.frame_a):
         G, Gd, more = condition_wrenches(xp, tables, u, A, r, V, z)
@@ -107,7 +111,7 @@ def condition_rows(xp, tables, u, R0, z, zd, zdd, order):
             if order == 1:
                 rows.append(xp.sum(by[q] * rates, axis=-1)[:, None])
             else:
-                bend = page_conditions.bends(xp, tables, u, x, q, rates)
+                bend = condition_bends(xp, tables, u, x, q, rates)
                 rows.append(
                     (xp.sum(by[q][:, :-1] * take(zdd, branch), axis=-1) + xp.sum(bend * rates, axis=-1))[:, None]
                 )
@@ -124,10 +128,73 @@ def condition_jacobian(xp, tables, u, R0, z):
         G, *_ = condition_wrenches(xp, tables, u, A, r, V, z)
         sign = all_signs(tables)[first:on_joints]
         rows.append(sign * sum(G[:, :, None, k] * S[:, None, :, k] for k in range(6)))
-    by = page_conditions.slopes(xp, tables, u, condition_inputs(xp, tables, u, A, r, z))
+    by = condition_slopes(xp, tables, u, condition_inputs(xp, tables, u, A, r, z))
     for l in range(conditions.first[1], tables.couplers.first[0]):
         connector = tables.closures.connector[l]
         branch = connectors.dof[connectors.pointer[connector] : connectors.pointer[connector + 1]]
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             rows.append(xp.sum(by[row - first][:, :-1, None] * np.eye(z.shape[1])[branch], axis=1)[:, None])
     return xp.concatenate(rows, axis=1)
+
+
+# ---- constraints written by the user --------------------------------------------------------------------------------
+
+
+def inputs_of(tables, q):
+    """Return the first input of a condition and how many there are."""
+    conditions = tables.conditions
+    first = int(conditions.input[q])
+    framed = first < POSE_INPUTS * len(conditions.frame_a)
+    return first, POSE_INPUTS if framed else int(conditions.place[q + 1] - conditions.place[q])
+
+
+def all_inputs(xp, tables, u, z, poses):
+    """Return what the program takes (B, nx); ``poses`` (B, k, 12) are r and R of all pairs of frames."""
+    conditions, columns = tables.conditions, []
+    t = u[conditions.clock[0]] + 0 * z[:, :1]
+    for k in range(len(conditions.frame_a)):
+        columns += [poses[:, k], t]
+    columns += [t if dof < 0 else z[:, dof : dof + 1] for dof in conditions.dof]
+    return xp.concatenate(columns, axis=1)
+
+
+def program(xp, tables, u, x, outputs):
+    """Return some outputs of the program (B, outputs)."""
+    return interpreted(whole(xp), tables.conditions.program, x, u[tables.conditions.slot], outputs)
+
+
+def condition_values(xp, tables, u, x):
+    """Return Phi (B, nq), scaled."""
+    scale = tables.conditions.scale
+    return program(xp, tables, u, x, slice(len(scale))) * scale
+
+
+def condition_slopes(xp, tables, u, x):
+    """Return the derivatives of each condition by its inputs: a list of (B, inputs)."""
+    conditions = tables.conditions
+    count = len(conditions.scale)
+    y = program(xp, tables, u, x, slice(count, count + len(conditions.slope)))
+    found = []
+    for q in range(count):
+        at = {int(i): e for e, (k, i) in enumerate(conditions.slope) if k == q}
+        none = 0 * x[:, 0]
+        columns = [conditions.scale[q] * y[:, at[i]] if i in at else none for i in range(inputs_of(tables, q)[1])]
+        found.append(xp.stack(columns, axis=-1))
+    return found
+
+
+def condition_bends(xp, tables, u, x, q, rates):
+    """Return the change of the slopes (B, inputs) of condition q when its inputs change by ``rates`` (B, inputs)."""
+    conditions = tables.conditions
+    first = len(conditions.scale) + len(conditions.slope)
+    y = program(xp, tables, u, x, slice(first, first + len(conditions.bend)))
+    columns = [0 * x[:, 0] for _ in range(inputs_of(tables, q)[1])]
+    for e, (k, i, j) in enumerate(conditions.bend):
+        if k == q:
+            columns[i] = columns[i] + conditions.scale[q] * y[:, e] * rates[:, j]
+    return xp.stack(columns, axis=-1)
+
+
+def columns_of(xp, m):
+    """Return the columns (B, 3, 3), column first, of matrices (B, 9), row-major."""
+    return xp.stack([m[:, k::3] for k in range(3)], axis=1)

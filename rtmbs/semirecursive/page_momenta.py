@@ -44,8 +44,7 @@ import numpy as np
 
 from rtmbs.rotations.plain import TURN_TERMS, cross, dot, exponential, transposed, turn
 from rtmbs.semirecursive.page import body_inertia, force_elements, joint_forces, loop_force, mass_geometry
-from rtmbs.semirecursive.page_arrays import scatter, subtree_sum
-from rtmbs.semirecursive.page_motion import acceleration_rest, motion
+from rtmbs.semirecursive.page_kinematics import acceleration_rest, motion, scatter, subtree_sum
 from rtmbs.system.tables import GRAVITY_SLOT
 
 TWICE_COSINE = [2.0 * (-1.0) ** k / factorial(2 * k + 2) for k in range(TURN_TERMS)]  # 2 (1 - cos theta) / theta^2

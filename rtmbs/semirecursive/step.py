@@ -1,8 +1,8 @@
 """The main trapezoidal step, fused into one kernel that calls the kernels above by name.
 
 The same step as ``integrators/trapezoidal.py`` for the structured tangent; a contract test holds the two together.
-Corrections are made in ``correction``, a step is completed in ``completion``. Further tries of a step that fails are a
-kernel of their own, ``retry``: most mechanisms never need it, and it takes as long to compile as this one.
+Corrections are made in ``correction``, a step is completed in ``finish_step``. Further tries of a step that fails are a
+kernel of their own, ``newton_restarts``: most mechanisms never need it, and it takes as long to compile as this one.
 """
 
 import numpy as np
@@ -21,7 +21,6 @@ from rtmbs.integrators.newton import (
 from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, ITERATIONS_TO_TOLERANCE, PAPER, StateArrays
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
-from rtmbs.semirecursive.completion import judged, note_end, project, startable
 from rtmbs.semirecursive.correction import (
     correction_norm,
     count_residual,
@@ -32,8 +31,9 @@ from rtmbs.semirecursive.correction import (
     small_pivot,
     start_stats,
 )
-from rtmbs.semirecursive.endings import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
 from rtmbs.semirecursive.evaluation import evaluate_residual
+from rtmbs.semirecursive.exit_codes import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
+from rtmbs.semirecursive.finish_step import check_multipliers, note_end, project, startable
 from rtmbs.semirecursive.rotations import add_correction
 
 
@@ -44,7 +44,7 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
     The compiled form of ``TrapezoidalStep.correct``; both are judged by ``integrators.newton``.
 
     Returns CONVERGED, UNFINISHED (fixed iterations only), NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE. Fixed iterations
-    that diverge are NOT_CONVERGED while some are left for a further try, ``retry``.
+    that diverge are NOT_CONVERGED while some are left for a further try, ``newton_restarts``.
     """
     h, terms, policy = settings.h, settings.tangent_terms, settings.refactor
     previous, slow, reusable = 0.0, 0, False
@@ -103,7 +103,7 @@ def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
         if accepted(ending):
             projected = project(tables, lu, work, settings, alpha, u, before, new, ws, stats)
             if projected == CONVERGED:
-                ending = judged(tables, lu, work, settings, alpha, u, ending, new, ws, stats)
+                ending = check_multipliers(tables, lu, work, settings, alpha, u, ending, new, ws, stats)
             else:
                 ending = projected
         if not accepted(ending):

@@ -13,7 +13,7 @@ momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c th
 
 from numpy import uint64 as at
 
-from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel
+from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
 from rtmbs.semirecursive.conditions import add_condition_tangent
 from rtmbs.semirecursive.force_kernels import add_connector_column
@@ -254,9 +254,12 @@ def join_sections(tables, ws, values):
                 values[interfaces.above[entry, 6 + k]] = -ws.Y[j, k]
 
 
-@inner_kernel
-def add_penalty_tangent(tables, alpha, position, ws, values):
-    """values += position Phi_z^T diag(alpha) Phi_z; five rows at a time, as in ``closure_jacobian``."""
+@kernel
+def add_loop_tangent(tables, alpha, position, left, right, values):
+    """values += position left^T diag(alpha) right of two Phi_z (entries,); five rows at a time, as in closure_jacobian.
+
+    Penalties take Phi_z of one pose twice, the midpoint rule those of the two ends of a step.
+    """
     closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     for l in range(len(closures.point_a)):
         begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
@@ -264,38 +267,38 @@ def add_penalty_tangent(tables, alpha, position, ws, values):
         block = connectors.block_pointer[at(connector)]
         width = connectors.pointer[at(connector + 1)] - connectors.pointer[at(connector)]
         for row in range(begin, whole, 5):
-            add_five_rows(ws.Phi_z, entry, width, alpha, row, position, connectors.entry, block, values)
+            add_five_rows(left, right, entry, width, alpha, row, position, connectors.entry, block, values)
             entry += 5 * width
         for row in range(whole, end):
-            add_row(ws.Phi_z, entry, width, position * alpha[at(row)], connectors.entry, block, values)
+            add_row(left, right, entry, width, position * alpha[at(row)], connectors.entry, block, values)
             entry += width
     for k in range(len(drivers.dof)):
         values[drivers.entry[k]] += position * alpha[len(closures.kind) + k]
 
 
 @inlined_kernel
-def add_five_rows(Phi_z, entry, width, alpha, row, position, places, block, values):
-    """values += position Phi_z^T diag(alpha) Phi_z of five rows of one closure."""
+def add_five_rows(left, right, entry, width, alpha, row, position, places, block, values):
+    """values += position left^T diag(alpha) right of five rows of one closure."""
     a0, a1, a2 = position * alpha[at(row)], position * alpha[at(row + 1)], position * alpha[at(row + 2)]
     a3, a4 = position * alpha[at(row + 3)], position * alpha[at(row + 4)]
     e1, e2, e3, e4 = entry + width, entry + 2 * width, entry + 3 * width, entry + 4 * width
     for j in range(width):
-        w0, w1, w2 = a0 * Phi_z[at(entry + j)], a1 * Phi_z[at(e1 + j)], a2 * Phi_z[at(e2 + j)]
-        w3, w4 = a3 * Phi_z[at(e3 + j)], a4 * Phi_z[at(e4 + j)]
+        w0, w1, w2 = a0 * left[at(entry + j)], a1 * left[at(e1 + j)], a2 * left[at(e2 + j)]
+        w3, w4 = a3 * left[at(e3 + j)], a4 * left[at(e4 + j)]
         for i in range(width):
-            low = w0 * Phi_z[at(entry + i)] + w1 * Phi_z[at(e1 + i)]
-            high = w2 * Phi_z[at(e2 + i)] + w3 * Phi_z[at(e3 + i)]
-            values[at(places[at(block + i)])] += (low + high) + w4 * Phi_z[at(e4 + i)]
+            low = w0 * right[at(entry + i)] + w1 * right[at(e1 + i)]
+            high = w2 * right[at(e2 + i)] + w3 * right[at(e3 + i)]
+            values[at(places[at(block + i)])] += (low + high) + w4 * right[at(e4 + i)]
         block += width
 
 
 @inlined_kernel
-def add_row(Phi_z, entry, width, weight, places, block, values):
-    """values += weight Phi_z^T Phi_z of one row."""
+def add_row(left, right, entry, width, weight, places, block, values):
+    """values += weight left^T right of one row."""
     for j in range(width):
-        w = weight * Phi_z[at(entry + j)]
+        w = weight * left[at(entry + j)]
         for i in range(width):
-            values[at(places[at(block + i)])] += w * Phi_z[at(entry + i)]
+            values[at(places[at(block + i)])] += w * right[at(entry + i)]
         block += width
 
 

@@ -22,7 +22,7 @@ from rtmbs.ad.trace import record
 from rtmbs.ad.traced import recorder
 from rtmbs.rotations.plain import exponential, inverse_jacobian, product
 from rtmbs.semirecursive import page as untyped_page
-from rtmbs.semirecursive import page_arrays as untyped_arrays
+from rtmbs.semirecursive import page_kinematics as untyped_arrays
 from rtmbs.semirecursive.balance import AT_REST
 from rtmbs.semirecursive.page_laws import state_count
 from rtmbs.sensitivities import page_terms as untyped_page_terms

@@ -14,7 +14,7 @@ from rtmbs.errors import (
     StepError,
 )
 from rtmbs.integrators.report import Outcome, StepReport
-from rtmbs.semirecursive.worst import out_of_range
+from rtmbs.semirecursive.diagnosis import out_of_range
 from rtmbs.simulation.access import ASKED, NOTHING, callback_rights
 from rtmbs.system.input_slots import not_finite_inputs
 

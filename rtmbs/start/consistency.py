@@ -6,8 +6,7 @@ from scipy.sparse import csc_array
 
 from rtmbs.errors import StartError
 from rtmbs.integrators.settings import StateArrays
-from rtmbs.semirecursive.accelerations import violation_terms
-from rtmbs.semirecursive.missed import allowed_violation, missed
+from rtmbs.semirecursive.accelerations import allowed_violation, equation_residuals, violation_terms
 from rtmbs.start.assembly import Assembly
 from rtmbs.start.rank import Scaled, inconsistent_part
 from rtmbs.system.system import System
@@ -26,7 +25,9 @@ def check_motion(assembly: Assembly, z: Array, zd: Array, zdd: Array, lam: Array
     Raises StartError naming the drivers that contradict each other, or the loop that no acceleration keeps closed.
     """
     equations, root = assembly.equations, np.sqrt(masses)
-    found = missed(equations, StateArrays(z, zd, zdd, lam, assembly.R0, np.zeros((equations.n, 2))), masses, h)
+    found = equation_residuals(
+        equations, StateArrays(z, zd, zdd, lam, assembly.R0, np.zeros((equations.n, 2))), masses, h
+    )
     if np.any(found.loops):
         row = int(np.argmax(np.where(found.loops, root * np.abs(found.violation), 0.0)))
         drivers = drivers_in(assembly, root * found.violation, row)

@@ -13,7 +13,7 @@ from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import TANGENT_TERMS
 from rtmbs.linear.dense_solver import DenseSolver
-from rtmbs.semirecursive.endings import SMALL_PIVOT
+from rtmbs.semirecursive.exit_codes import SMALL_PIVOT
 from tests.cases import spread
 from tests.contracts.machines import (
     LIBRARY,
@@ -136,7 +136,7 @@ def test_dense_fallback_takes_the_same_step(machine, monkeypatch):
     """A kernel that says SMALL_PIVOT sends the step to the pivoted dense factor, from the old state again."""
     sparse, dense = library_simulation(machine), library_simulation(machine)
     expected = accepted_steps(sparse, 10)
-    monkeypatch.setattr("rtmbs.semirecursive.fused_kernel.FusedKernel.__call__", lambda *arguments: (SMALL_PIVOT, 0))
+    monkeypatch.setattr("rtmbs.semirecursive.compiled_steps.FusedKernel.__call__", lambda *arguments: (SMALL_PIVOT, 0))
     reports = accepted_steps(dense, 10)
     assert all(report.dense for report in reports)
     assert [report.iterations for report in reports] == [report.iterations for report in expected]

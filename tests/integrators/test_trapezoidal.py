@@ -7,6 +7,7 @@ from rtmbs.integrators.base import NotFinite, SingularTangent
 from rtmbs.integrators.newton import (
     MOST_BY_SLOPE,
     MOST_EVALUATIONS,
+    MOST_TRIES,
 )
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
@@ -25,7 +26,6 @@ from rtmbs.integrators.settings import (
     TRIES,
 )
 from rtmbs.integrators.trapezoidal import TrapezoidalStep
-from rtmbs.integrators.tries import MOST_TRIES
 from tests.integrators.toy import QUESTIONS, Pendulum, empty, reference, settings, start
 
 

@@ -19,8 +19,8 @@ from numba.core.runtime import rtsys
 from rtmbs import Simulation, library
 from rtmbs.integrators import penalty_trapezoidal
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
-from rtmbs.semirecursive import fused_kernel
-from rtmbs.semirecursive.fused_kernel import FusedKernel
+from rtmbs.semirecursive import compiled_steps
+from rtmbs.semirecursive.compiled_steps import FusedKernel
 
 def addresses(sim):
     eq = sim.equations

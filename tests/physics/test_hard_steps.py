@@ -11,8 +11,8 @@ from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.integrators.newton import (
     MOST_BY_SLOPE,
     MOST_EVALUATIONS,
+    MOST_TRIES,
 )
-from rtmbs.integrators.tries import MOST_TRIES
 from rtmbs.simulation.failures import retry
 
 SMOOTHED = 1e-4

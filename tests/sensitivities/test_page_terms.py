@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.semirecursive.page_arrays import recursive
+from rtmbs.semirecursive.page_kinematics import recursive
 from rtmbs.sensitivities import page_terms
 
 XP = recursive(np)

@@ -13,7 +13,7 @@ from rtmbs.errors import InputError, NotConvergedError, NotFiniteError
 from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, ITERATIONS_TO_TOLERANCE, RESIDUAL_TICKS, STATS_SIZE
 from rtmbs.library.force_laws import point_spring
 from rtmbs.observers import EnergyMeter, IterationMeter, ViolationMeter
-from rtmbs.semirecursive import fused, groups
+from rtmbs.semirecursive import compiled_steps, groups
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import accepted_steps, beside, contents, difference, everything
 from tests.contracts.test_steps import STEP, cart_model
@@ -124,7 +124,7 @@ def test_the_pace_of_threads_decides_nothing(system, monkeypatch, longest):
     """Calls that end anywhere, and threads that dawdle: the same bytes."""
     reference = Simulation(system, h=H, threads=2)
     reference.run(0.1)
-    monkeypatch.setattr(fused, "LONGEST_CALL", longest)
+    monkeypatch.setattr(compiled_steps, "LONGEST_CALL", longest)
     plain, calls = groups.Group.advance, []
 
     def dawdling(self, *arguments):

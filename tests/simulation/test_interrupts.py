@@ -65,7 +65,7 @@ def test_a_step_that_fails_for_good_carries_the_result_so_far():
 @pytest.mark.parametrize("kind", ["lines", pytest.param("calls", marks=pytest.mark.slow)])
 def test_a_fault_anywhere_in_a_run_leaves_no_hole(kind, observers, monkeypatch):
     """The result that comes with the fault ends at the state that counts, and another run goes on from there."""
-    monkeypatch.setattr("rtmbs.semirecursive.fused.LONGEST_CALL", 0.0)  # a call of the kernel takes one step
+    monkeypatch.setattr("rtmbs.semirecursive.compiled_steps.LONGEST_CALL", 0.0)  # a call of the kernel takes one step
     reference, watched = machine(), machine()
     whole = reference.run(T)
     count, short = events(kind, lambda: watched.run(T, observers=observers())), 0

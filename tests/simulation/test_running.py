@@ -95,7 +95,7 @@ def test_a_simulation_in_the_middle_of_its_time():
 
 def test_calls_that_end_early_take_the_same_steps(calls, monkeypatch):
     """A call that is out of time gives back what it has; the next goes on."""
-    monkeypatch.setattr("rtmbs.semirecursive.fused.LONGEST_CALL", 0.0)
+    monkeypatch.setattr("rtmbs.semirecursive.compiled_steps.LONGEST_CALL", 0.0)
     hold_together(lambda: library_simulation("crank_rocker"), 10)
     assert calls == [1] * 10
 

@@ -6,20 +6,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import PAPER
-from rtmbs.semirecursive.called import call_laws, differentiate_laws
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
+from rtmbs.semirecursive.compiled_steps import FusedMidpoint
 from rtmbs.semirecursive.evaluation import assemble_tangent
-from rtmbs.semirecursive.fused_midpoint import FusedMidpoint
 from rtmbs.semirecursive.momenta import (
-    add_loop_tangent,
+    evaluate_boundary,
     evaluate_momenta,
     half_turn_back,
     half_turn_rows,
-    momenta_here,
+    mass_times,
     turn_back,
     undo_jacobian,
 )
 from rtmbs.semirecursive.momentum_tangent import assemble_end, assemble_midpoint
+from rtmbs.semirecursive.python_laws import call_laws, differentiate_laws
+from rtmbs.semirecursive.tangent import add_loop_tangent
 
 if TYPE_CHECKING:
     from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -43,10 +44,10 @@ class Midpoint:
 
     def end(self, z: Array, R0: Array, u: Array) -> Array:
         """Return Phi (m,) where the step ends, and remember Phi_z there."""
-        self.equations.u = u
-        Phi = self.equations.close(z, R0)
-        self.last[:] = self.equations.ws.Phi_z
-        return Phi
+        self.equations.u, ws = u, self.equations.ws
+        evaluate_boundary(self.equations.tables, z, R0, u, ws)
+        self.last[:] = ws.Phi_z
+        return ws.Phi.copy()
 
     def middle(self, z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:
         """Return p = M zd and -(dT/dz + Q), both (n,), and remember the state."""
@@ -60,7 +61,7 @@ class Midpoint:
     def here(self, zd: Array) -> Array:
         """Return p = M zd (n,) at the pose of ``factor_end``."""
         p = np.zeros(self.equations.n)
-        momenta_here(self.equations.tables, zd, self.equations.u, self.equations.ws, p)
+        mass_times(self.equations.tables.dofs, zd, self.equations.ws, p)
         return p
 
     def state_rates(self) -> Array:
@@ -126,7 +127,7 @@ class Midpoint:
         self.left[:], self.right[:] = self.first, self.last
         half_turn_rows(tables, y, 1.0, self.left)
         half_turn_rows(tables, y, -1.0, self.right)
-        add_loop_tangent(tables, weight, self.left, self.right, values)
+        add_loop_tangent(tables, weight, 1.0, self.left, self.right, values)
         equations.factor_matrix()
 
     def fused(self) -> FusedMidpoint | None:
@@ -135,6 +136,6 @@ class Midpoint:
 
     def factor_end(self, weight: Array) -> None:
         """Factor M + Phi_z^T weight Phi_z where the step ends, at the pose of ``end``; raises the same."""
-        equations = self.equations
-        assemble_end(equations.tables, weight, equations.ws, equations.matrix.values)
+        equations, own_mass = self.equations, np.zeros(self.equations.n)
+        assemble_end(equations.tables, weight, equations.ws, own_mass, equations.matrix.values)
         equations.factor_matrix()

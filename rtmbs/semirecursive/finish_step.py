@@ -25,10 +25,10 @@ from rtmbs.jit.intrinsics import ticks
 from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
 from rtmbs.semirecursive.correction import set_iterate
-from rtmbs.semirecursive.endings import CONVERGED, LOOP_OPEN, NEAR, NOT_FINITE, SMALL_PIVOT, UNBALANCED, UNPROJECTED
+from rtmbs.semirecursive.exit_codes import CONVERGED, LOOP_OPEN, NEAR, NOT_FINITE, SMALL_PIVOT, UNBALANCED, UNPROJECTED
 from rtmbs.semirecursive.law_kernels import evaluate_laws
 from rtmbs.semirecursive.law_states import keep_states
-from rtmbs.semirecursive.multipliers import NO_FACTOR, factor_mass_metric, miss, set_multipliers
+from rtmbs.semirecursive.multipliers import NO_FACTOR, factor_mass_metric, multiplier_error, set_multipliers
 from rtmbs.semirecursive.passes import forward_accelerations, forward_positions, forward_velocities
 from rtmbs.semirecursive.projection_kernels import (
     in_range,
@@ -130,7 +130,7 @@ def note_end(new, ws):
 
 
 @inner_kernel
-def judged(tables, lu, work, settings, alpha, u, ending, new, ws, stats):
+def check_multipliers(tables, lu, work, settings, alpha, u, ending, new, ws, stats):
     """NEAR, UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""
     if len(alpha) == 0:
         return ending
@@ -144,7 +144,7 @@ def judged(tables, lu, work, settings, alpha, u, ending, new, ws, stats):
     acceleration = fastest(settings, new)
     if not suspicious(settings, stats, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]):
         return ending
-    found = miss(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats)
+    found = multiplier_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats)
     if found == NO_FACTOR:
         return SMALL_PIVOT
     if found <= FOUND:

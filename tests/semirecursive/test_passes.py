@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtmbs.semirecursive.sines import LARGE, sines_and_cosines
+from rtmbs.semirecursive.passes import LARGE, sines_and_cosines
 
 ULP = np.finfo(float).eps
 

@@ -7,10 +7,15 @@ algebra: only Phidd is left, and each pass leaves 1 / (1 + c s) of Phidd. Where 
 this is slow, ``accelerations.py`` solves instead.
 """
 
-import numpy as np
+from collections.abc import Callable
+from typing import Any
 
-from rtmbs.integrators.settings import KEPT, OWN
-from rtmbs.jit.compiled import inner_kernel, kernel
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.settings import KEPT, OWN, Settings, StateArrays
+from rtmbs.jit.compile_progress import announced
+from rtmbs.jit.compiled import entry_for, inner_kernel, kernel
 from rtmbs.linear.sparse_lu import solve
 from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, pull_back
@@ -173,3 +178,36 @@ def passes_end(tables, lu, work, settings, size, ws):
             return False
         previous = max(change, size) if k == 0 else change  # forces may balance, and the first change be next to none
     return False
+
+
+# ---- call from Python -----------------------------------------------------------------------------------------------
+
+Array = NDArray[np.float64]
+
+
+class FollowKernel:
+    """The machine code of ``follow.follow_inputs``, loaded when inputs first change, with its scratch.
+
+    Looking up the types of its arguments takes longer than a small mechanism does.
+    """
+
+    def __init__(self) -> None:
+        self.entry: Callable[..., Any] | None = None
+        self.scratch: tuple[Array, Array, Array] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles look up the machine code for themselves: it is an address in this process."""
+        return {"entry": None, "scratch": None}
+
+    def __call__(
+        self, tables: Any, lu: Any, work: Any, settings: Settings, alpha: Array, u: Array, state: StateArrays, ws: Any,
+        roughly: bool,
+    ) -> bool:  # fmt: skip
+        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
+        if self.scratch is None:
+            self.scratch = np.zeros_like(state.z), np.zeros_like(state.energy), np.zeros_like(state.energy)
+        arguments = (tables, lu, work, settings, alpha, u, state, *self.scratch, ws, roughly)
+        if self.entry is None:
+            with announced():
+                self.entry = entry_for(follow_inputs, arguments)
+        return bool(self.entry(*arguments))

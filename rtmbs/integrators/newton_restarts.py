@@ -1,6 +1,6 @@
 """Further tries of a step whose Newton iteration fails, readable: damped, from other starts (METHODS 1.11).
 
-``semirecursive/damped_tries.py`` is the same fused; a contract test holds the two together.
+``semirecursive/newton_restarts.py`` is the same fused; a contract test holds the two together.
 """
 
 from typing import Protocol
@@ -15,7 +15,11 @@ from rtmbs.integrators.newton import (
     FLAT,
     MOST_BY_SLOPE,
     MOST_EVALUATIONS,
+    RESTING,
     SHORTEST,
+    STEADY,
+    TRY_START,
+    TRY_TERMS,
     contraction_rate,
     descends,
     shorter,
@@ -35,7 +39,6 @@ from rtmbs.integrators.settings import (
     Settings,
     StateArrays,
 )
-from rtmbs.integrators.tries import RESTING, STEADY, TRY_START, TRY_TERMS
 
 Array = NDArray[np.float64]
 

@@ -1,0 +1,162 @@
+"""Momenta that a symmetry of the mechanism conserves, and warnings of runs that lost them.
+
+A component is a set of bodies that loops or forces connect. A rigid motion of a component is a symmetry when the joints
+on ground allow it at every position, and when neither ground nor gravity acts along it. A translation conserves the
+momentum along it, a rotation the angular momentum about its axis (Noether).
+"""
+
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.results.body_motion import body_motion, cross
+from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.samples import Samples
+from rtmbs.semirecursive.page_kinematics import columns, frames
+from rtmbs.system.system import BodyInfo, System
+from rtmbs.system.tables import GRAVITY_SLOT, Tables
+
+Array = NDArray[np.float64]
+
+LOOKED_AT = 17  # samples of a record
+LOST = 1e-3  # of the sum of the sizes of all bodies' momenta
+POSITIONS = 5  # of the joints on ground, at which a symmetry must be allowed
+ZERO = 1e-9  # of directions of unit length
+DRIFTS = (
+    "{what} drifts by {share:.1%} of the sum of its parts, though neither ground nor gravity acts {where} "
+    "({x:.3g}, {y:.3g}, {z:.3g}); method=rtmbs.VariationalMidpoint() conserves it"
+)
+
+
+class Component(NamedTuple):
+    """Bodies that loops and forces connect, and the rigid motions that nothing outside acts against."""
+
+    bodies: list[BodyInfo]
+    translations: Array  # (k, 6) orthonormal rows [direction, 0]
+    rotations: Array  # (k, 6) rows [velocity at the origin, angular velocity]
+
+
+def momentum_drift(system: System, tables: Tables, samples: Samples) -> dict[str, int]:
+    """Return a sentence, with count 1, for every conserved momentum that the samples lose more than LOST of."""
+    if len(samples.t) < 2 or system.n == 0:
+        return {}
+    looked = np.unique(np.linspace(0, len(samples.t) - 1, LOOKED_AT).astype(np.int64))
+    few = Samples(*(values[looked] for values in samples))
+    found = {}
+    for component in components(system, tables, few.u[:, GRAVITY_SLOT : GRAVITY_SLOT + 3]):
+        momenta = body_momenta(Evaluation(system, tables, few), component.bodies)
+        for motions, what, where in (
+            (component.translations, "the momentum", "along"),
+            (component.rotations, "the angular momentum", "about"),
+        ):
+            share, axis = lost(momenta, motions)
+            if share > LOST:
+                x, y, z = axis
+                found[DRIFTS.format(what=what, where=where, share=share, x=x, y=y, z=z)] = 1
+    return found
+
+
+def lost(momenta: Array, motions: Array) -> tuple[float, Array]:
+    """Return the largest change of what ``motions`` (k, 6) conserve, over the sum of its parts, and its axis (3,).
+
+    momenta: (S, bodies, 6) momentum and angular momentum about the origin of every body.
+    """
+    parts = np.einsum("sbi,ki->sbk", momenta, motions)
+    size = float(np.linalg.norm(parts, axis=2).sum(axis=1).max(initial=0.0))
+    change = parts.sum(axis=1) - parts[:1].sum(axis=1)
+    if size == 0.0 or not np.all(np.isfinite(change)):
+        return 0.0, np.zeros(3)
+    drifts = np.linalg.norm(change, axis=1)
+    along = change[np.argmax(drifts)] @ motions
+    axis = along[3:] if np.any(motions[:, 3:]) else along[:3]
+    return float(drifts.max()) / size, axis / max(float(np.linalg.norm(axis)), 1e-300)
+
+
+def body_momenta(resampled: Evaluation, bodies: list[BodyInfo]) -> Array:
+    """Return momentum and angular momentum about the origin (S, bodies, 6) of every body, world axes."""
+    found = []
+    for info in bodies:
+        body = body_motion(resampled, info)
+        point = body.point(info.center_of_mass)
+        momentum = info.mass * body.velocity(point)
+        in_body = np.einsum("sji,sj->si", body.orientation, body.omega)
+        spin = np.einsum("sij,sj->si", body.orientation, in_body @ info.inertia)
+        found.append(np.concatenate((momentum, spin + cross(body.in_world(point), momentum)), axis=1))
+    return np.stack(found, axis=1)
+
+
+def components(system: System, tables: Tables, gravity: Array) -> list[Component]:
+    """Return the components with a symmetry under all of ``gravity`` (S, 3)."""
+    parent = tables.dofs.parent
+    root = np.arange(len(parent))
+    for i in np.flatnonzero(parent >= 0):  # parents come first
+        root[i] = root[parent[i]]
+    whole, grounded = connected(tables, root)
+    found = []
+    for label in sorted(set(whole.tolist()) - grounded):
+        bases = [joint.dofs for joint in system.joints.values() if ground_joint(joint.dofs, joint.in_tree, parent)]
+        mine = [np.array(dofs) for dofs in bases if whole[dofs[0]] == label]
+        bodies = [
+            info for info in system.bodies.values() if info.dof >= 0 and info.mass > 0.0 and whole[info.dof] == label
+        ]
+        if not bodies or not mine or acted_upon(tables, np.concatenate(mine)):
+            continue
+        translations, rotations = symmetries(system, tables, mine, gravity)
+        if len(translations) or len(rotations):
+            found.append(Component(bodies, translations, rotations))
+    return found
+
+
+def ground_joint(dofs: tuple[int, ...], in_tree: bool, parent: Any) -> bool:
+    """Return True for a joint of the tree between ground and a body."""
+    return in_tree and len(dofs) > 0 and min(dofs) >= 0 and parent[min(dofs)] < 0
+
+
+def connected(tables: Tables, root: Any) -> tuple[Any, set[int]]:
+    """Return the component (n,) of every dof, by the smallest root dof in it, and those that ground is connected to."""
+    connectors, label = tables.connectors, root.copy()
+    relations = set(tables.closures.connector[min(int(tables.conditions.first[1]), int(tables.couplers.first[0])) :])
+    grounded = []
+    for c, (a, b) in enumerate(zip(connectors.a, connectors.b, strict=True)):
+        own = connectors.dof[connectors.pointer[c] : connectors.pointer[c + 1]]
+        joined = np.unique(label[own])
+        label[np.isin(label, joined)] = joined.min(initial=len(root))
+        if c not in relations and min(a, b) < 0 and len(own):
+            grounded.append(own[0])
+    return label, {int(label[i]) for i in grounded}
+
+
+def acted_upon(tables: Tables, base: Any) -> bool:
+    """Return True when a driver, a force or a relation of coordinates holds one of the dofs of a joint on ground."""
+    laws, connectors, closures = tables.laws, tables.connectors, tables.closures
+    held = [tables.drivers.dof, tables.joint_forces.dof, laws.row, laws.input[:, 0] if len(laws.input) else laws.row]
+    for c in closures.connector[min(int(tables.conditions.first[1]), int(tables.couplers.first[0])) :]:
+        held.append(connectors.dof[connectors.pointer[c] : connectors.pointer[c + 1]])
+    return bool(np.isin(np.concatenate(held), base).any())
+
+
+def symmetries(system: System, tables: Tables, bases: list[Any], gravity: Array) -> tuple[Array, Array]:
+    """Return translations and rotations (k, 6) that all joints on ground allow, at random positions of theirs."""
+    z = np.random.default_rng(0).normal(size=(POSITIONS, system.n)) * system.typical
+    S = columns(np, tables, *frames(np, tables, system.R0, z))  # type: ignore[no-untyped-call]
+    scale = np.repeat((1.0, system.length), 3)  # turns times a length compare with displacements
+    against = np.zeros((6, 6))
+    for dofs in bases:
+        for twists in S[:, dofs]:
+            q, r = np.linalg.qr((twists * scale).T)
+            q = q[:, np.abs(np.diagonal(r)) > ZERO * system.length]
+            against += np.eye(6) - q @ q.T
+    for g in np.unique(gravity[np.any(gravity != 0.0, axis=1)], axis=0):
+        g = g / np.linalg.norm(g)
+        work = np.zeros((4, 6))
+        work[0, :3], work[1:, 3:] = g, np.cross(g, np.eye(3))
+        against += work.T @ work
+    values, vectors = np.linalg.eigh(against)
+    free = vectors[:, values < ZERO].T  # rows
+    if len(free) == 0:
+        return free, free
+    mix, turning, _ = np.linalg.svd(free[:, 3:])
+    mixed = mix.T @ free  # rotations first, then translations
+    count = int(np.count_nonzero(turning > np.sqrt(ZERO)))
+    return mixed[count:] / scale, mixed[:count] / scale

@@ -1,0 +1,253 @@
+"""Compiled steps of both rules as Python calls them, and how a call goes on with further tries or groups on threads."""
+
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.integrators.report import TAKEN, Outcome
+from rtmbs.integrators.settings import (
+    EVALUATIONS,
+    FACTORISATIONS,
+    JACOBIANS,
+    PHASES,
+    PROJECTIONS,
+    RESIDUAL_TICKS,
+    SHORTENED,
+    TRIES,
+    Chunk,
+    Settings,
+    StateArrays,
+)
+from rtmbs.jit.compile_progress import announced
+from rtmbs.jit.compiled import entry_for
+from rtmbs.jit.intrinsics import seconds_per_tick
+from rtmbs.semirecursive.exit_codes import (
+    ACCEPTED,
+    CONVERGED,
+    LOOP_OPEN,
+    NEAR,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    SMALL_PIVOT,
+    UNBALANCED,
+    UNFINISHED,
+    UNPROJECTED,
+    Ending,
+)
+from rtmbs.semirecursive.groups import Groups
+from rtmbs.semirecursive.input_jump import FollowKernel
+from rtmbs.semirecursive.midpoint_step import march_midpoint, scratch_for
+from rtmbs.semirecursive.newton_restarts import retry
+from rtmbs.semirecursive.step import march
+
+if TYPE_CHECKING:
+    from rtmbs.semirecursive.equations import SemiRecursiveEquations
+
+Array = NDArray[np.float64]
+WORK = [  # what all tries of a step add to
+    JACOBIANS, FACTORISATIONS, PROJECTIONS, TRIES, SHORTENED, EVALUATIONS,
+    *range(RESIDUAL_TICKS, RESIDUAL_TICKS + len(PHASES)),
+]  # fmt: skip
+
+
+class FusedKernel:
+    """The machine code of ``step.march`` and ``newton_restarts.retry``.
+
+    The types of their arguments are always the same, and looking them up takes longer than a small step. Further tries
+    are compiled, or loaded, when a step first fails; before the first step where work is to be the same in every one.
+    """
+
+    def __init__(self) -> None:
+        self.march: Callable[..., Any] | None = None
+        self.retry: Callable[..., Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles look up the machine code for themselves: it is an address in this process."""
+        return {"march": None, "retry": None}
+
+    def __call__(
+        self, tables: Any, lu: Any, work: Any, settings: Settings, alpha: Array, old: StateArrays,
+        chunk: Chunk, ws: Any, budget: int,
+    ) -> Ending:  # fmt: skip
+        """Take a step for every row, the first from ``old``, the next from the row before it; see ``march``."""
+        given = (tables, lu, work, settings, alpha)
+        if self.march is None:
+            self.march = entry_for(march, (*given, old, chunk, ws, budget))
+            if settings.fixed_iterations and settings.tries:
+                self.look_up_retry((*given, old, chunk, ws))
+        begun = time.perf_counter()
+        ending, done = self.march(*given, old, chunk, ws, budget)
+        while may_retry(ending, settings):
+            before = row_of(chunk, done - 1) if done else old
+            ending = self.try_further(given, before, chunk_from(chunk, done, 1), ws, budget)
+            if ending not in ACCEPTED:
+                break
+            done += 1
+            left = budget - round((time.perf_counter() - begun) / seconds_per_tick())
+            if done == len(chunk.stats) or left <= 0:
+                break
+            ending, more = self.march(*given, row_of(chunk, done - 1), chunk_from(chunk, done), ws, left)
+            done += more
+        return ending, done
+
+    def try_further(self, given: tuple[Any, ...], old: StateArrays, row: Chunk, ws: Any, budget: int) -> int:
+        """Take the step of one row whose plain iteration failed; returns how it ended.
+
+        When no try helps the plain iteration is done again, so that a report tells of it.
+        """
+        further = self.retry or self.look_up_retry((*given, old, row, ws))
+        ending: int = further(*given, old, row, ws)
+        settings: Settings = given[3]
+        if ending in ACCEPTED or settings.fixed_iterations:
+            return ending
+        assert self.march is not None
+        spent = row.stats[0, WORK]
+        ending, _ = self.march(*given, old, row, ws, budget)
+        row.stats[0, WORK] += spent
+        return ending
+
+    def look_up_retry(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return the machine code of further tries."""
+        with announced():
+            self.retry = entry_for(retry, arguments)
+        return self.retry
+
+
+def may_retry(ending: int, settings: Settings) -> bool:
+    """True when further tries of a failed step may help; a small pivot is left to the dense factor."""
+    if ending in ACCEPTED or settings.tries == 0 or ending == SMALL_PIVOT:
+        return False
+    return not settings.fixed_iterations or ending == NOT_CONVERGED
+
+
+def row_of(chunk: Chunk, k: int) -> StateArrays:
+    """Return the state in row ``k``, shared."""
+    return StateArrays(*(getattr(chunk, name)[k] for name in StateArrays._fields))
+
+
+def chunk_from(chunk: Chunk, first: int, count: int | None = None) -> Chunk:
+    """Return the rows of a chunk from ``first`` on, shared; ``count`` of them, or all."""
+    return Chunk(*(values[first : None if count is None else first + count] for values in chunk))
+
+
+# ---- the variational midpoint step ----------------------------------------------------------------------------------
+
+
+class FusedMidpoint:
+    """The machine code of ``midpoint_step.march_midpoint`` and its scratch; answers ``integrators.base``."""
+
+    def __init__(self, equations: "SemiRecursiveEquations") -> None:
+        self.equations = equations
+        self.own = scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
+        self.march: Callable[..., Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles look up the machine code for themselves: it is an address in this process."""
+        return {**vars(self), "march": None}
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+        return seconds_per_tick()
+
+    def __call__(
+        self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
+    ) -> tuple[Outcome, int]:
+        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps."""
+        equations = self.equations
+        arguments = (
+            equations.tables, equations.lu, equations.work, settings, weight, old, u, chunk, equations.ws, self.own,
+            round(LONGEST_CALL / seconds_per_tick()),
+        )  # fmt: skip
+        if self.march is None:
+            self.march = entry_for(march_midpoint, arguments)
+        ending, done = self.march(*arguments)
+        return OUTCOMES[ending], int(done)
+
+
+OUTCOMES = {
+    CONVERGED: Outcome.CONVERGED,
+    NOT_CONVERGED: Outcome.NOT_CONVERGED,
+    NOT_FINITE: Outcome.NOT_FINITE,
+    LOOP_OPEN: Outcome.LOOP_OPEN,
+    UNFINISHED: Outcome.UNFINISHED,
+    UNPROJECTED: Outcome.UNPROJECTED,
+    NEAR: Outcome.NEAR_SINGULAR,
+    UNBALANCED: Outcome.UNBALANCED,
+    SMALL_PIVOT: Outcome.SINGULAR_TANGENT,
+}
+LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step
+
+
+class FusedSteps:
+    """What a Python caller of the kernel keeps: its machine code, and the groups of the mechanism."""
+
+    outcomes = OUTCOMES
+
+    def __init__(self, equations: "SemiRecursiveEquations") -> None:
+        self.equations, self.kernel, self.follow_kernel = equations, FusedKernel(), FollowKernel()
+        self._groups: Groups | None = None
+
+    def of(self, equations: "SemiRecursiveEquations") -> "FusedSteps":
+        """Return this for equations of the same types and sizes; its machine code serves, and looking up takes long."""
+        other = FusedSteps(equations)
+        other.kernel, other.follow_kernel, other._groups = self.kernel, self.follow_kernel, self._groups
+        return other
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+        return seconds_per_tick()
+
+    @property
+    def budget(self) -> int:
+        """Ticks of the longest kernel call."""
+        return round(LONGEST_CALL / seconds_per_tick())
+
+    def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
+        """Return what the kernel takes to make a step for every row."""
+        equations = self.equations
+        return (
+            equations.tables, equations.lu, equations.work, settings, equations.alpha, old, chunk, equations.ws,
+            self.budget,
+        )  # fmt: skip
+
+    def follow(self, settings: Settings, state: StateArrays, alpha: Array, u: Array, roughly: bool) -> bool:
+        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
+        equations = self.equations
+        given = (equations.tables, equations.lu, equations.work)
+        return self.follow_kernel(*given, settings, alpha, u, state, equations.ws, roughly)
+
+    @property
+    def groups(self) -> Groups | None:
+        """The groups that the mechanism is stepped in, or None when it is stepped as a whole."""
+        equations = self.equations
+        if equations.threads == 1 or equations.timed:
+            return None
+        tables, threads = equations.tables, equations.threads
+        if self._groups is None or self._groups.tables is not tables or self._groups.threads != threads:
+            self._groups = Groups(tables, equations.lu, threads, self.kernel)
+        return self._groups if len(self._groups) > 1 else None
+
+    def in_groups(self, settings: Settings, old: StateArrays, row: Chunk) -> Outcome:
+        """Take one step, the groups in turns."""
+        code, _ = self.step_groups(settings, old, row, side_by_side=False)
+        return OUTCOMES[code]
+
+    def many_in_groups(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[int, bool]:
+        """Take a step for every row, the groups side by side; (accepted steps, whether the next one failed)."""
+        code, done = self.step_groups(settings, old, chunk, side_by_side=True)
+        return done, OUTCOMES[code] not in TAKEN
+
+    def step_groups(self, settings: Settings, old: StateArrays, chunk: Chunk, side_by_side: bool) -> tuple[int, int]:
+        """Call the kernel once for every group."""
+        groups = self.groups
+        assert groups is not None
+        try:
+            return groups.advance(settings, self.equations.alpha, old, chunk, self.budget, side_by_side)
+        except BaseException:  # an interrupt: a thread may still be writing, to what nobody will read
+            self._groups = None
+            raise
