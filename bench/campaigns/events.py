@@ -26,6 +26,8 @@ STATE = 1e-11  # allowed error of a function there: of the time, where it crosse
 LIMIT = 5e-7  # [s] of the time at which events accumulate, extrapolated as of a geometric row
 NEAR = 1e-6  # [s] before that time
 SHIFT = 1e-15  # of a function: what rounding shifts a crossing, and all events behind it, over its slope
+FASTEST = 10.0  # [m/s^2] the largest acceleration: a shifted crossing has another rate, which an action may scale
+SCALING = ("bounce", "restore")  # actions that scale rates, and with them all times behind the event
 SWINGS = 20.0  # tolerances, of the value of a function at the time of an event on a spring
 STIFFNESS, LENGTH = 40.0, 10.0  # [N/m, m]
 
@@ -189,19 +191,21 @@ def compared(tally: Tally, reference: Reference, log: Any, error: EventError | N
             f"event {first}: {log[first : first + 2]}, wanted {wanted[first : first + 2]} of {len(log)}, {len(wanted)}"
         )
     slopes = reference.slopes
-    flattest = np.inf
-    for k, ((_, t), (_, right)) in enumerate(zip(log, wanted, strict=True)):
+    flattest, scaled = np.inf, 0.0  # the flattest crossing, and the relative error of rates that its action kept
+    for k, ((which, t), (_, right)) in enumerate(zip(log, wanted, strict=True)):
         off = abs(t - right)
         if spring:
             off *= slopes[k] / TOLERANCE / (k + 1)
             tally.largest("springs: error of an event, tolerances", off)
         elif slopes[k] > 1e-4:
             tally.largest("free flight: error of the time of an event, s", off)
-            off = min(off, FREE * off * slopes[k] / STATE, max(0.0, off - SHIFT / flattest))
+            off = min(off, FREE * off * slopes[k] / STATE, max(0.0, off - SHIFT / flattest - scaled * right))
         else:
             tally.largest("grazing: error of the time of an event times its slope", off * slopes[k])
             off *= slopes[k] * 1e4
         flattest = min(flattest, max(slopes[k], 1e-300))
+        if reference.actions[which] and reference.actions[which][0] in SCALING:
+            scaled = max(scaled, FASTEST * SHIFT / flattest**2)
         if not off <= (SWINGS if spring else FREE):
             return f"event {k} at {t:.15g}, wanted {right:.15g}, slope {slopes[k]:.2g}"
     if reference.ended in ("at the end", "by a stop") and not spring:

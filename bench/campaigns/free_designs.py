@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally, each
 from bench.measures.random_mechanisms import DRAWS, Rng, random_mechanism, triad
-from rtmbs.errors import ModelError, RtmbsError, StartError, StepError, TopologyError
+from rtmbs.errors import InputError, ModelError, RtmbsError, StartError, StepError, TopologyError
 from rtmbs.sensitivities.model_numbers import model_numbers
 
 Array = NDArray[np.float64]
@@ -195,7 +195,7 @@ def by_runs(case: int, tally: Tally) -> tuple[float, float, str]:
     end = 20e-3
     try:
         found, apart = agreed(sim, end, of, by, model)
-    except StepError as error:
+    except (InputError, StepError) as error:
         tally.largest(ROUGH, tally.worst.get(ROUGH, 0.0) + 1.0)
         if "singular" in str(error) or "try" in str(error):
             return 0.0, 0.0, ""

@@ -50,6 +50,7 @@ PAIR = 2  # steps of the grid in a step of the witness
 SEEN = 0.75  # of a power: what is missing in the measured one for an order to be doubted
 LEAST, MOST = 0.5, 1.0  # powers that an estimate counts on
 SAFETY = 1.5  # of an estimate: a kink within a step has an error that depends on its place there
+LUCK = 0.4  # of a power above the expected one
 TWICE = 0.8  # of the difference to the extrapolation of steps twice as large
 AROUND = 8  # an error is the largest of a time around: the run over this
 NEAR = 4  # samples at least
@@ -115,13 +116,14 @@ def largest(values: Array, typical: Array) -> float:
     return float(np.max(np.abs(values) / typical, initial=0.0))
 
 
-def estimate(value: Array, beside: Ladder, regular: bool, known: bool) -> Array:
+def estimate(value: Array, beside: Ladder, regular: bool, known: bool, expected: float) -> Array:
     """Return the error (k,) of a channel's ``value`` (k, ...), the largest of its components around every sample.
 
     The difference of the last two extrapolations would be the error for p = 1 and is divided by 2^p - 1, with the
     least of the measured power, there and in the whole run, and 1, times SAFETY. Where the motion is not ``regular``,
     it is at least that of the last two runs themselves: extrapolation may have made them worse. NaN: the differences
-    do not shrink, although no rounding explains that: the whole motion is not ``known``.
+    do not shrink, although no rounding explains that: the whole motion is not ``known``. Differences that shrink faster
+    than by the ``expected`` power are luck: the error is then at least that of one power less, from the larger one.
     """
     fine, coarse, coarser, twice = beside[:4]
     near = around(fine - coarse)
@@ -138,6 +140,8 @@ def estimate(value: Array, beside: Ladder, regular: bool, known: bool) -> Array:
     errors = np.maximum(SAFETY * near / (2.0 ** spread(power, len(near)) - 1.0), floor)
     doubled = around(value[::PAIR][:count] - twice)
     errors = np.maximum(errors, TWICE * spread(doubled, len(near)))
+    lucky = np.where(np.maximum(here, whole) > expected + LUCK, first / 2.0 ** (expected - 1.0), 0.0)
+    errors = np.maximum(errors, spread(lucky, len(near)))
     return errors if regular else np.maximum(errors, around(beside.finest - beside.plain))
 
 

@@ -97,8 +97,8 @@ class RefinedResult(Result):
         for unit in dict.fromkeys(units):
             mine = np.flatnonzero(np.resize(units, values.shape[1]) == unit)
             parts = Ladder(*(one if one is None else one.reshape(len(one), -1)[:, mine] for one in others))
-            regular = self.order == self.expected_order
-            found[:, mine] = estimate(values[:, mine], parts, regular, self.measured_power > 0.0)[:, None]
+            regular, known = self.order == self.expected_order, self.measured_power > 0.0
+            found[:, mine] = estimate(values[:, mine], parts, regular, known, self.expected_power)[:, None]
         return found.reshape(channel.values.shape)
 
     def __repr__(self) -> str:
