@@ -170,9 +170,7 @@ def add_tyre(
     slip_point : "contact" takes the velocity of the contact point for the slip, as a point of the wheel carrier;
         "centre" that of the wheel centre, which leaves out the rolling of the carrier
 
-    Returns
-    -------
-    Force : its channels ``name.force`` and ``name.torque`` are in axes of the road
+    Its channels ``name.force`` and ``name.torque`` are in axes of the road.
 
     Raises ModelError for what is no tyre and for values that cannot be.
     """

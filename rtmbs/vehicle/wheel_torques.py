@@ -48,9 +48,7 @@ def add_brake(model: Model, name: str, hub: str, torque: float | Callable[[Any],
     torque : largest friction torque [N m], zero or more; the input ``name.torque`` changes it. Or a function of time
         in plain NumPy, as for a test.
 
-    Returns
-    -------
-    Force : its state ``name.bristle`` [rad] is the deflection that holds the wheel
+    Its state ``name.bristle`` [rad] is the deflection that holds the wheel.
     """
     law, parameters = (timed_brake(torque), None) if callable(torque) else (brake_law, {"torque": torque})
     return model.add_force(
