@@ -37,4 +37,4 @@ def test_the_checker_sees_what_is_missing(checker):
     assert checker.unnamed_errors(checker.listed) == []
     names = list(checker.public_names())
     assert len(names) == len(set(names)) > 300
-    assert {"rtmbs.Model.add_body", "rtmbs.dae.Method.points", "rtmbs.library.pendulum"} <= set(names)
+    assert {"rtmbs.Model.add_body", "rtmbs.dae.Integrator.points", "rtmbs.library.pendulum"} <= set(names)

@@ -10,9 +10,6 @@ from rtmbs.integrators.settings import (
     EVERY_ITERATION,
     EVERY_STEP,
     EXACT,
-    FOLLOWED,
-    INERTIA,
-    PAPER,
     SMALL_FIRST,
 )
 from rtmbs.jit.compiled import kernel
@@ -138,16 +135,6 @@ def acceleration_allowance(settings, rate, acceleration):
     """
     still = settings.absolute[0] / settings.typical[0] * 4.0 / (settings.h * settings.h)
     return max(LEFT_OVER * max(acceleration, rate * rate), still)
-
-
-# ---- further tries of a step (METHODS 1.11) -------------------------------------------------------------------------
-
-ACCELERATED, STEADY, RESTING = range(3)  # the first increment: h zd_n + h^2/2 zdd_n, h zd_n, nothing
-TRY_TERMS = (FOLLOWED, FOLLOWED, FOLLOWED, PAPER, INERTIA)
-TRY_START = (ACCELERATED, STEADY, RESTING, STEADY, RESTING)
-MOST_TRIES = len(TRY_TERMS)
-BY_SLOPE = 5  # number of the one that is damped by slopes
-STEADY_TRY = 2  # number of the one that fixed iterations spend what is left of them on
 
 
 # ---- rounds at the end of a variational step (METHODS 6.6) ----------------------------------------------------------

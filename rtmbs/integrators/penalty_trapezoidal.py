@@ -16,12 +16,12 @@ from rtmbs.integrators.base import Equations, Fused
 from rtmbs.integrators.checks import one_of, positive, switches, whole
 from rtmbs.integrators.chunks import arrays_of, one_row_chunk
 from rtmbs.integrators.method import USUAL, Method
-from rtmbs.integrators.newton import MOST_TRIES
 from rtmbs.integrators.penalties import PENALTY, penalty_factors
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
     LOOP_TOLERANCE,
     MAX_ITERATIONS,
+    MOST_TRIES,
     OWN,
     REFACTOR,
     STATS_SIZE,

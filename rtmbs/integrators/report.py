@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators import settings
-from rtmbs.integrators.newton import TRY_START, TRY_TERMS
+from rtmbs.integrators.settings import TRY_START, TRY_TERMS
 
 Array = NDArray[np.float64]
 

@@ -17,6 +17,14 @@ SMALL_FIRST = 1e-4  # a correction this small (in units of the tolerance) needs 
 REFACTOR = ("every-iteration", "every-step", "adaptive")  # when the Newton matrix is made anew, METHODS 1.10
 EVERY_ITERATION, EVERY_STEP, ADAPTIVE = range(3)
 
+# further tries of a step (METHODS 1.11)
+ACCELERATED, STEADY, RESTING = range(3)  # the first increment: h zd_n + h^2/2 zdd_n, h zd_n, nothing
+TRY_TERMS = (FOLLOWED, FOLLOWED, FOLLOWED, PAPER, INERTIA)
+TRY_START = (ACCELERATED, STEADY, RESTING, STEADY, RESTING)
+MOST_TRIES = len(TRY_TERMS)
+BY_SLOPE = 5  # number of the one that is damped by slopes
+STEADY_TRY = 2  # number of the one that fixed iterations spend what is left of them on
+
 # places in the flat stats that a compiled step fills
 ITERATIONS, JACOBIANS, FACTORISATIONS, PROJECTIONS = 0, 1, 2, 3
 POSITION_VIOLATION, VELOCITY_VIOLATION, ACCELERATION_VIOLATION = 4, 5, 6  # rotation rows three places on

@@ -29,13 +29,11 @@ from rtmbs.integrators.multiplier_bounds import (
 )
 from rtmbs.integrators.newton import (
     ACCEPT,
-    BY_SLOPE,
     DIVERGED,
     MOST_EVALUATIONS,
     NOT_A_NUMBER,
     PAPER_RATE,
     SLOW_RATE,
-    STEADY_TRY,
     acceleration_allowance,
     contraction_rate,
     may_reuse,
@@ -49,6 +47,7 @@ from rtmbs.integrators.projection import project_repeatedly, project_velocities
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
+    BY_SLOPE,
     EVALUATIONS,
     FACTORISATIONS,
     FIRST_CORRECTION,
@@ -67,6 +66,7 @@ from rtmbs.integrators.settings import (
     PUSHED,
     REMAINS,
     RESIDUAL_TICKS,
+    STEADY_TRY,
     VELOCITY_VIOLATION,
     Settings,
     StateArrays,

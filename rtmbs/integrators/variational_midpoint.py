@@ -139,7 +139,10 @@ class MidpointStep:
                 break
             previous = size
         open_by = float(np.max(np.abs(equations.closure_velocities(zd)) / self.settings.scale, initial=0.0))
-        self.near_singular = open_by > LOST_DIRECTION * float(np.max(np.abs(zd) / self.settings.typical, initial=0.0))
+        settings = self.settings
+        still = settings.absolute[0] / settings.typical[0] / settings.h  # a rate below Newton's tolerance in a step
+        fastest = float(np.max(np.abs(zd) / settings.typical, initial=0.0))
+        self.near_singular = open_by > LOST_DIRECTION * fastest + still
         return np.asarray(zd)
 
     def counted(self, report: StepReport) -> StepReport:

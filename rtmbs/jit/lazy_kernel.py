@@ -55,9 +55,8 @@ def register_slots(slots: Iterable[KernelSlot]) -> None:
             add_symbol(slot.name, ctypes.addressof(word))
 
 
-@ctypes.CFUNCTYPE(None, ctypes.c_int64)
-def fill(place: int) -> None:
-    """Compile or load the kernel of an empty slot, and write its address; called from compiled code."""
+def fill_slot(place: int) -> None:
+    """Compile or load the kernel of an empty slot, and write its address."""
     slot = _slots[place]
     importlib.import_module(slot.module)
     dispatcher = _kernels[slot.module, slot.kernel]
@@ -69,11 +68,14 @@ def fill(place: int) -> None:
     _words[slot.name].value = address
 
 
+fill = ctypes.CFUNCTYPE(None, ctypes.c_int64)(fill_slot)  # called from compiled code, where an exception is lost
+
+
 def compile_all() -> None:
     """Compile or load the kernels of all registered slots, and of the slots that these register."""
     while empty := [place for place, slot in list(_slots.items()) if not _words[slot.name].value]:
         for place in empty:
-            fill(place)
+            fill_slot(place)
 
 
 add_symbol(FILL, ctypes.cast(fill, ctypes.c_void_p).value)

@@ -245,8 +245,8 @@ def solve_saddle(
     The factor is that of M + Phi_z^T weight Phi_z. Its rounding leaves a share of each round's change, found in the
     first one by M itself, and again while that share of a change is more than ``enough`` of the largest rate.
     ``violation`` follows, and ends below ``missed`` of the largest rate, when another round would change the
-    multipliers by less than ``moves`` of the largest. Where rounds do not close more of it, loops lose a direction, and
-    the stats say NEAR_SINGULAR.
+    multipliers by less than ``moves`` of the largest. Where rounds leave more of it open, and more than Newton's
+    tolerance in a step, loops lose a direction, and the stats say NEAR_SINGULAR.
     """
     share, left, open_by, moved, fastest, checked = 0.0, np.inf, np.inf, 0.0, 0.0, True
     for number in range(ROUNDS):
@@ -268,7 +268,8 @@ def solve_saddle(
         closed = open_by <= missed * fastest and (moved <= bound or moved * moved <= bound * moved_before)
         if (balanced or left > PROGRESS * before) and (closed or open_by > PROGRESS * opened):
             break
-    if open_by > LOST_DIRECTION * fastest:
+    still = settings.absolute[0] / settings.typical[0] / settings.h  # a rate below Newton's tolerance in a step
+    if open_by > LOST_DIRECTION * fastest + still:
         stats[NEAR_SINGULAR] = 1.0
 
 

@@ -9,16 +9,10 @@ import numpy as np
 from rtmbs.integrators.newton import (
     ACCEPT,
     BISECTIONS,
-    BY_SLOPE,
     FLAT,
     MOST_BY_SLOPE,
     MOST_EVALUATIONS,
-    RESTING,
     SHORTEST,
-    STEADY,
-    STEADY_TRY,
-    TRY_START,
-    TRY_TERMS,
     contraction_rate,
     descends,
     shorter,
@@ -26,14 +20,20 @@ from rtmbs.integrators.newton import (
     verdict,
 )
 from rtmbs.integrators.settings import (
+    BY_SLOPE,
     EVALUATIONS,
     FIRST_CORRECTION,
     FOLLOWED,
     ITERATIONS,
     ITERATIONS_TO_TOLERANCE,
     LAGGED,
+    RESTING,
     SHORTENED,
+    STEADY,
+    STEADY_TRY,
     TRIES,
+    TRY_START,
+    TRY_TERMS,
     StateArrays,
 )
 from rtmbs.jit.compiled import inner_kernel, kernel

@@ -157,22 +157,39 @@ def add_tyre(
 
     Parameters
     ----------
-    model : the Model; it gets the force ``name`` and the marker ``name.centre``
-    tyre : MagicFormula, TMeasy, FialaTyre, BrushTyre or a class of your own
-    wheel : the body that spins
-    centre : wheel centre at the reference pose, world axes [m]
-    axis : spin axis at the reference pose, world axes, pointing left on both sides of the car
-    road : marker whose point lies on the road and whose z axis is its normal, up
-    friction : factor of the road on the friction of the tyre; the input ``name.friction`` changes it
-    transient : deflections of the contact are states of the force, ``name.slip_x`` and ``name.slip_y`` [m]: slip
+    model : Model
+        Model that gets the force ``name`` and the marker ``name.centre``.
+    name : str
+        Name of the force. Its channels ``name.force`` [N] and ``name.torque`` [N m] are in axes of the road.
+    tyre : Tyre
+        MagicFormula, TMeasy, FialaTyre, BrushTyre or a class of your own.
+    wheel : Body or str
+        Body that spins.
+    centre : Numbers
+        Wheel centre (3,) at the reference pose, world axes [m].
+    axis : Numbers
+        Spin axis (3,) at the reference pose, world axes, pointing left on both sides of the car.
+    road : Marker or str
+        Marker with its point on the road and the normal of the road, up, as its z axis.
+    friction : float
+        Factor of the road on the friction of the tyre; the input ``name.friction`` changes it.
+    transient : bool
+        With it, deflections of the contact are states of the force, ``name.slip_x`` and ``name.slip_y`` [m]: slip
         builds up over relaxation lengths, and a wheel at rest holds without creep. Without, forces follow the steady
         slip at once.
-    slip_point : "contact" takes the velocity of the contact point for the slip, as a point of the wheel carrier;
-        "centre" that of the wheel centre, which leaves out the rolling of the carrier
+    slip_point : str
+        "contact" takes the velocity of the contact point for the slip, as a point of the wheel carrier; "centre" that
+        of the wheel centre, which leaves out the rolling of the carrier.
 
-    Its channels ``name.force`` and ``name.torque`` are in axes of the road.
+    Returns
+    -------
+    Force
+        Force law between the road and the wheel.
 
-    Raises ModelError for what is no tyre and for values that cannot be.
+    Raises
+    ------
+    ModelError
+        For an object that is no tyre and for values out of range.
     """
     what = f"tyre {name!r}"
     if not isinstance(tyre, Tyre):

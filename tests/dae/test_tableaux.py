@@ -5,7 +5,7 @@ import pytest
 
 from rtmbs.dae import TABLEAUX, AdamsBashforthMoulton, GainWarning, MotionError, RungeKutta, integrate
 from rtmbs.dae.multistep import adams_bashforth, adams_moulton, backward_difference
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.formulations import FORMULATIONS, STABILITY, Baumgarte, Direct, gain_bound
 from rtmbs.integrators.tableaux import DORMAND_PRINCE, growth, order_residuals
 from tests.cases import spread
@@ -106,7 +106,7 @@ def test_stability_bound_of_the_gains_holds_in_a_run():
     ],
 )
 def test_bad_options(options, says):
-    with pytest.raises(InputError, match=says):
+    with pytest.raises((InputError, UnknownNameError), match=says):
         RungeKutta(**options)
 
 

@@ -4,11 +4,7 @@ import numpy as np
 import pytest
 
 from rtmbs.integrators.base import NotFinite, SingularTangent
-from rtmbs.integrators.newton import (
-    MOST_BY_SLOPE,
-    MOST_EVALUATIONS,
-    MOST_TRIES,
-)
+from rtmbs.integrators.newton import MOST_BY_SLOPE, MOST_EVALUATIONS
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import (
     EVALUATIONS,
@@ -17,6 +13,7 @@ from rtmbs.integrators.settings import (
     FIRST_CORRECTION,
     ITERATIONS,
     LEFT,
+    MOST_TRIES,
     PHASES,
     POSITION_VIOLATION,
     PROJECTIONS,

@@ -33,7 +33,7 @@ def addresses(sim):
 def control(n):
     return np.zeros(n).sum()
 
-crossing = ((penalty_trapezoidal, PenaltyTrapezoidal.advance), (fused_kernel, FusedKernel.__call__))
+crossing = ((penalty_trapezoidal, PenaltyTrapezoidal.advance), (compiled_steps, FusedKernel.__call__))
 here = [
     tracemalloc.Filter(False, module.__file__, lineno=number + k)
     for module, function in crossing

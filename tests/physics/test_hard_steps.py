@@ -8,11 +8,8 @@ import pytest
 import rtmbs
 from bench.measures.friction import FRICTION, chain, slider, wheel
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
-from rtmbs.integrators.newton import (
-    MOST_BY_SLOPE,
-    MOST_EVALUATIONS,
-    MOST_TRIES,
-)
+from rtmbs.integrators.newton import MOST_BY_SLOPE, MOST_EVALUATIONS
+from rtmbs.integrators.settings import MOST_TRIES
 from rtmbs.simulation.failures import retry
 
 SMOOTHED = 1e-4

@@ -87,11 +87,12 @@ def test_the_metric_of_the_end_is_mass_and_loops(case):
     n, m = size(mechanism.tables)
     ws, _ = evaluated(mechanism, motion.z, motion.zd)
     evaluate_closures(mechanism.tables, ws.z, mechanism.u, ws)
-    values, weight = np.full(n * n, np.nan), np.linspace(0.5, 2.0, m)
-    assemble_end(mechanism.tables, weight, ws, values)
+    values, weight, diagonal = np.full(n * n, np.nan), np.linspace(0.5, 2.0, m), np.full(n, np.nan)
+    assemble_end(mechanism.tables, weight, ws, diagonal, values)
     P = page.closure_jacobian(np, mechanism.tables, mechanism.u, mechanism.R0, motion.z[None])[0]
     M = page.mass_matrix(np, mechanism.tables, mechanism.u, mechanism.R0, motion.z[None])[0]
     assert error(values.reshape(n, n), M + P.T @ (weight[:, None] * P)) < 1e-12
+    assert error(diagonal, np.diagonal(M)) < 1e-12
 
 
 # ---- a whole step ---------------------------------------------------------------------------------------------------

@@ -222,9 +222,9 @@ def test_bad_input_gets_one_sentence_and_changes_nothing(wrong, sentence):
     assert after.zdd.tobytes() == before.zdd.tobytes()
 
 
-def test_another_method_is_sent_to_refined():
+def test_another_method_is_refused_by_what_it_lacks():
     sim = pendulum(method=RungeKutta())
-    with pytest.raises(InputError, match=r"the method is RungeKutta; take that one, or rtmbs.refined"):
+    with pytest.raises(InputError, match=r"tolerance of a run, .*; RungeKutta does not: take PenaltyTrapezoidal"):
         sim.run(0.1, tolerance=1e-5)
 
 

@@ -207,10 +207,10 @@ def test_a_recorded_result_plays_when_its_window_opens(monkeypatch, tmp_path, wo
         monkeypatch.setattr(view, check, lambda: None)
     for module in (view, importlib.import_module("rtmbs.viewer.qt.application")):
         monkeypatch.setattr(module, "application", Application)
-    monkeypatch.setitem(sys.modules, "rtmbs.viewer.qt.window", SimpleNamespace(Window=Window))
-    settings = SimpleNamespace(settings=dict, restore=lambda *_, **__: None, keep=lambda *_: None)
-    settings.keep_on_screen_once_framed = lambda window: None
-    monkeypatch.setitem(sys.modules, "rtmbs.viewer.qt.application", settings)
+    window = SimpleNamespace(Window=Window, window_settings=dict, restore_window=lambda *_, **__: None)
+    window.save_window = lambda *_: None
+    window.keep_on_screen_once_framed = lambda window: None
+    monkeypatch.setitem(sys.modules, "rtmbs.viewer.qt.window", window)
     monkeypatch.setattr(PlaybackConnection, "close", lambda connection: seen.append(connection.latest().playing))
     assert main(["view", str(tmp_path / "run.h5"), *words]) == 0
     assert seen == [False, plays]
