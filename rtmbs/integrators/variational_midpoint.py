@@ -21,6 +21,7 @@ from rtmbs.integrators.newton import (
     ROUNDS,
     SLOW_RATE,
     STIFFER,
+    STILL,
     TRUSTED,
     contraction_rate,
     scaled_norm,
@@ -140,7 +141,7 @@ class MidpointStep:
             previous = size
         open_by = float(np.max(np.abs(equations.closure_velocities(zd)) / self.settings.scale, initial=0.0))
         settings = self.settings
-        still = settings.absolute[0] / settings.typical[0] / settings.h  # a rate below Newton's tolerance in a step
+        still = STILL * settings.absolute[0] / settings.typical[0] / settings.h
         fastest = float(np.max(np.abs(zd) / settings.typical, initial=0.0))
         self.near_singular = open_by > LOST_DIRECTION * fastest + still
         return np.asarray(zd)

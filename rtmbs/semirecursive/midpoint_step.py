@@ -22,6 +22,7 @@ from rtmbs.integrators.newton import (
     SETTLED,
     SLOW_RATE,
     STIFFER,
+    STILL,
     TRUSTED,
     acceleration_allowance,
     contraction_rate,
@@ -268,7 +269,7 @@ def solve_saddle(
         closed = open_by <= missed * fastest and (moved <= bound or moved * moved <= bound * moved_before)
         if (balanced or left > PROGRESS * before) and (closed or open_by > PROGRESS * opened):
             break
-    still = settings.absolute[0] / settings.typical[0] / settings.h  # a rate below Newton's tolerance in a step
+    still = STILL * settings.absolute[0] / settings.typical[0] / settings.h
     if open_by > LOST_DIRECTION * fastest + still:
         stats[NEAR_SINGULAR] = 1.0
 

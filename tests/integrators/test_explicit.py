@@ -31,9 +31,10 @@ def test_drivers_that_part_on_the_way(name):
     sim = Simulation(model.compile(), 1e-3, METHODS[name]())
     told = [sim.step() for _ in range(65)]
     assert {report.outcome for report in told[:49]} == {Outcome.CONVERGED}
-    assert {report.outcome for report in told[51:]} == {Outcome.UNPROJECTED}
+    lost = {Outcome.NEAR_SINGULAR} if name == "variational-midpoint" else {Outcome.UNPROJECTED}
+    assert {report.outcome for report in told[51:]} == lost
     assert max(report.acceleration_violation for report in told[51:]) > 0.05
-    assert sim.run(0.067).outcomes == {"UNPROJECTED": 2}
+    assert sim.run(0.067).outcomes == {one.name: 2 for one in lost}
 
 
 @pytest.mark.parametrize("name", EXPLICIT)

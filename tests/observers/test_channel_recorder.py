@@ -168,7 +168,7 @@ except rtmbs.errors.ResultError as error:
 """
 
 
-@pytest.mark.parametrize(("ending", "room"), spread([(".h5", 2_500_000), (".h5", 8_000_000), (".csv", 3_000_000)], 2))
+@pytest.mark.parametrize(("ending", "room"), spread([(".h5", 3_500_000), (".h5", 8_000_000), (".csv", 3_000_000)], 2))
 def test_a_full_disk_is_said_and_earlier_blocks_stay(tmp_path, ending, room):
     path = tmp_path / f"run{ending}"
     command = [sys.executable, "-c", FULL, str(path), str(room)]
