@@ -119,8 +119,15 @@ def turn_angle(axis: Array) -> PlaneAngle:
 def two_turn_angles(e: Array, f: Array) -> tuple[PlaneAngle, PlaneAngle]:
     """Return the turns about e (3,), carried by a, then about f (3,), carried by b: R = exp(e~ alpha) exp(f~ beta).
 
-    f of b seen from a is cos alpha f + sin alpha e x f. e of a seen from b is cos beta e + sin beta e x f.
+    f of b seen from a is cos alpha f + sin alpha e x f. e of a seen from b is cos beta e + sin beta e x f. Raises
+    ModelError for axes that are not perpendicular: these sentences do not hold for them.
     """
+    cosine = abs(float(e @ f))
+    if cosine > PERPENDICULAR:
+        raise ModelError(
+            f"two turns about axes of cosine {cosine:.3g} cannot be read from the bodies; "
+            "a joint type with two turns that are measured needs a right angle between them"
+        )
     across = np.cross(e, f)
     return PlaneAngle(f, across, f), PlaneAngle(e, across, e)
 
