@@ -175,6 +175,42 @@ def test_every_input_of_a_force_does_something(kind, joint):
         assert not np.array_equal(plain.inputs[name], value)
 
 
+def work_in_a_loop(kind, damping):
+    """Return the energy (2,) of a crank-rocker with a force, 40 ms apart, and the size of work that it does not count.
+
+    Runge-Kutta steps know no energy. ``damping`` is set in all inputs of this name, other inputs are drawn.
+    """
+    law, model = example_law(FORCE_TYPES[kind]), rtmbs.library.build("crank_rocker")
+    body, joint = list(model.bodies)[1], next(iter(model.joints))
+    nail, ring = model.add_marker("nail", "ground", point=(0.3, 0.4, 0.1)), model.add_marker("ring", body, point=X)
+    places = {"between": {"between": (nail, ring)}, "joint": {"joint": joint}, "body": {"body": body, "point": X}}
+    model.add_force("law", law, **places[law.attaches])
+    sim, rng = Simulation(model.compile(), 2e-4, rtmbs.RungeKutta()), np.random.default_rng(9)
+    for name in inputs_of(sim.system):
+        size = np.size(sim.inputs[name])
+        sim.inputs[name] = np.full(size, damping) if name.endswith("damping") else rng.uniform(1.0, 3.0, size)
+    (first,) = sim.equations.tables.balance.first
+    energies = []
+    for steps in (200, 0):
+        state = sim.state
+        energies.append(sim.equations.component_energies(state.z, state.zd, state.R0)[0][first])
+        accepted_steps(sim, steps)
+    return energies, sim.equations.ws.untold[first]
+
+
+@pytest.mark.parametrize("kind", FORCE_TYPES)
+def test_a_force_does_the_work_that_its_energy_says(kind):
+    """Steps of PenaltyTrapezoidal scale the rates of loops by the energy, so a wrong one is a wrong motion."""
+    energies, not_counted = work_in_a_loop(kind, 0.0)
+    assert not_counted > 0.0 or abs(energies[1] - energies[0]) < 1e-10 * energies[0]
+
+
+@pytest.mark.parametrize("kind", [name for name, one in FORCE_TYPES.items() if one.attaches == "between"])
+def test_a_force_between_markers_says_that_its_damping_is_not_counted(kind):
+    energies, not_counted = work_in_a_loop(kind, 2.0)
+    assert not_counted > 0.0 or abs(energies[1] - energies[0]) < 1e-10 * energies[0]
+
+
 @pytest.mark.parametrize("kind", FORCE_TYPES)
 def test_a_force_has_its_tangent(kind):
     """K and C of the closed form against complex steps of the force itself, with every input at random."""
