@@ -195,7 +195,7 @@ class State:
         other : State
             State to compare with.
         what : str
-            Name of the object in error messages.
+            Name of the State in the message.
 
         Raises
         ------
@@ -228,7 +228,7 @@ class State:
         Parameters
         ----------
         what : str
-            Name of the object in error messages.
+            Name of the State in the message.
 
         Raises
         ------

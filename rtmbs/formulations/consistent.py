@@ -73,7 +73,7 @@ def consistent_state(
     Returns
     -------
     tuple[ndarray, ndarray]
-        Q and v (n,) with Phi = 0 and Phi_q v + Phi_t = 0, nearest to the given ones.
+        Coordinates and rates, both (n,).
 
     Raises
     ------

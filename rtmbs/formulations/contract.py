@@ -142,7 +142,7 @@ class SystemWithStates(ConstrainedSystem, Protocol):
         Returns
         -------
         ndarray
-            Sd (ns,) at the states ``s``.
+            Rates of the states (ns,).
         """
 
 

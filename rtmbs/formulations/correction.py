@@ -46,7 +46,7 @@ class Correcting(Protocol):
         Returns
         -------
         tuple[ndarray, ndarray]
-            Q and v (n,) that satisfy the constraints, near the given ones.
+            Coordinates and rates on the constraints, both (n,).
 
         Raises
         ------
@@ -78,7 +78,7 @@ def corrected(
     Returns
     -------
     tuple[ndarray, ndarray]
-        Q and v (n,) as the formulation corrects them; as they are where it has no correction.
+        Coordinates and rates, both (n,).
     """
     if isinstance(formulation, Correcting) and system.m:
         return formulation.correct(system, q, v, t, memory)

@@ -86,7 +86,7 @@ class JointCoordinates:
         Returns
         -------
         ndarray
-            Zd (n,) of a Simulation: v, but body rates T(delta) v of rotation dofs [m/s or rad/s].
+            Rates zd (n,) [m/s or rad/s].
         """
         return np.asarray(self.vectors.turning(q) @ v) if len(self.vectors.first) else v.copy()
 

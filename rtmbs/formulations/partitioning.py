@@ -133,7 +133,7 @@ class Partitioning:
         Returns
         -------
         ndarray
-            Q (n,) with Phi = 0: the dependent coordinates by Newton from where they are, the others as given.
+            Coordinates (n,) on the constraints.
 
         Raises
         ------
@@ -162,7 +162,7 @@ class Partitioning:
         Returns
         -------
         ndarray
-            V (n,) with Phi_q v + Phi_t = 0: dependent rates from the independent ones.
+            Rates (n,) on the constraints.
         """
         q, t = given("q", q, system.n), instant(t)
         return closed_rates(system, q, v, t, self.dependent_change(system, q, t, memory))

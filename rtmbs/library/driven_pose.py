@@ -72,7 +72,7 @@ def drive_pose(
     Raises
     ------
     ModelError
-        For values that do not fit.
+        For both ``angles`` and ``quaternion``, a wrong count of profiles, or a body with another joint to its parent.
     UnknownNameError
         For an unknown name; the nearest ones are listed.
 

@@ -223,7 +223,7 @@ class Bushing(ForceLaw):
         Parameters
         ----------
         what : str
-            Name of the object in error messages.
+            Name of the force in the message.
 
         Returns
         -------

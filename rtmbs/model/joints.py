@@ -202,7 +202,7 @@ class JointType:
         Parameters
         ----------
         what : str
-            Name of the object in error messages.
+            Name of the joint type in the message.
 
         Returns
         -------
@@ -359,12 +359,12 @@ class Universal(JointType):
         Parameters
         ----------
         what : str
-            Name of the object in error messages.
+            Name of the joint type in the message.
 
         Raises
         ------
         ModelError
-            For values that do not fit.
+            For axes that are not perpendicular.
         """
         cosine = abs(float(np.dot(direction(self.axis_a, what), direction(self.axis_b, what))))
         if cosine > PERPENDICULAR:

@@ -143,7 +143,7 @@ class Model(StrictAttributes):
         Raises
         ------
         ModelError
-            For values that do not fit.
+            For a name that is taken, a mass below zero, an inertia that no body has, or numbers that are not finite.
         """
         self._new("body", name, self.bodies, self.markers)
         if name == WORLD:
@@ -482,7 +482,7 @@ class Model(StrictAttributes):
         Raises
         ------
         ModelError
-            For values that do not fit.
+            For a name that is taken, both or neither of ``between`` and ``joints``, or markers on one body.
 
         Examples
         --------
@@ -574,7 +574,7 @@ class Model(StrictAttributes):
         Raises
         ------
         ModelError
-            For values that do not fit.
+            For a name that is taken, an object that is no force law, or a place that the law does not act at.
         """
         self._new("force", name, self.forces)
         what = f"force {name!r}"
@@ -657,7 +657,7 @@ class Model(StrictAttributes):
         Raises
         ------
         ModelError
-            For values that do not fit.
+            For a taken name, several places or none, an object that is no profile, or a second driver of one place.
         """
         self._new("driver", name, self.drivers, self.joints, self.rods, self.couplers, self.constraints)
         what = f"driver {name!r}"
@@ -748,7 +748,7 @@ class Model(StrictAttributes):
         Raises
         ------
         ModelError
-            For values that do not fit.
+            For a second call for one joint, a wrong count of numbers, or numbers that are not finite.
         """
         where = self._find("joint", joint, self.joints, "initial value")
         if where.name in self.initials:

@@ -39,7 +39,7 @@ class Numeric:
         Parameters
         ----------
         what : str
-            Name of the object in error messages.
+            Name of the profile in the message.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class Spline:
         Parameters
         ----------
         what : str
-            Name of the object in error messages.
+            Name of the profile in the message.
 
         Returns
         -------
@@ -179,17 +179,17 @@ class Spline:
         Parameters
         ----------
         what : str
-            Name of the object in error messages.
+            Name of the profile in the message.
 
         Returns
         -------
         tuple[ndarray, ndarray]
-            Times and values (k,); refuse what is no table.
+            Times [s] and values, both (k,).
 
         Raises
         ------
         ModelError
-            For values that do not fit.
+            For fewer than two times, times that do not increase, or numbers that are not finite.
         """
         shape = shape_of(self.t, f"{what}: t", "it must be a list of times")
         size = math.prod(shape)
@@ -253,7 +253,7 @@ class Function:
         Parameters
         ----------
         what : str
-            Name of the object in error messages.
+            Name of the profile in the message.
 
         Returns
         -------
@@ -263,7 +263,7 @@ class Function:
         Raises
         ------
         ModelError
-            For values that do not fit.
+            For an ``f``, ``fd`` or ``fdd`` that is no function.
         """
         for name in ("f", "fd", "fdd"):
             if not callable(getattr(self, name)):
@@ -330,7 +330,7 @@ class Staircase:
         Parameters
         ----------
         what : str
-            Name of the object in error messages.
+            Name of the profile in the message.
 
         Returns
         -------
@@ -346,17 +346,17 @@ class Staircase:
         Parameters
         ----------
         what : str
-            Name of the object in error messages.
+            Name of the profile in the message.
 
         Returns
         -------
         tuple[ndarray, ndarray]
-            Times (k,) and values; refuse times that do not increase, and a wrong number of values.
+            Times (k,) [s], and values (k,) or (k, 3).
 
         Raises
         ------
         ModelError
-            For values that do not fit.
+            For no times, times that do not increase, or a wrong count of values.
         """
         size = math.prod(shape_of(self.t, f"{what}: t", "it must be a list of times"))
         if size == 0:

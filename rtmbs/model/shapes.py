@@ -311,12 +311,12 @@ def mass_properties(shapes: tuple[Shape, ...] | list[Shape], density: Numbers) -
     Returns
     -------
     MassProperties
-        Mass, centre of mass and inertia of several solids of one density [kg/m^3], as ``add_body`` takes them.
+        ``mass`` [kg], ``center_of_mass`` (3,) [m] and ``inertia`` (3, 3) about it [kg m^2].
 
     Raises
     ------
     ModelError
-        For values that do not fit.
+        For a density or a volume out of range, no shape, or a surface that is open.
     """
     rho = positive(density, "density")
     with np.errstate(over="ignore", invalid="ignore"):  # told below
