@@ -64,7 +64,7 @@ VALUES = st.one_of(
 
 
 def kinds(value: Any, draw: Any) -> Any:
-    """Return ``value`` where a type or a law is wanted, or one of those with odd numbers in it."""
+    """Return ``value`` where a type or a law is wanted, or one of those with odd numbers in it; None for a refused one."""
     made = draw(
         st.sampled_from(
             ("value", "Revolute", "Prismatic", "Universal", "Spherical", "Floating", "SpringDamper", "TorsionSpring",
@@ -83,7 +83,7 @@ def kinds(value: Any, draw: Any) -> Any:
         "ConstantRate": lambda: rtmbs.ConstantRate(value, other),
         "SmoothStep": lambda: rtmbs.SmoothStep(value, other, 0, 1),
     }  # fmt: skip
-    return makers[made]()
+    return attempt(makers[made], (), {})
 
 
 LOOKS = ("shape", "color", "opacity", "edges")
