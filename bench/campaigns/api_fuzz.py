@@ -64,7 +64,7 @@ VALUES = st.one_of(
 
 
 def kinds(value: Any, draw: Any) -> Any:
-    """Return ``value`` where a type or a law is wanted, or one of those with odd numbers in it; None for a refused one."""
+    """Return ``value`` where a type or a law is wanted, or a type or law of odd numbers; None for a refused one."""
     made = draw(
         st.sampled_from(
             ("value", "Revolute", "Prismatic", "Universal", "Spherical", "Floating", "SpringDamper", "TorsionSpring",
