@@ -13,7 +13,6 @@ from rtmbs.jit.compiled import kernel
 
 MISS = 1e-2  # of its floor: what a multiplier may be off by
 SUSPICIOUS = MISS  # bound on the error, as impulses give it, from which on the balance is evaluated
-SAFE = 3.0  # what a direction may be stiffer than the diagonal says
 UNBALANCED = 0.05 * MISS  # forces left over, and what the last factor makes of them: then the error is solved for
 FOUND = 0.5 * MISS  # error that was solved for, near singular poses to some 50 %, from which on a step says so
 ENDLESS = 1e100  # in place of what is infinite: stats hold numbers
@@ -90,9 +89,9 @@ def still_missing(last, before):
 def suspicious(settings, stats, rate, acceleration, stiff):
     """True when the projections or Newton's corrections still to come may have cost the multipliers their bound.
 
-    ``stiff`` is the largest share of applied forces in the diagonal of the Newton matrix: SAFE times it stands for
-    their (h/2 C + h^2/4 K) / M. Up to 1: below, dv is smaller than the impulse says, and above, C dv is no larger than
-    it says. Velocity terms and weight turn by h sqrt(acceleration).
+    ``stiff`` is the largest share of applied forces in the diagonal of the Newton matrix. Where there are any, C dv is
+    no larger than the impulse says; the diagonal tells no smaller bound, for a loop of light bodies carries forces
+    that its heavy bodies hardly feel. Otherwise velocity terms and weight turn by h sqrt(acceleration).
     """
     if not stats[REMAINS] <= SUSPICIOUS * acceleration:
         return True
@@ -103,7 +102,7 @@ def suspicious(settings, stats, rate, acceleration, stiff):
         left = min(yet_to_come(norm, stats[last - 1]), norm)
     moves = settings.absolute[0] / settings.typical[0] + settings.relative * min(settings.h * rate, 1.0)
     newton = 4.0 / (settings.h * settings.h) * left * moves
-    pushed = min(turn + 0.25 * turn * turn + SAFE * stiff, 1.0) * stats[PUSHED]
+    pushed = stats[PUSHED] if stiff > 0.0 else min(turn + 0.25 * turn * turn, 1.0) * stats[PUSHED]
     return not pushed + newton <= SUSPICIOUS * acceleration
 
 
