@@ -30,6 +30,7 @@ TIGHT = rtmbs.PenaltyTrapezoidal(tol=1e-12)
 STEPS = 20
 PAGE, NAME = DOCS / "sensitivities.md", "python -m bench.measures.complex_steps"
 STILL = 1e-7  # of the largest component of a parameter: the others are rounding
+UNMOVED = 1e-12  # largest derivative of a coordinate by a number that a locked mechanism does not feel: rounding
 KINDS = ("z", "zd", "zdd", "force", "lam")  # force: P^T lam, which redundant equations do not leave open
 CASES: dict[str, tuple[float, list[str]]] = {  # step [s] and parameters
     "crank_rocker": (4e-3, ["gravity", "crank_pivot.position", "crank_pivot.rate", "coupler.mass", "knee.point"]),
@@ -128,7 +129,7 @@ def errors(
     moved, of = np.abs(X[:, places["z"]]).max(axis=(0, 1)), np.array([name.split("[")[0] for name in names])
     worst: dict[str, float] = {}
     for j in range(len(names)):
-        if moved[j] < STILL * moved[of == of[j]].max():
+        if moved[j] < max(STILL * moved[of == of[j]].max(), UNMOVED):
             continue
         found = complex_states(run, first.state[:, j], j)
         pairs = {name: (X[1:, place, j], found[:, place]) for name, place in places.items()}
