@@ -142,9 +142,9 @@ def plot(words: Words) -> int:
 def sweep(words: Words) -> int:
     """Run a parameter study; a stopped one goes on: rtmbs sweep study.toml --workers 4"""
     one_thread()
-    from rtmbs.commands.sweep import run
+    from rtmbs.commands.files import sweep_command
 
-    return run(words)
+    return sweep_command(words)
 
 
 def warmup(words: Words) -> int:

@@ -108,9 +108,9 @@ def answer(command: Callable[[], int | None]) -> int:
 
 def users_line(error: RtmbsError) -> str:
     """Return the line of the user's function that raised the exception behind ``error``; "" without one."""
-    from rtmbs.viewer.session.error_text import place  # needed after a mistake only
+    from rtmbs.viewer.text import error_place  # needed after a mistake only
 
-    return place(error)
+    return error_place(error)
 
 
 def place_of(error: RtmbsError) -> str:

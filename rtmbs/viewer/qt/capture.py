@@ -17,7 +17,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QGraphicsView
 
 from rtmbs.errors import InputError
-from rtmbs.viewer.film.video import Video
+from rtmbs.viewer.video import Video
 
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 

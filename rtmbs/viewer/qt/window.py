@@ -18,24 +18,20 @@ from PySide6.QtWidgets import (
 )
 
 from rtmbs.viewer.qt.actions import LAST_FILES, MANY, Actions, make_menus, with_first
-from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture
+from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture, Selection
 from rtmbs.viewer.qt.capture import Capture
-from rtmbs.viewer.qt.docks import Panels, make_docks
-from rtmbs.viewer.qt.overlays import Banner, Help, Info, ProgressNotice
-from rtmbs.viewer.qt.selection import Selection
-from rtmbs.viewer.qt.style import palette, sheet
-from rtmbs.viewer.qt.transport import Transport
+from rtmbs.viewer.qt.docks import Panels, Transport, make_docks
+from rtmbs.viewer.qt.widgets import Banner, Help, Info, ProgressNotice, palette, sheet
 from rtmbs.viewer.scene.camera import ground_axes
-from rtmbs.viewer.scene.choices import BODY, Choice
 from rtmbs.viewer.scene.description import BodyDescription, SceneDescription
+from rtmbs.viewer.scene.elements import BODY, Choice, distances
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import with_caption
-from rtmbs.viewer.scene.overlays import distances
 from rtmbs.viewer.scene.scene import SHOWN, Pick, Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE, Theme, rgba
-from rtmbs.viewer.session import error_text
 from rtmbs.viewer.session.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
 from rtmbs.viewer.session.connection import Connection, Latest, Message, Offer, Opening, close_in_thread
+from rtmbs.viewer.text import error_details, error_sentence
 
 TICK = 16  # [ms] between looks for a new frame
 PANELS = 0.15  # [s] between redraws of panels
@@ -371,7 +367,7 @@ class Window(QMainWindow):
 
     def fail(self, error: BaseException) -> None:
         """Show an exception; the window goes on."""
-        self._show_banner(error_text.sentence(error), details=error_text.details(error))
+        self._show_banner(error_sentence(error), details=error_details(error))
 
     def _show_banner(
         self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False

@@ -86,7 +86,7 @@ def opened(origin: Origin, mode: str, settings: dict[str, Any]) -> Connection:
 def manual(sim: Any, **settings: Any) -> Connection:
     """Return the Connection to a Simulation that its own program steps; InputError for anything else."""
     from rtmbs.simulation import Simulation
-    from rtmbs.viewer.session.manual import ManualConnection
+    from rtmbs.viewer.session.worker import ManualConnection
 
     if not isinstance(sim, Simulation):
         raise InputError(f"mode 'manual' takes the Simulation that the program steps, not {type(sim).__name__}")

@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.frame import Frame, Strip
 from rtmbs.viewer.session.commands import (
     Command,
     Inspect,
@@ -30,7 +30,6 @@ from rtmbs.viewer.session.commands import (
 )
 from rtmbs.viewer.session.disk_head import HISTORY
 from rtmbs.viewer.session.origin import free_name
-from rtmbs.viewer.session.shared_memory import Strip
 
 Kind = Literal["log", "info", "busy", "progress", "warning", "failure"]
 Offer = Literal["back", "reload"]  # ways out of a failure

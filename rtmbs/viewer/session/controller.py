@@ -21,9 +21,7 @@ from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import Frame
-from rtmbs.viewer.scene.numbers import counted
-from rtmbs.viewer.session import error_text
+from rtmbs.viewer.scene.frame import Frame, Strip
 from rtmbs.viewer.session.channels import LiveChannels
 from rtmbs.viewer.session.commands import (
     LOGGED,
@@ -60,8 +58,8 @@ from rtmbs.viewer.session.history import History
 from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.session.origin import Origin, free_name, options_of
 from rtmbs.viewer.session.session import Session, same_default
-from rtmbs.viewer.session.shared_memory import Strip
 from rtmbs.viewer.session.snapshot import LOOK_AHEAD, FrameBuilder, Timing, motion_ahead
+from rtmbs.viewer.text import counted, error_details, error_place, error_sentence
 
 EVERY = 0.2  # [s] between two sentences about the progress
 
@@ -181,13 +179,13 @@ class Controller:
         if self.session is not None:
             self.pause()
         ways: tuple[Offer, ...] = ("back",) if stepping else ()
-        details = error_text.details(error)
-        self.tell("failure", error_text.sentence(error), details, ways + self._ways_out(details))
+        details = error_details(error)
+        self.tell("failure", error_sentence(error), details, ways + self._ways_out(details))
 
     def refuse(self, error: RtmbsError) -> None:
         """Report why a command was refused."""
-        details = error_text.details(error)
-        self.tell("warning", f"{error}{error_text.place(error)}", details, self._ways_out(details))
+        details = error_details(error)
+        self.tell("warning", f"{error}{error_place(error)}", details, self._ways_out(details))
 
     def _ways_out(self, details: str) -> tuple[Offer, ...]:
         """Return the way out of a mistake in the user's own file, which ``details`` tell, or of a failed start."""

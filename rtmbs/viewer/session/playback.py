@@ -19,7 +19,7 @@ from rtmbs.results.result import Result
 from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer.scene.camera import MOTION_LIMIT
 from rtmbs.viewer.scene.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
-from rtmbs.viewer.scene.frame import INSPECTED, PLOTS, Frame, FrameLayout
+from rtmbs.viewer.scene.frame import FIRST, INSPECTED, PLOTS, WIDTH, Frame, FrameLayout, Strip, T
 from rtmbs.viewer.session.channels import whole_channel
 from rtmbs.viewer.session.commands import (
     Command,
@@ -39,7 +39,6 @@ from rtmbs.viewer.session.commands import (
     checked_speed,
 )
 from rtmbs.viewer.session.connection import Inbox, Message
-from rtmbs.viewer.session.shared_memory import FIRST, WIDTH, Strip, T
 
 Array = NDArray[np.float64]
 

@@ -19,11 +19,10 @@ from typing import Any
 
 from rtmbs.errors import RtmbsError
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.frame import Frame, SharedFrames, Strip
 from rtmbs.viewer.session.commands import Command, Quit
 from rtmbs.viewer.session.connection import Inbox, Message, Settings
 from rtmbs.viewer.session.origin import Origin, title
-from rtmbs.viewer.session.shared_memory import SharedFrames, Strip
 
 DRAIN = 1.0  # [s] that the end of a process waits for a window that reads no more
 

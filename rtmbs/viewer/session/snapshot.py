@@ -28,13 +28,25 @@ from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, reached
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import OPTIONS, STEPS, WAY, Frame
+from rtmbs.viewer.scene.frame import (
+    ACCELERATION,
+    ELASTIC,
+    FIRST,
+    KINETIC,
+    OPTIONS,
+    POSITION,
+    STEPS,
+    WAY,
+    WIDTH,
+    Frame,
+    Strip,
+    T,
+)
 from rtmbs.viewer.scene.shapes import outline
 from rtmbs.viewer.session.channels import Inspection, LiveChannels
 from rtmbs.viewer.session.describe import CHOICES
 from rtmbs.viewer.session.history import Moment
 from rtmbs.viewer.session.session import Session
-from rtmbs.viewer.session.shared_memory import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, WIDTH, Strip, T
 
 Array = NDArray[np.float64]
 

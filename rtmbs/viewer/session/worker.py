@@ -1,4 +1,4 @@
-"""Worker: the loop that takes commands and steps of a session against the wall clock; and the mode "thread"."""
+"""Session loops: the worker of the modes "process" and "thread", and the Connection of mode "manual"."""
 
 import queue
 import threading
@@ -7,14 +7,16 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from rtmbs.errors import RtmbsError
+from rtmbs.errors import InputError, RtmbsError
+from rtmbs.integrators.report import StepReport
+from rtmbs.simulation import Simulation
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.session.commands import Command, Pause, Quit, coalesced
+from rtmbs.viewer.scene.frame import Strip
+from rtmbs.viewer.session.commands import Command, Pause, Quit, Reload, coalesced
 from rtmbs.viewer.session.connection import LocalConnection, Settings
 from rtmbs.viewer.session.controller import Controller, Outlet
-from rtmbs.viewer.session.origin import Origin, title
-from rtmbs.viewer.session.shared_memory import Strip
+from rtmbs.viewer.session.origin import FromSimulation, Origin, title
 
 RATE = 60.0  # frames a second at most
 UNSEEN = 20.0  # frames a second while the window takes none: a frame costs as much as two steps
@@ -227,3 +229,83 @@ class ThreadConnection(LocalConnection):
             worker.run()
         finally:
             self._described.set()  # ends the wait for a description that will not come
+
+
+# ---- mode manual -----------------------------------------------------------------------------------------------------
+
+
+class ManualConnection(LocalConnection):
+    """A Connection without a thread; ``options`` are those of Controller. It plays from the start unless told
+    otherwise.
+    """
+
+    def __init__(self, sim: Simulation, *, playing: bool = True, **options: Any) -> None:
+        super().__init__()
+        self._commands: deque[Command] = deque()
+        self._asked = time.perf_counter()
+        self._controller = Controller(FromSimulation(sim), self, mode="manual", playing=playing, **options)
+        self._controller.build({}, {})
+
+    # ---- the program's side -----------------------------------------------------------------------------------------
+
+    def should_step(self) -> bool:
+        """Apply commands; True when the program is to take one step now, and ``sync`` it."""
+        controller = self._controller
+        commands, self._commands = coalesced(self._commands), deque()
+        while commands and not (controller.ahead or controller.over):
+            self._handle(commands.pop(0))
+        self._commands.extendleft(reversed(commands))
+        if controller.stale:
+            controller.publish()
+        wanted = not controller.over and (controller.playing or controller.ahead > 0)
+        if wanted and controller.ahead:
+            controller.ahead -= 1
+        self._asked = time.perf_counter()
+        return wanted
+
+    def sync(self, sim: Simulation, report: StepReport | None = None) -> None:
+        """Publish the present state of ``sim``. ``report``: of its step; None after another change.
+
+        The time since ``should_step`` counts as that of the step. Raises InputError for another Simulation.
+        """
+        controller = self._controller
+        if sim is not controller.sim:
+            raise InputError("sync: this is not the Simulation that the viewer was opened with")
+        if report is not None:
+            seconds = time.perf_counter() - self._asked
+            controller.live.took(report)
+            controller.count(report, seconds)
+        if controller.playing:
+            controller.timing.mark(sim.t)
+        controller.publish()
+
+    @property
+    def over(self) -> bool:
+        """True once the window was closed."""
+        return self._controller.over
+
+    def _handle(self, command: Command) -> None:
+        try:
+            self._controller.handle(command)
+        except RtmbsError as error:
+            self._controller.refuse(error)
+
+    # ---- the window's side ------------------------------------------------------------------------------------------
+
+    def describe(self) -> SceneDescription:
+        assert self._scene is not None
+        return self._scene
+
+    def send(self, command: Command) -> None:
+        self._commands.append(command)
+
+    @property
+    def ended(self) -> bool:
+        return False
+
+    def restart(self) -> None:
+        self.send(Reload())
+
+    def close(self) -> None:
+        self._controller.handle(Quit())
+        self._controller.close()

@@ -8,13 +8,12 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
-from rtmbs.viewer.qt.overlays import missed, run_rows, worth_rows
-from rtmbs.viewer.qt.plots import EXPORTS, with_ending
-from rtmbs.viewer.qt.profiler import phases_title
+from rtmbs.viewer.qt.plots import EXPORTS, phases_title, with_ending
+from rtmbs.viewer.qt.widgets import missed, run_rows, worth_rows
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.legend import LEFT, RIGHT, Word, legend, meanings
+from rtmbs.viewer.scene.scene import traceable, trail_color
 from rtmbs.viewer.scene.theme import THEMES
-from rtmbs.viewer.scene.trails import traceable, trail_color
 from rtmbs.viewer.session.commands import Seek, StepBack, StepForward
 from tests.patience import LONGEST_MS
 from tests.viewer.windows import follow

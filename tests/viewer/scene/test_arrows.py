@@ -5,14 +5,14 @@ import pytest
 
 import rtmbs
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.scene.arrows import LONGEST, Arrows, Reactions, Scale, rounded
 from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.shapes import LONGEST, Arrows, Reactions, Scale, rounded
 from rtmbs.viewer.scene.theme import WHITE
 from rtmbs.viewer.session.commands import ShowReactions
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.manual import ManualConnection
 from rtmbs.viewer.session.playback import PlaybackConnection
+from rtmbs.viewer.session.worker import ManualConnection
 from tests.viewer.mechanisms import motored
 
 RADIUS = 0.01

@@ -14,11 +14,11 @@ from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.kinematics import Analysis
 from rtmbs.results.result import Result
 from rtmbs.rotations.quaternions import rotations
+from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session.commands import Loop, Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.session.describe import describe
 from rtmbs.viewer.session.playback import PlaybackConnection, Recording
-from rtmbs.viewer.session.shared_memory import FIRST, T
 from tests.viewer.mechanisms import motored
 
 H = 5e-3

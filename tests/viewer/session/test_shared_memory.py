@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from rtmbs.viewer.session.shared_memory import FIRST, KINETIC, WIDTH, Strip, T
+from rtmbs.viewer.scene.frame import FIRST, KINETIC, WIDTH, Strip, T
 from tests.patience import LONGEST
 
 

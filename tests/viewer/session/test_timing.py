@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from rtmbs import Simulation
-from rtmbs.viewer.scene.frame import STEPS
+from rtmbs.viewer.scene.frame import STEPS, SharedFrames
 from rtmbs.viewer.session.commands import MoveGrab, Pause, Play, SetInput, StepForward, coalesced
-from rtmbs.viewer.session.manual import ManualConnection
 from rtmbs.viewer.session.origin import FromModel
 from rtmbs.viewer.session.session import Session
-from rtmbs.viewer.session.shared_memory import SharedFrames
 from rtmbs.viewer.session.snapshot import Ring, Timing, percentiles
-from rtmbs.viewer.session.worker import Worker
+from rtmbs.viewer.session.worker import ManualConnection, Worker
 from tests.patience import LONGEST
 from tests.viewer.mechanisms import motored
 from tests.viewer.outlets import Silent

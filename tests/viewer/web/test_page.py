@@ -13,9 +13,7 @@ from rtmbs.rotations.quaternions import rotations
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.keys import BY_ACTION
 from rtmbs.viewer.session.connect import playback
-from rtmbs.viewer.web.export import export
-from rtmbs.viewer.web.page import ACTIONS, PageOptions, write_page
-from rtmbs.viewer.web.pictures import FINE, TURN, chosen
+from rtmbs.viewer.web.page import ACTIONS, FINE, TURN, PageOptions, chosen, export, write_page
 from tests.viewer.mechanisms import failing, motored
 
 H = 5e-3

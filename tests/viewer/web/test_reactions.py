@@ -7,13 +7,12 @@ import pytest
 
 from rtmbs.errors import InputError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.scene.arrows import typical
 from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.shapes import typical
 from rtmbs.viewer.scene.theme import DARK, WHITE
 from rtmbs.viewer.session.commands import ShowReactions
 from rtmbs.viewer.session.connect import playback
-from rtmbs.viewer.web.page import PageOptions, write_page
-from rtmbs.viewer.web.pictures import at
+from rtmbs.viewer.web.page import PageOptions, at, write_page
 from tests.viewer.mechanisms import motored
 from tests.viewer.web.test_page import content, look
 
