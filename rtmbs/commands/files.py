@@ -77,8 +77,8 @@ def check_file(path: str, large: bool) -> int:
 
     try:
         document = read(path, large)
-        with refusals(path, document):
-            print(described(document))
+        with errors_in_file(path, document):
+            print(summary(document))
     except LanguageError as error:
         if error.picture:
             print(error.picture)
@@ -86,7 +86,7 @@ def check_file(path: str, large: bool) -> int:
     return 0
 
 
-def described(document: Document) -> str:
+def summary(document: Document) -> str:
     """Return tree or equations of a model, by the kind of its analysis."""
     model, analysis = document.model, document.analysis
     head = f"{model.name}: {analysis.kind} analysis from {analysis.t0:g} s to {analysis.t1:g} s every {analysis.dt:g} s"
@@ -120,9 +120,9 @@ def run_command(words: list[str]) -> int:
         check_form(options.out)
     document = read(options.file, options.large)
     try:
-        with refusals(options.file, document):
+        with errors_in_file(options.file, document):
             method = chosen_method(options.method)
-            result = analysed(document, options.channels, options.out if options.blocks else None, method)
+            result = run_analysis(document, options.channels, options.out if options.blocks else None, method)
     except (RtmbsError, KeyboardInterrupt) as error:
         kept = getattr(error, "result", None)
         if options.out and kept is not None and len(kept):
@@ -154,7 +154,7 @@ def run_mechanism(name: str, words: list[str]) -> int:
         check_target(out, WRITTEN)
         check_form(out)
     sim = Simulation(library.build(name, **options).compile(), h, chosen_method(method))
-    result = simulated(sim, until, record=EveryStep())
+    result = run_simulation(sim, until, record=EveryStep())
     if out:
         result.save(out)
         print(f"{len(result)} samples of {len(list(result))} channels in {out}")
@@ -162,7 +162,7 @@ def run_mechanism(name: str, words: list[str]) -> int:
 
 
 def add_method(parser: Parser) -> None:
-    """Let a command take ``--method NAME KEY=VALUE ...``."""
+    """Add the option ``--method NAME KEY=VALUE ...``."""
     parser.add_argument(
         "--method", nargs="+", metavar=("NAME", "KEY=VALUE"),
         help="method of time integration with its options, such as: --method hht alpha=-0.1",
@@ -203,7 +203,7 @@ def chosen_method(words: list[str] | None) -> Any:
     return kind(**options)
 
 
-def analysed(document: Document, channels: list[str] | None, file: str | None, method: Any = None) -> "Result":
+def run_analysis(document: Document, channels: list[str] | None, file: str | None, method: Any = None) -> "Result":
     """Run the analysis of a file and print its counts; a simulation steps by ``method``, and may write ``file``."""
     analysis = document.analysis
     if analysis.kind == "kinematic":
@@ -219,10 +219,12 @@ def analysed(document: Document, channels: list[str] | None, file: str | None, m
         return motion
     from rtmbs.observers import Every
 
-    return simulated(simulation(document, method), analysis.t1, record=Every(analysis.dt), channels=channels, file=file)
+    return run_simulation(
+        simulation(document, method), analysis.t1, record=Every(analysis.dt), channels=channels, file=file
+    )
 
 
-def simulated(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
+def run_simulation(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
     """Run a Simulation to ``t_end`` [s] and print its counts."""
     from rtmbs.observers import IterationMeter
 
@@ -330,8 +332,8 @@ def add_large(parser: Parser) -> None:
 
 
 @contextmanager
-def refusals(file: str, document: Document | None = None) -> Iterator[None]:
-    """Turn an error of the whole model into one of its file, at the first element that it names."""
+def errors_in_file(file: str, document: Document | None = None) -> Iterator[None]:
+    """Turn an error of a model into an error of its file, at the first element that it names."""
     try:
         yield
     except LanguageError:
@@ -398,7 +400,7 @@ def sweep_command(words: list[str]) -> int:
 
 
 def sweep_engine(workers: int | None, address: str | None) -> "Engine":
-    """Return where the runs are made; InputError for both."""
+    """Return the engine of a sweep: processes, or a Dask cluster. InputError for both."""
     from rtmbs.sweeps.dask_engine import Dask
     from rtmbs.sweeps.engines import Processes
 

@@ -332,7 +332,7 @@ def size(text: str) -> tuple[int, int]:
 
 
 def add_picture_options(parser: Parser) -> None:
-    """Add the options of whatever is drawn without a window: films and pages."""
+    """Add the options that films and pages share."""
     drawn = parser.add_argument_group("in films and pages")
     drawn.add_argument("--reactions", action="store_true", help="draw the reactions of all joints as arrows")
     drawn.add_argument("--arrows", type=positive, metavar="N", help="scale of the arrows: force [N] for one metre")

@@ -24,7 +24,7 @@ from rtmbs.viewer.scene.drawing import Batch, Drawing, Section
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import caption_width, legend, legend_row, with_caption, with_legend
 from rtmbs.viewer.scene.scene import PARTS, Following, Scene, named
-from rtmbs.viewer.scene.shapes import Scale, typical
+from rtmbs.viewer.scene.shapes import Scale, typical_wrenches
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Play, SetSpeed, ShowReactions
 from rtmbs.viewer.session.describe import describe_recorded
@@ -47,7 +47,7 @@ class NoOpenGL(Exception):
 
 
 class Offscreen:
-    """Draws into memory. Raises NoOpenGL where the way to OpenGL that is asked for, or OpenGL 3.3, is missing.
+    """Painter by OpenGL 3.3 off screen; raises NoOpenGL where the wanted context or version is missing.
 
     way: EGL, SOFTWARE (EGL without a graphics card) or OSMESA.
     """
@@ -78,7 +78,7 @@ class Offscreen:
         return self._plain.read()
 
     def close(self) -> None:
-        """Give the context back."""
+        """Release the OpenGL context."""
         self._context.close()
 
 
@@ -158,7 +158,7 @@ LIGHT = np.array([0.36, 0.62, 0.70])  # in eye axes, as the renderer has it
 
 
 class Flat:
-    """Draws into memory. Raises InputError without matplotlib."""
+    """Painter by matplotlib; raises InputError where it is not installed."""
 
     name = "matplotlib"
 
@@ -197,7 +197,7 @@ class Flat:
         return np.asarray(self._canvas.buffer_rgba())[:, :, :3].copy()
 
     def close(self) -> None:
-        """Nothing is held."""
+        """Do nothing: matplotlib holds no context."""
 
 
 def is_slender(batch: Batch) -> bool:
@@ -352,16 +352,17 @@ def film_simulation(
     or a camera that does not exist.
     """
     check(filming)
-    connection, told = ManualConnection(sim, shapes=shapes), list[str]()
+    connection, failures = ManualConnection(sim, shapes=shapes), list[str]()
     connection.send(ShowReactions(filming.reactions))
     description = with_motion_ahead(sim, connection.describe(), (filming.pictures - 1) * filming.speed / filming.rate)
     return replace(
-        film(description, stepped_frames(sim, connection, filming, told), out, filming), stopped="; ".join(told)
+        write_film(description, stepped_frames(sim, connection, filming, failures), out, filming),
+        stopped="; ".join(failures),
     )
 
 
 def with_motion_ahead(sim: Simulation, description: SceneDescription, seconds: float) -> SceneDescription:
-    """Return the description with the way of the first ``seconds``, where it is soon known; ``sim`` stays as it is."""
+    """Return the description with the reach of the motion of the first ``seconds``; ``sim`` keeps its state."""
     if sim.system.signals:  # functions of time are not asked about a future that may never come
         return description
     state = sim.state.copy()
@@ -375,9 +376,9 @@ def with_motion_ahead(sim: Simulation, description: SceneDescription, seconds: f
 
 
 def stepped_frames(
-    sim: Simulation, connection: ManualConnection, filming: FilmOptions, told: list[str]
+    sim: Simulation, connection: ManualConnection, filming: FilmOptions, failures: list[str]
 ) -> Iterator[Frame]:
-    """Yield a frame for each picture; the sentence of a step that fails goes to ``told``, and ends it."""
+    """Yield a frame for each picture; a failed step appends its sentence to ``failures`` and ends the film."""
     start = sim.t
     for number in range(filming.pictures):
         target = start + number * filming.speed / filming.rate
@@ -387,8 +388,8 @@ def stepped_frames(
         frame = connection.latest()
         assert frame is not None
         yield frame
-        told.extend(message.text for message in connection.messages() if message.kind == "failure")
-        if told:
+        failures.extend(message.text for message in connection.messages() if message.kind == "failure")
+        if failures:
             return
 
 
@@ -421,7 +422,7 @@ def film_result(
             yield frame
 
     description = connection.describe()
-    filmed = replace(film(description, played(), out, filming, wrenches), warnings=description.warnings)
+    filmed = replace(write_film(description, played(), out, filming, wrenches), warnings=description.warnings)
     if filming.frames == wanted:
         return filmed
     return replace(filmed, ended=f"the run ends at t = {result.t[-1]:g} s, and so does the film")
@@ -438,10 +439,10 @@ def shown_reactions(connection: PlaybackConnection) -> Array:
     Raises InputError for a result that holds no reactions.
     """
     connection.send(ShowReactions(True))
-    return typical(connection.reactions())
+    return typical_wrenches(connection.reactions())
 
 
-def film(
+def write_film(
     description: SceneDescription,
     frames: Iterator[Frame],
     out: str | Path,

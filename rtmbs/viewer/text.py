@@ -67,7 +67,7 @@ INSTALLED = tuple(str(Path(sysconfig.get_path(name))) for name in ("stdlib", "pl
 
 
 def error_sentence(error: BaseException) -> str:
-    """Return what an error says, with the place when it is not one of ours."""
+    """Return the message of an exception; of one that rtmbs did not raise, with file and line."""
     notes = "; ".join(getattr(error, "__notes__", ()))
     if isinstance(error, RtmbsError):
         return f"{error}{error_place(error)}{'; ' + notes if notes else ''}"
@@ -80,13 +80,13 @@ def error_sentence(error: BaseException) -> str:
 
 
 def error_place(error: BaseException) -> str:
-    """Return where the user's own function raised what an error of ours wraps: " (file:line)"; "" for another error."""
+    """Return " (file:line)" of the user's function that raised the cause of an RtmbsError; "" without one."""
     frames = wrapped_frames(error)
     return f" ({frames[-1].filename}:{frames[-1].lineno})" if frames else ""
 
 
 def wrapped_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    """Return the user's lines of what an error of ours wraps, such as the exception of a force law."""
+    """Return the user's lines of the cause of an RtmbsError, such as the exception of a force law."""
     cause = error.__cause__
     return user_frames(cause.__traceback__) if cause is not None and isinstance(error, RtmbsError) else []
 
@@ -108,5 +108,5 @@ def user_frames(trace: TracebackType | None) -> list[traceback.FrameSummary]:
 
 
 def is_users(filename: str) -> bool:
-    """True for a file that is the user's own; "<string>" is what dataclasses and the like make up."""
+    """True for a file outside of rtmbs, Python and installed packages; "<string>" is generated code."""
     return not filename.startswith(("<frozen", "<string>", PACKAGE, *INSTALLED))

@@ -146,7 +146,7 @@ class Actions:
         self.window.send(Loop(not self.looping))
 
     def mark(self) -> None:
-        """Marks are steps that the keys jump to; another mechanism has none."""
+        """Mark the present step, or remove its mark; marks are steps that the keys jump to."""
         frame = self.window.frame
         if frame is not None:
             self.marks ^= {frame.step}

@@ -372,8 +372,8 @@ class Framing:
         else:
             camera.go_with(points, self.covered())
 
-    def let_go(self) -> None:
-        """The user chose a picture: it follows nothing."""
+    def stop_following(self) -> None:
+        """Stop following a body or the whole motion: the user has moved the camera."""
         self.holding = False
 
     def forget(self) -> None:
@@ -478,16 +478,16 @@ class Selection(QObject):
 
     # ---- the scene ----------------------------------------------------------------------------------------------
 
-    def meet(self, description: SceneDescription) -> None:
-        """Take another mechanism; elements that it has too stay chosen, hidden and measured."""
+    def describe(self, description: SceneDescription) -> None:
+        """Set another mechanism; elements that it has too stay chosen, hidden and measured."""
         self.description = description
         known = {choice for choices in groups(description).values() for choice in choices}
         self.hidden.choices &= known
         self.pairs = [pair for pair in self.pairs if known.issuperset(pair)]
         self.choice = self.choice if self.choice in known else None
 
-    def lay_over(self, scene: Scene) -> None:
-        """Show choice, measurements and section in ``scene``."""
+    def set_overlays(self, scene: Scene) -> None:
+        """Set highlight, measurements and section of ``scene``."""
         description, choice = scene.description, self.choice
         is_body = choice is not None and choice.kind == BODY
         scene.select(self.body() if is_body else None)
@@ -498,12 +498,12 @@ class Selection(QObject):
             ends = end_of(description, one), end_of(description, other)
             if ends[0] is not None and ends[1] is not None:
                 overlays.append(Measurement(ends[0], ends[1], scene.radius, scene.theme))
-        scene.lay_over(overlays)
+        scene.set_overlays(overlays)
         scene.section = self.section
 
     def _lay(self) -> None:
         if self.canvas.scene is not None:
-            self.lay_over(self.canvas.scene)
+            self.set_overlays(self.canvas.scene)
             self.canvas.update()
 
     def readings(self) -> list[Measurement]:

@@ -276,7 +276,7 @@ class Panels:
         panel.bar.exported.connect(window.guarded(lambda path: window.tell(panel.export(path))))
         panel.wanted.connect(window.guarded(lambda names, ticket: window.send(Subscribe(names, ticket))))
         if window.description is not None:
-            panel.know(distances(window.description, window.selection.pairs))
+            panel.set_distances(distances(window.description, window.selection.pairs))
         return self._in_its_dock("plots", panel)
 
     def _in_its_dock(self, name: str, panel: Panel) -> Panel:
@@ -316,10 +316,10 @@ class Panels:
         if "plots" in self:
             self.plots.measure(measured)
 
-    def know(self, measured: list[Distance]) -> None:
-        """Take the distances that the next mechanism is offered with."""
+    def set_distances(self, measured: list[Distance]) -> None:
+        """Set the measured distances that the next mechanism offers as channels."""
         if "plots" in self:
-            self.plots.know(measured)
+            self.plots.set_distances(measured)
 
     def refused(self, description: SceneDescription) -> None:
         """Show the present parameters again, after a refused build."""

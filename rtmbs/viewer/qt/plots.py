@@ -29,7 +29,7 @@ from rtmbs.integrators.settings import PHASES
 from rtmbs.results.channel import units_of
 from rtmbs.viewer.qt.capture import Curve, write_plot
 from rtmbs.viewer.qt.model_panel import children, tops
-from rtmbs.viewer.qt.widgets import axis_style, escaped, missed, styled
+from rtmbs.viewer.qt.widgets import axis_style, escaped, missed_deadlines, styled
 from rtmbs.viewer.scene.description import ChannelDescription, SceneDescription
 from rtmbs.viewer.scene.elements import Distance
 from rtmbs.viewer.scene.frame import ACCELERATION, ELASTIC, FIRST, KINETIC, PLOTS, POSITION, STEPS, Frame, Strip, T
@@ -40,7 +40,7 @@ from rtmbs.viewer.session.channels import (
     LEAST_VIOLATION,
     VIOLATION,
     VIOLATION_CURVES,
-    Compared,
+    ComparedResult,
     bracketed,
     built_in_plots,
     components,
@@ -97,7 +97,7 @@ class Plots(QSplitter):
         self._zero = 0.0  # energy of the first step of the run [J]
         self._drawn: tuple[object, ...] = ()
         self.seen: dict[str, list[Curve]] = {}  # by plot, every sample that it shows
-        self._other: Compared | None = None  # that is compared
+        self._other: ComparedResult | None = None  # that is compared
         self._others: dict[str, list[pg.PlotDataItem]] = {}
         self._cursors: list[pg.InfiniteLine] = []
         self.bar.changed.connect(self._lay_out)
@@ -116,12 +116,12 @@ class Plots(QSplitter):
 
     def measure(self, measured: list[Distance]) -> None:
         """Add distances to the list of channels."""
-        self.know(measured)
+        self.set_distances(measured)
         if self._description is not None:
             self.describe(self._description)
 
-    def know(self, measured: list[Distance]) -> None:
-        """Take the distances that the next mechanism is offered with."""
+    def set_distances(self, measured: list[Distance]) -> None:
+        """Set the measured distances that the next mechanism offers as channels."""
         self._distances = {one.name: one for one in measured}
 
     def describe(self, description: SceneDescription) -> None:
@@ -281,7 +281,7 @@ class Plots(QSplitter):
             for curve, shown in zip(curves, self.seen[name], strict=True):
                 curve.setData(*(envelope(shown.x, shown.y) if self.bar.over in (TIME, FREQUENCY) else shown[2:]))
             self._draw_other(name, labels)
-            widen(self._plots[name], self.seen[name])
+            bound_ranges(self._plots[name], self.seen[name])
 
     def _over(self, curve: Curve, name: str, rows: Array) -> Curve:
         """Return a curve over time as it is to be drawn: over time, frequency or another component."""
@@ -309,7 +309,7 @@ class Plots(QSplitter):
         if path:
             from rtmbs.results.result import load_result
 
-            self._other = Compared(load_result(Path(path)))
+            self._other = ComparedResult(load_result(Path(path)))
         else:
             self._other = None
         self.bar.show_compared(Path(path).name)
@@ -494,7 +494,7 @@ ROUNDING = 1e-10  # of the largest number
 BESIDE = 0.01  # of what samples span: a cursor so far beside them has their values
 
 
-def widen(plot: pg.PlotItem, curves: list[Curve]) -> None:
+def bound_ranges(plot: pg.PlotItem, curves: list[Curve]) -> None:
     """Bound the ranges of the axes above rounding: Qt ends the process at a path of such numbers."""
     x, y = ([curve.x for curve in curves], [curve.y for curve in curves])
     plot.getViewBox().setLimits(minXRange=ROUNDING * largest(x) or None, minYRange=ROUNDING * largest(y) or None)
@@ -593,7 +593,7 @@ class Profiler(pg.GraphicsLayoutWidget):
     def _show_times(self, frame: Frame) -> None:
         known = frame.step_times[np.isfinite(frame.step_times)]
         marks = [f"{name} {with_unit(getattr(frame, name), 's')}" for name in self._marks]
-        late = f"missed {missed(frame)}" if frame.deadlines else missed(frame)
+        late = f"missed {missed_deadlines(frame)}" if frame.deadlines else missed_deadlines(frame)
         title = " &nbsp; ".join([*marks, late])
         self.times.setTitle(styled(title, self._theme))
         if not len(known):

@@ -58,7 +58,7 @@ def palette(theme: Theme) -> QPalette:
 
 
 def sheet(theme: Theme) -> str:
-    """Return the rules that a palette cannot say."""
+    """Return the style sheet of widgets: colours and borders that a palette does not have."""
     return f"""
         QMainWindow::separator {{ background: {theme.border}; width: 1px; height: 1px; }}
         QDockWidget {{ color: {theme.muted}; }}
@@ -193,30 +193,30 @@ def step_rows(frame: Frame) -> list[Row]:
     return [
         ("step h", with_unit(frame.h, "s")),
         ("real-time factor", f"{figures(frame.real_time_factor)} (simulated / wall time)"),
-        ("step time p50", with_unit(frame.p50, "s"), judged(frame.p50, frame.deadline)),
-        ("step time p99", with_unit(frame.p99, "s"), judged(frame.p99, frame.deadline)),
+        ("step time p50", with_unit(frame.p50, "s"), bound_color(frame.p50, frame.deadline)),
+        ("step time p99", with_unit(frame.p99, "s"), bound_color(frame.p99, frame.deadline)),
         ("deadline", with_unit(frame.deadline, "s")),
-        ("begun late p50", with_unit(frame.late_p50, "s"), judged(frame.late_p50, frame.deadline)),
-        ("begun late p99", with_unit(frame.late_p99, "s"), judged(frame.late_p99, frame.deadline)),
-        ("missed", missed(frame, f" ({share:.1f} %)"), judged(share, MISSED)),
+        ("begun late p50", with_unit(frame.late_p50, "s"), bound_color(frame.late_p50, frame.deadline)),
+        ("begun late p99", with_unit(frame.late_p99, "s"), bound_color(frame.late_p99, frame.deadline)),
+        ("missed", missed_deadlines(frame, f" ({share:.1f} %)"), bound_color(share, MISSED)),
         ("Newton iterations", figures(newest, 1) if frame.steps_taken else "\N{EN DASH}"),
     ]
 
 
-def missed(frame: Frame, share: str = "") -> str:
-    """Return how many deadlines were missed; before the first one there is nothing to count."""
+def missed_deadlines(frame: Frame, share: str = "") -> str:
+    """Return the number of missed deadlines as text; a dash before the first deadline."""
     return f"{frame.missed} of {frame.deadlines}{share}" if frame.deadlines else "no deadline yet"
 
 
-def judged(value: float, bound: float) -> str:
-    """Return the colour of a number beside its bound: good, warning from half of it on, bad beyond it."""
+def bound_color(value: float, bound: float) -> str:
+    """Return the colour of a number: good below half of its bound, warning up to it, bad beyond it."""
     if not (value > 0.0 and bound > 0.0):
         return "text"
     return "good" if value < 0.5 * bound else "warning" if value <= bound else "bad"
 
 
 def worth_rows(frame: Frame, description: SceneDescription) -> list[Row]:
-    """Return rows of the energy, and of the loop violation where there are loops."""
+    """Return rows of energy drift and, with loops, of the loop violation."""
     energy: list[Row] = [("energy", with_unit(frame.energy, "J", 4))]
     if not description.equations:
         return energy
@@ -277,7 +277,7 @@ class Help(QScrollArea):
             self.write()
 
     def write(self) -> None:
-        """Lay the map out, unless it is as it should be: most windows never show it."""
+        """Write the map of keys when it is first shown, or when its theme changed."""
         if self._written:
             return
         self._written, theme = True, self._theme
@@ -389,7 +389,7 @@ class Banner(QFrame):
         self.raise_()
 
     def pass_on(self, took_effect: bool) -> None:
-        """Leave when a later change took effect: what an earlier text was refused for is over."""
+        """Hide the banner of a refused text once a later change took effect."""
         if took_effect and not self.grave:
             self.hide()
 
@@ -458,7 +458,7 @@ class ProgressNotice(QFrame):
         self.show()
 
     def show_message(self, kind: str, text: str) -> None:
-        """Show what a session says is under way, until it says anything else."""
+        """Show the sentence of a busy or progress message; any other message hides it."""
         if kind in ("busy", "progress"):
             self.bar.setValue(self.bar.value() % PLACES + 1)
             self.tell(text)

@@ -51,7 +51,7 @@ def groups(description: SceneDescription) -> dict[str, list[Choice]]:
 
 
 def drawn(description: SceneDescription) -> set[Choice]:
-    """Return what has a form of its own in the picture, and can be hidden."""
+    """Return the elements that are drawn, and so can be hidden."""
     lines = {line.name for line in description.connectors} | {wrench.name for wrench in description.wrenches}
     acting = {Choice(one.group, one.name) for one in description.elements if one.name in lines}
     bodies = {Choice(BODY, body.name) for body in description.bodies[1:]}
@@ -87,7 +87,7 @@ def channels_of(description: SceneDescription, choice: Choice) -> list[ChannelDe
 
 
 def facts(description: SceneDescription, choice: Choice) -> list[tuple[str, str]]:
-    """Return labels and texts of what no step changes."""
+    """Return the constant properties of an element as (label, text)."""
     kind, name = choice
     if kind == BODY:
         return body_facts(next(body for body in description.bodies if body.name == name))
@@ -100,13 +100,13 @@ def facts(description: SceneDescription, choice: Choice) -> list[tuple[str, str]
         entry = next(entry for entry in description.inputs if entry.name == name)
         return [("set by", "the user" if entry.settable else "a function of time")]
     element = next(one for one in description.elements if (one.group, one.name) == (kind, name))
-    ends = " and ".join(held_at(description, name) or (description.bodies[body].name for body in element.bodies))
+    ends = " and ".join(end_names(description, name) or (description.bodies[body].name for body in element.bodies))
     where = ("on", ", ".join(element.coordinates)) if element.coordinates else ("between", ends)
     return [("kind", element.kind), where]
 
 
-def held_at(description: SceneDescription, name: str) -> list[str]:
-    """Return the two ends of what acts between points: the marker of that point, or the body."""
+def end_names(description: SceneDescription, name: str) -> list[str]:
+    """Return the names of the two ends of a force or constraint: marker and body, or the body alone."""
     found = [((one.a, one.point_a), (one.b, one.point_b)) for one in description.connectors if one.name == name]
     return [end_name(description, *end) for end in found[0]] if len(found) == 1 else []
 
@@ -219,17 +219,17 @@ class Overlay(Protocol):
     lines: list[Lines]
 
     def show(self, frame: Frame) -> None:
-        """Move to where ``frame`` says."""
+        """Move to the poses of ``frame``."""
 
     def texts(self) -> list[tuple[Array, str]]:
-        """Return what is written beside points (3,) of the world."""
+        """Return (point, text) labels; points (3,) in the world [m]."""
 
 
 class Highlight:
     """A ball about a joint, a marker or a given force; a line along what acts between points, and balls at its ends."""
 
     def __init__(self, description: SceneDescription, choice: Choice, radius: float, theme: Theme) -> None:
-        self._spots, self._pairs = marked(description, choice)
+        self._spots, self._pairs = highlight_points(description, choice)
         color, self._line = rgba(theme.selected, OPACITY), rgba(theme.selected)
         ball = np.column_stack([MARK_RADIUS * radius * np.eye(3), np.zeros(3)])
         placements = np.tile(ball, (len(self._spots), 1, 1))
@@ -249,8 +249,8 @@ class Highlight:
         return []
 
 
-def marked(description: SceneDescription, choice: Choice) -> tuple[list[Spot], list[tuple[Spot, Spot]]]:
-    """Return the points, and the pairs of points, that say where an element is."""
+def highlight_points(description: SceneDescription, choice: Choice) -> tuple[list[Spot], list[tuple[Spot, Spot]]]:
+    """Return the points and the point pairs of an element, for its highlight."""
     kind, name = choice
     if kind == INPUT:
         kind, name = FORCE, name.rpartition(".")[0]
@@ -302,7 +302,7 @@ class Reading(NamedTuple):
 
 
 def end_of(description: SceneDescription, choice: Choice) -> End | None:
-    """Return where an element is measured, None for one that is no body, joint or marker of a description."""
+    """Return the measuring end of a body, joint or marker; None for other elements."""
     kind, name = choice
     if kind == BODY:
         found = [(k, body.center_of_mass, UP) for k, body in enumerate(description.bodies) if body.name == name]
@@ -364,15 +364,15 @@ class Measurement:
 
 
 def read(frame: Frame, one: End, other: End) -> Reading:
-    """Return what is measured from one end to the other."""
+    """Measure from one end to the other: vector, distance and angle."""
     start = frame.point(*one.spot)
     vector = frame.point(*other.spot) - start
-    first, second = turned(frame, one), turned(frame, other)
+    first, second = world_axis(frame, one), world_axis(frame, other)
     angle = math.degrees(math.atan2(float(np.linalg.norm(np.cross(first, second))), float(first @ second)))
     return Reading(start, vector, float(np.linalg.norm(vector)), angle)
 
 
-def turned(frame: Frame, end: End) -> Array:
+def world_axis(frame: Frame, end: End) -> Array:
     """Return the axis of an end in the world (3,)."""
     body = end.spot[0]
     return np.asarray(frame.A[body] @ end.axis)

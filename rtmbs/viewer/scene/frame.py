@@ -315,8 +315,8 @@ class Strip:
         self._start[:] = np.inf, 0.0
         self._head[STAMP] += 1
 
-    def watch_others(self, ticket: int, sources: Sequence[int], t: Array, values: Array) -> None:
-        """Watch other numbers from now on; those watched before keep all their rows.
+    def change_columns(self, ticket: int, sources: Sequence[int], t: Array, values: Array) -> None:
+        """Change the recorded columns; columns recorded before keep all their rows.
 
         sources: for each number the place among those before, -1 for a new one.  values (k, len(sources)): of the new
         ones at the times t (k,) that are known; the other rows have no number (NaN) there.

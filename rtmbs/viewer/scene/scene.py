@@ -260,7 +260,7 @@ class Scene:
     # ---- moving -----------------------------------------------------------------------------------------------------
 
     def show(self, frame: Frame) -> None:
-        """Move everything to where ``frame`` says."""
+        """Move everything to the poses of ``frame``."""
         self.frame = frame
         for batch in (*self._bodies, *self._joints):
             batch.carry(frame.A, frame.r)
@@ -274,7 +274,7 @@ class Scene:
         for overlay in self.overlays:
             overlay.show(frame)
 
-    def lay_over(self, overlays: list[Overlay]) -> None:
+    def set_overlays(self, overlays: list[Overlay]) -> None:
         """Replace the overlays of the scene."""
         self.overlays = overlays
         for overlay in overlays:

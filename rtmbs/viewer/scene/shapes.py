@@ -128,7 +128,7 @@ STAND_WIDTH, STAND_HEIGHT, FLOOR = 2.4, 4.0, np.array([6.4, 6.4, 0.5])  # of a s
 
 
 def joint_symbol(joint: JointDescription, radius: float) -> list[PlacedMesh]:
-    """Return what a joint looks like, on its two bodies, for bars of ``radius`` [m]; nothing where it holds nothing."""
+    """Return the symbol of a joint as meshes on its two bodies, for bars of ``radius`` [m]; none for a free joint."""
     if not joint.holds:
         return []
     radius = OVER * radius if joint.cut else radius
@@ -202,7 +202,7 @@ def knob(body: int, middle: Array, radius: float) -> PlacedMesh:
 
 
 class Rails:
-    """The rods that sliders run on; each is as long as its slider has come."""
+    """Rods of prismatic joints; each is as long as the travel of its slider so far."""
 
     def __init__(self, description: SceneDescription, radius: float, color: Color) -> None:
         self._joints = [joint for joint in description.joints if joint.drawn_as in SLIDING and joint.holds]
@@ -358,8 +358,8 @@ class Scale:
         self.length = description.length  # characteristic one [m]
         gravity = float(np.linalg.norm(description.gravity)) or 9.81
         weight = gravity * sum(body.mass for body in description.bodies)
-        self.newtons = rounded(max(weight, 1e-9) / (FULL * self.length))  # [N/m]
-        self.moments = rounded(self.newtons * self.length)  # [N m/m]
+        self.newtons = round_number(max(weight, 1e-9) / (FULL * self.length))  # [N/m]
+        self.moments = round_number(self.newtons * self.length)  # [N m/m]
         self._fitted = False
 
     def choose(self, newtons: float) -> None:
@@ -369,7 +369,7 @@ class Scale:
 
     def step(self, up: bool) -> None:
         """Take the next larger or smaller round force."""
-        self.choose(rounded(self.newtons * (NEXT if up else 1.0 / NEXT)))
+        self.choose(round_number(self.newtons * (NEXT if up else 1.0 / NEXT)))
 
     def fit(self, wrenches: Array) -> None:
         """Take the largest of the wrenches (k, 6) as full; once, and not after ``choose``."""
@@ -377,18 +377,18 @@ class Scale:
             return
         force, moment = (float(np.nanmax(np.linalg.norm(part, axis=1))) for part in (wrenches[:, :3], wrenches[:, 3:]))
         if force > 0.0:
-            self.newtons, self._fitted = rounded(force / (FULL * self.length)), True
-            self.moments = rounded(max(moment / (FULL * self.length), LEAST * self.newtons * self.length))
+            self.newtons, self._fitted = round_number(force / (FULL * self.length)), True
+            self.moments = round_number(max(moment / (FULL * self.length), LEAST * self.newtons * self.length))
 
     def sentence(self) -> str:
         """Return the legend."""
         return f"arrows: 1 m is {brief(self.newtons, 'N')}, with two heads {brief(self.moments, 'N m')}"
 
 
-def typical(wrenches: Array) -> Array:
-    """Return the wrenches (k, 6) of the one among S instants (S, k, 6) that a scale fits for all of them.
+def typical_wrenches(wrenches: Array) -> Array:
+    """Return the wrenches (k, 6) of one of S instants (S, k, 6): nine of ten instants have no larger force.
 
-    Nine of ten instants have no larger force; a few large ones, as near a dead centre, are cut.
+    The scale fits them; a few larger ones, as near a dead centre, are cut.
     """
     force = np.linalg.norm(wrenches[:, :, :3], axis=2)
     largest = np.max(np.where(np.isfinite(force), force, 0.0), axis=1)
@@ -396,7 +396,7 @@ def typical(wrenches: Array) -> Array:
     return np.asarray(wrenches[order[int(USUAL * (len(order) - 1))]])
 
 
-def rounded(value: float) -> float:
+def round_number(value: float) -> float:
     """Return the nearest of 1, 2 or 5 times a power of ten."""
     power = 10.0 ** math.floor(math.log10(value))
     return float(min((step * power for step in (*STEPS, 10.0)), key=lambda one: abs(math.log(one / value))))
@@ -450,7 +450,7 @@ class Forces:
         if not self._wrenches:
             return
         points = [frame.point(one.body, one.point) for one in self._wrenches]
-        acting = np.array([given(one, frame) for one in self._wrenches])
+        acting = np.array([world_wrench(one, frame) for one in self._wrenches])
         self._forces.lay(np.array(points), acting[:, :3], scale, scale.newtons, ends=True)
         self._moments.lay(np.array(points), acting[:, 3:], scale, scale.moments)
 
@@ -493,7 +493,7 @@ class GrabLine:
             ball.put(np.array([np.column_stack([size, end]) for end in ends]), self._color)
 
 
-def given(wrench: WrenchDescription, frame: Frame) -> Array:
+def world_wrench(wrench: WrenchDescription, frame: Frame) -> Array:
     """Return the force and torque (6,) of a given wrench in world axes [N, N m]."""
     numbers = frame.inputs[wrench.slot : wrench.slot + 6]
     if not wrench.follows:

@@ -242,7 +242,7 @@ def components(channel: ChannelDescription) -> tuple[str, ...]:
 ENERGIES = ("energy.kinetic", "energy.weight", "energy.elastic")
 
 
-class Compared:
+class ComparedResult:
     """Columns (S, k) over the S samples of a result; None for what it does not have."""
 
     def __init__(self, result: Result) -> None:

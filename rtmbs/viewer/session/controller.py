@@ -70,7 +70,7 @@ class CompileNotice:
     def __init__(self, tell: Callable[[Message], None]) -> None:
         self._tell = tell
         self._begun: float | None = None
-        self._count, self._told = 0, 0.0
+        self._count, self._reported = 0, 0.0
 
     def begin(self, kernel: str) -> None:
         """Before a kernel is compiled; kernels it calls follow inside."""
@@ -82,8 +82,8 @@ class CompileNotice:
         """After a kernel was compiled."""
         self._count += 1
         now = time.perf_counter()
-        if self._begun is not None and now - self._told > EVERY:
-            self._told = now
+        if self._begun is not None and now - self._reported > EVERY:
+            self._reported = now
             self._tell(Message("progress", f"compiling kernels: {self._count} in {now - self._begun:.0f} s"))
 
     def finished(self) -> None:
@@ -151,7 +151,7 @@ class Controller:
         self.disk: DiskHistory | None = None
 
     def pause(self) -> None:
-        """Want no steps."""
+        """Pause the session."""
         self.playing, self.ahead, self.stale = False, 0, True
         self.timing.stop()
 
@@ -265,7 +265,7 @@ class Controller:
         self.timing.stop()
 
     def _begin_again(self, command: Reset | Reload | Rebuild) -> None:
-        """Start anew, as Reset, Reload and Rebuild say; a session that plays goes on playing."""
+        """Carry out Reset, Reload or Rebuild; a session that plays goes on playing."""
         self.timing.stop()
         if isinstance(command, Reset) or (isinstance(command, Reload) and not self.origin.renewable):
             self.live.restart(keep_inputs=isinstance(command, Reload))
@@ -339,7 +339,7 @@ class Controller:
     # ---- building and publishing ------------------------------------------------------------------------------------
 
     def build(self, changes: dict[str, Any], options: dict[str, Any], inputs: Mapping[str, Any] = NOTHING) -> None:
-        """Make the Simulation and everything that hangs on it, and publish; when that fails all stays as it was.
+        """Build the Simulation, its history and channels, and publish them; a failed build changes nothing.
 
         inputs: of the mechanism before, which are set again.
         """

@@ -225,7 +225,7 @@ def check_design(recording: Recording, scene: SceneDescription) -> None:
 
 
 def misfits(recording: Recording, scene: SceneDescription, sample: int) -> Iterator[tuple[str, float, float]]:
-    """Yield what may not fit at a sample, by how much [m], and the bound in sizes."""
+    """Yield (name, distance [m], bound) of points that must coincide at a sample."""
     r, A = recording.poses(sample)
     for body, center in zip(scene.bodies[1:], recording.centers, strict=True):
         yield f"the mass centre of body {body.name!r} is off", distance(center - body.center_of_mass), EXACT
@@ -421,7 +421,7 @@ class PlaybackConnection(Inbox):
         self._inspected = command
 
     def _values(self) -> Array:
-        """Return what is inspected (INSPECTED,), at the present sample."""
+        """Return the inspected values (INSPECTED,) at the present sample."""
         found = np.full(INSPECTED, np.nan)
         parts = [self.recording.result[name][self._sample : self._sample + 1] for name in self._inspected.names]
         numbers = np.concatenate([part.reshape(-1) for part in parts])[:INSPECTED] if parts else np.zeros(0)
@@ -429,7 +429,7 @@ class PlaybackConnection(Inbox):
         return found
 
     def _value(self, name: str) -> float:
-        """Return a channel that a result may or may not have, at the present sample."""
+        """Return the value of a channel at the present sample; NaN where the result lacks it."""
         result = self.recording.result
         return float(result[name][self._sample]) if name in result else math.nan
 

@@ -27,7 +27,7 @@ IDLE = 0.5  # [s] after which a paused session checks that its window is alive
 
 
 class Worker:
-    """Runs one session until Quit.
+    """Loop of a session: takes commands and steps until Quit.
 
     inbox: a queue of Commands, as ``queue.SimpleQueue`` or that of multiprocessing.  options: of Controller.
     wanted: asked now and then; False ends the loop as Quit does.
@@ -89,7 +89,7 @@ class Worker:
             controller.publish()
         if not (moving or self._commands):
             self._listen(IDLE)
-        self._look_round()
+        self._check_window()
 
     def _frame_due(self) -> bool:
         """True when a frame is to be published while steps are taken."""
@@ -112,7 +112,7 @@ class Worker:
             controller.timing.mark(controller.live.t)
 
     def _go_ahead(self) -> None:
-        """Take one of the steps that were asked for, unless they are called off."""
+        """Take one of the requested steps, unless a Pause or Quit waits."""
         if self._commands and isinstance(self._commands[0], Pause | Quit):
             self.controller.ahead = 0
             return
@@ -129,7 +129,7 @@ class Worker:
         try:
             report = live.advance()
             seconds = time.perf_counter() - start
-            live.took(report)
+            live.record_step(report)
         except Exception as error:  # noqa: BLE001 (the user's functions may raise anything)
             controller.fail(error, stepping=True)
             return
@@ -155,8 +155,8 @@ class Worker:
         if len(self._commands) > 1:
             self._commands = deque(coalesced(self._commands))
 
-    def _look_round(self) -> None:
-        """End the session when its window is gone."""
+    def _check_window(self) -> None:
+        """End the session when its window has gone; write new history to disk."""
         now = time.perf_counter()
         if now - self._looked > IDLE:
             self._looked = now
@@ -273,7 +273,7 @@ class ManualConnection(LocalConnection):
             raise InputError("sync: this is not the Simulation that the viewer was opened with")
         if report is not None:
             seconds = time.perf_counter() - self._asked
-            controller.live.took(report)
+            controller.live.record_step(report)
             controller.count(report, seconds)
         if controller.playing:
             controller.timing.mark(sim.t)

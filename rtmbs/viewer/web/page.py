@@ -48,7 +48,7 @@ from rtmbs.viewer.scene.shapes import (
     SHORTEST,
     STEPS,
     Scale,
-    typical,
+    typical_wrenches,
 )
 from rtmbs.viewer.scene.theme import THEMES, theme_named
 from rtmbs.viewer.session.commands import SPEEDS, Seek
@@ -139,7 +139,7 @@ def write_page(
     around = around_followed(scenes[first], fixed["follow"])
     t, rate = connection.recording.t, paging.rate
     for _ in range(TRIES):
-        samples = chosen(t, paging.speed / rate)
+        samples = picture_samples(t, paging.speed / rate)
         if len(samples) > MOST:
             rate *= SPARE * MOST / len(samples)
             continue
@@ -154,23 +154,23 @@ def write_page(
             content |= reactions(connection, scenes[first], samples, paging.newtons)
         text = (form or page_text)(content | views_content(description, pictures, paging) | around)
         if len(text) <= paging.limit:
-            return written(path, text, len(samples), rate)
+            return save_page(path, text, len(samples), rate)
         if len(samples) <= FEWEST:
             break
-        rate *= SPARE * room(text, paging.limit, content)
+        rate *= SPARE * fitting_share(text, paging.limit, content)
     raise InputError(
         f"a page of {description.name!r} needs more than {paging.limit / 1e6:g} MB even with few pictures; raise the "
         "limit, or record a shorter run"
     )
 
 
-def room(text: bytes, limit: int, content: dict[str, Any]) -> float:
-    """Return the share of the pictures for which ``limit`` has room."""
+def fitting_share(text: bytes, limit: int, content: dict[str, Any]) -> float:
+    """Return the share of the pictures that fits into ``limit`` bytes."""
     pictures = sum(len(json.dumps(content[name])) for name in MOVING if name in content)
     return max(min((limit - (len(text) - pictures)) / pictures, 1.0), 0.02)
 
 
-def written(path: str | Path, text: bytes, pictures: int, rate: float) -> Page:
+def save_page(path: str | Path, text: bytes, pictures: int, rate: float) -> Page:
     """Write the file; InputError when the disk refuses it."""
     try:
         with replacing(path) as file:
@@ -217,17 +217,17 @@ def quantised(values: ArrayLike, quantum: float) -> dict[str, Any]:
     change = np.diff(whole, axis=1, prepend=0).astype(np.int32)  # modulo 2^32, as JavaScript adds
     folded = ((change << 1) ^ (change >> 31)).view(np.uint32)  # small ones of either sign become small
     planes = folded.astype("<u4").reshape(-1, 1).view(np.uint8).T  # bytes of one weight together
-    return {"shape": given.shape, "quantum": quantum, "data": text(planes.tobytes())}
+    return {"shape": given.shape, "quantum": quantum, "data": compressed_text(planes.tobytes())}
 
 
 def floats(values: ArrayLike) -> dict[str, Any]:
     """Return values of any shape as float32."""
     given = np.asarray(values, float)
-    return {"shape": given.shape, "data": text(np.ascontiguousarray(given, "<f4").tobytes())}
+    return {"shape": given.shape, "data": compressed_text(np.ascontiguousarray(given, "<f4").tobytes())}
 
 
-def text(data: bytes) -> str:
-    """Return compressed bytes in letters."""
+def compressed_text(data: bytes) -> str:
+    """Return bytes compressed, in base 64."""
     return base64.b64encode(zlib.compress(data, LEVEL)).decode("ascii")
 
 
@@ -258,7 +258,7 @@ class Pictures:
     size: float  # of the mechanism [m]
 
 
-def chosen(t: Array, every: float) -> NDArray[np.int64]:
+def picture_samples(t: Array, every: float) -> NDArray[np.int64]:
     """Return the samples at times ``t`` (S,) of which pictures are made: one about ``every`` seconds, first and last.
 
     No sample is made up between two: a picture is always one of the result.
@@ -295,13 +295,13 @@ def sample_pictures(
     connection: PlaybackConnection, scene: Scene, drawn: list[Piece], samples: NDArray[np.int64]
 ) -> Pictures:
     """Return the pictures of some samples, of the pieces ``drawn`` of ``scene``, which is left at the last."""
-    before = [owned(one.drawn) for one in drawn]
+    before = [piece_array(one.drawn) for one in drawn]
     places: list[list[Array]] = [[] for _ in drawn]
     times, origins, turns = [], [], []
     nowhere = np.full((len(DIRECTIONS), 3), np.nan)
     seen = nowhere
     for sample in samples.tolist():
-        frame = at(connection, sample)
+        frame = frame_at(connection, sample)
         scene.show(frame)
         for one, own in zip(drawn, places, strict=True):
             own.append(place_of(one.drawn))
@@ -312,7 +312,7 @@ def sample_pictures(
         seen = reached(seen, here, DIRECTIONS)
         if sample == samples[0]:
             first, size = seen, float(np.max(np.ptp(here, axis=0)))
-    moved = [owned(one.drawn) is not old for one, old in zip(drawn, before, strict=True)]
+    moved = [piece_array(one.drawn) is not old for one, old in zip(drawn, before, strict=True)]
     loose = {k: padded(places[k]) for k, by_itself in enumerate(moved) if by_itself}
     far = bool(np.max(np.ptp(seen, axis=0)) > MOTION_LIMIT * max(size, 1e-9))
     whole = first if far else reached(seen, scene.framing(), DIRECTIONS)
@@ -321,12 +321,12 @@ def sample_pictures(
     return Pictures(np.array(times), np.array(origins), q, loose, whole, far, size)
 
 
-def owned(drawn: Batch | Lines) -> Array:
-    """Return the array of a piece that is another one once the scene has put the piece elsewhere."""
+def piece_array(drawn: Batch | Lines) -> Array:
+    """Return the array of a piece that the scene replaces when the piece moves on its own."""
     return drawn.local if isinstance(drawn, Batch) else drawn.points
 
 
-def at(connection: PlaybackConnection, sample: int) -> Frame:
+def frame_at(connection: PlaybackConnection, sample: int) -> Frame:
     """Return the frame of a sample."""
     connection.send(Seek(sample))
     frame = connection.latest()
@@ -382,12 +382,12 @@ def static_content(drawn: Mapping[str, list[Piece]], loose: Mapping[int, Array])
 
 def place_of_body(drawn: Batch | Lines) -> Array:
     """Return where a piece is in the axes of its bodies: placements (k, 12), or ends (k, 6) in the world."""
-    return owned(drawn).reshape(len(drawn), -1)
+    return piece_array(drawn).reshape(len(drawn), -1)
 
 
 def scenes_of(connection: PlaybackConnection) -> Iterator[tuple[str, Scene]]:
     """Yield the scene of the first sample in every theme."""
-    frame = at(connection, 0)
+    frame = frame_at(connection, 0)
     for name, theme in THEMES.items():
         yield name, Scene(connection.describe(), theme, frame)
 
@@ -414,7 +414,7 @@ def reactions(
     """
     wrenches = connection.reactions()
     scale = Scale(connection.describe())
-    scale.fit(typical(wrenches))
+    scale.fit(typical_wrenches(wrenches))
     if newtons is not None:
         scale.choose(newtons)
     joints, full = connection.describe().joints, ARROW_QUANTUM * FULL * scale.length
@@ -438,7 +438,7 @@ def reactions(
 
 
 def colors(connection: PlaybackConnection) -> dict[str, Any]:
-    """Return what colours mean: part, colours by theme, and words."""
+    """Return the rows of the legend: part, colours by theme, and words."""
     themes = {name: meanings_of(connection.describe(), theme) for name, theme in THEMES.items()}
     rows = [
         {
@@ -480,7 +480,7 @@ def fixed_content(connection: PlaybackConnection, description: SceneDescription,
         "themes": {name: asdict(theme) for name, theme in THEMES.items()},
         "speeds": SPEEDS,
         "mouse": [*(row for row in keys.MOUSE if row[1] != "pull a body"), TOUCH],
-        "keys": [(*described(keys.BY_ACTION[action]), action) for action in ACTIONS],
+        "keys": [(*key_row(keys.BY_ACTION[action]), action) for action in ACTIONS],
     }
 
 
@@ -489,7 +489,7 @@ def axes(scene: Scene) -> dict[str, Any]:
     return {"axes": {"tips": scene.axis_tips().tolist(), "colors": AXIS_COLORS}}
 
 
-def described(key: keys.Key) -> tuple[tuple[str, ...], str, str]:
+def key_row(key: keys.Key) -> tuple[tuple[str, ...], str, str]:
     """Return the keys of an action as Qt writes them, as users write them, and what it does."""
     return key.keys, keys.shown(key.keys), key.text
 
@@ -551,7 +551,7 @@ def middle(description: SceneDescription, pictures: Pictures) -> list[float]:
 
 
 def content_text(content: dict[str, Any]) -> bytes:
-    """Return what a page holds as JSON; no word of a model can end an element of HTML."""
+    """Return the content of a page as JSON; "<" is escaped, so no name of a model ends an HTML element."""
     return json.dumps(content, separators=(",", ":")).replace("<", "\\u003c").encode("utf-8")
 
 
@@ -561,11 +561,11 @@ def page_text(content: dict[str, Any], program_at: str = "") -> bytes:
     parts = {
         "TITLE": html.escape(content["name"]),
         "SOURCES": "'self'" if program_at else "",
-        "STYLE": part("page.css"),
+        "STYLE": page_file("page.css"),
         "CONTENT": content_text(content).decode("utf-8"),
         "PROGRAM": own,
     }
-    return filled(part("page.html"), parts).encode("utf-8")
+    return filled(page_file("page.html"), parts).encode("utf-8")
 
 
 def filled(template: str, parts: Mapping[str, str]) -> str:
@@ -575,12 +575,12 @@ def filled(template: str, parts: Mapping[str, str]) -> str:
 
 def program() -> str:
     """Return the program of a page: three.js, compressed, and the scripts that play a run with it."""
-    squeezed = base64.b64encode(zlib.compress(part("vendor/three.min.js").encode("utf-8"), 9)).decode("ascii")
-    licence = part("vendor/three.LICENSE").replace("*/", "* /")
-    return "\n".join((f"/*\n{licence}*/", f'const THREE_TEXT = "{squeezed}";', *map(part, SCRIPTS)))
+    squeezed = base64.b64encode(zlib.compress(page_file("vendor/three.min.js").encode("utf-8"), 9)).decode("ascii")
+    licence = page_file("vendor/three.LICENSE").replace("*/", "* /")
+    return "\n".join((f"/*\n{licence}*/", f'const THREE_TEXT = "{squeezed}";', *map(page_file, SCRIPTS)))
 
 
-def part(name: str) -> str:
+def page_file(name: str) -> str:
     """Return a file of this folder."""
     return files("rtmbs.viewer.web").joinpath(name).read_text(encoding="utf-8")
 
