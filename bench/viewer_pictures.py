@@ -16,7 +16,7 @@ from typing import Any
 
 import rtmbs
 from rtmbs.viewer.qt.application import application
-from rtmbs.viewer.scene.choices import Choice
+from rtmbs.viewer.scene.elements import Choice
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Pause, Play, SetOption
 from rtmbs.viewer.session.connect import connect
@@ -219,8 +219,7 @@ def section(path: Path) -> None:
 
 
 def page(path: Path) -> None:
-    from rtmbs.viewer.web.export import export
-    from rtmbs.viewer.web.page import PageOptions
+    from rtmbs.viewer.web.page import PageOptions, export
     from tests.viewer.web.browser import Browser
 
     wanted = PageOptions(theme="white", reactions=True, newtons=200.0, all_traces=True, legend=True)

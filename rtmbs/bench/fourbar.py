@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tqdm import tqdm
 
 from rtmbs import __version__, library
-from rtmbs.commands.warmup import ONE_RUN, helped_by
+from rtmbs.commands.warmup import ONE_RUN, compiling_processes
 from rtmbs.errors import InputError
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
@@ -133,7 +133,7 @@ def meters() -> Meters:
 
 def warm(options: Options) -> None:
     """Load or compile every kernel of the run on the smallest mechanism of its kind."""
-    with announced() as compilations, helped_by(compilations, ONE_RUN, usable_cores() - 1):
+    with announced() as compilations, compiling_processes(compilations, ONE_RUN, usable_cores() - 1):
         timed_steps(options.simulation(1, 1), 1, meters(), "warm")
 
 

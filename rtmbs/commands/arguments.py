@@ -92,14 +92,14 @@ def option_parser(program: str, defaults: Mapping[str, Any], description: str) -
     parser = Parser(prog=program, description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
     for option, default in defaults.items():
         if isinstance(default, bool):
-            reader: Callable[[str], Any] = truth
+            reader: Callable[[str], Any] = yes_or_no
         else:
             reader = number if isinstance(default, float) else type(default)
         parser.add_argument(f"--{option.replace('_', '-')}", type=reader, default=default, help=f"default: {default}")
     return parser
 
 
-def truth(text: str) -> bool:
+def yes_or_no(text: str) -> bool:
     """Read yes or no."""
     words = {"yes": True, "true": True, "on": True, "1": True, "no": False, "false": False, "off": False, "0": False}
     if text.lower() not in words:

@@ -28,13 +28,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     if words[0] == "--version":
         words[0] = "version"
-    with few_collections():
+    with rare_collections():
         return answer(lambda: run(words[0], words[1:]))
 
 
 @contextmanager
-def few_collections() -> Iterator[None]:
-    """Look for rubbish less often: a tenth of the time of a short command."""
+def rare_collections() -> Iterator[None]:
+    """Collect garbage less often, which saves a tenth of the time of a short command."""
     usual = gc.get_threshold()
     gc.set_threshold(YOUNG, *usual[1:])
     try:
@@ -44,7 +44,7 @@ def few_collections() -> Iterator[None]:
 
 
 def one_thread() -> None:
-    """Let matrices be factored in one thread, unless the user set another number."""
+    """Factor matrices in one thread, unless the user set another number."""
     if "numpy" not in sys.modules:  # it looks once
         set_one_thread()
 
@@ -142,9 +142,9 @@ def plot(words: Words) -> int:
 def sweep(words: Words) -> int:
     """Run a parameter study; a stopped one goes on: rtmbs sweep study.toml --workers 4"""
     one_thread()
-    from rtmbs.commands.sweep import run
+    from rtmbs.commands.files import sweep_command
 
-    return run(words)
+    return sweep_command(words)
 
 
 def warmup(words: Words) -> int:

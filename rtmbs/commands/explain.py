@@ -31,15 +31,15 @@ def run(words: list[str]) -> int:
     """Explain an error: its message, its anchor in docs/errors.md, or its class. Without one, paste the message."""
     parser = Parser(prog="rtmbs explain", description=run.__doc__)
     parser.add_argument("message", metavar="MESSAGE", nargs="*", help="a message, an anchor, or a class of errors")
-    text = " ".join(parser.read(words).message) or pasted()
-    found = explained(text)
+    text = " ".join(parser.read(words).message) or read_message()
+    found = matching_sections(text)
     if not found:
         raise unknown_name("message, anchor or error", text, [one.name for one in sections()])
     print("\n\n".join(f"{one.name}\n{one.text}" for one in found))
     return 0
 
 
-def pasted() -> str:
+def read_message() -> str:
     """Read a message from the standard input, up to an empty line."""
     if sys.stdin.isatty():
         print("paste the message, then an empty line:")
@@ -47,8 +47,8 @@ def pasted() -> str:
     return " ".join(takewhile(str.strip, dropwhile(lambda line: not line.strip(), lines)))
 
 
-def explained(text: str) -> list[Section]:
-    """Return the sections that a text means: by name, else by words of a message and by classes named in it.
+def matching_sections(text: str) -> list[Section]:
+    """Return the sections about a text: by name, else by words of a message and by classes named in it.
 
     One section about many messages is returned where none is about this one alone.
     """
@@ -57,11 +57,11 @@ def explained(text: str) -> list[Section]:
         return exact
     spoken = " ".join(text.split())
     classes = [one for one in sections() if not one.words and one.name in spoken]
-    about = [one for one in sections() if says(one, spoken)]
+    about = [one for one in sections() if is_about(one, spoken)]
     return classes + ([one for one in about if not one.many] or about[:1])
 
 
-def says(section: Section, message: str) -> bool:
+def is_about(section: Section, message: str) -> bool:
     """True when a section is about a message."""
     return any(words in message for words in section.words)
 
@@ -69,7 +69,7 @@ def says(section: Section, message: str) -> bool:
 def anchor(message: str) -> str:
     """Return the anchor of a message; empty where it has none."""
     try:
-        return next((one.name for one in sections() if says(one, message)), "")
+        return next((one.name for one in sections() if is_about(one, message)), "")
     except InputError:
         return ""
 
@@ -108,9 +108,9 @@ def answer(command: Callable[[], int | None]) -> int:
 
 def users_line(error: RtmbsError) -> str:
     """Return the line of the user's function that raised the exception behind ``error``; "" without one."""
-    from rtmbs.viewer.session.error_text import place  # needed after a mistake only
+    from rtmbs.viewer.text import error_place  # needed after a mistake only
 
-    return place(error)
+    return error_place(error)
 
 
 def place_of(error: RtmbsError) -> str:

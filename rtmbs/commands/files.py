@@ -1,13 +1,14 @@
-"""Commands on files: ``rtmbs check``, ``run`` and ``format`` for model files, ``plot`` for results."""
+"""Commands on files: ``rtmbs check``, ``run``, ``format`` (models), ``plot`` (results), ``sweep`` (studies)."""
 
 import argparse
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rtmbs.commands.arguments import SUFFIX, Parser, check_target, option_parser
+from rtmbs.commands.arguments import FAILED, SUFFIX, Parser, check_target, count, option_parser
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, StartError, unknown_name
 from rtmbs.files.atomic_file import replacing
 from rtmbs.language import Document, Place
@@ -19,6 +20,8 @@ if TYPE_CHECKING:
     from rtmbs.kinematics import Analysis
     from rtmbs.results.result import Result
     from rtmbs.simulation import Simulation
+    from rtmbs.sweeps.engines import Engine
+    from rtmbs.sweeps.result import SweepResult
 
 EPILOG = """
 A channel is NAME.QUANTITY, as `rtmbs plot FILE` lists it. A component is NAME.QUANTITY[AXIS] or NAME.QUANTITY.AXIS;
@@ -74,8 +77,8 @@ def check_file(path: str, large: bool) -> int:
 
     try:
         document = read(path, large)
-        with refusals(path, document):
-            print(described(document))
+        with errors_in_file(path, document):
+            print(summary(document))
     except LanguageError as error:
         if error.picture:
             print(error.picture)
@@ -83,7 +86,7 @@ def check_file(path: str, large: bool) -> int:
     return 0
 
 
-def described(document: Document) -> str:
+def summary(document: Document) -> str:
     """Return tree or equations of a model, by the kind of its analysis."""
     model, analysis = document.model, document.analysis
     head = f"{model.name}: {analysis.kind} analysis from {analysis.t0:g} s to {analysis.t1:g} s every {analysis.dt:g} s"
@@ -117,9 +120,9 @@ def run_command(words: list[str]) -> int:
         check_form(options.out)
     document = read(options.file, options.large)
     try:
-        with refusals(options.file, document):
+        with errors_in_file(options.file, document):
             method = chosen_method(options.method)
-            result = analysed(document, options.channels, options.out if options.blocks else None, method)
+            result = run_analysis(document, options.channels, options.out if options.blocks else None, method)
     except (RtmbsError, KeyboardInterrupt) as error:
         kept = getattr(error, "result", None)
         if options.out and kept is not None and len(kept):
@@ -151,7 +154,7 @@ def run_mechanism(name: str, words: list[str]) -> int:
         check_target(out, WRITTEN)
         check_form(out)
     sim = Simulation(library.build(name, **options).compile(), h, chosen_method(method))
-    result = simulated(sim, until, record=EveryStep())
+    result = run_simulation(sim, until, record=EveryStep())
     if out:
         result.save(out)
         print(f"{len(result)} samples of {len(list(result))} channels in {out}")
@@ -159,7 +162,7 @@ def run_mechanism(name: str, words: list[str]) -> int:
 
 
 def add_method(parser: Parser) -> None:
-    """Let a command take ``--method NAME KEY=VALUE ...``."""
+    """Add the option ``--method NAME KEY=VALUE ...``."""
     parser.add_argument(
         "--method", nargs="+", metavar=("NAME", "KEY=VALUE"),
         help="method of time integration with its options, such as: --method hht alpha=-0.1",
@@ -200,7 +203,7 @@ def chosen_method(words: list[str] | None) -> Any:
     return kind(**options)
 
 
-def analysed(document: Document, channels: list[str] | None, file: str | None, method: Any = None) -> "Result":
+def run_analysis(document: Document, channels: list[str] | None, file: str | None, method: Any = None) -> "Result":
     """Run the analysis of a file and print its counts; a simulation steps by ``method``, and may write ``file``."""
     analysis = document.analysis
     if analysis.kind == "kinematic":
@@ -216,10 +219,12 @@ def analysed(document: Document, channels: list[str] | None, file: str | None, m
         return motion
     from rtmbs.observers import Every
 
-    return simulated(simulation(document, method), analysis.t1, record=Every(analysis.dt), channels=channels, file=file)
+    return run_simulation(
+        simulation(document, method), analysis.t1, record=Every(analysis.dt), channels=channels, file=file
+    )
 
 
-def simulated(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
+def run_simulation(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
     """Run a Simulation to ``t_end`` [s] and print its counts."""
     from rtmbs.observers import IterationMeter
 
@@ -227,8 +232,8 @@ def simulated(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
     print(sim.start_report)
     result = sim.run(t_end, observers=[meter], **recorded)
     print(f"{meter.steps} steps, {meter.total['iterations']} Newton iterations, at most {meter.most} in a step")
-    for warning, count in result.warnings.items():
-        print(f"warning: {warning} ({count} times)")
+    for warning, times in result.warnings.items():
+        print(f"warning: {warning} ({times} times)")
     return result
 
 
@@ -327,8 +332,8 @@ def add_large(parser: Parser) -> None:
 
 
 @contextmanager
-def refusals(file: str, document: Document | None = None) -> Iterator[None]:
-    """Turn an error of the whole model into one of its file, at the first element that it names."""
+def errors_in_file(file: str, document: Document | None = None) -> Iterator[None]:
+    """Turn an error of a model into an error of its file, at the first element that it names."""
     try:
         yield
     except LanguageError:
@@ -358,3 +363,65 @@ def place_in_file(message: str, document: Document) -> Place | None:
             if place := document.places.get(f"{kind} {name}"):
                 return place
     return document.places.get("system")
+
+
+# ---- parameter studies -----------------------------------------------------------------------------------------------
+
+SHOWN = 5  # failed runs that are printed
+
+
+def sweep_command(words: list[str]) -> int:
+    """Run a parameter study; a stopped one goes on from its finished rows: rtmbs sweep study.toml --workers 4"""
+    from rtmbs.sweeps.result import ENDINGS, PARQUET, parquet
+    from rtmbs.sweeps.study_file import read_study
+    from rtmbs.sweeps.sweep import sweep
+
+    parser = Parser(prog="rtmbs sweep", description=sweep_command.__doc__)
+    parser.add_argument("file", metavar="FILE", help="a study (.toml)")
+    parser.add_argument("--workers", type=count, help="processes on this machine; default: one for each core")
+    parser.add_argument("--dask", metavar="ADDRESS", help="scheduler of a cluster, such as tcp://head:8786")
+    parser.add_argument("--folder", metavar="PATH", help="folder of the finished rows; default: that of the study")
+    parser.add_argument("--out", metavar="PATH", help="the table: .parquet or .csv")
+    options = parser.read(words)
+    if options.out:
+        check_target(options.out, ENDINGS)
+        if options.out.lower().endswith(PARQUET):
+            parquet(options.out)
+    study = read_study(options.file)
+    if options.folder:
+        study["folder"] = options.folder
+    if "folder" not in study and not options.out:
+        raise InputError(f"{options.file} names no folder; write folder = 'rows', or give --folder PATH or --out PATH")
+    table = sweep(**study, engine=sweep_engine(options.workers, options.dask), progress=sys.stderr.isatty())
+    if options.out:
+        table.save(options.out)
+    print_sweep(table, options.out or study["folder"])
+    return FAILED if table.failed else 0
+
+
+def sweep_engine(workers: int | None, address: str | None) -> "Engine":
+    """Return the engine of a sweep: processes, or a Dask cluster. InputError for both."""
+    from rtmbs.sweeps.dask_engine import Dask
+    from rtmbs.sweeps.engines import Processes
+
+    if address is None:
+        return Processes(workers)
+    return Dask(address, workers)
+
+
+def print_sweep(table: "SweepResult", where: object) -> None:
+    """Print how many runs there are, the range of each measure, and the failed runs."""
+    import numpy as np
+
+    print(f"{len(table)} runs, {table.effort.runs} of them made now; the table is in {where}")
+    for name in table.measures:
+        values = table[name]
+        if np.isfinite(values).any():
+            low, high = int(np.nanargmin(values)), int(np.nanargmax(values))
+            ends = [f"{values[k]:.6g} in run {table['run'][k]}" for k in (low, high)]
+            print(f"  {name}: {' to '.join(ends)}")
+    failed = table.failed
+    for number in list(failed)[:SHOWN]:
+        print(f"run {number} failed: {failed[number]}", file=sys.stderr)
+    if failed:
+        print(f"{len(failed)} of {len(table)} runs failed; the column error says why", file=sys.stderr)

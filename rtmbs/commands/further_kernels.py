@@ -16,7 +16,7 @@ METHODS = ("adjoint", "direct")
 
 
 def compile_inputs() -> None:
-    """Let accelerations follow a changed input."""
+    """Compile the kernels of a changed input, which accelerations follow."""
     sim = Simulation(library.build("governor").compile(), h=STEP)
     sim.inputs["gravity"] = (0.0, 0.0, -9.0)
     sim.step()

@@ -40,7 +40,7 @@ def run(words: list[str]) -> int:
         parser.epilog = f"{own_options(name)}{EXAMPLES}"
     options, left = parser.parse_known_args(words)
     if options.headless and options.out:  # refused before the run, not after it
-        from rtmbs.viewer.film.video import check_path
+        from rtmbs.viewer.video import check_path
 
         check_path(Path(options.out))
     if name.endswith(SUFFIX):
@@ -151,17 +151,17 @@ def user_errors() -> Iterator[None]:
 
     Errors of rtmbs pass through.
     """
-    from rtmbs.viewer.session import error_text
+    from rtmbs.viewer.text import error_details, error_sentence
 
     try:
         yield
     except RtmbsError:
         raise
     except Exception as error:
-        if not (shown := error_text.details(error)):  # a fault of rtmbs is shown whole
+        if not (shown := error_details(error)):  # a fault of rtmbs is shown whole
             raise
         print(shown, file=sys.stderr)
-        raise InputError(error_text.sentence(error)) from error
+        raise InputError(error_sentence(error)) from error
 
 
 def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
@@ -182,7 +182,7 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
 
 def film_model(options: argparse.Namespace, parameters: dict[str, Any], chosen: dict[str, Any]) -> int:
     """Film the motion of a model from its start, at every speed."""
-    from rtmbs.viewer.film.filming import film_simulation
+    from rtmbs.viewer.film import film_simulation
     from rtmbs.viewer.session.connect import origin_of
 
     sim = origin_of(options.model, parameters, chosen).make({}, {})
@@ -234,7 +234,7 @@ def show_result(options: argparse.Namespace, model: Any) -> int:
     if options.html:
         return write_html(options, model)
     if options.headless:
-        from rtmbs.viewer.film.filming import film_result
+        from rtmbs.viewer.film import film_result
         from rtmbs.viewer.session.connect import recorded
 
         result, scene = recorded(options.model)
@@ -276,7 +276,7 @@ def out_path(options: argparse.Namespace) -> str:
 
 def filming(options: argparse.Namespace) -> Any:
     """Return the FilmOptions of the options."""
-    from rtmbs.viewer.film.filming import FilmOptions
+    from rtmbs.viewer.film import FilmOptions
 
     width, height = options.size
     names = ("frames", "seconds", "camera", "follow", "parallel", "overlay", "renderer", "legend", "all_traces")
@@ -288,7 +288,7 @@ def filming(options: argparse.Namespace) -> Any:
 
 def film(once: Callable[[Any, Path], Any], options: argparse.Namespace) -> int:
     """Film at every speed; the exit code is 1 when a step failed on the way."""
-    from rtmbs.viewer.film.filming import film_speeds
+    from rtmbs.viewer.film import film_speeds
 
     failed = 0
 
@@ -332,7 +332,7 @@ def size(text: str) -> tuple[int, int]:
 
 
 def add_picture_options(parser: Parser) -> None:
-    """Add the options of whatever is drawn without a window: films and pages."""
+    """Add the options that films and pages share."""
     drawn = parser.add_argument_group("in films and pages")
     drawn.add_argument("--reactions", action="store_true", help="draw the reactions of all joints as arrows")
     drawn.add_argument("--arrows", type=positive, metavar="N", help="scale of the arrows: force [N] for one metre")
@@ -369,7 +369,7 @@ def write_html(
     options: argparse.Namespace, model: Any = None, parameters: Mapping[str, Any] | None = None, **chosen: Any
 ) -> int:
     """Write the page, and say how large it is; the exit code is 1 when a step failed on the way."""
-    from rtmbs.viewer.web.export import export
+    from rtmbs.viewer.web.page import export
 
     try:
         page = export(

@@ -68,7 +68,7 @@ def fill_cache(compilations: Compilations, tasks: Iterable[str], jobs: int, furt
 
 
 @contextmanager
-def helped_by(compilations: Compilations, tasks: Iterable[str], jobs: int) -> Iterator[None]:
+def compiling_processes(compilations: Compilations, tasks: Iterable[str], jobs: int) -> Iterator[None]:
     """Let up to ``jobs`` processes compile later kernels for this one, when the cache is empty."""
     if jobs > 0 and apart.cache_is_empty():
         names = list(tasks)
@@ -93,7 +93,7 @@ def compile_linear() -> None:
     compile_for(solve_refined, (lu, work.original, work.factored, work, ws.residual, ws.dz))
 
 
-def compile_ending() -> None:
+def compile_later_kernels() -> None:
     """Compile the later kernels of the plain step, in their order."""
     tables, lu, work, settings, alpha, old, chunk, ws, _ = arguments_of_a_step()
     u, stats, h = chunk.u[0], chunk.stats[0], settings.h
@@ -161,8 +161,12 @@ def small_simulation(name: str, options: dict[str, Any], **settings: Any) -> Sim
 
 # In the order in which workers take them. Two that compile the same kernel at once do it twice: the process that
 # compiles the step begins with mechanics, and comes to what others do when it is there. Further tries come behind.
-ONE_RUN = {"linear": compile_linear, "ending": compile_ending, "meters": compile_meters}
-STEP_TASKS: dict[str, Callable[[], None]] = {"step": compile_step, "linear": compile_linear, "ending": compile_ending}
+ONE_RUN = {"linear": compile_linear, "ending": compile_later_kernels, "meters": compile_meters}
+STEP_TASKS: dict[str, Callable[[], None]] = {
+    "step": compile_step,
+    "linear": compile_linear,
+    "ending": compile_later_kernels,
+}
 TASKS = STEP_TASKS | {"sources": compile_sources, "tries": compile_tries, "results": compile_results}
 
 if __name__ == "__main__":

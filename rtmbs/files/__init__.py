@@ -1,1 +1,1 @@
-"""Files that are whole or not there; arrays by name with a checksum."""
+"""Files: atomic writing, bounded reading, archives of named arrays with a checksum."""

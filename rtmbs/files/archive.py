@@ -1,4 +1,4 @@
-"""Arrays by name in an ``npz`` file that says when it is damaged: stored plainly, with a checksum over all of it.
+"""Archive of named arrays in an uncompressed ``npz`` file, with a checksum that shows damage.
 
 The checksum goes over every name, type, shape and byte in their order. Nothing is compressed, so no file can ask for
 more memory than it is long, and nothing is ever unpickled. ``numpy.load`` reads the same file.
@@ -40,15 +40,15 @@ def write_archive(path: str | Path, form: int, entries: Iterable[tuple[str, Any]
     Raises TypeError naming an entry that holds no numbers or words, and WriteError.
     """
     digest = hashlib.sha256()
-    with replacing(path) as file, zipfile.ZipFile(Forward(file), "w", allowZip64=True) as archive:
+    with replacing(path) as file, zipfile.ZipFile(AppendOnlyFile(file), "w", allowZip64=True) as archive:
         write_entry(archive, FORMAT, np.array(form), digest)
         for name, value in entries:
             write_entry(archive, name, np.asarray(value, order="C"), digest)
         write_entry(archive, CHECKSUM, np.array(digest.hexdigest()), digest)
 
 
-class Forward:
-    """A file that is only written on: an archive whose small entries are gone back to takes twice as long."""
+class AppendOnlyFile:
+    """File without seeking: an archive that goes back to small entries takes twice as long."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file
@@ -58,7 +58,7 @@ class Forward:
         return self.file.write(data)
 
     def flush(self) -> None:
-        """Hand on what waits."""
+        """Flush the file."""
         self.file.flush()
 
     def close(self) -> None:
@@ -69,7 +69,7 @@ def write_entry(archive: zipfile.ZipFile, name: str, value: np.ndarray[Any, Any]
     """Write one array, and take it into the checksum."""
     if value.dtype.kind not in KINDS:
         raise TypeError(f"{name} is of type {value.dtype}; a file holds numbers and words")
-    take_in(digest, name, value)
+    update_digest(digest, name, value)
     with archive.open(name + SUFFIX, "w", force_zip64=value.nbytes > LONG) as file:
         file.write(header(value.dtype, value.shape))
         file.write(data_of(value))
@@ -89,8 +89,8 @@ def data_of(value: np.ndarray[Any, Any]) -> memoryview:
     return np.ascontiguousarray(value).reshape(-1).view(np.uint8).data
 
 
-def take_in(digest: Any, name: str, value: np.ndarray[Any, Any]) -> None:
-    """Take an array into a checksum; what stands before its bytes says where they end."""
+def update_digest(digest: Any, name: str, value: np.ndarray[Any, Any]) -> None:
+    """Add an array to a checksum: name, type and shape, then its bytes."""
     digest.update(f"{name}\0{value.dtype.str}\0{value.shape}\0".encode())
     digest.update(data_of(value))
 
@@ -135,7 +135,7 @@ def check_sum(arrays: Arrays, form: int) -> None:
         raise DamagedFile("lacks checksum; save it again")
     said, digest = arrays.pop(CHECKSUM), hashlib.sha256()
     for name, value in {FORMAT: np.array(form), **arrays}.items():
-        take_in(digest, name, value)
+        update_digest(digest, name, value)
     if said.shape != () or str(said) != digest.hexdigest():
         raise DamagedFile("is damaged: its checksum is that of other contents; save it again")
 

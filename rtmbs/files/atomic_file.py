@@ -1,4 +1,4 @@
-"""A file that is whole or not there: written beside its place, synced, and put there by one rename.
+"""Atomic writing: a file is written beside its place, synced, and put there by one rename.
 
 A full disk, Ctrl+C, a kill or a loss of power while it is written leaves the older file as it was.
 """

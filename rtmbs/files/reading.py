@@ -23,7 +23,7 @@ FORBIDDEN = (errno.EACCES, errno.EPERM, errno.EROFS)
 
 
 class DamagedFile(RtmbsError, ValueError):
-    """A file is not what it should be, or not there; the message goes on after the name of the file."""
+    """A file is damaged, of another kind or missing; the message continues after the name of the file."""
 
 
 class WriteError(RtmbsError, OSError):
@@ -67,7 +67,7 @@ def opened(path: str | os.PathLike[str], most: float | None = None) -> Iterator[
     if not isinstance(path, str | os.PathLike):
         raise DamagedFile("is no path; give the name of a file")
     try:
-        file = open(path, "rb", opener=without_waiting)  # noqa: SIM115 - closed below
+        file = open(path, "rb", opener=open_nonblocking)  # noqa: SIM115 - closed below
     except FileNotFoundError:
         raise DamagedFile("does not exist") from None
     except IsADirectoryError:
@@ -80,7 +80,7 @@ def opened(path: str | os.PathLike[str], most: float | None = None) -> Iterator[
         yield file
 
 
-def without_waiting(path: str, flags: int) -> int:
+def open_nonblocking(path: str, flags: int) -> int:
     """Open a file; a pipe without a writer is opened too, and refused after that."""
     return os.open(path, flags | FLAGS)
 
@@ -116,7 +116,7 @@ def text(path: str | os.PathLike[str], most: float) -> str:
 
 
 def from_json(data: str | bytes) -> Any:
-    """Return what a text of JSON says; DamagedFile when it is none, or nested too deeply."""
+    """Return the value of a JSON text; DamagedFile for invalid or too deeply nested JSON."""
     try:
         return json.loads(data)
     except RecursionError:

@@ -1,1 +1,1 @@
-"""Live viewer in five rooms: scene, session, film, web and qt. Qt is loaded when a window opens."""
+"""Live viewer: rooms scene, session, web and qt; films without a window. Qt is loaded when a window opens."""

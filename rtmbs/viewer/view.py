@@ -1,18 +1,29 @@
-"""``view``: a window on a mechanism or a recorded result, until the user closes it."""
+"""Windows on a mechanism or a recorded result: ``view``, and ``ManualViewer`` in the loop of a program.
+
+viewer = ManualViewer(sim)
+while not viewer.over:
+    if viewer.should_step():
+        viewer.sync(sim, sim.step())
+"""
 
 import sys
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rtmbs.errors import InputError
-from rtmbs.viewer.qt.application import application, show
+from rtmbs.viewer.qt.application import application, ended_by_interrupt, show
 from rtmbs.viewer.qt.requirements import check_display, check_opengl, check_qt
 from rtmbs.viewer.scene.theme import theme_named
 from rtmbs.viewer.session.commands import Loop, Play
 from rtmbs.viewer.session.connect import connect, is_result, playback, reimport_error
 from rtmbs.viewer.session.connection import Connection
+
+if TYPE_CHECKING:
+    from rtmbs.integrators.report import StepReport
+    from rtmbs.simulation import Simulation
 
 
 def view(
@@ -33,7 +44,7 @@ def view(
     target : object
         What ``connect`` takes, a Result or the path of one.
     mode : str, default "process"
-        "process" or "thread"; for a program that steps its own Simulation there is ``manual_viewer.ManualViewer``.
+        "process" or "thread"; for a program that steps its own Simulation there is ``ManualViewer``.
     parameters : Mapping[str, object], optional
         See ``connect``.
     options : Mapping[str, object], optional
@@ -45,7 +56,7 @@ def view(
         plays it over and over. A model opens paused unless ``playing=True``.
     html : str or Path, optional
         A file that plays the run in any browser is written in place of the window; ``settings`` are then ``seconds``,
-        ``shapes`` and ``paging`` of ``rtmbs.viewer.web.export.export``.
+        ``shapes`` and ``paging`` of ``rtmbs.viewer.web.page.export``.
     **settings : object
         See ``connect``.
 
@@ -62,8 +73,7 @@ def view(
         For a target, mode or theme that does not exist.
     """
     if html is not None:
-        from rtmbs.viewer.web.export import export
-        from rtmbs.viewer.web.page import PageOptions
+        from rtmbs.viewer.web.page import PageOptions, export
 
         if theme:
             settings["paging"] = replace(settings.get("paging") or PageOptions(), theme=theme)
@@ -72,7 +82,7 @@ def view(
     check_qt()
     check_display()
     if mode == "manual":
-        raise InputError("view(mode='manual') would never return; use rtmbs.viewer.qt.manual_viewer.ManualViewer(sim)")
+        raise InputError("view(mode='manual') would never return; use rtmbs.viewer.view.ManualViewer(sim)")
     theme_named(theme or "white")
     if mode == "process" and (why := reimport_error()):
         print(f"the session runs in a thread: {why}", file=sys.stderr)
@@ -94,3 +104,55 @@ def open_connection(target: Any, mode: str, model: Any = None, **settings: Any) 
     if is_result(target):
         return playback(target, model)
     return connect(target, mode, **settings)
+
+
+# ---- mode manual -----------------------------------------------------------------------------------------------------
+
+EVENTS = 0.008  # [s] between looks at mouse and keys
+NAP = 0.002  # [s] that a paused loop sleeps a turn
+
+
+class ManualViewer:
+    """Window on a Simulation that the program steps itself; the loop of the program sets the speed.
+
+    shapes, history, playing: as of ``connect``.  Raises InputError when Qt is missing or unusable.
+    """
+
+    def __init__(self, sim: "Simulation", *, theme: str = "white", **settings: Any) -> None:
+        check_qt()
+        colors = theme_named(theme)
+        self._app = application()
+        from rtmbs.viewer.qt.window import Window
+        from rtmbs.viewer.session.worker import ManualConnection
+
+        self._connection = ManualConnection(sim, **settings)
+        self.window = Window(self._connection, colors)
+        self.window.show()
+        self._looked = 0.0
+
+    def should_step(self) -> bool:
+        """Serve the window; True when the program is to take one step now, and ``sync`` it.
+
+        Raises KeyboardInterrupt after Ctrl+C in the terminal.
+        """
+        if time.perf_counter() - self._looked > EVENTS:
+            with ended_by_interrupt(self._app):
+                self._app.processEvents()
+            self._looked = time.perf_counter()
+        wanted = self._connection.should_step()
+        if not wanted:
+            time.sleep(NAP)
+        return wanted
+
+    def sync(self, sim: "Simulation", report: "StepReport | None" = None) -> None:
+        """Show the present state of ``sim``; ``report``: of its step, None after another change."""
+        self._connection.sync(sim, report)
+
+    @property
+    def over(self) -> bool:
+        """True once the window was closed."""
+        return self._connection.over
+
+    def close(self) -> None:
+        """Close the window."""
+        self.window.close()

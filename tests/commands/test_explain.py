@@ -8,7 +8,7 @@ import pytest
 
 import rtmbs
 from rtmbs.commands.cli import main
-from rtmbs.commands.explain import anchor, explained, sections
+from rtmbs.commands.explain import anchor, matching_sections, sections
 
 PACKAGE = Path(rtmbs.__file__).parent
 SOURCE = "".join(re.sub(r'"\n\s*f?"', "", path.read_text(encoding="utf-8")) for path in PACKAGE.rglob("*.py"))
@@ -27,18 +27,20 @@ def test_there_are_many_and_each_has_one_anchor():
 def test_the_words_stand_in_a_message_of_the_package(section):
     for words in section.words:
         assert words in SOURCE
-    assert explained(section.name) == [section]
+    assert matching_sections(section.name) == [section]
 
 
 @pytest.mark.parametrize("section", [one for one in MESSAGES if not one.many], ids=lambda one: one.name)
 def test_a_section_about_one_message_is_found_by_its_words(section):
     for words in section.words:
-        assert section in explained(f"rtmbs.errors.InputError: x {words} y")
+        assert section in matching_sections(f"rtmbs.errors.InputError: x {words} y")
 
 
 def test_a_section_about_many_messages_is_shown_where_there_is_no_other():
-    assert [one.name for one in explained("h is -1 s; it must lie between 1e-9 and 1 s")] == ["wrong-value"]
-    assert [one.name for one in explained("degrees are wrong, Angles are in radians; it must be")] == ["degrees"]
+    assert [one.name for one in matching_sections("h is -1 s; it must lie between 1e-9 and 1 s")] == ["wrong-value"]
+    assert [one.name for one in matching_sections("degrees are wrong, Angles are in radians; it must be")] == [
+        "degrees"
+    ]
 
 
 def test_the_message_is_asked_for(capsys, monkeypatch):

@@ -17,7 +17,7 @@ def idle(monkeypatch):
     def never(*_):
         raise AssertionError("this was to be refused before")
 
-    monkeypatch.setattr(files, "analysed", never)
+    monkeypatch.setattr(files, "run_analysis", never)
     monkeypatch.setattr(files, "load_result", never)
 
 

@@ -1,6 +1,6 @@
 """What a session is published to in tests of the session alone."""
 
-from rtmbs.viewer.session.shared_memory import Strip
+from rtmbs.viewer.scene.frame import Strip
 
 
 class Silent:

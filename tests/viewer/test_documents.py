@@ -62,7 +62,7 @@ def test_importing_rtmbs_or_the_session_loads_no_qt():
     code = (
         "import sys, rtmbs, rtmbs.viewer, rtmbs.viewer.session.connect; "
         "print([m for m in ('numba', 'scipy', 'PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules]); "
-        "import rtmbs.viewer.session.worker, rtmbs.viewer.session.manual, rtmbs.viewer.session.playback; "
+        "import rtmbs.viewer.session.worker, rtmbs.viewer.session.worker, rtmbs.viewer.session.playback; "
         "print([m for m in ('PySide6', 'pyqtgraph', 'OpenGL') if m in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, timeout=LONGEST)
@@ -105,7 +105,7 @@ def test_the_session_of_the_page_runs_without_a_window(tmp_path):
 
 
 def test_the_loop_of_the_page_steps_in_real_time(qtbot, monkeypatch):
-    viewer = pytest.importorskip("rtmbs.viewer.qt.manual_viewer")
+    viewer = pytest.importorskip("rtmbs.viewer.view")
     steps, sync = [], viewer.ManualViewer.sync
 
     def counted(self, sim, report=None):

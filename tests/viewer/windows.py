@@ -5,7 +5,7 @@ from typing import Any
 
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.session.commands import Command
-from rtmbs.viewer.session.manual import ManualConnection
+from rtmbs.viewer.session.worker import ManualConnection
 
 
 class Watched(ManualConnection):

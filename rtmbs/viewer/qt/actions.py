@@ -10,17 +10,13 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction, QGuiApplication, QImage, QKeySequence
 from PySide6.QtWidgets import QFileDialog, QInputDialog, QMainWindow, QMenu
 
-from rtmbs.viewer.film.video import IMAGES
 from rtmbs.viewer.keys import FILES, GROUPS, KEYS
-from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture
+from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture, Selection
 from rtmbs.viewer.qt.capture import Capture, unwritten
-from rtmbs.viewer.qt.docks import Dock, Panels
-from rtmbs.viewer.qt.overlays import Banner, Help
-from rtmbs.viewer.qt.selection import Selection
-from rtmbs.viewer.qt.transport import Transport
+from rtmbs.viewer.qt.docks import Dock, Panels, Transport
+from rtmbs.viewer.qt.widgets import Banner, Help
 from rtmbs.viewer.scene.description import BodyDescription, SceneDescription
 from rtmbs.viewer.scene.frame import Frame
-from rtmbs.viewer.scene.numbers import counted
 from rtmbs.viewer.scene.scene import Following, Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE, Theme
 from rtmbs.viewer.session.commands import (
@@ -44,6 +40,8 @@ from rtmbs.viewer.session.commands import (
 )
 from rtmbs.viewer.session.connection import Connection
 from rtmbs.viewer.session.origin import free_name
+from rtmbs.viewer.text import counted
+from rtmbs.viewer.video import IMAGES
 
 MANY = 10  # steps of "ten steps back"
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e12  # [N/m]
@@ -148,7 +146,7 @@ class Actions:
         self.window.send(Loop(not self.looping))
 
     def mark(self) -> None:
-        """Marks are steps that the keys jump to; another mechanism has none."""
+        """Mark the present step, or remove its mark; marks are steps that the keys jump to."""
         frame = self.window.frame
         if frame is not None:
             self.marks ^= {frame.step}

@@ -90,7 +90,7 @@ def collected_here() -> Iterator[None]:
 
     enabled, timer = gc.isenabled(), QTimer(interval=INTERVAL)
     gc.disable()
-    timer.timeout.connect(collect_what_is_due)
+    timer.timeout.connect(collect_due_generations)
     timer.start()
     try:
         yield
@@ -101,8 +101,8 @@ def collected_here() -> Iterator[None]:
             gc.enable()
 
 
-def collect_what_is_due() -> None:
-    """Collect the generations that Python would collect by itself."""
+def collect_due_generations() -> None:
+    """Collect the generations of objects whose threshold is reached, as Python itself would."""
     gc.disable()  # who compiles in another thread lets the collector rest meanwhile, and ends that
     due = -1
     for count, threshold in zip(gc.get_count(), gc.get_threshold(), strict=True):
@@ -114,7 +114,7 @@ def collect_what_is_due() -> None:
 
 
 def collect() -> None:
-    """Delete the windows that were closed, and what they leave."""
+    """Delete closed windows, then collect all garbage."""
     from PySide6.QtCore import QCoreApplication, QEvent
 
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)

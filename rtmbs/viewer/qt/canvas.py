@@ -1,8 +1,8 @@
-"""Canvas: the widget that shows the scene by OpenGL, with labels, legend, mouse, and the framing of its camera."""
+"""Canvas: the widget that shows the scene by OpenGL; mouse, camera framing, chosen and hidden elements."""
 
 import numpy as np
 from numpy.typing import NDArray
-from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
 from PySide6.QtOpenGL import QOpenGLPaintDevice
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
@@ -10,6 +10,23 @@ from PySide6.QtWidgets import QLabel, QToolTip, QWidget
 
 from rtmbs.viewer.qt.requirements import surface_format
 from rtmbs.viewer.scene.camera import Camera
+from rtmbs.viewer.scene.description import SceneDescription
+from rtmbs.viewer.scene.drawing import Section
+from rtmbs.viewer.scene.elements import (
+    BODY,
+    JOINT,
+    Choice,
+    Hidden,
+    Highlight,
+    Measurement,
+    Overlay,
+    Pair,
+    bodies_of,
+    distances,
+    drawn,
+    end_of,
+    groups,
+)
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import LEFT, MIDDLE, RIGHT, ROW, Legend, Stroke, is_finite, legend
 from rtmbs.viewer.scene.renderer import SAMPLES, Framebuffer, Renderer, is_software, paint_ground
@@ -355,8 +372,8 @@ class Framing:
         else:
             camera.go_with(points, self.covered())
 
-    def let_go(self) -> None:
-        """The user chose a picture: it follows nothing."""
+    def stop_following(self) -> None:
+        """Stop following a body or the whole motion: the user has moved the camera."""
         self.holding = False
 
     def forget(self) -> None:
@@ -367,3 +384,129 @@ class Framing:
 def extent(points: NDArray[np.float64]) -> float:
     """Return the longest edge of the box around points (k, 3); 0 for none."""
     return float(np.max(np.ptp(points, axis=0))) if len(points) else 0.0
+
+
+# ---- selection -------------------------------------------------------------------------------------------------------
+
+
+class Selection(QObject):
+    """The chosen element, the hidden elements, the measured pairs and the section of the scene of a canvas.
+
+    choice: the chosen element, or None.  pairs: elements between which is measured.  section: a plane, or None.
+    """
+
+    chosen = Signal(object)  # a Choice, or None
+    hides = Signal(object)  # every hidden Choice; the scene is to be made anew
+    measured = Signal(object)  # the Distances that have channels
+    told = Signal(str)  # a sentence for the status bar
+
+    def __init__(self, canvas: Canvas) -> None:
+        super().__init__(canvas)
+        self.canvas = canvas
+        self.description: SceneDescription | None = None
+        self.choice: Choice | None = None
+        self.hidden, self.pairs = Hidden(), list[Pair]()
+        self.section: Section | None = None
+
+    # ---- choosing -----------------------------------------------------------------------------------------------
+
+    def picked(self, pick: Pick | None) -> None:
+        """Choose the joint or the body of a pick."""
+        if pick is None or self.description is None:
+            self.choose(None)
+        else:
+            body = self.description.bodies[pick.body].name
+            self.choose(Choice(JOINT, pick.joint) if pick.joint else Choice(BODY, body))
+
+    def choose(self, choice: Choice | None) -> None:
+        """Choose an element, or none; the scene and the panel show it."""
+        self.choice = choice
+        self._lay()
+        self.chosen.emit(choice)
+        if choice is not None and choice.kind == BODY and self.description is not None:
+            about = self.description.bodies[self.body()]
+            self.told.emit(f"{about.name}: mass {about.mass:.4g} kg")
+        elif choice is not None:
+            self.told.emit(f"{choice.name}: {choice.kind}")
+
+    def body(self) -> int:
+        """Return the number of the chosen body; one must be chosen."""
+        assert self.choice is not None
+        assert self.description is not None
+        return min(bodies_of(self.description, self.choice))
+
+    # ---- hiding -------------------------------------------------------------------------------------------------
+
+    def hide(self, choices: set[Choice]) -> None:
+        """Hide these elements, and no others."""
+        self.hidden.choices = set(choices)
+        self.hides.emit(self.hidden.choices)
+
+    def toggle(self) -> None:
+        """Hide the chosen element, or show it again."""
+        if self.choice is None:
+            self.told.emit("choose something with a click first")
+        elif self.description is None or self.choice not in drawn(self.description):
+            self.told.emit(f"{self.choice.name} is not drawn, so there is nothing to hide")
+        else:
+            self.hide(self.hidden.choices ^ {self.choice})
+
+    def isolate(self, choice: Choice | None = None) -> None:
+        """Show an element and its neighbours only; all elements when some are hidden already."""
+        choice = choice or self.choice
+        if self.hidden.choices:
+            self.hide(set())
+        elif choice is None or self.description is None:
+            self.told.emit("choose something with a click first")
+        else:
+            self.hidden.isolate(self.description, choice)
+            self.hide(self.hidden.choices)
+
+    # ---- measuring and cutting ----------------------------------------------------------------------------------
+
+    def measure(self, pairs: list[Pair]) -> None:
+        """Measure these pairs; the plots offer those that have channels."""
+        self.pairs = pairs
+        if self.description is not None:
+            self.measured.emit(distances(self.description, pairs))
+        self._lay()
+
+    def cut(self, section: Section | None) -> None:
+        """Set the section plane, or none."""
+        self.section = section
+        self._lay()
+
+    # ---- the scene ----------------------------------------------------------------------------------------------
+
+    def describe(self, description: SceneDescription) -> None:
+        """Set another mechanism; elements that it has too stay chosen, hidden and measured."""
+        self.description = description
+        known = {choice for choices in groups(description).values() for choice in choices}
+        self.hidden.choices &= known
+        self.pairs = [pair for pair in self.pairs if known.issuperset(pair)]
+        self.choice = self.choice if self.choice in known else None
+
+    def set_overlays(self, scene: Scene) -> None:
+        """Set highlight, measurements and section of ``scene``."""
+        description, choice = scene.description, self.choice
+        is_body = choice is not None and choice.kind == BODY
+        scene.select(self.body() if is_body else None)
+        overlays: list[Overlay] = []
+        if choice is not None and not is_body and choice not in self.hidden.choices:
+            overlays.append(Highlight(description, choice, scene.radius, scene.theme))
+        for one, other in self.pairs:
+            ends = end_of(description, one), end_of(description, other)
+            if ends[0] is not None and ends[1] is not None:
+                overlays.append(Measurement(ends[0], ends[1], scene.radius, scene.theme))
+        scene.set_overlays(overlays)
+        scene.section = self.section
+
+    def _lay(self) -> None:
+        if self.canvas.scene is not None:
+            self.set_overlays(self.canvas.scene)
+            self.canvas.update()
+
+    def readings(self) -> list[Measurement]:
+        """Return the measurements in the scene."""
+        scene = self.canvas.scene
+        return [] if scene is None else [one for one in scene.overlays if isinstance(one, Measurement)]

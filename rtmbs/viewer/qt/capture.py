@@ -17,7 +17,7 @@ from PySide6.QtSvg import QSvgGenerator
 from PySide6.QtWidgets import QGraphicsView
 
 from rtmbs.errors import InputError
-from rtmbs.viewer.film.video import Video
+from rtmbs.viewer.video import Video
 
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 
@@ -29,7 +29,7 @@ FINER = 2  # pixels of a picture for one of the screen
 
 
 class Capture(QObject):
-    """Films until it is stopped; the video lasts as long as the filming, within one picture.
+    """Recording of a canvas as a video of constant rate, in a thread, until ``stop``.
 
     A machine that is busy takes fewer pictures; each then stands in the video until the next one. Pictures are written
     in a thread, and fitted to the size of the first, so a panel may open meanwhile.

@@ -24,15 +24,27 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer.qt.number_fields import SliderSpin
-from rtmbs.viewer.qt.selection import Selection
-from rtmbs.viewer.scene.choices import FORCE, INPUT, Choice, Pair, Row, channels_of, drawn, facts, groups, rows
+from rtmbs.viewer.qt.canvas import Selection
+from rtmbs.viewer.qt.parameters import SliderSpin
 from rtmbs.viewer.scene.description import InputDescription, SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_NORMALS, Section, across
+from rtmbs.viewer.scene.elements import (
+    FORCE,
+    INPUT,
+    KINDS,
+    Choice,
+    Measurement,
+    Pair,
+    Row,
+    channels_of,
+    drawn,
+    facts,
+    groups,
+    rows,
+)
 from rtmbs.viewer.scene.frame import Frame
-from rtmbs.viewer.scene.numbers import figures, with_unit
-from rtmbs.viewer.scene.overlays import KINDS, Measurement
 from rtmbs.viewer.session.commands import SetInput
+from rtmbs.viewer.text import figures, with_unit
 
 ROLE = Qt.ItemDataRole.UserRole
 EXPANDED = 40  # a group with more elements is closed at first

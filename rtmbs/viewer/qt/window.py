@@ -18,24 +18,27 @@ from PySide6.QtWidgets import (
 )
 
 from rtmbs.viewer.qt.actions import LAST_FILES, MANY, Actions, make_menus, with_first
-from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture
+from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture, Selection
 from rtmbs.viewer.qt.capture import Capture
-from rtmbs.viewer.qt.docks import Panels, make_docks
-from rtmbs.viewer.qt.overlays import Banner, Help, Info, ProgressNotice
-from rtmbs.viewer.qt.selection import Selection
-from rtmbs.viewer.qt.style import palette, sheet
-from rtmbs.viewer.qt.transport import Transport
+from rtmbs.viewer.qt.docks import Panels, Transport, make_docks
+from rtmbs.viewer.qt.widgets import Banner, Help, Info, ProgressNotice, palette, sheet
 from rtmbs.viewer.scene.camera import ground_axes
-from rtmbs.viewer.scene.choices import BODY, Choice
 from rtmbs.viewer.scene.description import BodyDescription, SceneDescription
+from rtmbs.viewer.scene.elements import BODY, Choice, distances
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import with_caption
-from rtmbs.viewer.scene.overlays import distances
 from rtmbs.viewer.scene.scene import SHOWN, Pick, Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE, Theme, rgba
-from rtmbs.viewer.session import error_text
 from rtmbs.viewer.session.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
-from rtmbs.viewer.session.connection import Connection, Latest, Message, Offer, Opening, close_in_thread
+from rtmbs.viewer.session.connection import (
+    Connection,
+    FrameSelector,
+    Message,
+    Offer,
+    PendingConnection,
+    close_in_thread,
+)
+from rtmbs.viewer.text import error_details, error_sentence
 
 TICK = 16  # [ms] between looks for a new frame
 PANELS = 0.15  # [s] between redraws of panels
@@ -61,12 +64,12 @@ class Window(QMainWindow):
         self.description: SceneDescription | None = None
         self.speed, self.info_wanted, self.stamped = 1.0, True, False
         self.capture: Capture | None = None
-        self.opening = Opening()
+        self.opening = PendingConnection()
         self.shown = dict(SHOWN)
         self.act, self.last_files = Actions(self), list[str]()
         self._fit_next, self._building, self._opened = True, False, ""
         self._awaits_description = False  # True: the connection has not shown its mechanism yet
-        self._panels_drawn, self.latest = 0.0, Latest()
+        self._panels_drawn, self.latest = 0.0, FrameSelector()
         self._apply_theme()  # before there are children: each of them would be laid out anew
         self._build()
         self._connect()
@@ -112,7 +115,7 @@ class Window(QMainWindow):
         self.canvas.grabbed.connect(guarded(self._grab))
         self.canvas.moved.connect(guarded(lambda target: self.send(MoveGrab(tuple(target.tolist())))))
         self.canvas.released.connect(guarded(lambda: self.send(Release())))
-        self.canvas.steered.connect(self.framing.let_go)
+        self.canvas.steered.connect(self.framing.stop_following)
         self.canvas.failed.connect(lambda sentence: self._show_banner(sentence))
         self.banner.reload.connect(guarded(self.act.reload))
         self.banner.closed.connect(self.canvas.setFocus)  # the next field would have the keys
@@ -171,8 +174,8 @@ class Window(QMainWindow):
         self.speed = frame.desired_speed
         self.canvas.camera.ground = ground_axes(description.gravity)
         self.setWindowTitle(f"rtmbs: {description.name}")
-        self.selection.meet(description)
-        self.panels.know(distances(description, self.selection.pairs))
+        self.selection.describe(description)
+        self.panels.set_distances(distances(description, self.selection.pairs))
         self.make_scene()
         if self.shown["reactions"]:
             self.send(ShowReactions(True))
@@ -192,7 +195,7 @@ class Window(QMainWindow):
         scene.shown = self.shown
         if old is not None and old.description is self.description:
             scene.trails, scene.seen, scene.scale = old.trails, old.seen, old.scale
-        self.selection.lay_over(scene)
+        self.selection.set_overlays(scene)
         scene.recolor()
         scene.show(self.frame)
         self.canvas.set_scene(scene)
@@ -242,7 +245,7 @@ class Window(QMainWindow):
             self.statusBar().showMessage(message.text, STATUS)
 
     def _give_up_building(self) -> None:
-        """Show again what the mechanism is built of, when a build was asked for and refused."""
+        """Show the present parameters again after a refused build."""
         if self._building and self.description is not None:
             self.panels.refused(self.description)
             self._fit_next = False
@@ -303,7 +306,7 @@ class Window(QMainWindow):
         self.selection.choose(None if body is None else Choice(BODY, self.body_name(body)))
 
     def description_of(self, body: int) -> BodyDescription:
-        """Return what is known about a body."""
+        """Return the BodyDescription of a body."""
         assert self.description is not None
         return self.description.bodies[body]
 
@@ -346,7 +349,7 @@ class Window(QMainWindow):
 
     def _center(self, pick: Pick) -> None:
         self.canvas.camera.center = pick.point
-        self.framing.let_go()
+        self.framing.stop_following()
         self.canvas.update()
 
     def _grab(self, pick: Pick) -> None:
@@ -371,7 +374,7 @@ class Window(QMainWindow):
 
     def fail(self, error: BaseException) -> None:
         """Show an exception; the window goes on."""
-        self._show_banner(error_text.sentence(error), details=error_text.details(error))
+        self._show_banner(error_sentence(error), details=error_details(error))
 
     def _show_banner(
         self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False
@@ -437,7 +440,7 @@ class FocusReturn(QObject):
 
 
 def running_application() -> QApplication:
-    """Return the running_application, which is there when there is a window."""
+    """Return the running QApplication; a window must exist."""
     app = QApplication.instance()
     assert isinstance(app, QApplication)
     return app

@@ -223,7 +223,7 @@ class Camera:
             self.distance = distance
 
     def _parallel_window(self, seen: Array, left: float) -> tuple[Array, float]:
-        """Return the same as ``_window`` where lines stay parallel."""
+        """Return centre and distance as ``_window`` does, for parallel projection."""
         low, high = seen.min(axis=0), seen.max(axis=0)
         tangent = math.tan(math.radians(self.field_of_view) / 2.0) / MARGIN
         wide = tangent * self.width / self.height  # half the picture at one metre

@@ -75,7 +75,7 @@ class WrenchDescription:
 
 @dataclass(frozen=True)
 class ElementDescription:
-    """A force, or what holds coordinates or bodies without being a joint: for a list, not for a picture."""
+    """A force, coupler, driver or constraint, for lists: kind, bodies and coordinates."""
 
     group: str  # "force" or "constraint"
     name: str

@@ -10,9 +10,8 @@ from rtmbs.errors import InputError
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, round_spacing
-from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.scene import Scene, trail_color
 from rtmbs.viewer.scene.theme import Theme, body_colors, families, stem
-from rtmbs.viewer.scene.trails import trail_color
 
 if TYPE_CHECKING:
     from PIL import ImageFont

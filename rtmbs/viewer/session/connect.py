@@ -51,25 +51,25 @@ def connect(
     """
     if mode not in MODES:
         raise unknown_name("mode", mode, MODES)
-    kept = keeping(disk)
+    kept = history_command(disk)
     origin = origin_of(target, parameters, options)
     if isinstance(target, str) and target in library.WATCHED_AT:
         settings = {"speed": library.WATCHED_AT[target], **settings}
-    connection = manual(target, **settings) if mode == "manual" else opened(origin, mode, settings)
+    connection = connect_manual(target, **settings) if mode == "manual" else connect_session(origin, mode, settings)
     if kept is not None:
         connection.send(kept)
     return connection
 
 
-def keeping(disk: Any) -> KeepHistory | None:
-    """Return the command of ``connect(disk=...)``, None for memory alone; InputError for what is no size."""
+def history_command(disk: Any) -> KeepHistory | None:
+    """Return the KeepHistory command of ``connect(disk=...)``, None for memory alone; InputError for no size."""
     size, *folder = disk if isinstance(disk, tuple) else (disk,)
     if not (isinstance(size, float | int) and size >= 0.0) or len(folder) > 1:
         raise InputError(f"disk is {disk!r}; it must be a number of bytes such as 2e9, or (bytes, folder)")
     return KeepHistory(size, *folder) if size else None
 
 
-def opened(origin: Origin, mode: str, settings: dict[str, Any]) -> Connection:
+def connect_session(origin: Origin, mode: str, settings: dict[str, Any]) -> Connection:
     """Return the Connection to a session in a process or, where that cannot be, in a thread."""
     why = ""
     if mode == "process" and not (why := reimport_error() or pickling_error(origin, settings)):
@@ -83,10 +83,10 @@ def opened(origin: Origin, mode: str, settings: dict[str, Any]) -> Connection:
     return connection
 
 
-def manual(sim: Any, **settings: Any) -> Connection:
+def connect_manual(sim: Any, **settings: Any) -> Connection:
     """Return the Connection to a Simulation that its own program steps; InputError for anything else."""
     from rtmbs.simulation import Simulation
-    from rtmbs.viewer.session.manual import ManualConnection
+    from rtmbs.viewer.session.worker import ManualConnection
 
     if not isinstance(sim, Simulation):
         raise InputError(f"mode 'manual' takes the Simulation that the program steps, not {type(sim).__name__}")

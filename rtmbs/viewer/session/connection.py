@@ -1,6 +1,6 @@
 """Connection of a window to a session in any thread or process: messages, the latest frame, and settings.
 
-A session that takes the place of another one is opened by ``Opening`` and gets the commands of ``Settings``.
+A session that takes the place of another one is opened by ``PendingConnection`` and gets the commands of ``Settings``.
 """
 
 import threading
@@ -14,7 +14,7 @@ from typing import Any, Literal, Protocol
 import numpy as np
 
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.frame import Frame, Strip
 from rtmbs.viewer.session.commands import (
     Command,
     Inspect,
@@ -30,7 +30,6 @@ from rtmbs.viewer.session.commands import (
 )
 from rtmbs.viewer.session.disk_head import HISTORY
 from rtmbs.viewer.session.origin import free_name
-from rtmbs.viewer.session.shared_memory import Strip
 
 Kind = Literal["log", "info", "busy", "progress", "warning", "failure"]
 Offer = Literal["back", "reload"]  # ways out of a failure
@@ -55,7 +54,7 @@ class Message:
 
 
 class Connection(Protocol):
-    """Six verbs, and a new start. None of them waits for a step; only ``describe`` may wait for the first build."""
+    """Interface of a window to a session. No method waits for a step; ``describe`` may wait for the first build."""
 
     @property
     def ended(self) -> bool:
@@ -74,7 +73,7 @@ class Connection(Protocol):
         """Return the last published frame, the same object again when nothing new came; None before the first."""
 
     def strip(self) -> Strip | None:
-        """Return what was watched at every step; None before the first description. Not to be kept."""
+        """Return the strip of plotted rows, one a step; None before the first description. Not to be kept."""
 
     def messages(self) -> list[Message]:
         """Return the messages since the last call, oldest first."""
@@ -112,7 +111,7 @@ class Inbox:
 
 
 class LocalConnection(Inbox):
-    """The parts of a Connection and of an Outlet that are the same when both are in one process."""
+    """Base of Connections within one process: Connection and Outlet at once."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -149,8 +148,8 @@ DRAWN = 0.032  # [s] between pictures of a motion without a graphics card: drawi
 RATE_WINDOW = 1.0  # [s] over which pictures are counted
 
 
-class Latest:
-    """Chooses among the frames of a connection; ``clock`` is replaced in tests."""
+class FrameSelector:
+    """Selector of the frame that is drawn next: newer than the last one, and not too soon after it."""
 
     def __init__(self, clock: Callable[[], float] = time.perf_counter) -> None:
         self._clock = clock
@@ -190,15 +189,15 @@ class Latest:
 
 
 def number(frame: Frame) -> tuple[int, int]:
-    """Return what no two frames of a connection share."""
+    """Return the key of a frame: no two frames of a connection share it."""
     return frame.generation, frame.number
 
 
 # ---- a session that is being opened ----------------------------------------------------------------------------------
 
 
-class Opening:
-    """Waits for the first frame of one connection at a time, without blocking."""
+class PendingConnection:
+    """A connection whose first frame is awaited, without blocking the window."""
 
     def __init__(self) -> None:
         self.coming: Connection | None = None
@@ -298,12 +297,12 @@ class Settings:
             if number > frame.taken:
                 corrected[key] = number, command
             else:
-                for one in self._stood(command, scene, frame):
+                for one in self._present_value(command, scene, frame):
                     corrected[key] = number, one
         self._last = corrected
 
-    def _stood(self, command: Command, scene: SceneDescription, frame: Frame) -> Iterator[Command]:
-        """Yield a command with the value that a frame shows; nothing where that is the model's own or no value."""
+    def _present_value(self, command: Command, scene: SceneDescription, frame: Frame) -> Iterator[Command]:
+        """Yield a setting with the value of a frame; nothing where that is the model's own or missing."""
         if isinstance(command, SetInput):
             for entry in scene.inputs:
                 values = frame.inputs[entry.place]

@@ -21,9 +21,7 @@ from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import Frame
-from rtmbs.viewer.scene.numbers import counted
-from rtmbs.viewer.session import error_text
+from rtmbs.viewer.scene.frame import Frame, Strip
 from rtmbs.viewer.session.channels import LiveChannels
 from rtmbs.viewer.session.commands import (
     LOGGED,
@@ -60,8 +58,8 @@ from rtmbs.viewer.session.history import History
 from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.session.origin import Origin, free_name, options_of
 from rtmbs.viewer.session.session import Session, same_default
-from rtmbs.viewer.session.shared_memory import Strip
 from rtmbs.viewer.session.snapshot import LOOK_AHEAD, FrameBuilder, Timing, motion_ahead
+from rtmbs.viewer.text import counted, error_details, error_place, error_sentence
 
 EVERY = 0.2  # [s] between two sentences about the progress
 
@@ -72,7 +70,7 @@ class CompileNotice:
     def __init__(self, tell: Callable[[Message], None]) -> None:
         self._tell = tell
         self._begun: float | None = None
-        self._count, self._told = 0, 0.0
+        self._count, self._reported = 0, 0.0
 
     def begin(self, kernel: str) -> None:
         """Before a kernel is compiled; kernels it calls follow inside."""
@@ -84,8 +82,8 @@ class CompileNotice:
         """After a kernel was compiled."""
         self._count += 1
         now = time.perf_counter()
-        if self._begun is not None and now - self._told > EVERY:
-            self._told = now
+        if self._begun is not None and now - self._reported > EVERY:
+            self._reported = now
             self._tell(Message("progress", f"compiling kernels: {self._count} in {now - self._begun:.0f} s"))
 
     def finished(self) -> None:
@@ -153,7 +151,7 @@ class Controller:
         self.disk: DiskHistory | None = None
 
     def pause(self) -> None:
-        """Want no steps."""
+        """Pause the session."""
         self.playing, self.ahead, self.stale = False, 0, True
         self.timing.stop()
 
@@ -181,13 +179,13 @@ class Controller:
         if self.session is not None:
             self.pause()
         ways: tuple[Offer, ...] = ("back",) if stepping else ()
-        details = error_text.details(error)
-        self.tell("failure", error_text.sentence(error), details, ways + self._ways_out(details))
+        details = error_details(error)
+        self.tell("failure", error_sentence(error), details, ways + self._ways_out(details))
 
     def refuse(self, error: RtmbsError) -> None:
         """Report why a command was refused."""
-        details = error_text.details(error)
-        self.tell("warning", f"{error}{error_text.place(error)}", details, self._ways_out(details))
+        details = error_details(error)
+        self.tell("warning", f"{error}{error_place(error)}", details, self._ways_out(details))
 
     def _ways_out(self, details: str) -> tuple[Offer, ...]:
         """Return the way out of a mistake in the user's own file, which ``details`` tell, or of a failed start."""
@@ -267,7 +265,7 @@ class Controller:
         self.timing.stop()
 
     def _begin_again(self, command: Reset | Reload | Rebuild) -> None:
-        """Start anew, as Reset, Reload and Rebuild say; a session that plays goes on playing."""
+        """Carry out Reset, Reload or Rebuild; a session that plays goes on playing."""
         self.timing.stop()
         if isinstance(command, Reset) or (isinstance(command, Reload) and not self.origin.renewable):
             self.live.restart(keep_inputs=isinstance(command, Reload))
@@ -341,7 +339,7 @@ class Controller:
     # ---- building and publishing ------------------------------------------------------------------------------------
 
     def build(self, changes: dict[str, Any], options: dict[str, Any], inputs: Mapping[str, Any] = NOTHING) -> None:
-        """Make the Simulation and everything that hangs on it, and publish; when that fails all stays as it was.
+        """Build the Simulation, its history and channels, and publish them; a failed build changes nothing.
 
         inputs: of the mechanism before, which are set again.
         """

@@ -110,12 +110,12 @@ class StateStore:
 
     def __init__(self) -> None:
         self._layout, self._pool, self._inputs = NO_LAYOUT, Pool(0), 0
-        self._known: dict[int, Known] = {}  # the live states of a Simulation are two, which take turns
+        self._known: dict[int, StateArrays] = {}  # the live states of a Simulation are two, which take turns
 
     def keep(self, state: State) -> StoredState:
         """Return a copy of a state that a step has left."""
         known = self._known.get(id(state))
-        if known is None or not known.still():
+        if known is None or not known.unchanged():
             known = self._learn(state)
         row = self._pool.row()
         if known.whole is None:
@@ -130,28 +130,28 @@ class StateStore:
         """Bring the next row into the processor's cache, between two steps."""
         self._pool.fetch()
 
-    def _learn(self, state: State) -> "Known":
-        """Return how a new state is copied, or a state with other arrays than before."""
+    def _learn(self, state: State) -> "StateArrays":
+        """Return the arrays of a State that is copied for the first time, or has new arrays."""
         if not self._layout.fits(state):
             self._layout = Layout(state)
             self._pool, self._inputs = Pool(self._layout.width), self._layout.parts[-1][0]
             self._known.clear()
         if len(self._known) > LIVE:
             self._known.clear()
-        known = self._known[id(state)] = Known(state)
+        known = self._known[id(state)] = StateArrays(state)
         return known
 
 
-class Known:
-    """A live state, its arrays when it was looked at, and the row they are parts of; None where each is alone."""
+class StateArrays:
+    """Arrays of a live State when it was last copied, and the row that holds them; None for separate arrays."""
 
     __slots__ = ("_state", "arrays", "whole")
 
     def __init__(self, state: State) -> None:
         self._state, self.arrays, self.whole = state, kernel_arrays(state), row_of(state)
 
-    def still(self) -> bool:
-        """True while the state has these arrays."""
+    def unchanged(self) -> bool:
+        """True while the State still has these arrays."""
         return all(map(operator.is_, kernel_arrays(self._state), self.arrays))
 
 
@@ -230,7 +230,7 @@ BEHIND = 2  # times its bounds that memory may hold while a slow disk is waited 
 
 @dataclass(slots=True)
 class Moment:
-    """One step boundary: what the step left, and what was changed there before the next one."""
+    """State after a step, with the commands that took effect before the next one."""
 
     step: int
     kept: StoredState  # before the commands
@@ -261,8 +261,8 @@ class Moment:
 
 
 @dataclass(slots=True)
-class Remark:
-    """Options and pull from a step on, and the commands of that step, which no block on disk holds."""
+class StepSettings:
+    """Options and pull from a step on, and the commands of that step: what blocks on disk do not hold."""
 
     step: int
     options: Options
@@ -271,7 +271,7 @@ class Remark:
     commands: list[Command]
 
     def holds_for(self, moment: Moment) -> bool:
-        """True when it goes for a later moment too."""
+        """True when options and pull of a later moment are the same."""
         now = moment.options, moment.attachment, moment.hold
         return not (self.commands or moment.commands) and now == (self.options, self.attachment, self.hold)
 
@@ -290,7 +290,7 @@ class History:
         self._place = -1
         self._disk: DiskHistory | None = None
         self._begin_on_disk: Callable[[], None] = lambda: None
-        self._remarks: list[Remark] = []
+        self._settings: list[StepSettings] = []
         self._unsaved = 0  # first step that the disk was not given
         self._saved_at = 0.0  # wall clock
 
@@ -298,7 +298,7 @@ class History:
         """Forget everything and start with ``moment``."""
         self.save()
         self._moments.clear()
-        self._remarks.clear()
+        self._settings.clear()
         self._place, self.used = -1, 0
         self._unsaved = moment.step
         if self._disk is not None:
@@ -349,8 +349,8 @@ class History:
         if self._disk is not None and self._unsaved > step + 1:
             self._disk.cut(step)
             self._unsaved = step + 1
-        while self._remarks and self._remarks[-1].step > step:
-            self._remarks.pop()
+        while self._settings and self._settings[-1].step > step:
+            self._settings.pop()
         self.present.log(command)
         self._note(self.present)
 
@@ -419,7 +419,7 @@ class History:
         if self._disk is not None:
             self.save()
         self._disk, self._begin_on_disk, self._unsaved = disk, begin, self._moments[0].step
-        self._remarks.clear()
+        self._settings.clear()
         if disk is None:
             return
         begin()
@@ -437,13 +437,13 @@ class History:
         return self._disk.span if self._disk is not None and not self._disk.failed else None
 
     def _note(self, moment: Moment) -> None:
-        """Remember what the blocks do not say, where it changes."""
-        if self._disk is None or (self._remarks and self._remarks[-1].holds_for(moment)):
+        """Record options, pull and commands of a moment where they change."""
+        if self._disk is None or (self._settings and self._settings[-1].holds_for(moment)):
             return
-        if self._remarks and self._remarks[-1].step == moment.step:
-            self._remarks.pop()
+        if self._settings and self._settings[-1].step == moment.step:
+            self._settings.pop()
         own = moment.options, moment.attachment, moment.hold
-        self._remarks.append(Remark(moment.step, *own, moment.commands))
+        self._settings.append(StepSettings(moment.step, *own, moment.commands))
 
     def keep_up(self) -> None:
         """Write new moments to the disk at intervals; called after every step, and in pause."""
@@ -467,13 +467,13 @@ class History:
         if new:
             self._disk.save(new[0].step, [moment.state for moment in new])
             self._unsaved = new[-1].step + 1
-            self._drop_remarks(self._disk)
+            self._drop_settings(self._disk)
 
-    def _drop_remarks(self, disk: DiskHistory) -> None:
-        """Forget remarks that no step on disk needs any more."""
+    def _drop_settings(self, disk: DiskHistory) -> None:
+        """Remove settings of steps that are no longer on disk."""
         if disk.span:
-            steps = [remark.step for remark in self._remarks]
-            del self._remarks[: max(bisect_right(steps, disk.span[0]) - 1, 0)]
+            steps = [own.step for own in self._settings]
+            del self._settings[: max(bisect_right(steps, disk.span[0]) - 1, 0)]
 
     def _load(self, step: int) -> None:
         """Bring the moments about ``step`` from disk into memory, in place of those that are there."""
@@ -486,15 +486,15 @@ class History:
         self._place, self.used = -1, 0
         while True:
             for number, state in enumerate(states):
-                self._append(self._told(first + number, state))
+                self._append(self._moment_from_disk(first + number, state))
             wanted = first + len(states)
             if wanted > span[1] or (wanted > step + 1 and len(self._moments) >= READ):
                 return
             first, states = self._disk.read(wanted)
 
-    def _told(self, step: int, state: State) -> Moment:
+    def _moment_from_disk(self, step: int, state: State) -> Moment:
         """Return a moment that was on disk."""
-        remarks = self._remarks
-        remark = remarks[max(bisect_right([one.step for one in remarks], step) - 1, 0)]
-        commands = remark.commands if remark.step == step else []
-        return Moment(step, StoredState.of(state), remark.options, remark.attachment, remark.hold, None, commands)
+        settings = self._settings
+        own = settings[max(bisect_right([one.step for one in settings], step) - 1, 0)]
+        commands = own.commands if own.step == step else []
+        return Moment(step, StoredState.of(state), own.options, own.attachment, own.hold, None, commands)

@@ -39,7 +39,7 @@ class Attachment:
 
 @dataclass(frozen=True)
 class Hold:
-    """A grab that lasts."""
+    """Mouse spring of a pulled body: attachment, target, stiffness, damping and limit."""
 
     attachment: Attachment
     target: Vector  # world [m]
@@ -71,7 +71,7 @@ def compiled_with_mouse_spring(model: Model) -> System:
 
 
 def has_mouse_spring(system: System) -> bool:
-    """True when a System can be pulled at; also one whose model has a ``point_spring`` named "hand" of its own."""
+    """True when a System has a mouse spring: a ``point_spring`` named "hand"."""
     return all(f"{MOUSE_SPRING}.{name}" in system.inputs for name in PARAMETERS)
 
 

@@ -19,7 +19,7 @@ from rtmbs.results.result import Result
 from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer.scene.camera import MOTION_LIMIT
 from rtmbs.viewer.scene.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
-from rtmbs.viewer.scene.frame import INSPECTED, PLOTS, Frame, FrameLayout
+from rtmbs.viewer.scene.frame import FIRST, INSPECTED, PLOTS, WIDTH, Frame, FrameLayout, Strip, T
 from rtmbs.viewer.session.channels import whole_channel
 from rtmbs.viewer.session.commands import (
     Command,
@@ -39,7 +39,6 @@ from rtmbs.viewer.session.commands import (
     checked_speed,
 )
 from rtmbs.viewer.session.connection import Inbox, Message
-from rtmbs.viewer.session.shared_memory import FIRST, WIDTH, Strip, T
 
 Array = NDArray[np.float64]
 
@@ -226,7 +225,7 @@ def check_design(recording: Recording, scene: SceneDescription) -> None:
 
 
 def misfits(recording: Recording, scene: SceneDescription, sample: int) -> Iterator[tuple[str, float, float]]:
-    """Yield what may not fit at a sample, by how much [m], and the bound in sizes."""
+    """Yield (name, distance [m], bound) of points that must coincide at a sample."""
     r, A = recording.poses(sample)
     for body, center in zip(scene.bodies[1:], recording.centers, strict=True):
         yield f"the mass centre of body {body.name!r} is off", distance(center - body.center_of_mass), EXACT
@@ -422,7 +421,7 @@ class PlaybackConnection(Inbox):
         self._inspected = command
 
     def _values(self) -> Array:
-        """Return what is inspected (INSPECTED,), at the present sample."""
+        """Return the inspected values (INSPECTED,) at the present sample."""
         found = np.full(INSPECTED, np.nan)
         parts = [self.recording.result[name][self._sample : self._sample + 1] for name in self._inspected.names]
         numbers = np.concatenate([part.reshape(-1) for part in parts])[:INSPECTED] if parts else np.zeros(0)
@@ -430,7 +429,7 @@ class PlaybackConnection(Inbox):
         return found
 
     def _value(self, name: str) -> float:
-        """Return a channel that a result may or may not have, at the present sample."""
+        """Return the value of a channel at the present sample; NaN where the result lacks it."""
         result = self.recording.result
         return float(result[name][self._sample]) if name in result else math.nan
 

@@ -19,11 +19,10 @@ from typing import Any
 
 from rtmbs.errors import RtmbsError
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import Frame
+from rtmbs.viewer.scene.frame import Frame, SharedFrames, Strip
 from rtmbs.viewer.session.commands import Command, Quit
 from rtmbs.viewer.session.connection import Inbox, Message, Settings
 from rtmbs.viewer.session.origin import Origin, title
-from rtmbs.viewer.session.shared_memory import SharedFrames, Strip
 
 DRAIN = 1.0  # [s] that the end of a process waits for a window that reads no more
 
@@ -41,7 +40,7 @@ class Outgoing:
         self._thread.start()
 
     def put(self, said: Any) -> None:
-        """Send this, in its turn."""
+        """Queue a message for the pipe."""
         self._waiting.put(said)
 
     def close(self) -> None:
@@ -67,7 +66,7 @@ LOOK = 0.1  # [s] between two looks whether a process that is still building liv
 
 
 def pickling_error(origin: Origin, options: dict[str, Any]) -> str:
-    """Return why this cannot go to another process, "" when it can."""
+    """Return why an origin and its options cannot be pickled, "" when they can."""
     try:
         pickle.dumps((origin, options))
     except Exception as error:  # noqa: BLE001 (parts of a model may raise anything)
@@ -215,7 +214,7 @@ class ProcessConnection(Inbox):
 
 
 def exit_sentence(code: int | None) -> str:
-    """Return the sentence of a process that ended by itself or was ended."""
+    """Return the message about an exit code: an end by itself or by a signal."""
     if code is not None and code < 0:
         how = f"was ended by signal {-code} ({signal.strsignal(-code)})"
     else:
@@ -251,7 +250,7 @@ class Sender:
         self._outbox.put(message)
 
     def close(self) -> None:
-        """Remove all memory, once the window has let go of it or left."""
+        """Remove the shared memory once the window has released it or has ended."""
         for memory in self._memories:
             memory.close()
 

@@ -30,7 +30,7 @@ from rtmbs.viewer.session.history import History, Moment, StateStore, StoredStat
 
 
 class Session:
-    """Steps ``sim`` and remembers.
+    """Simulation with commands between its steps and a history.
 
     The history holds, for every step, the state that the step left and the commands that took effect before the next
     one. Going back restores a state and applies its commands; going forward takes the steps again, so the numbers are
@@ -70,19 +70,19 @@ class Session:
     # ---- stepping ---------------------------------------------------------------------------------------------------
 
     def step(self) -> StepReport:
-        """Take a step and remember it. One that fails, or raises, changes nothing."""
+        """Take a step and record it; a failed step changes nothing."""
         report = self.advance()
-        self.took(report)
+        self.record_step(report)
         return report
 
     def advance(self) -> StepReport:
-        """Take a step, and nothing else: ``took`` remembers it."""
+        """Take a step without recording it: see ``record_step``."""
         if self._lagging:
             self._catch_up()
         return self.sim.step()
 
-    def took(self, report: StepReport | None) -> None:
-        """Remember a step that was taken; commands that the history has at the new place take effect again."""
+    def record_step(self, report: StepReport | None) -> None:
+        """Record a step that was taken; commands that the history has at the new step take effect again."""
         if report is not None:
             self.outcome = report.outcome
             if not report.outcome.accepted:
@@ -95,11 +95,11 @@ class Session:
             self.unseen = min(self.unseen, self.step_number)
 
     def ready(self) -> None:
-        """Do between two steps what would make the next one longer."""
+        """Prepare the next step: memory of the history, in the time between two steps."""
         self._kept.ready()
 
     def failure(self, report: StepReport) -> str:
-        """Return the sentence of a failed step, with the names that it is known by."""
+        """Return the message of a failed step, with the names of bodies and joints."""
         return str(error_of(self.sim, report))
 
     # ---- going back and forth ---------------------------------------------------------------------------------------
@@ -217,7 +217,7 @@ class Session:
         return Message("log", sentence(command), self.step_number, self.sim.t)
 
     def _without_effect(self, command: Command) -> bool:
-        """True when everything already is as the command wants it."""
+        """True when a command changes nothing."""
         if isinstance(command, SetInput) and command.name in self.sim.inputs:
             return bool(np.array_equal(self.sim.inputs[command.name], command.value))
         if isinstance(command, SetOption) and command.name in OPTIONS:
@@ -288,7 +288,7 @@ class Session:
         return self._pulled_sim is not None
 
     def pulled_sim(self) -> Simulation:
-        """Return the Simulation that a hand can pull at, compiled when it is first needed."""
+        """Return the Simulation with a mouse spring, compiled when it is first needed."""
         if self._pulled_sim is None:
             assert self._with_spring is not None
             base = self.base_sim
@@ -337,14 +337,14 @@ class Session:
 
     @property
     def state(self) -> State:
-        """The present state: the kept one while it is that, for a state that was shown costs the next step a look."""
+        """Present State; the stored copy while it is current, so that the live State stays private."""
         present = self.history.present
         kept = self._lagging or (self._alone and not present.commands)
         return present.state if kept else self.sim.state
 
     @property
     def t(self) -> float:
-        """The present time [s]; asked after every step, so the Simulation is left in peace."""
+        """Present time [s], without access to the State of the Simulation."""
         return self.history.present.kept.t
 
     @property

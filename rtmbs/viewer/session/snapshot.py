@@ -28,13 +28,25 @@ from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, reached
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import OPTIONS, STEPS, WAY, Frame
+from rtmbs.viewer.scene.frame import (
+    ACCELERATION,
+    ELASTIC,
+    FIRST,
+    KINETIC,
+    OPTIONS,
+    POSITION,
+    STEPS,
+    WAY,
+    WIDTH,
+    Frame,
+    Strip,
+    T,
+)
 from rtmbs.viewer.scene.shapes import outline
 from rtmbs.viewer.session.channels import Inspection, LiveChannels
 from rtmbs.viewer.session.describe import CHOICES
 from rtmbs.viewer.session.history import Moment
 from rtmbs.viewer.session.session import Session
-from rtmbs.viewer.session.shared_memory import ACCELERATION, ELASTIC, FIRST, KINETIC, POSITION, WIDTH, Strip, T
 
 Array = NDArray[np.float64]
 
@@ -105,7 +117,7 @@ class Timing:
         self.steps_before += count
 
     def stop(self) -> None:
-        """Forget the way: the session is paused, or jumps in time."""
+        """Clear the marks of the actual speed: the session is paused, or jumps in time."""
         self._trail.clear()
 
     def actual_speed(self) -> float:
@@ -216,7 +228,7 @@ class StepRecorder:
         sources = [before.index(name) if name in before else -1 for name in names]
         moments = self.session.history.since(0) if -1 in sources else []
         rows = self._rows(moments)
-        self.strip.watch_others(ticket, sources, rows[:, T], rows[:, FIRST : FIRST + len(names)])
+        self.strip.change_columns(ticket, sources, rows[:, T], rows[:, FIRST : FIRST + len(names)])
 
     def write(self) -> None:
         """Write the steps that were taken since the last call."""
@@ -266,7 +278,7 @@ def sizes(report: StepReport | None) -> tuple[float, float, float]:
 
 
 class FrameBuilder:
-    """Takes frames of one session, of one generation."""
+    """Builder of the Frames of a session; a rebuilt model needs a new one."""
 
     def __init__(
         self,
@@ -340,7 +352,7 @@ class FrameBuilder:
 
 
 def step_statistics(timing: Timing, h: float) -> dict[str, Any]:
-    """Return what a Frame says of wall time, by its names; h is the step [s]."""
+    """Return the wall time entries of a Frame by name; h is the step [s]."""
     (p50, p99), late = percentiles(timing.step_times), percentiles(timing.lateness)
     return {
         "step_times": timing.step_times.ordered(),
@@ -387,11 +399,11 @@ def motion_ahead(sim: Simulation, poses: Poses, scene: SceneDescription, seconds
 
 
 class Elapsed(Exception):
-    """PATIENCE is over."""
+    """Raised when the run ahead took longer than PATIENCE."""
 
 
 class MotionExtent(Observer):
-    """The points that a mechanism reaches farthest, looked at every ``dt`` [s]."""
+    """Farthest points that a mechanism reaches in a set of directions, sampled every ``dt`` [s]."""
 
     def __init__(self, poses: Poses, scene: SceneDescription, dt: float) -> None:
         super().__init__(Every(dt))
@@ -401,20 +413,20 @@ class MotionExtent(Observer):
         self.until = time.perf_counter() + PATIENCE
 
     def start(self, sim: Watched, steps: int | None) -> None:
-        """Look at the pose at the start, whose size is that of the mechanism."""
+        """Add the pose at the start, which gives the size of the mechanism."""
         self.take(one_sample(sim.state))
         self.size = float(np.max(np.ptp(self.farthest, axis=0)))
 
     def look(self, sim: Watched, report: StepReport) -> None:
-        """Look at a pose."""
+        """Add the pose of a step."""
         self.take(one_sample(sim.state))
 
     def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
-        """Look at many poses."""
+        """Add the poses of a chunk of steps."""
         self.take(samples_of(t, chunk))
 
     def take(self, samples: Samples) -> None:
-        """Keep what lies farther than all before; raises Elapsed when it took too long."""
+        """Keep points that lie farther out than all before; raises Elapsed after PATIENCE."""
         r, A = self.poses.read_all(samples)
         points = r[:, self.bodies] + np.einsum("skij,kj->ski", A[:, self.bodies], self.local)
         self.farthest = reached(self.farthest, points.reshape(-1, 3), DIRECTIONS)

@@ -1,4 +1,4 @@
-"""Worker: the loop that takes commands and steps of a session against the wall clock; and the mode "thread"."""
+"""Session loops: the worker of the modes "process" and "thread", and the Connection of mode "manual"."""
 
 import queue
 import threading
@@ -7,14 +7,16 @@ from collections import deque
 from collections.abc import Callable
 from typing import Any
 
-from rtmbs.errors import RtmbsError
+from rtmbs.errors import InputError, RtmbsError
+from rtmbs.integrators.report import StepReport
+from rtmbs.simulation import Simulation
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.session.commands import Command, Pause, Quit, coalesced
+from rtmbs.viewer.scene.frame import Strip
+from rtmbs.viewer.session.commands import Command, Pause, Quit, Reload, coalesced
 from rtmbs.viewer.session.connection import LocalConnection, Settings
 from rtmbs.viewer.session.controller import Controller, Outlet
-from rtmbs.viewer.session.origin import Origin, title
-from rtmbs.viewer.session.shared_memory import Strip
+from rtmbs.viewer.session.origin import FromSimulation, Origin, title
 
 RATE = 60.0  # frames a second at most
 UNSEEN = 20.0  # frames a second while the window takes none: a frame costs as much as two steps
@@ -25,7 +27,7 @@ IDLE = 0.5  # [s] after which a paused session checks that its window is alive
 
 
 class Worker:
-    """Runs one session until Quit.
+    """Loop of a session: takes commands and steps until Quit.
 
     inbox: a queue of Commands, as ``queue.SimpleQueue`` or that of multiprocessing.  options: of Controller.
     wanted: asked now and then; False ends the loop as Quit does.
@@ -87,7 +89,7 @@ class Worker:
             controller.publish()
         if not (moving or self._commands):
             self._listen(IDLE)
-        self._look_round()
+        self._check_window()
 
     def _frame_due(self) -> bool:
         """True when a frame is to be published while steps are taken."""
@@ -110,7 +112,7 @@ class Worker:
             controller.timing.mark(controller.live.t)
 
     def _go_ahead(self) -> None:
-        """Take one of the steps that were asked for, unless they are called off."""
+        """Take one of the requested steps, unless a Pause or Quit waits."""
         if self._commands and isinstance(self._commands[0], Pause | Quit):
             self.controller.ahead = 0
             return
@@ -127,7 +129,7 @@ class Worker:
         try:
             report = live.advance()
             seconds = time.perf_counter() - start
-            live.took(report)
+            live.record_step(report)
         except Exception as error:  # noqa: BLE001 (the user's functions may raise anything)
             controller.fail(error, stepping=True)
             return
@@ -153,8 +155,8 @@ class Worker:
         if len(self._commands) > 1:
             self._commands = deque(coalesced(self._commands))
 
-    def _look_round(self) -> None:
-        """End the session when its window is gone."""
+    def _check_window(self) -> None:
+        """End the session when its window has gone; write new history to disk."""
         now = time.perf_counter()
         if now - self._looked > IDLE:
             self._looked = now
@@ -227,3 +229,83 @@ class ThreadConnection(LocalConnection):
             worker.run()
         finally:
             self._described.set()  # ends the wait for a description that will not come
+
+
+# ---- mode manual -----------------------------------------------------------------------------------------------------
+
+
+class ManualConnection(LocalConnection):
+    """A Connection without a thread; ``options`` are those of Controller. It plays from the start unless told
+    otherwise.
+    """
+
+    def __init__(self, sim: Simulation, *, playing: bool = True, **options: Any) -> None:
+        super().__init__()
+        self._commands: deque[Command] = deque()
+        self._asked = time.perf_counter()
+        self._controller = Controller(FromSimulation(sim), self, mode="manual", playing=playing, **options)
+        self._controller.build({}, {})
+
+    # ---- the program's side -----------------------------------------------------------------------------------------
+
+    def should_step(self) -> bool:
+        """Apply commands; True when the program is to take one step now, and ``sync`` it."""
+        controller = self._controller
+        commands, self._commands = coalesced(self._commands), deque()
+        while commands and not (controller.ahead or controller.over):
+            self._handle(commands.pop(0))
+        self._commands.extendleft(reversed(commands))
+        if controller.stale:
+            controller.publish()
+        wanted = not controller.over and (controller.playing or controller.ahead > 0)
+        if wanted and controller.ahead:
+            controller.ahead -= 1
+        self._asked = time.perf_counter()
+        return wanted
+
+    def sync(self, sim: Simulation, report: StepReport | None = None) -> None:
+        """Publish the present state of ``sim``. ``report``: of its step; None after another change.
+
+        The time since ``should_step`` counts as that of the step. Raises InputError for another Simulation.
+        """
+        controller = self._controller
+        if sim is not controller.sim:
+            raise InputError("sync: this is not the Simulation that the viewer was opened with")
+        if report is not None:
+            seconds = time.perf_counter() - self._asked
+            controller.live.record_step(report)
+            controller.count(report, seconds)
+        if controller.playing:
+            controller.timing.mark(sim.t)
+        controller.publish()
+
+    @property
+    def over(self) -> bool:
+        """True once the window was closed."""
+        return self._controller.over
+
+    def _handle(self, command: Command) -> None:
+        try:
+            self._controller.handle(command)
+        except RtmbsError as error:
+            self._controller.refuse(error)
+
+    # ---- the window's side ------------------------------------------------------------------------------------------
+
+    def describe(self) -> SceneDescription:
+        assert self._scene is not None
+        return self._scene
+
+    def send(self, command: Command) -> None:
+        self._commands.append(command)
+
+    @property
+    def ended(self) -> bool:
+        return False
+
+    def restart(self) -> None:
+        self.send(Reload())
+
+    def close(self) -> None:
+        self._controller.handle(Quit())
+        self._controller.close()

@@ -11,7 +11,7 @@ from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.scene.choices import BODY, FORCE, INPUT, JOINT, MARKER, Choice
+from rtmbs.viewer.scene.elements import BODY, FORCE, INPUT, JOINT, MARKER, Choice
 from rtmbs.viewer.session.commands import Inspect, Pause, Play, Rebuild, Seek, SetInput
 from rtmbs.viewer.session.describe import describe
 from tests.patience import LONGEST_MS

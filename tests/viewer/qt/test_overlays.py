@@ -7,9 +7,9 @@ pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/v
 pytest.importorskip("OpenGL", reason="PyOpenGL is not installed; pip install 'rtmbs[viewer]' brings it")
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.film.painters import Flat
-from rtmbs.viewer.scene.choices import BODY, JOINT, Choice
+from rtmbs.viewer.film import Flat
 from rtmbs.viewer.scene.drawing import across
+from rtmbs.viewer.scene.elements import BODY, JOINT, Choice
 from rtmbs.viewer.scene.theme import WHITE, rgba
 from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored

@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.plots import ENERGY, FREQUENCY, TIME, VIOLATION
-from rtmbs.viewer.scene.choices import Choice
-from rtmbs.viewer.scene.plot_data import spectrum
+from rtmbs.viewer.scene.elements import Choice
+from rtmbs.viewer.session.channels import spectrum
 from rtmbs.viewer.session.commands import Reset, SetInput, StepForward
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window

@@ -62,7 +62,7 @@ def test_nothing_but_the_window_loads_qt():
     """The package, the command line, the session side of the viewer and pictures without a display."""
     modules = ("rtmbs", "rtmbs.commands.cli", "rtmbs.commands.view", "rtmbs.viewer.session.connect",
                "rtmbs.viewer.view",
-               "rtmbs.viewer.film.filming", "rtmbs.viewer.scene.scene", "rtmbs.viewer.keys",
+               "rtmbs.viewer.film", "rtmbs.viewer.scene.scene", "rtmbs.viewer.keys",
                "rtmbs.viewer.session.worker")  # fmt: skip
     code = f"import sys, {', '.join(modules)}; print(sorted({{'PySide6', 'pyqtgraph', 'OpenGL'}} & sys.modules.keys()))"
     done = subprocess.run(

@@ -8,13 +8,12 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
-from rtmbs.viewer.qt.overlays import missed, run_rows, worth_rows
-from rtmbs.viewer.qt.plots import EXPORTS, with_ending
-from rtmbs.viewer.qt.profiler import phases_title
+from rtmbs.viewer.qt.plots import EXPORTS, phases_title, with_ending
+from rtmbs.viewer.qt.widgets import missed_deadlines, run_rows, worth_rows
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.legend import LEFT, RIGHT, Word, legend, meanings
+from rtmbs.viewer.scene.scene import traceable, trail_color
 from rtmbs.viewer.scene.theme import THEMES
-from rtmbs.viewer.scene.trails import traceable, trail_color
 from rtmbs.viewer.session.commands import Seek, StepBack, StepForward
 from tests.patience import LONGEST_MS
 from tests.viewer.windows import follow
@@ -170,8 +169,8 @@ def test_going_back_from_an_explosion_fits_the_mechanism(window):
 
 def test_names_of_what_is_counted(window):
     frame = window.frame
-    assert missed(frame) == "no deadline yet"
-    assert missed(dataclasses.replace(frame, deadlines=50, missed=2), " (4.0 %)") == "2 of 50 (4.0 %)"
+    assert missed_deadlines(frame) == "no deadline yet"
+    assert missed_deadlines(dataclasses.replace(frame, deadlines=50, missed=2), " (4.0 %)") == "2 of 50 (4.0 %)"
     recorded, program = (
         dataclasses.replace(window.description, **one) for one in ({"live": False}, {"mode": "manual"})
     )

@@ -15,18 +15,18 @@ from PySide6.QtTest import QTest
 import rtmbs
 from rtmbs.integrators.report import Outcome
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.qt.manual_viewer import ManualViewer
 from rtmbs.viewer.qt.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
 from rtmbs.viewer.qt.plots import ENERGY, VIOLATION
 from rtmbs.viewer.qt.window import Window
-from rtmbs.viewer.scene.choices import Choice
 from rtmbs.viewer.scene.drawing import across
+from rtmbs.viewer.scene.elements import Choice
 from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
 from rtmbs.viewer.session import commands
 from rtmbs.viewer.session.commands import faster
 from rtmbs.viewer.session.connect import connect
 from rtmbs.viewer.session.connection import Message
 from rtmbs.viewer.session.origin import FromFactory
+from rtmbs.viewer.view import ManualViewer
 from tests.patience import LONGEST, LONGEST_MS
 from tests.viewer.mechanisms import failing, motored
 from tests.viewer.windows import Watched, follow, open_window

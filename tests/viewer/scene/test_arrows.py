@@ -5,14 +5,14 @@ import pytest
 
 import rtmbs
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.scene.arrows import LONGEST, Arrows, Reactions, Scale, rounded
 from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.shapes import LONGEST, Arrows, Reactions, Scale, round_number
 from rtmbs.viewer.scene.theme import WHITE
 from rtmbs.viewer.session.commands import ShowReactions
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.manual import ManualConnection
 from rtmbs.viewer.session.playback import PlaybackConnection
+from rtmbs.viewer.session.worker import ManualConnection
 from tests.viewer.mechanisms import motored
 
 RADIUS = 0.01
@@ -61,7 +61,7 @@ def test_a_moment_has_two_heads_and_an_applied_force_ends_where_it_acts():
 
 @pytest.mark.parametrize(("value", "expected"), [(1.0, 1.0), (1.3, 1.0), (1.6, 2.0), (34.0, 50.0), (0.0081, 0.01)])
 def test_scales_are_round(value, expected):
-    assert rounded(value) == pytest.approx(expected)
+    assert round_number(value) == pytest.approx(expected)
 
 
 def test_steps_go_through_the_round_numbers_and_back():

@@ -9,14 +9,13 @@ import rtmbs
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.film import filming
-from rtmbs.viewer.film.filming import FilmOptions, film_result, film_simulation
+from rtmbs.viewer import film
+from rtmbs.viewer.film import FilmOptions, film_result, film_simulation
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.legend import MOST, RIGHT, Stroke, Word, bodies, legend, legend_row, meanings, with_legend
-from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.scene import Scene, named
 from rtmbs.viewer.scene.theme import DARK, WHITE
-from rtmbs.viewer.scene.trails import named
-from rtmbs.viewer.session.manual import ManualConnection
+from rtmbs.viewer.session.worker import ManualConnection
 from tests.viewer.mechanisms import failing, motored
 
 MODEL = motored(torque=3.0)
@@ -110,7 +109,7 @@ def drawn(monkeypatch):
         def close(self):
             pass
 
-    monkeypatch.setattr(filming, "make_painter", lambda *_: (Painter(), ""))
+    monkeypatch.setattr(film, "make_painter", lambda *_: (Painter(), ""))
     return kept
 
 
@@ -175,7 +174,7 @@ def test_a_film_that_cannot_be(tmp_path, changes, error, sentence):
 
 def test_the_command_takes_every_wish(monkeypatch, tmp_path):
     taken = []
-    monkeypatch.setattr(filming, "film_simulation", lambda sim, path, filming: taken.append(filming) or filmed())
+    monkeypatch.setattr(film, "film_simulation", lambda sim, path, filming: taken.append(filming) or filmed())
     words = ["--trace", "bob", "--all-traces", "--legend", "--arrows", "5", "--hide", "grid", "--no-scales"]
     monkeypatch.setattr("rtmbs.viewer.session.connect.origin_of", lambda *_: Failing())
     main(["view", "fourbar", "--headless", "--out", str(tmp_path / "a.png"), *words])
@@ -192,7 +191,7 @@ class Failing:
 
 
 def filmed():
-    return filming.FilmReport(1, "nobody", "", 0.0, 0.1)
+    return film.FilmReport(1, "nobody", "", 0.0, 0.1)
 
 
 def test_a_marker_on_ground_leaves_no_trail():

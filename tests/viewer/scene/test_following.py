@@ -9,8 +9,7 @@ from rtmbs.errors import InputError
 from rtmbs.results.result import Result
 from rtmbs.results.selection import derived
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.film.filming import FilmOptions, film_result
-from rtmbs.viewer.film.painters import MATPLOTLIB, Flat
+from rtmbs.viewer.film import MATPLOTLIB, FilmOptions, Flat, film_result
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.scene import Following, Scene
 from rtmbs.viewer.scene.theme import WHITE

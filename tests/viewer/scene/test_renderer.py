@@ -11,7 +11,7 @@ from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.drawing import Floor
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
-from rtmbs.viewer.session.manual import ManualConnection
+from rtmbs.viewer.session.worker import ManualConnection
 from tests.viewer.conftest import NO_XVFB
 
 SIZE = 240
@@ -145,16 +145,16 @@ FLOOR = Floor(np.array([-4.0, -4.0, -1.5]), np.array([8.0, 0, 0]), np.array([0, 
 
 def test_cells_of_the_floor_hold_the_whole_shadow(painter, monkeypatch):
     """Bars across one another, a ball and a coil: looking at every cell of the floor gives the same picture."""
-    from rtmbs.viewer.scene import shadow
+    from rtmbs.viewer.scene import renderer
 
     scene = scene_of_many()
-    some = shadow.covered([batch for batch in scene.batches() if batch.casts and len(batch)], FLOOR)
-    assert 10 < len(some) < shadow.CELLS**2 / 2
+    some = renderer.covered([batch for batch in scene.batches() if batch.casts and len(batch)], FLOOR)
+    assert 10 < len(some) < renderer.CELLS**2 / 2
     few = draw(painter, scene, "isometric", FLOOR)
-    steps = np.arange(shadow.CELLS) / shadow.CELLS
+    steps = np.arange(renderer.CELLS) / renderer.CELLS
     low = np.stack(np.meshgrid(steps, steps), axis=2).reshape(-1, 2)
-    every = np.ascontiguousarray(np.hstack([low, low + 1.0 / shadow.CELLS]), np.float32)
-    monkeypatch.setattr(shadow, "covered", lambda *_: every)
+    every = np.ascontiguousarray(np.hstack([low, low + 1.0 / renderer.CELLS]), np.float32)
+    monkeypatch.setattr(renderer, "covered", lambda *_: every)
     painter.renderer._shadow.forget()
     whole = draw(painter, scene, "isometric", FLOOR)
     assert np.abs(whole - draw(painter, scene, "isometric")).max() > 20.0, "there is a shadow"

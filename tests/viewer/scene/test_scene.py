@@ -6,15 +6,14 @@ import pytest
 import rtmbs
 from rtmbs.model import Box, Surface
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.scene import meshes
+from rtmbs.viewer.scene import drawing
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.drawing import grid_lines, round_spacing
-from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.scene import LENGTH, Scene, Trails
 from rtmbs.viewer.scene.shapes import SWELL
 from rtmbs.viewer.scene.theme import DARK, WHITE, families, rgba
-from rtmbs.viewer.scene.trails import LENGTH, Trails
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.manual import ManualConnection
+from rtmbs.viewer.session.worker import ManualConnection
 
 
 def scene_of(sim: Simulation, theme=WHITE, **options) -> tuple[Scene, ManualConnection]:
@@ -39,7 +38,7 @@ def test_every_body_and_joint_is_drawn_once(sim):
 def test_bars_end_where_their_joints_are(sim):
     """A rod of 30 degrees: from its pin to 1 m along (0, sin, -cos)."""
     scene, _ = scene_of(sim)
-    batch = next(batch for batch in scene._bodies if batch.mesh is meshes.cylinder())
+    batch = next(batch for batch in scene._bodies if batch.mesh is drawing.cylinder())
     number = [body.name for body in scene.description.bodies].index("rod_1_0")
     place = batch.placement[list(batch.body).index(number)]
     ends = sorted([place[:, 3], place[:, 3] + place[:, 2]], key=lambda end: end[2])

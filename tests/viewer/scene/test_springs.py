@@ -8,7 +8,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.shapes import POT_SHARE, Connectors
 from rtmbs.viewer.scene.theme import WHITE
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.manual import ManualConnection
+from rtmbs.viewer.session.worker import ManualConnection
 
 RADIUS = 0.02
 

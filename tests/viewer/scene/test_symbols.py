@@ -9,7 +9,7 @@ from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.shapes import BEYOND, SLIDER, STAND_HEIGHT, SYMBOLS, Rails, joint_symbol, supports
 from rtmbs.viewer.scene.theme import WHITE
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.session.manual import ManualConnection
+from rtmbs.viewer.session.worker import ManualConnection
 
 RADIUS = 0.02
 X, Y, Z = np.eye(3)

@@ -15,9 +15,9 @@ import rtmbs
 from rtmbs import Simulation, State, library, load_result
 from rtmbs.errors import InputError, RtmbsError, UnknownNameError
 from rtmbs.model import Sphere
+from rtmbs.viewer.scene.frame import FIRST, KINETIC, POSITION, WIDTH, T
 from rtmbs.viewer.session import commands
 from rtmbs.viewer.session.connect import connect
-from rtmbs.viewer.session.shared_memory import FIRST, KINETIC, POSITION, WIDTH, T
 from tests.contracts.machines import contents
 from tests.patience import LONGEST
 from tests.viewer.mechanisms import failing, motored

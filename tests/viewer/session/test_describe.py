@@ -13,7 +13,7 @@ from rtmbs.model import Bar, Box, Cylinder, Sphere, Surface
 from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer.scene.frame import Frame, FrameLayout
 from rtmbs.viewer.session.describe import describe, outline, solid_of_inertia
-from rtmbs.viewer.session.manual import ManualConnection
+from rtmbs.viewer.session.worker import ManualConnection
 from tests.contracts.machines import LIBRARY, library_simulation
 from tests.viewer.mechanisms import motored
 

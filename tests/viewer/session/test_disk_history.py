@@ -12,7 +12,7 @@ from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, ResultError
 from rtmbs.model.shapes import Bar, Box, Cylinder, Sphere, Surface
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.film.painters import Flat
+from rtmbs.viewer.film import Flat
 from rtmbs.viewer.session import disk_history
 from rtmbs.viewer.session.commands import Grab, MoveGrab, Release, SetInput, SetOption
 from rtmbs.viewer.session.connect import playback

@@ -5,9 +5,9 @@ import pytest
 
 from rtmbs import Outcome, Simulation
 from rtmbs.errors import InputError
+from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session import commands
 from rtmbs.viewer.session.connect import connect
-from rtmbs.viewer.session.shared_memory import FIRST, T
 from tests.contracts.machines import contents
 from tests.viewer.mechanisms import failing, motored
 

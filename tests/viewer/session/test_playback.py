@@ -1,24 +1,28 @@
-"""A recorded result plays back: the samples as they are, on a clock of the test."""
+"""Playback of a recorded result: samples on a clock of the test, without its model, beside another design."""
 
 import importlib
+import subprocess
 import sys
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
 
-from bench.measures.driven import paper_slider_crank
-from rtmbs import Simulation, load_result
+import rtmbs
+from bench.measures.driven import four_bar, paper_slider_crank
+from rtmbs import Simulation, library, load_result
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.kinematics import Analysis
+from rtmbs.model import Bar
 from rtmbs.results.result import Result
 from rtmbs.rotations.quaternions import rotations
+from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session.commands import Loop, Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.session.describe import describe
 from rtmbs.viewer.session.playback import PlaybackConnection, Recording
-from rtmbs.viewer.session.shared_memory import FIRST, T
+from tests.patience import LONGEST
 from tests.viewer.mechanisms import motored
 
 H = 5e-3
@@ -221,3 +225,112 @@ def test_a_name_of_its_own_is_that_of_the_window():
     motion = Simulation(motored().compile()).run(0.02)
     motion.name = "motored, mode 1: 2.5 Hz"
     assert playback(motion, motored()).describe().name == "motored, mode 1: 2.5 Hz"
+
+
+# ---- without a model -------------------------------------------------------------------------------------------------
+
+
+def test_markers_belong_to_the_bodies_in_which_they_rest():
+    model = four_bar()
+    model.add_marker("pivot", "ground", point=(0.0, 0.0, 0.0))  # rests in ground and in the crank, which turns about it
+    recording = Recording(Analysis(model).run(0.0, 1.0, 0.05))
+    points = dict(zip(recording.names[1:], recording.points, strict=True))
+    np.testing.assert_allclose(points["crank"], [(0.0, 0.0, 0.0)], atol=1e-9)
+    pin = np.array(model.markers["pin"].point)  # on the knee: in the coupler and in the rocker
+    assert len(points["coupler"]) == len(points["rocker"]) == 1
+    np.testing.assert_allclose(points["coupler"][0], pin, atol=1e-9)
+
+
+def test_bars_lead_to_them():
+    bodies = {body.name: body for body in Recording(Analysis(four_bar()).run(0.0, 1.0, 0.05)).plain().bodies}
+    assert [type(shape) for shape in bodies["coupler"].shapes].count(Bar) == 1
+
+
+def test_a_motion_is_filmed_by_matplotlib_without_qt_and_opengl(tmp_path):
+    path = tmp_path / "motion.h5"
+    Analysis(four_bar()).run(0.0, 1.0, 0.05).save(path)
+    program = f"""
+import sys
+
+class Missing:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in ("PySide6", "pyqtgraph", "OpenGL"):
+            raise ImportError(name)
+
+sys.meta_path.insert(0, Missing())
+from rtmbs.commands.cli import main
+sys.exit(main(["view", {str(path)!r}, "--headless", "--frames", "2", "--out", {str(tmp_path / "f_%02d.png")!r}]))
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False, timeout=LONGEST)
+    assert done.returncode == 0, done.stderr
+    assert "matplotlib" in done.stdout
+    assert len(list(tmp_path.glob("f_*.png"))) == 2
+
+
+# ---- beside a model --------------------------------------------------------------------------------------------------
+
+
+def slider(tilt: float = 0.0, mass: float = 1.0, axis: float = 1.0) -> rtmbs.Model:
+    """A block on a rail through the point (0, tilt, 0) of the ground."""
+    model = rtmbs.Model("slider")
+    model.add_body("block", mass=mass, inertia=(0.1, 0.1, 0.1), position=(0.0, tilt, 0.0))
+    model.add_joint("rail", rtmbs.Prismatic(axis=(axis, 0.0, 1.0)), "ground", "block", point=(0.0, tilt, 0.0))
+    return model
+
+
+def arm(length: float = 0.6, foot: bool = False, place: float = 0.6) -> rtmbs.Model:
+    """Two links with their mass centres at their pins; a foot holds the second one too."""
+    model = rtmbs.Model("arm")
+    model.add_body("upper", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    model.add_body("lower", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0.0, 0.0, -length))
+    pin = rtmbs.Revolute(axis=(0.0, 1.0, 0.0))
+    model.add_joint("shoulder", pin, "ground", "upper", point=(0.0, 0.0, 0.0))
+    model.add_joint("elbow", pin, "upper", "lower", point=(0.0, 0.0, -length))
+    model.set_initial("elbow", rate=2.0)
+    if foot:
+        model.add_joint("foot", rtmbs.Spherical(), "ground", "lower", point=(0.0, 0.0, -place), cut=True)
+    return model
+
+
+def run_of(model, t=0.1):
+    return Simulation(model.compile()).run(t)
+
+
+@pytest.mark.parametrize("name", ["bricard", "governor", "slider_crank", "top", "pendulum", "windows", "fourbar"])
+def test_the_model_of_the_run_fits(name):
+    connection = playback(run_of(library.build(name), 0.02), library.build(name))
+    assert connection.messages() == []
+    assert connection.describe().live is False
+
+
+OTHERS = {  # run, model, what the refusal names
+    "a link of a four-bar": (motored(), lambda: motored(length=0.9), "mass centre of body 'coupler' is off by 0.05 m"),
+    "a tree": (arm(), lambda: arm(0.3), "joint 'elbow' is torn apart by 0.3 m"),
+    "a cut joint": (arm(foot=True), lambda: arm(foot=True, place=0.7), "joint 'foot' is torn apart by 0.0"),
+    "a rail": (slider(), lambda: slider(tilt=0.2), "joint 'rail' is torn apart by 0.2 m"),
+}
+
+
+@pytest.mark.parametrize("case", OTHERS)
+def test_another_design_is_refused_by_name(case):
+    run, other, words = OTHERS[case]
+    with pytest.raises(InputError, match=words) as caught:
+        playback(run_of(run), other())
+    assert "another design" in str(caught.value)
+    assert "build the model with the parameters of the run" in str(caught.value)
+
+
+def test_other_numbers_of_the_same_shape_are_told():
+    (message,) = playback(run_of(slider()), slider(mass=2.0)).messages()
+    assert message.kind == "warning"
+    assert "recorded from a model with other numbers than 'slider'" in message.text
+
+
+def test_the_command_says_what_the_model_was_built_with(tmp_path, capsys):
+    run_of(motored()).save(tmp_path / "run.npz")
+    words = ["view", str(tmp_path / "run.npz"), "--of", "tests.viewer.mechanisms:motored", "--length", "0.9"]
+    assert main([*words, "--headless", "--out", str(tmp_path / "a.png"), "--frames", "1"]) == 2
+    told = capsys.readouterr().err
+    assert "another design" in told
+    assert "The model of --of was built with length = 0.9, torque = 0.0" in told
+    assert main([*words[:-1], "1.0", "--headless", "--out", str(tmp_path / "a.png"), "--frames", "1"]) == 0

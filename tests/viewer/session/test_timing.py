@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from rtmbs import Simulation
-from rtmbs.viewer.scene.frame import STEPS
+from rtmbs.viewer.scene.frame import STEPS, SharedFrames
 from rtmbs.viewer.session.commands import MoveGrab, Pause, Play, SetInput, StepForward, coalesced
-from rtmbs.viewer.session.manual import ManualConnection
 from rtmbs.viewer.session.origin import FromModel
 from rtmbs.viewer.session.session import Session
-from rtmbs.viewer.session.shared_memory import SharedFrames
 from rtmbs.viewer.session.snapshot import Ring, Timing, percentiles
-from rtmbs.viewer.session.worker import Worker
+from rtmbs.viewer.session.worker import ManualConnection, Worker
 from tests.patience import LONGEST
 from tests.viewer.mechanisms import motored
 from tests.viewer.outlets import Silent
@@ -124,8 +122,10 @@ def test_the_time_of_a_step_is_that_of_the_step_alone(monkeypatch):
     """What a session does for its history comes after the step, and is no part of what the window tells of it."""
     worker = Worker(FromModel(motored()), queue.SimpleQueue(), Silent())
     worker.controller.build({}, {})
-    took, slow = Session.took, 0.1
-    monkeypatch.setattr(Session, "took", lambda session, report: (time.sleep(slow), took(session, report)))
+    record_step, slow = Session.record_step, 0.1
+    monkeypatch.setattr(
+        Session, "record_step", lambda session, report: (time.sleep(slow), record_step(session, report))
+    )
     worker._step()
     assert worker.controller.live.step_number == 1
     assert worker.controller.timing.step_times.known() < slow

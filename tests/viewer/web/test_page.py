@@ -13,9 +13,7 @@ from rtmbs.rotations.quaternions import rotations
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.keys import BY_ACTION
 from rtmbs.viewer.session.connect import playback
-from rtmbs.viewer.web.export import export
-from rtmbs.viewer.web.page import ACTIONS, PageOptions, write_page
-from rtmbs.viewer.web.pictures import FINE, TURN, chosen
+from rtmbs.viewer.web.page import ACTIONS, FINE, TURN, PageOptions, export, picture_samples, write_page
 from tests.viewer.mechanisms import failing, motored
 
 H = 5e-3
@@ -320,7 +318,7 @@ def test_view_writes_a_page_in_place_of_a_window(tmp_path):
 
 def test_pictures_are_samples_of_the_result():
     t = np.linspace(0.0, 1.0, 201)
-    assert chosen(t, 0.1).tolist() == list(range(0, 201, 20))
-    assert chosen(t, 1e-4).tolist() == list(range(201))
-    assert chosen(t, 0.3).tolist() == [0, 60, 120, 180, 200]
-    assert chosen(np.array([2.0]), 0.1).tolist() == [0]
+    assert picture_samples(t, 0.1).tolist() == list(range(0, 201, 20))
+    assert picture_samples(t, 1e-4).tolist() == list(range(201))
+    assert picture_samples(t, 0.3).tolist() == [0, 60, 120, 180, 200]
+    assert picture_samples(np.array([2.0]), 0.1).tolist() == [0]

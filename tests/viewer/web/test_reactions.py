@@ -7,13 +7,12 @@ import pytest
 
 from rtmbs.errors import InputError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.scene.arrows import typical
 from rtmbs.viewer.scene.scene import Scene
+from rtmbs.viewer.scene.shapes import typical_wrenches
 from rtmbs.viewer.scene.theme import DARK, WHITE
 from rtmbs.viewer.session.commands import ShowReactions
 from rtmbs.viewer.session.connect import playback
-from rtmbs.viewer.web.page import PageOptions, write_page
-from rtmbs.viewer.web.pictures import at
+from rtmbs.viewer.web.page import PageOptions, frame_at, write_page
 from tests.viewer.mechanisms import motored
 from tests.viewer.web.test_page import content, look
 
@@ -44,8 +43,8 @@ def test_arrows_stand_where_those_of_the_window_stand(browser, page):
     )
     connection = playback(RESULT, MODEL)
     connection.send(ShowReactions(True))
-    scene = Scene(connection.describe(), WHITE, at(connection, 40))
-    scene.scale.fit(typical(connection.reactions()))
+    scene = Scene(connection.describe(), WHITE, frame_at(connection, 40))
+    scene.scale.fit(typical_wrenches(connection.reactions()))
     fitted = content(page)["reactions"]
     scene.scale.newtons, scene.scale.moments = fitted["newtons"], fitted["moment"]
     assert scene.scale.newtons == NEWTONS

@@ -1,8 +1,11 @@
-"""Overlays of the picture: info (F2), the map of keys (F1), the banner of a failure, and the progress of a task."""
+"""Widgets of a theme: style, info (F2), map of keys (F1), banner of a failure, progress of a task."""
 
 from collections.abc import Collection
+from pathlib import Path
+from typing import Any
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtGui import QColor, QPalette
 from PySide6.QtWidgets import (
     QFrame,
     QHBoxLayout,
@@ -18,9 +21,85 @@ from PySide6.QtWidgets import (
 from rtmbs.viewer.keys import FILES, KEYS, LOOK, MOUSE, RUN, SHOW, shown
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import Frame
-from rtmbs.viewer.scene.numbers import counted, figures, with_unit
 from rtmbs.viewer.scene.theme import Theme
 from rtmbs.viewer.session.connection import Offer
+from rtmbs.viewer.text import counted, figures, with_unit
+
+# ---- style -----------------------------------------------------------------------------------------------------------
+
+TICK = (Path(__file__).parent / "tick.svg").as_posix()
+
+
+def palette(theme: Theme) -> QPalette:
+    """Return the palette of all widgets."""
+    made, role = QPalette(), QPalette.ColorRole
+    colors = {
+        role.Window: theme.panel,
+        role.Base: theme.panel,
+        role.AlternateBase: theme.field,
+        role.Button: theme.field,
+        role.ToolTipBase: theme.panel,
+        role.Text: theme.text,
+        role.WindowText: theme.text,
+        role.ButtonText: theme.text,
+        role.ToolTipText: theme.text,
+        role.PlaceholderText: theme.muted,
+        role.Highlight: theme.accent,
+        role.HighlightedText: "#ffffff",
+        role.Link: theme.accent,
+        role.Mid: theme.border,
+        role.Light: theme.border,
+    }
+    for which, color in colors.items():
+        made.setColor(which, QColor(color))
+    for which in (role.Text, role.WindowText, role.ButtonText):
+        made.setColor(QPalette.ColorGroup.Disabled, which, QColor(theme.muted))
+    return made
+
+
+def sheet(theme: Theme) -> str:
+    """Return the style sheet of widgets: colours and borders that a palette does not have."""
+    return f"""
+        QMainWindow::separator {{ background: {theme.border}; width: 1px; height: 1px; }}
+        QDockWidget {{ color: {theme.muted}; }}
+        QDockWidget::title {{ background: {theme.field}; padding: 4px 8px; }}
+        QMenuBar {{ background: {theme.panel}; }}
+        QMenuBar::item:selected, QMenu::item:selected {{ background: {theme.accent}; color: #ffffff; }}
+        QMenu {{ background: {theme.panel}; border: 1px solid {theme.border}; }}
+        QStatusBar {{ background: {theme.panel}; color: {theme.muted}; border-top: 1px solid {theme.border}; }}
+        QTreeView {{ border: none; }}
+        QTreeView::indicator, QCheckBox::indicator {{
+            width: 12px; height: 12px; border: 1px solid {theme.muted}; border-radius: 2px; background: {theme.field};
+        }}
+        QTreeView::indicator:checked, QCheckBox::indicator:checked {{
+            border-color: {theme.accent}; background: {theme.accent}; image: url("{TICK}");
+        }}
+        QTreeView::indicator:indeterminate {{ background: {theme.muted}; }}
+        QSplitter::handle {{ background: {theme.border}; }}
+        QPlainTextEdit {{ border: none; font-family: monospace; }}
+    """
+
+
+# ---- plots -----------------------------------------------------------------------------------------------------------
+
+
+def axis_style(plot: Any, theme: Theme) -> None:
+    """Give the axes of a plot the colours of a theme, and a faint grid."""
+    for side in ("left", "bottom"):
+        axis: Any = plot.getAxis(side)
+        axis.setPen(theme.border)
+        axis.setTextPen(theme.muted)
+        axis.enableAutoSIPrefix(False)  # a label says the unit of the numbers as they stand
+        axis.setStyle(tickTextOffset=4, tickLength=-4)
+    plot.showGrid(x=True, y=True, alpha=0.18)
+
+
+def styled(text: str, theme: Theme) -> str:
+    """Return the title of a plot as small rich text."""
+    return f'<span style="color: {theme.text}; font-size: 9pt">{text}</span>'
+
+
+# ---- overlays of the picture -----------------------------------------------------------------------------------------
 
 Row = tuple[str, ...]  # label, value, and where the value says something the name of a colour of the theme
 FONT, LEAST = 12, 7  # [pixels] of letters, and of those in a low picture
@@ -114,30 +193,30 @@ def step_rows(frame: Frame) -> list[Row]:
     return [
         ("step h", with_unit(frame.h, "s")),
         ("real-time factor", f"{figures(frame.real_time_factor)} (simulated / wall time)"),
-        ("step time p50", with_unit(frame.p50, "s"), judged(frame.p50, frame.deadline)),
-        ("step time p99", with_unit(frame.p99, "s"), judged(frame.p99, frame.deadline)),
+        ("step time p50", with_unit(frame.p50, "s"), bound_color(frame.p50, frame.deadline)),
+        ("step time p99", with_unit(frame.p99, "s"), bound_color(frame.p99, frame.deadline)),
         ("deadline", with_unit(frame.deadline, "s")),
-        ("begun late p50", with_unit(frame.late_p50, "s"), judged(frame.late_p50, frame.deadline)),
-        ("begun late p99", with_unit(frame.late_p99, "s"), judged(frame.late_p99, frame.deadline)),
-        ("missed", missed(frame, f" ({share:.1f} %)"), judged(share, MISSED)),
+        ("begun late p50", with_unit(frame.late_p50, "s"), bound_color(frame.late_p50, frame.deadline)),
+        ("begun late p99", with_unit(frame.late_p99, "s"), bound_color(frame.late_p99, frame.deadline)),
+        ("missed", missed_deadlines(frame, f" ({share:.1f} %)"), bound_color(share, MISSED)),
         ("Newton iterations", figures(newest, 1) if frame.steps_taken else "\N{EN DASH}"),
     ]
 
 
-def missed(frame: Frame, share: str = "") -> str:
-    """Return how many deadlines were missed; before the first one there is nothing to count."""
+def missed_deadlines(frame: Frame, share: str = "") -> str:
+    """Return the number of missed deadlines as text; a dash before the first deadline."""
     return f"{frame.missed} of {frame.deadlines}{share}" if frame.deadlines else "no deadline yet"
 
 
-def judged(value: float, bound: float) -> str:
-    """Return the colour of a number beside its bound: good, warning from half of it on, bad beyond it."""
+def bound_color(value: float, bound: float) -> str:
+    """Return the colour of a number: good below half of its bound, warning up to it, bad beyond it."""
     if not (value > 0.0 and bound > 0.0):
         return "text"
     return "good" if value < 0.5 * bound else "warning" if value <= bound else "bad"
 
 
 def worth_rows(frame: Frame, description: SceneDescription) -> list[Row]:
-    """Return rows of the energy, and of the loop violation where there are loops."""
+    """Return rows of energy drift and, with loops, of the loop violation."""
     energy: list[Row] = [("energy", with_unit(frame.energy, "J", 4))]
     if not description.equations:
         return energy
@@ -198,7 +277,7 @@ class Help(QScrollArea):
             self.write()
 
     def write(self) -> None:
-        """Lay the map out, unless it is as it should be: most windows never show it."""
+        """Write the map of keys when it is first shown, or when its theme changed."""
         if self._written:
             return
         self._written, theme = True, self._theme
@@ -310,7 +389,7 @@ class Banner(QFrame):
         self.raise_()
 
     def pass_on(self, took_effect: bool) -> None:
-        """Leave when a later change took effect: what an earlier text was refused for is over."""
+        """Hide the banner of a refused text once a later change took effect."""
         if took_effect and not self.grave:
             self.hide()
 
@@ -379,7 +458,7 @@ class ProgressNotice(QFrame):
         self.show()
 
     def show_message(self, kind: str, text: str) -> None:
-        """Show what a session says is under way, until it says anything else."""
+        """Show the sentence of a busy or progress message; any other message hides it."""
         if kind in ("busy", "progress"):
             self.bar.setValue(self.bar.value() % PLACES + 1)
             self.tell(text)

@@ -6,8 +6,7 @@ pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/v
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.qt.number_fields import NumberBox
-from rtmbs.viewer.qt.parameters import STEPS
+from rtmbs.viewer.qt.parameters import STEPS, NumberBox
 from rtmbs.viewer.session.connection import Message
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import open_window

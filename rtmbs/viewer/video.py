@@ -89,7 +89,7 @@ def command(ending: str, size: tuple[int, int], rate: float, numbered: bool) -> 
 
 
 def reason_of(said: str) -> str:
-    """Return the reason that ffmpeg or the system names, without places in ffmpeg's own source."""
+    """Return the reason of a failure of ffmpeg, without places in its source."""
     lines = [line for line in said.splitlines() if line.strip()]
     known = [os.strerror(number) for number in (28, 13, 30, 27, 5, 2, 122)]  # disk, rights, size, device, folder
     found = [reason for reason in known for line in lines if reason in line]
@@ -97,7 +97,7 @@ def reason_of(said: str) -> str:
 
 
 def ffmpeg() -> str:
-    """Return where ffmpeg is; InputError without it."""
+    """Return the path of ffmpeg; InputError without it."""
     try:
         import imageio_ffmpeg
     except ImportError:

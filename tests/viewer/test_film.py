@@ -14,13 +14,12 @@ import rtmbs
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.film.filming import FilmOptions, film_result, film_simulation
-from rtmbs.viewer.film.painters import MATPLOTLIB, Flat
-from rtmbs.viewer.film.video import Video, check_path
+from rtmbs.viewer.film import MATPLOTLIB, FilmOptions, Flat, film_result, film_simulation
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.scene import Scene
 from rtmbs.viewer.scene.theme import WHITE, rgba
-from rtmbs.viewer.session.manual import ManualConnection
+from rtmbs.viewer.session.worker import ManualConnection
+from rtmbs.viewer.video import Video, check_path
 from tests.cases import quick
 from tests.patience import LONGEST
 from tests.viewer.mechanisms import failing, motored
@@ -113,13 +112,13 @@ def test_a_step_that_fails_ends_the_film_with_its_sentence(tmp_path):
 
 
 def test_without_opengl_the_reason_is_told_and_matplotlib_draws(tmp_path, monkeypatch):
-    from rtmbs.viewer.film import painters
-    from rtmbs.viewer.film.painters import NoOpenGL
+    from rtmbs.viewer import film
+    from rtmbs.viewer.film import NoOpenGL
 
     def missing(*_):
         raise NoOpenGL("EGL cannot be started")
 
-    monkeypatch.setattr(painters, "Offscreen", missing)
+    monkeypatch.setattr(film, "Offscreen", missing)
     filmed = film_simulation(Simulation(failing().compile()), tmp_path / "a.png", FilmOptions(**{**SMALL, "frames": 1}))
     assert (filmed.renderer, filmed.reason) == ("matplotlib", "EGL cannot be started")
 
@@ -288,7 +287,7 @@ def test_a_locked_file_is_one_sentence_and_exit_code_2(tmp_path, capfd):
 
 def test_pictures_that_are_on_the_disk_play_when_the_end_never_comes(tmp_path):
     """The writer is killed after three seconds of film: all of them but the last one are there."""
-    from rtmbs.viewer.film.video import Encoder
+    from rtmbs.viewer.video import Encoder
 
     encoder, rng = Encoder(tmp_path / "film.mp4", (80, 60), 10.0), np.random.default_rng(3)
     for _ in range(90):

@@ -6,7 +6,7 @@ import time
 import numpy as np
 import pytest
 
-from rtmbs.viewer.session.shared_memory import FIRST, KINETIC, WIDTH, Strip, T
+from rtmbs.viewer.scene.frame import FIRST, KINETIC, WIDTH, Strip, T
 from tests.patience import LONGEST
 
 
@@ -89,14 +89,14 @@ def test_numbers_watched_anew_leave_the_others_their_past():
         strip.append(made[first : first + 50])
     known = 1e-3 * np.arange(230, 260)  # what a short history has, and a step that the strip does not have yet
     values = np.full((30, 3), 7.0)
-    strip.watch_others(9, (-1, 0, 1), known, values)
+    strip.change_columns(9, (-1, 0, 1), known, values)
     found = strip.read((FIRST, FIRST + 1, FIRST + 2))
     assert strip.ticket == 9
     np.testing.assert_array_equal(found[:, 1], np.arange(150, 250))
     np.testing.assert_array_equal(found[:, 2], 0.0)
     assert np.all(np.isnan(found[:80, 0])), "steps that nobody remembers"
     np.testing.assert_array_equal(found[80:, 0], 7.0)
-    strip.watch_others(10, (1,), np.zeros(0), np.zeros((0, 1)))
+    strip.change_columns(10, (1,), np.zeros(0), np.zeros((0, 1)))
     np.testing.assert_array_equal(strip.read((FIRST,))[:, 0], np.arange(150, 250))
     assert strip.start_energy == 3.0, "of the first step, which the ring has lost"
     strip.begin(0)

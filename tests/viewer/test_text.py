@@ -7,9 +7,9 @@ import pytest
 
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, ModelError
-from rtmbs.viewer.session import error_text
 from rtmbs.viewer.session.commands import StepForward
 from rtmbs.viewer.session.connect import connect
+from rtmbs.viewer.text import error_details, error_sentence
 from tests.patience import LONGEST
 
 
@@ -41,10 +41,10 @@ def raised(tmp_path, text):
 def test_the_place_is_the_users_own_line(tmp_path, text, kind, words, line):
     error = raised(tmp_path, text)
     assert isinstance(error, kind)
-    said = error_text.sentence(error)
+    said = error_sentence(error)
     assert words in said
     assert f"robot.py:{line})" in said
-    shown = error_text.details(error)
+    shown = error_details(error)
     assert "robot.py" in shown
     assert "linalg" not in shown.replace("np.linalg", "").replace("numpy.linalg.LinAlgError", "")
     assert words.split(";")[0] in shown
@@ -53,10 +53,10 @@ def test_the_place_is_the_users_own_line(tmp_path, text, kind, words, line):
 def test_an_error_of_rtmbs_is_its_sentence_and_the_way_there(tmp_path):
     error = raised(tmp_path, "import rtmbs\ndef build():\n    m = rtmbs.Model('m')\n    m.add_body('a', mass=-1.0)\n")
     assert isinstance(error, ModelError)
-    assert error_text.sentence(error) == f"{error}; see {error.page}, or run: rtmbs explain (it asks for the message)"
-    assert error_text.details(error).count("File") == 2, "of the test, and of the file"
-    assert "robot.py" in error_text.details(error)
-    assert error_text.details(InputError("raised nowhere")) == ""
+    assert error_sentence(error) == f"{error}; see {error.page}, or run: rtmbs explain (it asks for the message)"
+    assert error_details(error).count("File") == 2, "of the test, and of the file"
+    assert "robot.py" in error_details(error)
+    assert error_details(InputError("raised nowhere")) == ""
 
 
 LAW = """import numpy as np, rtmbs

@@ -1,1 +1,0 @@
-"""Films: pictures of a mechanism without a window, captions, and video files."""
