@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, MotionError, StartError, shown
 from rtmbs.kinematics.assembly import AssemblyReport, assemble, check_reference, started
+from rtmbs.kinematics.coordinates import KinematicSamples, check_room, new_samples
 from rtmbs.kinematics.elements import Constraint
 from rtmbs.kinematics.elimination import PIVOTS
 from rtmbs.kinematics.equations import KinematicEquations
@@ -16,7 +17,6 @@ from rtmbs.kinematics.path_solver import EliminationSolver, LeastChangeSolver, P
 from rtmbs.kinematics.path_tables import WEIGHTS, build_metric
 from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.result import Counters, KinematicReport, kinematic_result
-from rtmbs.kinematics.samples import KinematicSamples, check_room, new_samples
 from rtmbs.kinematics.singular import SingularPose, find_singular, worst
 from rtmbs.kinematics.stepping import Refinement, fill, too_fast
 from rtmbs.model import Model
