@@ -19,7 +19,7 @@ from tqdm import tqdm
 import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.library.linkages import crank_rocker
-from rtmbs.sweeps.dispatch import CHUNK_SECONDS, DEPTH, MOST, SERVED
+from rtmbs.sweeps.engines import CHUNK_SECONDS, DEPTH, MOST, SERVED
 from rtmbs.sweeps.folder import Folder, Rowkeeper
 from rtmbs.sweeps.result import SweepResult
 from rtmbs.sweeps.task import RunRow, RunRows, Task

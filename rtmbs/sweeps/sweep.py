@@ -14,8 +14,7 @@ from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import positive, step_size, switches
 from rtmbs.observers.observer import Schedule
 from rtmbs.sweeps.designs import Column, Design, check_arguments, design_of, read_parameters
-from rtmbs.sweeps.dispatch import Chunks, drive
-from rtmbs.sweeps.engines import Engine, Processes, Serial, portable
+from rtmbs.sweeps.engines import Chunks, Engine, Processes, Serial, drive, portable
 from rtmbs.sweeps.folder import Folder, Rowkeeper
 from rtmbs.sweeps.result import SweepResult, readings
 from rtmbs.sweeps.task import LEAST, MOST, Task

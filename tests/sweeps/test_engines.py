@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rtmbs.sweeps.dispatch import DIED, MOST, Chunks, drive
-from rtmbs.sweeps.engines import Crew, CrewError
+from rtmbs.sweeps.engines import DIED, MOST, Chunks, Crew, CrewError, drive
 from rtmbs.sweeps.task import RunRow, RunRows
 
 
