@@ -25,8 +25,7 @@ from rtmbs.results.result import Result
 from rtmbs.results.samples import one_sample
 from rtmbs.sensitivities.channels import Channels, Direction
 from rtmbs.sensitivities.initial_state import FirstChange, StartEquations
-from rtmbs.sensitivities.model_numbers import checked_values
-from rtmbs.sensitivities.parameters import SensitivityParameters, parameters_of
+from rtmbs.sensitivities.parameters import SensitivityParameters, checked_values, parameters_of
 from rtmbs.sensitivities.recorded_run import CheckpointedRun, Cost, RecordedCost, read_run
 from rtmbs.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
 from rtmbs.sensitivities.step_tape import StepTape

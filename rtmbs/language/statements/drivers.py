@@ -1,4 +1,4 @@
-"""Drivers of coordinates, distances and angles, each a function of time; couplers: gears, racks, screws, differentials."""
+"""Drivers of coordinates, distances and angles by functions of time; couplers: gears, racks, screws, differentials."""
 
 from collections.abc import Callable
 from typing import Any
