@@ -19,9 +19,9 @@ from rtmbs.analysis.prescribed_motion import (
     rotation_dofs,
     turning_joints,
 )
-from rtmbs.analysis.report import NamedValues, Report, numbers, rows, with_count
+from rtmbs.analysis.report import NamedValues, Report, numbers, rows
 from rtmbs.analysis.workload import JointLoads
-from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.integrators.checks import is_number
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result

@@ -22,10 +22,10 @@ from scipy.sparse.linalg import ArpackError, LinearOperator, eigs, splu
 from rtmbs.analysis.linearisation import Linearisation, linearise
 from rtmbs.analysis.neighbourhood import of_state
 from rtmbs.analysis.power import GRAVITY, closure_power, force_powers, gravity_power
-from rtmbs.analysis.report import NamedValues, Report, unbalanced_note, with_count
+from rtmbs.analysis.report import NamedValues, Report, unbalanced_note
 from rtmbs.analysis.resolve_simulation import simulation_of
 from rtmbs.analysis.steady_axes import Axes, axes_of, motion_note
-from rtmbs.errors import InputError, StartError
+from rtmbs.errors import InputError, StartError, with_count
 from rtmbs.integrators.checks import positive, whole
 from rtmbs.integrators.settings import LAGGED
 from rtmbs.linear.solver import refuses_unfactorised

@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.analysis.report import Report, numbers, rows, with_count
+from rtmbs.analysis.report import Report, numbers, rows
 from rtmbs.analysis.resolve_simulation import MEANT, wrong_argument
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.integrators.checks import one_of, whole
 from rtmbs.limits.names import Keyed, selected
 from rtmbs.methods import Capability, demand
