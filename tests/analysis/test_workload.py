@@ -2,7 +2,6 @@
 
 import importlib.util
 import pickle
-import pickle
 
 import numpy as np
 import pytest
