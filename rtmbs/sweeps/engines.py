@@ -61,8 +61,8 @@ class CrewError(RtmbsError):
     """Workers do not start, or end before their first run."""
 
 
-class Here(Executor):
-    """Calls a function when it is submitted."""
+class InlineExecutor(Executor):
+    """Executor that calls a function in this thread when it is submitted."""
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> "Future[Any]":
         """Return a future that is done. KeyboardInterrupt passes through."""
@@ -82,7 +82,7 @@ class Serial:
 
     @contextmanager
     def open(self, alone: bool = False) -> Iterator[Crew]:
-        yield Crew(Here(), 1)
+        yield Crew(InlineExecutor(), 1)
 
     def died(self, error: BaseException) -> bool:
         return False
@@ -155,7 +155,7 @@ class Processes:
         workers = 1 if alone else min(self.workers or usable_cores(), MOST_WORKERS)
         context = multiprocessing.get_context("spawn")  # a fork copies locks that threads of this process hold
         with one_thread_each():
-            pool = ProcessPoolExecutor(workers, context, initializer=begin, initargs=(self.memory,))
+            pool = ProcessPoolExecutor(workers, context, initializer=start_worker, initargs=(self.memory,))
             try:
                 yield Crew(pool, workers)
             finally:
@@ -177,8 +177,8 @@ class Processes:
         return isinstance(error, BrokenExecutor)
 
 
-def begin(memory: float | None) -> None:
-    """At the start of a worker: Ctrl+C ends it without a word, and so does the end of the process that asked for it."""
+def start_worker(memory: float | None) -> None:
+    """Set up a worker: Ctrl+C ends it without a message, and so does the end of the process that started it."""
     if memory is not None:
         bound_memory(memory)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
@@ -186,15 +186,15 @@ def begin(memory: float | None) -> None:
 
 
 def end_with_parent() -> None:
-    """Leave when the parent is gone, even when it was killed: nobody would take the rows."""
+    """Exit when the parent process is gone, even when it was killed."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
 
 
-def portable(task: Task) -> Task:
-    """Return a task that other processes can be handed; InputError for functions that cannot be.
+def with_functions_by_value(task: Task) -> Task:
+    """Return a task that pickle can send to other processes; InputError for functions that it cannot.
 
     Functions of modules, and of a script that workers import, go by name. Others go by value, by cloudpickle: functions
     of a notebook or a prompt, functions within functions, lambdas.
@@ -220,10 +220,10 @@ def script_of_main() -> bool:
     return getattr(main, "__spec__", None) is not None or getattr(main, "__file__", None) is not None
 
 
-Flying = dict[Future[RunRows], list[int]]  # chunks under way, and their runs
+Pending = dict[Future[RunRows], list[int]]  # chunks under way, and their runs
 
 
-class Keeper(Protocol):
+class RowStore(Protocol):
     """Store of finished rows."""
 
     def take(self, rows: RunRows) -> None: ...
@@ -232,7 +232,7 @@ class Keeper(Protocol):
 
 
 class Chunks:
-    """Deals out the runs that are left; a chunk takes CHUNK_SECONDS, and the last ones are ever smaller."""
+    """Queue of runs in chunks of about CHUNK_SECONDS; the last chunks are ever smaller."""
 
     def __init__(self, runs: Sequence[int], parameters: Callable[[int], dict[str, Any]]) -> None:
         self.left = deque(runs)
@@ -247,60 +247,60 @@ class Chunks:
         return [self.left.popleft() for _ in range(min(size, len(self.left)))]
 
     def points(self, runs: Sequence[int]) -> list[Point]:
-        """Return what a worker needs to know of runs."""
+        """Return number and parameters of each run."""
         return [(run, self.parameters(run)) for run in runs]
 
-    def saw(self, rows: RunRows) -> None:
-        """Learn from a chunk."""
+    def update_run_time(self, rows: RunRows) -> None:
+        """Set the time of a run from the latest chunk."""
         self.seconds = rows.seconds / len(rows.rows)
 
 
-def drive(engine: Engine, task: Task, chunks: Chunks, keeper: Keeper) -> int:
-    """Make every run that is left, and hand its row to the keeper; return how many workers there were.
+def make_all_runs(engine: Engine, task: Task, chunks: Chunks, keeper: RowStore) -> int:
+    """Make every run that is left, store its row, and return the number of workers.
 
     Raises CrewError when no worker starts, and what goes wrong with the machinery.
     """
     workers = 0
     while chunks.left:
-        lost, found = together(engine, task, chunks, keeper)
+        lost, found = run_on_all_workers(engine, task, chunks, keeper)
         workers = max(workers, found)
-        one_by_one(engine, task, chunks, lost, keeper)
+        run_one_by_one(engine, task, chunks, lost, keeper)
     return workers
 
 
-def together(engine: Engine, task: Task, chunks: Chunks, keeper: Keeper) -> tuple[list[int], int]:
+def run_on_all_workers(engine: Engine, task: Task, chunks: Chunks, keeper: RowStore) -> tuple[list[int], int]:
     """Make runs on all workers, until none is left or a worker died.
 
     Returns (the runs whose rows were lost, the number of workers).
     """
     lost: list[int] = []
-    flying: Flying = {}
+    pending: Pending = {}
     with engine.open() as crew:
-        greet(engine, crew, task)
+        check_worker(engine, crew, task)
         try:
-            while flying or (chunks.left and not lost):
-                while chunks.left and not lost and len(flying) < DEPTH * crew.workers:
-                    lost += send(engine, crew, task, chunks, flying)
-                for future in wait(flying, TICK, FIRST_COMPLETED).done:
-                    runs = flying.pop(future)
-                    rows = outcome(engine, future)
+            while pending or (chunks.left and not lost):
+                while chunks.left and not lost and len(pending) < DEPTH * crew.workers:
+                    lost += submit_chunk(engine, crew, task, chunks, pending)
+                for future in wait(pending, TICK, FIRST_COMPLETED).done:
+                    runs = pending.pop(future)
+                    rows = rows_of(engine, future)
                     if rows is None:
                         lost += runs
                     else:
-                        chunks.saw(rows)
+                        chunks.update_run_time(rows)
                         keeper.take(rows)
                 keeper.tick()
         except BaseException:
-            land(flying, keeper)
+            collect_finished(pending, keeper)
             raise
     return lost, crew.workers
 
 
-def send(engine: Engine, crew: Crew, task: Task, chunks: Chunks, flying: Flying) -> list[int]:
+def submit_chunk(engine: Engine, crew: Crew, task: Task, chunks: Chunks, pending: Pending) -> list[int]:
     """Send the next chunk to the workers; return its runs when they are found dead."""
     runs = chunks.next(crew.workers)
     try:
-        flying[crew.executor.submit(task.rows, chunks.points(runs))] = runs
+        pending[crew.executor.submit(task.rows, chunks.points(runs))] = runs
     except Exception as error:
         if not engine.died(error):
             raise
@@ -308,30 +308,30 @@ def send(engine: Engine, crew: Crew, task: Task, chunks: Chunks, flying: Flying)
     return []
 
 
-def land(flying: Flying, keeper: Keeper) -> None:
-    """Take the chunks that are finished, at an early end of the sweep."""
-    for future in flying:
+def collect_finished(pending: Pending, keeper: RowStore) -> None:
+    """Store the rows of finished chunks, at an early end of the sweep."""
+    for future in pending:
         if future.done() and not future.cancelled() and future.exception() is None:
             keeper.take(future.result())
 
 
-def one_by_one(engine: Engine, task: Task, chunks: Chunks, lost: Sequence[int], keeper: Keeper) -> None:
+def run_one_by_one(engine: Engine, task: Task, chunks: Chunks, lost: Sequence[int], keeper: RowStore) -> None:
     """Make runs alone, each with the memory of the machine to itself; a run that ends its worker fails."""
     waiting = deque(lost)
     while waiting:
         with engine.open(alone=True) as crew:
-            greet(engine, crew, task)
+            check_worker(engine, crew, task)
             rows: RunRows | None = RunRows([], 0.0, 0.0)
             while waiting and rows is not None:
                 run, begun = waiting.popleft(), time.monotonic()
-                rows = outcome(engine, crew.executor.submit(task.rows, chunks.points([run])))
+                rows = rows_of(engine, crew.executor.submit(task.rows, chunks.points([run])))
                 late = task.timeout is not None and time.monotonic() - begun >= task.timeout
                 died = RunRow(run, {}, task.late() if late else DIED)
                 keeper.take(RunRows([died], 0.0, 0.0) if rows is None else rows)
                 keeper.tick()
 
 
-def outcome(engine: Engine, future: "Future[RunRows]") -> RunRows | None:
+def rows_of(engine: Engine, future: "Future[RunRows]") -> RunRows | None:
     """Return the rows of a chunk; None when its worker died. Raises CrewError when all workers are gone."""
     try:
         return future.result()
@@ -343,7 +343,7 @@ def outcome(engine: Engine, future: "Future[RunRows]") -> RunRows | None:
         return None
 
 
-def greet(engine: Engine, crew: Crew, task: Task) -> None:
-    """Ask a worker for nothing: one that cannot import the functions ends here, and no run is to blame."""
-    if outcome(engine, crew.executor.submit(task.rows, [])) is None:
+def check_worker(engine: Engine, crew: Crew, task: Task) -> None:
+    """Check that a worker imports the functions, by a chunk without runs; raises CrewError."""
+    if rows_of(engine, crew.executor.submit(task.rows, [])) is None:
         raise CrewError(f"the workers end before their first run; {engine.remedy}")
