@@ -18,9 +18,8 @@ from bench.documents import DOCS, table, told
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import one_sample
 from rtmbs.sensitivities.channels import Channels
-from rtmbs.sensitivities.cost import RecordedCost
 from rtmbs.sensitivities.parameters import parameters_of
-from rtmbs.sensitivities.recorded_run import CheckpointedRun, read_run
+from rtmbs.sensitivities.recorded_run import CheckpointedRun, RecordedCost, read_run
 from rtmbs.sensitivities.sensitivity import adjoint_method, direct_method, prepare, private_simulation
 from rtmbs.sensitivities.steps import LinearSteps, RunRecorder
 

@@ -183,6 +183,11 @@ def warn(message: str, file: str = "", line: int = 0) -> None:
     warnings.warn_explicit(message, RtmbsWarning, file, line, registry=WARNED)
 
 
+def with_count(count: int, what: str, several: str = "") -> str:
+    """Return a number with its noun, singular or plural."""
+    return f"{count} {what if count == 1 else several or what + 's'}"
+
+
 def shown(value: object) -> str:
     """Return a value as text for a message: at most a line or two, whatever its own ``repr`` does."""
     try:

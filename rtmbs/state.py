@@ -9,14 +9,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import StateError, shown
+from rtmbs.errors import StateError, shown, with_count
 from rtmbs.files.archive import read_archive, write_archive
 from rtmbs.files.reading import DamagedFile
 from rtmbs.limits.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
+from rtmbs.limits.notebook import folded_html, number_text, title_html
 
 FORMAT = 4
 FLOAT = np.dtype(np.float64)
 KINDS = {str: "U", int: "i", float: "f", bool: "b"}  # numpy's letter of a field that is no array
+COORDINATE_HEAD = ("number", "value [rad, m]", "rate [rad/s, m/s]", "acceleration [rad/s^2, m/s^2]")
 MEMORY = "memory."  # before the name of what a method remembers, in a file and in messages
 
 Array = NDArray[np.float64]
@@ -76,10 +78,27 @@ class State:
     sd: Array = field(default_factory=lambda: np.zeros(0))  # (ns,) their rates
 
     def __repr__(self) -> str:
-        sizes = {"coordinates": np.size(self.z), "multipliers": np.size(self.lam), "inputs": np.size(self.u)}
-        sizes |= {"force states": np.size(self.s)}
-        parts = ", ".join(f"{size} {what}" for what, size in sizes.items() if size)
+        sizes = {"coordinate": np.size(self.z), "multiplier": np.size(self.lam), "input": np.size(self.u)}
+        sizes |= {"force state": np.size(self.s)}
+        parts = ", ".join(with_count(size, what) for what, size in sizes.items() if size)
         return f"State(t = {self.t:g} s, step {self.k} of h = {self.h:g} s: {parts})"
+
+    def _repr_html_(self) -> str:
+        """Return the numbers as tables for notebooks; a State does not know the names of its coordinates."""
+        numbers = zip(self.z, self.zd, self.zdd, strict=True)
+        coordinates = [(str(k), *(number_text(one) for one in row)) for k, row in enumerate(numbers)]
+        multipliers = [(str(k), number_text(one)) for k, one in enumerate(self.lam)]
+        states = [
+            (str(k), number_text(s), number_text(sd)) for k, (s, sd) in enumerate(zip(self.s, self.sd, strict=True))
+        ]
+        return "\n".join(
+            [
+                title_html(repr(self)),
+                folded_html("coordinates", COORDINATE_HEAD, coordinates),
+                folded_html("multipliers", ("number", "value"), multipliers),
+                folded_html("force states", ("number", "value", "rate [1/s]"), states),
+            ]
+        )
 
     @property
     def t(self) -> float:

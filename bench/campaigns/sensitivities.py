@@ -22,7 +22,7 @@ from bench.measures.energy import ring
 from bench.measures.random_mechanisms import random_mechanism
 from rtmbs.errors import InputError, StartError, StepError
 from rtmbs.sensitivities import sensitivity
-from rtmbs.sensitivities.model_numbers import ModelNumber, model_numbers
+from rtmbs.sensitivities.parameters import ModelNumber, model_numbers
 
 ALLOWED = 1e-6  # of the largest derivative, beyond twice the error of the differences
 EXACT = 1e-8  # of the largest derivative of a kind: the complex step of a reference model

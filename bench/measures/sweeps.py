@@ -19,8 +19,8 @@ from tqdm import tqdm
 import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.library.linkages import crank_rocker
-from rtmbs.sweeps.dispatch import CHUNK_SECONDS, DEPTH, MOST, SERVED
-from rtmbs.sweeps.folder import Folder, Rowkeeper
+from rtmbs.sweeps.engines import CHUNK_SECONDS, DEPTH, MOST, SERVED
+from rtmbs.sweeps.folder import Folder, RowTable
 from rtmbs.sweeps.result import SweepResult
 from rtmbs.sweeps.task import RunRow, RunRows, Task
 
@@ -97,7 +97,7 @@ def row_time() -> float:
     rows = [RunRow(k, {"peak": 0.1 * k, "end": 0.3 * k}, "") for k in range(count)]
     parameters = {"angle": np.arange(count) / 7.0, "rate": np.arange(count) / 3.0}
     with tempfile.TemporaryDirectory() as folder:
-        keeper = Rowkeeper(parameters, Folder(folder, study), tqdm(disable=True))
+        keeper = RowTable(parameters, Folder(folder, study), tqdm(disable=True))
         begun = time.process_time()
         for k in range(0, count, 25):
             keeper.take(RunRows(rows[k : k + 25], 0.0, 0.0))

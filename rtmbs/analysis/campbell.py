@@ -11,10 +11,10 @@ from scipy.optimize import brentq, linear_sum_assignment
 
 from rtmbs.analysis.equilibrium import equilibrium
 from rtmbs.analysis.modes import Modes, Oscillations, modes
-from rtmbs.analysis.report import Report, with_count
+from rtmbs.analysis.report import Report
 from rtmbs.analysis.resolve_simulation import wrong_argument
 from rtmbs.analysis.steady_axes import MOVING
-from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.extras import needed
 from rtmbs.results.plotting import save_figure

@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS, directional
 from rtmbs.analysis.neighbourhood import DriverMotion, Neighbourhood, driver_motion, neighbourhood
-from rtmbs.analysis.report import Report, numbers, rows, with_count
+from rtmbs.analysis.report import Report, numbers, rows
 from rtmbs.analysis.resolve_simulation import simulation_of
-from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.samples import Samples

@@ -48,11 +48,6 @@ def rows(entries: Iterable[tuple[str, ...]]) -> list[str]:
     return lines + ([f"and {len(listed) - len(kept)} more"] if len(listed) > len(kept) else [])
 
 
-def with_count(count: int, what: str, several: str = "") -> str:
-    """Return a number with its noun, singular or plural."""
-    return f"{count} {what if count == 1 else several or what + 's'}"
-
-
 def unbalanced_note(sim: Simulation, pace: float) -> str:
     """Return a note for modes at an unbalanced pose; ``pace`` [1/s] is that of the modes."""
     state, typical = sim.state, sim.system.typical

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.analysis.power import Power, balanced, joint_powers, power_of
-from rtmbs.analysis.report import NamedValues, Report, with_count
+from rtmbs.analysis.report import NamedValues, Report
 from rtmbs.analysis.resolve_simulation import simulation_of
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.observers.observer import Schedule
 from rtmbs.observers.recorder import Recorder

@@ -8,8 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import with_count
 from rtmbs.integrators import settings
 from rtmbs.integrators.settings import TRY_START, TRY_TERMS
+from rtmbs.limits.notebook import number_text, table_html
 
 Array = NDArray[np.float64]
 
@@ -139,8 +141,9 @@ class StepReport(NamedTuple):
         return last * last / (before - last) if last < before else math.inf
 
     def __repr__(self) -> str:
-        counts = {"iterations": self.iterations, "further tries": self.tries, "projections": self.projections}
-        parts = [f"{count} {what}" for what, count in counts.items() if count or what == "iterations"]
+        counts = {"iteration": self.iterations, "projection": self.projections}
+        parts = [with_count(count, what) for what, count in counts.items() if count or what == "iteration"]
+        parts[1:1] = [with_count(self.tries, "further try", "further tries")] if self.tries else []
         if self.outcome.accepted:
             parts.append(f"loops open by {max(self.position_violation, self.position_violation_rotation):.1e}")
         parts += [f"at fault: {', '.join(self.worst)}"] if self.worst else []
@@ -151,6 +154,15 @@ class StepReport(NamedTuple):
         helped = f", after {self.tries} further tries: {self.tried[-1]}" if self.tries and self.outcome.accepted else ""
         parts = f", in {self.parts} parts" if self.parts > 1 else ""
         return f"t = {self.t:.6g} s: {self.outcome.value}{names}; {self.iterations} iterations{helped}{parts}"
+
+    def _repr_html_(self) -> str:
+        """Return the counts and sizes of the step as a table for notebooks; zeros are left out."""
+        rows = []
+        for name, value in zip(self._fields[2:], self[2:], strict=True):
+            if value and name not in ("phases", "worst"):
+                text = str(value) if isinstance(value, str | bool | int) else number_text(value)
+                rows.append((name.replace("_", " "), text))
+        return table_html(str(self), ("count or size", "value"), rows)
 
 
 def report_of(

@@ -6,8 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, MotionError, StartError, shown
+from rtmbs.errors import InputError, MotionError, StartError, shown, with_count
 from rtmbs.kinematics.assembly import AssemblyReport, assemble, check_reference, started
+from rtmbs.kinematics.coordinates import KinematicSamples, check_room, new_samples
 from rtmbs.kinematics.elements import Constraint
 from rtmbs.kinematics.elimination import PIVOTS
 from rtmbs.kinematics.equations import KinematicEquations
@@ -16,7 +17,6 @@ from rtmbs.kinematics.path_solver import EliminationSolver, LeastChangeSolver, P
 from rtmbs.kinematics.path_tables import WEIGHTS, build_metric
 from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.result import Counters, KinematicReport, kinematic_result
-from rtmbs.kinematics.samples import KinematicSamples, check_room, new_samples
 from rtmbs.kinematics.singular import SingularPose, find_singular, worst
 from rtmbs.kinematics.stepping import Refinement, fill, too_fast
 from rtmbs.model import Model
@@ -94,6 +94,10 @@ class Analysis:
             build_metric(self.equations, weights)  # refused here, not when a motion is asked for
         self.programs = Programs(self.equations)
         self.origin: Origin | None = Origin(model, FOLLOWED)
+
+    def __repr__(self) -> str:
+        sizes = f"{with_count(self.equations.n, 'coordinate')}, {with_count(self.equations.nf, 'driver')}"
+        return f"Analysis({self.model.name!r}, method={self.method!r}: {sizes})"
 
     def assemble(self, t: float = 0.0) -> tuple[Array, AssemblyReport]:
         """Return the coordinates (n,) at time t [s] nearest to the reference pose, and what assembly did.

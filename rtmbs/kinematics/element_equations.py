@@ -333,7 +333,7 @@ def common_axis(model: Model, first: Marker, k: int, second: Marker, l: int) -> 
 
 
 def first_value(profile: Profile) -> float:
-    """Return what a driver wants at t = 0, zero where it does not say."""
+    """Return the value of a driver at t = 0, zero where its function gives none."""
     try:
         return float(profile(0.0)[0])
     except Exception:  # noqa: BLE001 - a user's function; the run says what is wrong with it

@@ -1,4 +1,4 @@
-"""Constraints that only kinematics knows: plain tuples that name elements of a Model.
+"""Constraints of kinematic analyses alone (gear, screw, rack, curve): tuples that name elements of a Model.
 
 To add one: write a NamedTuple here and its rule in ``element_equations.py``.
 """

@@ -6,12 +6,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.kinematics.assembly import scaled_jacobian
+from rtmbs.kinematics.coordinates import KinematicSamples
 from rtmbs.kinematics.elimination import eliminate
 from rtmbs.kinematics.mobility import rows_to_solve
 from rtmbs.kinematics.path_kernel import NOT_CONVERGED, NOT_FINITE, WORN, WORN_AT, march
 from rtmbs.kinematics.path_tables import COUNTS, build_metric, build_scratch, build_tables
 from rtmbs.kinematics.programs import Programs
-from rtmbs.kinematics.samples import KinematicSamples
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]

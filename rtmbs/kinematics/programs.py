@@ -1,4 +1,4 @@
-"""Phi recorded once, and every derivative that kinematics asks for as a program that comes from that tape."""
+"""Programs of Phi and its derivatives, compiled from one recorded tape."""
 
 from collections.abc import Callable
 from dataclasses import replace

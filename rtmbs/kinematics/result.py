@@ -10,10 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.kinematics.assembly import AssemblyReport
-from rtmbs.kinematics.coordinates import SIZE
+from rtmbs.kinematics.coordinates import SIZE, KinematicSamples
 from rtmbs.kinematics.mobility import ConstraintRank
 from rtmbs.kinematics.programs import Programs
-from rtmbs.kinematics.samples import KinematicSamples
 from rtmbs.kinematics.singular import SingularPose
 from rtmbs.model import Joint
 from rtmbs.results.body_motion import BodyMotion, RelativeMotion, cross, unwrap

@@ -4,11 +4,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from rtmbs.kinematics.coordinates import SIZE
+from rtmbs.kinematics.coordinates import SIZE, KinematicSamples
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.mobility import smallest_singular
 from rtmbs.kinematics.path_solver import PathSolver
-from rtmbs.kinematics.samples import KinematicSamples
 from rtmbs.kinematics.stepping import pieced
 
 ZERO = 1e-5  # share of the largest value of the motion that counts as zero

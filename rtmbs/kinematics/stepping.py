@@ -8,10 +8,10 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.kinematics.coordinates import KinematicSamples, new_samples
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.path_kernel import WORN
 from rtmbs.kinematics.path_solver import PathSolver
-from rtmbs.kinematics.samples import KinematicSamples, new_samples
 
 Array = NDArray[np.float64]
 

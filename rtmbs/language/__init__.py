@@ -1,6 +1,5 @@
 """Model language: mechanisms and their analysis as text (docs/language.md)."""
 
-from rtmbs.language import statements as statements  # registers every statement
 from rtmbs.language.document import Analysis, Document, Place
 from rtmbs.language.format import format
 from rtmbs.language.parse import Sheet, parse

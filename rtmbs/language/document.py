@@ -27,7 +27,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True)
 class Analysis:
-    """Analysis that the SYSTEM statement of a model file asks for; None takes the default.
+    """Analysis of the SYSTEM statement of a model file; None takes the default.
 
     Parameters
     ----------

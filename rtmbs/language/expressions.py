@@ -300,7 +300,7 @@ def operand_count(kind: str, operand: Any) -> int:
 
 
 def pieces(steps: Steps, starts: list[int], where: str, k: int) -> list[tuple[str, int] | str]:
-    """Return instruction ``k`` as text and operands, in brackets where its place asks for them."""
+    """Return instruction ``k`` as text and operands, in brackets where precedence needs them."""
     kind, operand = steps[k]
     if kind == "time":
         return ["TIME"]

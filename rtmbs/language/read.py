@@ -11,8 +11,8 @@ from rtmbs.language.builder import STAGES, STATEMENTS, ModelBuilder, StatementKi
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import ExpressionProfile
 from rtmbs.language.parse import WAY_OUT, Sheet, Size, is_whole, measure, parse
-from rtmbs.language.statements.forces import register_forces
-from rtmbs.language.statements.joints import register_joints
+from rtmbs.language.statements import bodies, drivers, elements, system  # noqa: F401 - each registers
+from rtmbs.language.statements.elements import register_forces, register_joints
 from rtmbs.language.syntax import Source, Statement, inside, load
 from rtmbs.model import Model
 from rtmbs.model.mesh import read_once

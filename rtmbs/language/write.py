@@ -13,8 +13,8 @@ from rtmbs.language.arguments import callables
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import Expression, ExpressionRow, written
 from rtmbs.language.format import format as formatted
-from rtmbs.language.statements.joints import TITLES, key_of, spelled
-from rtmbs.language.statements.looks import FILE, SHAPES, arguments_of
+from rtmbs.language.statements.bodies import FILE, SHAPES, arguments_of
+from rtmbs.language.statements.elements import TITLES, key_of, spelled
 from rtmbs.language.statements.system import ANALYSES, CHOICES, NUMBERS
 from rtmbs.model import (
     FORCE_TYPES,

@@ -13,9 +13,8 @@ from rtmbs.errors import unknown_name
 from rtmbs.library.andrews import andrews
 from rtmbs.library.driven_pose import drive_pose
 from rtmbs.library.fourbar import fourbar
-from rtmbs.library.governor import governor
+from rtmbs.library.iftomm import bricard, governor, loop, windows
 from rtmbs.library.linkages import crank_rocker, driven_fourbar, planar_slider_crank, slider_crank
-from rtmbs.library.loops import bricard, loop, windows
 from rtmbs.library.single_bodies import pendulum, single_joint, top
 from rtmbs.model import Model
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from rtmbs.errors import ModelError, shown, unknown_name
+from rtmbs.errors import ModelError, shown, unknown_name, with_count
 from rtmbs.model.body import GROUND, Body, make_body, make_ground
 from rtmbs.model.captured import captured, values_captured
 from rtmbs.model.checks import Array, Numbers, name_of, number, numbers, rotation
@@ -78,10 +78,12 @@ class Model(StrictAttributes):
         self.reaction_stiffness = {}
 
     def __repr__(self) -> str:
-        parts = {"bodies": len(self.bodies) - 1, "joints": len(self.joints), "forces": len(self.forces)}
-        parts |= {"drivers": len(self.drivers), "rods": len(self.rods), "couplers": len(self.couplers)}
-        parts |= {"constraints": len(self.constraints), "markers": len(self.markers)}
-        said = ", ".join(f"{count} {kind}" for kind, count in parts.items() if count)
+        bodies = len(self.bodies) - 1
+        parts = {"joint": len(self.joints), "force": len(self.forces), "driver": len(self.drivers)}
+        parts |= {"rod": len(self.rods), "coupler": len(self.couplers), "constraint": len(self.constraints)}
+        counts = [(bodies, "body", "bodies"), *((count, kind, "") for kind, count in parts.items())]
+        counts.append((len(self.markers), "marker", ""))
+        said = ", ".join(with_count(*one) for one in counts if one[0])
         return f"Model({self.name!r}: {said or 'empty'})"
 
     def _repr_html_(self) -> str:

@@ -182,7 +182,7 @@ class Recorder(Observer):
         )
 
     def _make_way(self) -> None:
-        """Do what is to be done before further samples come."""
+        """Prepare for further samples."""
 
     def _after(self, t: float, ended: Mapping[str, int], helped: int, in_parts: int) -> RecordState:
         """Return what will be kept after steps up to ``t`` that ended so; the samples are still to come."""

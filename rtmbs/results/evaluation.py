@@ -179,13 +179,12 @@ class Evaluation:
     @cached_property
     def _wrenches(self) -> "RowBlocks":
         rows = len(self.graph.dof) + len(self.graph.connector_a)
-        scratch = np.zeros((rows, 6))
+        return RowBlocks(rows, 6, len(self.samples.t), self._evaluate_wrenches, self.block_bytes)
 
-        def evaluate(first: int, out: Array) -> None:
-            for samples, part in self._evaluated(out):
-                resample_wrenches(self.tables, self.graph, samples, self.ws, scratch, first, part)
-
-        return RowBlocks(rows, 6, len(self.samples.t), evaluate, self.block_bytes)
+    def _evaluate_wrenches(self, first: int, out: Array) -> None:
+        scratch = np.zeros((len(self.graph.dof) + len(self.graph.connector_a), 6))
+        for samples, part in self._evaluated(out):
+            resample_wrenches(self.tables, self.graph, samples, self.ws, scratch, first, part)
 
     def _evaluate_frames(self, first: int, out: Array) -> None:
         resample_frames(self.tables, self.samples, self.ws, first, out)

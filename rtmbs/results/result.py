@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.limits.names import Keyed, selected
 from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.results import file_formats, selection
@@ -233,9 +233,16 @@ class Result(Keyed, StrictAttributes):
 
     def __repr__(self) -> str:
         said = [self.report.summary()] if self.report is not None else []
-        doubtful = [f"{count} steps {name}" for name, count in self.outcomes.items() if name != "CONVERGED" and count]
-        words = [f"{len(self)} samples of {len(self._sources)} channels", *said, *doubtful]
-        words += [f"warning: {warning} ({count} times)" for warning, count in self.warnings.items() if count]
+        doubtful = [
+            f"{with_count(count, 'step')} {name}"
+            for name, count in self.outcomes.items()
+            if name != "CONVERGED" and count
+        ]
+        sizes = f"{with_count(len(self), 'sample')} of {with_count(len(self._sources), 'channel')}"
+        words = [sizes, *said, *doubtful]
+        words += [
+            f"warning: {warning} ({with_count(count, 'time')})" for warning, count in self.warnings.items() if count
+        ]
         return f"Result({self.name!r}, {'; '.join(words)})"
 
     def _repr_html_(self) -> str:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from html import escape
 from typing import Any
 
+from rtmbs.errors import with_count
 from rtmbs.limits.notebook import folded_html
 from rtmbs.results.channel import QUATERNION, TIME, WRENCH, XYZ, Channel, Record, channel_or_component
 from rtmbs.results.extras import needed
@@ -53,8 +54,8 @@ def result_html(record: Record) -> str:
     """Return the head of a result, and its channels folded below the elements that they belong to."""
     times = f"{len(record)} samples, t = {record.t[0]:g} s to {record.t[-1]:g} s" if len(record) else "no samples"
     lines = [f"<p><b>Result {escape(repr(record.name))}</b>: {times}, {len(record.names())} channels</p>"]
-    lines_of_steps = [f"{count} steps {name}" for name, count in record.outcomes.items()]
-    lines_of_steps += [f"warning: {what} ({count} times)" for what, count in record.warnings.items()]
+    lines_of_steps = [f"{with_count(count, 'step')} {name}" for name, count in record.outcomes.items()]
+    lines_of_steps += [f"warning: {what} ({with_count(count, 'time')})" for what, count in record.warnings.items()]
     if lines_of_steps:
         lines.append("<ul>" + "".join(f"<li>{escape(one)}</li>" for one in lines_of_steps) + "</ul>")
     owners: dict[str, list[tuple[str, ...]]] = {}

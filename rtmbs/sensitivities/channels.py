@@ -16,8 +16,7 @@ from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import Samples
 from rtmbs.results.self_stress import adopt_bases
 from rtmbs.rotations.vectors import turned
-from rtmbs.sensitivities.model_numbers import with_offset
-from rtmbs.sensitivities.parameters import SensitivityParameter, SensitivityParameters
+from rtmbs.sensitivities.parameters import SensitivityParameter, SensitivityParameters, with_offset
 from rtmbs.sensitivities.recorded_run import RunReadings, select_samples
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System

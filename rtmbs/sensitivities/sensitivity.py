@@ -13,9 +13,9 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.analysis.report import Report, numbers, rows, with_count
+from rtmbs.analysis.report import Report, numbers, rows
 from rtmbs.analysis.resolve_simulation import MEANT, wrong_argument
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.integrators.checks import one_of, whole
 from rtmbs.limits.names import Keyed, selected
 from rtmbs.methods import Capability, demand
@@ -24,11 +24,9 @@ from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import one_sample
 from rtmbs.sensitivities.channels import Channels, Direction
-from rtmbs.sensitivities.cost import Cost, RecordedCost
 from rtmbs.sensitivities.initial_state import FirstChange, StartEquations
-from rtmbs.sensitivities.model_numbers import checked_values
-from rtmbs.sensitivities.parameters import SensitivityParameters, parameters_of
-from rtmbs.sensitivities.recorded_run import CheckpointedRun, read_run
+from rtmbs.sensitivities.parameters import SensitivityParameters, checked_values, parameters_of
+from rtmbs.sensitivities.recorded_run import CheckpointedRun, Cost, RecordedCost, read_run
 from rtmbs.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
 from rtmbs.sensitivities.step_tape import StepTape
 from rtmbs.sensitivities.steps import LinearSteps, StepDefect

@@ -123,7 +123,7 @@ class Steps:
 
     @property
     def worst(self) -> StepDefect:
-        """The largest of ``missed``."""
+        """Largest relative defect of the equations, with its step."""
         k = int(np.argmax(self.missed))
         return StepDefect(float(self.missed[k]), self.first + k)
 

@@ -10,7 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, shown, warn
+from rtmbs.errors import InputError, shown, warn, with_count
 from rtmbs.integrators.checks import step_size, switches
 from rtmbs.integrators.chunks import first, take_row
 from rtmbs.integrators.method import Method
@@ -41,7 +41,7 @@ from rtmbs.simulation.state_store import NO_RAMPS, StateStore
 from rtmbs.start.prepare import StartReport, prepare
 from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals
-from rtmbs.system.system import System
+from rtmbs.system.system import System, warning_text
 
 Array = NDArray[np.float64]
 
@@ -432,8 +432,8 @@ class Simulation(Keyed, StrictAttributes):
 
     def __repr__(self) -> str:
         state, system = self._store.states[0], self._store.system
-        sizes = f"{system.n} coordinates, {system.m} loop equations"
-        warnings = "".join(f"; warning: {one}" for one in self._warnings())
+        sizes = f"{with_count(system.n, 'coordinate')}, {with_count(system.m, 'loop equation')}"
+        warnings = warning_text(system) + "".join(f"; warning: {one}" for one in self._warnings())
         return (
             f"Simulation({system.name!r}, t = {state.t:g} s, h = {state.h:g} s, method={options_text(self.method)}: "
             f"{sizes}{warnings})"

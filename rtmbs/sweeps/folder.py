@@ -88,7 +88,7 @@ BATCH_SECONDS = 1.0  # between two files: what a kill may lose
 BATCH_ROWS = 20_000
 
 
-class Rowkeeper:
+class RowTable:
     """Takes rows in any order, and gives the table in the order of the runs."""
 
     def __init__(self, parameters: Mapping[str, Column], folder: Folder | None, bar: Any) -> None:

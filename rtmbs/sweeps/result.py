@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, ResultError, shown, unknown_name
+from rtmbs.errors import InputError, ResultError, shown, unknown_name, with_count
 from rtmbs.files.atomic_file import replacing
 from rtmbs.files.reading import DamagedFile
 from rtmbs.limits.names import Keyed, selected
@@ -283,7 +283,8 @@ class SweepResult(Keyed):
 
     def __repr__(self) -> str:
         failures = f", {len(self.failed)} failed" if self.failed else ""
-        return f"SweepResult({len(self)} runs of {', '.join(self.parameters)}: {', '.join(self.measures)}{failures})"
+        runs = f"{with_count(len(self), 'run')} of {', '.join(self.parameters)}"
+        return f"SweepResult({runs}: {', '.join(self.measures)}{failures})"
 
     def _repr_html_(self) -> str:
         """Return the first rows as a table for notebooks."""

@@ -14,9 +14,8 @@ from rtmbs.errors import InputError, shown
 from rtmbs.integrators.checks import positive, step_size, switches
 from rtmbs.observers.observer import Schedule
 from rtmbs.sweeps.designs import Column, Design, check_arguments, design_of, read_parameters
-from rtmbs.sweeps.dispatch import Chunks, drive
-from rtmbs.sweeps.engines import Engine, Processes, Serial, portable
-from rtmbs.sweeps.folder import Folder, Rowkeeper
+from rtmbs.sweeps.engines import Chunks, Engine, Processes, Serial, make_all_runs, with_functions_by_value
+from rtmbs.sweeps.folder import Folder, RowTable
 from rtmbs.sweeps.result import SweepResult, readings
 from rtmbs.sweeps.task import LEAST, MOST, Task
 from rtmbs.system.user_functions import identity
@@ -109,7 +108,7 @@ def sweep(
     ...     table = rtmbs.sweep(make, {"c": [1.0, 2.0]}, {"peak": "largest pivot.rate"}, t_end=2.0)
     """
     switches(progress=progress)
-    chosen = limited(Processes() if engine is None else engine, timeout, memory)
+    chosen = with_memory_bound(Processes() if engine is None else engine, timeout, memory)
     task = task_of(make, measure, t_end, h, method, record, tolerance)
     task = replace(task, timeout=timeout, memory=getattr(chosen, "memory", None))
     if not callable(getattr(chosen, "open", None)):
@@ -118,13 +117,13 @@ def sweep(
     check_arguments(make, values)
     columns = columns_of(design_of(design, runs), values)
     if isinstance(chosen, Processes):
-        task = portable(task)
+        task = with_functions_by_value(task)
     kept = Folder(folder, study_of(task, columns)) if folder is not None else None
     with tqdm(total=runs_of(columns), desc="runs", unit="run", disable=not progress) as bar:
-        return made(chosen, task, columns, Rowkeeper(columns, kept, bar))
+        return run_sweep(chosen, task, columns, RowTable(columns, kept, bar))
 
 
-def limited(engine: Any, timeout: Any, memory: Any) -> Any:
+def with_memory_bound(engine: Any, timeout: Any, memory: Any) -> Any:
     """Return the engine with a bound of memory; InputError for a bound that it cannot keep."""
     if timeout is not None:
         positive(timeout=timeout)
@@ -139,7 +138,7 @@ def limited(engine: Any, timeout: Any, memory: Any) -> Any:
     return replace(engine, memory=memory)
 
 
-def made(engine: Engine, task: Task, columns: Mapping[str, Column], keeper: Rowkeeper) -> SweepResult:
+def run_sweep(engine: Engine, task: Task, columns: Mapping[str, Column], keeper: RowTable) -> SweepResult:
     """Make the runs that are not finished, and return the whole table."""
     listed = {name: column.tolist() for name, column in columns.items()}
     chunks = Chunks(
@@ -147,7 +146,7 @@ def made(engine: Engine, task: Task, columns: Mapping[str, Column], keeper: Rowk
     )
     begun, workers = time.perf_counter(), 0
     try:
-        workers = drive(engine, task, chunks, keeper)
+        workers = make_all_runs(engine, task, chunks, keeper)
     except BaseException as error:
         keeper.flush()
         error.result = keeper.result(workers, time.perf_counter() - begun)  # type: ignore[attr-defined]

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import with_count
 from rtmbs.limits.notebook import folded_html, number_text, title_html
 from rtmbs.model import Joint
 from rtmbs.model.joints import JointType
@@ -160,10 +161,10 @@ class System:
     origin: Origin | None = None  # tells what has changed in the Model since; None: nobody knows
 
     def __repr__(self) -> str:
-        return (
-            f"System({self.name!r}: {len(self.bodies) - 1} bodies, {len(self.joints)} joints, {len(self.forces)} "
-            f"forces; {self.n} coordinates, {self.m} loop equations)"
-        )
+        parts = [with_count(len(self.bodies) - 1, "body", "bodies"), with_count(len(self.joints), "joint")]
+        parts.append(with_count(len(self.forces), "force"))
+        sizes = f"{with_count(self.n, 'coordinate')}, {with_count(self.m, 'loop equation')}"
+        return f"System({self.name!r}: {', '.join(parts)}; {sizes}{warning_text(self)})"
 
     def _repr_html_(self) -> str:
         """Return tables of joints, bodies, forces and inputs for notebooks."""
@@ -236,6 +237,15 @@ def once_per_system(function: Callable[[System], T]) -> Callable[[System], T]:
         return found
 
     return asked
+
+
+def warning_text(system: "System") -> str:
+    """Return the warnings of a ``repr``: force laws that are called in Python, and changes of the Model since."""
+    called = [repr(force.name) for force in system.forces.values() if force.called]
+    found = [f"force laws called in Python: {', '.join(called)}"] if called else []
+    if system.origin is not None and system.origin.changed():
+        found.append("the model was changed since; compile it again")
+    return "".join(f"; warning: {one}" for one in found)
 
 
 def system_html(system: "System") -> str:

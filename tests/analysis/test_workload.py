@@ -1,6 +1,7 @@
 """Power of everything balances to rounding; energies are of order two; loads in any frame, with their statistics."""
 
 import importlib.util
+import pickle
 
 import numpy as np
 import pytest
@@ -132,3 +133,11 @@ def test_unknown_names(loads, call, words):
 def test_what_is_no_simulation():
     with pytest.raises(InputError, match="takes a Simulation"):
         rtmbs.workload(everything().compile(), 1.0)
+
+
+def test_a_pickled_workload_answers_the_same():
+    load = rtmbs.workload(rtmbs.Simulation(rtmbs.library.build("crank_rocker").compile(), h=1e-3), 0.01)
+    reaction = load.reaction("pin")
+    again = pickle.loads(pickle.dumps(load))
+    np.testing.assert_array_equal(again.reaction("pin"), reaction)
+    assert repr(again).split(": t = ")[1] == repr(load).split(": t = ")[1]

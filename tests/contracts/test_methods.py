@@ -9,7 +9,7 @@ from rtmbs.errors import InputError, StepError, UnknownNameError
 from rtmbs.formulations import QR, AugmentedLagrangian, NullSpace, Recursive
 from rtmbs.methods import Capability, capabilities_of
 from rtmbs.simulation.simulation import store_of
-from tests.cases import quick
+from tests.cases import marked, quick
 from tests.contracts.machines import closed_model, contents, with_force_states
 from tests.contracts.reference_problems import PROBLEMS
 from tests.dae.motions import skip_without
@@ -102,13 +102,20 @@ def test_its_order_is_the_declared_one(name, machine):
             assert np.log2(coarse / fine) > one.order - slack, (group, coarse, fine)
 
 
-@EVERY
-@pytest.mark.parametrize("problem", PROBLEMS)
+# A formulation answers for constraints and drivers. States, inputs and rotations are the method's, over any of them.
+AGAINST_OTHERS = [
+    marked((name, problem), slow=name in OVER_FORMULATIONS and problem in ("force states", "inputs", "rotations"))
+    for name in CASES
+    for problem in PROBLEMS
+]
+
+
+@pytest.mark.parametrize(("name", "problem"), AGAINST_OTHERS)
 def test_it_converges_to_an_independent_solution(name, problem):
     """With its declared order, under force states, inputs, constraints and drivers: nothing is left out or frozen."""
     one, order = PROBLEMS[problem], method(name).order
     exact, errors, system = np.array(one.exact()), [], one.model().compile()
-    for h in (1e-2,) if order is None else (4e-3, 2e-3) if order > 3 else (2e-3, 1e-3):
+    for h in (1e-2,) if order is None else (4e-3, 2e-3):
         sim = Simulation(system, h, method(name))
         one.run(sim)
         assert sim.state.t == pytest.approx(T)
@@ -264,7 +271,7 @@ def test_random_closed_mechanisms(seed, name):
     """Every joint, force and driver: a few small steps end near those of the default method."""
     system = closed_model(seed).compile()
     one, other = Simulation(system, 2e-4, method(name)), Simulation(system, 2e-4)
-    for _ in range(20):
+    for _ in range(8):
         report = one.step()
         if (seed, name) in REFUSED and report.outcome is Outcome.NOT_CONVERGED:
             return

@@ -5,12 +5,12 @@ import pytest
 from bench.measures import driven as m
 from rtmbs import Fixed, Model, Prismatic, Revolute, Spherical
 from rtmbs.errors import InputError, StartError
-from rtmbs.kinematics import Analysis, MotionError, samples
+from rtmbs.kinematics import Analysis, MotionError, coordinates
 from rtmbs.kinematics.mobility import DENSE
 
 
 def test_more_times_than_the_memory_holds_are_refused(monkeypatch):
-    monkeypatch.setattr(samples, "machine_memory", lambda: 1e6)
+    monkeypatch.setattr(coordinates, "machine_memory", lambda: 1e6)
     with pytest.raises(InputError, match=r"10001 times take .* and this machine has 1 MB of memory; take a longer"):
         Analysis(m.four_bar()).run(0.0, 1.0, 1e-4)
 

@@ -8,8 +8,8 @@ import pytest
 from rtmbs import library
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library.andrews import BETA, D_, DELTA, E_, EPSILON, OMEGA, PHI, ZF, initial_points
+from rtmbs.library.iftomm import _polygon
 from rtmbs.library.linkages import LENGTHS, corners
-from rtmbs.library.loops import _polygon
 
 CASES = [
     ("fourbar", {"ny": 2, "nz": 3}),

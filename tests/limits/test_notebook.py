@@ -90,7 +90,7 @@ def test_a_simulation_shows_where_it_is(sim):
 def test_a_state_and_a_report_are_one_line(sim):
     report = sim.step()
     assert re.fullmatch(
-        rf"StepReport\(CONVERGED, t = {sim.t:.6g} s: {report.iterations} iterations(, \d projections)?, loops .*\)",
+        rf"StepReport\(CONVERGED, t = {sim.t:.6g} s: {report.iterations} iterations?(, \d projections?)?, loops .*\)",
         repr(report),
     )
     state = sim.state.copy()
@@ -98,6 +98,43 @@ def test_a_state_and_a_report_are_one_line(sim):
     assert repr(state) == f"State(t = {state.t:g} s, step {state.k} of h = 0.001 s: 2 coordinates, {inputs} inputs)"
     failed = rtmbs.StepReport(rtmbs.Outcome.NOT_FINITE, 0.5, 3, tries=2, worst=("spring",))
     assert repr(failed) == "StepReport(NOT_FINITE, t = 0.5 s: 3 iterations, 2 further tries, at fault: spring)"
+
+
+def test_a_state_and_a_report_have_tables(sim):
+    report = sim.step()
+    text = read(report._repr_html_()).text
+    assert text[text.index("iterations") + 1] == str(report.iterations)
+    state = sim.state.copy()
+    text = read(state._repr_html_()).text
+    assert text[0] == repr(state)
+    row = text.index("1", text.index("acceleration [rad/s^2, m/s^2]"))
+    assert [float(one) for one in text[row + 1 : row + 4]] == pytest.approx(
+        [state.z[1], state.zd[1], state.zdd[1]], rel=1e-5
+    )
+
+
+def test_one_of_a_kind_is_singular():
+    one = rtmbs.library.build("pendulum")
+    assert repr(one) == "Model('pendulum': 1 body, 1 joint, 1 marker)"
+    assert repr(one.compile()) == "System('pendulum': 1 body, 1 joint, 0 forces; 1 coordinate, 0 loop equations)"
+    assert "1 coordinate, " in repr(rtmbs.Simulation(one.compile(), h=1e-3).state)
+
+
+def test_warnings_stand_in_the_line_of_what_they_warn_of():
+    swing = rtmbs.library.build("pendulum")
+    joint = next(iter(swing.joints))
+    swing.add_force("odd", lambda t, motion, parameters: -float(str(motion.z)), joint=joint)
+    with pytest.warns(rtmbs.RtmbsWarning, match="called in Python"):
+        system = swing.compile()
+    called = "; warning: force laws called in Python: 'odd'"
+    assert repr(system).endswith(f"{called})")
+    assert repr(rtmbs.Simulation(system, h=1e-3)).endswith(f"{called})")
+    swing.add_force("late", rtmbs.Motor(1.0), joint=joint)
+    stale = f"{called}; warning: the model was changed since; compile it again)"
+    assert repr(system).endswith(stale)
+    with pytest.warns(rtmbs.RtmbsWarning, match="force 'late' was added"):
+        assert repr(rtmbs.Simulation(system, h=1e-3)).endswith(stale)
+    assert repr(swing.compile()).endswith(f"{called})")
 
 
 def test_a_workload_and_an_integration_are_one_line(sim):

@@ -136,5 +136,5 @@ def test_a_notebook_shows_channels_below_their_elements():
     text = smooth(UNEVEN)._repr_html_()
     assert "61 samples, t = 0 s to" in text
     assert "<summary>a (4)</summary>" in text
-    assert "warning: rings: a (1 times)" in text
+    assert "warning: rings: a (1 time)" in text
     assert "<script" not in Result({"t": Source((), "s", StoredValues(UNEVEN))}, "<script>")._repr_html_()

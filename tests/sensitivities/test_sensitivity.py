@@ -71,7 +71,7 @@ def test_inputs_and_initial_values_against_differences(rocker, name):
     "name", ["coupler.mass", "rocker.inertia[0]", "crank.center_of_mass[1]", "B.point[2]", "tip.point[1]"]
 )
 def test_numbers_of_the_model_against_differences(rocker, name):
-    from rtmbs.sensitivities.model_numbers import model_numbers
+    from rtmbs.sensitivities.parameters import model_numbers
 
     model, sim, found = rocker
     k = found.parameters.index(name)

@@ -6,7 +6,7 @@ import pytest
 import bench.campaigns.free_designs as free_designs
 import rtmbs
 from bench.campaigns.campaign import Tally
-from rtmbs.sensitivities.model_numbers import in_axes_of, model_numbers
+from rtmbs.sensitivities.parameters import in_axes_of, model_numbers
 
 
 def top():

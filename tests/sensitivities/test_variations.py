@@ -7,8 +7,7 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import InputError
-from rtmbs.sensitivities.model_numbers import model_numbers
-from rtmbs.sensitivities.parameters import of_design
+from rtmbs.sensitivities.parameters import model_numbers, of_design
 from rtmbs.system.user_functions import same_function
 
 T = np.linspace(0.0, 2.0, 201)

@@ -14,7 +14,7 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import InputError
-from rtmbs.sweeps.dispatch import DIED
+from rtmbs.sweeps.engines import DIED
 from tests.patience import LONGEST
 from tests.sweeps.studies import columns_bytes, deadly, fragile, greedy, logged, measure, pendulum, sizes
 

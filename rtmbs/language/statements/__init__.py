@@ -1,5 +1,1 @@
-"""Statements of the language, one function each. Importing this package registers all of them."""
-
-from rtmbs.language.statements import bodies, couplers, drivers, forces, joints, system
-
-__all__ = ["bodies", "couplers", "drivers", "forces", "joints", "system"]
+"""Statements of the language, one function each; ``language/read.py`` imports these files, which registers them."""

@@ -6,8 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from rtmbs.sweeps.dispatch import DIED, MOST, Chunks, drive
-from rtmbs.sweeps.engines import Crew, CrewError
+from rtmbs.sweeps.engines import DIED, MOST, Chunks, Crew, CrewError, make_all_runs
 from rtmbs.sweeps.task import RunRow, RunRows
 
 
@@ -67,7 +66,7 @@ TASK = SimpleNamespace(rows=lambda points: None, timeout=None)
 @pytest.mark.parametrize("workers", [1, 3])
 def test_every_run_has_one_row_whoever_dies(deadly, workers):
     engine, keeper = Hospital(lambda run: run in deadly, workers), Rowlist()
-    assert drive(engine, TASK, Chunks(range(100), lambda run: {}), keeper) == workers
+    assert make_all_runs(engine, TASK, Chunks(range(100), lambda run: {}), keeper) == workers
     assert sorted(keeper.rows) == list(range(100))
     assert [run for run, row in sorted(keeper.rows.items()) if row.error == DIED] == list(deadly)
     assert sorted(engine.made) == [run for run in range(100) if run not in deadly]
@@ -83,7 +82,7 @@ class Stillborn(Hospital):
 
 def test_workers_that_do_not_start_end_the_sweep():
     with pytest.raises(CrewError, match="end before their first run; take care"):
-        drive(Stillborn(lambda run: False), TASK, Chunks(range(3), lambda run: {}), Rowlist())
+        make_all_runs(Stillborn(lambda run: False), TASK, Chunks(range(3), lambda run: {}), Rowlist())
 
 
 class Abandoned(Hospital):
@@ -108,17 +107,17 @@ class Leaving(Mortal):
 def test_a_scheduler_that_ends_is_told_and_rows_are_kept():
     keeper = Rowlist()
     with pytest.raises(CrewError, match="the workers are gone"):
-        drive(Abandoned(lambda run: False), TASK, Chunks(range(50), lambda run: {}), keeper)
+        make_all_runs(Abandoned(lambda run: False), TASK, Chunks(range(50), lambda run: {}), keeper)
     assert sorted(keeper.rows) == [0, 1]
 
 
 def test_chunks_take_even_time_and_shrink_at_the_end():
     chunks = Chunks(range(10_000), lambda run: {})
     assert len(chunks.next(2)) == 1
-    chunks.saw(RunRows([RunRow(0, {}, "")] * 4, 0.02, 0.0))  # 5 ms a run
+    chunks.update_run_time(RunRows([RunRow(0, {}, "")] * 4, 0.02, 0.0))  # 5 ms a run
     assert len(chunks.next(2)) == 50
     assert len(chunks.next(1000)) == 4  # the share of what is left
-    chunks.saw(RunRows([RunRow(0, {}, "")], 1e-6, 0.0))
+    chunks.update_run_time(RunRows([RunRow(0, {}, "")], 1e-6, 0.0))
     assert len(chunks.next(2)) == MOST
     sizes = []
     while chunks.left:
