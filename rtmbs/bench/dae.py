@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from rtmbs.bench.dae_problems import PROBLEMS, Problem
 from rtmbs.dae import METHODS
 from rtmbs.dae.adams_bashforth_moulton import AdamsBashforthMoulton
-from rtmbs.dae.contract import Integrator, Motion, Orders, Point
+from rtmbs.dae.contract import Integrator, Motion, MotionError, Orders, Point
 from rtmbs.dae.driver import integrate
-from rtmbs.dae.errors import MotionError
 from rtmbs.dae.runge_kutta import RungeKutta
 from rtmbs.dae.simulated import simulation_at
 from rtmbs.dae.solve_ivp import SolveIVP

@@ -1,4 +1,4 @@
-"""Contracts of methods of time over a ConstrainedSystem: the motion, its points, and the errors that end it."""
+"""Contracts of methods of time over a ConstrainedSystem: motion, points, counts, integrator and errors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,14 +7,18 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.errors import GainWarning as GainWarning
-from rtmbs.dae.errors import MotionError as MotionError
+from rtmbs.errors import MotionError as MotionError
+from rtmbs.errors import RtmbsWarning
 from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem
 from rtmbs.integrators.method import Method as Method
 from rtmbs.integrators.method import Orders as Orders
 from rtmbs.methods import Capability
 
 Array = NDArray[np.float64]
+
+
+class GainWarning(RtmbsWarning):
+    """Gains of a stabilised formulation that lie outside the stability region of the method at this step."""
 
 
 class Point(NamedTuple):

@@ -8,9 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Integrator, Motion, Point
+from rtmbs.dae.contract import GainWarning, Integrator, Motion, MotionError, Point
 from rtmbs.dae.dynamics import Counted
-from rtmbs.dae.errors import GainWarning, MotionError
 from rtmbs.dae.result import integration_result
 from rtmbs.dae.simulated import simulation_points
 from rtmbs.errors import InputError

@@ -7,8 +7,7 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Counts, Motion, Point
-from rtmbs.dae.errors import MotionError
+from rtmbs.dae.contract import Counts, Motion, MotionError, Point
 from rtmbs.formulations.checked import answered
 from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem, Formulation, SystemWithStates, states_of
 from rtmbs.formulations.correction import Correcting, closed, corrected, least_solution

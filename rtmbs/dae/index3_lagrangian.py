@@ -6,9 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.contract import Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import Steps
-from rtmbs.dae.errors import MotionError
 from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod
 from rtmbs.formulations.augmented_lagrangian import AugmentedLagrangian

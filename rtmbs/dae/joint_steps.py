@@ -6,9 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from rtmbs.dae.contract import Counts, Motion, Point
+from rtmbs.dae.contract import Counts, Motion, MotionError, Point
 from rtmbs.dae.dynamics import Counted
-from rtmbs.dae.errors import MotionError
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.errors import OutOfRange

@@ -12,9 +12,8 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.contract import Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import Steps
-from rtmbs.dae.errors import MotionError
 from rtmbs.dae.joint_steps import JointSteps, completed, failed
 from rtmbs.errors import StartError
 from rtmbs.formulations.contract import Formulation

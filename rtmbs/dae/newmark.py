@@ -1,4 +1,4 @@
-"""One step of the generalised-alpha family at index 3 (METHODS 1.18), for Chung and Hulbert's and for HHT."""
+"""Generalised-alpha family of Newmark's method at index 3 (METHODS 1.18): HHT, and Chung and Hulbert's method."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,12 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.checks import demand_between
+from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps
 from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
+from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.solvers import Solver
+from rtmbs.formulations.solvers import Solver, check_solver
+from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
 
@@ -110,3 +113,60 @@ def jerk_at(motion: Motion, point: Point, step: float) -> Array:
     q, s = point.q + step * point.v + 0.5 * step**2 * point.a, point.s + step * point.sd
     later = Dynamics(motion, Direct()).accelerations(q, point.v + step * point.a, point.t + step, s)
     return np.asarray((later - point.a) / step)
+
+
+@dataclass(frozen=True)
+class HHT(DAEMethod):
+    """Phi = 0 at the end of each step; ``alpha`` (-1/3 to -0.01) damps high frequencies.
+
+    Newton's matrix is factored by ``solver``, a class of ``rtmbs.linear``. Dependent rows are refused.
+
+    alpha_m = 0 and alpha_f = -alpha of the generalised-alpha family, with gamma = (1 - 2 alpha) / 2 and
+    beta = (1 - alpha)^2 / 4.
+
+    >>> method = HHT(alpha=-0.1)
+    """
+
+    alpha: float = -0.1
+    solver: Solver = DenseSolver
+    redundant = False
+    orders = Orders(2, 2, 2, 2)
+    carries = 2
+    exact_end = False
+
+    def __post_init__(self) -> None:
+        demand_between("alpha of HHT", self.alpha, -1.0 / 3.0, -0.01)
+        check_solver("solver of HHT", self.solver)
+
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return Family(0.0, -self.alpha, (1.0 - self.alpha) ** 2 / 4.0).steps(motion, "HHT", self.solver)
+
+
+@dataclass(frozen=True)
+class GeneralisedAlpha(DAEMethod):
+    """Phi = 0 at the end of each step; ``rho_inf`` (0 to 0.99) is what is left of infinite frequencies a step.
+
+    Rates violate Phid by the error of the method. Newton's matrix is factored by ``solver``, a class of
+    ``rtmbs.linear``. Dependent rows are refused.
+
+    >>> method = GeneralisedAlpha(rho_inf=0.8)
+    """
+
+    rho_inf: float = 0.8
+    solver: Solver = DenseSolver
+    redundant = False
+    orders = Orders(2, 2, 2, 2)
+    carries = 2
+    exact_end = False
+
+    def __post_init__(self) -> None:
+        demand_between("rho_inf of GeneralisedAlpha", self.rho_inf, 0.0, 0.99)
+        check_solver("solver of GeneralisedAlpha", self.solver)
+
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        r = self.rho_inf
+        alpha_m, alpha_f = (2.0 * r - 1.0) / (r + 1.0), r / (r + 1.0)
+        family = Family(alpha_m, alpha_f, (1.0 + alpha_f - alpha_m) ** 2 / 4.0)
+        return family.steps(motion, "GeneralisedAlpha", self.solver)

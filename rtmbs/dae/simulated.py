@@ -6,9 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.errors import MotionError
 from rtmbs.errors import InputError, StepError
 from rtmbs.formulations.augmented_lagrangian import AugmentedLagrangian
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal

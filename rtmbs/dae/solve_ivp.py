@@ -9,9 +9,8 @@ import scipy.integrate
 from numpy.typing import NDArray
 
 from rtmbs.dae.checks import demand_formulation, demand_tolerances
-from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, first_order_start
-from rtmbs.dae.errors import MotionError
 from rtmbs.dae.linearisation import derivative
 from rtmbs.dae.method import ByTolerance, OverFormulation
 from rtmbs.errors import RtmbsError, unknown_name
