@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_formulation, demand_whole
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Steps, step_explicit
-from rtmbs.dae.method import OverFormulation
+from rtmbs.dae.method import OverFormulation, demand_formulation, demand_whole
 from rtmbs.dae.multistep import adams_bashforth, adams_moulton
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning

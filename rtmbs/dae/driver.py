@@ -1,7 +1,8 @@
-"""The driver: any method over any constrained system, from a consistent start."""
+"""Integration of any constrained system by any method of time, from a consistent start to a Result."""
 
 import time
 import warnings
+from collections.abc import Iterator
 from functools import partial
 from typing import Any
 
@@ -9,17 +10,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import GainWarning, Integrator, Motion, MotionError, Point
-from rtmbs.dae.dynamics import Counted
+from rtmbs.dae.dynamics import Counted, Dynamics
 from rtmbs.dae.result import integration_result
-from rtmbs.dae.simulated import simulation_points
-from rtmbs.errors import InputError
-from rtmbs.formulations.checked import given
-from rtmbs.formulations.contract import ConstrainedSystem, states_of
-from rtmbs.formulations.errors import FormulationError
+from rtmbs.errors import InputError, StepError
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, given, states_of
+from rtmbs.formulations.penalty import AugmentedLagrangian
 from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
 from rtmbs.formulations.terms import Positive, row_names, terms_at
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
+from rtmbs.integrators.report import StepReport
 from rtmbs.methods import Capability, demand
 from rtmbs.results.result import Result
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.simulation.failures import step_error
+from rtmbs.simulation.simulation import Simulation
 
 Array = NDArray[np.float64]
 
@@ -136,3 +140,49 @@ def warn_of_gains(method: Any, h: float) -> None:
             GainWarning,
             stacklevel=3,
         )
+
+
+def simulation_points(method: Any, motion: Motion, times: Array) -> Iterator[Point]:
+    """Yield the start and the end of each step of a Simulation of the System behind JointCoordinates."""
+    sim, point = simulation_at(motion, times, method)
+    yield point
+    for t in times[1:]:
+        try:
+            report = accepted(sim)
+        except StepError as error:
+            raise MotionError(str(error)) from error
+        motion.counts.steps += 1
+        motion.counts.iterations += report.iterations
+        motion.counts.evaluations += report.evaluations
+        motion.counts.factorisations += report.factorisations
+        now = sim.state
+        parts = now.z, now.zd, now.zdd, now.lam, now.s, now.sd
+        yield Point(float(t), *(part.copy() for part in parts))
+
+
+def accepted(sim: Simulation) -> StepReport:
+    """Take a step; raises StepError for one that fails."""
+    report = sim.step()
+    if not report.outcome.accepted:
+        raise step_error(sim.state.k + 1, report)
+    return report
+
+
+def simulation_at(motion: Motion, times: Array, method: Any) -> tuple[Simulation, Point]:
+    """Return a Simulation at the start of a motion, with a step from time to time, and the start.
+
+    Raises InputError for a system that is no compiled one.
+    """
+    equations, t0, who = getattr(motion.system, "equations", None), float(times[0]), type(method).__name__
+    if not isinstance(equations, SemiRecursiveEquations):
+        raise InputError(f"{who} takes JointCoordinates of a compiled System, and no other system")
+    if np.any(equations.tables.dofs.reference >= 0):
+        raise InputError(f"{who} takes no rotation dofs here; a Simulation steps such a System by itself")
+    point = Dynamics(motion, AugmentedLagrangian()).point(motion.q, motion.v, t0, motion.s)
+    sim = Simulation(equations.compiled, h=float(times[1] - times[0]), method=method)
+    state = sim.state.copy()
+    state.t_ref = t0
+    state.z[:], state.zd[:], state.zdd[:], state.lam[:] = point.q, point.v, point.a, point.lam
+    state.s[:], state.sd[:] = point.s, point.sd
+    sim.restore(state)
+    return sim, point

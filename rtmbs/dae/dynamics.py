@@ -8,10 +8,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts, Motion, MotionError, Point
-from rtmbs.formulations.checked import answered
-from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem, Formulation, SystemWithStates, states_of
+from rtmbs.formulations.contract import (
+    NO_STATES,
+    ConstrainedSystem,
+    Formulation,
+    PassedThrough,
+    SystemWithStates,
+    answered,
+    states_of,
+)
 from rtmbs.formulations.correction import Correcting, closed, corrected, least_solution
-from rtmbs.formulations.passed_through import PassedThrough
 from rtmbs.formulations.rank import row_factor
 from rtmbs.integrators.tableaux import Tableau, stepped
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, demand_small_correction
 from rtmbs.dae.method import DAEMethod
+from rtmbs.formulations.contract import FormulationError
 from rtmbs.formulations.correction import closed, least_solution
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.errors import FormulationError
 
 Array = NDArray[np.float64]
 

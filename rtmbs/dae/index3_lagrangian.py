@@ -10,8 +10,7 @@ from rtmbs.dae.contract import Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod
-from rtmbs.formulations.augmented_lagrangian import AugmentedLagrangian
-from rtmbs.formulations.penalty_options import row_masses
+from rtmbs.formulations.penalty import AugmentedLagrangian, row_masses
 from rtmbs.formulations.reduced import least_multipliers, solve_positive
 from rtmbs.formulations.terms import Positive, Terms, terms_at
 from rtmbs.linear.least_change import converged

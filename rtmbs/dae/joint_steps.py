@@ -9,10 +9,8 @@ from scipy.sparse import csc_array
 from rtmbs.dae.contract import Counts, Motion, MotionError, Point
 from rtmbs.dae.dynamics import Counted
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.errors import OutOfRange
+from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange, PassedThrough
 from rtmbs.formulations.joint_coordinates import JointCoordinates
-from rtmbs.formulations.passed_through import PassedThrough
 from rtmbs.formulations.rank import row_factor
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.chunks import arrays_of

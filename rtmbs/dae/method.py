@@ -1,4 +1,4 @@
-"""Methods over a ConstrainedSystem: a loop over times for ``integrate``, and steps of a Simulation.
+"""Methods of time over a ConstrainedSystem: times of ``integrate``, steps of a Simulation, checks of options.
 
 A Simulation steps in its joint coordinates. The points behind that a formula needs stand in ``State.memory``, so that a
 State goes on with the same bytes. Every step begins its formulation and its Newton iteration anew.
@@ -7,7 +7,7 @@ State goes on with the same bytes. Every step begins its formulation and its New
 from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,16 +15,17 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.joint_steps import JointSteps, completed, failed
-from rtmbs.errors import StartError
-from rtmbs.formulations.contract import Formulation
-from rtmbs.formulations.errors import FormulationError, OutOfRange
+from rtmbs.errors import InputError, StartError, shown
+from rtmbs.formulations.contract import Formulation, FormulationError, OutOfRange
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.method import USUAL, Method
 from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.integrators.tableaux import Tableau
 from rtmbs.methods import Capability
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
+FINEST = 1e-14  # of a relative tolerance: below, rounding alone is larger
 
 
 class DAEMethod(Method):
@@ -152,3 +153,38 @@ class ByTolerance:
 def path_of(state: State) -> Array:
     """Return z, zd and s (2n + ns,) that a history belongs to."""
     return np.concatenate((state.z, state.zd, state.s))
+
+
+def demand_tableau(value: Any) -> None:
+    """Raise InputError unless the value is a Tableau."""
+    if not isinstance(value, Tableau):
+        raise InputError(f"tableau is {shown(value)}; a Tableau is wanted, such as GILL or RK4 of rtmbs.dae")
+
+
+def demand_formulation(value: Any) -> None:
+    """Raise InputError unless the value answers for accelerations."""
+    if isinstance(value, type) or not callable(getattr(value, "accelerations", None)):
+        raise InputError(f"formulation is {shown(value)}; a formulation is wanted, such as Partitioning()")
+
+
+def demand_whole(name: str, value: Any, low: int, high: int) -> None:
+    """Raise InputError unless the value is a whole number from low to high."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InputError(f"{name} is {shown(value)}; a whole number from {low} to {high} is wanted")
+
+
+def demand_between(name: str, value: Any, low: float, high: float) -> None:
+    """Raise InputError unless the value is a number from low to high."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not low <= float(value) <= high:
+        raise InputError(f"{name} is {shown(value)}; a number from {low:g} to {high:g} is wanted")
+
+
+def demand_tolerances(rtol: Any, atol: Any) -> None:
+    """Raise InputError for tolerances that are not above zero, or that rounding cannot keep."""
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not number or not 0.0 < float(value) < np.inf:
+            raise InputError(f"{name} is {shown(value)}; a finite number above 0 is wanted")
+    if rtol < FINEST:
+        raise InputError(f"rtol is {rtol:g}, below rounding; {FINEST:g} or more is wanted")

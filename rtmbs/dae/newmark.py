@@ -6,14 +6,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_between
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps
 from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
-from rtmbs.dae.method import DAEMethod
+from rtmbs.dae.method import DAEMethod, demand_between
 from rtmbs.dae.newton import Newton, scale_of
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.solvers import Solver, check_solver
 from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts, MotionError
-from rtmbs.formulations.solvers import Solver
+from rtmbs.formulations.augmented_system import Solver
 from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.solver import LinearSolver
 

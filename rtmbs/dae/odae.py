@@ -6,15 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_whole
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, step_explicit
 from rtmbs.dae.linearisation import imbalance, linearised, linearised_states, rate_of
-from rtmbs.dae.method import DAEMethod
+from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import backward_difference
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.solvers import Solver, check_solver
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.linear.dense_solver import DenseSolver
 

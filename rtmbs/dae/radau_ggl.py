@@ -12,8 +12,8 @@ from rtmbs.dae.dynamics import Dynamics, Steps
 from rtmbs.dae.linearisation import imbalance, linearised, linearised_states, rate_of
 from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.solvers import Solver, check_solver
 from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]

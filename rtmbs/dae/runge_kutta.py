@@ -7,10 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_formulation, demand_tableau
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Steps, step_explicit
-from rtmbs.dae.method import DAEMethod
+from rtmbs.dae.method import DAEMethod, demand_formulation, demand_tableau
 from rtmbs.errors import StartError
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning

@@ -8,14 +8,12 @@ import numpy as np
 import scipy.integrate
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_formulation, demand_tolerances
 from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, first_order_start
 from rtmbs.dae.linearisation import derivative
-from rtmbs.dae.method import ByTolerance, OverFormulation
+from rtmbs.dae.method import ByTolerance, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.errors import RtmbsError, unknown_name
-from rtmbs.formulations.contract import Formulation
-from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.contract import Formulation, FormulationError
 from rtmbs.formulations.partitioning import Partitioning
 
 Array = NDArray[np.float64]

@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_formulation, demand_tolerances
 from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, first_order_start
 from rtmbs.dae.linearisation import imbalance, rate_of
-from rtmbs.dae.method import ByTolerance, DAEMethod, OverFormulation
+from rtmbs.dae.method import ByTolerance, DAEMethod, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.direct import Direct

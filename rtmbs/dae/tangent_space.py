@@ -7,16 +7,15 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_whole
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, step_explicit
 from rtmbs.dae.linearisation import derivative, rate_of
-from rtmbs.dae.method import DAEMethod
+from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import adams_moulton, backward_difference
 from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.errors import unknown_name
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.solvers import Solver, check_solver
 from rtmbs.formulations.terms import jacobian_rate
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.linear.dense_solver import DenseSolver

@@ -5,10 +5,8 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.checked import answered, given, instant
-from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, answered, given, instant
 from rtmbs.formulations.correction import least_solution, newton_step
-from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.terms import row_names
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.loop_jacobian import Group

@@ -7,9 +7,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.formulations.checked import answered, given, instant
-from rtmbs.formulations.contract import ConstrainedSystem, Formulation
-from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.contract import ConstrainedSystem, Formulation, FormulationError, answered, given, instant
 from rtmbs.formulations.rank import RANK_TOLERANCE
 from rtmbs.formulations.terms import rate_terms, row_names
 

@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from rtmbs.errors import InputError
-from rtmbs.formulations.checked import given
-from rtmbs.formulations.errors import OutOfRange
+from rtmbs.formulations.contract import OutOfRange, given
 from rtmbs.limits.bounds import are_rotations
 from rtmbs.rotations.vectors import body_rates, right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations

@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from rtmbs.formulations.checked import given, instant
-from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.contract import ConstrainedSystem, given, instant
 from rtmbs.formulations.correction import Solve, closed_positions, closed_rates
 from rtmbs.formulations.rank import RANK_TOLERANCE, refuse_dependent
 from rtmbs.formulations.reduced import least_multipliers, reduced_solution

@@ -6,8 +6,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError
 from rtmbs.formulations.terms import Terms, inertias, row_names
 
 Array = NDArray[np.float64]

@@ -6,14 +6,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.formulations.checked import given, instant
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.augmented_system import solve_parts
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, PassedThrough, given, instant
 from rtmbs.formulations.joint_coordinates import JointCoordinates
-from rtmbs.formulations.passed_through import PassedThrough
 from rtmbs.formulations.rank import CONTRADICTION, contradiction, row_factor
 from rtmbs.formulations.reduced import refuse_weightless
-from rtmbs.formulations.saddle import solve_parts
 from rtmbs.formulations.stabilised import Stabilised
 from rtmbs.formulations.terms import Positive, terms_at
 from rtmbs.recursive.recursion import DEPENDENT, Accelerations, Recursion

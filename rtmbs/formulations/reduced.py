@@ -4,8 +4,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError
 from rtmbs.formulations.rank import RANK_TOLERANCE
 from rtmbs.formulations.terms import Terms, coordinate_name
 

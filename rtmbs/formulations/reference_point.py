@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, vstack
 
 from rtmbs.errors import ModelError
-from rtmbs.formulations.checked import given
+from rtmbs.formulations.contract import given
 from rtmbs.formulations.free_bodies import FreeBodies
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.elements import Constraint

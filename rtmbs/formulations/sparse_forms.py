@@ -7,9 +7,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
 
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.checked import answered
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.errors import OutOfRange
+from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange, answered
 
 Array = NDArray[np.float64]
 

@@ -5,9 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.formulations.checked import answered
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.passed_through import PassedThrough
+from rtmbs.formulations.contract import ConstrainedSystem, PassedThrough, answered
 from rtmbs.formulations.sparse_forms import jacobian_of
 from rtmbs.formulations.terms import rate_terms
 

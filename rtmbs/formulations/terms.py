@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.checked import answered, given, instant
-from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.contract import ConstrainedSystem, answered, given, instant
 from rtmbs.formulations.sparse_forms import jacobian_of, mass_of
 
 Array = NDArray[np.float64]

@@ -6,8 +6,7 @@ from scipy.integrate import quad, solve_ivp
 
 from rtmbs.errors import InputError
 from rtmbs.formulations import Disturbance, error_response, plot_error_response, transfer_function
-from rtmbs.formulations.error_equation import damping_case
-from rtmbs.formulations.error_plot import SEED_GAINS, measured_response, measured_systems, moving
+from rtmbs.formulations.error_equation import SEED_GAINS, damping_case, measured_response, measured_systems, moving
 
 CASES = [*SEED_GAINS, (20.0, 20.0 * (1 + 1e-9)), (20.0, 20.0 * (1 - 1e-9)), (500.0, 0.1), (0.01, 300.0)]
 GAINS = pytest.mark.parametrize(("alpha", "beta"), CASES)

@@ -19,7 +19,7 @@ from rtmbs.formulations import (
     Penalty,
     ReferencePointCoordinates,
 )
-from rtmbs.formulations.solvers import SPARSE_FROM, solver_for
+from rtmbs.formulations.augmented_system import SPARSE_FROM, solver_for
 from rtmbs.formulations.sparse_forms import SparseForms
 from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.kkt_solver import KKTSolver
