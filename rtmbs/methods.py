@@ -36,7 +36,7 @@ PLACES = {  # name: (module, class)
     "penalty-trapezoidal": ("integrators.penalty_trapezoidal", "PenaltyTrapezoidal"),
     "variational-midpoint": ("integrators.variational_midpoint", "VariationalMidpoint"),
     "runge-kutta": ("dae.runge_kutta", "RungeKutta"),
-    "adams-bashforth": ("integrators.adams_bashforth", "AdamsBashforth"),
+    "adams-bashforth": ("integrators.explicit", "AdamsBashforth"),
     "adams-bashforth-moulton": ("dae.adams_bashforth_moulton", "AdamsBashforthMoulton"),
     "solve-ivp": ("dae.solve_ivp", "SolveIVP"),
     "tangent-space": ("dae.tangent_space", "TangentSpace"),

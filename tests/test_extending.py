@@ -188,7 +188,7 @@ print("fine")
 
 SOLVER = """
 import numpy as np
-from rtmbs.linear.registry import SOLVERS
+from rtmbs.linear import SOLVERS
 from rtmbs.linear.solver import Unsolved
 
 A = np.array([[0.0, 2.0, 0.0], [3.0, 0.0, 1.0], [1e-9, 0.0, 5e-9]])  # rows of different units

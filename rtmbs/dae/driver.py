@@ -15,7 +15,7 @@ from rtmbs.dae.result import integration_result
 from rtmbs.errors import InputError, StepError
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, given, states_of
 from rtmbs.formulations.penalty import AugmentedLagrangian
-from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
+from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_full_rank
 from rtmbs.formulations.terms import Positive, row_names, terms_at
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport

@@ -18,7 +18,7 @@ from rtmbs.formulations.contract import (
     states_of,
 )
 from rtmbs.formulations.correction import Correcting, closed, corrected, least_solution
-from rtmbs.formulations.rank import row_factor
+from rtmbs.formulations.reduction import row_factor
 from rtmbs.integrators.tableaux import Tableau, stepped
 
 Array = NDArray[np.float64]

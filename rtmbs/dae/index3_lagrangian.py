@@ -11,7 +11,7 @@ from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod
 from rtmbs.formulations.penalty import AugmentedLagrangian, row_masses
-from rtmbs.formulations.reduced import least_multipliers, solve_positive
+from rtmbs.formulations.reduction import least_multipliers, solve_positive
 from rtmbs.formulations.terms import Positive, Terms, terms_at
 from rtmbs.linear.least_change import converged
 

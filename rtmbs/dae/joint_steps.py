@@ -11,12 +11,11 @@ from rtmbs.dae.dynamics import Counted
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange, PassedThrough
 from rtmbs.formulations.joint_coordinates import JointCoordinates
-from rtmbs.formulations.rank import row_factor
+from rtmbs.formulations.reduction import row_factor
 from rtmbs.integrators.base import Equations
-from rtmbs.integrators.chunks import arrays_of
 from rtmbs.integrators.explicit import DRIFT, in_range
 from rtmbs.integrators.report import Outcome, StepReport
-from rtmbs.integrators.settings import LOOP_TOLERANCE
+from rtmbs.integrators.settings import LOOP_TOLERANCE, arrays_of
 from rtmbs.rotations.vectors import turn_between, turned
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states

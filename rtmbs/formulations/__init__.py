@@ -37,7 +37,7 @@ __getattr__, __dir__, __all__ = lazily(
             "gains": ["STABILITY", "critical_gains", "gain_bound", "gains_for_method", "gains_for_step"],
             "joint_coordinates": ["JointCoordinates"],
             "reference_point": ["ReferencePointCoordinates"],
-            "sparse_forms": ["SparseForms"],
+            "terms": ["SparseForms"],
         },
     ),
 )

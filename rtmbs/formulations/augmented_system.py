@@ -8,17 +8,18 @@ from scipy.sparse import block_array, diags_array, issparse
 
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError
-from rtmbs.formulations.rank import (
+from rtmbs.formulations.reduction import (
     RANK_TOLERANCE,
     contradiction,
     demand_agreement,
     demand_full_rank,
     refuse_dependent,
+    refuse_singular,
+    refuse_weightless,
     row_factor,
+    solve_positive,
 )
-from rtmbs.formulations.reduced import refuse_singular, refuse_weightless, solve_positive
-from rtmbs.formulations.sparse_forms import SparseForms
-from rtmbs.formulations.terms import Terms, inertias, terms_at
+from rtmbs.formulations.terms import SparseForms, Terms, inertias, terms_at
 from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.kkt_solver import KKTSolver
 from rtmbs.linear.solver import Contradiction

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.formulations.augmented_system import Solver, augmented_accelerations, check_solver, solver_for, takes_parts
 from rtmbs.formulations.contract import ConstrainedSystem, Formulation, given, instant
-from rtmbs.formulations.rank import RANK_TOLERANCE
+from rtmbs.formulations.reduction import RANK_TOLERANCE
 from rtmbs.formulations.stabilised import Stabilised
 from rtmbs.formulations.terms import Positive
 

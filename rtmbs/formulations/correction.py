@@ -8,7 +8,7 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.formulations.contract import ConstrainedSystem, Formulation, FormulationError, answered, given, instant
-from rtmbs.formulations.rank import RANK_TOLERANCE
+from rtmbs.formulations.reduction import RANK_TOLERANCE
 from rtmbs.formulations.terms import rate_terms, row_names
 
 Array = NDArray[np.float64]

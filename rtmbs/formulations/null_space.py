@@ -11,8 +11,16 @@ from scipy.linalg import lapack
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, given, instant
 from rtmbs.formulations.correction import closed, least_solution
-from rtmbs.formulations.rank import RANK_TOLERANCE, RowFactor, demand_agreement, fits, row_factor
-from rtmbs.formulations.reduced import least_multipliers, reduced_solution, refuse_singular
+from rtmbs.formulations.reduction import (
+    RANK_TOLERANCE,
+    RowFactor,
+    demand_agreement,
+    fits,
+    least_multipliers,
+    reduced_solution,
+    refuse_singular,
+    row_factor,
+)
 from rtmbs.formulations.terms import Positive, Terms, jacobian_rate, terms_at
 
 Array = NDArray[np.float64]

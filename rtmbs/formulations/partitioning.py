@@ -9,8 +9,7 @@ from scipy.linalg import lapack
 
 from rtmbs.formulations.contract import ConstrainedSystem, given, instant
 from rtmbs.formulations.correction import Solve, closed_positions, closed_rates
-from rtmbs.formulations.rank import RANK_TOLERANCE, refuse_dependent
-from rtmbs.formulations.reduced import least_multipliers, reduced_solution
+from rtmbs.formulations.reduction import RANK_TOLERANCE, least_multipliers, reduced_solution, refuse_dependent
 from rtmbs.formulations.terms import Positive, terms_at
 
 Array = NDArray[np.float64]

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.augmented_system import Solver, check_solver, is_sparse, solve_saddle, solver_for, takes_parts
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, given, instant
-from rtmbs.formulations.reduced import least_multipliers, solve_positive
+from rtmbs.formulations.reduction import least_multipliers, solve_positive
 from rtmbs.formulations.stabilised import Stabilised
 from rtmbs.formulations.terms import Positive, Terms, inertias, row_names, terms_at
 

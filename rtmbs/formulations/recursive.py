@@ -9,8 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.formulations.augmented_system import solve_parts
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, PassedThrough, given, instant
 from rtmbs.formulations.joint_coordinates import JointCoordinates
-from rtmbs.formulations.rank import CONTRADICTION, contradiction, row_factor
-from rtmbs.formulations.reduced import refuse_weightless
+from rtmbs.formulations.reduction import CONTRADICTION, contradiction, refuse_weightless, row_factor
 from rtmbs.formulations.stabilised import Stabilised
 from rtmbs.formulations.terms import Positive, terms_at
 from rtmbs.recursive.recursion import DEPENDENT, Accelerations, Recursion

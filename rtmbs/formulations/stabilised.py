@@ -6,8 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.contract import ConstrainedSystem, PassedThrough, answered
-from rtmbs.formulations.sparse_forms import jacobian_of
-from rtmbs.formulations.terms import rate_terms
+from rtmbs.formulations.terms import jacobian_of, rate_terms
 
 Array = NDArray[np.float64]
 

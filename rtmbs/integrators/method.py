@@ -1,7 +1,7 @@
-"""What a method of time integration answers: an object that the user hands to a Simulation.
+"""Contract of a method of time integration, and penalty factors of loop equations (METHODS 1.6).
 
-Checklist for whoever writes a method
--------------------------------------
+Checklist for a new method
+--------------------------
 1. Options are fields of a frozen dataclass, checked when it is made. What steps need besides is made by ``start``.
 2. ``advance`` reads ``old``, never writes it, and fills z, zd, zdd, lam, R0 and memory of ``new`` completely before it
    answers an outcome that is accepted. Time, h and inputs at the end of the step stand in ``new`` already.
@@ -17,8 +17,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import InputError
 from rtmbs.integrators.base import Equations
-from rtmbs.integrators.penalties import PENALTY, penalty_factors
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
 from rtmbs.methods import Capability
@@ -26,8 +26,24 @@ from rtmbs.state import State
 
 Array = NDArray[np.float64]
 
-
+PENALTY = 1e6  # dimensionless c
 USUAL = frozenset((Capability.FORCE_STATES, Capability.REDUNDANT, Capability.SAME_BYTES, Capability.REFINED))
+
+
+def penalty_factors(equations: Equations, h: float, c: float | None, alpha: float | None) -> Array:
+    """Return alpha_l = c (4/h^2) m_l (m,), or one in SI units as in the paper (times length^2 in rotation rows).
+
+    Raises InputError for factors that are not finite.
+    """
+    rotation, length = equations.sizes.rotation, equations.sizes.length
+    if alpha is not None:
+        factors = np.where(rotation, alpha * length**2, alpha)
+    else:
+        factors = (c or 0.0) * 4.0 / h**2 * equations.masses
+    if not np.all(np.isfinite(factors)):
+        given = f"penalty = {c:g} at h = {h:g} s" if alpha is None else f"alpha = {alpha:g}"
+        raise InputError(f"{given} makes penalty factors that are not finite; give a smaller penalty or a larger step")
+    return np.asarray(factors, np.float64)
 
 
 class Orders(NamedTuple):

@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, StateError, shown
 from rtmbs.integrators.base import Equations, Fused
 from rtmbs.integrators.checks import one_of, positive, switches, whole
-from rtmbs.integrators.chunks import arrays_of, one_row_chunk
-from rtmbs.integrators.method import USUAL, Method
-from rtmbs.integrators.penalties import PENALTY, penalty_factors
+from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
     LOOP_TOLERANCE,
@@ -28,6 +26,8 @@ from rtmbs.integrators.settings import (
     TANGENT_TERMS,
     Chunk,
     Settings,
+    arrays_of,
+    one_row_chunk,
 )
 from rtmbs.integrators.trapezoidal import TrapezoidalStep
 from rtmbs.limits.bounds import BEYOND

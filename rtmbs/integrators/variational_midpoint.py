@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import Equations, FusedMidpoint, MidpointEquations, NotFinite, SingularTangent
 from rtmbs.integrators.checks import positive, switches, whole
-from rtmbs.integrators.chunks import arrays_of, one_row_chunk
 from rtmbs.integrators.explicit import finished, in_range
-from rtmbs.integrators.method import USUAL, Method
+from rtmbs.integrators.method import PENALTY, USUAL, Method
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
@@ -28,7 +27,6 @@ from rtmbs.integrators.newton import (
     too_far,
     verdict,
 )
-from rtmbs.integrators.penalties import PENALTY
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
     ADAPTIVE,
@@ -39,6 +37,8 @@ from rtmbs.integrators.settings import (
     STATS_SIZE,
     Chunk,
     Settings,
+    arrays_of,
+    one_row_chunk,
 )
 from rtmbs.methods import Capability
 from rtmbs.state import State

@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, StepError
 from rtmbs.jit.compiled import entry_for
-from rtmbs.recursive.motion import STAGES, check_times
+from rtmbs.recursive.motion import STAGES, check_times, recursion_result
 from rtmbs.recursive.part import RankPart
 from rtmbs.recursive.part_kernels import NOT_FINITE, march_part
 from rtmbs.recursive.partition import split
-from rtmbs.recursive.result import recursion_result
 from rtmbs.results.result import Result
 from rtmbs.system.system import System
 

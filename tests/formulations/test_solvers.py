@@ -20,7 +20,7 @@ from rtmbs.formulations import (
     ReferencePointCoordinates,
 )
 from rtmbs.formulations.augmented_system import SPARSE_FROM, solver_for
-from rtmbs.formulations.sparse_forms import SparseForms
+from rtmbs.formulations.terms import SparseForms
 from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.kkt_solver import KKTSolver
 from rtmbs.linear.sparse_solver import SparseSolver
