@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.bench.dae_problems import PROBLEMS, Problem
-from rtmbs.dae import METHODS
-from rtmbs.dae.adams_bashforth_moulton import AdamsBashforthMoulton
+from rtmbs.dae import METHODS, AdamsBashforthMoulton
 from rtmbs.dae.contract import Integrator, Motion, MotionError, Orders, Point
 from rtmbs.dae.driver import integrate, simulation_at
 from rtmbs.dae.runge_kutta import RungeKutta

@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtmbs.linear.kkt_solver import KKTSolver
 from rtmbs.linear import SOLVERS
+from rtmbs.linear.kkt_solver import KKTSolver
 from rtmbs.linear.solver import Unsolved
 
 
