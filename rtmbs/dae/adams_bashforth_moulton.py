@@ -19,10 +19,24 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AdamsBashforthMoulton(OverFormulation):
-    """Both formulas of order ``order`` over the accelerations of ``formulation``: two evaluations a step.
+    """Adams-Bashforth-Moulton method, PECE: two evaluations of the accelerations a step.
 
-    Runge-Kutta steps of order five make the first points.
+    Both formulas have order ``order``. Runge-Kutta steps of order five make the first points.
 
+    Parameters
+    ----------
+    order : int, default 4
+        Order of the formula, 1 to 5.
+    formulation : Formulation, optional
+        Formulation of the accelerations. ``Partitioning()`` unless given.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> method = AdamsBashforthMoulton(4, Partitioning())
     """
 
@@ -38,9 +52,19 @@ class AdamsBashforthMoulton(OverFormulation):
         return Orders(*[self.order] * 4)
 
     def growth(self, z: complex) -> float:
-        """Return what a step does to the error of y' = s y with z = h s: the largest root of r^k = r^(k-1) + ... .
+        """Return the growth of the error of y' = s y in a step, z = h s: the largest root of r^k = r^(k-1) + ... .
 
         y_{n+1} = y_n + z (b*_0 p + sum b*_i y_{n+1-i}) with p = y_n + z sum b_i y_{n-i}.
+
+        Parameters
+        ----------
+        z : complex
+            Step times eigenvalue, z = h s.
+
+        Returns
+        -------
+        float
+            Factor of the error in a step; at most 1 in the stability region.
         """
         k, explicit, implicit = self.order, adams_bashforth(self.order), adams_moulton(self.order)
         c = np.zeros(k + 1, np.complex128)  # by falling powers of r

@@ -118,18 +118,48 @@ def violations_at(system: ConstrainedSystem, point: Point) -> tuple[float, float
 def integrate(
     system: ConstrainedSystem, method: Integrator, q: Array, v: Array, t_end: float, h: float = 1e-3, t0: float = 0.0
 ) -> Result:
-    """Return the motion from a consistent q and v (n,) at ``t0`` to ``t_end`` [s], sampled every ``h`` [s].
+    """Integrate the equations of a constrained system from a consistent start.
 
-    A method of fixed steps takes steps of h; an adaptive one chooses its own between the samples. The last step ends at
-    t_end, so that steps are h or a little shorter. States of forces begin at those of the system. ``q``, ``v`` and
-    these states stay as they are. Raises InputError for numbers and states that the method does not integrate,
-    FormulationError for a start that violates the constraints, dependent rows that the method refuses, or a state
-    without an answer, and MotionError, with the Result up to there, for a step that fails. Warns of gains that the
-    method does not bear at this h.
+    A method of fixed steps takes steps of ``h``; an adaptive one chooses its own between the samples. The last step
+    ends at ``t_end``, so that steps are h or a little shorter. States of forces begin at those of the system. ``q``,
+    ``v`` and these states stay as they are. A warning tells of gains outside the stability region of the method at this
+    h.
 
-    The Result has the channels ``q``, ``v``, ``a``, ``lambda``, ``s`` and ``violations``, and each of their columns by
-    name, such as ``q0`` or those of ``coordinate_names``; ``result.counts`` and ``result.wall`` [s] say what it took.
+    Parameters
+    ----------
+    system : ConstrainedSystem
+        System of equations.
+    method : Integrator
+        Method of time.
+    q : ndarray
+        Coordinates (n,) at the start, with Phi = 0.
+    v : ndarray
+        Rates (n,) at the start, with Phid = 0.
+    t_end : float
+        Last time [s].
+    h : float, default 0.001
+        Interval of the samples [s]; the step of a method of fixed steps.
+    t0 : float, default 0.0
+        Time of the start [s].
 
+    Returns
+    -------
+    Result
+        Channels ``q``, ``v``, ``a``, ``lambda``, ``s`` and ``violations``, and each of their columns by name, such as
+        ``q0`` or those of ``coordinate_names``; ``result.counts`` and ``result.wall`` [s] say what it took.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, and for states of forces that the method does not integrate.
+    FormulationError
+        For a start that violates the constraints, dependent rows that the method refuses, or a state without
+        accelerations.
+    MotionError
+        For a step that fails, with the Result up to there.
+
+    Examples
+    --------
     >>> result = integrate(system, RungeKutta(GILL, Baumgarte(20.0, 20.0)), q, v, 1.0)  # doctest: +SKIP
     """
     points = getattr(method, "points", None) or partial(simulation_points, method)

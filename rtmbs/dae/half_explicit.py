@@ -29,11 +29,18 @@ A = (  # row i makes stage i from the stages before it; the last row is b
 
 @dataclass(frozen=True)
 class HalfExplicit(DAEMethod):
-    """Stages satisfy Phid = 0 each, by one linear system; ``project`` puts positions back on Phi = 0 after a step.
+    """Half-explicit Runge-Kutta method of order four at index 2: HEM4 of Brasey and Hairer (1993).
 
-    Stage i has explicit Q_i, V_i. Its a_i solves M a_i + Phi_q^T lam_i = F at stage i, with lam_i such that
-    Phi_q V + Phi_t = 0 at stage i + 1, whose place is known already. Five solutions a step. Dependent rows are refused.
+    Stage i has explicit Q_i, V_i. Its a_i solves M a_i + Phi_q^T lam_i = F at stage i, with lam_i such that Phi_q V +
+    Phi_t = 0 at stage i + 1, whose place is known already. Five linear systems a step. Dependent rows are refused.
 
+    Parameters
+    ----------
+    project : bool, default True
+        True puts positions back on Phi = 0 after each step.
+
+    Examples
+    --------
     >>> method = HalfExplicit()
     """
 

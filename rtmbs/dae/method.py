@@ -111,7 +111,20 @@ class DAEMethod(Method):
         return report
 
     def past(self, work: JointSteps, old: State) -> list[Point]:
-        """Return the present point and the known ones behind it, the newest first."""
+        """Return the points that a step of a Simulation begins with.
+
+        Parameters
+        ----------
+        work : JointSteps
+            Object that ``start`` returned.
+        old : State
+            State at the beginning of the step.
+
+        Returns
+        -------
+        list[Point]
+            Present point and known earlier points, the newest first.
+        """
         known, n, ns = int(old.memory["known"][0]) if self.behind else 0, len(old.z), len(old.s)
         points = [work.present(old)]
         for i, row in enumerate(old.memory["history"][:known] if known else ()):
@@ -120,7 +133,19 @@ class DAEMethod(Method):
         return points
 
     def keep(self, work: JointSteps, new: State, points: list[Point], steps: Steps) -> None:
-        """Write the history of the next step to ``new.memory``, about the reference rotations of its end."""
+        """Write the history of the next step to ``new.memory``, about the reference rotations of its end.
+
+        Parameters
+        ----------
+        work : JointSteps
+            Object that ``start`` returned.
+        new : State
+            State at the end of the step; its memory is written in place.
+        points : list[Point]
+            Points of the step, the newest first.
+        steps : Steps
+            Steps of this motion.
+        """
         rows = [work.about(new.R0, point.q, point.v, point.a) for point in points[1 : self.behind + 1]]
         for i, (parts, point) in enumerate(zip(rows, points[1 : self.behind + 1], strict=True)):
             new.memory["history"][i] = np.concatenate((*parts, point.s, point.sd))

@@ -116,13 +116,25 @@ def jerk_at(motion: Motion, point: Point, step: float) -> Array:
 
 @dataclass(frozen=True)
 class HHT(DAEMethod):
-    """Phi = 0 at the end of each step; ``alpha`` (-1/3 to -0.01) damps high frequencies.
+    """Method of Hilber, Hughes and Taylor at index 3: Phi = 0 at the end of each step.
 
-    Newton's matrix is factored by ``solver``, a class of ``rtmbs.linear``. Dependent rows are refused.
+    It is a generalised-alpha method with alpha_m = 0, alpha_f = -alpha, gamma = (1 - 2 alpha) / 2 and
+    beta = (1 - alpha)^2 / 4. Dependent rows are refused. Source: METHODS 1.18.
 
-    alpha_m = 0 and alpha_f = -alpha of the generalised-alpha family, with gamma = (1 - 2 alpha) / 2 and
-    beta = (1 - alpha)^2 / 4.
+    Parameters
+    ----------
+    alpha : float, default -0.1
+        Damping of high frequencies, -1/3 to -0.01.
+    solver : Solver, default DenseSolver
+        Class of ``rtmbs.linear`` that factors Newton's matrix.
 
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> method = HHT(alpha=-0.1)
     """
 
@@ -144,11 +156,25 @@ class HHT(DAEMethod):
 
 @dataclass(frozen=True)
 class GeneralisedAlpha(DAEMethod):
-    """Phi = 0 at the end of each step; ``rho_inf`` (0 to 0.99) is what is left of infinite frequencies a step.
+    """Generalised-alpha method of Chung and Hulbert at index 3: Phi = 0 at the end of each step.
 
-    Rates violate Phid by the error of the method. Newton's matrix is factored by ``solver``, a class of
-    ``rtmbs.linear``. Dependent rows are refused.
+    Rates violate Phid by the error of the method. Dependent rows are refused. Source: METHODS 1.18; Arnold and Bruels
+    2007.
 
+    Parameters
+    ----------
+    rho_inf : float, default 0.8
+        Spectral radius at infinite frequency, 0 to 0.99.
+    solver : Solver, default DenseSolver
+        Class of ``rtmbs.linear`` that factors Newton's matrix.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> method = GeneralisedAlpha(rho_inf=0.8)
     """
 

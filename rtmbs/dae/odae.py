@@ -22,12 +22,27 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ODAE(DAEMethod):
-    """qd - v + Phi_q^T mu = 0, M w + Phi_q^T lam = F with w = vd + Phi_q^T tau, Phi_q w = gamma, Phid = 0, Phi = 0.
+    """Overdetermined system of Phi, Phid and Phidd, made square by two more multipliers, by BDF (METHODS 2.8).
 
-    BDF of ``order`` 1 to 5 stands for qd, vd and the rates of force states. Phi, Phid, Phidd hold at every point; the
-    multipliers mu and tau take up the error of the formula, and are zero in the limit. w is the acceleration. Newton's
-    matrix is factored by ``solver``, a class of ``rtmbs.linear``. Dependent rows are refused.
+    qd - v + Phi_q^T mu = 0, M w + Phi_q^T lam = F with w = vd + Phi_q^T tau, Phi_q w = gamma, Phid = 0, Phi = 0.
 
+    BDF stands for qd, vd and the rates of force states. Phi, Phid, Phidd hold at every point; the multipliers mu and
+    tau take up the error of the formula, and are zero in the limit. w is the acceleration. Dependent rows are refused.
+
+    Parameters
+    ----------
+    order : int, default 3
+        Order of BDF, 1 to 5.
+    solver : Solver, default DenseSolver
+        Class of ``rtmbs.linear`` that factors Newton's matrix.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> method = ODAE(order=3)
     """
 

@@ -32,12 +32,25 @@ STAGES = 3
 
 @dataclass(frozen=True)
 class RadauGGL(DAEMethod):
-    """q' = v - Phi_q^T mu, M v' + Phi_q^T lam = F, Phi = 0, Phid = 0 at three stages; the last one is the end.
+    """Radau IIA of order five on the stabilised index-2 form of Gear, Gupta and Leimkuhler.
+
+    q' = v - Phi_q^T mu, M v' + Phi_q^T lam = F, Phi = 0, Phid = 0 at three stages; the last one is the end of the step.
 
     Positions and rates have order five. Accelerations and multipliers are worked out from them at the end of a step,
-    since those of the stages have order three only. Newton's matrix is factored by ``solver``, a class of
-    ``rtmbs.linear``. Dependent rows are refused.
+    since those of the stages have order three only. Dependent rows are refused.
 
+    Parameters
+    ----------
+    solver : Solver, default DenseSolver
+        Class of ``rtmbs.linear`` that factors Newton's matrix.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> method = RadauGGL()
     """
 

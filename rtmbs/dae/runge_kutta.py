@@ -75,7 +75,18 @@ class RungeKutta(DAEMethod):
         return Partitioning() if self.formulation is None else self.formulation
 
     def table(self, default: Tableau) -> Tableau:
-        """Return Butcher's table, ``default`` where none was given."""
+        """Return Butcher's tableau.
+
+        Parameters
+        ----------
+        default : Tableau
+            Tableau where none was given.
+
+        Returns
+        -------
+        Tableau
+            Butcher's tableau of the method.
+        """
         if isinstance(self.tableau, str):
             return BY_NAME[self.tableau]
         return default if self.tableau is None else self.tableau
@@ -86,11 +97,33 @@ class RungeKutta(DAEMethod):
         return Orders(*[self.table(GILL).order] * 4)
 
     def growth(self, z: complex) -> float:
-        """Return what a step does to the error of y' = s y with z = h s."""
+        """Return the growth |R(z)| of the error of y' = s y in a step, z = h s.
+
+        Parameters
+        ----------
+        z : complex
+            Step times eigenvalue, z = h s.
+
+        Returns
+        -------
+        float
+            Factor of the error in a step; at most 1 in the stability region.
+        """
         return tableaux.growth(self.table(GILL), z)
 
     def steps(self, motion: Motion) -> Steps:
-        """Return the steps of one motion."""
+        """Return the steps of one motion.
+
+        Parameters
+        ----------
+        motion : Motion
+            System with its consistent start.
+
+        Returns
+        -------
+        Steps
+            Steps of this motion.
+        """
         return RungeKuttaSteps(motion, self.over, self.table(GILL))
 
     def start(self, equations: Equations, state: State) -> Any:

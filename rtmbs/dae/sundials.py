@@ -45,10 +45,31 @@ def reached(solver: Any, t: float, name: str, last: float | None = None) -> Arra
 
 @dataclass(frozen=True)
 class CVODE(ByTolerance, OverFormulation):
-    """``formula`` "adams" or "bdf" over y = (q, v, s); needs the extra ``sundials``.
+    """CVODE of SUNDIALS over y = (q, v, s): Adams or BDF formulas of variable order and step.
 
-    A formulation that corrects states does so inside dy/dt and at each sample, as in SolveIVP.
+    It needs the extra ``sundials``. A formulation that corrects states does so inside dy/dt and at each sample, as in
+    SolveIVP.
 
+    Parameters
+    ----------
+    formula : str, default 'adams'
+        "adams" or "bdf".
+    formulation : Formulation, optional
+        Formulation of the accelerations. ``Partitioning()`` unless given.
+    rtol : float, default 1e-08
+        Relative tolerance of the local error of q, v and s; 1e-14 or more.
+    atol : float, default 1e-10
+        Absolute tolerance of the local error of q, v and s, in their units.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+    UnknownNameError
+        For an unknown formula.
+
+    Examples
+    --------
     >>> method = CVODE("bdf", Partitioning(), rtol=1e-8)
     """
 
@@ -77,7 +98,23 @@ class CVODE(ByTolerance, OverFormulation):
         return CVODESteps(motion, self)
 
     def solver_over(self, dynamics: Dynamics) -> Any:
-        """Return a solver that has no start yet."""
+        """Return a solver without a start.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+            Equations of motion of one run.
+
+        Returns
+        -------
+        object
+            CVODE solver of scikit-sundae, not yet started.
+
+        Raises
+        ------
+        InputError
+            When scikit-sundae is not installed.
+        """
 
         def rhs(t: float, y: Array, out: Array) -> None:
             out[:] = dynamics.first_order(t, y.copy())
@@ -101,11 +138,27 @@ class CVODESteps(Steps):
 
 @dataclass(frozen=True)
 class IDA(ByTolerance, DAEMethod):
-    """q' = v - Phi_q^T mu, M v' + Phi_q^T lam = F, s' = g, Phi = 0, Phid = 0 for y = (q, v, s, lam, mu).
+    """IDA of SUNDIALS on the stabilised index-2 form of Gear, Gupta and Leimkuhler: BDF of variable order and step.
 
-    Needs the extra ``sundials``. Tolerances bound q, v and s only. Accelerations and multipliers are worked out from
+    q' = v - Phi_q^T mu, M v' + Phi_q^T lam = F, s' = g, Phi = 0, Phid = 0 for y = (q, v, s, lam, mu).
+
+    It needs the extra ``sundials``. Tolerances bound q, v and s only. Accelerations and multipliers are worked out from
     them. Dependent rows are refused.
 
+    Parameters
+    ----------
+    rtol : float, default 1e-08
+        Relative tolerance of the local error of q, v and s; 1e-14 or more.
+    atol : float, default 1e-10
+        Absolute tolerance of the local error of q, v and s, in their units.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> method = IDA(rtol=1e-8)
     """
 

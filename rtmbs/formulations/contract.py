@@ -13,11 +13,17 @@ NO_STATES: Array = np.zeros(0)
 
 
 class FormulationError(RtmbsError):
-    """No accelerations at this state: dependent rows, contradicting rows, or a coordinate without inertia."""
+    """Error of a state without accelerations: dependent or contradicting rows, or a coordinate without inertia.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error.
+    """
 
 
 class OutOfRange(InputError):
-    """A number that went into the equations, or came out of them, is not finite or out of range."""
+    """Error of a number in the equations, or from them, that is not finite or out of range."""
 
 
 @runtime_checkable

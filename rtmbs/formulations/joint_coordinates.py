@@ -69,7 +69,17 @@ class JointCoordinates:
         return self.equations.u
 
     def begin_at(self, R0: Array, u: Array, s: Array) -> None:
-        """Let reference rotations (k, 3, 3), inputs (nu,) and force states (ns,) be these."""
+        """Set reference rotations, inputs and states of forces.
+
+        Parameters
+        ----------
+        R0 : ndarray
+            Reference rotations (k, 3, 3).
+        u : ndarray
+            Inputs (nu,).
+        s : ndarray
+            States of forces (ns,).
+        """
         self.R0[:], self.equations.u, self.s[:], self.evaluated = R0, u.copy(), s, b""
 
     def joint_rates(self, q: Array, v: Array) -> Array:

@@ -36,13 +36,27 @@ class Kept:
 
 @dataclass(frozen=True)
 class Recursive:
-    """Backward over the bodies for K, L, PhiM, PhiL, RHS, multipliers from the reduced system, forward for q''.
+    """Accelerations by recursion over bodies, with multipliers of cut joints (METHODS 3; Bae and Haug).
+
+    Backward over the bodies for K, L, PhiM, PhiL, RHS, multipliers from the reduced system, forward for q''.
 
     Cost is linear in the number of bodies of ``JointCoordinates``. Any other system is one base body without chains,
     and its reduced system is the augmented one. Dependent rows share their load, by least squares of the rank that
     ``tolerance`` cuts; they must agree with the others. The kernels work where the system is ``JointCoordinates`` or
     that with Baumgarte's feedback.
 
+    Parameters
+    ----------
+    tolerance : float, optional
+        Smallest pivot of the reduced system that counts, relative to the largest.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> a, lam = Recursive().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
@@ -71,7 +85,24 @@ class Recursive:
         return joint_rates(joints, q, found.zdd - joints.vectors.rate_terms(q, v)), found.lam
 
     def dependent_rows(self, system: ConstrainedSystem, q: Array, v: Array, t: float) -> list[str]:
-        """Return the names of the rows of Phi that the others give at a state, found by rank."""
+        """Return the names of the rows of Phi that depend on the others at a state.
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        list[str]
+            Names of the dependent rows, or their numbers.
+        """
         found = self.answer(system, q, v, t, None)[1]
         dependent = row_factor(terms_at(system, q, v, t).Phi_q).dependent if found is None else found.dependent
         names = getattr(system, "row_names", None)
@@ -80,7 +111,32 @@ class Recursive:
     def answer(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any
     ) -> tuple[JointCoordinates | None, Accelerations | None]:
-        """Return the tree and the answer of its recursion; None for a system without a tree."""
+        """Return the joint coordinates and the accelerations of the recursion.
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+        memory : object
+            Memory of a motion, changed in place; None for a single state.
+
+        Returns
+        -------
+        tuple[JointCoordinates or None, Accelerations or None]
+            Joint coordinates behind the system, and the accelerations of the recursion; None for a system without a
+            tree.
+
+        Raises
+        ------
+        FormulationError
+            For a coordinate without inertia.
+        """
         joints, alpha, beta = tree_of(system)
         recursion = (self.memory() if memory is None else memory).of(system, joints, self.tolerance)
         if joints is None or recursion is None:

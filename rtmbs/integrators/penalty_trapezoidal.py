@@ -53,35 +53,57 @@ class Work:
 
 @dataclass(frozen=True)
 class PenaltyTrapezoidal(Method):
-    """The implicit trapezoidal rule with position penalties and projections.
-
-    Parameters
-    ----------
-    penalty : dimensionless c of METHODS 1.6, 1e6 unless given; alpha_l = c (4/h^2) m_l for each closure block
-    alpha : one penalty in SI units for all, as in the paper, in place of ``penalty``
-    tol : tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11
-    tangent_terms : "paper", "inertia", "lagged" or "exact", METHODS 5
-    max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many (2 are usual): the same
-        work in every step; one that they do not finish is taken and answers UNFINISHED
-    refactor : when the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration
-        hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well
-    projection_metric : "tangent" (the Newton matrix) or "mass"
-    projection_tol : violation that a projection leaves alone, over the largest joint rate (acceleration), METHODS 1.12.
-        What is left adds up over steps: runs whose own error is below 1e-7 want 1e-13, as ``rtmbs.refined`` has
-    project_velocities, project_accelerations : switch a projection off, to see what it does
-    hold_energy : scale the rates of loops after each step so that their energy balances (METHODS 1.7); needs projected
-        velocities, and leaves the rule alone beside ``alpha``. Loops with drivers, functions of time, force laws or
-        dampers between bodies are left alone
-    fused : one compiled kernel a step (False: the readable step, for comparison)
-    tries : at most so many further tries of a step whose Newton iteration fails, damped and from other starts (METHODS
-        1.11); 0 for none. Steps that need none cost nothing. Fixed iterations spend only their own number
+    """Implicit trapezoidal rule with position penalties and projections.
 
     ``State.memory`` holds the penalty factors ``alpha`` (m,), frozen when h was set, and ``energy`` (n, 2): the energy
     that components with loops keep on their path and that of z and zd, at their first coordinate [J]; 0 elsewhere.
 
-    Raises InputError for an option out of range.
+    Parameters
+    ----------
+    penalty : float, optional
+        Dimensionless c of METHODS 1.6, 1e6 unless given; alpha_l = c (4/h^2) m_l for each closure block.
+    alpha : float, optional
+        One penalty in SI units for all rows, as in the paper, in place of ``penalty``.
+    tol : float, default 1e-09
+        Tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11.
+    tangent_terms : str, default 'inertia'
+        "paper", "inertia", "lagged" or "exact", METHODS 5.
+    max_iterations : int, default 8
+        Largest number of Newton's iterations.
+    fixed_iterations : bool, default False
+        True for exactly ``max_iterations`` (2 are usual): the same work in every step. A step that they do not finish
+        is taken and answers UNFINISHED.
+    refactor : str, default 'adaptive'
+        When the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration hardly
+        contracts), or "adaptive" (once a step while corrections are small and the iteration contracts well).
+    projection_metric : str, default 'tangent'
+        "tangent" (the Newton matrix) or "mass".
+    projection_tol : float, default 1e-09
+        Violation that a projection leaves, over the largest joint rate (acceleration), METHODS 1.12. What is left adds
+        up over steps: runs whose own error is below 1e-7 want 1e-13, as ``rtmbs.refined`` has.
+    project_velocities : bool, default True
+        False leaves the projection of velocities out, to see its effect.
+    project_accelerations : bool, default True
+        False leaves the projection of accelerations out, to see its effect.
+    hold_energy : bool, default True
+        True scales the rates of loops after each step so that their energy balances (METHODS 1.7). This needs projected
+        velocities, and has no effect beside ``alpha``. Loops with drivers, functions of time, force laws or dampers
+        between bodies keep their rates.
+    fused : bool, default True
+        True for one compiled kernel a step, False for the readable step, for comparison.
+    tries : int, optional
+        Largest number of further tries of a step whose Newton iteration fails, damped and from other starts (METHODS
+        1.11); 0 for none. Steps that need none cost nothing. Fixed iterations spend only their own number.
 
-        Simulation(system, h=5e-3, method=PenaltyTrapezoidal(penalty=1e7, refactor="every-step"))
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
+    >>> method = PenaltyTrapezoidal(penalty=1e7, refactor="every-step")
+    >>> sim = Simulation(system, h=5e-3, method=method)  # doctest: +SKIP
     """
 
     order: ClassVar[int] = 2
@@ -199,7 +221,22 @@ class PenaltyTrapezoidal(Method):
         return Work(self.settings(equations, state.h, state.memory["alpha"]), np.zeros(STATS_SIZE), fused)
 
     def settings(self, equations: Equations, h: float, alpha: Array) -> Settings:
-        """Return the Settings of a step of ``h`` [s] with penalty factors ``alpha`` (m,)."""
+        """Return the Settings of a step of ``h`` [s] with penalty factors ``alpha`` (m,).
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        h : float
+            Step [s].
+        alpha : ndarray
+            Penalty factors (m,) of the loop equations.
+
+        Returns
+        -------
+        Settings
+            Settings of a step as a flat struct.
+        """
         sizes, masses = equations.sizes, equations.masses
         held = alpha * h * h / 4.0 / np.maximum(masses, np.finfo(float).tiny)  # c of every row
         return Settings(
@@ -265,7 +302,24 @@ class PenaltyTrapezoidal(Method):
         return done, fused.outcomes[code] not in TAKEN
 
     def readable(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
-        """The readable step, by the surest solver when the others meet too small a pivot, as the kernel's has."""
+        """Take the readable step, with the next solver of ``equations.solvers`` where a pivot is too small.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : Work
+            Object that ``start`` returned.
+        old : State
+            State at the beginning of the step.
+        new : State
+            State at the end, written in place.
+
+        Returns
+        -------
+        StepReport
+            Outcome, counts and violations of the step.
+        """
         outcome = Outcome.SINGULAR_TANGENT
         for solver in equations.solvers if work.fused is None else equations.solvers[-1:]:
             equations.solver = solver
@@ -277,7 +331,24 @@ class PenaltyTrapezoidal(Method):
         return explained(equations, work, report_of(work.stats, outcome, new.t, dense=dense, worst=names), old)
 
     def worst(self, equations: Equations, work: Work, outcome: Outcome, old: State) -> tuple[str, ...]:
-        """Return the names that a failed step from ``old`` is to be known by."""
+        """Return the names of the elements at fault in a failed step.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : Work
+            Object that ``start`` returned.
+        outcome : Outcome
+            How the step ended.
+        old : State
+            State at the beginning of the step.
+
+        Returns
+        -------
+        tuple[str, ...]
+            Names of the elements at fault; none for an accepted step.
+        """
         return () if outcome in TAKEN else equations.worst(outcome, arrays_of(old), work.settings.scale)
 
 

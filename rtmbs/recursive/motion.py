@@ -36,7 +36,21 @@ LAST = len(STAGES) - 1
 
 @dataclass(frozen=True)
 class RecursionReport:
-    """Coordinates of a motion by the recursion, and how ranks or threads shared it."""
+    """Coordinates of a motion by the recursion, and how ranks or threads shared it.
+
+    Parameters
+    ----------
+    z : ndarray
+        Coordinates (k, n); rotation vectors of ball joints count from the last sample, see ``R0``.
+    zd : ndarray
+        Rates (k, n).
+    R0 : ndarray
+        Reference rotations (k, q, 3, 3).
+    ranks : int
+        Number of ranks or threads.
+    shares : tuple[int, ...]
+        Degrees of freedom of every rank, the trunk apart.
+    """
 
     z: Array  # (k, n) coordinates; rotation vectors of ball joints count from the last sample, see ``R0``
     zd: Array  # (k, n) rates
@@ -45,7 +59,13 @@ class RecursionReport:
     shares: tuple[int, ...]  # dofs of every rank, the trunk apart
 
     def summary(self) -> str:
-        """Return the ranks and their shares in one line."""
+        """Return the ranks and their shares in one line.
+
+        Returns
+        -------
+        str
+            One line.
+        """
         return f"{self.ranks} ranks or threads with {', '.join(map(str, self.shares))} dofs of their own"
 
 
@@ -98,10 +118,29 @@ class Exchange(Protocol):
     ranks: int
 
     def share(self, message: Array, messages: Array) -> None:
-        """Write the messages of all ranks (ranks, length), in their order."""
+        """Exchange one array between all ranks.
+
+        Parameters
+        ----------
+        message : ndarray
+            Message of this rank (length,).
+        messages : ndarray
+            Messages of all ranks (ranks, length), in their order, written in place.
+        """
 
     def together(self, mine: Any) -> list[Any]:
-        """Return what every rank brings, in their order."""
+        """Gather one object of every rank on all ranks.
+
+        Parameters
+        ----------
+        mine : object
+            Object of this rank.
+
+        Returns
+        -------
+        list[object]
+            Objects of all ranks, in their order.
+        """
 
 
 class Alone:
@@ -165,15 +204,43 @@ def run(
     beta: float = 0.0,
     watch: Callable[[int], None] | None = None,
 ) -> Result:
-    """Return the motion at ``times`` (k,) [s], the first of which is the start, in steps of at most ``h`` [s].
+    """Return the motion by the recursion at given times, in steps of equal size.
 
-    z, zd : (n,) coordinates and rates at the start, which satisfy the loops
-    exchange : ranks that share the work; one rank unless given. All ranks return the whole motion
-    alpha, beta : Baumgarte's gains [1/s]
-    watch : called with the number of every sample behind it
-    The Result has the channels of a run of this System, and ``ranks``, ``shares``, ``z``, ``zd`` and ``R0``.
-    Raises InputError for what ranks cannot share, StepError where the motion cannot go on.
+    Parameters
+    ----------
+    system : System
+        Compiled System.
+    z : ndarray
+        Coordinates (n,) at the start, which satisfy the loops.
+    zd : ndarray
+        Rates (n,) at the start, which satisfy the loops.
+    times : ndarray
+        Times of the samples (k,) [s]; the first is the start.
+    h : float
+        Largest step [s].
+    exchange : Exchange, optional
+        Ranks that share the work; one rank unless given. All ranks return the whole motion.
+    alpha : float, default 0.0
+        Baumgarte's gain of the rate of the violation [1/s].
+    beta : float, default 0.0
+        Baumgarte's gain of the violation [1/s].
+    watch : Callable[[int], None], optional
+        Function called with the number of every sample after the first.
 
+    Returns
+    -------
+    Result
+        Channels of a run of this System, and ``ranks``, ``shares``, ``z``, ``zd`` and ``R0``.
+
+    Raises
+    ------
+    InputError
+        For times or steps out of range, and for what ranks cannot share.
+    StepError
+        For a coordinate without inertia, or a motion that is not finite.
+
+    Examples
+    --------
     >>> result = run(system, z, zd, np.linspace(0.0, 1.0, 101), 1e-3)  # doctest: +SKIP
     """
     exchange = exchange or Alone()

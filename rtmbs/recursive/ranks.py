@@ -33,7 +33,13 @@ PATIENCE = 0.5  # [s] for a message to leave its rank and its launcher
 
 
 class Ranks:
-    """The ranks of a communicator of mpi4py."""
+    """Ranks of a communicator of mpi4py, as an Exchange.
+
+    Parameters
+    ----------
+    communicator : object
+        Communicator of mpi4py, such as ``MPI.COMM_WORLD``.
+    """
 
     def __init__(self, communicator: Any) -> None:
         self.communicator = communicator
@@ -49,9 +55,17 @@ class Ranks:
 
 
 def world() -> Exchange:
-    """Return the ranks that this process was started with; one rank, with a line, where mpi4py is absent.
+    """Return the ranks that this process was started with.
 
-    Raises InputError where a launcher started several ranks and mpi4py is absent.
+    Returns
+    -------
+    Exchange
+        Ranks of this process; one rank, with a line on stderr, where mpi4py is absent.
+
+    Raises
+    ------
+    InputError
+        When a launcher started several ranks and mpi4py is absent.
     """
     try:
         from mpi4py import MPI
@@ -65,7 +79,22 @@ def world() -> Exchange:
 
 
 def demand_alike(exchange: Exchange, system: System, version: str) -> None:
-    """Raise InputError, on all ranks, naming the first rank with another version or another mechanism."""
+    """Check that all ranks have the same version of rtmbs and the same mechanism.
+
+    Parameters
+    ----------
+    exchange : Exchange
+        Ranks.
+    system : System
+        Compiled System of this rank.
+    version : str
+        Version of rtmbs of this rank.
+
+    Raises
+    ------
+    InputError
+        On all ranks, naming the first rank with another version or another mechanism.
+    """
     for what, mine in (("version", version), ("mechanism", system.fingerprint)):
         told = exchange.together(mine)
         for rank, other in enumerate(told):
@@ -79,10 +108,22 @@ def demand_alike(exchange: Exchange, system: System, version: str) -> None:
 
 
 def launch(work: Callable[[Exchange], Any], exchange: Exchange | None = None) -> Any:
-    """Return ``work(exchange)``; where it raises on some rank, all ranks end with exit code 1 and one message.
+    """Call a function on all ranks; where it raises on one rank, all ranks end with exit code 1 and one message.
 
-    exchange : the ranks; those of ``world()`` unless given
+    Parameters
+    ----------
+    work : Callable[[Exchange], object]
+        Function of the ranks.
+    exchange : Exchange, optional
+        Ranks; those of ``world()`` unless given.
 
+    Returns
+    -------
+    object
+        Result of ``work(exchange)``.
+
+    Examples
+    --------
     >>> launch(lambda exchange: run(system, z, zd, times, 1e-3, exchange))  # doctest: +SKIP
     """
     try:
