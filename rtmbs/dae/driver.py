@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
-from rtmbs.dae.dynamics import Counted, Dynamics
+from rtmbs.dae.dynamics import CountedSystem, Dynamics
 from rtmbs.errors import InputError, StepError
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, given, states_of
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_vector, states_of
 from rtmbs.formulations.penalty import AugmentedLagrangian
 from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_full_rank
 from rtmbs.formulations.terms import Positive, row_names, terms_at
@@ -163,14 +163,14 @@ def integrate(
     >>> result = integrate(system, RungeKutta(GILL, Baumgarte(20.0, 20.0)), q, v, 1.0)  # doctest: +SKIP
     """
     points = getattr(method, "points", None) or partial(simulation_points, method)
-    times = times_of(t0, t_end, h)
-    q, v = given("q", q, system.n), given("v", v, system.n)
+    times = sample_times(t0, t_end, h)
+    q, v = checked_vector("q", q, system.n), checked_vector("v", v, system.n)
     demand_no_states(system, method)
     demand_start(system, method, q, v, float(times[0]))
     warn_of_gains(method, float(times[1] - times[0]))
     states = states_of(system)
     motion = Motion(system, q, v, float(times[0]), states.copy())
-    motion.system = Counted(system, motion.counts)
+    motion.system = CountedSystem(system, motion.counts)
     found: list[Point] = []
     began = time.perf_counter()
     try:
@@ -191,7 +191,7 @@ def integrate(
     return integration_result(system, found, motion.counts, wall)
 
 
-def times_of(t0: float, t_end: float, h: float) -> Array:
+def sample_times(t0: float, t_end: float, h: float) -> Array:
     """Return evenly spaced times from t0 to t_end, at most h apart."""
     Positive("h", "s").check(h)
     for name, value in (("t0", t0), ("t_end", t_end)):
@@ -228,7 +228,7 @@ def demand_no_states(system: ConstrainedSystem, method: Any) -> None:
 
 
 def demand_finite(point: Point) -> None:
-    """Raise MotionError for a point that is not finite, or out of all proportion."""
+    """Raise MotionError for a point that is not finite, or beyond LARGEST."""
     for name, part in (("q", point.q), ("v", point.v), ("s", point.s)):
         if not np.all(np.abs(part) < LARGEST):
             i = int(np.argmin(np.abs(part) < LARGEST))
@@ -238,7 +238,7 @@ def demand_finite(point: Point) -> None:
 
 
 def warn_of_gains(method: Any, h: float) -> None:
-    """Warn, before the run, of gains for which the method lets violations grow at this h."""
+    """Warn of gains outside the stability region of the method at this h."""
     gains = getattr(getattr(method, "formulation", None), "gains", None)
     growth = getattr(method, "growth", None)
     if gains is None or growth is None:
@@ -261,7 +261,7 @@ def simulation_points(method: Any, motion: Motion, times: Array) -> Iterator[Poi
     yield point
     for t in times[1:]:
         try:
-            report = accepted(sim)
+            report = accepted_step(sim)
         except StepError as error:
             raise MotionError(str(error)) from error
         motion.counts.steps += 1
@@ -273,7 +273,7 @@ def simulation_points(method: Any, motion: Motion, times: Array) -> Iterator[Poi
         yield Point(float(t), *(part.copy() for part in parts))
 
 
-def accepted(sim: Simulation) -> StepReport:
+def accepted_step(sim: Simulation) -> StepReport:
     """Take a step; raises StepError for one that fails."""
     report = sim.step()
     if not report.outcome.accepted:

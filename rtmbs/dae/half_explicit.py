@@ -11,7 +11,7 @@ from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, demand_small_correction
 from rtmbs.dae.method import DAEMethod
 from rtmbs.formulations.contract import FormulationError
-from rtmbs.formulations.correction import closed, least_solution
+from rtmbs.formulations.correction import closed_state, least_solution
 from rtmbs.formulations.direct import Direct
 
 Array = NDArray[np.float64]
@@ -63,7 +63,7 @@ class HalfExplicitSteps(Steps):
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         q, v, s = stages(self.motion, self.dynamics, past[0], h)
         if self.project:
-            found = closed(self.motion.system, q, v, t, least_solution)
+            found = closed_state(self.motion.system, q, v, t, least_solution)
             q, v = demand_small_correction(past[0], (q, v), found, t)
         return self.dynamics.point(q, v, t, s)
 

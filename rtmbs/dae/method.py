@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import Steps
-from rtmbs.dae.joint_steps import JointSteps, completed, failed
+from rtmbs.dae.joint_steps import JointSteps, complete_step, failed_report
 from rtmbs.errors import InputError, StartError, shown
 from rtmbs.formulations.contract import Formulation, FormulationError, OutOfRange
 from rtmbs.integrators.base import Equations
@@ -29,7 +29,7 @@ FINEST = 1e-14  # of a relative tolerance: below, rounding alone is larger
 
 
 class DAEMethod(Method):
-    """A method of time over M a + Phi_q^T lam = F, Phi = 0: what its subclasses share.
+    """Base class of methods of time over M a + Phi_q^T lam = F, Phi = 0.
 
     A subclass is a frozen dataclass of options. It answers ``orders``, ``redundant`` and ``steps``, and says by
     ``behind`` how many points before the present one a step needs, by ``carries`` how many further accelerations.
@@ -103,9 +103,9 @@ class DAEMethod(Method):
                 steps, past = self.steps(motion), self.past(work, old)
                 steps.carried = old.memory["carried"] if self.carries and old.memory["known"][0] else None
                 point = steps.step(past, new.t, old.h)
-                report = completed(equations, work, old, new, point, self.exact_end)
+                report = complete_step(equations, work, old, new, point, self.exact_end)
         except (FormulationError, MotionError, OutOfRange, StartError, np.linalg.LinAlgError) as error:
-            return failed(work, old, new, error)
+            return failed_report(work, old, new, error)
         if report.outcome.accepted and new.memory:
             self.keep(work, new, [point, *past], steps)
         return report
@@ -187,7 +187,7 @@ def demand_tableau(value: Any) -> None:
 
 
 def demand_formulation(value: Any) -> None:
-    """Raise InputError unless the value answers for accelerations."""
+    """Raise InputError unless the value is a formulation."""
     if isinstance(value, type) or not callable(getattr(value, "accelerations", None)):
         raise InputError(f"formulation is {shown(value)}; a formulation is wanted, such as Partitioning()")
 
@@ -206,7 +206,7 @@ def demand_between(name: str, value: Any, low: float, high: float) -> None:
 
 
 def demand_tolerances(rtol: Any, atol: Any) -> None:
-    """Raise InputError for tolerances that are not above zero, or that rounding cannot keep."""
+    """Raise InputError for tolerances that are not above zero, or below rounding."""
     for name, value in (("rtol", rtol), ("atol", atol)):
         number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
         if not number or not 0.0 < float(value) < np.inf:

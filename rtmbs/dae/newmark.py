@@ -21,8 +21,8 @@ JERK_STEP = 1e-2  # of h: the difference that starts the auxiliary acceleration
 
 
 @dataclass(frozen=True)
-class Family:
-    """alpha_m and alpha_f; gamma and beta follow: order two, and least dissipation at low frequencies."""
+class AlphaFamily:
+    """Parameters of a generalised-alpha method of order two with least dissipation at low frequencies."""
 
     alpha_m: float
     alpha_f: float
@@ -32,12 +32,12 @@ class Family:
     def gamma(self) -> float:
         return 0.5 + self.alpha_f - self.alpha_m
 
-    def steps(self, motion: Motion, who: str, solver: Solver) -> "FamilySteps":
+    def steps(self, motion: Motion, who: str, solver: Solver) -> "AlphaFamilySteps":
         """Return the steps of one motion; ``who`` is the method, for errors."""
-        return FamilySteps(self, motion, who, solver)
+        return AlphaFamilySteps(self, motion, who, solver)
 
 
-class FamilySteps(Steps):
+class AlphaFamilySteps(Steps):
     """The steps of one motion.
 
     Unknown are a, lam and s at the end, where M a + Phi_q^T lam = F and Phi = 0; s follows by the trapezoidal rule. The
@@ -46,7 +46,7 @@ class FamilySteps(Steps):
     it. ``carried`` (2, n) are A and a.
     """
 
-    def __init__(self, family: Family, motion: Motion, who: str, solver: Solver) -> None:
+    def __init__(self, family: AlphaFamily, motion: Motion, who: str, solver: Solver) -> None:
         super().__init__(motion, Direct())
         self.family, self.newton = family, Newton(motion.counts, who, solver)
         self.offsets = family.alpha_m - family.alpha_f, 0.0
@@ -93,15 +93,15 @@ class FamilySteps(Steps):
             by_a, by_s = -0.5 * h * (c_q * more.G_q + c_v * more.G_v), np.eye(ns) - 0.5 * h * more.G_s
             return np.block([[A, at.Phi_q.T, -more.F_s], [at.Phi_q, zero, none.T], [by_a, none, by_s]])
 
-        first, scale = np.concatenate((a, old.lam, old.s)), np.concatenate((scales(old, h), scale_of(old.s)))
+        first, scale = np.concatenate((a, old.lam, old.s)), np.concatenate((newton_scales(old, h), scale_of(old.s)))
         x = self.newton.solve(residual, matrix, first, scale, t)
         q, v, new = state(x[:n])
         s = x[end:]
         return Point(t, q, v, x[:n], x[n:end], s, self.dynamics.state_rates(q, v, t, s)), new
 
 
-def scales(old: Point, h: float) -> Array:
-    """Return scales of a (n,) and lam (m,): corrections of positions below rounding mean nothing."""
+def newton_scales(old: Point, h: float) -> Array:
+    """Return scales of a (n,) and lam (m,) for the end of Newton's iteration."""
     floor = max(1.0, float(np.abs(old.q).max(initial=0.0))) * 1e-3 / (h * h)
     a, lam = np.abs(old.a).max(initial=0.0), np.abs(old.lam).max(initial=0.0)
     return np.concatenate((np.maximum(scale_of(old.a), min(floor, 1e3 * max(1.0, a))), scale_of(old.lam) + lam))
@@ -151,7 +151,7 @@ class HHT(DAEMethod):
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
-        return Family(0.0, -self.alpha, (1.0 - self.alpha) ** 2 / 4.0).steps(motion, "HHT", self.solver)
+        return AlphaFamily(0.0, -self.alpha, (1.0 - self.alpha) ** 2 / 4.0).steps(motion, "HHT", self.solver)
 
 
 @dataclass(frozen=True)
@@ -193,5 +193,5 @@ class GeneralisedAlpha(DAEMethod):
         """Return the steps of one motion."""
         r = self.rho_inf
         alpha_m, alpha_f = (2.0 * r - 1.0) / (r + 1.0), r / (r + 1.0)
-        family = Family(alpha_m, alpha_f, (1.0 + alpha_f - alpha_m) ** 2 / 4.0)
+        family = AlphaFamily(alpha_m, alpha_f, (1.0 + alpha_f - alpha_m) ** 2 / 4.0)
         return family.steps(motion, "GeneralisedAlpha", self.solver)

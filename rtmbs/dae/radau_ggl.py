@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps
-from rtmbs.dae.linearisation import imbalance, linearised, linearised_states, rate_of
+from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
@@ -74,14 +74,14 @@ class RadauSteps(Steps):
         self.newton = Newton(motion.counts, "RadauGGL", solver)
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
-        stages = Stages(self.motion, self.dynamics, past[0], h)
+        stages = RadauStageEquations(self.motion, self.dynamics, past[0], h)
         x = self.newton.solve(stages.residual, stages.matrix, stages.guess(), stages.scale(), past[0].t)
         q, v, s = stages.places(x)
         return self.dynamics.point(q[-1], v[-1], t, s[-1])
 
 
 @dataclass(frozen=True)
-class Stages:
+class RadauStageEquations:
     """The equations of one step. Unknown at each stage are q', v' (n,), lam, mu (m,) and s' (ns,)."""
 
     motion: Motion
@@ -123,7 +123,7 @@ class Stages:
                 qd[i] - v[i] + system.constraint_jacobian(q[i], t).T @ mu[i],
                 imbalance(system, q[i], v[i], vd[i], lam[i], t),
                 system.constraints(q[i], t) / self.h,
-                rate_of(system, q[i], v[i], t) / self.h,
+                constraint_rate(system, q[i], v[i], t) / self.h,
                 sd[i] - self.dynamics.state_rates(q[i], v[i], t, s[i]),
             ]
         return np.concatenate(parts)

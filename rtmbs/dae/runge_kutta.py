@@ -16,7 +16,7 @@ from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.integrators import tableaux
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.checks import one_of
-from rtmbs.integrators.explicit import finished, integrated
+from rtmbs.integrators.explicit import complete_step, runge_kutta_step
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.tableaux import DORMAND_PRINCE, EULER, GILL, HEUN, KUTTA, RK4, TABLEAUX, THREE_EIGHTHS, Tableau
 from rtmbs.state import State
@@ -135,10 +135,10 @@ class RungeKutta(DAEMethod):
         if self.formulation is not None:
             return super().advance(equations, work, old, new)
         try:
-            new.z[:], new.zd[:], new.s[:] = integrated(equations, self.table(RK4), old, new.u)
+            new.z[:], new.zd[:], new.s[:] = runge_kutta_step(equations, self.table(RK4), old, new.u)
         except StartError:
             new.z[:] = np.nan
-        return finished(equations, old, new)
+        return complete_step(equations, old, new)
 
 
 class RungeKuttaSteps(Steps):

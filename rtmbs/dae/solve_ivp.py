@@ -123,7 +123,7 @@ class SolveIVP(ByTolerance, OverFormulation):
 
 
 class SolverSteps(Steps):
-    """Steps of a Simulation: a solver for each, so that inputs and functions of time are never asked ahead."""
+    """Steps of a Simulation, each by a new solver, so that no input is evaluated beyond its end."""
 
     def __init__(self, motion: Motion, method: SolveIVP) -> None:
         super().__init__(motion, method.formulation)

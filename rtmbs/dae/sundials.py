@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, first_order_start
-from rtmbs.dae.linearisation import imbalance, rate_of
+from rtmbs.dae.linearisation import constraint_rate, imbalance
 from rtmbs.dae.method import ByTolerance, DAEMethod, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.formulations.contract import Formulation
@@ -32,7 +32,7 @@ def solver_class(name: str) -> Any:
     return getattr(getattr(sksundae, name.lower()), name)
 
 
-def reached(solver: Any, t: float, name: str, last: float | None = None) -> Array:
+def solution_at(solver: Any, t: float, name: str, last: float | None = None) -> Array:
     """Return y at ``t`` [s] on the dense output of a solver that asks for nothing behind ``last`` [s].
 
     Raises MotionError, and what the system raises.
@@ -91,7 +91,7 @@ class CVODE(ByTolerance, OverFormulation):
         solver.init_step(float(times[0]), first_order_start(motion))
         yield dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
         for t in times[1:]:
-            yield dynamics.sample(float(t), reached(solver, float(t), "CVODE"))
+            yield dynamics.sample(float(t), solution_at(solver, float(t), "CVODE"))
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
@@ -124,7 +124,7 @@ class CVODE(ByTolerance, OverFormulation):
 
 
 class CVODESteps(Steps):
-    """Steps of a Simulation: a solver for each, which never looks beyond its end."""
+    """Steps of a Simulation, each by a new solver that stops at its end."""
 
     def __init__(self, motion: Motion, method: CVODE) -> None:
         super().__init__(motion, method.formulation)
@@ -133,7 +133,7 @@ class CVODESteps(Steps):
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         solver = self.method.solver_over(self.dynamics)
         solver.init_step(past[0].t, np.concatenate((past[0].q, past[0].v, past[0].s)))
-        return self.dynamics.sample(t, reached(solver, t, "CVODE", last=t))
+        return self.dynamics.sample(t, solution_at(solver, t, "CVODE", last=t))
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class IDA(ByTolerance, DAEMethod):
         solver = steps.solver_from(start)
         yield start
         for t in times[1:]:
-            yield steps.point(float(t), reached(solver, float(t), "IDA"))
+            yield steps.point(float(t), solution_at(solver, float(t), "IDA"))
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
@@ -184,14 +184,14 @@ class IDA(ByTolerance, DAEMethod):
 
 
 class IDASteps(Steps):
-    """The equations of one motion. In a Simulation a solver takes each step, and never looks beyond its end."""
+    """The equations of one motion. In a Simulation a new solver takes each step and stops at its end."""
 
     def __init__(self, motion: Motion, method: IDA) -> None:
         super().__init__(motion, Direct())
         self.method = method
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
-        return self.point(t, reached(self.solver_from(past[0]), t, "IDA", last=t))
+        return self.point(t, solution_at(self.solver_from(past[0]), t, "IDA", last=t))
 
     def point(self, t: float, y: Array) -> Point:
         """Return the point of y = (q, v, s, lam, mu)."""
@@ -209,7 +209,7 @@ class IDASteps(Steps):
             out[2 * n : k] = yp[2 * n : k] - dynamics.state_rates(q, v, t, s)
             out[:n] = yp[:n] - v + system.constraint_jacobian(q, t).T @ mu
             out[n : 2 * n] = imbalance(system, q, v, yp[n : 2 * n].copy(), lam, t)
-            out[k : k + m], out[k + m :] = system.constraints(q, t), rate_of(system, q, v, t)
+            out[k : k + m], out[k + m :] = system.constraints(q, t), constraint_rate(system, q, v, t)
 
         zero = np.zeros(m)
         y0 = np.concatenate((start.q, start.v, start.s, start.lam, zero))

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, step_explicit
-from rtmbs.dae.linearisation import derivative, rate_of
+from rtmbs.dae.linearisation import constraint_rate, derivative
 from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import adams_moulton, backward_difference
 from rtmbs.dae.newton import Newton, scale_of
@@ -132,7 +132,7 @@ class Charts:
 
         def residual(x: Array) -> Array:
             left = self.basis.T @ (x - known - hb * slope(x))
-            return np.concatenate((left, system.constraints(x[:n], t), rate_of(system, x[:n], x[n : 2 * n], t)))
+            return np.concatenate((left, system.constraints(x[:n], t), constraint_rate(system, x[:n], x[n : 2 * n], t)))
 
         def matrix(x: Array) -> Array:
             DT = tangent_matrix(self.motion, x[:n], x[n : 2 * n], t)

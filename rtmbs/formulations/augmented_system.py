@@ -66,7 +66,7 @@ def takes_parts(solver: Solver) -> bool:
 def augmented_accelerations(
     system: ConstrainedSystem, q: Array, v: Array, t: float, solver: Solver, tolerance: float, who: str
 ) -> tuple[Array, Array]:
-    """Return a (n,) and lam (m,) of the augmented system by ``solver``, which says what becomes of dependent rows.
+    """Return a (n,) and lam (m,) of the augmented system by ``solver``.
 
     KKTSolver accepts them: rows share their load by the masses that they feel. The others refuse them by name, a dense
     one beyond ``tolerance`` of QR, a sparse one beyond DEPENDENT. Raises FormulationError.
@@ -140,7 +140,7 @@ def solve_parts(terms: Terms) -> tuple[Array, Array]:
 
 
 def refuse_weakest(terms: Terms, i: int, who: str) -> None:
-    """Raise FormulationError naming the coordinate or row along which the sparse matrix does nothing."""
+    """Raise FormulationError naming the coordinate or row of the zero pivot of the sparse matrix."""
     n = terms.system.n
     if i < n:
         refuse_weightless(terms.system, i)

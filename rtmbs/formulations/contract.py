@@ -168,7 +168,7 @@ def states_of(system: ConstrainedSystem) -> Array:
 
 
 class Formulation(Protocol):
-    """A frozen dataclass of options that answers for the accelerations at a state."""
+    """Formulation of the accelerations at a state: a frozen dataclass of options."""
 
     @property
     def redundant(self) -> bool:
@@ -211,8 +211,8 @@ class Formulation(Protocol):
         """
 
 
-def given(name: str, x: Array, n: int) -> Array:
-    """Return the user's array (n,) as finite floats."""
+def checked_vector(name: str, x: Array, n: int) -> Array:
+    """Return an array (n,) of the user as finite floats. Raises InputError, OutOfRange."""
     try:
         x = np.array(x, np.float64)
     except (TypeError, ValueError):
@@ -225,8 +225,8 @@ def given(name: str, x: Array, n: int) -> Array:
     return x
 
 
-def instant(t: float) -> float:
-    """Return the time as a finite number [s]."""
+def checked_time(t: float) -> float:
+    """Return the time as a finite number [s]. Raises InputError, OutOfRange."""
     try:
         number = float(t)
     except (TypeError, ValueError):
@@ -236,8 +236,8 @@ def instant(t: float) -> float:
     return number
 
 
-def answered(call: str, x: Array, shape: tuple[int, ...]) -> Array:
-    """Return what a system answered as finite floats of the shape that the contract asks for."""
+def checked_answer(call: str, x: Array, shape: tuple[int, ...]) -> Array:
+    """Return an array from a system as finite floats of the shape of the contract. Raises InputError, OutOfRange."""
     try:
         x = np.asarray(x, np.float64)
     except (TypeError, ValueError):
@@ -250,11 +250,11 @@ def answered(call: str, x: Array, shape: tuple[int, ...]) -> Array:
     return x
 
 
-class PassedThrough:
-    """All of ``system`` as it is: sizes, functions, and what it has beyond the contract, as names and sparse forms."""
+class SystemWrapper:
+    """Wrapper of ``system`` that passes all of it through: sizes, functions, names and sparse forms."""
 
     system: ConstrainedSystem
-    answers_alike: ClassVar[bool] = False  # True: no answer is another one than that of ``system``
+    same_answers: ClassVar[bool] = False  # True: all values are those of ``system``
 
     def __getattr__(self, name: str) -> Any:
         if name == "system":  # not set yet

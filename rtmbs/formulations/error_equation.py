@@ -229,13 +229,13 @@ def draw_response(panel: Any, alpha: float, beta: float, t_end: float) -> None:
     panel.axhline(0.0, color="0.8", linewidth=0.8)
     panel.plot(t, error_response(alpha, beta, t, IMPULSE), color="C0", linewidth=2.0, label="closed form")
     for (name, system, q, marker), first in zip(measured_systems(), (0, 4), strict=True):
-        found = measured_response(system, alpha, beta, *moving(system, q), t)
+        found = measured_response(system, alpha, beta, *unit_rate_state(system, q), t)
         panel.plot(t[first::8], found[first::8], marker, markersize=3.5, label=f"{name}, measured")
     panel.set_title(f"alpha = {alpha:g}, beta = {beta:g} 1/s: {damping_case(alpha, beta)}", fontsize=10)
     panel.set_xlabel("t, s")
 
 
-def moving(system: ConstrainedSystem, q: Array) -> tuple[Array, Array]:
+def unit_rate_state(system: ConstrainedSystem, q: Array) -> tuple[Array, Array]:
     """Return q (n,) with Phi = 0 near the given one, and v (n,) with Phid = 1 in row 0 and 0 elsewhere."""
     q, v = consistent_state(system, q, np.ones(system.n), 0.0)
     return q, v + np.linalg.pinv(system.constraint_jacobian(q, 0.0))[:, 0]

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, given, instant
-from rtmbs.formulations.correction import closed, least_solution
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_time, checked_vector
+from rtmbs.formulations.correction import closed_state, least_solution
 from rtmbs.formulations.reduction import (
     RANK_TOLERANCE,
     RowFactor,
@@ -95,7 +95,7 @@ class QR:
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return q and v (n,) with Phi = 0 and Phid = 0, changed along Q1: Q2^T q and Q2^T v stay as they are."""
-        q, t = given("q", q, system.n), instant(t)
+        q, t = checked_vector("q", q, system.n), checked_time(t)
         factor, _ = self.basis_at(system, system.constraint_jacobian(q, t), self.memory() if memory is None else memory)
 
         def solve(Phi_q: Array, right: Array) -> Array:
@@ -104,7 +104,7 @@ class QR:
             *_, x, info = lapack.dgesv(Phi_q[factor.rows] @ factor.Q1, right[factor.rows])
             return factor.Q1 @ x if info == 0 else np.full(system.n, np.nan)
 
-        return closed(system, q, v, t, solve)
+        return closed_state(system, q, v, t, solve)
 
     def basis_at(self, system: ConstrainedSystem, Phi_q: Array, basis: Basis) -> tuple[RowFactor, Array]:
         """Return the kept factorisation, or a new one where it is worn out, and Phi_q Q1 (r, r).
@@ -200,7 +200,7 @@ class SVD:
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
-        return closed(system, q, v, t, least_solution)
+        return closed_state(system, q, v, t, least_solution)
 
 
 def decomposed(Phi_q: Array, tolerance: float) -> tuple[Array, Array, Array, Array]:
@@ -299,7 +299,7 @@ class NullSpace:
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
-        return closed(system, q, v, t, least_solution)
+        return closed_state(system, q, v, t, least_solution)
 
     def basis(self, terms: Terms, q: Array, v: Array, t: float, completion: Completion) -> tuple[NullBasis, Indices]:
         """Return V with its rate, and the independent rows; B is built anew where it is worn out.

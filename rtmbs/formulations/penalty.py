@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.augmented_system import Solver, check_solver, is_sparse, solve_saddle, solver_for, takes_parts
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, given, instant
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_time, checked_vector
 from rtmbs.formulations.reduction import least_multipliers, solve_positive
 from rtmbs.formulations.stabilised import Stabilised
 from rtmbs.formulations.terms import Positive, Terms, inertias, row_names, terms_at
@@ -20,7 +20,7 @@ ROUNDING = 1e-9  # likewise, of a correction that grows again
 
 @dataclass(frozen=True)
 class PenaltyOptions:
-    """``penalty`` times the masses of the rows, and the error equation that Phi obeys."""
+    """Options of penalty formulations: penalties as multiples of the row masses, and gains of the error equation."""
 
     penalty: float
     frequency: float = 20.0  # [1/s], of Phi
@@ -62,7 +62,7 @@ class PenaltyOptions:
         tuple[Terms, ndarray]
             Terms with gamma* for gamma, ``sparse`` or dense, and the penalties (m,).
         """
-        q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
+        q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
         terms = terms_at(Stabilised(system, *self.gains), q, v, t, sparse)
         return terms, self.penalty * row_masses(terms)
 

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.augmented_system import solve_parts
-from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, PassedThrough, given, instant
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, SystemWrapper, checked_time, checked_vector
 from rtmbs.formulations.joint_coordinates import JointCoordinates
 from rtmbs.formulations.reduction import CONTRADICTION, contradiction, refuse_weightless, row_factor
 from rtmbs.formulations.stabilised import Stabilised
@@ -17,13 +17,13 @@ from rtmbs.recursive.recursion import DEPENDENT, Accelerations, Recursion
 Array = NDArray[np.float64]
 
 
-class Kept:
-    """Memory of a motion: places of the passes, for the system that they were found for."""
+class RecursionMemory:
+    """Memory of a motion: recursion and the system that it belongs to."""
 
     def __init__(self) -> None:
         self.system: ConstrainedSystem | None = None
         self.recursion: Recursion | None = None
-        self.count = 0  # times that places were found
+        self.count = 0  # number of recursions made
 
     def of(self, system: ConstrainedSystem, joints: JointCoordinates | None, tolerance: float) -> Recursion | None:
         """Return the recursion over the bodies of ``joints``, the tree behind ``system``; None where there is none."""
@@ -66,9 +66,9 @@ class Recursive:
     def __post_init__(self) -> None:
         Positive("tolerance").check(self.tolerance)
 
-    def memory(self) -> Kept:
+    def memory(self) -> RecursionMemory:
         """Return empty places."""
-        return Kept()
+        return RecursionMemory()
 
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
@@ -141,7 +141,7 @@ class Recursive:
         recursion = (self.memory() if memory is None else memory).of(system, joints, self.tolerance)
         if joints is None or recursion is None:
             return None, None
-        q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
+        q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
         joints.evaluate_rates(q, v, t)
         if note := getattr(system, "note_evaluation", None):
             note()
@@ -157,7 +157,7 @@ def tree_of(system: ConstrainedSystem) -> tuple[JointCoordinates | None, float, 
     None for any other system.
     """
     alpha, square = 0.0, 0.0
-    while isinstance(system, Stabilised) or (isinstance(system, PassedThrough) and system.answers_alike):
+    while isinstance(system, Stabilised) or (isinstance(system, SystemWrapper) and system.same_answers):
         if isinstance(system, Stabilised):
             alpha, square = alpha + system.alpha, square + system.beta**2
         system = system.system

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, issparse
 
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange, answered, given, instant
+from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange, checked_answer, checked_time, checked_vector
 
 Array = NDArray[np.float64]
 UNSYMMETRIC = 1e-8  # of the largest entry of M
@@ -17,7 +17,7 @@ WEIGHTLESS = 1e-20  # of the largest diagonal entry of M: rounding squared, as o
 
 @runtime_checkable
 class SparseForms(Protocol):
-    """What a ConstrainedSystem may answer beside its dense matrices: the same ones as SciPy sparse arrays."""
+    """Sparse matrices of a ConstrainedSystem, optional beside the dense ones: SciPy sparse arrays."""
 
     def sparse_mass(self, q: Array, t: float) -> csc_array:
         """Return M (n, n).
@@ -57,7 +57,7 @@ def mass_of(system: ConstrainedSystem, q: Array, t: float, sparse: bool = True) 
     shape = system.n, system.n
     if sparse and isinstance(system, SparseForms):
         return sparse_answer("sparse_mass(q, t)", system.sparse_mass(q, t), shape)
-    return answered("mass(q, t)", system.mass(q, t), shape)
+    return checked_answer("mass(q, t)", system.mass(q, t), shape)
 
 
 def jacobian_of(system: ConstrainedSystem, q: Array, t: float, sparse: bool = True) -> Any:
@@ -65,11 +65,11 @@ def jacobian_of(system: ConstrainedSystem, q: Array, t: float, sparse: bool = Tr
     shape = system.m, system.n
     if sparse and isinstance(system, SparseForms):
         return sparse_answer("sparse_constraint_jacobian(q, t)", system.sparse_constraint_jacobian(q, t), shape)
-    return answered("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), shape)
+    return checked_answer("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), shape)
 
 
 def sparse_answer(call: str, A: Any, shape: tuple[int, int]) -> csc_array:
-    """Return what a system answered as a sparse array of the shape that the contract asks for."""
+    """Return a sparse array from a system, checked for shape and finite numbers. Raises InputError, OutOfRange."""
     if not issparse(A):
         raise InputError(f"{call} returned {shown(A)}; a sparse array of SciPy is wanted")
     if A.shape != shape:
@@ -99,8 +99,8 @@ def terms_at(system: ConstrainedSystem, q: Array, v: Array, t: float, sparse: bo
 
     Raises InputError naming what has a wrong shape or is not finite.
     """
-    q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
-    F = answered("force(q, v, t)", system.force(q, v, t), (system.n,))  # first: a system may keep what M needs
+    q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
+    F = checked_answer("force(q, v, t)", system.force(q, v, t), (system.n,))  # first: a system may keep what M needs
     M = mass_of(system, q, t, sparse)
     demand_symmetric(M)
     Phi_q = jacobian_of(system, q, t, sparse)
@@ -124,7 +124,7 @@ def rate_terms(system: ConstrainedSystem, q: Array, v: Array, t: float) -> tuple
     if not isinstance(found, tuple) or len(found) != 2:
         raise InputError(f"constraint_rate_terms(q, v, t) returned {shown(found)}; Phi_t and gamma are wanted")
     names = "Phi_t of constraint_rate_terms(q, v, t)", "gamma of constraint_rate_terms(q, v, t)"
-    Phi_t, gamma = (answered(name, part, (system.m,)) for name, part in zip(names, found, strict=True))
+    Phi_t, gamma = (checked_answer(name, part, (system.m,)) for name, part in zip(names, found, strict=True))
     return Phi_t, gamma
 
 

@@ -21,7 +21,7 @@ DRIFT = 1e-8  # of the sizes: what a loop opens by in one step
 STEPS = 3  # accelerations that a step is taken with: its own, and those of the steps before
 
 
-def integrated(equations: Equations, tableau: Tableau, old: State, u: Array) -> tuple[Array, ...]:
+def runge_kutta_step(equations: Equations, tableau: Tableau, old: State, u: Array) -> tuple[Array, ...]:
     """Return z, zd and s at the end of the step from ``old``; ``u`` (nu,) are its inputs. Raises StartError."""
     parts = equations.n, 2 * equations.n
     equations.u = u
@@ -37,8 +37,8 @@ def integrated(equations: Equations, tableau: Tableau, old: State, u: Array) -> 
     return tuple(np.split(stepped(tableau, old.h, start, slope, rates), parts))
 
 
-def finished(equations: Equations, old: State, new: State) -> StepReport:
-    """Complete ``new``, whose z, zd and s are those of the end, and report how the step ended.
+def complete_step(equations: Equations, old: State, new: State) -> StepReport:
+    """Complete ``new``, whose z, zd and s are those of the end, and return the report of the step.
 
     LOOP_OPEN or NOT_FINITE where it is not taken; UNPROJECTED or UNBALANCED where rates drift off the loops, or no
     accelerations satisfy the equations of motion.
@@ -52,11 +52,11 @@ def finished(equations: Equations, old: State, new: State) -> StepReport:
         Phi = equations.close(new.z, new.R0)
         Phid = equations.closure_velocities(new.zd)
         still_closed = np.max(np.abs(Phi) / scale, initial=0.0) <= LOOP_TOLERANCE
-        outcome = solved(equations, new) if still_closed else Outcome.LOOP_OPEN
+        outcome = solve_accelerations(equations, new) if still_closed else Outcome.LOOP_OPEN
     if outcome not in TAKEN:
         return StepReport(outcome, new.t, worst=equations.worst(outcome, arrays_of(old), scale))
     if equations.m:
-        outcome, Phidd = judged(equations, new, Phid)
+        outcome, Phidd = drift_outcome(equations, new, Phid)
     equations.commit(new)
     largest = [
         float(np.max(np.abs(x[rows]), initial=0.0)) for x in (Phi, Phid, Phidd) for rows in (~rotation, rotation)
@@ -68,8 +68,8 @@ def finished(equations: Equations, old: State, new: State) -> StepReport:
     )  # fmt: skip
 
 
-def judged(equations: Equations, new: State, Phid: Array) -> tuple[Outcome, Array]:
-    """Return how a step ended whose accelerations were just solved for, and the Phidd (m,) that they leave.
+def drift_outcome(equations: Equations, new: State, Phid: Array) -> tuple[Outcome, Array]:
+    """Return the Outcome of a step from its accelerations, and their Phidd (m,).
 
     Rates may drift as far as positions may: by LOOP_TOLERANCE of the largest rate, or of that which an acceleration
     makes of it in a step. A drift that opens no loop by more than DRIFT in a step is none.
@@ -82,7 +82,7 @@ def judged(equations: Equations, new: State, Phid: Array) -> tuple[Outcome, Arra
     return (Outcome.UNBALANCED if np.any(found.forces) else Outcome.CONVERGED), found.violation
 
 
-def solved(equations: Equations, new: State) -> Outcome:
+def solve_accelerations(equations: Equations, new: State) -> Outcome:
     """Solve for zdd and lam of ``new``; returns CONVERGED, or NOT_FINITE where there are none."""
     try:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -99,7 +99,7 @@ def in_range(*arrays: Array) -> bool:
 
 @dataclass(frozen=True)
 class AdamsBashforth(Method):
-    """The Adams-Bashforth method of order three, with accelerations that keep Phidd = 0.
+    """Adams-Bashforth method of order three, with accelerations that keep Phidd = 0.
 
     Accelerations of three steps are extrapolated; rates are their integral, and positions that of the rates. The first
     steps, and those after a change of inputs, of h or of the state, are Runge-Kutta steps. Loops drift as there.
@@ -131,26 +131,26 @@ class AdamsBashforth(Method):
         known = int(old.memory["known"][0])
         try:
             if known < STEPS - 1:
-                new.z[:], new.zd[:], new.s[:] = integrated(equations, RK4, old, new.u)
+                new.z[:], new.zd[:], new.s[:] = runge_kutta_step(equations, RK4, old, new.u)
             else:
-                new.z[:], new.zd[:], new.s[:] = extrapolated(equations, old)
+                new.z[:], new.zd[:], new.s[:] = adams_bashforth_step(equations, old)
         except StartError:
             new.z[:] = np.nan
-        new.memory["history"][:] = [rates_of(old), *old.memory["history"][:-1]]
+        new.memory["history"][:] = [rates_to_extrapolate(old), *old.memory["history"][:-1]]
         new.memory["known"][:] = min(known + 1, STEPS - 1)
-        report = finished(equations, old, new)
+        report = complete_step(equations, old, new)
         new.memory["path"][:] = np.concatenate((new.z, new.zd, new.s))
         return report
 
 
-def rates_of(state: State) -> Array:
-    """Return what is extrapolated (n + ns,): accelerations, then the rates of force states."""
+def rates_to_extrapolate(state: State) -> Array:
+    """Return accelerations, then rates of force states (n + ns,)."""
     return np.concatenate((state.zdd, state.sd))
 
 
-def extrapolated(equations: Equations, old: State) -> tuple[Array, Array, Array]:
+def adams_bashforth_step(equations: Equations, old: State) -> tuple[Array, Array, Array]:
     """Return z, zd and s at the end of the step, of the polynomial through the rates that are known."""
-    values, n = np.array([rates_of(old), *old.memory["history"]]), equations.n
+    values, n = np.array([rates_to_extrapolate(old), *old.memory["history"]]), equations.n
     powers = np.linalg.solve(np.vander(-np.arange(STEPS), increasing=True).astype(np.float64), values)
     whole = powers / np.arange(1, STEPS + 1)[:, None] * old.h
 

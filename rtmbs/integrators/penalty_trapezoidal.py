@@ -1,4 +1,4 @@
-"""The implicit trapezoidal rule with position penalties and projections: its options, and what a step of it is.
+"""Implicit trapezoidal rule with position penalties and projections: options, compiled and readable step.
 
 Equations 10 to 26 of the paper as corrected in METHODS 1.2 to 1.15. A step is one compiled kernel where the equations
 offer one, and the readable step of ``trapezoidal.py`` otherwise; a contract test holds the two together.
@@ -44,7 +44,7 @@ SAME_ENERGY = 1e-9  # relative difference of a state's energy that is rounding
 
 @dataclass
 class Work:
-    """What steps need besides states."""
+    """Settings, stats and kernel of steps."""
 
     settings: Settings
     stats: Array  # (STATS_SIZE,) of the last step
@@ -267,7 +267,7 @@ class PenaltyTrapezoidal(Method):
 
     def advance(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
         """Fill ``new`` with the state at its time; its h and the inputs at that time stand in it already."""
-        equations.u, equations.alpha, h = new.u, new.memory["alpha"], new.h  # as in ``take_over``
+        equations.u, equations.alpha, h = new.u, new.memory["alpha"], new.h  # as in ``adopt_state``
         if h != work.settings.h:
             work.settings = work.settings._replace(h=float(h))
         if new.u.size and not np.abs(new.u).max() <= BEYOND and (bad := equations.not_finite_inputs()):
@@ -283,7 +283,9 @@ class PenaltyTrapezoidal(Method):
                 return report_of(work.stats, outcome, new.t_ref + new.k * h, fused.tick)
             if outcome is not Outcome.SINGULAR_TANGENT:
                 names = self.worst(equations, work, outcome, old)
-                return explained(equations, work, report_of(work.stats, outcome, new.t, fused.tick, worst=names), old)
+                return diagnosed_report(
+                    equations, work, report_of(work.stats, outcome, new.t, fused.tick, worst=names), old
+                )
         return self.readable(equations, work, old, new)
 
     def takes_many(self, equations: Equations) -> bool:
@@ -292,7 +294,7 @@ class PenaltyTrapezoidal(Method):
 
     def advance_many(self, equations: Equations, work: Work, old: State, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row, in one kernel call a thread; ``advance`` takes a failed one again and reports."""
-        take_over(equations, work, old)
+        adopt_state(equations, work, old)
         fused = work.fused
         if fused is None or equations.not_finite_inputs():
             return 0, True
@@ -328,7 +330,7 @@ class PenaltyTrapezoidal(Method):
             if outcome is not Outcome.SINGULAR_TANGENT:
                 break
         names, dense = self.worst(equations, work, outcome, old), equations.solver.pivoted
-        return explained(equations, work, report_of(work.stats, outcome, new.t, dense=dense, worst=names), old)
+        return diagnosed_report(equations, work, report_of(work.stats, outcome, new.t, dense=dense, worst=names), old)
 
     def worst(self, equations: Equations, work: Work, outcome: Outcome, old: State) -> tuple[str, ...]:
         """Return the names of the elements at fault in a failed step.
@@ -352,15 +354,15 @@ class PenaltyTrapezoidal(Method):
         return () if outcome in TAKEN else equations.worst(outcome, arrays_of(old), work.settings.scale)
 
 
-def take_over(equations: Equations, work: Work, state: State) -> None:
-    """Let inputs, penalty factors and h be those of the state."""
+def adopt_state(equations: Equations, work: Work, state: State) -> None:
+    """Set inputs, penalty factors and h to those of the state."""
     equations.u, equations.alpha = state.u, state.memory["alpha"]
     if state.h != work.settings.h:
         work.settings = work.settings._replace(h=float(state.h))
 
 
-def explained(equations: Equations, work: Work, report: StepReport, old: State) -> StepReport:
-    """Return the report of a failed step with its reason, and who is at fault in front of where it shows."""
+def diagnosed_report(equations: Equations, work: Work, report: StepReport, old: State) -> StepReport:
+    """Return the report of a failed step with its cause, the elements at fault first."""
     if report.outcome in TAKEN or report.outcome is Outcome.NOT_FINITE:
         return report
     found = equations.diagnose(work.settings, arrays_of(old))

@@ -1,4 +1,4 @@
-"""What a step answers: an Outcome whose members carry the sentence the user reads, and the counts behind it."""
+"""Report of a step: Outcome with its sentence for the user, counts, violations and cause of a failure."""
 
 import math
 from collections.abc import Mapping
@@ -64,7 +64,7 @@ TAKEN = frozenset(
 
 
 def outcomes_of(stats: Array) -> dict[Outcome, int]:
-    """Return how many of the accepted steps with these stats (k, STATS_SIZE) ended how."""
+    """Return the number of accepted steps by Outcome, from their stats (k, STATS_SIZE)."""
     unfinished = stats[:, settings.ITERATIONS_TO_TOLERANCE] == 0.0
     near = (stats[:, settings.NEAR_SINGULAR] > 0.0) & ~unfinished
     missed = np.where(unfinished | near, settings.NOTHING, stats[:, settings.LEFT])

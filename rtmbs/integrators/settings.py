@@ -1,4 +1,4 @@
-"""Settings and states of a step as flat structs that compiled steps take."""
+"""Settings and states of a step as flat structs for compiled steps, and chunks of consecutive states."""
 
 from typing import Any, NamedTuple
 
@@ -50,7 +50,7 @@ MOST_ROWS, MOST_BYTES = 1024, 4e6  # steps in one kernel call, and the memory of
 
 @struct
 class Settings(NamedTuple):
-    """Everything a step depends on that is neither state nor mechanism."""
+    """Settings of a step: all that is neither state nor mechanism."""
 
     h: float  # step [s]
     relative: float  # relative tolerance of the increment
@@ -137,6 +137,6 @@ def first(chunk: Chunk, count: int) -> Chunk:
 
 
 def take_row(state: State, chunk: Chunk, k: int) -> None:
-    """Let ``state`` be what stands in row ``k``."""
+    """Write row ``k`` of a chunk to ``state``."""
     for name, values in arrays_of(state)._asdict().items():
         values[:] = getattr(chunk, name)[k]

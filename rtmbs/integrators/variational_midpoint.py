@@ -1,4 +1,4 @@
-"""The variational midpoint rule in joint coordinates: symplectic, symmetric, and true to momenta (METHODS 6)."""
+"""Variational midpoint rule in joint coordinates: symplectic, symmetric, momentum-preserving (METHODS 6)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import Equations, FusedMidpoint, MidpointEquations, NotFinite, SingularTangent
 from rtmbs.integrators.checks import positive, switches, whole
-from rtmbs.integrators.explicit import finished, in_range
+from rtmbs.integrators.explicit import complete_step, in_range
 from rtmbs.integrators.method import PENALTY, USUAL, Method
 from rtmbs.integrators.newton import (
     ACCEPT,
@@ -165,7 +165,7 @@ REUSED_BELOW = 1e-3  # typical sizes: the largest correction behind which a fact
 
 @dataclass
 class Work:
-    """What steps need besides states."""
+    """Settings, weights, equations, kernel and stats of steps."""
 
     settings: Settings
     weight: Array  # (m,) of the loops beside M [kg or kg m^2]
@@ -335,13 +335,13 @@ class VariationalMidpoint(Method):
         if outcome not in TAKEN:
             worst = equations.worst(outcome, arrays_of(old), work.settings.scale)
             return step.counted(StepReport(outcome, new.t, worst=worst))
-        report = step.counted(finished(equations, old, new))
+        report = step.counted(complete_step(equations, old, new))
         if outcome is not Outcome.CONVERGED and report.outcome in TAKEN:
             return report._replace(outcome=outcome)
         return report
 
 
 def follow_step(work: Work, state: State) -> None:
-    """Let h be that of the state."""
+    """Set h to that of the state."""
     if state.h != work.settings.h:
         work.settings = work.settings._replace(h=float(state.h))

@@ -133,14 +133,14 @@ def launch(work: Callable[[Exchange], Any], exchange: Exchange | None = None) ->
         if exchange is None or exchange.ranks == 1:
             raise
         time.sleep(2 * PATIENCE * exchange.rank)  # what all ranks raise the first of them says, and ends the others
-        tell(exchange, error)
+        print_error(exchange, error)
         time.sleep(PATIENCE)  # a launcher that hears of an abort may throw away what it has not yet passed on
         exchange.communicator.Abort(FAILED)  # type: ignore[attr-defined]
         os._exit(FAILED)  # an abort may come back before it ends this process
 
 
-def tell(exchange: Exchange, error: Exception) -> None:
-    """Print the message of one rank; a mistake in the program comes with its traceback."""
+def print_error(exchange: Exchange, error: Exception) -> None:
+    """Print the error of one rank; an unexpected error with its traceback."""
     if isinstance(error, RtmbsError):
         text = f"rtmbs: rank {exchange.rank} of {exchange.ranks}: {error}"
     else:

@@ -1,4 +1,4 @@
-"""The same motion with threads of this process in place of ranks: kernels without the interpreter's lock."""
+"""Motion by the recursion on threads of one process, by kernels without the interpreter's lock."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
