@@ -105,4 +105,4 @@ class AdamsSteps(Steps):
         q = last.q + h * (implicit[0] * v + implicit[1:] @ rates[: k - 1])
         v = last.v + h * (implicit[0] * a + implicit[1:] @ accelerations[: k - 1])
         s = last.s + h * (implicit[0] * sd + implicit[1:] @ state_rates[: k - 1])
-        return dynamics.landed(last, q, v, t, s)
+        return dynamics.step_end(last, q, v, t, s)

@@ -102,7 +102,7 @@ class Dynamics:
             return closed_state(self.system, q, v, t, least_solution)
         return corrected(self.formulation, self.system, q, v, t, self.memory)
 
-    def landed(self, old: Point, q: Array, v: Array, t: float, s: Array = NO_STATES) -> Point:
+    def step_end(self, old: Point, q: Array, v: Array, t: float, s: Array = NO_STATES) -> Point:
         """Return the end of a step from ``old``, corrected. MotionError: the correction is longer than the step."""
         return self.point(*demand_small_correction(old, (q, v), self.corrected(t, q, v), t), t, s)
 
@@ -165,7 +165,7 @@ def step_explicit(dynamics: Dynamics, tableau: Tableau, point: Point, h: float) 
 
     start, slope = (np.concatenate(one) for one in ((point.q, point.v, point.s), (point.v, point.a, point.sd)))
     q, v, s = np.split(stepped(tableau, h, start, slope, rates), parts)
-    return dynamics.landed(point, q, v, point.t + h, s)
+    return dynamics.step_end(point, q, v, point.t + h, s)
 
 
 class Steps:

@@ -1,7 +1,7 @@
-"""The contracts of time stepping: what equations answer, and what an integrator answers.
+"""Contracts of equations of motion as methods of time integration call them.
 
-Checklist for whoever writes equations
---------------------------------------
+Checklist for new equations
+---------------------------
 * ``residual`` evaluates everything at one state and time; ``factor``, ``solve`` and the loop quantities belong to the
   state last evaluated by ``residual`` or ``close``.
 * Nothing here may change the arrays handed in.
