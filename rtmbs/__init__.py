@@ -12,7 +12,7 @@ __version__ = "0.2.0"
 
 # The public names, sorted, and the module each one lives in.
 HOMES = {
-    "AdamsBashforth": "rtmbs.integrators.adams_bashforth",
+    "AdamsBashforth": "rtmbs.integrators.explicit",
     "At": "rtmbs.observers",
     "AtRate": "rtmbs.observers",
     "Bar": "rtmbs.model",
@@ -135,7 +135,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.dae.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.errors import RtmbsWarning as RtmbsWarning
-    from rtmbs.integrators.adams_bashforth import AdamsBashforth as AdamsBashforth
+    from rtmbs.integrators.explicit import AdamsBashforth as AdamsBashforth
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport

@@ -36,18 +36,18 @@ PLACES = {  # name: (module, class)
     "penalty-trapezoidal": ("integrators.penalty_trapezoidal", "PenaltyTrapezoidal"),
     "variational-midpoint": ("integrators.variational_midpoint", "VariationalMidpoint"),
     "runge-kutta": ("dae.runge_kutta", "RungeKutta"),
-    "adams-bashforth": ("integrators.adams_bashforth", "AdamsBashforth"),
+    "adams-bashforth": ("integrators.explicit", "AdamsBashforth"),
     "adams-bashforth-moulton": ("dae.adams_bashforth_moulton", "AdamsBashforthMoulton"),
     "solve-ivp": ("dae.solve_ivp", "SolveIVP"),
     "tangent-space": ("dae.tangent_space", "TangentSpace"),
     "odae": ("dae.odae", "ODAE"),
     "index-3-lagrangian": ("dae.index3_lagrangian", "Index3Lagrangian"),
-    "generalised-alpha": ("dae.generalised_alpha", "GeneralisedAlpha"),
-    "hht": ("dae.hht", "HHT"),
+    "generalised-alpha": ("dae.newmark", "GeneralisedAlpha"),
+    "hht": ("dae.newmark", "HHT"),
     "half-explicit": ("dae.half_explicit", "HalfExplicit"),
     "radau-ggl": ("dae.radau_ggl", "RadauGGL"),
-    "cvode": ("dae.cvode", "CVODE"),
-    "ida": ("dae.ida", "IDA"),
+    "cvode": ("dae.sundials", "CVODE"),
+    "ida": ("dae.sundials", "IDA"),
 }
 TABLES = ("DORMAND_PRINCE", "EULER", "GILL", "HEUN", "KUTTA", "RK4", "TABLEAUX", "THREE_EIGHTHS", "Tableau")
 METHODS: Register[Any] = Register("method", "rtmbs", PLACES)

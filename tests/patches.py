@@ -59,16 +59,17 @@ def applied(found: list[Edit], folder: Path) -> Path:
 def check_removal(
     room: str, register: str, places: Mapping[str, tuple[str, str]], name: str, code: str, folder: Path
 ) -> None:
-    """A name is one file of a room and one line of a register: without them ``code`` prints the others."""
+    """A family is one file of a room and one line of a register a name: without them ``code`` prints the others."""
     copy = folder / "COPY"
     shutil.copytree(ROOT / "rtmbs", copy / "rtmbs")
     (copy / "rtmbs" / room / f"{places[name][0].replace('.', '/')}.py").unlink()
+    family = {one for one, place in places.items() if place[0] == places[name][0]}
     registry = copy / "rtmbs" / register
     lines = registry.read_text(encoding="utf-8").splitlines(keepends=True)
-    left = [line for line in lines if not line.strip().startswith(f'"{name}"')]
-    assert len(left) == len(lines) - 1
+    left = [line for line in lines if not any(line.strip().startswith(f'"{one}":') for one in family)]
+    assert len(left) == len(lines) - len(family)
     registry.write_text("".join(left), encoding="utf-8")
-    assert run(copy, code).split() == [one for one in places if one != name]
+    assert run(copy, code).split() == [one for one in places if one not in family]
 
 
 def run(folder: Path, code: str, *paths: Path) -> str:

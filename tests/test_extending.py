@@ -154,7 +154,7 @@ print("fine")
 FORMULATION = """
 import numpy as np
 import rtmbs.formulations as room
-from rtmbs.formulations.small_systems import rheonomic_double_pendulum
+from rtmbs.formulations.function_system import rheonomic_double_pendulum
 
 system, added = rheonomic_double_pendulum(), room.FORMULATIONS["udwadia-kalaba"]()
 assert type(added) is room.UdwadiaKalaba
@@ -170,7 +170,7 @@ print("fine")
 DAE_METHOD = """
 import numpy as np
 import rtmbs.dae as room
-from rtmbs.formulations.small_systems import pendulum
+from rtmbs.formulations.function_system import pendulum
 
 system, q, v, ends = pendulum(), np.array([0.6, -0.8]), np.array([0.8, 0.6]), []
 for h in (4e-3, 2e-3, 1e-3):
@@ -188,7 +188,7 @@ print("fine")
 
 SOLVER = """
 import numpy as np
-from rtmbs.linear.registry import SOLVERS
+from rtmbs.linear import SOLVERS
 from rtmbs.linear.solver import Unsolved
 
 A = np.array([[0.0, 2.0, 0.0], [3.0, 0.0, 1.0], [1e-9, 0.0, 5e-9]])  # rows of different units

@@ -13,7 +13,7 @@ from bench.campaigns.campaign import Campaign, Tally
 from bench.measures.forced import consistent, forced_model
 from bench.measures.two_chains import T, state_of, two_chains
 from rtmbs.formulations import FormulationError, JointCoordinates, Recursive
-from rtmbs.formulations.saddle import solve_parts
+from rtmbs.formulations.augmented_system import solve_parts
 from rtmbs.formulations.terms import terms_at
 from rtmbs.recursive.page import recursive_accelerations
 

@@ -15,8 +15,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.integrators import multiplier_bounds
-from rtmbs.integrators.chunks import arrays_of
-from rtmbs.integrators.settings import INERTIA, StateArrays
+from rtmbs.integrators.settings import INERTIA, StateArrays, arrays_of
 from rtmbs.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.semirecursive import balance, passes, projection_kernels, step
 from rtmbs.semirecursive import multipliers as reactions

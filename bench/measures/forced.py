@@ -6,7 +6,7 @@ import rtmbs
 from bench.measures.random_mechanisms import triad
 from rtmbs.errors import InputError, StartError
 from rtmbs.formulations import JointCoordinates, ReferencePointCoordinates, consistent_state
-from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.contract import FormulationError
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.model import JOINT_TYPES
 from rtmbs.rotations.quaternions import quaternions, world_rates

@@ -1,1 +1,1 @@
-"""Measured runs: ``python -m rtmbs.bench fourbar --ny 4 --nz 40``, and the exact references they are held against."""
+"""Measured runs: ``python -m rtmbs.bench fourbar --ny 4 --nz 40``, and their exact references."""

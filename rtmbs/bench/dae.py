@@ -8,17 +8,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.bench.dae_problems import PROBLEMS, Problem
-from rtmbs.dae import METHODS
-from rtmbs.dae.adams_bashforth_moulton import AdamsBashforthMoulton
-from rtmbs.dae.contract import Integrator, Motion, Orders, Point
-from rtmbs.dae.driver import integrate
-from rtmbs.dae.errors import MotionError
+from rtmbs.dae import METHODS, AdamsBashforthMoulton
+from rtmbs.dae.contract import Integrator, Motion, MotionError, Orders, Point
+from rtmbs.dae.driver import integrate, simulation_at
 from rtmbs.dae.runge_kutta import RungeKutta
-from rtmbs.dae.simulated import simulation_at
 from rtmbs.dae.solve_ivp import SolveIVP
 from rtmbs.errors import InputError, unknown_name
-from rtmbs.formulations.errors import FormulationError
-from rtmbs.formulations.registry import FORMULATIONS
+from rtmbs.formulations import FORMULATIONS
+from rtmbs.formulations.contract import FormulationError
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.results.result import Result
 from rtmbs.simulation.refined import refined_from

@@ -66,7 +66,7 @@ def step(sim: Simulation) -> None:
 
 
 def nothing() -> None:
-    """Do nothing: the body of the empty loop."""
+    """Do nothing, as the body of the empty loop."""
 
 
 def percentiles(seconds: Array) -> dict[str, float]:

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from rtmbs import library
-from rtmbs.integrators.chunks import arrays_of, one_row_chunk
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.integrators.settings import arrays_of, one_row_chunk
 from rtmbs.jit import parallel_compile as apart
 from rtmbs.jit.compile_progress import EVERYTHING, Compilations, announced
 from rtmbs.jit.compiled import compile_for, compile_lazy

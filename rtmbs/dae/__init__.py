@@ -1,4 +1,4 @@
-"""Constrained motion by any method of time: ``integrate(system, method, q, v, t_end, h)``, one file a method.
+"""Constrained motion by any method of time: ``integrate(system, method, q, v, t_end, h)``.
 
 Names are resolved on first use: reading this package loads neither scipy nor the rooms below.
 """
@@ -12,6 +12,7 @@ from rtmbs.limits.register import Register
 from rtmbs.methods import PLACES, TABLES
 
 OWN = {name: place for name, place in PLACES.items() if place[0].startswith("dae.")}  # those of this room
+MODULES = {place for place, _ in OWN.values()}
 METHODS: Register[Any] = Register("method", "rtmbs", {**OWN, "penalty-trapezoidal": PLACES["penalty-trapezoidal"]})
 
 __getattr__, __dir__, __all__ = lazily(
@@ -19,12 +20,10 @@ __getattr__, __dir__, __all__ = lazily(
     lazy_loader.attach(
         __name__,
         submod_attrs={
-            **{module.removeprefix("dae."): [kind] for module, kind in OWN.values()},
-            "contract": ["Counts", "Integrator", "Method", "Orders", "Point"],
-            "driver": ["integrate"],
-            "errors": ["GainWarning", "MotionError"],
+            **{one.removeprefix("dae."): [kind for module, kind in OWN.values() if module == one] for one in MODULES},
+            "contract": ["Counts", "GainWarning", "Integrator", "Method", "MotionError", "Orders", "Point"],
+            "driver": ["PenaltyTrapezoidal", "integrate"],
             "runge_kutta": ["RungeKutta", *TABLES],
-            "simulated": ["PenaltyTrapezoidal"],
         },
     ),
 )

@@ -6,10 +6,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_formulation, demand_whole
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Steps, step_explicit
-from rtmbs.dae.method import OverFormulation
+from rtmbs.dae.method import OverFormulation, demand_formulation, demand_whole
 from rtmbs.dae.multistep import adams_bashforth, adams_moulton
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
@@ -20,10 +19,24 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class AdamsBashforthMoulton(OverFormulation):
-    """Both formulas of order ``order`` over the accelerations of ``formulation``: two evaluations a step.
+    """Adams-Bashforth-Moulton method, PECE: two evaluations of the accelerations a step.
 
-    Runge-Kutta steps of order five make the first points.
+    Both formulas have order ``order``. Runge-Kutta steps of order five make the first points.
 
+    Parameters
+    ----------
+    order : int, default 4
+        Order of the formula, 1 to 5.
+    formulation : Formulation, optional
+        Formulation of the accelerations. ``Partitioning()`` unless given.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> method = AdamsBashforthMoulton(4, Partitioning())
     """
 
@@ -39,9 +52,19 @@ class AdamsBashforthMoulton(OverFormulation):
         return Orders(*[self.order] * 4)
 
     def growth(self, z: complex) -> float:
-        """Return what a step does to the error of y' = s y with z = h s: the largest root of r^k = r^(k-1) + ... .
+        """Return the growth of the error of y' = s y in a step, z = h s: the largest root of r^k = r^(k-1) + ... .
 
         y_{n+1} = y_n + z (b*_0 p + sum b*_i y_{n+1-i}) with p = y_n + z sum b_i y_{n-i}.
+
+        Parameters
+        ----------
+        z : complex
+            Step times eigenvalue, z = h s.
+
+        Returns
+        -------
+        float
+            Factor of the error in a step; at most 1 in the stability region.
         """
         k, explicit, implicit = self.order, adams_bashforth(self.order), adams_moulton(self.order)
         c = np.zeros(k + 1, np.complex128)  # by falling powers of r
@@ -82,4 +105,4 @@ class AdamsSteps(Steps):
         q = last.q + h * (implicit[0] * v + implicit[1:] @ rates[: k - 1])
         v = last.v + h * (implicit[0] * a + implicit[1:] @ accelerations[: k - 1])
         s = last.s + h * (implicit[0] * sd + implicit[1:] @ state_rates[: k - 1])
-        return dynamics.landed(last, q, v, t, s)
+        return dynamics.step_end(last, q, v, t, s)

@@ -1,4 +1,4 @@
-"""Contracts of methods of time over a ConstrainedSystem: the motion, its points, and the errors that end it."""
+"""Contracts of methods of time over a ConstrainedSystem: motion, points, counts, integrator and errors."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,8 +7,8 @@ from typing import ClassVar, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.errors import GainWarning as GainWarning
-from rtmbs.dae.errors import MotionError as MotionError
+from rtmbs.errors import MotionError as MotionError
+from rtmbs.errors import RtmbsWarning
 from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem
 from rtmbs.integrators.method import Method as Method
 from rtmbs.integrators.method import Orders as Orders
@@ -17,8 +17,30 @@ from rtmbs.methods import Capability
 Array = NDArray[np.float64]
 
 
+class GainWarning(RtmbsWarning):
+    """Gains of a stabilised formulation that lie outside the stability region of the method at this step."""
+
+
 class Point(NamedTuple):
-    """A state of a motion with its accelerations and multipliers, and the rates of its force states."""
+    """A state of a motion with its accelerations and multipliers, and the rates of its force states.
+
+    Parameters
+    ----------
+    t : float
+        Time [s].
+    q : ndarray
+        Coordinates (n,).
+    v : ndarray
+        Rates of the coordinates (n,).
+    a : ndarray
+        Accelerations (n,).
+    lam : ndarray
+        Multipliers (m,).
+    s : ndarray, optional
+        States of forces (ns,).
+    sd : ndarray, optional
+        Rates of the states of forces (ns,).
+    """
 
     t: float  # [s]
     q: Array  # (n,)
@@ -31,7 +53,19 @@ class Point(NamedTuple):
 
 @dataclass
 class Counts:
-    """Work done: an evaluation is one call of ``force``, a factorisation one of a mass or Newton matrix."""
+    """Work of a motion.
+
+    Parameters
+    ----------
+    evaluations : int, default 0
+        Calls of ``force``.
+    factorisations : int, default 0
+        Factorisations of a mass or Newton matrix.
+    iterations : int, default 0
+        Newton iterations, projections left out.
+    steps : int, default 0
+        Steps taken.
+    """
 
     evaluations: int = 0
     factorisations: int = 0
@@ -68,8 +102,26 @@ class Integrator(Protocol):
         """Orders in the step; None for a method that chooses steps by tolerances."""
 
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield a Point at each of ``times`` (k + 1,) [s], which are evenly spaced; the first is the start.
+        """Yield a Point at each of the times.
 
-        A method of fixed steps takes one step from time to time. Raises FormulationError where there is no answer, and
-        MotionError for a step that fails.
+        A method of fixed steps takes one step from time to time.
+
+        Parameters
+        ----------
+        motion : Motion
+            System with its consistent start.
+        times : ndarray
+            Evenly spaced times (k + 1,) [s]; the first is the start.
+
+        Yields
+        ------
+        Point
+            Point at each time.
+
+        Raises
+        ------
+        FormulationError
+            At a state without accelerations.
+        MotionError
+            For a step that fails.
         """

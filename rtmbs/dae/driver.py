@@ -1,60 +1,176 @@
-"""The driver: any method over any constrained system, from a consistent start."""
+"""Integration of any constrained system by any method of time, from a consistent start to a Result."""
 
 import time
 import warnings
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Integrator, Motion, Point
-from rtmbs.dae.dynamics import Counted
-from rtmbs.dae.errors import GainWarning, MotionError
-from rtmbs.dae.result import integration_result
-from rtmbs.dae.simulated import simulation_points
-from rtmbs.errors import InputError
-from rtmbs.formulations.checked import given
-from rtmbs.formulations.contract import ConstrainedSystem, states_of
-from rtmbs.formulations.errors import FormulationError
-from rtmbs.formulations.rank import RANK_TOLERANCE, demand_full_rank
+from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
+from rtmbs.dae.dynamics import CountedSystem, Dynamics
+from rtmbs.errors import InputError, StepError
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_vector, states_of
+from rtmbs.formulations.penalty import AugmentedLagrangian
+from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_full_rank
 from rtmbs.formulations.terms import Positive, row_names, terms_at
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
+from rtmbs.integrators.report import StepReport
 from rtmbs.methods import Capability, demand
+from rtmbs.results.channel import BETWEEN, TIME, Entry, Source, StoredValues, resolve_names
 from rtmbs.results.result import Result
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.simulation.failures import step_error
+from rtmbs.simulation.simulation import Simulation
 
 Array = NDArray[np.float64]
 
+LEVELS = ("position", "velocity", "acceleration")  # of constraint violations
 CONSISTENT = 1e-8  # of Phi_q times the largest coordinate or rate, or 1: what a start may violate
 MOST_STEPS = 10**8
 LARGEST = 1e12  # of a coordinate or rate: beyond, a motion counts as lost
 
 
+@dataclass(frozen=True)
+class IntegrationReport:
+    """Work of an integration."""
+
+    counts: Counts
+    wall: float  # [s] of the run, violations left out
+
+    def summary(self) -> str:
+        """Return steps, evaluations and wall time in one line."""
+        return f"{self.counts.steps} steps, {self.counts.evaluations} evaluations, {self.wall:.3g} s of wall time"
+
+
+def integration_result(system: ConstrainedSystem, points: Sequence[Point], counts: Counts, wall: float) -> Result:
+    """Return the Result of these points, constraint violations included.
+
+    Arrays are ``q``, ``v``, ``a`` (samples, n), ``lambda`` (samples, m), ``s`` (samples, ns) and ``violations``
+    (samples, 3), the largest |Phi|, |Phid| and |Phidd| of each sample; an array without columns is left out, and so
+    are the multipliers of a formulation that gives none.
+    Each column is a channel of its own too: ``q0``, ``v0``, ``a0``, or ``NAME``, ``NAME.rate``, ``NAME.acceleration``
+    where the system has ``coordinate_names``; ``lambda0`` or ``NAME.multiplier`` by ``row_names``; ``s0`` or ``NAME``
+    by ``state_names``; ``violation.position``, ``violation.velocity``, ``violation.acceleration``. Coordinates have the
+    units of ``coordinate_units`` where the system has these.
+    """
+    named = resolve_names(channels_of(system, points))
+    name = str(getattr(system, "name", type(system).__name__))
+    return Result({key: entry.source for key, entry in named.items()}, name, report=IntegrationReport(counts, wall))
+
+
+def channels_of(system: ConstrainedSystem, points: Sequence[Point]) -> Iterator[Entry]:
+    """Yield the time, every array and every column of the arrays."""
+    n, m, ns, size = system.n, system.m, len(states_of(system)), len(points)
+    yield Entry("time", TIME, Source((), "s", StoredValues(np.array([point.t for point in points]))))
+    names, rows = (labels_of(system, what, count) for what, count in (("coordinate_names", n), ("row_names", m)))
+    units = list(getattr(system, "coordinate_units", None) or [""] * n)
+    for symbol, suffix, per in (("q", "", ""), ("v", ".rate", "/s"), ("a", ".acceleration", "/s^2")):
+        values = np.array([getattr(point, symbol) for point in points]).reshape(size, n)
+        yield from columns("coordinate", symbol, values, names, suffix, [unit and unit + per for unit in units])
+    values = np.array([point.lam for point in points]).reshape(size, m)
+    if not np.all(np.isnan(values)):
+        yield from columns("multiplier", "lambda", values, rows, ".multiplier", [""] * m)
+    values = np.array([point.s for point in points]).reshape(size, ns)
+    yield from columns("state", "s", values, labels_of(system, "state_names", ns), "", [""] * ns)
+    values = np.array([violations_at(system, point) for point in points]).reshape(size, 3)
+    yield Entry("array", "violations", Source(LEVELS, "", StoredValues(values)))
+    for k, level in enumerate(LEVELS):
+        yield Entry("violation", f"violation.{level}", Source((), "", StoredValues(values[:, k])))
+
+
+def labels_of(system: ConstrainedSystem, attribute: str, count: int) -> list[str] | None:
+    """Return the names of a system's columns; None for none, or for names that do not tell the columns apart."""
+    names = getattr(system, attribute, None)
+    if names is None or len(names) != count or len({*names}) < count:
+        return None
+    labels = [str(name) for name in names]
+    return None if any(not label or BETWEEN in label for label in labels) else labels
+
+
+def columns(
+    kind: str, symbol: str, values: Array, names: list[str] | None, suffix: str, units: list[str]
+) -> Iterator[Entry]:
+    """Yield an array (samples, k) under its symbol, and each of its columns under a name of its own."""
+    count = values.shape[1]
+    if not count:
+        return
+    axes = tuple(names or map(str, range(count)))
+    unit = units[0] if len({*units}) == 1 else BETWEEN.join(units)
+    yield Entry("array", symbol, Source(axes, unit, StoredValues(values)))
+    for k in range(count):
+        name = f"{names[k]}{suffix}" if names else f"{symbol}{k}"
+        yield Entry(kind, name, Source((), units[k], StoredValues(values[:, k])))
+
+
+def violations_at(system: ConstrainedSystem, point: Point) -> tuple[float, float, float]:
+    """Return the largest |Phi|, |Phid| and |Phidd| of a point."""
+    Phi_q = system.constraint_jacobian(point.q, point.t)
+    Phi_t, gamma = system.constraint_rate_terms(point.q, point.v, point.t)
+    parts = system.constraints(point.q, point.t), Phi_q @ point.v + Phi_t, Phi_q @ point.a - gamma
+    first, second, third = (float(np.abs(part).max(initial=0.0)) for part in parts)
+    return first, second, third
+
+
 def integrate(
     system: ConstrainedSystem, method: Integrator, q: Array, v: Array, t_end: float, h: float = 1e-3, t0: float = 0.0
 ) -> Result:
-    """Return the motion from a consistent q and v (n,) at ``t0`` to ``t_end`` [s], sampled every ``h`` [s].
+    """Integrate the equations of a constrained system from a consistent start.
 
-    A method of fixed steps takes steps of h; an adaptive one chooses its own between the samples. The last step ends at
-    t_end, so that steps are h or a little shorter. States of forces begin at those of the system. ``q``, ``v`` and
-    these states stay as they are. Raises InputError for numbers and states that the method does not integrate,
-    FormulationError for a start that violates the constraints, dependent rows that the method refuses, or a state
-    without an answer, and MotionError, with the Result up to there, for a step that fails. Warns of gains that the
-    method does not bear at this h.
+    A method of fixed steps takes steps of ``h``; an adaptive one chooses its own between the samples. The last step
+    ends at ``t_end``, so that steps are h or a little shorter. States of forces begin at those of the system. ``q``,
+    ``v`` and these states stay as they are. A warning tells of gains outside the stability region of the method at this
+    h.
 
-    The Result has the channels ``q``, ``v``, ``a``, ``lambda``, ``s`` and ``violations``, and each of their columns by
-    name, such as ``q0`` or those of ``coordinate_names``; ``result.counts`` and ``result.wall`` [s] say what it took.
+    Parameters
+    ----------
+    system : ConstrainedSystem
+        System of equations.
+    method : Integrator
+        Method of time.
+    q : ndarray
+        Coordinates (n,) at the start, with Phi = 0.
+    v : ndarray
+        Rates (n,) at the start, with Phid = 0.
+    t_end : float
+        Last time [s].
+    h : float, default 0.001
+        Interval of the samples [s]; the step of a method of fixed steps.
+    t0 : float, default 0.0
+        Time of the start [s].
 
+    Returns
+    -------
+    Result
+        Channels ``q``, ``v``, ``a``, ``lambda``, ``s`` and ``violations``, and each of their columns by name, such as
+        ``q0`` or those of ``coordinate_names``; ``result.counts`` and ``result.wall`` [s] say what it took.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, and for states of forces that the method does not integrate.
+    FormulationError
+        For a start that violates the constraints, dependent rows that the method refuses, or a state without
+        accelerations.
+    MotionError
+        For a step that fails, with the Result up to there.
+
+    Examples
+    --------
     >>> result = integrate(system, RungeKutta(GILL, Baumgarte(20.0, 20.0)), q, v, 1.0)  # doctest: +SKIP
     """
     points = getattr(method, "points", None) or partial(simulation_points, method)
-    times = times_of(t0, t_end, h)
-    q, v = given("q", q, system.n), given("v", v, system.n)
+    times = sample_times(t0, t_end, h)
+    q, v = checked_vector("q", q, system.n), checked_vector("v", v, system.n)
     demand_no_states(system, method)
     demand_start(system, method, q, v, float(times[0]))
     warn_of_gains(method, float(times[1] - times[0]))
     states = states_of(system)
     motion = Motion(system, q, v, float(times[0]), states.copy())
-    motion.system = Counted(system, motion.counts)
+    motion.system = CountedSystem(system, motion.counts)
     found: list[Point] = []
     began = time.perf_counter()
     try:
@@ -75,7 +191,7 @@ def integrate(
     return integration_result(system, found, motion.counts, wall)
 
 
-def times_of(t0: float, t_end: float, h: float) -> Array:
+def sample_times(t0: float, t_end: float, h: float) -> Array:
     """Return evenly spaced times from t0 to t_end, at most h apart."""
     Positive("h", "s").check(h)
     for name, value in (("t0", t0), ("t_end", t_end)):
@@ -112,7 +228,7 @@ def demand_no_states(system: ConstrainedSystem, method: Any) -> None:
 
 
 def demand_finite(point: Point) -> None:
-    """Raise MotionError for a point that is not finite, or out of all proportion."""
+    """Raise MotionError for a point that is not finite, or beyond LARGEST."""
     for name, part in (("q", point.q), ("v", point.v), ("s", point.s)):
         if not np.all(np.abs(part) < LARGEST):
             i = int(np.argmin(np.abs(part) < LARGEST))
@@ -122,7 +238,7 @@ def demand_finite(point: Point) -> None:
 
 
 def warn_of_gains(method: Any, h: float) -> None:
-    """Warn, before the run, of gains for which the method lets violations grow at this h."""
+    """Warn of gains outside the stability region of the method at this h."""
     gains = getattr(getattr(method, "formulation", None), "gains", None)
     growth = getattr(method, "growth", None)
     if gains is None or growth is None:
@@ -137,3 +253,49 @@ def warn_of_gains(method: Any, h: float) -> None:
             GainWarning,
             stacklevel=3,
         )
+
+
+def simulation_points(method: Any, motion: Motion, times: Array) -> Iterator[Point]:
+    """Yield the start and the end of each step of a Simulation of the System behind JointCoordinates."""
+    sim, point = simulation_at(motion, times, method)
+    yield point
+    for t in times[1:]:
+        try:
+            report = accepted_step(sim)
+        except StepError as error:
+            raise MotionError(str(error)) from error
+        motion.counts.steps += 1
+        motion.counts.iterations += report.iterations
+        motion.counts.evaluations += report.evaluations
+        motion.counts.factorisations += report.factorisations
+        now = sim.state
+        parts = now.z, now.zd, now.zdd, now.lam, now.s, now.sd
+        yield Point(float(t), *(part.copy() for part in parts))
+
+
+def accepted_step(sim: Simulation) -> StepReport:
+    """Take a step; raises StepError for one that fails."""
+    report = sim.step()
+    if not report.outcome.accepted:
+        raise step_error(sim.state.k + 1, report)
+    return report
+
+
+def simulation_at(motion: Motion, times: Array, method: Any) -> tuple[Simulation, Point]:
+    """Return a Simulation at the start of a motion, with a step from time to time, and the start.
+
+    Raises InputError for a system that is no compiled one.
+    """
+    equations, t0, who = getattr(motion.system, "equations", None), float(times[0]), type(method).__name__
+    if not isinstance(equations, SemiRecursiveEquations):
+        raise InputError(f"{who} takes JointCoordinates of a compiled System, and no other system")
+    if np.any(equations.tables.dofs.reference >= 0):
+        raise InputError(f"{who} takes no rotation dofs here; a Simulation steps such a System by itself")
+    point = Dynamics(motion, AugmentedLagrangian()).point(motion.q, motion.v, t0, motion.s)
+    sim = Simulation(equations.compiled, h=float(times[1] - times[0]), method=method)
+    state = sim.state.copy()
+    state.t_ref = t0
+    state.z[:], state.zd[:], state.zdd[:], state.lam[:] = point.q, point.v, point.a, point.lam
+    state.s[:], state.sd[:] = point.s, point.sd
+    sim.restore(state)
+    return sim, point

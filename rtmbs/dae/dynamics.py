@@ -1,4 +1,4 @@
-"""The equations of motion along one run: accelerations by a formulation, corrections after a step, work counted."""
+"""Equations of motion along one run: accelerations by a formulation, corrections after a step, counts."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -7,13 +7,18 @@ from typing import Any, ClassVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Counts, Motion, Point
-from rtmbs.dae.errors import MotionError
-from rtmbs.formulations.checked import answered
-from rtmbs.formulations.contract import NO_STATES, ConstrainedSystem, Formulation, SystemWithStates, states_of
-from rtmbs.formulations.correction import Correcting, closed, corrected, least_solution
-from rtmbs.formulations.passed_through import PassedThrough
-from rtmbs.formulations.rank import row_factor
+from rtmbs.dae.contract import Counts, Motion, MotionError, Point
+from rtmbs.formulations.contract import (
+    NO_STATES,
+    ConstrainedSystem,
+    Formulation,
+    SystemWithStates,
+    SystemWrapper,
+    checked_answer,
+    states_of,
+)
+from rtmbs.formulations.correction import Correcting, closed_state, corrected, least_solution
+from rtmbs.formulations.reduction import row_factor
 from rtmbs.integrators.tableaux import Tableau, stepped
 
 Array = NDArray[np.float64]
@@ -22,12 +27,12 @@ ROUNDING = 1e-8  # of the largest coordinate or rate, or 1: a correction below s
 
 
 @dataclass
-class Counted(PassedThrough):
-    """The system itself, with each call of ``force`` counted. Forces, rates and constraints are checked."""
+class CountedSystem(SystemWrapper):
+    """System with counted calls of ``force`` and checked forces, rates and constraints."""
 
     system: ConstrainedSystem
     counts: Counts
-    answers_alike: ClassVar[bool] = True
+    same_answers: ClassVar[bool] = True
 
     def note_evaluation(self) -> None:
         """Count one evaluation of forces."""
@@ -35,7 +40,7 @@ class Counted(PassedThrough):
 
     def force(self, q: Array, v: Array, t: float) -> Array:
         self.note_evaluation()
-        return answered("force(q, v, t)", self.system.force(q, v, t), (self.n,))
+        return checked_answer("force(q, v, t)", self.system.force(q, v, t), (self.n,))
 
     @property
     def s(self) -> Array:
@@ -43,10 +48,10 @@ class Counted(PassedThrough):
 
     def state_rates(self, q: Array, v: Array, t: float) -> Array:
         found = cast(SystemWithStates, self.system).state_rates(q, v, t)
-        return answered("state_rates(q, v, t)", found, states_of(self.system).shape)
+        return checked_answer("state_rates(q, v, t)", found, states_of(self.system).shape)
 
     def constraints(self, q: Array, t: float) -> Array:
-        return answered("constraints(q, t)", self.system.constraints(q, t), (self.m,))
+        return checked_answer("constraints(q, t)", self.system.constraints(q, t), (self.m,))
 
 
 class Dynamics:
@@ -72,7 +77,7 @@ class Dynamics:
         return cast(SystemWithStates, self.system).state_rates(q, v, t) if len(s) else NO_STATES
 
     def hold(self, s: Array) -> None:
-        """Let forces be those at force states ``s`` (ns,)."""
+        """Set the force states ``s`` (ns,) of the system."""
         self.states[:] = s
 
     def stage(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
@@ -94,10 +99,10 @@ class Dynamics:
         correction of its own.
         """
         if self.dependent and not isinstance(self.formulation, Correcting):
-            return closed(self.system, q, v, t, least_solution)
+            return closed_state(self.system, q, v, t, least_solution)
         return corrected(self.formulation, self.system, q, v, t, self.memory)
 
-    def landed(self, old: Point, q: Array, v: Array, t: float, s: Array = NO_STATES) -> Point:
+    def step_end(self, old: Point, q: Array, v: Array, t: float, s: Array = NO_STATES) -> Point:
         """Return the end of a step from ``old``, corrected. MotionError: the correction is longer than the step."""
         return self.point(*demand_small_correction(old, (q, v), self.corrected(t, q, v), t), t, s)
 
@@ -126,7 +131,7 @@ def first_order_start(motion: Motion) -> Array:
 
 
 def with_multipliers(formulation: Any) -> Any:
-    """Return the same form with multipliers, which the stages of a step have no use for."""
+    """Return the formulation with ``multipliers=True``, for ends of steps."""
     return replace(formulation, multipliers=True) if hasattr(formulation, "multipliers") else formulation
 
 
@@ -160,7 +165,7 @@ def step_explicit(dynamics: Dynamics, tableau: Tableau, point: Point, h: float) 
 
     start, slope = (np.concatenate(one) for one in ((point.q, point.v, point.s), (point.v, point.a, point.sd)))
     q, v, s = np.split(stepped(tableau, h, start, slope, rates), parts)
-    return dynamics.landed(point, q, v, point.t + h, s)
+    return dynamics.step_end(point, q, v, point.t + h, s)
 
 
 class Steps:

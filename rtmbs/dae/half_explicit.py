@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, demand_small_correction
 from rtmbs.dae.method import DAEMethod
-from rtmbs.formulations.correction import closed, least_solution
+from rtmbs.formulations.contract import FormulationError
+from rtmbs.formulations.correction import closed_state, least_solution
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.errors import FormulationError
 
 Array = NDArray[np.float64]
 
@@ -29,11 +29,18 @@ A = (  # row i makes stage i from the stages before it; the last row is b
 
 @dataclass(frozen=True)
 class HalfExplicit(DAEMethod):
-    """Stages satisfy Phid = 0 each, by one linear system; ``project`` puts positions back on Phi = 0 after a step.
+    """Half-explicit Runge-Kutta method of order four at index 2: HEM4 of Brasey and Hairer (1993).
 
-    Stage i has explicit Q_i, V_i. Its a_i solves M a_i + Phi_q^T lam_i = F at stage i, with lam_i such that
-    Phi_q V + Phi_t = 0 at stage i + 1, whose place is known already. Five solutions a step. Dependent rows are refused.
+    Stage i has explicit Q_i, V_i. Its a_i solves M a_i + Phi_q^T lam_i = F at stage i, with lam_i such that Phi_q V +
+    Phi_t = 0 at stage i + 1, whose place is known already. Five linear systems a step. Dependent rows are refused.
 
+    Parameters
+    ----------
+    project : bool, default True
+        True puts positions back on Phi = 0 after each step.
+
+    Examples
+    --------
     >>> method = HalfExplicit()
     """
 
@@ -56,7 +63,7 @@ class HalfExplicitSteps(Steps):
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         q, v, s = stages(self.motion, self.dynamics, past[0], h)
         if self.project:
-            found = closed(self.motion.system, q, v, t, least_solution)
+            found = closed_state(self.motion.system, q, v, t, least_solution)
             q, v = demand_small_correction(past[0], (q, v), found, t)
         return self.dynamics.point(q, v, t, s)
 

@@ -6,14 +6,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.contract import Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import Steps
-from rtmbs.dae.errors import MotionError
 from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod
-from rtmbs.formulations.augmented_lagrangian import AugmentedLagrangian
-from rtmbs.formulations.penalty_options import row_masses
-from rtmbs.formulations.reduced import least_multipliers, solve_positive
+from rtmbs.formulations.penalty import AugmentedLagrangian, row_masses
+from rtmbs.formulations.reduction import least_multipliers, solve_positive
 from rtmbs.formulations.terms import Positive, Terms, terms_at
 from rtmbs.linear.least_change import converged
 
@@ -27,12 +25,24 @@ ITERATIONS = 40
 
 @dataclass(frozen=True)
 class Index3Lagrangian(DAEMethod):
-    """M a + Phi_q^T (lam + alpha Phi) = F by Newton in q, with lam += alpha Phi after each correction.
+    """Index-3 augmented Lagrangian method on the trapezoidal rule (METHODS 1.17).
 
-    v and a follow from q by the trapezoidal rule. alpha is ``penalty`` times the masses of the rows over (h / 2)^2.
-    Then the least changes of v and a in the metric of M put them on Phid = 0 and Phidd = 0, by the same iteration.
-    Dependent rows share their force.
+    M a + Phi_q^T (lam + alpha Phi) = F by Newton in q, with lam += alpha Phi after each correction. v and a follow from
+    q by the trapezoidal rule. Then the least changes of v and a in the metric of M put them on Phid = 0 and Phidd = 0,
+    by the same iteration. Dependent rows share their force.
 
+    Parameters
+    ----------
+    penalty : float, default 100000.0
+        Penalty as a multiple of the masses of the rows over (h / 2)^2.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> method = Index3Lagrangian()
     """
 

@@ -1,4 +1,4 @@
-"""One step of a Simulation in its joint coordinates: the System as a ConstrainedSystem, and how the step ended."""
+"""Step of a Simulation in joint coordinates: the System as a ConstrainedSystem, and the report of the step."""
 
 from typing import Any
 
@@ -6,20 +6,16 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
-from rtmbs.dae.contract import Counts, Motion, Point
-from rtmbs.dae.dynamics import Counted
-from rtmbs.dae.errors import MotionError
+from rtmbs.dae.contract import Counts, Motion, MotionError, Point
+from rtmbs.dae.dynamics import CountedSystem
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.errors import OutOfRange
+from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange, SystemWrapper
 from rtmbs.formulations.joint_coordinates import JointCoordinates
-from rtmbs.formulations.passed_through import PassedThrough
-from rtmbs.formulations.rank import row_factor
+from rtmbs.formulations.reduction import row_factor
 from rtmbs.integrators.base import Equations
-from rtmbs.integrators.chunks import arrays_of
 from rtmbs.integrators.explicit import DRIFT, in_range
 from rtmbs.integrators.report import Outcome, StepReport
-from rtmbs.integrators.settings import LOOP_TOLERANCE
+from rtmbs.integrators.settings import LOOP_TOLERANCE, arrays_of
 from rtmbs.rotations.vectors import turn_between, turned
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
@@ -31,7 +27,7 @@ WEIGHTLESS = 1e-12  # of the largest inertia, and of 1: less counts as this
 LEFT = 1e-2  # of the largest acceleration, or force: what a method may leave of Phidd and of the balance of forces
 
 
-class IndependentRows(PassedThrough):
+class IndependentRows(SystemWrapper):
     """A system with some of its rows of Phi, for a method that refuses dependent ones."""
 
     def __init__(self, system: JointCoordinates, rows: NDArray[np.int64]) -> None:
@@ -85,7 +81,7 @@ class JointSteps:
         self.rows = np.arange(system.m) if redundant or not self.dependent else np.sort(found.rows)
         behind: ConstrainedSystem = system if len(self.rows) == system.m else IndependentRows(system, self.rows)
         motion = Motion(behind, q, v, old.t, old.s.copy(), self.counts)
-        motion.system = Counted(behind, self.counts)
+        motion.system = CountedSystem(behind, self.counts)
         return motion
 
     def present(self, state: State) -> Point:
@@ -114,10 +110,10 @@ class JointSteps:
         return z, v, np.asarray(np.linalg.solve(T, zdd - vectors.rate_terms(z, v)), np.float64)
 
 
-def completed(
+def complete_step(
     equations: Equations, work: JointSteps, old: State, new: State, point: Point, exact: bool = True
 ) -> StepReport:
-    """Fill ``new`` with the point, and report how the step ended.
+    """Write the point to ``new``, and return the report of the step.
 
     Accelerations are solved for anew unless those of the point are ``exact``. Multipliers of dependent rows are shared
     as everywhere in a Simulation. LOOP_OPEN or NOT_FINITE where the step is not taken; UNPROJECTED where rates or
@@ -139,7 +135,7 @@ def completed(
         if in_range(new.lam):
             inertia = work.system.mass(point.q, new.t).diagonal()
             inertia = np.maximum(inertia, WEIGHTLESS * np.max(inertia, initial=1.0))
-            outcome = judged(equations, new, inertia, Phi, Phid, Phidd)
+            outcome = step_outcome(equations, new, inertia, Phi, Phid, Phidd)
     counts = work.counts
     if not outcome.accepted:
         worst = equations.worst(outcome, arrays_of(old), scale)
@@ -154,8 +150,8 @@ def completed(
     )  # fmt: skip
 
 
-def judged(equations: Any, new: State, inertia: Array, Phi: Array, Phid: Array, Phidd: Array) -> Outcome:
-    """Return how a step ended whose state is complete, with what is left of its loops (m,).
+def step_outcome(equations: Any, new: State, inertia: Array, Phi: Array, Phid: Array, Phidd: Array) -> Outcome:
+    """Return the Outcome of a step from its complete state and the violations of its loops (m,).
 
     Rates may drift by LOOP_TOLERANCE of the largest rate, or of that which an acceleration makes of it in a step;
     Phidd, and forces over ``inertia`` (n,), by LEFT of the largest acceleration. What opens no loop by more than DRIFT
@@ -179,8 +175,8 @@ def largest(x: Array) -> float:
     return float(np.max(np.abs(x), initial=0.0))
 
 
-def failed(work: JointSteps, old: State, new: State, error: Any) -> StepReport:
-    """Return the report of a step that raised ``error``, whose sentence is the reason."""
+def failed_report(work: JointSteps, old: State, new: State, error: Any) -> StepReport:
+    """Return the report of a step that raised ``error``; its message is the reason."""
     outcome = Outcome.UNSOLVED
     if isinstance(error, OutOfRange):
         outcome = Outcome.NOT_FINITE

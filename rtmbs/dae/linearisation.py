@@ -72,7 +72,7 @@ def imbalance(system: ConstrainedSystem, q: Array, v: Array, a: Array, lam: Arra
     return np.asarray(system.mass(q, t) @ a + system.constraint_jacobian(q, t).T @ lam - F)
 
 
-def rate_of(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Array:
+def constraint_rate(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Array:
     """Return Phid = Phi_q v + Phi_t (m,)."""
     return np.asarray(system.constraint_jacobian(q, t) @ v + system.constraint_rate_terms(q, v, t)[0])
 

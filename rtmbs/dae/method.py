@@ -1,4 +1,4 @@
-"""Methods over a ConstrainedSystem: a loop over times for ``integrate``, and steps of a Simulation.
+"""Methods of time over a ConstrainedSystem: times of ``integrate``, steps of a Simulation, checks of options.
 
 A Simulation steps in its joint coordinates. The points behind that a formula needs stand in ``State.memory``, so that a
 State goes on with the same bytes. Every step begins its formulation and its Newton iteration anew.
@@ -7,29 +7,29 @@ State goes on with the same bytes. Every step begins its formulation and its New
 from collections import deque
 from collections.abc import Iterator
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Motion, Orders, Point
+from rtmbs.dae.contract import Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import Steps
-from rtmbs.dae.errors import MotionError
-from rtmbs.dae.joint_steps import JointSteps, completed, failed
-from rtmbs.errors import StartError
-from rtmbs.formulations.contract import Formulation
-from rtmbs.formulations.errors import FormulationError, OutOfRange
+from rtmbs.dae.joint_steps import JointSteps, complete_step, failed_report
+from rtmbs.errors import InputError, StartError, shown
+from rtmbs.formulations.contract import Formulation, FormulationError, OutOfRange
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.method import USUAL, Method
 from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.integrators.tableaux import Tableau
 from rtmbs.methods import Capability
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
+FINEST = 1e-14  # of a relative tolerance: below, rounding alone is larger
 
 
 class DAEMethod(Method):
-    """A method of time over M a + Phi_q^T lam = F, Phi = 0: what its subclasses share.
+    """Base class of methods of time over M a + Phi_q^T lam = F, Phi = 0.
 
     A subclass is a frozen dataclass of options. It answers ``orders``, ``redundant`` and ``steps``, and says by
     ``behind`` how many points before the present one a step needs, by ``carries`` how many further accelerations.
@@ -103,15 +103,28 @@ class DAEMethod(Method):
                 steps, past = self.steps(motion), self.past(work, old)
                 steps.carried = old.memory["carried"] if self.carries and old.memory["known"][0] else None
                 point = steps.step(past, new.t, old.h)
-                report = completed(equations, work, old, new, point, self.exact_end)
+                report = complete_step(equations, work, old, new, point, self.exact_end)
         except (FormulationError, MotionError, OutOfRange, StartError, np.linalg.LinAlgError) as error:
-            return failed(work, old, new, error)
+            return failed_report(work, old, new, error)
         if report.outcome.accepted and new.memory:
             self.keep(work, new, [point, *past], steps)
         return report
 
     def past(self, work: JointSteps, old: State) -> list[Point]:
-        """Return the present point and the known ones behind it, the newest first."""
+        """Return the points that a step of a Simulation begins with.
+
+        Parameters
+        ----------
+        work : JointSteps
+            Object that ``start`` returned.
+        old : State
+            State at the beginning of the step.
+
+        Returns
+        -------
+        list[Point]
+            Present point and known earlier points, the newest first.
+        """
         known, n, ns = int(old.memory["known"][0]) if self.behind else 0, len(old.z), len(old.s)
         points = [work.present(old)]
         for i, row in enumerate(old.memory["history"][:known] if known else ()):
@@ -120,7 +133,19 @@ class DAEMethod(Method):
         return points
 
     def keep(self, work: JointSteps, new: State, points: list[Point], steps: Steps) -> None:
-        """Write the history of the next step to ``new.memory``, about the reference rotations of its end."""
+        """Write the history of the next step to ``new.memory``, about the reference rotations of its end.
+
+        Parameters
+        ----------
+        work : JointSteps
+            Object that ``start`` returned.
+        new : State
+            State at the end of the step; its memory is written in place.
+        points : list[Point]
+            Points of the step, the newest first.
+        steps : Steps
+            Steps of this motion.
+        """
         rows = [work.about(new.R0, point.q, point.v, point.a) for point in points[1 : self.behind + 1]]
         for i, (parts, point) in enumerate(zip(rows, points[1 : self.behind + 1], strict=True)):
             new.memory["history"][i] = np.concatenate((*parts, point.s, point.sd))
@@ -153,3 +178,38 @@ class ByTolerance:
 def path_of(state: State) -> Array:
     """Return z, zd and s (2n + ns,) that a history belongs to."""
     return np.concatenate((state.z, state.zd, state.s))
+
+
+def demand_tableau(value: Any) -> None:
+    """Raise InputError unless the value is a Tableau."""
+    if not isinstance(value, Tableau):
+        raise InputError(f"tableau is {shown(value)}; a Tableau is wanted, such as GILL or RK4 of rtmbs.dae")
+
+
+def demand_formulation(value: Any) -> None:
+    """Raise InputError unless the value is a formulation."""
+    if isinstance(value, type) or not callable(getattr(value, "accelerations", None)):
+        raise InputError(f"formulation is {shown(value)}; a formulation is wanted, such as Partitioning()")
+
+
+def demand_whole(name: str, value: Any, low: int, high: int) -> None:
+    """Raise InputError unless the value is a whole number from low to high."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise InputError(f"{name} is {shown(value)}; a whole number from {low} to {high} is wanted")
+
+
+def demand_between(name: str, value: Any, low: float, high: float) -> None:
+    """Raise InputError unless the value is a number from low to high."""
+    number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+    if not number or not low <= float(value) <= high:
+        raise InputError(f"{name} is {shown(value)}; a number from {low:g} to {high:g} is wanted")
+
+
+def demand_tolerances(rtol: Any, atol: Any) -> None:
+    """Raise InputError for tolerances that are not above zero, or below rounding."""
+    for name, value in (("rtol", rtol), ("atol", atol)):
+        number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        if not number or not 0.0 < float(value) < np.inf:
+            raise InputError(f"{name} is {shown(value)}; a finite number above 0 is wanted")
+    if rtol < FINEST:
+        raise InputError(f"rtol is {rtol:g}, below rounding; {FINEST:g} or more is wanted")

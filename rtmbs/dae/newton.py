@@ -9,9 +9,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Counts
-from rtmbs.dae.errors import MotionError
-from rtmbs.formulations.solvers import Solver
+from rtmbs.dae.contract import Counts, MotionError
+from rtmbs.formulations.augmented_system import Solver
 from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.solver import LinearSolver
 

@@ -1,4 +1,4 @@
-"""The overdetermined system made square by two more multipliers, discretised by BDF (METHODS 2.8)."""
+"""Overdetermined system of Phi, Phid and Phidd with two further multipliers, by BDF (METHODS 2.8)."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -6,15 +6,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_whole
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, step_explicit
-from rtmbs.dae.linearisation import imbalance, linearised, linearised_states, rate_of
-from rtmbs.dae.method import DAEMethod
+from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised, linearised_states
+from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import backward_difference
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.solvers import Solver, check_solver
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.linear.dense_solver import DenseSolver
 
@@ -23,12 +22,27 @@ Array = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class ODAE(DAEMethod):
-    """qd - v + Phi_q^T mu = 0, M w + Phi_q^T lam = F with w = vd + Phi_q^T tau, Phi_q w = gamma, Phid = 0, Phi = 0.
+    """Overdetermined system of Phi, Phid and Phidd, made square by two more multipliers, by BDF (METHODS 2.8).
 
-    BDF of ``order`` 1 to 5 stands for qd, vd and the rates of force states. Phi, Phid, Phidd hold at every point; the
-    multipliers mu and tau take up the error of the formula, and are zero in the limit. w is the acceleration. Newton's
-    matrix is factored by ``solver``, a class of ``rtmbs.linear``. Dependent rows are refused.
+    qd - v + Phi_q^T mu = 0, M w + Phi_q^T lam = F with w = vd + Phi_q^T tau, Phi_q w = gamma, Phid = 0, Phi = 0.
 
+    BDF stands for qd, vd and the rates of force states. Phi, Phid, Phidd hold at every point; the multipliers mu and
+    tau take up the error of the formula, and are zero in the limit. w is the acceleration. Dependent rows are refused.
+
+    Parameters
+    ----------
+    order : int, default 3
+        Order of BDF, 1 to 5.
+    solver : Solver, default DenseSolver
+        Class of ``rtmbs.linear`` that factors Newton's matrix.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> method = ODAE(order=3)
     """
 
@@ -67,13 +81,13 @@ class ODAESteps(Steps):
         if len(past) < self.order:
             return step_explicit(self.dynamics, DORMAND_PRINCE, past[0], h)
         known = np.array(self.weights) @ np.array([np.concatenate((p.q, p.v, p.s)) for p in past])
-        equations = StepOfBDF(self.motion, self.dynamics, past[0], known, 1.0 / (h * self.b), t, h)
+        equations = BDFStepEquations(self.motion, self.dynamics, past[0], known, 1.0 / (h * self.b), t, h)
         x = self.newton.solve(equations.residual, equations.matrix, equations.guess(), equations.scale(), t)
         return equations.point(x)
 
 
 @dataclass(frozen=True)
-class StepOfBDF:
+class BDFStepEquations:
     """The equations of one step. Unknown are q, v (n,), lam, mu, tau (m,) and s (ns,).
 
     qd = c (q - known), and vd and sd likewise.
@@ -128,7 +142,7 @@ class StepOfBDF:
                 self.c * (q - self.known[: len(q)]) - v + Phi_q.T @ mu,
                 imbalance(system, q, v, w, lam, t),
                 Phi_q @ w - system.constraint_rate_terms(q, v, t)[1],
-                rate_of(system, q, v, t),
+                constraint_rate(system, q, v, t),
                 system.constraints(q, t),
                 self.c * (s - self.known[2 * len(q) :]) - self.dynamics.state_rates(q, v, t, s),
             )

@@ -9,11 +9,11 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps
-from rtmbs.dae.linearisation import imbalance, linearised, linearised_states, rate_of
+from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.solvers import Solver, check_solver
 from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
@@ -32,12 +32,25 @@ STAGES = 3
 
 @dataclass(frozen=True)
 class RadauGGL(DAEMethod):
-    """q' = v - Phi_q^T mu, M v' + Phi_q^T lam = F, Phi = 0, Phid = 0 at three stages; the last one is the end.
+    """Radau IIA of order five on the stabilised index-2 form of Gear, Gupta and Leimkuhler.
+
+    q' = v - Phi_q^T mu, M v' + Phi_q^T lam = F, Phi = 0, Phid = 0 at three stages; the last one is the end of the step.
 
     Positions and rates have order five. Accelerations and multipliers are worked out from them at the end of a step,
-    since those of the stages have order three only. Newton's matrix is factored by ``solver``, a class of
-    ``rtmbs.linear``. Dependent rows are refused.
+    since those of the stages have order three only. Dependent rows are refused.
 
+    Parameters
+    ----------
+    solver : Solver, default DenseSolver
+        Class of ``rtmbs.linear`` that factors Newton's matrix.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> method = RadauGGL()
     """
 
@@ -61,14 +74,14 @@ class RadauSteps(Steps):
         self.newton = Newton(motion.counts, "RadauGGL", solver)
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
-        stages = Stages(self.motion, self.dynamics, past[0], h)
+        stages = RadauStageEquations(self.motion, self.dynamics, past[0], h)
         x = self.newton.solve(stages.residual, stages.matrix, stages.guess(), stages.scale(), past[0].t)
         q, v, s = stages.places(x)
         return self.dynamics.point(q[-1], v[-1], t, s[-1])
 
 
 @dataclass(frozen=True)
-class Stages:
+class RadauStageEquations:
     """The equations of one step. Unknown at each stage are q', v' (n,), lam, mu (m,) and s' (ns,)."""
 
     motion: Motion
@@ -110,7 +123,7 @@ class Stages:
                 qd[i] - v[i] + system.constraint_jacobian(q[i], t).T @ mu[i],
                 imbalance(system, q[i], v[i], vd[i], lam[i], t),
                 system.constraints(q[i], t) / self.h,
-                rate_of(system, q[i], v[i], t) / self.h,
+                constraint_rate(system, q[i], v[i], t) / self.h,
                 sd[i] - self.dynamics.state_rates(q[i], v[i], t, s[i]),
             ]
         return np.concatenate(parts)

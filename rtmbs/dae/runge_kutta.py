@@ -7,17 +7,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_formulation, demand_tableau
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Steps, step_explicit
-from rtmbs.dae.method import DAEMethod
+from rtmbs.dae.method import DAEMethod, demand_formulation, demand_tableau
 from rtmbs.errors import StartError
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.integrators import tableaux
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.checks import one_of
-from rtmbs.integrators.explicit import finished, integrated
+from rtmbs.integrators.explicit import complete_step, runge_kutta_step
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.tableaux import DORMAND_PRINCE, EULER, GILL, HEUN, KUTTA, RK4, TABLEAUX, THREE_EIGHTHS, Tableau
 from rtmbs.state import State
@@ -76,7 +75,18 @@ class RungeKutta(DAEMethod):
         return Partitioning() if self.formulation is None else self.formulation
 
     def table(self, default: Tableau) -> Tableau:
-        """Return Butcher's table, ``default`` where none was given."""
+        """Return Butcher's tableau.
+
+        Parameters
+        ----------
+        default : Tableau
+            Tableau where none was given.
+
+        Returns
+        -------
+        Tableau
+            Butcher's tableau of the method.
+        """
         if isinstance(self.tableau, str):
             return BY_NAME[self.tableau]
         return default if self.tableau is None else self.tableau
@@ -87,11 +97,33 @@ class RungeKutta(DAEMethod):
         return Orders(*[self.table(GILL).order] * 4)
 
     def growth(self, z: complex) -> float:
-        """Return what a step does to the error of y' = s y with z = h s."""
+        """Return the growth |R(z)| of the error of y' = s y in a step, z = h s.
+
+        Parameters
+        ----------
+        z : complex
+            Step times eigenvalue, z = h s.
+
+        Returns
+        -------
+        float
+            Factor of the error in a step; at most 1 in the stability region.
+        """
         return tableaux.growth(self.table(GILL), z)
 
     def steps(self, motion: Motion) -> Steps:
-        """Return the steps of one motion."""
+        """Return the steps of one motion.
+
+        Parameters
+        ----------
+        motion : Motion
+            System with its consistent start.
+
+        Returns
+        -------
+        Steps
+            Steps of this motion.
+        """
         return RungeKuttaSteps(motion, self.over, self.table(GILL))
 
     def start(self, equations: Equations, state: State) -> Any:
@@ -103,10 +135,10 @@ class RungeKutta(DAEMethod):
         if self.formulation is not None:
             return super().advance(equations, work, old, new)
         try:
-            new.z[:], new.zd[:], new.s[:] = integrated(equations, self.table(RK4), old, new.u)
+            new.z[:], new.zd[:], new.s[:] = runge_kutta_step(equations, self.table(RK4), old, new.u)
         except StartError:
             new.z[:] = np.nan
-        return finished(equations, old, new)
+        return complete_step(equations, old, new)
 
 
 class RungeKuttaSteps(Steps):

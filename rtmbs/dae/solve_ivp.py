@@ -8,15 +8,12 @@ import numpy as np
 import scipy.integrate
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_formulation, demand_tolerances
-from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, first_order_start
-from rtmbs.dae.errors import MotionError
 from rtmbs.dae.linearisation import derivative
-from rtmbs.dae.method import ByTolerance, OverFormulation
+from rtmbs.dae.method import ByTolerance, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.errors import RtmbsError, unknown_name
-from rtmbs.formulations.contract import Formulation
-from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.contract import Formulation, FormulationError
 from rtmbs.formulations.partitioning import Partitioning
 
 Array = NDArray[np.float64]
@@ -35,11 +32,31 @@ MOST_STEPS = 10**6  # between two samples
 
 @dataclass(frozen=True)
 class SolveIVP(ByTolerance, OverFormulation):
-    """``solver`` of scipy over y = (q, v, s), with samples on its dense output; in a Simulation it ends at each step.
+    """Solvers of scipy.integrate over y = (q, v, s), with samples on their dense output.
 
-    A formulation that corrects states does so inside dy/dt and at each sample. The solver then integrates independent
-    coordinates, and what it does with dependent ones has no effect. ``rtol`` and ``atol`` bound the local error.
+    In a Simulation a solver ends at each step. A formulation that corrects states does so inside dy/dt and at each
+    sample. The solver then integrates independent coordinates, and what it does with dependent ones has no effect.
 
+    Parameters
+    ----------
+    solver : str, optional
+        Solver of scipy.integrate: "RK23", "RK45", "DOP853", "Radau", "BDF" or "LSODA".
+    formulation : Formulation, optional
+        Formulation of the accelerations. ``Partitioning()`` unless given.
+    rtol : float, default 1e-08
+        Relative tolerance of the local error of q, v and s; 1e-14 or more.
+    atol : float, default 1e-10
+        Absolute tolerance of the local error of q, v and s, in their units.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+    UnknownNameError
+        For an unknown solver.
+
+    Examples
+    --------
     >>> method = SolveIVP("Radau", Partitioning(), rtol=1e-8)
     """
 
@@ -74,7 +91,24 @@ class SolveIVP(ByTolerance, OverFormulation):
         return SolverSteps(motion, self)
 
     def solver_over(self, dynamics: Dynamics, y: Array, t: float, t_end: float) -> Any:
-        """Return a solver of SciPy that begins at y (2n + ns,) and ends at ``t_end`` [s]."""
+        """Return a solver of SciPy from a start to an end time.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+            Equations of motion of one run.
+        y : ndarray
+            Start (2n + ns,): q, v and s.
+        t : float
+            Start time [s].
+        t_end : float
+            Last time [s].
+
+        Returns
+        -------
+        object
+            Solver of scipy.integrate.
+        """
 
         def rates(t: float, y: Array) -> Array:
             try:
@@ -89,7 +123,7 @@ class SolveIVP(ByTolerance, OverFormulation):
 
 
 class SolverSteps(Steps):
-    """Steps of a Simulation: a solver for each, so that inputs and functions of time are never asked ahead."""
+    """Steps of a Simulation, each by a new solver, so that no input is evaluated beyond its end."""
 
     def __init__(self, motion: Motion, method: SolveIVP) -> None:
         super().__init__(motion, method.formulation)

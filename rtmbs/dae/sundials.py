@@ -1,16 +1,26 @@
-"""CVODE and IDA of SUNDIALS through scikit-sundae, the optional extra ``sundials``: what both share."""
+"""CVODE and IDA of SUNDIALS through scikit-sundae, the optional extra ``sundials``."""
 
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.errors import MotionError
-from rtmbs.errors import InputError
+from rtmbs.dae.contract import Motion, MotionError, Point
+from rtmbs.dae.dynamics import Dynamics, Steps, first_order_start
+from rtmbs.dae.linearisation import constraint_rate, imbalance
+from rtmbs.dae.method import ByTolerance, DAEMethod, OverFormulation, demand_formulation, demand_tolerances
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.formulations.contract import Formulation
+from rtmbs.formulations.direct import Direct
+from rtmbs.formulations.partitioning import Partitioning
 
 Array = NDArray[np.float64]
 
 MOST_STEPS = 10**6  # between two samples
+UNTESTED = 1e12  # absolute tolerance of lam and mu: their errors are larger by 1/h, and must not choose the step
+FORMULAS = {"adams": "Adams", "bdf": "BDF"}
 
 
 def solver_class(name: str) -> Any:
@@ -22,7 +32,7 @@ def solver_class(name: str) -> Any:
     return getattr(getattr(sksundae, name.lower()), name)
 
 
-def reached(solver: Any, t: float, name: str, last: float | None = None) -> Array:
+def solution_at(solver: Any, t: float, name: str, last: float | None = None) -> Array:
     """Return y at ``t`` [s] on the dense output of a solver that asks for nothing behind ``last`` [s].
 
     Raises MotionError, and what the system raises.
@@ -31,3 +41,183 @@ def reached(solver: Any, t: float, name: str, last: float | None = None) -> Arra
     if not found.success:
         raise MotionError(f"{name} failed before t = {t:g}: {found.message}")
     return np.array(found.y, np.float64).ravel()
+
+
+@dataclass(frozen=True)
+class CVODE(ByTolerance, OverFormulation):
+    """CVODE of SUNDIALS over y = (q, v, s): Adams or BDF formulas of variable order and step.
+
+    It needs the extra ``sundials``. A formulation that corrects states does so inside dy/dt and at each sample, as in
+    SolveIVP.
+
+    Parameters
+    ----------
+    formula : str, default 'adams'
+        "adams" or "bdf".
+    formulation : Formulation, optional
+        Formulation of the accelerations. ``Partitioning()`` unless given.
+    rtol : float, default 1e-08
+        Relative tolerance of the local error of q, v and s; 1e-14 or more.
+    atol : float, default 1e-10
+        Absolute tolerance of the local error of q, v and s, in their units.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+    UnknownNameError
+        For an unknown formula.
+
+    Examples
+    --------
+    >>> method = CVODE("bdf", Partitioning(), rtol=1e-8)
+    """
+
+    formula: str = "adams"
+    formulation: Formulation = field(default_factory=Partitioning)
+    rtol: float = 1e-8
+    atol: float = 1e-10
+
+    def __post_init__(self) -> None:
+        if self.formula not in FORMULAS:
+            raise unknown_name("formula of CVODE", self.formula, FORMULAS)
+        demand_formulation(self.formulation)
+        demand_tolerances(self.rtol, self.atol)
+
+    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
+        """Yield the start and the samples, of one solver from the first time to the last."""
+        dynamics = Dynamics(motion, self.formulation)
+        solver = self.solver_over(dynamics)
+        solver.init_step(float(times[0]), first_order_start(motion))
+        yield dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
+        for t in times[1:]:
+            yield dynamics.sample(float(t), solution_at(solver, float(t), "CVODE"))
+
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return CVODESteps(motion, self)
+
+    def solver_over(self, dynamics: Dynamics) -> Any:
+        """Return a solver without a start.
+
+        Parameters
+        ----------
+        dynamics : Dynamics
+            Equations of motion of one run.
+
+        Returns
+        -------
+        object
+            CVODE solver of scikit-sundae, not yet started.
+
+        Raises
+        ------
+        InputError
+            When scikit-sundae is not installed.
+        """
+
+        def rhs(t: float, y: Array, out: Array) -> None:
+            out[:] = dynamics.first_order(t, y.copy())
+
+        options: dict[str, Any] = {"method": FORMULAS[self.formula], "rtol": self.rtol, "atol": self.atol}
+        return solver_class("CVODE")(rhs, max_num_steps=MOST_STEPS, **options)
+
+
+class CVODESteps(Steps):
+    """Steps of a Simulation, each by a new solver that stops at its end."""
+
+    def __init__(self, motion: Motion, method: CVODE) -> None:
+        super().__init__(motion, method.formulation)
+        self.method = method
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        solver = self.method.solver_over(self.dynamics)
+        solver.init_step(past[0].t, np.concatenate((past[0].q, past[0].v, past[0].s)))
+        return self.dynamics.sample(t, solution_at(solver, t, "CVODE", last=t))
+
+
+@dataclass(frozen=True)
+class IDA(ByTolerance, DAEMethod):
+    """IDA of SUNDIALS on the stabilised index-2 form of Gear, Gupta and Leimkuhler: BDF of variable order and step.
+
+    q' = v - Phi_q^T mu, M v' + Phi_q^T lam = F, s' = g, Phi = 0, Phid = 0 for y = (q, v, s, lam, mu).
+
+    It needs the extra ``sundials``. Tolerances bound q, v and s only. Accelerations and multipliers are worked out from
+    them. Dependent rows are refused.
+
+    Parameters
+    ----------
+    rtol : float, default 1e-08
+        Relative tolerance of the local error of q, v and s; 1e-14 or more.
+    atol : float, default 1e-10
+        Absolute tolerance of the local error of q, v and s, in their units.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
+    >>> method = IDA(rtol=1e-8)
+    """
+
+    rtol: float = 1e-8
+    atol: float = 1e-10
+    redundant = False
+
+    def __post_init__(self) -> None:
+        demand_tolerances(self.rtol, self.atol)
+
+    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
+        """Yield the start and the samples, of one solver from the first time to the last."""
+        steps = IDASteps(motion, self)
+        start = steps.first()
+        solver = steps.solver_from(start)
+        yield start
+        for t in times[1:]:
+            yield steps.point(float(t), solution_at(solver, float(t), "IDA"))
+
+    def steps(self, motion: Motion) -> Steps:
+        """Return the steps of one motion."""
+        return IDASteps(motion, self)
+
+
+class IDASteps(Steps):
+    """The equations of one motion. In a Simulation a new solver takes each step and stops at its end."""
+
+    def __init__(self, motion: Motion, method: IDA) -> None:
+        super().__init__(motion, Direct())
+        self.method = method
+
+    def step(self, past: Sequence[Point], t: float, h: float) -> Point:
+        return self.point(t, solution_at(self.solver_from(past[0]), t, "IDA", last=t))
+
+    def point(self, t: float, y: Array) -> Point:
+        """Return the point of y = (q, v, s, lam, mu)."""
+        n = self.motion.system.n
+        q, v, s, _ = np.split(y.copy(), (n, 2 * n, 2 * n + len(self.motion.s)))
+        return self.dynamics.point(q, v, t, s)
+
+    def solver_from(self, start: Point) -> Any:
+        """Return a solver that begins at a point."""
+        dynamics, system, n, m = self.dynamics, self.motion.system, self.motion.system.n, self.motion.system.m
+        k = 2 * n + len(start.s)  # differential unknowns
+
+        def residual(t: float, y: Array, yp: Array, out: Array) -> None:
+            q, v, s, lam, mu = np.split(y.copy(), (n, 2 * n, k, k + m))
+            out[2 * n : k] = yp[2 * n : k] - dynamics.state_rates(q, v, t, s)
+            out[:n] = yp[:n] - v + system.constraint_jacobian(q, t).T @ mu
+            out[n : 2 * n] = imbalance(system, q, v, yp[n : 2 * n].copy(), lam, t)
+            out[k : k + m], out[k + m :] = system.constraints(q, t), constraint_rate(system, q, v, t)
+
+        zero = np.zeros(m)
+        y0 = np.concatenate((start.q, start.v, start.s, start.lam, zero))
+        yp0 = np.concatenate((start.v, start.a, start.sd, zero, zero))
+        atol = np.concatenate((np.full(k, self.method.atol), np.full(2 * m, UNTESTED)))
+        algebraic = list(range(k, k + 2 * m))
+        solver = solver_class("IDA")(
+            residual, rtol=self.method.rtol, atol=atol, algebraic_idx=algebraic or None, max_num_steps=MOST_STEPS
+        )
+        solver.init_step(start.t, y0, yp0)
+        return solver

@@ -7,16 +7,15 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.dae.checks import demand_whole
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps, step_explicit
-from rtmbs.dae.linearisation import derivative, rate_of
-from rtmbs.dae.method import DAEMethod
+from rtmbs.dae.linearisation import constraint_rate, derivative
+from rtmbs.dae.method import DAEMethod, demand_whole
 from rtmbs.dae.multistep import adams_moulton, backward_difference
 from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.errors import unknown_name
+from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
-from rtmbs.formulations.solvers import Solver, check_solver
 from rtmbs.formulations.terms import jacobian_rate
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.linear.dense_solver import DenseSolver
@@ -28,13 +27,31 @@ FORMULAS = ("adams", "bdf")
 
 @dataclass(frozen=True)
 class TangentSpace(DAEMethod):
-    """U0^T (x - sum a_i x_{n-i} - h sum b_i g_{n-i} - h b g(x)) = 0 and T(x) = 0 for x = (q, v, s), g = (v, a, sd).
+    """Tangent-space parametrisation with implicit Adams or BDF formulas (METHODS 2.7).
+
+    U0^T (x - sum a_i x_{n-i} - h sum b_i g_{n-i} - h b g(x)) = 0 and T(x) = 0 for x = (q, v, s), g = (v, a, sd).
 
     T is (Phi, Phid), and U0 spans its null space where Newton's matrix was made; both are made anew together.
-    ``formula`` "adams" suits free motion, "bdf" stiff forces; both have ``order`` 1 to 5. Runge-Kutta steps of order
-    five make the first points. The matrix is factored by ``solver``, a class of ``rtmbs.linear``. Dependent rows are
-    refused.
+    Runge-Kutta steps of order five make the first points. Dependent rows are refused.
 
+    Parameters
+    ----------
+    formula : str, default 'adams'
+        "adams" for free motion, "bdf" for stiff forces.
+    order : int, default 4
+        Order of the formula, 1 to 5.
+    solver : Solver, default DenseSolver
+        Class of ``rtmbs.linear`` that factors Newton's matrix.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+    UnknownNameError
+        For an unknown formula.
+
+    Examples
+    --------
     >>> method = TangentSpace("bdf", order=3)
     """
 
@@ -54,7 +71,13 @@ class TangentSpace(DAEMethod):
         return Orders(*[self.order] * 4)
 
     def coefficients(self) -> tuple[Array, Array, float]:
-        """Return a_i, b_i of the points behind, the newest first, and b of the new one."""
+        """Return the coefficients of the formula.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray, float]
+            Coefficients a_i and b_i of earlier points, the newest first, and b of the new point.
+        """
         k = self.order
         if self.formula == "bdf":
             a, b = backward_difference(k)
@@ -109,7 +132,7 @@ class Charts:
 
         def residual(x: Array) -> Array:
             left = self.basis.T @ (x - known - hb * slope(x))
-            return np.concatenate((left, system.constraints(x[:n], t), rate_of(system, x[:n], x[n : 2 * n], t)))
+            return np.concatenate((left, system.constraints(x[:n], t), constraint_rate(system, x[:n], x[n : 2 * n], t)))
 
         def matrix(x: Array) -> Array:
             DT = tangent_matrix(self.motion, x[:n], x[n : 2 * n], t)

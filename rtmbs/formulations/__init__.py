@@ -1,31 +1,43 @@
-"""Formulations: accelerations and multipliers of M a + Phi_q^T lam = F, Phi(q, t) = 0 at a state, one file a form.
+"""Formulations: accelerations and multipliers of M a + Phi_q^T lam = F, Phi(q, t) = 0 at a state.
 
 Names are resolved on first use: reading this package loads neither scipy nor the rooms below.
 """
 
 import lazy_loader
 
-from rtmbs.formulations.registry import PLACES
+from rtmbs.formulations.contract import Formulation
 from rtmbs.limits.keywords import lazily
+from rtmbs.limits.register import Register
+
+PLACES = {  # name: (module, class)
+    "direct": ("direct", "Direct"),
+    "baumgarte": ("baumgarte", "Baumgarte"),
+    "partitioning": ("partitioning", "Partitioning"),
+    "qr": ("null_space", "QR"),
+    "svd": ("null_space", "SVD"),
+    "null-space": ("null_space", "NullSpace"),
+    "penalty": ("penalty", "Penalty"),
+    "augmented-lagrangian": ("penalty", "AugmentedLagrangian"),
+    "recursive": ("recursive", "Recursive"),
+}
+MODULES = {module for module, _ in PLACES.values()}
+FORMULATIONS: Register[Formulation] = Register("formulation", "rtmbs.formulations", PLACES)
 
 __getattr__, __dir__, __all__ = lazily(
     __name__,
     lazy_loader.attach(
         __name__,
         submod_attrs={
-            **{module: [kind] for module, kind in PLACES.values()},
+            **{one: [kind for module, kind in PLACES.values() if module == one] for one in MODULES},
             "consistent": ["consistent_state"],
-            "contract": ["ConstrainedSystem", "Formulation", "SystemWithStates"],
+            "contract": ["ConstrainedSystem", "Formulation", "FormulationError", "SystemWithStates"],
             "correction": ["Correcting", "corrected"],
-            "error_equation": ["Disturbance", "error_response", "transfer_function"],
-            "error_plot": ["plot_error_response"],
-            "errors": ["FormulationError"],
+            "error_equation": ["Disturbance", "error_response", "plot_error_response", "transfer_function"],
             "function_system": ["FunctionSystem"],
             "gains": ["STABILITY", "critical_gains", "gain_bound", "gains_for_method", "gains_for_step"],
             "joint_coordinates": ["JointCoordinates"],
             "reference_point": ["ReferencePointCoordinates"],
-            "registry": ["FORMULATIONS"],
-            "sparse_forms": ["SparseForms"],
+            "terms": ["SparseForms"],
         },
     ),
 )

@@ -6,11 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.formulations.checked import given, instant
-from rtmbs.formulations.contract import ConstrainedSystem, Formulation
-from rtmbs.formulations.rank import RANK_TOLERANCE
-from rtmbs.formulations.saddle import augmented_accelerations
-from rtmbs.formulations.solvers import Solver, check_solver, solver_for, takes_parts
+from rtmbs.formulations.augmented_system import Solver, augmented_accelerations, check_solver, solver_for, takes_parts
+from rtmbs.formulations.contract import ConstrainedSystem, Formulation, checked_time, checked_vector
+from rtmbs.formulations.reduction import RANK_TOLERANCE
 from rtmbs.formulations.stabilised import Stabilised
 from rtmbs.formulations.terms import Positive
 
@@ -72,7 +70,7 @@ class Baumgarte:
     ) -> tuple[Array, Array | None]:
         """Return a (n,) and lam (m,) at a state, which need not satisfy Phi = 0."""
         stabilised = Stabilised(system, self.alpha, self.beta)
-        q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
+        q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
         if self.within is not None:
             return self.within.accelerations(stabilised, q, v, t, memory)
         solver = solver_for(system, self.solver)

@@ -1,14 +1,18 @@
-"""A consistent state near a given one: the least weighted change of positions and of rates."""
+"""Consistent state near a given one, by the least weighted change of positions and of rates."""
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.checked import answered, given, instant
-from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    FormulationError,
+    checked_answer,
+    checked_time,
+    checked_vector,
+)
 from rtmbs.formulations.correction import least_solution, newton_step
-from rtmbs.formulations.errors import FormulationError
 from rtmbs.formulations.terms import row_names
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.loop_jacobian import Group
@@ -86,8 +90,11 @@ def consistent_state(
     --------
     >>> q, v = consistent_state(system, q, v, 0.0, weights=np.array([np.inf, 1.0, 1.0]))  # doctest: +SKIP
     """
-    q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
-    near, rate_near = shares("weights", weights, system.n), shares("rate_weights", rate_weights, system.n)
+    q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
+    near, rate_near = (
+        inverse_root_weights("weights", weights, system.n),
+        inverse_root_weights("rate_weights", rate_weights, system.n),
+    )
     if not system.m:
         return q, v
     ones = np.ones(system.n)
@@ -118,7 +125,7 @@ def nearest_positions(system: ConstrainedSystem, q: Array, t: float, near: Array
     return closed_from(system, pose.minimised(z, q, kept, ones), t, near) if caught else z
 
 
-def shares(name: str, weights: Array | None, n: int) -> Array:
+def inverse_root_weights(name: str, weights: Array | None, n: int) -> Array:
     """Return weights^(-1/2) (n,), 0 where the value is kept. Raises InputError."""
     if weights is None:
         return np.ones(n)
@@ -138,11 +145,11 @@ def closed_from(system: ConstrainedSystem, q: Array, t: float, near: Array) -> A
 
 
 def constraints_at(system: ConstrainedSystem, q: Array, t: float) -> Array:
-    return answered("constraints(q, t)", system.constraints(q, t), (system.m,))
+    return checked_answer("constraints(q, t)", system.constraints(q, t), (system.m,))
 
 
 def jacobian_at(system: ConstrainedSystem, q: Array, t: float) -> Array:
-    return answered("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (system.m, system.n))
+    return checked_answer("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (system.m, system.n))
 
 
 def demand_closed(system: ConstrainedSystem, what: str, left: Array, size: float, t: float, near: Array) -> None:

@@ -1,13 +1,29 @@
-"""The contracts of this room: a system with constraints, also with states, and a formulation of its equations."""
+"""Contracts of formulations: systems with constraints, formulations, errors, and checks of numbers."""
 
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import InputError, RtmbsError, shown
+
 Array = NDArray[np.float64]
 
 NO_STATES: Array = np.zeros(0)
+
+
+class FormulationError(RtmbsError):
+    """Error of a state without accelerations: dependent or contradicting rows, or a coordinate without inertia.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error.
+    """
+
+
+class OutOfRange(InputError):
+    """Error of a number in the equations, or from them, that is not finite or out of range."""
 
 
 @runtime_checkable
@@ -152,7 +168,7 @@ def states_of(system: ConstrainedSystem) -> Array:
 
 
 class Formulation(Protocol):
-    """A frozen dataclass of options that answers for the accelerations at a state."""
+    """Formulation of the accelerations at a state: a frozen dataclass of options."""
 
     @property
     def redundant(self) -> bool:
@@ -193,3 +209,77 @@ class Formulation(Protocol):
         FormulationError
             Where there is no answer.
         """
+
+
+def checked_vector(name: str, x: Array, n: int) -> Array:
+    """Return an array (n,) of the user as finite floats. Raises InputError, OutOfRange."""
+    try:
+        x = np.array(x, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} is an array ({n},) of numbers, not {shown(x)}") from None
+    if x.shape != (n,):
+        raise InputError(f"{name} is an array ({n},), not {x.shape}")
+    if not np.all(np.isfinite(x)):
+        i = int(np.argmin(np.isfinite(x)))
+        raise OutOfRange(f"{name}[{i}] is {x[i]}; a finite number is wanted")
+    return x
+
+
+def checked_time(t: float) -> float:
+    """Return the time as a finite number [s]. Raises InputError, OutOfRange."""
+    try:
+        number = float(t)
+    except (TypeError, ValueError):
+        raise InputError(f"t is a number of seconds, not {shown(t)}") from None
+    if not np.isfinite(number):
+        raise OutOfRange(f"t is {number}; a finite number of seconds is wanted")
+    return number
+
+
+def checked_answer(call: str, x: Array, shape: tuple[int, ...]) -> Array:
+    """Return an array from a system as finite floats of the shape of the contract. Raises InputError, OutOfRange."""
+    try:
+        x = np.asarray(x, np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"{call} returned {shown(x)}; an array {shape} of numbers is wanted") from None
+    if x.shape != shape:
+        raise InputError(f"{call} returned an array {x.shape}; {shape} is wanted")
+    if not np.all(np.isfinite(x)):
+        i = tuple(int(k) for k in np.unravel_index(int(np.argmin(np.isfinite(x))), shape))
+        raise OutOfRange(f"{call} returned {x[i]} at {i}; finite numbers are wanted")
+    return x
+
+
+class SystemWrapper:
+    """Wrapper of ``system`` that passes all of it through: sizes, functions, names and sparse forms."""
+
+    system: ConstrainedSystem
+    same_answers: ClassVar[bool] = False  # True: all values are those of ``system``
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "system":  # not set yet
+            raise AttributeError(name)
+        return getattr(self.system, name)
+
+    @property
+    def n(self) -> int:
+        return self.system.n
+
+    @property
+    def m(self) -> int:
+        return self.system.m
+
+    def mass(self, q: Array, t: float) -> Array:
+        return self.system.mass(q, t)
+
+    def force(self, q: Array, v: Array, t: float) -> Array:
+        return self.system.force(q, v, t)
+
+    def constraints(self, q: Array, t: float) -> Array:
+        return self.system.constraints(q, t)
+
+    def constraint_jacobian(self, q: Array, t: float) -> Array:
+        return self.system.constraint_jacobian(q, t)
+
+    def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+        return self.system.constraint_rate_terms(q, v, t)

@@ -1,4 +1,4 @@
-"""The one hook that puts a state back on Phi = 0 and Phid = 0 after a step, and Newton's loop behind it."""
+"""Correction of a state to Phi = 0 and Phid = 0 after a step: protocol of formulations, and Newton's iteration."""
 
 from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
@@ -7,10 +7,15 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.formulations.checked import answered, given, instant
-from rtmbs.formulations.contract import ConstrainedSystem, Formulation
-from rtmbs.formulations.errors import FormulationError
-from rtmbs.formulations.rank import RANK_TOLERANCE
+from rtmbs.formulations.contract import (
+    ConstrainedSystem,
+    Formulation,
+    FormulationError,
+    checked_answer,
+    checked_time,
+    checked_vector,
+)
+from rtmbs.formulations.reduction import RANK_TOLERANCE
 from rtmbs.formulations.terms import rate_terms, row_names
 
 Array = NDArray[np.float64]
@@ -58,7 +63,7 @@ class Correcting(Protocol):
 def corrected(
     formulation: Formulation, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
 ) -> tuple[Array, Array]:
-    """Return q and v (n,) as the formulation corrects them; as they are where it has no correction.
+    """Return q and v (n,) corrected by the formulation; unchanged for a formulation without correction.
 
     Parameters
     ----------
@@ -90,7 +95,7 @@ def closed_positions(system: ConstrainedSystem, q: Array, t: float, solve: Solve
 
     Raises FormulationError naming the row that stays open.
     """
-    q, t = given("q", q, system.n), instant(t)
+    q, t = checked_vector("q", q, system.n), checked_time(t)
     if not system.m:
         return q
     for _ in range(MAX_ITERATIONS):
@@ -109,22 +114,22 @@ def closed_positions(system: ConstrainedSystem, q: Array, t: float, solve: Solve
 
 def newton_step(system: ConstrainedSystem, q: Array, t: float, solve: Solve) -> tuple[Array, Array, Array, Array]:
     """Return q (n,) after a step of Newton to Phi = 0, the step taken off, and Phi and Phi_q before it."""
-    Phi = answered("constraints(q, t)", system.constraints(q, t), (system.m,))
-    Phi_q = answered("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (system.m, system.n))
+    Phi = checked_answer("constraints(q, t)", system.constraints(q, t), (system.m,))
+    Phi_q = checked_answer("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (system.m, system.n))
     step = solve(Phi_q, Phi)
     return q - step, step, Phi, Phi_q
 
 
 def closed_rates(system: ConstrainedSystem, q: Array, v: Array, t: float, solve: Solve) -> Array:
     """Return v (n,) with Phi_q v + Phi_t = 0, changed in the directions of ``solve``."""
-    q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
+    q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
     if not system.m:
         return v
     Phi_q = system.constraint_jacobian(q, t)
     return np.asarray(v - solve(Phi_q, Phi_q @ v + rate_terms(system, q, v, t)[0]))
 
 
-def closed(system: ConstrainedSystem, q: Array, v: Array, t: float, solve: Solve) -> tuple[Array, Array]:
+def closed_state(system: ConstrainedSystem, q: Array, v: Array, t: float, solve: Solve) -> tuple[Array, Array]:
     """Return q and v (n,) with Phi = 0 and Phid = 0."""
     q = closed_positions(system, q, t, solve)
     return q, closed_rates(system, q, v, t, solve)

@@ -35,10 +35,10 @@ class FreeBodies:
     def __init__(self, model: Model) -> None:
         model = with_coordinates_of_the_tree(model)
         acted_on = list(dict.fromkeys(coordinates_acted_on(model)))
-        free, floating = freed(model, acted_on)
+        free, floating = model_of_free_bodies(model, acted_on)
         system = compile(free, characteristic_length(model))
         self.equations = SemiRecursiveEquations(system)
-        self.measured = [JointCoordinate(coordinate_name(one), *named(one)) for one in acted_on]
+        self.measured = [JointCoordinate(coordinate_name(one), *coordinate_key(one)) for one in acted_on]
         self.s: Array = system.s0
         self.m, self.row_names = self.equations.m, list(system.row_names)
         self.count = len(floating) + 1
@@ -153,7 +153,7 @@ def coordinates_acted_on(model: Model) -> Iterator[Coordinate]:
         yield from constraint.joints
 
 
-def freed(model: Model, acted_on: list[Coordinate]) -> tuple[Model, list[str]]:
+def model_of_free_bodies(model: Model, acted_on: list[Coordinate]) -> tuple[Model, list[str]]:
     """Return the model with free bodies and free joint coordinates, and the names of the joints that free bodies."""
     free = copy.copy(model)
     free.bodies, free.joints, free.rods, free.drivers = {model.ground.name: model.ground}, {}, {}, {}
@@ -161,7 +161,7 @@ def freed(model: Model, acted_on: list[Coordinate]) -> tuple[Model, list[str]]:
     for body in list(model.bodies.values())[1:]:
         floating.append(new_name(body.name, model.joints))
         free.bodies[body.name] = weightless = replace(body, mass=0.0, inertia=np.zeros((3, 3)))
-        free.joints[floating[-1]] = between(model.ground, weightless, floating[-1])
+        free.joints[floating[-1]] = floating_joint(model.ground, weightless, floating[-1])
     for joint in dict.fromkeys(joint for joint, _ in acted_on):
         name = new_name(joint.name, free.bodies)
         free.bodies[name] = replace(model.ground, name=name)
@@ -174,7 +174,7 @@ def freed(model: Model, acted_on: list[Coordinate]) -> tuple[Model, list[str]]:
     return free, floating
 
 
-def between(ground: Body, body: Body, name: str) -> Joint:
+def floating_joint(ground: Body, body: Body, name: str) -> Joint:
     """Return the joint that lets a body float: zero where its frame is that of ground."""
     return Joint(name, Floating(), ground, body, np.zeros(3), np.zeros(3), np.eye(3), np.eye(3), False, None)
 
@@ -186,11 +186,11 @@ def new_name(name: str, taken: Container[str]) -> str:
     return name
 
 
-def named(coordinate: Coordinate) -> tuple[str, str]:
+def coordinate_key(coordinate: Coordinate) -> tuple[str, str]:
     """Return the names of the joint and of its coordinate."""
     joint, k = coordinate
     return joint.name, joint.type.coordinates[k]
 
 
 def coordinate_name(coordinate: Coordinate) -> str:
-    return ".".join(named(coordinate))
+    return ".".join(coordinate_key(coordinate))

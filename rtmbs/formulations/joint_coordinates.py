@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from rtmbs.errors import InputError
-from rtmbs.formulations.checked import given
-from rtmbs.formulations.errors import OutOfRange
+from rtmbs.formulations.contract import OutOfRange, checked_vector
 from rtmbs.limits.bounds import are_rotations
 from rtmbs.rotations.vectors import body_rates, right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -70,7 +69,17 @@ class JointCoordinates:
         return self.equations.u
 
     def begin_at(self, R0: Array, u: Array, s: Array) -> None:
-        """Let reference rotations (k, 3, 3), inputs (nu,) and force states (ns,) be these."""
+        """Set reference rotations, inputs and states of forces.
+
+        Parameters
+        ----------
+        R0 : ndarray
+            Reference rotations (k, 3, 3).
+        u : ndarray
+            Inputs (nu,).
+        s : ndarray
+            States of forces (ns,).
+        """
         self.R0[:], self.equations.u, self.s[:], self.evaluated = R0, u.copy(), s, b""
 
     def joint_rates(self, q: Array, v: Array) -> Array:
@@ -105,7 +114,7 @@ class JointCoordinates:
         tuple[JointCoordinates, ndarray, ndarray]
             Same motion about the rotations of a state: the system, q with delta = 0, and v = zd there.
         """
-        z, zd, R0 = given("q", q, self.n), self.joint_rates(q, given("v", v, self.n)), self.R0.copy()
+        z, zd, R0 = checked_vector("q", q, self.n), self.joint_rates(q, checked_vector("v", v, self.n)), self.R0.copy()
         commit_rotations(self.equations.tables.dofs, z, R0)
         fresh = JointCoordinates(self.equations.compiled, R0)
         fresh.u[:], fresh.s[:] = self.u, self.s
@@ -158,7 +167,7 @@ class JointCoordinates:
 
     def force(self, q: Array, v: Array, t: float) -> Array:
         """Return Q (n,), velocity terms included."""
-        q, v = given("q", q, self.n), given("v", v, self.n)
+        q, v = checked_vector("q", q, self.n), checked_vector("v", v, self.n)
         self.evaluate_rates(q, v, t)
         F, T = -self.equations.ws.tau, self.vectors.turning(q)
         if not len(self.vectors.first):
@@ -189,7 +198,7 @@ class JointCoordinates:
     def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Return Phi_t and gamma (m,)."""
         self.evaluate(q, t)
-        q, v = given("q", q, self.n), given("v", v, self.n)
+        q, v = checked_vector("q", q, self.n), checked_vector("v", v, self.n)
         Phi_t = self.equations.closure_velocities(np.zeros(self.n))
         rates, bends = self.joint_rates(q, v), self.vectors.rate_terms(q, v)
         gamma = -self.equations.closure_accelerations(rates, bends)
@@ -225,7 +234,7 @@ class JointCoordinates:
         t : float
             Time [s].
         """
-        q = given("q", q, self.n)
+        q = checked_vector("q", q, self.n)
         self.equations.at(t)
         if key_of(q, self.u) == self.evaluated:
             return

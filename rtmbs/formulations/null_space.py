@@ -1,23 +1,228 @@
-"""Differentiable null space by Gram-Schmidt, with its time derivative (METHODS 2.6)."""
+"""Null-space formulations (METHODS 2.4 to 2.6): QR with a kept basis, SVD, and a differentiable Gram-Schmidt basis."""
 
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+import scipy.linalg
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.correction import closed, least_solution
-from rtmbs.formulations.errors import FormulationError
-from rtmbs.formulations.rank import RANK_TOLERANCE, RowFactor, demand_agreement, fits, row_factor
-from rtmbs.formulations.reduced import least_multipliers, reduced_solution
+from rtmbs.errors import InputError, shown
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_time, checked_vector
+from rtmbs.formulations.correction import closed_state, least_solution
+from rtmbs.formulations.reduction import (
+    RANK_TOLERANCE,
+    RowFactor,
+    demand_agreement,
+    fits,
+    least_multipliers,
+    reduced_solution,
+    refuse_singular,
+    row_factor,
+)
 from rtmbs.formulations.terms import Positive, Terms, jacobian_rate, terms_at
 
 Array = NDArray[np.float64]
+VARIANTS = ("pseudo-inverse", "stacked")
+SINGULAR = 1e-13  # smallest pivot of the stacked matrix, rows of length one, that counts as regular
 Indices = NDArray[np.int64]
 
 PASSES = 2  # of Gram-Schmidt: once more takes rounding away
+
+
+@dataclass
+class Basis:
+    """Memory of a motion: the last factorisation of Phi_q^T; none before the first state."""
+
+    factor: RowFactor | None = None
+    count: int = 0  # factorisations made so far
+    condition: float = 1.0  # at the state that the factorisation was made at
+
+
+@dataclass(frozen=True)
+class QR:
+    """Accelerations in a null-space basis from a QR factorisation of the constraint Jacobian.
+
+    E2^T M E2 zdd = E2^T (F - M E1 gamma), E1 = Q1 (Phi_q Q1)^-1, E2 = Q2 - E1 Phi_q Q2.
+
+    Q = [Q1 Q2] is kept until |Phi_q| |(Phi_q Q1)^-1| exceeds ``largest_condition`` times its value at the state it was
+    made at. Dependent rows are left out, and must agree with the others. ``multipliers`` asks for lam.
+
+    Parameters
+    ----------
+    largest_condition : float, default 10.0
+        Largest growth of the condition before the factorisation is made anew.
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot or singular value that counts, relative to the largest.
+
+    Examples
+    --------
+    >>> a, lam = QR(multipliers=True).accelerations(system, q, v, t)  # doctest: +SKIP
+    """
+
+    largest_condition: float = 10.0
+    multipliers: bool = False
+    rank_tolerance: float = RANK_TOLERANCE
+    redundant = True
+
+    def __post_init__(self) -> None:
+        Positive("largest_condition of QR").check(self.largest_condition)
+        Positive("rank_tolerance").check(self.rank_tolerance)
+
+    def memory(self) -> Basis:
+        """Return an empty basis."""
+        return Basis()
+
+    def accelerations(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array | None]:
+        """Return a (n,), and lam (m,) when asked for, at a state; ``memory`` is a Basis."""
+        terms = terms_at(system, q, v, t)
+        basis = self.memory() if memory is None else memory
+        factor, inner = self.basis_at(system, terms.Phi_q, basis)
+        rows = factor.rows
+        E1 = lapack.dgesv(inner.T, factor.Q1.T)[2].T if len(rows) else factor.Q1
+        E2 = factor.Q2 - E1 @ (terms.Phi_q[rows] @ factor.Q2)
+        particular = E1 @ terms.gamma[rows]
+        a = reduced_solution(terms, E2, particular)
+        demand_agreement(terms, a)
+        return a, least_multipliers(terms, a) if self.multipliers else None
+
+    def correct(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return q and v (n,) with Phi = 0 and Phid = 0, changed along Q1: Q2^T q and Q2^T v stay as they are."""
+        q, t = checked_vector("q", q, system.n), checked_time(t)
+        factor, _ = self.basis_at(system, system.constraint_jacobian(q, t), self.memory() if memory is None else memory)
+
+        def solve(Phi_q: Array, right: Array) -> Array:
+            if not len(factor.rows):
+                return np.zeros(system.n)
+            *_, x, info = lapack.dgesv(Phi_q[factor.rows] @ factor.Q1, right[factor.rows])
+            return factor.Q1 @ x if info == 0 else np.full(system.n, np.nan)
+
+        return closed_state(system, q, v, t, solve)
+
+    def basis_at(self, system: ConstrainedSystem, Phi_q: Array, basis: Basis) -> tuple[RowFactor, Array]:
+        """Return the kept factorisation, or a new one where it is worn out, and Phi_q Q1 (r, r).
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        Phi_q : ndarray
+            Constraint Jacobian (m, n).
+        basis : Basis
+            Kept factorisation, changed in place.
+
+        Returns
+        -------
+        tuple[RowFactor, ndarray]
+            Kept factorisation, or a new one where it is worn out, and Phi_q Q1 (r, r).
+        """
+        kept = basis.factor
+        if kept is not None and fits(kept, system):
+            inner = Phi_q[kept.rows] @ kept.Q1
+            if not len(inner) or condition(inner, Phi_q[kept.rows]) <= self.largest_condition * basis.condition:
+                return kept, inner
+        basis.factor, basis.count = row_factor(Phi_q, self.rank_tolerance), basis.count + 1
+        inner = Phi_q[basis.factor.rows] @ basis.factor.Q1
+        basis.condition = condition(inner, Phi_q[basis.factor.rows])
+        return basis.factor, inner
+
+
+def condition(inner: Array, rows: Array) -> float:
+    """Return |Phi_q| |(Phi_q Q1)^-1|, largest singular values; infinite where Phi_q Q1 is singular.
+
+    The condition number of Phi_q Q1 alone is blind: of a single row it is 1, however far the row has turned from Q1.
+    """
+    if not len(inner):
+        return 1.0
+    least = float(np.linalg.svd(inner, compute_uv=False)[-1])
+    return float(np.linalg.norm(rows, 2)) / least if least > 0.0 else np.inf
+
+
+@dataclass(frozen=True)
+class SVD:
+    """Accelerations in a null-space basis from a singular value decomposition.
+
+    Phi_q = U1 Sigma V1^T with V2 for the null space; the numerical rank decides what V1 is.
+
+    ``variant`` "pseudo-inverse": a = V2 x + Phi_q^+ gamma with V2^T M V2 x = V2^T (F - M Phi_q^+ gamma). "stacked":
+    [V2^T M; Sigma V1^T] a = [V2^T F; U1^T gamma]. V2 is not continuous in time, so nothing is kept. ``multipliers``
+    asks for lam.
+
+    Parameters
+    ----------
+    variant : str, default "pseudo-inverse"
+        ``"pseudo-inverse"`` or ``"stacked"``.
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot or singular value that counts, relative to the largest.
+
+    Examples
+    --------
+    >>> a, _ = SVD(variant="stacked").accelerations(system, q, v, t)  # doctest: +SKIP
+    """
+
+    variant: str = "pseudo-inverse"
+    multipliers: bool = False
+    rank_tolerance: float = RANK_TOLERANCE
+    redundant = True
+
+    def __post_init__(self) -> None:
+        Positive("rank_tolerance").check(self.rank_tolerance)
+        if self.variant not in VARIANTS:
+            raise InputError(f"variant of SVD is {shown(self.variant)}; there are {', '.join(map(repr, VARIANTS))}")
+
+    def memory(self) -> None:
+        """Nothing is kept."""
+
+    def accelerations(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array | None]:
+        """Return a (n,), and lam (m,) when asked for, at a state."""
+        terms = terms_at(system, q, v, t)
+        U1, sigma, V1, V2 = decomposed(terms.Phi_q, self.rank_tolerance)
+        particular = V1 @ ((U1.T @ terms.gamma) / sigma)
+        if self.variant == "stacked":
+            a = stacked_solution(terms, U1, sigma, V1, V2)
+        else:
+            a = reduced_solution(terms, V2, particular)
+        demand_agreement(terms, a)
+        return a, least_multipliers(terms, a, self.rank_tolerance) if self.multipliers else None
+
+    def correct(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
+        return closed_state(system, q, v, t, least_solution)
+
+
+def decomposed(Phi_q: Array, tolerance: float) -> tuple[Array, Array, Array, Array]:
+    """Return U1 (m, r), sigma (r,), V1 (n, r) and V2 (n, n - r)."""
+    m, n = Phi_q.shape
+    if not m:
+        return np.zeros((0, 0)), np.zeros(0), np.zeros((n, 0)), np.eye(n)
+    U, sigma, VT = scipy.linalg.svd(Phi_q, check_finite=False)
+    r = int(np.count_nonzero(sigma > tolerance * sigma[0]))
+    return U[:, :r], sigma[:r], VT[:r].T, VT[r:].T
+
+
+def stacked_solution(terms: Terms, U1: Array, sigma: Array, V1: Array, V2: Array) -> Array:
+    """Return a (n,) of the square system [V2^T M; Sigma V1^T] a = [V2^T F; U1^T gamma], rows of length one."""
+    A = np.vstack((V2.T @ terms.M, sigma[:, None] * V1.T))
+    b = np.concatenate((V2.T @ terms.F, U1.T @ terms.gamma))
+    length = np.linalg.norm(A, axis=1)
+    scale = 1.0 / np.where(length > 0.0, length, 1.0)
+    lu, pivots, info = scipy.linalg.lapack.dgetrf(scale[:, None] * A)
+    if info > 0 or np.abs(np.diag(lu)).min() < SINGULAR:
+        refuse_singular(terms, V2, V2.T @ terms.M @ V2)
+    return np.asarray(scipy.linalg.lu_solve((lu, pivots), scale * b, check_finite=False))
 
 
 @dataclass
@@ -94,7 +299,7 @@ class NullSpace:
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
-        return closed(system, q, v, t, least_solution)
+        return closed_state(system, q, v, t, least_solution)
 
     def basis(self, terms: Terms, q: Array, v: Array, t: float, completion: Completion) -> tuple[NullBasis, Indices]:
         """Return V with its rate, and the independent rows; B is built anew where it is worn out.

@@ -7,11 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lapack
 
-from rtmbs.formulations.checked import given, instant
-from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.contract import ConstrainedSystem, checked_time, checked_vector
 from rtmbs.formulations.correction import Solve, closed_positions, closed_rates
-from rtmbs.formulations.rank import RANK_TOLERANCE, refuse_dependent
-from rtmbs.formulations.reduced import least_multipliers, reduced_solution
+from rtmbs.formulations.reduction import RANK_TOLERANCE, least_multipliers, reduced_solution, refuse_dependent
 from rtmbs.formulations.terms import Positive, terms_at
 
 Array = NDArray[np.float64]
@@ -140,7 +138,7 @@ class Partitioning:
         FormulationError
             Naming the row that stays open.
         """
-        q, t = given("q", q, system.n), instant(t)
+        q, t = checked_vector("q", q, system.n), checked_time(t)
         return closed_positions(system, q, t, self.dependent_change(system, q, t, memory))
 
     def rates(self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Partition) -> Array:
@@ -164,7 +162,7 @@ class Partitioning:
         ndarray
             Rates (n,) on the constraints.
         """
-        q, t = given("q", q, system.n), instant(t)
+        q, t = checked_vector("q", q, system.n), checked_time(t)
         return closed_rates(system, q, v, t, self.dependent_change(system, q, t, memory))
 
     def dependent_change(self, system: ConstrainedSystem, q: Array, t: float, memory: Partition) -> Solve:

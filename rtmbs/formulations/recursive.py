@@ -6,14 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.formulations.checked import given, instant
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.errors import FormulationError
+from rtmbs.formulations.augmented_system import solve_parts
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, SystemWrapper, checked_time, checked_vector
 from rtmbs.formulations.joint_coordinates import JointCoordinates
-from rtmbs.formulations.passed_through import PassedThrough
-from rtmbs.formulations.rank import CONTRADICTION, contradiction, row_factor
-from rtmbs.formulations.reduced import refuse_weightless
-from rtmbs.formulations.saddle import solve_parts
+from rtmbs.formulations.reduction import CONTRADICTION, contradiction, refuse_weightless, row_factor
 from rtmbs.formulations.stabilised import Stabilised
 from rtmbs.formulations.terms import Positive, terms_at
 from rtmbs.recursive.recursion import DEPENDENT, Accelerations, Recursion
@@ -21,13 +17,13 @@ from rtmbs.recursive.recursion import DEPENDENT, Accelerations, Recursion
 Array = NDArray[np.float64]
 
 
-class Kept:
-    """Memory of a motion: places of the passes, for the system that they were found for."""
+class RecursionMemory:
+    """Memory of a motion: recursion and the system that it belongs to."""
 
     def __init__(self) -> None:
         self.system: ConstrainedSystem | None = None
         self.recursion: Recursion | None = None
-        self.count = 0  # times that places were found
+        self.count = 0  # number of recursions made
 
     def of(self, system: ConstrainedSystem, joints: JointCoordinates | None, tolerance: float) -> Recursion | None:
         """Return the recursion over the bodies of ``joints``, the tree behind ``system``; None where there is none."""
@@ -40,13 +36,27 @@ class Kept:
 
 @dataclass(frozen=True)
 class Recursive:
-    """Backward over the bodies for K, L, PhiM, PhiL, RHS, multipliers from the reduced system, forward for q''.
+    """Accelerations by recursion over bodies, with multipliers of cut joints (METHODS 3; Bae and Haug).
+
+    Backward over the bodies for K, L, PhiM, PhiL, RHS, multipliers from the reduced system, forward for q''.
 
     Cost is linear in the number of bodies of ``JointCoordinates``. Any other system is one base body without chains,
     and its reduced system is the augmented one. Dependent rows share their load, by least squares of the rank that
     ``tolerance`` cuts; they must agree with the others. The kernels work where the system is ``JointCoordinates`` or
     that with Baumgarte's feedback.
 
+    Parameters
+    ----------
+    tolerance : float, optional
+        Smallest pivot of the reduced system that counts, relative to the largest.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
     >>> a, lam = Recursive().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
@@ -56,9 +66,9 @@ class Recursive:
     def __post_init__(self) -> None:
         Positive("tolerance").check(self.tolerance)
 
-    def memory(self) -> Kept:
+    def memory(self) -> RecursionMemory:
         """Return empty places."""
-        return Kept()
+        return RecursionMemory()
 
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
@@ -75,7 +85,24 @@ class Recursive:
         return joint_rates(joints, q, found.zdd - joints.vectors.rate_terms(q, v)), found.lam
 
     def dependent_rows(self, system: ConstrainedSystem, q: Array, v: Array, t: float) -> list[str]:
-        """Return the names of the rows of Phi that the others give at a state, found by rank."""
+        """Return the names of the rows of Phi that depend on the others at a state.
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        list[str]
+            Names of the dependent rows, or their numbers.
+        """
         found = self.answer(system, q, v, t, None)[1]
         dependent = row_factor(terms_at(system, q, v, t).Phi_q).dependent if found is None else found.dependent
         names = getattr(system, "row_names", None)
@@ -84,12 +111,37 @@ class Recursive:
     def answer(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any
     ) -> tuple[JointCoordinates | None, Accelerations | None]:
-        """Return the tree and the answer of its recursion; None for a system without a tree."""
+        """Return the joint coordinates and the accelerations of the recursion.
+
+        Parameters
+        ----------
+        system : ConstrainedSystem
+            System of equations.
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+        memory : object
+            Memory of a motion, changed in place; None for a single state.
+
+        Returns
+        -------
+        tuple[JointCoordinates or None, Accelerations or None]
+            Joint coordinates behind the system, and the accelerations of the recursion; None for a system without a
+            tree.
+
+        Raises
+        ------
+        FormulationError
+            For a coordinate without inertia.
+        """
         joints, alpha, beta = tree_of(system)
         recursion = (self.memory() if memory is None else memory).of(system, joints, self.tolerance)
         if joints is None or recursion is None:
             return None, None
-        q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
+        q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
         joints.evaluate_rates(q, v, t)
         if note := getattr(system, "note_evaluation", None):
             note()
@@ -105,7 +157,7 @@ def tree_of(system: ConstrainedSystem) -> tuple[JointCoordinates | None, float, 
     None for any other system.
     """
     alpha, square = 0.0, 0.0
-    while isinstance(system, Stabilised) or (isinstance(system, PassedThrough) and system.answers_alike):
+    while isinstance(system, Stabilised) or (isinstance(system, SystemWrapper) and system.same_answers):
         if isinstance(system, Stabilised):
             alpha, square = alpha + system.alpha, square + system.beta**2
         system = system.system

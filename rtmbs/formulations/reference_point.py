@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, vstack
 
 from rtmbs.errors import ModelError
-from rtmbs.formulations.checked import given
+from rtmbs.formulations.contract import checked_vector
 from rtmbs.formulations.free_bodies import FreeBodies
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.elements import Constraint
@@ -93,7 +93,7 @@ class ReferencePointCoordinates:
 
     def state_rates(self, q: Array, v: Array, t: float) -> Array:
         """Return the rates (ns,) of the states ``s``."""
-        return self.free.state_rates(given("q", q, self.n), given("v", v, self.n), t)
+        return self.free.state_rates(checked_vector("q", q, self.n), checked_vector("v", v, self.n), t)
 
     @property
     def gravity(self) -> Array:
@@ -106,7 +106,7 @@ class ReferencePointCoordinates:
 
     def sparse_mass(self, q: Array, t: float) -> csc_array:
         """Return M (n, n), sparse: a block for each body."""
-        B, c, J = self.poses(given("q", q, self.n))
+        B, c, J = self.poses(checked_vector("q", q, self.n))
         blocks = np.zeros((self.count, 6, 6))
         blocks[:, :3, :3], blocks[:, 3:, 3:] = self.masses[:, None, None] * np.eye(3), J
         blocks[:, 3:, :3] = self.masses[:, None, None] * cross_matrices(c)
@@ -118,7 +118,7 @@ class ReferencePointCoordinates:
 
     def force(self, q: Array, v: Array, t: float) -> Array:
         """Return F (n,): gravity and applied forces, less the terms of M a that come with v."""
-        q, v = given("q", q, self.n), given("v", v, self.n)
+        q, v = checked_vector("q", q, self.n), checked_vector("v", v, self.n)
         (B, c, J), F = self.poses(q), self.free.force(q, v, t)
         rates = v[: SIZE * self.count].reshape(-1, SIZE)
         w = np.einsum("kij,kj->ki", B, rates)[:, 3:]
@@ -129,7 +129,7 @@ class ReferencePointCoordinates:
 
     def constraints(self, q: Array, t: float) -> Array:
         """Return Phi (m,)."""
-        q = given("q", q, self.n)
+        q = checked_vector("q", q, self.n)
         return np.concatenate((self.programs.phi(q, self.drivers(q, t)[0]), self.free.constraints(q, t)))
 
     def constraint_jacobian(self, q: Array, t: float) -> Array:
@@ -138,13 +138,13 @@ class ReferencePointCoordinates:
 
     def sparse_constraint_jacobian(self, q: Array, t: float) -> csc_array:
         """Return Phi_q (m, n), sparse."""
-        q = given("q", q, self.n)
+        q = checked_vector("q", q, self.n)
         of_bodies = self.programs.jacobian(q, self.drivers(q, t)[0])
         return csc_array(vstack((of_bodies, csc_array(self.free.constraint_jacobian(q, t)))))
 
     def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Return Phi_t and gamma (m,)."""
-        q, v = given("q", q, self.n), given("v", v, self.n)
+        q, v = checked_vector("q", q, self.n), checked_vector("v", v, self.n)
         drivers = self.drivers(q, t)
         Phi_t, gamma = self.free.constraint_rate_terms(q, v, t)
         of_bodies = self.programs.by_time(q, drivers[0], drivers[1]), self.programs.acceleration_side(q, v, drivers)

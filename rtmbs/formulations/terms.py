@@ -1,20 +1,85 @@
-"""Terms of the equations of motion at a state, evaluated once and checked, and the time derivative of Phi_q."""
+"""Terms of the equations of motion at a state, dense or sparse, evaluated once and checked, and the rate of Phi_q."""
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csc_array, issparse
 
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.checked import answered, given, instant
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.sparse_forms import jacobian_of, mass_of
+from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange, checked_answer, checked_time, checked_vector
 
 Array = NDArray[np.float64]
-
 UNSYMMETRIC = 1e-8  # of the largest entry of M
 WEIGHTLESS = 1e-20  # of the largest diagonal entry of M: rounding squared, as of an Euler parameter along itself
+
+
+@runtime_checkable
+class SparseForms(Protocol):
+    """Sparse matrices of a ConstrainedSystem, optional beside the dense ones: SciPy sparse arrays."""
+
+    def sparse_mass(self, q: Array, t: float) -> csc_array:
+        """Return M (n, n).
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        csc_array
+            M (n, n).
+        """
+
+    def sparse_constraint_jacobian(self, q: Array, t: float) -> csc_array:
+        """Return Phi_q (m, n).
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        csc_array
+            Phi_q (m, n).
+        """
+
+
+def mass_of(system: ConstrainedSystem, q: Array, t: float, sparse: bool = True) -> Any:
+    """Return M (n, n), checked: sparse where the system has sparse forms and they are wanted."""
+    shape = system.n, system.n
+    if sparse and isinstance(system, SparseForms):
+        return sparse_answer("sparse_mass(q, t)", system.sparse_mass(q, t), shape)
+    return checked_answer("mass(q, t)", system.mass(q, t), shape)
+
+
+def jacobian_of(system: ConstrainedSystem, q: Array, t: float, sparse: bool = True) -> Any:
+    """Return Phi_q (m, n), checked: sparse where the system has sparse forms and they are wanted."""
+    shape = system.m, system.n
+    if sparse and isinstance(system, SparseForms):
+        return sparse_answer("sparse_constraint_jacobian(q, t)", system.sparse_constraint_jacobian(q, t), shape)
+    return checked_answer("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), shape)
+
+
+def sparse_answer(call: str, A: Any, shape: tuple[int, int]) -> csc_array:
+    """Return a sparse array from a system, checked for shape and finite numbers. Raises InputError, OutOfRange."""
+    if not issparse(A):
+        raise InputError(f"{call} returned {shown(A)}; a sparse array of SciPy is wanted")
+    if A.shape != shape:
+        raise InputError(f"{call} returned an array {A.shape}; {shape} is wanted")
+    found = csc_array(A, dtype=np.float64)
+    if not np.all(np.isfinite(found.data)):
+        k = int(np.argmin(np.isfinite(found.data)))
+        place = int(found.indices[k]), int(np.searchsorted(found.indptr, k, side="right")) - 1
+        raise OutOfRange(f"{call} returned {found.data[k]} at {place}; finite numbers are wanted")
+    return found
 
 
 class Terms(NamedTuple):
@@ -34,8 +99,8 @@ def terms_at(system: ConstrainedSystem, q: Array, v: Array, t: float, sparse: bo
 
     Raises InputError naming what has a wrong shape or is not finite.
     """
-    q, v, t = given("q", q, system.n), given("v", v, system.n), instant(t)
-    F = answered("force(q, v, t)", system.force(q, v, t), (system.n,))  # first: a system may keep what M needs
+    q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
+    F = checked_answer("force(q, v, t)", system.force(q, v, t), (system.n,))  # first: a system may keep what M needs
     M = mass_of(system, q, t, sparse)
     demand_symmetric(M)
     Phi_q = jacobian_of(system, q, t, sparse)
@@ -59,7 +124,7 @@ def rate_terms(system: ConstrainedSystem, q: Array, v: Array, t: float) -> tuple
     if not isinstance(found, tuple) or len(found) != 2:
         raise InputError(f"constraint_rate_terms(q, v, t) returned {shown(found)}; Phi_t and gamma are wanted")
     names = "Phi_t of constraint_rate_terms(q, v, t)", "gamma of constraint_rate_terms(q, v, t)"
-    Phi_t, gamma = (answered(name, part, (system.m,)) for name, part in zip(names, found, strict=True))
+    Phi_t, gamma = (checked_answer(name, part, (system.m,)) for name, part in zip(names, found, strict=True))
     return Phi_t, gamma
 
 

@@ -1,4 +1,4 @@
-"""Time stepping. Nothing here knows mechanics: an integrator is handed an object that answers a short contract."""
+"""Methods of time integration of any equations of motion behind the contract of ``base.py``; no mechanics."""
 
 from rtmbs.integrators.report import Outcome, StepReport
 

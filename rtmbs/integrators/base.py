@@ -1,7 +1,7 @@
-"""The contracts of time stepping: what equations answer, and what an integrator answers.
+"""Contracts of equations of motion as methods of time integration call them.
 
-Checklist for whoever writes equations
---------------------------------------
+Checklist for new equations
+---------------------------
 * ``residual`` evaluates everything at one state and time; ``factor``, ``solve`` and the loop quantities belong to the
   state last evaluated by ``residual`` or ``close``.
 * Nothing here may change the arrays handed in.
@@ -50,7 +50,7 @@ class Sizes(NamedTuple):
 
 
 class Missed(NamedTuple):
-    """What accelerations and multipliers leave of the equations of motion."""
+    """Residual of the equations of motion at accelerations and multipliers."""
 
     violation: Array  # (m,) Phidd
     loops: NDArray[np.bool_]  # (m,) rows of which more is left than rounding: no acceleration keeps them closed
@@ -59,7 +59,7 @@ class Missed(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """What is known about a failed step."""
+    """Cause of a failed step."""
 
     worst: tuple[str, ...] = ()  # drivers, laws, loops
     reason: str = ""
@@ -80,7 +80,7 @@ class Fused(Protocol):
         """The kernel: takes ``arguments``, returns (how the last step ended, accepted steps)."""
 
     def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
-        """Return what the kernel takes to make a step for every row."""
+        """Return the arguments of the kernel for a step in every row."""
 
     def follow(self, settings: Settings, state: StateArrays, alpha: Array, u: Array, roughly: bool) -> bool:
         """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not.
@@ -100,7 +100,7 @@ class Fused(Protocol):
 
 
 class StepEquations(Protocol):
-    """What the readable step of the penalty trapezoidal rule asks."""
+    """Equations of motion as the readable step of the penalty trapezoidal rule calls them."""
 
     n: int
     m: int
@@ -193,7 +193,7 @@ class FusedMidpoint(Protocol):
 
 
 class MidpointEquations(Protocol):
-    """What a step in momenta asks, where three rotation dofs are one element on the group (METHODS 6).
+    """Equations of motion in momenta, three rotation dofs being one element of the group (METHODS 6).
 
     ``u`` (nu,) are the inputs that each question goes by.
     """
@@ -285,7 +285,7 @@ class Equations(StepEquations, Protocol):
         """Return the energy of each component that keeps a balance, and the size of its parts (n,) [J]."""
 
     def worst(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
-        """Return the names that a failed step from ``old`` is to be known by."""
+        """Return the names of the elements at fault in a failed step from ``old``."""
 
     def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:
         """Return why the step from ``old`` fails, as far as that shows."""
@@ -294,7 +294,7 @@ class Equations(StepEquations, Protocol):
         """Return Phi_z^T x (n,) at the closed state."""
 
     def midpoint(self) -> MidpointEquations:
-        """Return what the variational midpoint step asks."""
+        """Return the equations in momenta for the variational midpoint step."""
 
     def fused(self) -> Fused | None:
         """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""

@@ -1,7 +1,7 @@
-"""What a method of time integration answers: an object that the user hands to a Simulation.
+"""Contract of a method of time integration, and penalty factors of loop equations (METHODS 1.6).
 
-Checklist for whoever writes a method
--------------------------------------
+Checklist for a new method
+--------------------------
 1. Options are fields of a frozen dataclass, checked when it is made. What steps need besides is made by ``start``.
 2. ``advance`` reads ``old``, never writes it, and fills z, zd, zdd, lam, R0 and memory of ``new`` completely before it
    answers an outcome that is accepted. Time, h and inputs at the end of the step stand in ``new`` already.
@@ -17,8 +17,8 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import InputError
 from rtmbs.integrators.base import Equations
-from rtmbs.integrators.penalties import PENALTY, penalty_factors
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
 from rtmbs.methods import Capability
@@ -26,12 +26,40 @@ from rtmbs.state import State
 
 Array = NDArray[np.float64]
 
-
+PENALTY = 1e6  # dimensionless c
 USUAL = frozenset((Capability.FORCE_STATES, Capability.REDUNDANT, Capability.SAME_BYTES, Capability.REFINED))
 
 
+def penalty_factors(equations: Equations, h: float, c: float | None, alpha: float | None) -> Array:
+    """Return alpha_l = c (4/h^2) m_l (m,), or one in SI units as in the paper (times length^2 in rotation rows).
+
+    Raises InputError for factors that are not finite.
+    """
+    rotation, length = equations.sizes.rotation, equations.sizes.length
+    if alpha is not None:
+        factors = np.where(rotation, alpha * length**2, alpha)
+    else:
+        factors = (c or 0.0) * 4.0 / h**2 * equations.masses
+    if not np.all(np.isfinite(factors)):
+        given = f"penalty = {c:g} at h = {h:g} s" if alpha is None else f"alpha = {alpha:g}"
+        raise InputError(f"{given} makes penalty factors that are not finite; give a smaller penalty or a larger step")
+    return np.asarray(factors, np.float64)
+
+
 class Orders(NamedTuple):
-    """Theoretical orders of a method in positions, rates, accelerations and multipliers."""
+    """Theoretical orders of a method in positions, rates, accelerations and multipliers.
+
+    Parameters
+    ----------
+    q : int
+        Order of positions.
+    v : int
+        Order of rates.
+    a : int
+        Order of accelerations.
+    lam : int
+        Order of multipliers.
+    """
 
     q: int
     v: int
@@ -54,9 +82,19 @@ class Method(Protocol):
         return Orders(*[self.order] * 4)
 
     def even_powers(self, balanced: bool, turning: bool) -> bool:
-        """True when errors of a run are even powers of h.
+        """Return True when errors of a run are even powers of h.
 
-        ``balanced``: loops of the mechanism keep a balance of energy. ``turning``: their reactions change direction.
+        Parameters
+        ----------
+        balanced : bool
+            True when loops of the mechanism keep a balance of energy.
+        turning : bool
+            True when reactions of these loops change direction.
+
+        Returns
+        -------
+        bool
+            True when errors of a run are even powers of h.
         """
         return self.symmetric
 
@@ -66,59 +104,217 @@ class Method(Protocol):
         return PENALTY
 
     def penalties(self, equations: Equations, h: float) -> Array:
-        """Return the penalty factors (m,) of the loop equations for steps of ``h`` [s]."""
+        """Return the penalty factors of the loop equations for steps of one size.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        ndarray
+            Penalty factors (m,) of the loop equations [N/m; N m for rotation rows].
+        """
         return penalty_factors(equations, h, self.c, None)
 
     def remember(self, equations: Equations, h: float) -> dict[str, Array]:
-        """Return ``State.memory`` at a start, by name, for steps of ``h`` [s]."""
+        """Return ``State.memory`` at a start.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        dict[str, ndarray]
+            Arrays of ``State.memory`` by name; none unless the method overrides this.
+        """
         return {}
 
     def carried(self, state: State, before: Self | None = None) -> dict[str, Array]:
-        """Return the part of ``state.memory`` that stays with another h, or where options ``before`` become these.
+        """Return the part of ``state.memory`` that stays with another h or with other options.
 
-        The rest is that of a start.
+        Parameters
+        ----------
+        state : State
+            State before the change.
+        before : Self, optional
+            Method with the options before the change; those of this method unless given.
+
+        Returns
+        -------
+        dict[str, ndarray]
+            Arrays of ``state.memory`` that stay; the others are those of a start.
         """
         return {}
 
     def ended_by_ramps(self, state: State) -> Array | None:
-        """Return the part of ``state.memory`` that a ramp of an input sets to zero; None where there is none."""
+        """Return the part of ``state.memory`` that a ramp of an input sets to zero.
+
+        Parameters
+        ----------
+        state : State
+            State at the beginning of a step.
+
+        Returns
+        -------
+        ndarray or None
+            Array of ``state.memory`` to set to zero; None where there is none.
+        """
         return None
 
     def begin(self, equations: Equations, state: State) -> None:
-        """Let ``state.memory`` be that of a start at ``state``, whose other fields are complete."""
+        """Set ``state.memory`` to that of a start at ``state``.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        state : State
+            State whose other fields are complete; its memory is written in place.
+        """
         return None  # noqa: RET501
 
     def moved(self, equations: Equations, state: State) -> None:
-        """Let ``state.memory`` follow positions or rates that were changed by hand."""
+        """Update ``state.memory`` after positions or rates were set by the user.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        state : State
+            State with changed positions or rates; its memory is updated in place.
+        """
 
     def pushed(self, equations: Equations, work: Any, state: State, roughly: bool = False) -> bool:
-        """Let ``state.memory`` follow inputs that were changed between two steps, before accelerations do.
+        """Update ``state.memory`` after inputs changed between two steps, before accelerations are updated.
 
-        ``work`` is what ``start`` returned. ``roughly``: nobody but the next step looks, and it may lose no order. True
-        when accelerations, multipliers and rates of force states followed as well: a method with a kernel may do so at
-        a fraction of the time.
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : object
+            Object that ``start`` returned.
+        state : State
+            State with changed inputs; its memory is updated in place.
+        roughly : bool, default False
+            True when only the next step uses the state, without loss of order.
+
+        Returns
+        -------
+        bool
+            True when accelerations, multipliers and rates of force states were updated as well, as a compiled method
+            may do.
         """
         return False
 
     def start(self, equations: Equations, state: State) -> Any:
-        """Return what steps need besides states: after a start, a restore, with a new h or other options."""
+        """Return what steps need besides states: after a start, a restore, with a new h or other options.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        state : State
+            State that the next step begins with.
+
+        Returns
+        -------
+        object
+            Object that ``advance`` takes as ``work``; None where steps need none.
+        """
         return None
 
     def advance(self, equations: Equations, work: Any, old: State, new: State) -> StepReport:
-        """Take a step from ``old`` to ``new``; ``work`` is what ``start`` returned."""
+        """Take a step from ``old`` to ``new``.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : object
+            Object that ``start`` returned.
+        old : State
+            State at the beginning of the step, read only.
+        new : State
+            State at the end; time, h and inputs stand in it, the rest is written in place.
+
+        Returns
+        -------
+        StepReport
+            Outcome, counts and violations of the step.
+        """
 
     def takes_many(self, equations: Equations) -> bool:
-        """True when ``advance_many`` serves these equations."""
+        """True when ``advance_many`` serves these equations.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+
+        Returns
+        -------
+        bool
+            True when ``advance_many`` serves these equations.
+        """
         return False
 
     def advance_many(self, equations: Equations, work: Any, old: State, chunk: Chunk) -> tuple[int, bool]:
-        """Take a step for every row; returns (accepted steps, whether the next one is for ``advance``)."""
+        """Take a step for every row of a chunk.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : object
+            Object that ``start`` returned.
+        old : State
+            State at the beginning of the first step.
+        chunk : Chunk
+            States of consecutive steps, a row a step, written in place.
+
+        Returns
+        -------
+        tuple[int, bool]
+            Number of accepted steps, and True when the next step is for ``advance``.
+        """
         return 0, True
 
     def changed(self, changes: dict[str, Any]) -> Self:
-        """Return this method with some options changed."""
+        """Return this method with some options changed.
+
+        Parameters
+        ----------
+        changes : dict[str, object]
+            Options by name.
+
+        Returns
+        -------
+        Method
+            New method of the same class.
+        """
         return replace(self, **changes)  # type: ignore[type-var]
 
     def check(self, state: State, what: str) -> None:
-        """Refuse what no step of this method can have left in ``state.memory``: StateError naming ``what``."""
+        """Check ``state.memory`` of a state from outside.
+
+        Parameters
+        ----------
+        state : State
+            State that was loaded or restored.
+        what : str
+            Name of the state in the message.
+
+        Raises
+        ------
+        StateError
+            When ``state.memory`` holds what no step of this method can have left.
+        """
         return None  # noqa: RET501

@@ -1,4 +1,4 @@
-"""How far the multipliers of a step may be off, and what bounds that for nothing (METHODS 1.12).
+"""Bounds of the error of multipliers at the end of a step, from the impulses of the projections (METHODS 1.12).
 
 At the end of a step forces balance but for what the projections changed: with rates moved by dv and accelerations by da
 they are off by C dv - (h/2 C + h^2/4 K) da. The projection of rates used the impulse (M + h/2 C + h^2/4 K) dv, that of

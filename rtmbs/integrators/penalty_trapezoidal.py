@@ -1,4 +1,4 @@
-"""The implicit trapezoidal rule with position penalties and projections: its options, and what a step of it is.
+"""Implicit trapezoidal rule with position penalties and projections: options, compiled and readable step.
 
 Equations 10 to 26 of the paper as corrected in METHODS 1.2 to 1.15. A step is one compiled kernel where the equations
 offer one, and the readable step of ``trapezoidal.py`` otherwise; a contract test holds the two together.
@@ -14,9 +14,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, StateError, shown
 from rtmbs.integrators.base import Equations, Fused
 from rtmbs.integrators.checks import one_of, positive, switches, whole
-from rtmbs.integrators.chunks import arrays_of, one_row_chunk
-from rtmbs.integrators.method import USUAL, Method
-from rtmbs.integrators.penalties import PENALTY, penalty_factors
+from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
     LOOP_TOLERANCE,
@@ -28,6 +26,8 @@ from rtmbs.integrators.settings import (
     TANGENT_TERMS,
     Chunk,
     Settings,
+    arrays_of,
+    one_row_chunk,
 )
 from rtmbs.integrators.trapezoidal import TrapezoidalStep
 from rtmbs.limits.bounds import BEYOND
@@ -44,7 +44,7 @@ SAME_ENERGY = 1e-9  # relative difference of a state's energy that is rounding
 
 @dataclass
 class Work:
-    """What steps need besides states."""
+    """Settings, stats and kernel of steps."""
 
     settings: Settings
     stats: Array  # (STATS_SIZE,) of the last step
@@ -53,35 +53,57 @@ class Work:
 
 @dataclass(frozen=True)
 class PenaltyTrapezoidal(Method):
-    """The implicit trapezoidal rule with position penalties and projections.
-
-    Parameters
-    ----------
-    penalty : dimensionless c of METHODS 1.6, 1e6 unless given; alpha_l = c (4/h^2) m_l for each closure block
-    alpha : one penalty in SI units for all, as in the paper, in place of ``penalty``
-    tol : tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11
-    tangent_terms : "paper", "inertia", "lagged" or "exact", METHODS 5
-    max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many (2 are usual): the same
-        work in every step; one that they do not finish is taken and answers UNFINISHED
-    refactor : when the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration
-        hardly contracts), or "adaptive": once a step while corrections are small and the iteration contracts well
-    projection_metric : "tangent" (the Newton matrix) or "mass"
-    projection_tol : violation that a projection leaves alone, over the largest joint rate (acceleration), METHODS 1.12.
-        What is left adds up over steps: runs whose own error is below 1e-7 want 1e-13, as ``rtmbs.refined`` has
-    project_velocities, project_accelerations : switch a projection off, to see what it does
-    hold_energy : scale the rates of loops after each step so that their energy balances (METHODS 1.7); needs projected
-        velocities, and leaves the rule alone beside ``alpha``. Loops with drivers, functions of time, force laws or
-        dampers between bodies are left alone
-    fused : one compiled kernel a step (False: the readable step, for comparison)
-    tries : at most so many further tries of a step whose Newton iteration fails, damped and from other starts (METHODS
-        1.11); 0 for none. Steps that need none cost nothing. Fixed iterations spend only their own number
+    """Implicit trapezoidal rule with position penalties and projections.
 
     ``State.memory`` holds the penalty factors ``alpha`` (m,), frozen when h was set, and ``energy`` (n, 2): the energy
     that components with loops keep on their path and that of z and zd, at their first coordinate [J]; 0 elsewhere.
 
-    Raises InputError for an option out of range.
+    Parameters
+    ----------
+    penalty : float, optional
+        Dimensionless c of METHODS 1.6, 1e6 unless given; alpha_l = c (4/h^2) m_l for each closure block.
+    alpha : float, optional
+        One penalty in SI units for all rows, as in the paper, in place of ``penalty``.
+    tol : float, default 1e-09
+        Tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11.
+    tangent_terms : str, default 'inertia'
+        "paper", "inertia", "lagged" or "exact", METHODS 5.
+    max_iterations : int, default 8
+        Largest number of Newton's iterations.
+    fixed_iterations : bool, default False
+        True for exactly ``max_iterations`` (2 are usual): the same work in every step. A step that they do not finish
+        is taken and answers UNFINISHED.
+    refactor : str, default 'adaptive'
+        When the Newton matrix is made anew: "every-iteration", "every-step" (again only when the iteration hardly
+        contracts), or "adaptive" (once a step while corrections are small and the iteration contracts well).
+    projection_metric : str, default 'tangent'
+        "tangent" (the Newton matrix) or "mass".
+    projection_tol : float, default 1e-09
+        Violation that a projection leaves, over the largest joint rate (acceleration), METHODS 1.12. What is left adds
+        up over steps: runs whose own error is below 1e-7 want 1e-13, as ``rtmbs.refined`` has.
+    project_velocities : bool, default True
+        False leaves the projection of velocities out, to see its effect.
+    project_accelerations : bool, default True
+        False leaves the projection of accelerations out, to see its effect.
+    hold_energy : bool, default True
+        True scales the rates of loops after each step so that their energy balances (METHODS 1.7). This needs projected
+        velocities, and has no effect beside ``alpha``. Loops with drivers, functions of time, force laws or dampers
+        between bodies keep their rates.
+    fused : bool, default True
+        True for one compiled kernel a step, False for the readable step, for comparison.
+    tries : int, optional
+        Largest number of further tries of a step whose Newton iteration fails, damped and from other starts (METHODS
+        1.11); 0 for none. Steps that need none cost nothing. Fixed iterations spend only their own number.
 
-        Simulation(system, h=5e-3, method=PenaltyTrapezoidal(penalty=1e7, refactor="every-step"))
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
+    >>> method = PenaltyTrapezoidal(penalty=1e7, refactor="every-step")
+    >>> sim = Simulation(system, h=5e-3, method=method)  # doctest: +SKIP
     """
 
     order: ClassVar[int] = 2
@@ -199,7 +221,22 @@ class PenaltyTrapezoidal(Method):
         return Work(self.settings(equations, state.h, state.memory["alpha"]), np.zeros(STATS_SIZE), fused)
 
     def settings(self, equations: Equations, h: float, alpha: Array) -> Settings:
-        """Return the Settings of a step of ``h`` [s] with penalty factors ``alpha`` (m,)."""
+        """Return the Settings of a step of ``h`` [s] with penalty factors ``alpha`` (m,).
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        h : float
+            Step [s].
+        alpha : ndarray
+            Penalty factors (m,) of the loop equations.
+
+        Returns
+        -------
+        Settings
+            Settings of a step as a flat struct.
+        """
         sizes, masses = equations.sizes, equations.masses
         held = alpha * h * h / 4.0 / np.maximum(masses, np.finfo(float).tiny)  # c of every row
         return Settings(
@@ -230,7 +267,7 @@ class PenaltyTrapezoidal(Method):
 
     def advance(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
         """Fill ``new`` with the state at its time; its h and the inputs at that time stand in it already."""
-        equations.u, equations.alpha, h = new.u, new.memory["alpha"], new.h  # as in ``take_over``
+        equations.u, equations.alpha, h = new.u, new.memory["alpha"], new.h  # as in ``adopt_state``
         if h != work.settings.h:
             work.settings = work.settings._replace(h=float(h))
         if new.u.size and not np.abs(new.u).max() <= BEYOND and (bad := equations.not_finite_inputs()):
@@ -246,7 +283,9 @@ class PenaltyTrapezoidal(Method):
                 return report_of(work.stats, outcome, new.t_ref + new.k * h, fused.tick)
             if outcome is not Outcome.SINGULAR_TANGENT:
                 names = self.worst(equations, work, outcome, old)
-                return explained(equations, work, report_of(work.stats, outcome, new.t, fused.tick, worst=names), old)
+                return diagnosed_report(
+                    equations, work, report_of(work.stats, outcome, new.t, fused.tick, worst=names), old
+                )
         return self.readable(equations, work, old, new)
 
     def takes_many(self, equations: Equations) -> bool:
@@ -255,7 +294,7 @@ class PenaltyTrapezoidal(Method):
 
     def advance_many(self, equations: Equations, work: Work, old: State, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row, in one kernel call a thread; ``advance`` takes a failed one again and reports."""
-        take_over(equations, work, old)
+        adopt_state(equations, work, old)
         fused = work.fused
         if fused is None or equations.not_finite_inputs():
             return 0, True
@@ -265,7 +304,24 @@ class PenaltyTrapezoidal(Method):
         return done, fused.outcomes[code] not in TAKEN
 
     def readable(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
-        """The readable step, by the surest solver when the others meet too small a pivot, as the kernel's has."""
+        """Take the readable step, with the next solver of ``equations.solvers`` where a pivot is too small.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : Work
+            Object that ``start`` returned.
+        old : State
+            State at the beginning of the step.
+        new : State
+            State at the end, written in place.
+
+        Returns
+        -------
+        StepReport
+            Outcome, counts and violations of the step.
+        """
         outcome = Outcome.SINGULAR_TANGENT
         for solver in equations.solvers if work.fused is None else equations.solvers[-1:]:
             equations.solver = solver
@@ -274,22 +330,39 @@ class PenaltyTrapezoidal(Method):
             if outcome is not Outcome.SINGULAR_TANGENT:
                 break
         names, dense = self.worst(equations, work, outcome, old), equations.solver.pivoted
-        return explained(equations, work, report_of(work.stats, outcome, new.t, dense=dense, worst=names), old)
+        return diagnosed_report(equations, work, report_of(work.stats, outcome, new.t, dense=dense, worst=names), old)
 
     def worst(self, equations: Equations, work: Work, outcome: Outcome, old: State) -> tuple[str, ...]:
-        """Return the names that a failed step from ``old`` is to be known by."""
+        """Return the names of the elements at fault in a failed step.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : Work
+            Object that ``start`` returned.
+        outcome : Outcome
+            How the step ended.
+        old : State
+            State at the beginning of the step.
+
+        Returns
+        -------
+        tuple[str, ...]
+            Names of the elements at fault; none for an accepted step.
+        """
         return () if outcome in TAKEN else equations.worst(outcome, arrays_of(old), work.settings.scale)
 
 
-def take_over(equations: Equations, work: Work, state: State) -> None:
-    """Let inputs, penalty factors and h be those of the state."""
+def adopt_state(equations: Equations, work: Work, state: State) -> None:
+    """Set inputs, penalty factors and h to those of the state."""
     equations.u, equations.alpha = state.u, state.memory["alpha"]
     if state.h != work.settings.h:
         work.settings = work.settings._replace(h=float(state.h))
 
 
-def explained(equations: Equations, work: Work, report: StepReport, old: State) -> StepReport:
-    """Return the report of a failed step with its reason, and who is at fault in front of where it shows."""
+def diagnosed_report(equations: Equations, work: Work, report: StepReport, old: State) -> StepReport:
+    """Return the report of a failed step with its cause, the elements at fault first."""
     if report.outcome in TAKEN or report.outcome is Outcome.NOT_FINITE:
         return report
     found = equations.diagnose(work.settings, arrays_of(old))

@@ -1,4 +1,4 @@
-"""What a step answers: an Outcome whose members carry the sentence the user reads, and the counts behind it."""
+"""Report of a step: Outcome with its sentence for the user, counts, violations and cause of a failure."""
 
 import math
 from collections.abc import Mapping
@@ -66,7 +66,7 @@ TAKEN = frozenset(
 
 
 def outcomes_of(stats: Array) -> dict[Outcome, int]:
-    """Return how many of the accepted steps with these stats (k, STATS_SIZE) ended how."""
+    """Return the number of accepted steps by Outcome, from their stats (k, STATS_SIZE)."""
     unfinished = stats[:, settings.ITERATIONS_TO_TOLERANCE] == 0.0
     near = (stats[:, settings.NEAR_SINGULAR] > 0.0) & ~unfinished
     missed = np.where(unfinished | near, settings.NOTHING, stats[:, settings.LEFT])
@@ -89,7 +89,59 @@ def doubtful_steps(stats: Array) -> Array:
 
 
 class StepReport(NamedTuple):
-    """Counts and sizes of one step; translation rows in m, rotation rows under ``*_rotation`` (dimensionless)."""
+    """Counts and sizes of one step; translation rows in m, rotation rows under ``*_rotation`` (dimensionless).
+
+    Parameters
+    ----------
+    outcome : Outcome
+        How the step ended.
+    t : float
+        Time at the end of the step [s].
+    iterations : int, default 0
+        Newton iterations.
+    iterations_to_tolerance : int, default 0
+        Iterations after which Newton's test was first met; 0 when it was not.
+    tries : int, default 0
+        Further tries that were begun after the plain iteration failed.
+    shortened : int, default 0
+        Corrections of further tries that were taken back and tried shorter.
+    evaluations : int, default 0
+        Residuals evaluated, all tries together.
+    parts : int, default 1
+        Equal parts that the step was taken in.
+    jacobians : int, default 0
+        Newton matrices evaluated.
+    factorisations : int, default 0
+        Newton matrices factored.
+    projections : int, default 0
+        Projection iterations, velocity and acceleration together.
+    corrections : tuple[float, ...], optional
+        Scaled Newton corrections of the last try, one an iteration.
+    position_violation : float, default 0.0
+        Largest |Phi| of translation rows [m].
+    velocity_violation : float, default 0.0
+        Largest |Phid| after projection [m/s].
+    acceleration_violation : float, default 0.0
+        Largest |Phidd| after projection [m/s^2].
+    position_violation_rotation : float, default 0.0
+        Largest |Phi| of rotation rows [1].
+    velocity_violation_rotation : float, default 0.0
+        Largest |Phid| of rotation rows [1/s].
+    acceleration_violation_rotation : float, default 0.0
+        Largest |Phidd| of rotation rows [1/s^2].
+    energy_given : float, default 0.0
+        Sum of sizes of the energy that the balance gave to loops or took from them [J].
+    dense : bool, default False
+        True when a pivot was too small, so that the pivoted dense factor was used.
+    phases : Mapping[str, float], optional
+        Time of each phase of the step [s].
+    worst : tuple[str, ...], optional
+        Names of drivers, laws, loops or coordinates at fault in a failed step.
+    reason : str, optional
+        Cause of the failure, as far as it can be measured.
+    hopeless : bool, default False
+        True when no smaller step helps.
+    """
 
     outcome: Outcome
     t: float  # time the step went to [s]

@@ -1,10 +1,11 @@
-"""Numbers that steer a step, as flat structs that compiled steps take too."""
+"""Settings and states of a step as flat structs for compiled steps, and chunks of consecutive states."""
 
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rtmbs.jit.struct import struct
+from rtmbs.state import State
 
 Array = Any
 
@@ -43,11 +44,13 @@ REMAINS = 23  # changes of multipliers that further iterations would bring, in t
 FIRST_CORRECTION = 24  # scaled corrections, one an iteration of the last try
 MAX_ITERATIONS = 48
 STATS_SIZE = FIRST_CORRECTION + MAX_ITERATIONS
+NO_ENERGY = np.zeros((0, 2))  # of a method that keeps none
+MOST_ROWS, MOST_BYTES = 1024, 4e6  # steps in one kernel call, and the memory of their rows
 
 
 @struct
 class Settings(NamedTuple):
-    """Everything a step depends on that is neither state nor mechanism."""
+    """Settings of a step: all that is neither state nor mechanism."""
 
     h: float  # step [s]
     relative: float  # relative tolerance of the increment
@@ -104,3 +107,36 @@ class Chunk(NamedTuple):
     stats: Array  # (k, STATS_SIZE)
     s: Array = NO_STATE_ROWS  # (k, ns) states of force laws
     sd: Array = NO_STATE_ROWS  # (k, ns)
+
+
+def arrays_of(state: State) -> StateArrays:
+    """Return the arrays that a step reads and writes, shared with ``state``."""
+    energy = state.memory.get("energy", NO_ENERGY)
+    return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, energy, state.s, state.sd)
+
+
+def one_row_chunk(state: State, stats: Array) -> Chunk:
+    """Return the single row of a step into ``state``, shared with it."""
+    energy = state.memory.get("energy", NO_ENERGY)
+    return Chunk(  # in the order of the fields: every step of a loop in Python makes one
+        state.z[None], state.zd[None], state.zdd[None], state.lam[None], state.R0[None], energy[None], state.u[None],
+        stats[None], state.s[None], state.sd[None],
+    )  # fmt: skip
+
+
+def chunk_for(state: State, steps: int) -> Chunk:
+    """Return a chunk for up to ``steps`` steps from states like this one."""
+    like = one_row_chunk(state, np.zeros(STATS_SIZE))
+    count = int(min(steps, MOST_ROWS, max(MOST_BYTES // sum(values.nbytes for values in like), 1)))
+    return Chunk(*(np.zeros((count, *values.shape[1:])) for values in like))
+
+
+def first(chunk: Chunk, count: int) -> Chunk:
+    """Return the first ``count`` rows, shared."""
+    return Chunk(*(values[:count] for values in chunk))
+
+
+def take_row(state: State, chunk: Chunk, k: int) -> None:
+    """Write row ``k`` of a chunk to ``state``."""
+    for name, values in arrays_of(state)._asdict().items():
+        values[:] = getattr(chunk, name)[k]

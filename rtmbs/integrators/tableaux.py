@@ -13,7 +13,19 @@ R2 = sqrt(2.0)
 
 
 class Tableau(NamedTuple):
-    """An explicit method: row i of ``a`` makes stage i + 1 from the stages before it."""
+    """Butcher tableau of an explicit Runge-Kutta method.
+
+    Parameters
+    ----------
+    name : str
+        Name of the method.
+    order : int
+        Order of the method.
+    a : tuple[tuple[float, ...], ...]
+        Rows of the strictly lower triangle of A: row i makes stage i + 1 from the stages before it.
+    b : tuple[float, ...]
+        Weights of the stages.
+    """
 
     name: str
     order: int

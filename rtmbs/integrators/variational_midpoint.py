@@ -1,4 +1,4 @@
-"""The variational midpoint rule in joint coordinates: symplectic, symmetric, and true to momenta (METHODS 6)."""
+"""Variational midpoint rule in joint coordinates: symplectic, symmetric, momentum-preserving (METHODS 6)."""
 
 from dataclasses import dataclass
 from typing import ClassVar
@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.base import Equations, FusedMidpoint, MidpointEquations, NotFinite, SingularTangent
 from rtmbs.integrators.checks import positive, switches, whole
-from rtmbs.integrators.chunks import arrays_of, one_row_chunk
-from rtmbs.integrators.explicit import finished, in_range
-from rtmbs.integrators.method import USUAL, Method
+from rtmbs.integrators.explicit import complete_step, in_range
+from rtmbs.integrators.method import PENALTY, USUAL, Method
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
@@ -28,7 +27,6 @@ from rtmbs.integrators.newton import (
     too_far,
     verdict,
 )
-from rtmbs.integrators.penalties import PENALTY
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
     ADAPTIVE,
@@ -39,6 +37,8 @@ from rtmbs.integrators.settings import (
     STATS_SIZE,
     Chunk,
     Settings,
+    arrays_of,
+    one_row_chunk,
 )
 from rtmbs.methods import Capability
 from rtmbs.state import State
@@ -165,7 +165,7 @@ REUSED_BELOW = 1e-3  # typical sizes: the largest correction behind which a fact
 
 @dataclass
 class Work:
-    """What steps need besides states."""
+    """Settings, weights, equations, kernel and stats of steps."""
 
     settings: Settings
     weight: Array  # (m,) of the loops beside M [kg or kg m^2]
@@ -176,28 +176,39 @@ class Work:
 
 @dataclass(frozen=True)
 class VariationalMidpoint(Method):
-    """The variational midpoint rule: the discrete equations of Hamilton's principle, with loops held by impulses.
+    """Variational midpoint rule: discrete equations of Hamilton's principle, with loops held by impulses (METHODS 6).
 
     Momenta M zd are what a step carries on. Those that no force changes stay as they are, to rounding: of a floating or
     sliding base with loops too. Angular momentum is kept about a fixed point; about a moving mass centre its error is
     of order h^2. Energies of conservative mechanisms swing by an amount of order h^2 and do not drift, and nothing
     balances them. Errors of all quantities are even powers of h.
 
-    Parameters
-    ----------
-    penalty : dimensionless c of METHODS 1.6, 1e6 unless given. It decides how fast multipliers are found, not how
-        closed loops are: multipliers are carried over from step to step
-    tol : tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11
-    max_iterations, fixed_iterations : bound of Newton's iteration, or always exactly so many: the same work in every
-        step; one that they do not finish is taken and answers UNFINISHED
-    fused : one compiled kernel a step (False: the readable step, for comparison)
-
     Forces act at the middle of the step, with the mean of the inputs at its ends. Accelerations and multipliers are
     those that satisfy the equations of motion at the end. ``State.memory`` is empty.
 
-    Raises InputError for an option out of range.
+    Parameters
+    ----------
+    penalty : float, optional
+        Dimensionless c of METHODS 1.6, 1e6 unless given. It decides how fast multipliers are found, not how closed
+        loops are: multipliers are carried over from step to step.
+    tol : float, default 1e-10
+        Tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11.
+    max_iterations : int, default 12
+        Largest number of Newton's iterations.
+    fixed_iterations : bool, default False
+        True for exactly ``max_iterations``: the same work in every step. A step that they do not finish is taken and
+        answers UNFINISHED.
+    fused : bool, default True
+        True for one compiled kernel a step, False for the readable step, for comparison.
 
-        Simulation(system, h=5e-3, method=rtmbs.VariationalMidpoint())
+    Raises
+    ------
+    InputError
+        For an option out of range.
+
+    Examples
+    --------
+    >>> sim = Simulation(system, h=5e-3, method=rtmbs.VariationalMidpoint())  # doctest: +SKIP
     """
 
     order: ClassVar[int] = 2
@@ -228,7 +239,20 @@ class VariationalMidpoint(Method):
         return Work(self.settings(equations, state.h), self.c * equations.masses, midpoint, fused, np.zeros(STATS_SIZE))
 
     def settings(self, equations: Equations, h: float) -> Settings:
-        """Return the Settings of a step of ``h`` [s]; nothing is projected, and no energy is held."""
+        """Return the Settings of a step of ``h`` [s]; nothing is projected, and no energy is held.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        Settings
+            Settings of a step as a flat struct.
+        """
         sizes = equations.sizes
         return Settings(
             h=float(h),
@@ -283,7 +307,24 @@ class VariationalMidpoint(Method):
         return done, outcome not in TAKEN
 
     def readable(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
-        """The readable step, by the surest solver when the others meet too small a pivot."""
+        """The readable step, by the surest solver when the others meet too small a pivot.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : Work
+            Object that ``start`` returned.
+        old : State
+            State at the beginning of the step.
+        new : State
+            State at the end, written in place.
+
+        Returns
+        -------
+        StepReport
+            Outcome, counts and violations of the step.
+        """
         outcome, step = Outcome.SINGULAR_TANGENT, MidpointStep(equations, work.midpoint, work.settings, work.weight)
         for solver in equations.solvers:
             equations.solver = solver
@@ -294,13 +335,13 @@ class VariationalMidpoint(Method):
         if outcome not in TAKEN:
             worst = equations.worst(outcome, arrays_of(old), work.settings.scale)
             return step.counted(StepReport(outcome, new.t, worst=worst))
-        report = step.counted(finished(equations, old, new))
+        report = step.counted(complete_step(equations, old, new))
         if outcome is not Outcome.CONVERGED and report.outcome in TAKEN:
             return report._replace(outcome=outcome)
         return report
 
 
 def follow_step(work: Work, state: State) -> None:
-    """Let h be that of the state."""
+    """Set h to that of the state."""
     if state.h != work.settings.h:
         work.settings = work.settings._replace(h=float(state.h))

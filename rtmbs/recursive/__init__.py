@@ -14,9 +14,8 @@ __getattr__, __dir__, __all__ = lazily(
         __name__,
         submod_attrs={
             "partition": ["balanced_cuts"],
-            "motion": ["Alone", "Exchange", "run"],
+            "motion": ["Alone", "Exchange", "RecursionReport", "run"],
             "ranks": ["Ranks", "demand_alike", "launch", "world"],
-            "result": ["RecursionReport"],
             "threads": ["run_threads"],
         },
     ),

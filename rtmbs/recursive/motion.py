@@ -1,9 +1,10 @@
-"""A motion by the recursion, in one part or shared out: Runge-Kutta's method of order four with steps of one size.
+"""Motion by the recursion, on one rank or many, and its Result: Runge-Kutta of order four with equal steps.
 
 Every rank moves the coordinates of its own branches and of the trunk. An evaluation is one exchange of messages.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
@@ -13,18 +14,101 @@ from rtmbs.errors import InputError, StepError
 from rtmbs.integrators.tableaux import RK4
 from rtmbs.recursive.part import RankPart
 from rtmbs.recursive.part_kernels import NOT_FINITE, WEIGHTLESS
-from rtmbs.recursive.partition import split
-from rtmbs.recursive.result import recursion_result
+from rtmbs.recursive.partition import Split, split
+from rtmbs.recursive.recursion import Recursion
+from rtmbs.results.catalogue import sources
+from rtmbs.results.channel import Source
+from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
+from rtmbs.results.samples import Samples
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.system.input_slots import evaluate_signals
+from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
-
+Integers = NDArray[np.int64]
 STAGES = tuple(zip(RK4.b, (*(row[-1] for row in RK4.a), 0.0), RK4.c, strict=True))
 # weight, way to the next stage, time of this one: a stage of this table needs the one before only, so kernels on many
 # ranks or threads add up the end on the way, and stages are theirs
 LAST = len(STAGES) - 1
+
+
+@dataclass(frozen=True)
+class RecursionReport:
+    """Coordinates of a motion by the recursion, and how ranks or threads shared it.
+
+    Parameters
+    ----------
+    z : ndarray
+        Coordinates (k, n); rotation vectors of ball joints count from the last sample, see ``R0``.
+    zd : ndarray
+        Rates (k, n).
+    R0 : ndarray
+        Reference rotations (k, q, 3, 3).
+    ranks : int
+        Number of ranks or threads.
+    shares : tuple[int, ...]
+        Degrees of freedom of every rank, the trunk apart.
+    """
+
+    z: Array  # (k, n) coordinates; rotation vectors of ball joints count from the last sample, see ``R0``
+    zd: Array  # (k, n) rates
+    R0: Array  # (k, q, 3, 3) reference rotations
+    ranks: int  # or threads
+    shares: tuple[int, ...]  # dofs of every rank, the trunk apart
+
+    def summary(self) -> str:
+        """Return the ranks and their shares in one line.
+
+        Returns
+        -------
+        str
+            One line.
+        """
+        return f"{self.ranks} ranks or threads with {', '.join(map(str, self.shares))} dofs of their own"
+
+
+def recursion_result(
+    system: System,
+    times: Array,
+    parts: Iterable[tuple[Integers, Integers, Array]],
+    split: Split,
+    alpha: float,
+    beta: float,
+) -> Result:
+    """Return the Result of coordinates, reference rotations and rows of states of every rank.
+
+    Accelerations and multipliers are evaluated at the samples when a channel is first used, with Baumgarte's gains
+    ``alpha`` and ``beta`` [1/s] of the run.
+    """
+    n, k = len(system.tables.dofs.kind), len(times)
+    t, z, zd, R0 = np.array(times, np.float64), np.zeros((k, n)), np.zeros((k, n)), np.zeros((k, *system.R0.shape))
+    for coordinates, references, rows in parts:
+        c = len(coordinates)
+        z[:, coordinates], zd[:, coordinates] = rows[:, :c], rows[:, c : 2 * c]
+        R0[:, references] = rows[:, 2 * c :].reshape(k, -1, 3, 3)
+    report = RecursionReport(z, zd, R0, len(split.shares), tuple(map(len, split.shares)))
+
+    def evaluated() -> dict[str, Source]:
+        samples = evaluate_samples(system, t, report, alpha, beta)
+        return sources(system, Evaluation(system, system.tables, samples))
+
+    return Result(evaluated, system.name, system.fingerprint, system=system, report=report)
+
+
+def evaluate_samples(system: System, t: Array, motion: RecursionReport, alpha: float, beta: float) -> Samples:
+    """Return the samples at times ``t`` (k,) [s], with accelerations and multipliers by the recursion."""
+    equations = SemiRecursiveEquations(uncondensed(system))
+    recursion, still = Recursion(equations), np.zeros(equations.n)
+    zdd, lam = np.zeros_like(motion.z), np.zeros((len(t), equations.m))
+    u = np.tile(system.u0, (len(t), 1))
+    for k, instant in enumerate(t.tolist()):
+        equations.at(instant)
+        equations.evaluate(motion.z[k], motion.zd[k], still, motion.R0[k])
+        answer = recursion.answer(alpha, beta)
+        u[k], zdd[k], lam[k] = equations.u, answer.zdd, answer.lam
+    return Samples(t, motion.z, motion.zd, zdd, lam, motion.R0, u)
 
 
 class Exchange(Protocol):
@@ -34,10 +118,29 @@ class Exchange(Protocol):
     ranks: int
 
     def share(self, message: Array, messages: Array) -> None:
-        """Write the messages of all ranks (ranks, length), in their order."""
+        """Exchange one array between all ranks.
+
+        Parameters
+        ----------
+        message : ndarray
+            Message of this rank (length,).
+        messages : ndarray
+            Messages of all ranks (ranks, length), in their order, written in place.
+        """
 
     def together(self, mine: Any) -> list[Any]:
-        """Return what every rank brings, in their order."""
+        """Gather one object of every rank on all ranks.
+
+        Parameters
+        ----------
+        mine : object
+            Object of this rank.
+
+        Returns
+        -------
+        list[object]
+            Objects of all ranks, in their order.
+        """
 
 
 class Alone:
@@ -101,15 +204,43 @@ def run(
     beta: float = 0.0,
     watch: Callable[[int], None] | None = None,
 ) -> Result:
-    """Return the motion at ``times`` (k,) [s], the first of which is the start, in steps of at most ``h`` [s].
+    """Return the motion by the recursion at given times, in steps of equal size.
 
-    z, zd : (n,) coordinates and rates at the start, which satisfy the loops
-    exchange : ranks that share the work; one rank unless given. All ranks return the whole motion
-    alpha, beta : Baumgarte's gains [1/s]
-    watch : called with the number of every sample behind it
-    The Result has the channels of a run of this System, and ``ranks``, ``shares``, ``z``, ``zd`` and ``R0``.
-    Raises InputError for what ranks cannot share, StepError where the motion cannot go on.
+    Parameters
+    ----------
+    system : System
+        Compiled System.
+    z : ndarray
+        Coordinates (n,) at the start, which satisfy the loops.
+    zd : ndarray
+        Rates (n,) at the start, which satisfy the loops.
+    times : ndarray
+        Times of the samples (k,) [s]; the first is the start.
+    h : float
+        Largest step [s].
+    exchange : Exchange, optional
+        Ranks that share the work; one rank unless given. All ranks return the whole motion.
+    alpha : float, default 0.0
+        Baumgarte's gain of the rate of the violation [1/s].
+    beta : float, default 0.0
+        Baumgarte's gain of the violation [1/s].
+    watch : Callable[[int], None], optional
+        Function called with the number of every sample after the first.
 
+    Returns
+    -------
+    Result
+        Channels of a run of this System, and ``ranks``, ``shares``, ``z``, ``zd`` and ``R0``.
+
+    Raises
+    ------
+    InputError
+        For times or steps out of range, and for what ranks cannot share.
+    StepError
+        For a coordinate without inertia, or a motion that is not finite.
+
+    Examples
+    --------
     >>> result = run(system, z, zd, np.linspace(0.0, 1.0, 101), 1e-3)  # doctest: +SKIP
     """
     exchange = exchange or Alone()

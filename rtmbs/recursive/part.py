@@ -1,4 +1,4 @@
-"""The share of one rank: tables of its branches and the trunk, and the kernels' arguments."""
+"""Bodies of one rank: tables of its branches and the trunk, and the arguments of its kernels."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ class RankPart:
         tables = uncondensed(system).tables
         piece = restricted(own_elements(tables, split, rank), np.concatenate((split.trunk, split.shares[rank])))
         self.coordinates, self.references = piece.coordinates, piece.references
-        self.tables = lightened(piece.tables, self.trunk if rank else 0)
+        self.tables = without_trunk_mass(piece.tables, self.trunk if rank else 0)
         self.demand_inertia()
         self.cuts, count = cut_joints(tables), int(tables.conditions.first[1])
         self.lay_out(tables, count, alpha, beta)
@@ -146,7 +146,7 @@ def own_elements(tables: Tables, split: Split, rank: int) -> Tables:
     return tables._replace(connectors=connectors._replace(a=a, b=b), joint_forces=forces, drivers=drivers)
 
 
-def lightened(tables: Tables, trunk: int) -> Tables:
+def without_trunk_mass(tables: Tables, trunk: int) -> Tables:
     """Return the tables seen from the global origin, with the first ``trunk`` dofs massless."""
     mass, inertia = tables.dofs.mass.copy(), tables.dofs.inertia.copy()
     mass[:trunk], inertia[:trunk] = 0.0, 0.0

@@ -22,11 +22,30 @@ Edge = tuple[str, str]  # bodies of a joint
 
 
 def balanced_cuts(model: Model, ranks: int) -> list[str]:
-    """Return the names of the joints whose cut gives the most even shares, one for each loop.
+    """Return the joints whose cut gives the most even shares of work.
 
     The work of a branch is counted in degrees of freedom of its joints. Joints that the model cuts already are where
-    the search begins. Set ``cut=True`` for the joints returned. Raises InputError for fewer than one rank.
+    the search begins. Set ``cut=True`` for the joints returned.
 
+    Parameters
+    ----------
+    model : Model
+        Model with loops.
+    ranks : int
+        Number of ranks, 1 or more.
+
+    Returns
+    -------
+    list[str]
+        Names of the joints to cut, one for each loop.
+
+    Raises
+    ------
+    InputError
+        For fewer than one rank.
+
+    Examples
+    --------
     >>> balanced_cuts(rtmbs.library.build("loop", k=9), 2)  # doctest: +SKIP
     ['pair_5']
     """

@@ -33,7 +33,13 @@ PATIENCE = 0.5  # [s] for a message to leave its rank and its launcher
 
 
 class Ranks:
-    """The ranks of a communicator of mpi4py."""
+    """Ranks of a communicator of mpi4py, as an Exchange.
+
+    Parameters
+    ----------
+    communicator : object
+        Communicator of mpi4py, such as ``MPI.COMM_WORLD``.
+    """
 
     def __init__(self, communicator: Any) -> None:
         self.communicator = communicator
@@ -49,9 +55,17 @@ class Ranks:
 
 
 def world() -> Exchange:
-    """Return the ranks that this process was started with; one rank, with a line, where mpi4py is absent.
+    """Return the ranks that this process was started with.
 
-    Raises InputError where a launcher started several ranks and mpi4py is absent.
+    Returns
+    -------
+    Exchange
+        Ranks of this process; one rank, with a line on stderr, where mpi4py is absent.
+
+    Raises
+    ------
+    InputError
+        When a launcher started several ranks and mpi4py is absent.
     """
     try:
         from mpi4py import MPI
@@ -65,7 +79,22 @@ def world() -> Exchange:
 
 
 def demand_alike(exchange: Exchange, system: System, version: str) -> None:
-    """Raise InputError, on all ranks, naming the first rank with another version or another mechanism."""
+    """Check that all ranks have the same version of rtmbs and the same mechanism.
+
+    Parameters
+    ----------
+    exchange : Exchange
+        Ranks.
+    system : System
+        Compiled System of this rank.
+    version : str
+        Version of rtmbs of this rank.
+
+    Raises
+    ------
+    InputError
+        On all ranks, naming the first rank with another version or another mechanism.
+    """
     for what, mine in (("version", version), ("mechanism", system.fingerprint)):
         told = exchange.together(mine)
         for rank, other in enumerate(told):
@@ -79,10 +108,22 @@ def demand_alike(exchange: Exchange, system: System, version: str) -> None:
 
 
 def launch(work: Callable[[Exchange], Any], exchange: Exchange | None = None) -> Any:
-    """Return ``work(exchange)``; where it raises on some rank, all ranks end with exit code 1 and one message.
+    """Call a function on all ranks; where it raises on one rank, all ranks end with exit code 1 and one message.
 
-    exchange : the ranks; those of ``world()`` unless given
+    Parameters
+    ----------
+    work : Callable[[Exchange], object]
+        Function of the ranks.
+    exchange : Exchange, optional
+        Ranks; those of ``world()`` unless given.
 
+    Returns
+    -------
+    object
+        Result of ``work(exchange)``.
+
+    Examples
+    --------
     >>> launch(lambda exchange: run(system, z, zd, times, 1e-3, exchange))  # doctest: +SKIP
     """
     try:
@@ -92,14 +133,14 @@ def launch(work: Callable[[Exchange], Any], exchange: Exchange | None = None) ->
         if exchange is None or exchange.ranks == 1:
             raise
         time.sleep(2 * PATIENCE * exchange.rank)  # what all ranks raise the first of them says, and ends the others
-        tell(exchange, error)
+        print_error(exchange, error)
         time.sleep(PATIENCE)  # a launcher that hears of an abort may throw away what it has not yet passed on
         exchange.communicator.Abort(FAILED)  # type: ignore[attr-defined]
         os._exit(FAILED)  # an abort may come back before it ends this process
 
 
-def tell(exchange: Exchange, error: Exception) -> None:
-    """Print the message of one rank; a mistake in the program comes with its traceback."""
+def print_error(exchange: Exchange, error: Exception) -> None:
+    """Print the error of one rank; an unexpected error with its traceback."""
     if isinstance(error, RtmbsError):
         text = f"rtmbs: rank {exchange.rank} of {exchange.ranks}: {error}"
     else:

@@ -1,4 +1,4 @@
-"""The same motion with threads of this process in place of ranks: kernels without the interpreter's lock."""
+"""Motion by the recursion on threads of one process, by kernels without the interpreter's lock."""
 
 from concurrent.futures import ThreadPoolExecutor
 from itertools import pairwise
@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, StepError
 from rtmbs.jit.compiled import entry_for
-from rtmbs.recursive.motion import STAGES, check_times
+from rtmbs.recursive.motion import STAGES, check_times, recursion_result
 from rtmbs.recursive.part import RankPart
 from rtmbs.recursive.part_kernels import NOT_FINITE, march_part
 from rtmbs.recursive.partition import split
-from rtmbs.recursive.result import recursion_result
 from rtmbs.results.result import Result
 from rtmbs.system.system import System
 
@@ -85,8 +84,41 @@ def run_threads(
     alpha: float = 0.0,
     beta: float = 0.0,
 ) -> Result:
-    """Return the Result of ``run`` with ``threads`` threads in place of ranks; the same numbers.
+    """Return the Result of ``run`` with threads of this process in place of ranks.
 
+    Parameters
+    ----------
+    system : System
+        Compiled System.
+    z : ndarray
+        Coordinates (n,) at the start, which satisfy the loops.
+    zd : ndarray
+        Rates (n,) at the start, which satisfy the loops.
+    times : ndarray
+        Times of the samples (k,) [s]; the first is the start.
+    h : float
+        Largest step [s].
+    threads : int
+        Number of threads; each needs a core of its own.
+    alpha : float, default 0.0
+        Baumgarte's gain of the rate of the violation [1/s].
+    beta : float, default 0.0
+        Baumgarte's gain of the violation [1/s].
+
+    Returns
+    -------
+    Result
+        Channels of a run of this System, the same numbers as those of ``run``.
+
+    Raises
+    ------
+    InputError
+        For more threads than branches, and for functions of time, which threads cannot call.
+    StepError
+        For a coordinate without inertia, or a motion that is not finite.
+
+    Examples
+    --------
     >>> result = run_threads(system, z, zd, np.linspace(0.0, 1.0, 101), 1e-3, 2)  # doctest: +SKIP
     """
     check_times(times, h)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rtmbs.linear.null_basis import dependence, find_pivots, independent_square, solved, sparse_pivots
+from rtmbs.linear.rank import dependence, find_pivots, independent_square, solved, sparse_pivots
 from rtmbs.results.body_graph import body_numbers, closure_ends
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointInfo, System

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.errors import InputError
-from rtmbs.integrators.chunks import first
 from rtmbs.integrators.report import Outcome, outcomes_of
-from rtmbs.integrators.settings import TRIES, Chunk
+from rtmbs.integrators.settings import TRIES, Chunk, first
 from rtmbs.methods import Capability, demand
 from rtmbs.observers.observer import At, Every, EveryStep, Observer, Schedule
 from rtmbs.observers.recorder import HELPED, started_of

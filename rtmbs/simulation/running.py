@@ -14,8 +14,7 @@ import numpy as np
 
 from rtmbs.errors import InputError, ResultError, shown
 from rtmbs.integrators.checks import is_number, one_of, switches, whole
-from rtmbs.integrators.chunks import chunk_for, first
-from rtmbs.integrators.settings import Chunk
+from rtmbs.integrators.settings import Chunk, chunk_for, first
 from rtmbs.observers.channel_recorder import ChannelRecorder
 from rtmbs.observers.observer import Observer, Schedule
 from rtmbs.observers.recorder import Recorder

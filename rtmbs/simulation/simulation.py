@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, warn, with_count
 from rtmbs.integrators.checks import step_size, switches
-from rtmbs.integrators.chunks import first, take_row
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import Chunk
+from rtmbs.integrators.settings import Chunk, first, take_row
 from rtmbs.jit.compile_progress import announced
 from rtmbs.limits.names import Keyed
 from rtmbs.limits.notebook import folded_html, number_text, title_html

@@ -5,9 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.integrators.chunks import chunk_for, first, take_row
 from rtmbs.integrators.report import Outcome, StepReport, doubtful_steps
-from rtmbs.integrators.settings import Chunk
+from rtmbs.integrators.settings import Chunk, chunk_for, first, take_row
 from rtmbs.simulation.dense_output import Moment
 from rtmbs.simulation.events import moment_of
 from rtmbs.simulation.local_error import Track, increments

@@ -140,7 +140,7 @@ REST = """
 import importlib.util
 import numpy as np
 import rtmbs.dae as room
-from rtmbs.formulations.small_systems import pendulum
+from rtmbs.formulations.function_system import pendulum
 
 assert "COPY" in room.__file__
 sundials = importlib.util.find_spec("sksundae") is not None

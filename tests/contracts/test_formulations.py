@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 
 from rtmbs.errors import InputError, UnknownNameError
-from rtmbs.formulations import FORMULATIONS, FormulationError
-from rtmbs.formulations.registry import PLACES
+from rtmbs.formulations import FORMULATIONS, PLACES, FormulationError
 from tests.cases import spread
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, wanted
 from tests.patches import check_removal
@@ -209,7 +208,7 @@ def test_an_unknown_formulation_lists_the_known():
 REST = """
 import numpy as np
 import rtmbs.formulations as room
-from rtmbs.formulations.small_systems import pendulum
+from rtmbs.formulations.function_system import pendulum
 
 assert "COPY" in room.__file__
 for name in room.__all__:
@@ -227,4 +226,4 @@ REMOVED = spread(FORMULATIONS, 1)  # a process each
 
 @pytest.mark.parametrize("name", REMOVED)
 def test_removing_a_formulation_is_one_file_and_one_line(name, tmp_path):
-    check_removal("formulations", "formulations/registry.py", PLACES, name, REST, tmp_path)
+    check_removal("formulations", "formulations/__init__.py", PLACES, name, REST, tmp_path)

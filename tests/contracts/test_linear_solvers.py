@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rtmbs.linear import SOLVERS
 from rtmbs.linear.kkt_solver import KKTSolver
-from rtmbs.linear.registry import SOLVERS
 from rtmbs.linear.solver import Unsolved
 
 

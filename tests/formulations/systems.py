@@ -6,8 +6,8 @@ import numpy as np
 
 import rtmbs
 from rtmbs.formulations import FunctionSystem, JointCoordinates, ReferencePointCoordinates, consistent_state
-from rtmbs.formulations.errors import FormulationError
-from rtmbs.formulations.small_systems import pendulum, rheonomic_double_pendulum, slider_crank
+from rtmbs.formulations.contract import FormulationError
+from rtmbs.formulations.function_system import pendulum, rheonomic_double_pendulum, slider_crank
 
 T = 0.37  # [s] of every state
 REGULAR = 3e-3  # least singular value of Phi_q that counts, in terms of the largest: states near a singular pose are

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rtmbs.formulations import FORMULATIONS, Correcting, FormulationError, corrected
-from rtmbs.formulations.qr import QR
-from rtmbs.formulations.small_systems import pendulum
+from rtmbs.formulations.function_system import pendulum
+from rtmbs.formulations.null_space import QR
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of
 
 CORRECTING = [name for name, kind in FORMULATIONS.items() if isinstance(kind(), Correcting)]

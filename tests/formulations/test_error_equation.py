@@ -6,8 +6,13 @@ from scipy.integrate import quad, solve_ivp
 
 from rtmbs.errors import InputError
 from rtmbs.formulations import Disturbance, error_response, plot_error_response, transfer_function
-from rtmbs.formulations.error_equation import damping_case
-from rtmbs.formulations.error_plot import SEED_GAINS, measured_response, measured_systems, moving
+from rtmbs.formulations.error_equation import (
+    SEED_GAINS,
+    damping_case,
+    measured_response,
+    measured_systems,
+    unit_rate_state,
+)
 
 CASES = [*SEED_GAINS, (20.0, 20.0 * (1 + 1e-9)), (20.0, 20.0 * (1 - 1e-9)), (500.0, 0.1), (0.01, 300.0)]
 GAINS = pytest.mark.parametrize(("alpha", "beta"), CASES)
@@ -48,7 +53,7 @@ def test_shapes_and_cases():
 def test_measured_systems_follow_the_closed_form(alpha, beta):
     t = np.linspace(0.0, 0.6, 31)
     for _, system, q, _ in measured_systems():
-        found = measured_response(system, alpha, beta, *moving(system, q), t)
+        found = measured_response(system, alpha, beta, *unit_rate_state(system, q), t)
         np.testing.assert_allclose(found, error_response(alpha, beta, t), atol=1e-9)
 
 

@@ -6,7 +6,7 @@ import pytest
 from rtmbs.ad import DerivativeError
 from rtmbs.errors import InputError
 from rtmbs.formulations import FunctionSystem
-from rtmbs.formulations.small_systems import rheonomic_double_pendulum
+from rtmbs.formulations.function_system import rheonomic_double_pendulum
 
 STEP = 1e-40
 

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from rtmbs.formulations import FormulationError, FunctionSystem, Partitioning
+from rtmbs.formulations.function_system import pendulum, rheonomic_double_pendulum
 from rtmbs.formulations.partitioning import ratio_of
-from rtmbs.formulations.small_systems import pendulum, rheonomic_double_pendulum
 from tests.formulations.systems import T, states, system_of
 
 

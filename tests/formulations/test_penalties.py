@@ -6,7 +6,7 @@ from scipy.integrate import solve_ivp
 
 from rtmbs.errors import InputError
 from rtmbs.formulations import FORMULATIONS, QR, AugmentedLagrangian, Baumgarte, Direct, FormulationError, Penalty
-from rtmbs.formulations.small_systems import pendulum, rheonomic_double_pendulum
+from rtmbs.formulations.function_system import pendulum, rheonomic_double_pendulum
 from tests.formulations.systems import REDUNDANT, T, Twice, states, system_of, wanted
 
 

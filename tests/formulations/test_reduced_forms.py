@@ -5,8 +5,8 @@ import pytest
 
 from rtmbs.errors import InputError
 from rtmbs.formulations import QR, SVD, FormulationError, NullSpace
+from rtmbs.formulations.function_system import pendulum
 from rtmbs.formulations.null_space import gram_schmidt
-from rtmbs.formulations.small_systems import pendulum
 from rtmbs.formulations.terms import jacobian_rate, terms_at
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, wanted
 

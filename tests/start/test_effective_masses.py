@@ -6,7 +6,7 @@ import pytest
 import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import InputError
-from rtmbs.integrators.penalties import penalty_factors
+from rtmbs.integrators.method import penalty_factors
 from rtmbs.library.shapes import add_bar
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.start.effective_masses import effective_masses

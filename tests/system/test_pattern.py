@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from rtmbs import Model, PenaltyTrapezoidal, Prismatic, Revolute, Simulation, Spherical, library
-from rtmbs.integrators.chunks import arrays_of
-from rtmbs.integrators.settings import TANGENT_TERMS
+from rtmbs.integrators.settings import TANGENT_TERMS, arrays_of
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.system.pattern import SPACING, choose_interfaces, give_places, no_interfaces, uncondensed

@@ -19,8 +19,8 @@ from rtmbs.formulations import (
     Penalty,
     ReferencePointCoordinates,
 )
-from rtmbs.formulations.solvers import SPARSE_FROM, solver_for
-from rtmbs.formulations.sparse_forms import SparseForms
+from rtmbs.formulations.augmented_system import SPARSE_FROM, solver_for
+from rtmbs.formulations.terms import SparseForms
 from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.kkt_solver import KKTSolver
 from rtmbs.linear.sparse_solver import SparseSolver

@@ -1,4 +1,4 @@
-"""The saddle point [[M, Phi_q^T], [Phi_q, -D]] [a; lam] = [F; gamma] with D >= 0, scaled, by a linear solver."""
+"""Augmented system [[M, Phi_q^T], [Phi_q, -D]] [a; lam] = [F; gamma], D >= 0, scaled, and its linear solvers."""
 
 from typing import Any
 
@@ -6,23 +6,28 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import block_array, diags_array, issparse
 
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.errors import FormulationError
-from rtmbs.formulations.rank import (
+from rtmbs.errors import InputError, shown
+from rtmbs.formulations.contract import ConstrainedSystem, FormulationError
+from rtmbs.formulations.reduction import (
     RANK_TOLERANCE,
     contradiction,
     demand_agreement,
     demand_full_rank,
     refuse_dependent,
+    refuse_singular,
+    refuse_weightless,
     row_factor,
+    solve_positive,
 )
-from rtmbs.formulations.reduced import refuse_singular, refuse_weightless, solve_positive
-from rtmbs.formulations.solvers import Solver, is_sparse, takes_parts
-from rtmbs.formulations.terms import Terms, inertias, terms_at
+from rtmbs.formulations.terms import SparseForms, Terms, inertias, terms_at
 from rtmbs.linear.dense_solver import DenseSolver
 from rtmbs.linear.kkt_solver import KKTSolver
 from rtmbs.linear.solver import Contradiction
+from rtmbs.linear.superlu_solver import SuperLUSolver
 
+Solver = Any  # a class with the verbs of ``rtmbs.linear.solver.LinearSolver``, or KKTSolver
+
+SPARSE_FROM = 300  # unknowns n + m from which SuperLU is faster than dense LU: bench/methods/solvers.py
 Array = NDArray[np.float64]
 
 REFINEMENTS = 2  # of the solution: Euler parameters at rest have next to no inertia along themselves, and scale badly
@@ -30,10 +35,38 @@ SINGULAR = 1e-15  # reciprocal condition number of the scaled matrix that counts
 DEPENDENT = 1e-13  # likewise, of a sparse matrix without D: that of rows which depend on each other to 3e-7
 
 
+def check_solver(name: str, solver: Solver | None) -> None:
+    """Raise InputError unless ``solver`` is None, or a class of linear solver that exchanges rows."""
+    verbs = isinstance(solver, type) and all(hasattr(solver, verb) for verb in ("of", "factor", "solve"))
+    if solver is not None and not (verbs and getattr(solver, "pivoted", False)):
+        raise InputError(
+            f"{name} is {shown(solver)}; a class of linear solver that exchanges rows is wanted, such as DenseSolver, "
+            "SuperLUSolver or KKTSolver of rtmbs.linear"
+        )
+
+
+def solver_for(system: ConstrainedSystem, solver: Solver | None) -> Solver:
+    """Return the solver that was given; else the one that is faster for a system of this size and these forms."""
+    if solver is not None:
+        return solver
+    large = system.n + system.m >= SPARSE_FROM
+    return SuperLUSolver if large and isinstance(system, SparseForms) else DenseSolver
+
+
+def is_sparse(solver: Solver) -> bool:
+    """Return whether a solver takes sparse arrays as they are."""
+    return bool(getattr(solver, "sparse", False))
+
+
+def takes_parts(solver: Solver) -> bool:
+    """Return whether a solver takes M and Phi_q apart, and dependent rows with them."""
+    return hasattr(solver, "solve_parts")
+
+
 def augmented_accelerations(
     system: ConstrainedSystem, q: Array, v: Array, t: float, solver: Solver, tolerance: float, who: str
 ) -> tuple[Array, Array]:
-    """Return a (n,) and lam (m,) of the augmented system by ``solver``, which says what becomes of dependent rows.
+    """Return a (n,) and lam (m,) of the augmented system by ``solver``.
 
     KKTSolver accepts them: rows share their load by the masses that they feel. The others refuse them by name, a dense
     one beyond ``tolerance`` of QR, a sparse one beyond DEPENDENT. Raises FormulationError.
@@ -107,7 +140,7 @@ def solve_parts(terms: Terms) -> tuple[Array, Array]:
 
 
 def refuse_weakest(terms: Terms, i: int, who: str) -> None:
-    """Raise FormulationError naming the coordinate or row along which the sparse matrix does nothing."""
+    """Raise FormulationError naming the coordinate or row of the zero pivot of the sparse matrix."""
     n = terms.system.n
     if i < n:
         refuse_weightless(terms.system, i)

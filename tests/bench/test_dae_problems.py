@@ -3,9 +3,8 @@
 import numpy as np
 import pytest
 
-from rtmbs.bench.dae_problems import ANDREWS_START, andrews_system, random_linkage
+from rtmbs.bench.dae_problems import ANDREWS_START, Arm, Link, Place, PlanarLinkage, andrews_system, random_linkage
 from rtmbs.formulations import ConstrainedSystem, Direct, consistent_state
-from rtmbs.formulations.planar_linkage import Arm, Link, Place, PlanarLinkage
 
 
 @pytest.mark.parametrize("seed", range(20))
