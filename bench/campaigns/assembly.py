@@ -233,5 +233,5 @@ def run(cases: int, seed: int) -> Tally:
 
 
 CAMPAIGN = Campaign(
-    "assembly", "Every loop is assembled, or no closed pose is found by an own search either", 2_000, 200, run
+    "assembly", "Every loop is assembled, or no closed pose is found by an own search either", 2_000, 120, run
 )

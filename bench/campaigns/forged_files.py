@@ -188,7 +188,7 @@ CAMPAIGN = Campaign(
     name="forged_files",
     claim="every reader gives back what a file says, or refuses it by name, in 2 s and 256 MB, and reads no other file",
     full=20_000,
-    bounded=2_000,
+    bounded=1_200,
     run=run,
 )
 

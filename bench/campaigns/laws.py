@@ -178,7 +178,7 @@ CAMPAIGN = Campaign(
     name="laws",
     claim="random laws of up to 10,000 operations compile under bounds checks, with the derivatives of a complex step",
     full=2000,
-    bounded=80,
+    bounded=50,
     run=run,
 )
 

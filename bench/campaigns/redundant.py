@@ -351,6 +351,6 @@ CAMPAIGN = Campaign(
     "redundant",
     "Doubled and tripled joints change no motion, no rank and no sum of reactions; contradictory ones are refused.",
     2000,
-    150,
+    60,
     campaign,
 )

@@ -115,6 +115,6 @@ CAMPAIGN = Campaign(
     f"rows of windows at 1 to 10 ms and trammels at 1 to 2.5 ms pass singular poses with jumps of the energy below "
     f"{JUMP:g} of the exchanged, posts at most {APART:g} steps apart, and reactions beyond {SPIKE:g} medians marked",
     full=240,
-    bounded=30,
+    bounded=10,
     run=run,
 )

@@ -364,9 +364,6 @@ def samples_of(times: Array, poses: list[MotionInstant], lam: list[Array]) -> Sa
     return Samples(t=times, lam=np.array(lam).reshape(len(times), -1), **columns)
 
 
-Mask = NDArray[np.bool_]
-
-
 @dataclass(frozen=True)
 class Drives:
     """Drives of a motion: coordinates, and drivers that the user named among them."""
