@@ -221,13 +221,14 @@ class Reference:
         return side != 0 and self.rules[k][0] * side <= 0
 
     def run(self) -> None:
-        """Go from instant to instant."""
+        """Go from instant to instant; a program of many events ends shortly behind the last of MOST."""
+        cut = False
         while self.step():
-            if len(self.log) > MOST and isinstance(self.motion, Swing):
+            if len(self.log) > MOST and (isinstance(self.motion, Swing) or len(self.log) > 2 * MOST):
                 self.ended = "in doubt"
                 break
-            if len(self.log) > MOST:
-                self.end = self.t + Real(1e-4)
+            if len(self.log) > MOST and not cut:
+                self.end, cut = self.t + Real(1e-4), True
         if self.ended == "at the end":
             self.move(self.end)
         self.end = float(self.end)
