@@ -436,9 +436,6 @@ def eigenvectors(A: Array) -> tuple[Complex, Complex, Complex]:
     return values.astype(np.complex128), left.astype(np.complex128), right.astype(np.complex128)
 
 
-Complex = NDArray[np.complex128]
-
-
 def body_motions(sim: Simulation, shapes: Complex) -> dict[str, Complex]:
     """Return by body the motions (k, 6) of shapes (n, k): shift of the mass centre and turn, world axes [m, rad].
 
