@@ -136,12 +136,25 @@ BALL_MASS = 5.0  # [kg] point masses at the rod tips
 def governor(height: float = 0.5, angle: float = math.radians(30.0), rate: float = 2.0 * math.pi) -> Model:
     """Return the stiff flyball governor on a shaft that turns freely, with gravity 9.81 m/s^2 along -Z.
 
-    height: of the slider's centre [m].  angle: of the rods below the horizontal [rad].  rate: of the shaft about Z
-    [rad/s]. Each spring leads from the slider (+-0.05, 0) to the middle of a rod.
+    Each spring leads from the slider (+-0.05, 0) to the middle of a rod.
 
     Names: ``shaft``, ``slider``, ``rod_right``, ``rod_left``, ``ball_right``, ``ball_left``; joints ``bearing``,
     ``slide`` (its displacement is the slider's height minus ``height``), ``hinge_right``, ``hinge_left``.
     s(0.1) = 0.52383648, s(0.5) = 0.74324942, s(1) = 0.50142092 m with the default start.
+
+    Parameters
+    ----------
+    height : float, default 0.5
+        Height of the slider's centre [m].
+    angle : float, default pi / 6
+        Angle of the rods below the horizontal [rad].
+    rate : float, default 2 pi
+        Rate of the shaft about Z [rad/s].
+
+    Returns
+    -------
+    Model
+        Model of the governor.
     """
     model = Model("flyball governor", gravity=(0.0, 0.0, -9.81))
     add_bar(model, "shaft", (0.0, 0.0, 0.0), (0.0, 0.0, 1.0), ROD_MASS, axial=ROD_AXIAL, transverse=ROD_TRANSVERSE)
