@@ -6,16 +6,12 @@ axes, points and closed poses are not known better. Columns and wrenches stand a
 distances from there comes on top.
 """
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
 from rtmbs.system.tables import CONDITION, DISTANCE, DOT, RELATION
-
-if TYPE_CHECKING:
-    from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
 
@@ -24,13 +20,13 @@ OFFSETS = 10.0  # assembly offsets: equations that are redundant up to an assemb
 ROUNDING = 100.0 * float(np.finfo(np.float64).eps)  # of distances from the global origin
 
 
-def accuracy_of(equations: "SemiRecursiveEquations") -> float:
+def accuracy_of(equations: EvaluatedEquations) -> float:
     """Return the relative size of terms below which nothing counts: RELATIVE, or what the assembly offsets admit."""
     assembly_offset = float(np.max(np.abs(equations.tables.closures.assembly_offset), initial=0.0))
     return max(RELATIVE, OFFSETS * assembly_offset / equations.system.length)
 
 
-def noise_of(equations: "SemiRecursiveEquations", jacobian: LoopJacobian) -> Array:
+def noise_of(equations: EvaluatedEquations, jacobian: LoopJacobian) -> Array:
     """Return the rounding of every entry of ``jacobian.matrix`` at the closed state (entries,)."""
     ws, closures = equations.ws, equations.tables.closures
     relative = accuracy_of(equations)
@@ -56,7 +52,7 @@ def noise_of(equations: "SemiRecursiveEquations", jacobian: LoopJacobian) -> Arr
 
 
 def condition_noise(
-    equations: "SemiRecursiveEquations", jacobian: LoopJacobian, point: Array, turn: Array, relative: float
+    equations: EvaluatedEquations, jacobian: LoopJacobian, point: Array, turn: Array, relative: float
 ) -> Array:
     """Return the rounding of the entries as if all rows were constraints of the user.
 
@@ -74,7 +70,7 @@ def condition_noise(
     return np.where(joined, relative * largest[row] / typical[column], between)
 
 
-def closure_points(equations: "SemiRecursiveEquations") -> tuple[Array, Array]:
+def closure_points(equations: EvaluatedEquations) -> tuple[Array, Array]:
     """Return where the points of every closure stand on its dofs a and b (nc, 3), world axes [m]."""
     ws, closures, connectors = equations.ws, equations.tables.closures, equations.tables.connectors
     ends, mine = [], closures.connector

@@ -1,7 +1,6 @@
 """Phi_z as a sparse matrix, and the groups of coordinates that loops couple."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +8,9 @@ from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 
 from rtmbs.linear.sparse_solver import same_pattern
+from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.system.system import System, once_per_system
 from rtmbs.system.tables import Tables
-
-if TYPE_CHECKING:
-    from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -50,7 +47,7 @@ class LoopJacobian:
         self.order = places.data - 1  # of the entries in the sparse matrix, column by column
         self.pattern = places
 
-    def values(self, equations: "SemiRecursiveEquations") -> Array:
+    def values(self, equations: EvaluatedEquations) -> Array:
         """Return the entries of Phi_z at the closed state, in the order of ``rows`` and ``columns``."""
         return np.concatenate([equations.ws.Phi_z, np.ones(self.drivers)])
 
@@ -58,7 +55,7 @@ class LoopJacobian:
         """Return the matrix (m, n) with these entries."""
         return same_pattern(self.pattern, values[self.order])
 
-    def matrix(self, equations: "SemiRecursiveEquations") -> csc_array:
+    def matrix(self, equations: EvaluatedEquations) -> csc_array:
         """Return Phi_z (m, n) at the closed state."""
         return self.sparse(self.values(equations))
 
@@ -84,18 +81,3 @@ def loop_jacobian(system: System) -> LoopJacobian:
 def loop_groups(system: System) -> tuple[Group, ...]:
     """Return what the loops of a System couple."""
     return tuple(loop_jacobian(system).groups())
-
-
-def dense_closure_jacobian(equations: "SemiRecursiveEquations") -> Array:
-    """Return the dense Phi_z (m, n) at the closed state."""
-    tables, flat = equations.tables, equations.ws.Phi_z
-    closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
-    out = np.zeros((equations.m, equations.n))
-    for closure in range(len(closures.point_a)):
-        rows = slice(closures.row_pointer[closure], closures.row_pointer[closure + 1])
-        connector = closures.connector[closure]
-        dofs = connectors.dof[connectors.pointer[connector] : connectors.pointer[connector + 1]]
-        block = flat[closures.entry_pointer[closure] : closures.entry_pointer[closure + 1]]
-        out[rows, dofs] = block.reshape(rows.stop - rows.start, len(dofs))
-    out[len(closures.kind) + np.arange(len(drivers.dof)), drivers.dof] = 1.0
-    return out

@@ -1,13 +1,12 @@
 """What the variational midpoint step asks of a mechanism: momenta, the gap of the loops, and the Newton matrix."""
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import PAPER
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
 from rtmbs.semirecursive.compiled_steps import FusedMidpoint
+from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.momenta import (
     evaluate_boundary,
@@ -22,16 +21,13 @@ from rtmbs.semirecursive.momentum_tangent import assemble_end, assemble_midpoint
 from rtmbs.semirecursive.python_laws import call_laws, differentiate_laws
 from rtmbs.semirecursive.tangent import add_loop_tangent
 
-if TYPE_CHECKING:
-    from rtmbs.semirecursive.equations import SemiRecursiveEquations
-
 Array = NDArray[np.float64]
 
 
 class Midpoint:
     """The equations of one step in momenta; answers ``integrators.base.MidpointEquations``."""
 
-    def __init__(self, equations: "SemiRecursiveEquations") -> None:
+    def __init__(self, equations: EvaluatedEquations) -> None:
         self.equations = equations
         self.first, self.last = np.zeros((2, len(equations.ws.Phi_z)))  # Phi_z of the two ends
         self.left, self.right = np.zeros((2, len(equations.ws.Phi_z)))  # the same with half turns, in the last factor
