@@ -21,7 +21,7 @@ from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive.closure_jacobian import apply_through
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_mass_metric
-from rtmbs.semirecursive.jacobian_rounding import ROUNDING, accuracy_of
+from rtmbs.semirecursive.loop_jacobian import ROUNDING, accuracy_of
 from rtmbs.system.components import ComponentSums
 
 Array = NDArray[np.float64]

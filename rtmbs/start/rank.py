@@ -12,8 +12,7 @@ from scipy.sparse import csr_array
 from rtmbs.linear.rank import equilibrate
 from rtmbs.linear.rank import independent_rows as rows_above
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.jacobian_rounding import noise_of
-from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian, loop_jacobian
+from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian, loop_jacobian, noise_of
 from rtmbs.start.assembly import Assembly
 from rtmbs.start.nearest import scaled_entries
 
