@@ -59,7 +59,6 @@ from rtmbs.jit.struct import struct
 from rtmbs.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
-from rtmbs.semirecursive.correction import start_stats
 from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.exit_codes import (
     CONVERGED,
@@ -71,7 +70,6 @@ from rtmbs.semirecursive.exit_codes import (
     UNFINISHED,
     accepted,
 )
-from rtmbs.semirecursive.finish_step import copy_rotations, startable
 from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.momenta import (
     evaluate_boundary,
@@ -92,6 +90,7 @@ from rtmbs.semirecursive.passes import (
 )
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations
+from rtmbs.semirecursive.step import copy_rotations, start_stats, startable
 from rtmbs.semirecursive.tangent import add_loop_tangent
 
 # ---- end of the step: momentum, rates, accelerations, multipliers ---------------------------------------------------
