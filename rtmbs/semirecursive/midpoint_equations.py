@@ -9,6 +9,8 @@ from rtmbs.semirecursive.compiled_steps import FusedMidpoint
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.momenta import (
+    assemble_end,
+    assemble_midpoint,
     evaluate_boundary,
     evaluate_momenta,
     half_turn_back,
@@ -17,7 +19,6 @@ from rtmbs.semirecursive.momenta import (
     turn_back,
     undo_jacobian,
 )
-from rtmbs.semirecursive.momentum_tangent import assemble_end, assemble_midpoint
 from rtmbs.semirecursive.python_laws import call_laws, differentiate_laws
 from rtmbs.semirecursive.tangent import add_loop_tangent
 

@@ -72,6 +72,8 @@ from rtmbs.semirecursive.exit_codes import (
 )
 from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.momenta import (
+    assemble_end,
+    assemble_midpoint,
     evaluate_boundary,
     evaluate_momenta,
     half_turn_back,
@@ -80,7 +82,6 @@ from rtmbs.semirecursive.momenta import (
     turn_back,
     undo_jacobian,
 )
-from rtmbs.semirecursive.momentum_tangent import assemble_end, assemble_midpoint
 from rtmbs.semirecursive.multipliers import factor_copy
 from rtmbs.semirecursive.passes import (
     forward_accelerations,
