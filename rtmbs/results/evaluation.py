@@ -19,7 +19,7 @@ from rtmbs.results.sample_kernels import (
     resample_wrenches,
 )
 from rtmbs.results.samples import Samples
-from rtmbs.semirecursive.python_laws import call_laws
+from rtmbs.semirecursive.law_kernels import call_laws
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System

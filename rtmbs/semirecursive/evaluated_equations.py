@@ -18,7 +18,7 @@ from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pul
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.evaluation import assemble_mass_metric, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.force_kernels import spring_energy
-from rtmbs.semirecursive.law_kernels import reevaluate_laws
+from rtmbs.semirecursive.law_kernels import call_laws, differentiate_laws, reevaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.passes import (
     forward_accelerations,
@@ -27,7 +27,6 @@ from rtmbs.semirecursive.passes import (
     gravity_energy,
     kinetic_energy,
 )
-from rtmbs.semirecursive.python_laws import call_laws, differentiate_laws
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.system.components import ComponentSums

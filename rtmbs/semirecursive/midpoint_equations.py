@@ -8,6 +8,7 @@ from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_throug
 from rtmbs.semirecursive.compiled_steps import FusedMidpoint
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
+from rtmbs.semirecursive.law_kernels import call_laws, differentiate_laws
 from rtmbs.semirecursive.momenta import (
     assemble_end,
     assemble_midpoint,
@@ -19,7 +20,6 @@ from rtmbs.semirecursive.momenta import (
     turn_back,
     undo_jacobian,
 )
-from rtmbs.semirecursive.python_laws import call_laws, differentiate_laws
 from rtmbs.semirecursive.tangent import add_loop_tangent
 
 Array = NDArray[np.float64]
