@@ -27,15 +27,9 @@ from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.exit_codes import (
     ACCEPTED,
-    CONVERGED,
-    LOOP_OPEN,
-    NEAR,
     NOT_CONVERGED,
-    NOT_FINITE,
+    OUTCOMES,
     SMALL_PIVOT,
-    UNBALANCED,
-    UNFINISHED,
-    UNPROJECTED,
     Ending,
 )
 from rtmbs.semirecursive.groups import Groups
@@ -166,17 +160,6 @@ class FusedMidpoint:
         return OUTCOMES[ending], int(done)
 
 
-OUTCOMES = {
-    CONVERGED: Outcome.CONVERGED,
-    NOT_CONVERGED: Outcome.NOT_CONVERGED,
-    NOT_FINITE: Outcome.NOT_FINITE,
-    LOOP_OPEN: Outcome.LOOP_OPEN,
-    UNFINISHED: Outcome.UNFINISHED,
-    UNPROJECTED: Outcome.UNPROJECTED,
-    NEAR: Outcome.NEAR_SINGULAR,
-    UNBALANCED: Outcome.UNBALANCED,
-    SMALL_PIVOT: Outcome.SINGULAR_TANGENT,
-}
 LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step
 
 

@@ -1,11 +1,11 @@
-"""Force laws of the user: compiled programs, and laws that only Python can evaluate, by differences.
+"""Force laws of the user: recorded laws as compiled programs, others called in Python with central differences.
 
 A law between two frames acts through a connector as a spring does. Its wrench depends on r, R, v, w of b relative to a
 in axes of a, so a common rigid motion changes nothing but directions; its derivative by these twelve numbers
 (``law_local``, a turn d of R as (d x) R) is all that the tangent asks for (METHODS 1.26).
 
-Everything is put where the compiled laws put theirs (``law_wrench``, ``law_local``, ``law_force``, ``law_entry``),
-before the kernels run.
+Laws that Python calls write to the same arrays (``law_wrench``, ``law_local``, ``law_force``, ``law_entry``) before the
+kernels run.
 """
 
 import numpy as np

@@ -1,9 +1,9 @@
 """Phi_z as a sparse matrix, the rounding of its entries, and the groups of coordinates that loops couple.
 
-An entry is the speed of the closure's point, or of an axis, along the row's direction per unit rate. Its terms are as
-large as the arm from the joint to the point, for an axis one. Below RELATIVE of that size the entry counts as zero:
-axes, points and closed poses are not known better. Columns and wrenches stand at the global origin, so rounding of the
-distances from there comes on top.
+An entry of Phi_z is the speed of the closure's point, or of an axis, along the row's direction per unit rate. Its terms
+are as large as the arm from the joint to the point, for an axis one. Below RELATIVE of that size the entry counts as
+zero: axes, points and closed poses are not known better. Columns and wrenches stand at the global origin, so rounding
+of the distances from there comes on top.
 """
 
 from dataclasses import dataclass
@@ -89,7 +89,7 @@ def loop_groups(system: System) -> tuple[Group, ...]:
     return tuple(loop_jacobian(system).groups())
 
 
-# ---- how much of every entry of Phi_z is rounding, from the sizes of the terms that cancel in it --------------------
+# ---- rounding of every entry of Phi_z, from the sizes of the terms that cancel in it (METHODS 1.13) -----------------
 
 
 RELATIVE = 1e-10  # of the terms: assembly closes to 1e-12, and a rank must not hang on that

@@ -1,14 +1,15 @@
 """Compiled momenta and Newton matrices of the variational midpoint step (METHODS 6).
 
-One backward pass gives both p_j = S_j . P_j and dT/dz_j = (V_base x S_j) . P_j, P_j the momentum behind dof j. Oracle:
-``page_momenta.py``, where the formulas come from.
+One backward pass gives both p_j = S_j . P_j and dT/dz_j = (V_base x S_j) . P_j, P_j the momentum behind dof j. The
+formulas come from their oracle in ``page.py``.
 
-A column is a small turn or slide e of dof i at the middle, which moves the rates by 2/h T^-1 e. It changes the
-velocities of what it moves by S_i x V + 2/h Y_i with Y_i = S_i T^-1 + h/2 psid_i, psid_i = V_base x S_i, and the first
-part turns momenta with their bodies. So of the momentum P_j behind a dof j at or behind i only I_j Y_i counts, I_j the
-inertia behind it, and a dof above i meets S_i x* P_i + 2/h I_i Y_i. No Coriolis matrix is needed (METHODS 6).
+A column of a Newton matrix is a small turn or slide e of dof i at the middle, which moves the rates by 2/h T^-1 e. It
+changes the velocities of what it moves by S_i x V + 2/h Y_i with Y_i = S_i T^-1 + h/2 psid_i, psid_i = V_base x S_i,
+and the first part turns momenta with their bodies. So of the momentum P_j behind a dof j at or behind i only I_j Y_i
+counts, I_j the inertia behind it, and a dof above i meets S_i x* P_i + 2/h I_i Y_i. No Coriolis matrix is needed
+(METHODS 6).
 
-The pattern is that of ``tangent.py``, whose oracle is the page; this one has ``page_momenta.step_residual``.
+The pattern of a tangent is that of ``tangent.py``. Its oracle is ``page.step_residual``.
 """
 
 from numpy import uint64 as at
@@ -161,7 +162,7 @@ def half_turn_rows(tables, y, sign, Phi_z):
                     entry += last - first
 
 
-# ---- compiled -------------------------------------------------------------------------------------------------------
+# ---- Newton matrices, in one pass over (dof, ancestor) pairs --------------------------------------------------------
 
 
 @coarse_kernel

@@ -16,40 +16,6 @@ Rules of this file, which let arrays, complex numbers, automatic differentiation
 * Sums over the tree are ``path_sum`` and ``subtree_sum``; a namespace may offer its own two under these names.
 
 Arguments: ``u`` (nu,) inputs, ``R0`` (nr, 3, 3) reference rotations (of the last step boundary), ``z, zd, zdd`` (B, n).
-
-Hamilton's principle with forces says that for every variation
-
-    delta of the integral of T(z, zd) dt + integral of Q . delta z dt = 0.
-
-One step from z0 to z1 takes the motion between them at constant rates v, so z1 = z0 + h v, and the integral by the
-midpoint z_m = z0 + h/2 v. The discrete Lagrangian is L_d(z0, z1) = h T(z_m, v), the discrete work h Q(z_m, v) . delta
-z_m. Their derivatives by the two ends are the momenta there (Marsden and West 2001, Eqs. 1.3.4 and 3.2.1): with
-p_m = M(z_m) v and f = dT/dz + Q at (z_m, v)
-
-    p0 = p_m - h/2 f,        p1 = p_m + h/2 f.
-
-dT/dz needs no derivative of M. Let S_j be the column of dof j, V_base the velocity of what carries it, and P_j the
-momentum about the common origin of all bodies behind it. A small turn e S_j of these bodies, all rates as they are,
-turns their relative motions and their inertias with them. Only the part of their velocities that V_base gives does not
-turn, so T changes by P_j . (V_base x S_j) e:
-
-    p_j = S_j . P_j,         dT/dz_j = (V_base x S_j) . P_j.
-
-Three rotation dofs are R = R0 exp(delta~), and their rates the angular velocity in body axes. The step is the group
-increment R1 = R0 exp(d~), d = h v, its middle R_m = R0 exp(y~), y = d/2. Variations are small turns in body axes eta0,
-eta1 and eta_m. With the right Jacobian T of the exponential, delta d = T^-1(d) eta1 - T^-1(d)^T eta0, and eta_m =
-B eta1 + B^T eta0 with B = T(y) T^-1(d) / 2 = (1 + exp(-y~))^-1. The two equations become
-
-    B^-1 p0 / 2 = W p0 = T^-1(y) p_m - h/2 f,    W = (1 + exp(-y~)) / 2,
-    p1 = exp(-d~) p0 + h exp(-y~) f.
-
-The second says it in the axes of space: the momentum changes by the impulse of the force, taken at the middle. It has
-no p_m, so a momentum that no force changes stays whatever is left of the first equation.
-
-Loops act by impulses at both ends of the step. Phi_z(z0)^T Lambda0 is taken from p0, such that Phi(z1) = 0, and
-Phi_z(z1)^T Lambda1 from p1, such that Phid = 0 for zd1 = M(z1)^-1 p1.
-
-The rules of ``page.py`` hold here.
 """
 
 from math import factorial
@@ -337,12 +303,39 @@ def loop_force(xp, tables, u, R0, lam, z):
     return xp.sum(closure_jacobian(xp, tables, u, R0, z) * lam[..., :, None], axis=-2)
 
 
-# ---- momenta and the variational midpoint step as plain arrays ------------------------------------------------------
-
-
-# Arrays of five namespaces pass through here: there is no type to write down.
-# mypy: allow-untyped-defs, allow-untyped-calls
-
+# ---- momenta and the variational midpoint step (METHODS 6) -----------------------------------------------------------
+#
+# Hamilton's principle with forces says that for every variation
+#
+#     delta of the integral of T(z, zd) dt + integral of Q . delta z dt = 0.
+#
+# One step from z0 to z1 takes the motion between them at constant rates v, so z1 = z0 + h v, and the integral by the
+# midpoint z_m = z0 + h/2 v. The discrete Lagrangian is L_d(z0, z1) = h T(z_m, v), the discrete work h Q(z_m, v) . delta
+# z_m. Their derivatives by the two ends are the momenta there (Marsden and West 2001, Eqs. 1.3.4 and 3.2.1): with p_m =
+# M(z_m) v and f = dT/dz + Q at (z_m, v)
+#
+#     p0 = p_m - h/2 f,        p1 = p_m + h/2 f.
+#
+# dT/dz needs no derivative of M. Let S_j be the column of dof j, V_base the velocity of what carries it, and P_j the
+# momentum about the common origin of all bodies behind it. A small turn e S_j of these bodies, all rates as they are,
+# turns their relative motions and their inertias with them. Only the part of their velocities that V_base gives does
+# not turn, so T changes by P_j . (V_base x S_j) e:
+#
+#     p_j = S_j . P_j,         dT/dz_j = (V_base x S_j) . P_j.
+#
+# Three rotation dofs are R = R0 exp(delta~), and their rates the angular velocity in body axes. The step is the group
+# increment R1 = R0 exp(d~), d = h v, its middle R_m = R0 exp(y~), y = d/2. Variations are small turns in body axes
+# eta0, eta1 and eta_m. With the right Jacobian T of the exponential, delta d = T^-1(d) eta1 - T^-1(d)^T eta0, and eta_m
+# = B eta1 + B^T eta0 with B = T(y) T^-1(d) / 2 = (1 + exp(-y~))^-1. The two equations become
+#
+#     B^-1 p0 / 2 = W p0 = T^-1(y) p_m - h/2 f,    W = (1 + exp(-y~)) / 2,
+#     p1 = exp(-d~) p0 + h exp(-y~) f.
+#
+# The second says it in the axes of space: the momentum changes by the impulse of the force, taken at the middle. It has
+# no p_m, so a momentum that no force changes stays whatever is left of the first equation.
+#
+# Loops act by impulses at both ends of the step. Phi_z(z0)^T Lambda0 is taken from p0, such that Phi(z1) = 0, and
+# Phi_z(z1)^T Lambda1 from p1, such that Phid = 0 for zd1 = M(z1)^-1 p1.
 
 TWICE_COSINE = [2.0 * (-1.0) ** k / factorial(2 * k + 2) for k in range(TURN_TERMS)]  # 2 (1 - cos theta) / theta^2
 BEND = [

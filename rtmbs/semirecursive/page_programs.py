@@ -2,10 +2,8 @@
 
 States of the laws stand behind the inputs in ``u``, and are held as they are.
 
-The rules of ``page.py`` hold here, but for the operations that a law may hold: arrays (B, ...), the namespace ``xp`` as
-first argument, built by stack and concatenate.
-
-The rules of ``page.py`` hold here.
+The rules of ``page.py`` hold here, but for the operations of a law or constraint: arrays (B, ...), the namespace ``xp``
+as first argument, built by stack and concatenate.
 """
 
 import numpy as np
@@ -200,9 +198,6 @@ def condition_jacobian(xp, tables, u, R0, z):
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             rows.append(xp.sum(by[row - first][:, :-1, None] * np.eye(z.shape[1])[branch], axis=1)[:, None])
     return xp.concatenate(rows, axis=1)
-
-
-# ---- constraints written by the user --------------------------------------------------------------------------------
 
 
 def inputs_of(tables, q):

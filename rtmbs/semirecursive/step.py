@@ -4,11 +4,9 @@ The unknown is the increment z_{n+1} - z_n; zd = 2/h increment - zd_n, zdd = 4/h
 (METHODS 1.2). Residual q4 (M zdd - Q + Phi_z^T alpha Phi), q4 = h^2/4 (Eq. 15), tangent M + h/2 C + q4 (K + Phi_z^T
 alpha Phi_z) (Eq. 17) plus ``tangent_terms``.
 
-Projections in the form of METHODS 1.12; ``integrators/trapezoidal.py`` is the same readable.
-
-The same step as ``integrators/trapezoidal.py`` for the structured tangent; a contract test holds the two together.
-Corrections are made in ``correction``, a step is completed in ``finish_step``. Further tries of a step that fails are a
-kernel of their own, ``newton_restarts``: most mechanisms never need it, and it takes as long to compile as this one.
+``integrators/trapezoidal.py`` has the same step in plain Python, and a contract test holds the two together.
+Projections have the form of METHODS 1.12. Further tries of a failed step are a kernel of their own,
+``newton_restarts``: few mechanisms need it, and it takes as long to compile as this one.
 """
 
 import numpy as np
@@ -192,7 +190,7 @@ def restart(stats):
         stats[place] = 0.0
 
 
-# ---- a fused step is completed --------------------------------------------------------------------------------------
+# ---- end of a step: loops checked, rates and accelerations projected, multipliers checked ---------------------------
 
 
 @inner_kernel
@@ -319,7 +317,7 @@ def loops_left(settings, new, ws, stats):
     return left or (settings.project_accelerations and relative_violation(ws.Phidd, settings.scale) > acceleration)
 
 
-# ---- the main trapezoidal step, fused into one kernel that calls the kernels above by name --------------------------
+# ---- Newton's iteration and the march over rows ----------------------------------------------------------------------
 
 
 @inner_kernel
@@ -366,6 +364,14 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
     return NOT_CONVERGED
 
 
+@inlined_kernel
+def state_in_row(chunk, k):
+    """Return the State in row ``k`` of a chunk, as views."""
+    return StateArrays(
+        chunk.z[k], chunk.zd[k], chunk.zdd[k], chunk.lam[k], chunk.R0[k], chunk.energy[k], chunk.s[k], chunk.sd[k]
+    )
+
+
 @kernel
 def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
     """Take a step for every row, the first from ``old``, the next from the row before it, by the plain iteration.
@@ -378,10 +384,7 @@ def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
         start_stats(chunk.stats[0])
         return NOT_FINITE, 0
     for k in range(len(chunk.stats)):
-        new = StateArrays(
-            chunk.z[k], chunk.zd[k], chunk.zdd[k], chunk.lam[k], chunk.R0[k], chunk.energy[k], chunk.s[k], chunk.sd[k]
-        )
-        u, stats = chunk.u[k], chunk.stats[k]
+        new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
         start_stats(stats)
         predict(settings.h, before, ws)
         ending = correct(tables, lu, work, settings, alpha, u, before, ws, stats)
