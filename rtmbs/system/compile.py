@@ -13,8 +13,8 @@ import numpy as np
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced
 from rtmbs.linear.symbolic import flops
-from rtmbs.model import Joint, Model
-from rtmbs.system.characteristic_length import characteristic_length
+from rtmbs.model.description import ModelDescription, characteristic_length
+from rtmbs.model.joint import Joint
 from rtmbs.system.closure_tables import (
     ClosureRows,
     RowDescriptions,
@@ -43,7 +43,7 @@ from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Re
 FORMAT = 5  # of the tables; part of the fingerprint
 
 
-def compile(model: Model, length: float | None = None) -> System:
+def compile(model: ModelDescription, length: float | None = None) -> System:
     """Return the compiled model; ``length`` [m] replaces its characteristic length.
 
     Raises TopologyError for a body that hangs on nothing and a joint that holds nothing, ModelError for a function of
@@ -54,7 +54,7 @@ def compile(model: Model, length: float | None = None) -> System:
         return compiled(with_joint_drivers(model), length)
 
 
-def compiled(model: Model, length: float | None = None) -> System:
+def compiled(model: ModelDescription, length: float | None = None) -> System:
     """Return the System of a model with drivers on joint coordinates; ``length`` as in ``compile``."""
     length = characteristic_length(model) if length is None else length
     recorder = LawRecorder(model)
@@ -81,7 +81,7 @@ class Draft:
     forces: dict[str, ForceInfo]
 
 
-def candidates(model: Model, equations: Mapping[str, int]) -> list[Topology]:
+def candidates(model: ModelDescription, equations: Mapping[str, int]) -> list[Topology]:
     """Return the candidate spanning trees, with rods and drivers included; ``equations`` of each constraint."""
     needed = {initial.joint.name: "its initial value" for initial in model.initials.values()}
     needed |= {driver.joint[0].name: f"driver {driver.name!r}" for driver in model.drivers.values() if driver.joint}
@@ -150,7 +150,7 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
 
 
 def write_draft(
-    model: Model, topology: Topology, length: float, recorder: LawRecorder, conditions: list[BuiltConstraint]
+    model: ModelDescription, topology: Topology, length: float, recorder: LawRecorder, conditions: list[BuiltConstraint]
 ) -> Draft:
     """Return all tables for one spanning tree."""
     layout = build_dof_layout(model, topology)
@@ -201,7 +201,7 @@ def check_connectors(closures: list[ClosureRows], connectors: Integers, branch_p
             )
 
 
-def finish(model: Model, draft: Draft, length: float) -> System:
+def finish(model: ModelDescription, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
     layout, slots, signals = draft.layout, draft.slots, tuple(draft.slots.signals)
     tables = with_origins(draft.tables)
@@ -249,18 +249,18 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     )
 
 
-def floating_dofs(model: Model, layout: DofLayout) -> Integers:
+def floating_dofs(model: ModelDescription, layout: DofLayout) -> Integers:
     """Return the dofs of the floating joints of the tree."""
     names = [name for name, joint in model.joints.items() if joint.type.free]
     return np.array([dof for name in names for dof in layout.joint_dofs.get(name, ())], np.int64)
 
 
-def body_info(model: Model, layout: DofLayout, name: str) -> BodyInfo:
+def body_info(model: ModelDescription, layout: DofLayout, name: str) -> BodyInfo:
     body, place = model.bodies[name], layout.bodies[name]
     return BodyInfo(place.dof, place.rotation, place.position, body.mass, body.center_of_mass, body.inertia)
 
 
-def marker_infos(model: Model, layout: DofLayout) -> dict[str, MarkerInfo]:
+def marker_infos(model: ModelDescription, layout: DofLayout) -> dict[str, MarkerInfo]:
     found = {}
     for marker in model.markers.values():
         place = layout.bodies[marker.body.name]
@@ -277,7 +277,7 @@ def arrays(tables: Iterable[Any]) -> Iterator[Array]:
             yield part
 
 
-def joint_infos(model: Model, draft: Draft) -> dict[str, JointInfo]:
+def joint_infos(model: ModelDescription, draft: Draft) -> dict[str, JointInfo]:
     """Return the place of every joint in tree or closures."""
     layout = draft.layout
     closure = {one.name: l for l, one in enumerate(draft.closures)}

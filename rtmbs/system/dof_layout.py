@@ -10,7 +10,9 @@ from typing import NamedTuple
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model import Body, Joint, Model
+from rtmbs.model.body import Body
+from rtmbs.model.description import ModelDescription
+from rtmbs.model.joint import Joint
 from rtmbs.model.joints import ROTATION as ROTATIONS
 from rtmbs.system.system import Array, Integers
 from rtmbs.system.tables import PRISMATIC, REVOLUTE, ROTATION, Dofs
@@ -67,7 +69,7 @@ class DofLayout:
     mover: dict[int, str] = field(default_factory=dict)  # dof: the body that it moves first
 
 
-def build_dof_layout(model: Model, topology: Topology) -> DofLayout:
+def build_dof_layout(model: ModelDescription, topology: Topology) -> DofLayout:
     """Return the dofs of every joint, from ground outwards, then those of the auxiliary bodies."""
     joints = list(model.joints.values())
     layout = DofLayout()
@@ -199,7 +201,7 @@ def principal_axes(J: Array) -> Array:
     return axes
 
 
-def tabulate_dofs(model: Model, layout: DofLayout) -> Dofs:
+def tabulate_dofs(model: ModelDescription, layout: DofLayout) -> Dofs:
     """Return the dofs as arrays, welded bodies merged into the dof that carries them."""
     n = len(layout.dofs)
     carried: list[list[Lump]] = [[] for _ in range(n + 1)]  # the last one is ground

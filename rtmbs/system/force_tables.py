@@ -6,7 +6,10 @@ import numpy as np
 
 from rtmbs.forces.kind import ConnectorEnd, table_of
 from rtmbs.forces.register import KINDS, Forces
-from rtmbs.model import Body, Force, ForceLaw, Marker, Model
+from rtmbs.model.body import Body
+from rtmbs.model.description import ModelDescription
+from rtmbs.model.forces import Force, ForceLaw
+from rtmbs.model.markers import Marker
 from rtmbs.system.dof_layout import ConnectorList, DofLayout
 from rtmbs.system.input_slots import Slots
 from rtmbs.system.system import Array, ForceInfo
@@ -46,7 +49,9 @@ class CompileContext:
         return add_parameters(force, self.slots, length, unit)
 
 
-def build_forces(model: Model, layout: DofLayout, slots: Slots, connector_list: ConnectorList) -> ForceTables:
+def build_forces(
+    model: ModelDescription, layout: DofLayout, slots: Slots, connector_list: ConnectorList
+) -> ForceTables:
     """Return the force tables, without places in the matrix."""
     by_kind: dict[str, list[Force]] = {}
     for force in model.forces.values():
@@ -67,7 +72,7 @@ def build_forces(model: Model, layout: DofLayout, slots: Slots, connector_list: 
     return ForceTables(Forces(*tables), build_joint_forces(mine, layout, slots), infos)
 
 
-def ends(model: Model, force: Force) -> tuple[str, str]:
+def ends(model: ModelDescription, force: Force) -> tuple[str, str]:
     """Return the bodies that a force acts on with -F and F; of a force on joints, those of the first one."""
     if force.between:
         return force.between[0].body.name, force.between[1].body.name
@@ -108,7 +113,7 @@ def add_parameters(force: Force, slots: Slots, length: float = 0.0, unit: str = 
     return first
 
 
-def build_drivers(model: Model, layout: DofLayout, slots: Slots) -> tuple[Drivers, list[tuple[str, bool]]]:
+def build_drivers(model: ModelDescription, layout: DofLayout, slots: Slots) -> tuple[Drivers, list[tuple[str, bool]]]:
     """Return the driven coordinates without places in the matrix, with (name, coordinate is an angle)."""
     dof, slot, rows = [], [], []
     for driver in model.drivers.values():

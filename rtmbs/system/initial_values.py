@@ -5,8 +5,10 @@ from typing import NamedTuple
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model import Driver, Initial, Joint, Model
 from rtmbs.model.checks import rotation_of_quaternion
+from rtmbs.model.description import ModelDescription
+from rtmbs.model.drivers import Driver
+from rtmbs.model.joint import Initial, Joint
 from rtmbs.system.dof_layout import DofLayout
 from rtmbs.system.input_slots import sample
 from rtmbs.system.system import Array, Mask
@@ -25,7 +27,7 @@ class InitialMotion(NamedTuple):
     weights: Array  # (n,)
 
 
-def build_initial_motion(model: Model, layout: DofLayout, axis: Array, typical: Array) -> InitialMotion:
+def build_initial_motion(model: ModelDescription, layout: DofLayout, axis: Array, typical: Array) -> InitialMotion:
     """Return the initial values; drivers give way to pinned values unless these contradict them.
 
     axis (n, 3) as in ``Dofs``: those of rotation dofs say along which axes of the body their rates are.

@@ -10,8 +10,12 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model import Body, Driver, Joint, Model, Prismatic, Profile, Revolute
-from rtmbs.model.profiles import Given, Motion
+from rtmbs.model.body import Body
+from rtmbs.model.description import ModelDescription
+from rtmbs.model.drivers import Driver
+from rtmbs.model.joint import Joint
+from rtmbs.model.joints import Prismatic, Revolute
+from rtmbs.model.profiles import Given, Motion, Profile
 
 SLANT = 1e-6  # cosine between the driven direction and that of the joint from which it can be driven
 UPRIGHT = 1e-12  # what an axis may miss the world's z axis by
@@ -36,7 +40,7 @@ class AffineProfile:
         return (f - self.start) / self.slope, fd / self.slope, fdd / self.slope
 
 
-def with_joint_drivers(model: Model) -> Model:
+def with_joint_drivers(model: ModelDescription) -> ModelDescription:
     """Return the model with drivers on joint coordinates; raises ModelError for one that has no equivalent."""
     if all(driver.dynamic for driver in model.drivers.values()):
         return model
@@ -54,7 +58,7 @@ def with_joint_drivers(model: Model) -> Model:
     return found
 
 
-def joint_driver(model: Model, driver: Driver) -> Driver:
+def joint_driver(model: ModelDescription, driver: Driver) -> Driver:
     """Return the driver of a joint coordinate equivalent to a driver of a body."""
     if driver.body:
         body, coordinate = driver.body

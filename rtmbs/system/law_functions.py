@@ -15,9 +15,11 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model import Force, Joint, Model
 from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.model.constraints import MOST, Constraint, JointPose, Pose
+from rtmbs.model.description import ModelDescription
+from rtmbs.model.forces import Force
+from rtmbs.model.joint import Joint
 from rtmbs.model.laws import JointKinematics, Kinematics, Law
 from rtmbs.system.system import Array
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS
@@ -35,7 +37,7 @@ class LawFunction:
     noun, result, seen = "its law", "the force", "t, kinematics and parameters"  # in sentences to the user
     escape = " (trace=False calls the law in Python instead)"
 
-    def __init__(self, model: Model, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> None:
+    def __init__(self, model: ModelDescription, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> None:
         assert isinstance(force.law, Law)
         names = tuple(f"{joint.name}.{joint.type.coordinates[k]}" for joint, k in coordinates)
         self.what, self.law, self.names = f"force {force.name!r}", force.law, names
@@ -213,7 +215,7 @@ class LawFunction:
             raise ModelError(f"{self.what}: {self.noun} raised {type(error).__name__}: {error}") from error
 
 
-def reference_frames(model: Model, force: Force) -> Array:
+def reference_frames(model: ModelDescription, force: Force) -> Array:
     """Return r, R, v, w (18,) of a force between two frames at the reference pose, at rest."""
     if force.between:
         a, b = force.between
@@ -226,13 +228,13 @@ def reference_frames(model: Model, force: Force) -> Array:
     return np.concatenate((A.T @ d, (A.T @ B).ravel(), np.zeros(6)))
 
 
-def reference_coordinates(model: Model, coordinates: tuple[tuple[Joint, int], ...]) -> Array:
+def reference_coordinates(model: ModelDescription, coordinates: tuple[tuple[Joint, int], ...]) -> Array:
     """Return the coordinates, as far as the user set them, and zero rates."""
     z = [initial_coordinate(model, joint, k) for joint, k in coordinates]
     return np.array(z + [0.0] * len(z))
 
 
-def initial_coordinate(model: Model, joint: Joint, k: int) -> float:
+def initial_coordinate(model: ModelDescription, joint: Joint, k: int) -> float:
     """Return the initial value of a coordinate, zero when none was set."""
     initial = model.initials.get(joint.name)
     if initial is None or initial.position is None:
@@ -249,7 +251,7 @@ class ConditionFunction(LawFunction):
     noun, result, seen = "its function", "what must be zero", "t, pose and parameters"
     escape = ""
 
-    def __init__(self, model: Model, constraint: Constraint) -> None:
+    def __init__(self, model: ModelDescription, constraint: Constraint) -> None:
         law = constraint.law
         self.constraint = constraint
         self.what, self.law = f"constraint {constraint.name!r}", law
@@ -263,7 +265,7 @@ class ConditionFunction(LawFunction):
         self.m = constraint.equations or 0
         self.m = self.equation_count()
 
-    def reference(self, model: Model, constraint: Constraint) -> Array:
+    def reference(self, model: ModelDescription, constraint: Constraint) -> Array:
         """Return the inputs at the reference pose and t = 0."""
         if constraint.between is None:
             return np.array([*(initial_coordinate(model, joint, k) for joint, k in constraint.joints), 0.0])

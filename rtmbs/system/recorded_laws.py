@@ -23,8 +23,10 @@ from rtmbs.ad import (
 )
 from rtmbs.ad.trace import record
 from rtmbs.errors import PACKAGE, ModelError, warn
-from rtmbs.model import Force, Joint, Model
 from rtmbs.model.captured import Writes, function_behind
+from rtmbs.model.description import ModelDescription
+from rtmbs.model.forces import Force
+from rtmbs.model.joint import Joint
 from rtmbs.model.laws import Law
 from rtmbs.system.dof_layout import DofLayout
 from rtmbs.system.law_functions import LawFunction
@@ -58,7 +60,7 @@ class LawRecorder:
     What a law looks at belongs to the model, but for ``joints="all"``, which means the coordinates of the tree.
     """
 
-    def __init__(self, model: Model) -> None:
+    def __init__(self, model: ModelDescription) -> None:
         self.model = model
         self.built: dict[tuple[str, tuple[tuple[Joint, int], ...]], BuiltLaw] = {}
 
@@ -71,7 +73,7 @@ class LawRecorder:
         return self.built[key]
 
 
-def coordinates_of(model: Model, layout: DofLayout, force: Force) -> tuple[tuple[Joint, int], ...]:
+def coordinates_of(model: ModelDescription, layout: DofLayout, force: Force) -> tuple[tuple[Joint, int], ...]:
     """Return the coordinates that a law on joints acts on; none for a law between two frames."""
     coordinates = (force.joint,) if force.joint else force.joints
     if coordinates == ():
@@ -84,7 +86,7 @@ def coordinates_of(model: Model, layout: DofLayout, force: Force) -> tuple[tuple
     return coordinates or ()
 
 
-def build_law(model: Model, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> BuiltLaw:
+def build_law(model: ModelDescription, force: Force, coordinates: tuple[tuple[Joint, int], ...]) -> BuiltLaw:
     """Evaluate a law in floats, record it, and compare the tape with the law."""
     assert isinstance(force.law, Law)
     function = LawFunction(model, force, coordinates)
@@ -226,7 +228,7 @@ def read_inputs(tape: Tape) -> Integers:
     return np.asarray(tape.a[tape.op == INPUT], np.int64)
 
 
-def tree_coordinates(model: Model, layout: DofLayout) -> tuple[tuple[Joint, int], ...]:
+def tree_coordinates(model: ModelDescription, layout: DofLayout) -> tuple[tuple[Joint, int], ...]:
     """Return every public coordinate of the joints in the tree."""
     joints = (joint for joint in model.joints.values() if joint.name in layout.joint_dofs)
     return tuple((joint, k) for joint in joints for k in range(len(joint.type.coordinates)))

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.limits.notebook import folded_html, number_text, title_html
-from rtmbs.model import Joint
+from rtmbs.model.joint import Joint
 from rtmbs.model.joints import JointType
 from rtmbs.model.model_changes import Origin
 from rtmbs.model.shapes import Looks
@@ -157,7 +157,7 @@ class System:
     outside: tuple[CapturedValues, ...] = ()  # what recorded force laws read from outside of their arguments
     reaction_stiffness: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # [N/m, N m/rad] by name
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
-    origin: Origin | None = None  # tells what has changed in the Model since; None: nobody knows
+    origin: Origin | None = None  # tells what has changed in the ModelDescription since; None: nobody knows
 
     def __repr__(self) -> str:
         return (
