@@ -6,8 +6,7 @@ from rtmbs.errors import ModelError
 from rtmbs.limits.notebook import folded_html, number_text, title_html
 from rtmbs.model.body import GROUND, Body, make_ground
 from rtmbs.model.checks import Array, Numbers, name_of, number, numbers
-from rtmbs.model.constraints import Constraint, Coupler
-from rtmbs.model.drivers import Driver
+from rtmbs.model.constraints import Constraint, Coupler, Driver
 from rtmbs.model.forces import Force
 from rtmbs.model.joint import Initial, Joint
 from rtmbs.model.markers import Marker, Rod

@@ -14,9 +14,18 @@ from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import Body, make_body
 from rtmbs.model.captured import captured, values_captured
 from rtmbs.model.checks import Numbers, name_of, number, numbers, rotation
-from rtmbs.model.constraints import Constraint, ConstraintFunction, Coupler, make_constraint, make_coupler, ratios_given
+from rtmbs.model.constraints import (
+    BODY_COORDINATES,
+    MARKER_AXES,
+    Constraint,
+    ConstraintFunction,
+    Coupler,
+    Driver,
+    make_constraint,
+    make_coupler,
+    ratios_given,
+)
 from rtmbs.model.description import ModelDescription
-from rtmbs.model.drivers import BODY_COORDINATES, MARKER_AXES, Driver
 from rtmbs.model.forces import Force, ForceLaw, Input
 from rtmbs.model.joint import WORLD, ClosureOption, Initial, Joint, frame_body, frozen, make_initial, make_joint
 from rtmbs.model.joints import JointType

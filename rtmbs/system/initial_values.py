@@ -6,8 +6,8 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import rotation_of_quaternion
+from rtmbs.model.constraints import Driver
 from rtmbs.model.description import ModelDescription
-from rtmbs.model.drivers import Driver
 from rtmbs.model.joint import Initial, Joint
 from rtmbs.system.dof_layout import DofLayout
 from rtmbs.system.input_slots import sample

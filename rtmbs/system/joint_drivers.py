@@ -11,8 +11,8 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model.body import Body
+from rtmbs.model.constraints import Driver
 from rtmbs.model.description import ModelDescription
-from rtmbs.model.drivers import Driver
 from rtmbs.model.joint import Joint
 from rtmbs.model.joints import Prismatic, Revolute
 from rtmbs.model.profiles import Given, Motion, Profile
