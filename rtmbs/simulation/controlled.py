@@ -24,7 +24,7 @@ from rtmbs.simulation.error_growth import LESS, MOST_AGAIN, ErrorGrowth, Toleran
 from rtmbs.simulation.event_handling import EventHandler, EventInstant, width
 from rtmbs.simulation.events import Event, EventError, Occurrence, events_of, moment_of
 from rtmbs.simulation.failures import step_error
-from rtmbs.simulation.jump_times import edge_of, jump_times
+from rtmbs.simulation.jumps import edge_of, jump_times
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.running import WATCHING, TimeBar, check_end, observers_of
 from rtmbs.simulation.step_batches import SIZE, Batch, chunk_of, error_of_positions, take_batch

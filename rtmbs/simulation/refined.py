@@ -22,7 +22,7 @@ from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples, one_sample
 from rtmbs.simulation.extrapolation import PAIR, SEEN, Ladder, estimate, extrapolated, ladder, measured_power
-from rtmbs.simulation.jump_times import NONE, Piece, jump_times, pieces
+from rtmbs.simulation.jumps import NONE, Piece, jump_times, pieces
 from rtmbs.simulation.local_error import Track, increments
 from rtmbs.simulation.options import MOST_HALVINGS
 from rtmbs.simulation.running import run, steps_between

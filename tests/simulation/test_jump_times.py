@@ -7,7 +7,7 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import InputError
-from rtmbs.simulation.jump_times import NONE, TINY, jump_times, pieces
+from rtmbs.simulation.jumps import NONE, TINY, jump_times, pieces
 
 
 def system_of(*values):

@@ -15,7 +15,7 @@ from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library import references
 from rtmbs.methods import METHODS
 from rtmbs.simulation.extrapolation import weights_of
-from rtmbs.simulation.jump_times import Piece
+from rtmbs.simulation.jumps import Piece
 from rtmbs.simulation.refined import RefinedResult, level, side_by_side
 
 CASES = (  # mechanism, h, end, what the result tells with two and with three runs
