@@ -21,8 +21,16 @@ from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.access import ASKED, LOOK, NOTHING, callback_rights
 from rtmbs.simulation.dense_output import Moment, Stretch
 from rtmbs.simulation.error_growth import LESS, MOST_AGAIN, ErrorGrowth, ToleranceError
-from rtmbs.simulation.event_handling import EventHandler, EventInstant, width
-from rtmbs.simulation.events import Event, EventError, Occurrence, events_of, moment_of
+from rtmbs.simulation.events import (
+    Event,
+    EventError,
+    EventHandler,
+    EventInstant,
+    Occurrence,
+    events_of,
+    moment_of,
+    width,
+)
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.jumps import edge_of, jump_times
 from rtmbs.simulation.local_error import Past

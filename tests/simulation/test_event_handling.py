@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs.simulation.event_handling import Accumulation
+from rtmbs.simulation.events import Accumulation
 
 
 def first(times):
