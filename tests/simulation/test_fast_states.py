@@ -7,7 +7,7 @@ import pytest
 
 import rtmbs
 from rtmbs import RtmbsWarning
-from rtmbs.simulation.fast_states import RESOLVED, transient_error
+from rtmbs.simulation.step_checks import RESOLVED, transient_error
 
 TIME = 0.5e-3  # [s] of the current
 
