@@ -1,9 +1,8 @@
 """Constraints written in plain NumPy, couplers of joint coordinates such as gears, and drivers by functions of time.
 
-A Simulation follows joint coordinates and distances; a kinematic analysis follows all four kinds.
-
 A constraint is ``function(t, pose, parameters)``. It sees the time, the pose of what it joins and its parameters by
-name, and returns what must be zero; rates and accelerations follow from its derivatives.
+name, and returns what must be zero; rates and accelerations follow from its derivatives. A Simulation follows drivers
+of joint coordinates and distances; a kinematic analysis follows all four kinds.
 """
 
 from collections.abc import Callable, Mapping

@@ -7,7 +7,7 @@ Source: glTF 2.0 Specification, Khronos Group, sections 3.5 (scenes), 3.6 (acces
 
 A mesh file may name textures and libraries of materials, which may be any file, or have thousands of parts, which take
 trimesh minutes. Nothing but vertices and faces reaches trimesh, from memory, so no other file is opened. GLB files have
-a reader of their own (``glb.py``).
+a reader of their own.
 """
 
 import io
@@ -29,7 +29,6 @@ from rtmbs.files.reading import DamagedFile, check_unpacked, from_json, opened
 from rtmbs.model.checks import Array, numbers, rotation
 from rtmbs.model.shapes import ORIGIN, Surface, checked_triangles, keep, positive
 
-Array = NDArray[np.float64]
 Faces = NDArray[np.int64]
 Part = tuple[Array, Faces]
 
@@ -155,19 +154,19 @@ def roots(tree: dict[str, Any], nodes: list[dict[str, Any]]) -> list[Any]:
 def local(node: dict[str, Any]) -> Array:
     """Return the place of a node in the one above it, a 4 x 4 matrix."""
     if "matrix" in node:
-        return numbers(node["matrix"], 16).reshape(4, 4).T
+        return finite_numbers(node["matrix"], 16).reshape(4, 4).T
     place = np.eye(4)
-    x, y, z, w = numbers(node.get("rotation", (0, 0, 0, 1)), 4)
+    x, y, z, w = finite_numbers(node.get("rotation", (0, 0, 0, 1)), 4)
     place[:3, :3] = np.array([
         [1 - 2 * (y * y + z * z), 2 * (x * y - z * w), 2 * (x * z + y * w)],
         [2 * (x * y + z * w), 1 - 2 * (x * x + z * z), 2 * (y * z - x * w)],
         [2 * (x * z - y * w), 2 * (y * z + x * w), 1 - 2 * (x * x + y * y)],
-    ]) * numbers(node.get("scale", (1, 1, 1)), 3)  # fmt: skip
-    place[:3, 3] = numbers(node.get("translation", (0, 0, 0)), 3)
+    ]) * finite_numbers(node.get("scale", (1, 1, 1)), 3)  # fmt: skip
+    place[:3, 3] = finite_numbers(node.get("translation", (0, 0, 0)), 3)
     return place
 
 
-def numbers(values: Any, count: int) -> Array:
+def finite_numbers(values: Any, count: int) -> Array:
     """Return so many finite numbers; DamagedFile for anything else."""
     try:
         found = np.array(values, float)

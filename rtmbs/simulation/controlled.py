@@ -35,16 +35,20 @@ from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.jumps import edge_of, jump_times
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.running import WATCHING, TimeBar, check_end, observers_of
-from rtmbs.simulation.step_batches import SIZE, Batch, chunk_of, error_of_positions, take_batch
 from rtmbs.simulation.step_choice import (
+    SIZE,
+    Batch,
     StepBound,
     StepChoice,
     check_tolerance,
+    chunk_of,
+    error_of_positions,
     fastest,
     first_step,
     line_turns,
     projection_tol,
     small_step_remedy,
+    take_batch,
 )
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System

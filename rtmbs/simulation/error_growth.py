@@ -12,7 +12,7 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.settings import TANGENT_TERMS, StateArrays
 from rtmbs.rotations.vectors import Array, turned
 from rtmbs.simulation.dense_output import Moment
-from rtmbs.simulation.step_batches import Batch
+from rtmbs.simulation.step_choice import Batch
 from rtmbs.system.system import System
 
 LAGGED = TANGENT_TERMS.index("lagged")  # multipliers and accelerations of the moment

@@ -172,7 +172,7 @@ def fill_timed_rows(system: System, start: State, rows: Array) -> int:
     return min(len(rows), MOST_AHEAD)
 
 
-# ---- jump times of functions of time before a run, and the grid of time cut at them into pieces of equal steps ------
+# ---- jump times before a run, and the grid of time cut at them into pieces of equal steps ---------------------------
 
 
 PER_LOOK = 8  # jumps of one function in one interval that is looked at; more must be declared
@@ -191,7 +191,7 @@ def jump_times(system: System, t: float, t_end: float, h: float) -> list[float]:
     """
     found: list[float] = []
     for signal in system.signals:
-        jumps = watched(signal, t, t_end, h) if signal.jumps is None else declared(signal, t, t_end, h)
+        jumps = watched(signal, t, t_end, h) if signal.jumps is None else declared_times(signal, t, t_end, h)
         for time, jump in jumps:
             if signal.driver:
                 check_driver(signal.name, time, h, [jump], min(system.length, 1.0))
@@ -202,7 +202,7 @@ def jump_times(system: System, t: float, t_end: float, h: float) -> list[float]:
     return found
 
 
-def declared(signal: Signal, t: float, t_end: float, h: float) -> list[tuple[float, Jump]]:
+def declared_times(signal: Signal, t: float, t_end: float, h: float) -> list[tuple[float, Jump]]:
     """Return the declared jumps with their times."""
     found = []
     for time in signal.jumps or ():

@@ -1,6 +1,6 @@
 """States of a Simulation in rows of memory, with equations and options, and every change between two steps.
 
-The inputs have memory of their own.
+Arrays of a State are parts of one row, so that one copy copies all. The inputs have memory of their own.
 """
 
 import copy
@@ -114,7 +114,7 @@ def address(array: Array) -> int:
     return int(array.ctypes.data)
 
 
-# ---- the states of a Simulation with their equations, options and scratch, and every change of them between two steps ----
+# ---- states with their equations, options and scratch, and every change between two steps ---------------------------
 
 
 RampEnds = dict[int, tuple[slice, Array]]  # inputs at the end of the next step, by first slot
