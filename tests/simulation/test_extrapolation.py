@@ -5,7 +5,7 @@ import pytest
 
 from rtmbs.results.samples import Samples
 from rtmbs.rotations.vectors import turn_between, turned
-from rtmbs.simulation.extrapolation import extrapolated
+from rtmbs.simulation.refined import extrapolated
 
 
 def samples(h, powers, rng):

@@ -14,9 +14,8 @@ from rtmbs import PenaltyTrapezoidal, RungeKutta, Simulation, library, refined
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library import references
 from rtmbs.methods import METHODS
-from rtmbs.simulation.extrapolation import weights_of
 from rtmbs.simulation.jumps import Piece
-from rtmbs.simulation.refined import RefinedResult, level, side_by_side
+from rtmbs.simulation.refined import RefinedResult, level, side_by_side, weights_of
 
 CASES = (  # mechanism, h, end, what the result tells with two and with three runs
     ("pendulum", 8e-2, 0.8, 4, 6),  # a tree of revolutes
