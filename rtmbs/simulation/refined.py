@@ -27,7 +27,7 @@ from rtmbs.results.channel import QUATERNION, units_of
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples, one_sample
-from rtmbs.rotations.vectors import Array, turn_between, turned
+from rtmbs.rotations.vectors import turn_between, turned
 from rtmbs.simulation.jumps import NONE, Piece, jump_times, pieces
 from rtmbs.simulation.local_error import Track, increments
 from rtmbs.simulation.options import MOST_HALVINGS
