@@ -26,7 +26,7 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.checks import whole
 from rtmbs.integrators.settings import LAGGED
 from rtmbs.linear.solver import refuses_unfactorised
-from rtmbs.results.extras import needed
+from rtmbs.results.exports import needed
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states

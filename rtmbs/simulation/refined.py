@@ -178,7 +178,7 @@ def spread(values: Array, count: int) -> Array:
     return np.asarray(np.repeat(values, PAIR)[np.minimum(np.arange(count), PAIR * len(values) - 1)])
 
 
-# ---- runs of h, h/2 and h/4 side by side, extrapolated to a higher order, with an error estimate for every channel ----
+# ---- three runs side by side, and their error estimates --------------------------------------------------------------
 
 
 TURNING = 1e-6  # velocity that projections take, of the largest rate: below it there is only rounding of penalties
