@@ -6,7 +6,7 @@ import pytest
 import rtmbs
 from bench.campaigns import momentum
 from rtmbs import Every, Model, PenaltyTrapezoidal, Simulation, VariationalMidpoint
-from rtmbs.results.momentum_drift import components, momentum_drift
+from rtmbs.results.run_warnings import components, momentum_drift
 from rtmbs.system.tables import GRAVITY_SLOT
 from tests.contracts.machines import LIBRARY, closed_model, library_system
 

@@ -5,7 +5,7 @@ import pytest
 
 import rtmbs
 from rtmbs import Simulation, library
-from rtmbs.results.ringing import BLOCK, blocks
+from rtmbs.results.run_warnings import BLOCK, blocks
 from tests.contracts.machines import LIBRARY, library_simulation
 
 
