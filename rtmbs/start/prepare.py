@@ -15,8 +15,7 @@ from rtmbs.start.checks import check_facing, check_finite, check_forces, check_m
 from rtmbs.start.consistency import check_agreement, check_motion, consistent_rates
 from rtmbs.start.effective_masses import effective_masses
 from rtmbs.start.nearest import CLOSED, worst_of
-from rtmbs.start.rank import Mobility
-from rtmbs.start.redundancy import settle_redundant
+from rtmbs.start.rank import Mobility, settle_redundant
 from rtmbs.system.components import drop_redundant
 from rtmbs.system.system import ForceInfo, System
 from rtmbs.topology import Topology

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rtmbs.errors import InputError, UnknownNameError
+from rtmbs.results import exports
 from tests.results.test_selection import UNEVEN, smooth
 
 
