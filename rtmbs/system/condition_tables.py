@@ -13,9 +13,8 @@ from rtmbs.model.description import ModelDescription
 from rtmbs.system.closure_tables import ZERO, ClosureRow, ClosureRows, pointer
 from rtmbs.system.dof_layout import DofLayout
 from rtmbs.system.input_slots import Slots
-from rtmbs.system.law_functions import ConditionFunction
 from rtmbs.system.law_tables import frame, frame_table, no_program
-from rtmbs.system.recorded_laws import LARGEST_LAW, check_tape, largest_finite, read_inputs
+from rtmbs.system.recorded_laws import LARGEST_LAW, ConditionFunction, check_tape, largest_finite, read_inputs
 from rtmbs.system.system import Array, Integers
 from rtmbs.system.tables import CONDITION, Conditions
 
