@@ -14,7 +14,7 @@ from rtmbs.errors import InputError, ModelError, RtmbsError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.model.model import Model
 from rtmbs.sensitivities.variations import SHRINK, changing, check_lasting, timed_slots, values_of
-from rtmbs.system.joint_drivers import AffineProfile
+from rtmbs.system.force_tables import AffineProfile
 from rtmbs.system.system import CalledLaw, System
 from rtmbs.system.tables import Tables
 from rtmbs.system.user_functions import identity

@@ -13,8 +13,8 @@ from rtmbs.model.joint import Joint
 from rtmbs.model.joints import Fixed
 from rtmbs.model.markers import Marker, reference_distance
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement
+from rtmbs.system.force_tables import AffineProfile
 from rtmbs.system.input_slots import Slots, sample
-from rtmbs.system.joint_drivers import AffineProfile
 from rtmbs.system.system import Array, ClosureInfo, Integers, Mask
 from rtmbs.system.tables import DISTANCE, DOT, RELATION, TRANSLATION, Closures, Couplers
 from rtmbs.topology import Topology
