@@ -27,9 +27,8 @@ from rtmbs.system.closure_tables import (
 )
 from rtmbs.system.components import find_balance, no_balance
 from rtmbs.system.condition_tables import BuiltConstraint, build_conditions, close_condition, tabulate_conditions
-from rtmbs.system.dof_layout import ConnectorList, DofLayout, build_dof_layout, tabulate_dofs
+from rtmbs.system.dof_layout import ConnectorList, DofLayout, build_dof_layout, build_initial_motion, tabulate_dofs
 from rtmbs.system.force_tables import build_drivers, build_forces, with_joint_drivers
-from rtmbs.system.initial_values import build_initial_motion
 from rtmbs.system.input_slots import Slots
 from rtmbs.system.law_tables import LawTables, build_laws
 from rtmbs.system.origins import no_origins, with_origins

@@ -1,6 +1,7 @@
 """Tables of force elements and of drivers on joint coordinates: dof, connector and input slots of each row.
 
-A body that slides on ground moves its origin by r0 + e s, one that turns about the world's z axis its yaw by its angle.
+A driver of a body that a joint holds to ground becomes a driver of the joint: a body that slides on ground moves its
+origin by r0 + e s, and one that turns about the world's z axis its yaw by its angle.
 """
 
 import copy
