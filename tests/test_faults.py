@@ -430,7 +430,7 @@ def test_every_outcome_has_an_error_and_a_sentence():
     from rtmbs.simulation.failures import FAILURES
 
     assert {*FAILURES, *(outcome for outcome in Outcome if outcome.accepted)} == set(Outcome)
-    elsewhere = {Outcome.HALF_TURN, Outcome.UNSOLVED}  # tests/simulation/test_half_turns.py, tests/dae
+    elsewhere = {Outcome.HALF_TURN, Outcome.UNSOLVED}  # tests/simulation/test_step_checks.py, tests/dae
     assert {outcome for _, _, outcome, _ in ENDINGS.values()} == set(FAILURES) - elsewhere
     kinds = [kind for kind in vars(errors).values() if kind is StepError or kind in StepError.__subclasses__()]
     assert set(FAILURES.values()) == set(kinds)
