@@ -189,9 +189,6 @@ def law_bends(equations: EvaluatedEquations, settings: Settings, M: Array, bend:
 # ---- names of the elements at fault ---------------------------------------------------------------------------------
 
 
-NAMED = 3  # worst in a report
-
-
 def failure_names(equations: EvaluatedEquations, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
     """Return what was out of range before a step from ``old``, the coordinate without a pivot, or the coordinates or
     loop equations with the largest residual in terms of ``scale`` (m,).

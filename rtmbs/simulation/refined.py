@@ -182,7 +182,7 @@ def spread(values: Array, count: int) -> Array:
 
 
 TURNING = 1e-6  # velocity that projections take, of the largest rate: below it there is only rounding of penalties
-FEWEST, MOST = 2, 4  # runs
+FEWEST_RUNS, MOST_RUNS = 2, 4  # runs
 SHORTEST = 4  # steps of a witness that show something
 LOWER = "order measured: differences between runs shrink by h^{:.1f}, expected h^{}; errors follow the measured one"
 UNMEASURED = "order not measured: no run of 2 h beside the others; errors are larger than they have to be"
@@ -335,13 +335,13 @@ def refined(
     """
     chosen = PenaltyTrapezoidal(hold_energy=False, projection_tol=PROJECTED) if method is None else method
     order_of(chosen)
-    whole("runs", runs, FEWEST, MOST)
+    whole("runs", runs, FEWEST_RUNS, MOST_RUNS)
     whole("threads", threads, 1, 2)
     sim = Simulation(system, h, chosen, jacobian=jacobian, assembly_offset=assembly_offset)
     return refined_from(sim, t_end, runs, threads)
 
 
-def refined_from(sim: Simulation, t_end: float, runs: int = FEWEST, threads: int = 2) -> RefinedResult:
+def refined_from(sim: Simulation, t_end: float, runs: int = FEWEST_RUNS, threads: int = 2) -> RefinedResult:
     """Return the extrapolation of runs from where ``sim`` stands, which goes the way of the coarsest itself."""
     system, method, h, t = sim.system, sim.method, sim.h, sim.t
     steps = steps_between(t, t_end, h)
@@ -379,11 +379,11 @@ def order_of(method: Any) -> None:
 
 
 def powers_of(method: Method, sim: Simulation, coarse: Level) -> tuple[int, ...]:
-    """Return the powers of h in the error of a run, the first ``MOST`` of them."""
+    """Return the powers of h in the error of a run, the first ``MOST_RUNS`` of them."""
     balanced, even = len(sim.equations.tables.balance.first) > 0, getattr(method, "even_powers", None)
     if even is not None and even(balanced, coarse.turning > TURNING):
         return 2, 4, 6, 8
-    return tuple(range(method.order, method.order + MOST))
+    return tuple(range(method.order, method.order + MOST_RUNS))
 
 
 def side_by_side(tasks: Sequence[Callable[[], Level]], threads: int, stopped: ThreadEvent) -> list[Level]:
