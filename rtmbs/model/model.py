@@ -685,7 +685,7 @@ class Model(ModelDescription):
         pin: bool = True,
         weight: Numbers = 1.0,
     ) -> Initial:
-        """Say where a joint starts: a number, or a tuple in the order of its coordinates.
+        """Set the initial values of a joint: a number, or a tuple in the order of its coordinates.
 
         Spherical: position is the quaternion of b relative to a, rate the angular velocity of b relative to a in b's
         axes. Floating: position is (x, y, z, qw, qx, qy, qz), where x, y, z lead from the joint point of a to that of b
@@ -724,7 +724,7 @@ class Model(ModelDescription):
     def set_looks(
         self, body: Body | str, *, shape: Any = None, color: str = "", opacity: Numbers = 1.0, edges: bool = True
     ) -> None:
-        """Say how a body looks in pictures, in place of what was said before; ground may have a shape too.
+        """Set how a body looks in pictures, in place of earlier looks; ground may have a shape too.
 
         Motion, states and results do not depend on any of these.
 

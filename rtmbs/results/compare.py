@@ -184,7 +184,7 @@ def compare(
 
 
 def check(a: Any, b: Any, tolerance: Any, times: Any) -> None:
-    """Refuse what cannot be compared: InputError."""
+    """Refuse results that cannot be compared: InputError."""
     for whose, one in (("first", a), ("second", b)):
         if not isinstance(one, Result):
             raise InputError(

@@ -140,7 +140,7 @@ def allowed_violation(equations: EvaluatedEquations, terms: Array, rounding: Arr
 
 
 def equation_residuals(equations: EvaluatedEquations, state: StateArrays, masses: Array, h: float) -> Missed:
-    """Return what accelerations leave of Phidd and of the balance of forces; the factor is still theirs.
+    """Return the residuals of Phidd and of the balance of forces; the factor is that of the accelerations.
 
     ``masses`` (m,) are the effective ones. What moves nothing by more than rounding in a step h [s] is no miss: forces
     may balance to zero.
@@ -187,7 +187,7 @@ def factor_weights(equations: EvaluatedEquations, weights: list[Array]) -> None:
 
 
 def reason(equations: EvaluatedEquations) -> str:
-    """Return why no factor was found, with the name of the coordinate."""
+    """Return the reason of a missing factor, with the name of the coordinate."""
     name = equations.system.coordinate_names[equations.weakest]
     if equations.n > DENSE_LIMIT:
         return (

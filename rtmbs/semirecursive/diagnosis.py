@@ -1,4 +1,4 @@
-"""Why a step failed: the driver that is beyond reach, or the law or the loop that is least linear over the step.
+"""Causes of failed steps: a driver beyond reach of the loops, or the law or loop that is least linear over the step.
 
 Worked out after the failure, from evaluations alone; the sizes that are named are dimensionless.
 """
@@ -32,7 +32,7 @@ INERTIAS = "inertia forces"
 
 
 def diagnose(equations: EvaluatedEquations, settings: Settings, old: StateArrays) -> Diagnosis:
-    """Return why the step from ``old`` with the inputs of ``equations`` at its end fails, as far as that shows."""
+    """Return the causes of a failed step from ``old`` with the inputs of ``equations`` at its end, as far as found."""
     with np.errstate(all="ignore"):
         if (driver := beyond_reach(equations, settings, old)) is not None:
             return driver
@@ -190,8 +190,10 @@ def law_bends(equations: EvaluatedEquations, settings: Settings, M: Array, bend:
 
 
 def failure_names(equations: EvaluatedEquations, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
-    """Return what was out of range before a step from ``old``, the coordinate without a pivot, or the coordinates or
-    loop equations with the largest residual in terms of ``scale`` (m,).
+    """Return the names in the report of a failed step from ``old``.
+
+    These are entries of ``old`` out of range, the coordinate without a pivot, or the coordinates or loop equations with
+    the largest residual in terms of ``scale`` (m,).
     """
     ws, system = equations.ws, equations.system
     if outcome is Outcome.NOT_FINITE:
@@ -207,7 +209,7 @@ def failure_names(equations: EvaluatedEquations, outcome: Outcome, old: StateArr
 
 
 def out_of_range(system: System, state: Any, alpha: Array) -> tuple[str, ...]:
-    """Return what no step can start from: entries such as ``zd of crank.angle`` that are out of range.
+    """Return the entries of a state that are out of range for a step, such as ``zd of crank.angle``.
 
     ``state`` is a State or its arrays, ``alpha`` (m,) penalty factors.
     """

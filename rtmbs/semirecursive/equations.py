@@ -1,4 +1,4 @@
-"""The class the integrators talk to: equations of motion with their starts, fused steps, and diagnoses of failures."""
+"""``SemiRecursiveEquations``: equations of motion for the integrators, with starts, fused steps and diagnoses."""
 
 from typing import Any
 
@@ -37,23 +37,23 @@ class SemiRecursiveEquations(EvaluatedEquations):
         return zdd, lam, self.ws.state_rate.copy()
 
     def missed(self, state: StateArrays, h: float) -> Missed:
-        """Return what the accelerations last solved for leave of Phidd and of the balance of forces; see ``Missed``."""
+        """Return the residuals of Phidd and of the balance of forces at the last accelerations; see ``Missed``."""
         return equation_residuals(self, state, self.masses, h)
 
     def worst(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
-        """Return the names that a failed step from ``old`` is to be known by."""
+        """Return the names of coordinates, loop equations or laws at fault in a failed step from ``old``."""
         return failure_names(self, outcome, old, scale)
 
     def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:
-        """Return why the step from ``old`` fails, as far as that shows."""
+        """Return the causes of a failed step from ``old``, as far as found."""
         return diagnose(self, settings, old)
 
     def fused(self) -> Fused | None:
-        """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""
+        """Return the penalty trapezoidal rule as a kernel; None where laws or sources need Python."""
         if self._fused.equations is not self:  # these are a copy
             self._fused = self._fused.of(self)
         return self._fused if self.source is None and not self.system.called else None
 
     def midpoint(self) -> Midpoint:
-        """Return what the variational midpoint step asks."""
+        """Return the equations of the variational midpoint step."""
         return Midpoint(self)

@@ -198,7 +198,7 @@ class EvaluatedEquations:
         before, after = (old.zd, old.zdd, old.energy), (new.zd, new.zdd, new.energy)
         return float(hold_energies(self.tables, self.u, h, *before, *after, ws))
 
-    # ---- what methods ask -------------------------------------------------------------------------------------------
+    # ---- contract of methods ----------------------------------------------------------------------------------------
 
     @property
     def sizes(self) -> Sizes:
@@ -363,7 +363,7 @@ class EvaluatedEquations:
 
 
 def sizes_of(system: System) -> Sizes:
-    """Return what numbers of a step are compared with."""
+    """Return the sizes that tolerances of a step are relative to."""
     closure, rotation = system.closure_of_row, system.row_is_rotation
     return Sizes(
         length=system.length,

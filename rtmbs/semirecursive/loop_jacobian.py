@@ -85,7 +85,7 @@ def loop_jacobian(system: System) -> LoopJacobian:
 
 @once_per_system
 def loop_groups(system: System) -> tuple[Group, ...]:
-    """Return what the loops of a System couple."""
+    """Return the groups of rows and coordinates that the loops of a System couple."""
     return tuple(loop_jacobian(system).groups())
 
 
@@ -98,7 +98,7 @@ ROUNDING = 100.0 * float(np.finfo(np.float64).eps)  # of distances from the glob
 
 
 def accuracy_of(equations: EvaluatedEquations) -> float:
-    """Return the relative size of terms below which nothing counts: RELATIVE, or what the assembly offsets admit."""
+    """Return the relative size of terms that count as zero: RELATIVE, or more with assembly offsets."""
     assembly_offset = float(np.max(np.abs(equations.tables.closures.assembly_offset), initial=0.0))
     return max(RELATIVE, OFFSETS * assembly_offset / equations.system.length)
 
@@ -148,7 +148,7 @@ def condition_noise(
 
 
 def closure_points(equations: EvaluatedEquations) -> tuple[Array, Array]:
-    """Return where the points of every closure stand on its dofs a and b (nc, 3), world axes [m]."""
+    """Return the points of every closure on its dofs a and b (nc, 3), world axes [m]."""
     ws, closures, connectors = equations.ws, equations.tables.closures, equations.tables.connectors
     ends, mine = [], closures.connector
     for dof, point in ((connectors.a[mine], closures.point_a), (connectors.b[mine], closures.point_b)):

@@ -1,4 +1,4 @@
-"""What the variational midpoint step asks of a mechanism: momenta, the gap of the loops, and the Newton matrix."""
+"""Equations of the variational midpoint step: momenta, the gap of the loops, and the Newton matrix."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -128,7 +128,7 @@ class Midpoint:
         equations.factor_matrix()
 
     def fused(self) -> FusedMidpoint | None:
-        """Return the step as a kernel; None where it has to ask Python."""
+        """Return the step as a kernel; None where laws need Python."""
         return None if self.equations.system.called else FusedMidpoint(self.equations)
 
     def factor_end(self, weight: Array) -> None:

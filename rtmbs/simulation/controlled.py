@@ -303,7 +303,7 @@ class Controlled:
 
     @property
     def acted(self) -> bool:
-        """True when an event acted: what its action did outside the Simulation is not undone."""
+        """True when an event acted: effects of its action outside the Simulation are not undone."""
         return any(one.event.action is not None for one in self.events.occurred)
 
     # ---- events -----------------------------------------------------------------------------------------------------
@@ -397,7 +397,7 @@ class Controlled:
             self.outcomes[Outcome.UNPROJECTED.name] += unjudged
 
     def record_step(self, batch: Batch, stretch: Stretch, k: int, until: float, at_end: bool = True) -> None:
-        """Record what is due in a step up to ``until`` [s]."""
+        """Record the samples of a step up to ``until`` [s]."""
         doubtful = float(batch.doubtful(k) or k < self.choice.unjudged)
         if self.record.every_step:
             if at_end:
@@ -423,7 +423,7 @@ class Controlled:
         return moment._replace(u=u, zdd=zdd, lam=lam, sd=sd)
 
     def result(self) -> ControlledResult:
-        """Return what was recorded so far."""
+        """Return the Result recorded so far."""
         moments = [moment for moment, _ in self.kept]
         values = {name: np.array([getattr(one, name) for one in moments]) for name in ("t", *OF_STATE)}
         samples = Samples(**values, doubtful=np.array([doubtful for _, doubtful in self.kept]))

@@ -30,7 +30,7 @@ class ToleranceError(InputError):
 
 
 class ErrorGrowth:
-    """The error of positions and rates at the present time, as far as it is known."""
+    """Estimated error of positions and rates at the present time."""
 
     def __init__(self, system: System, equations: Any) -> None:
         self.system, self.equations = system, equations

@@ -35,7 +35,7 @@ class EventError(InputError):
 
 @dataclass(frozen=True)
 class Event:
-    """A function of the state whose sign is watched, and what happens where the sign changes.
+    """A function of the state, and the action where its sign changes.
 
     A function that reaches zero from one side has an event there: it crosses zero, touches it, or stays on it. A
     function that leaves zero, as at the start of a run or behind an event, has none. A dip that ends before zero by
@@ -329,7 +329,7 @@ class EventInstant(NamedTuple):
 
 
 class EventHandler:
-    """The events of a run, and the log of those that happened."""
+    """The events of a run, and the log of those located."""
 
     def __init__(self, events: Sequence[Event], system: System, tables: Tables, start: Moment) -> None:
         reader = MomentReader(system, tables)

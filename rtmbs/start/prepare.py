@@ -25,7 +25,7 @@ LOCKED = "no degree of freedom is left"  # how the warning begins that a run rep
 
 @dataclass(frozen=True)
 class StartReport:
-    """Answers of the consistent start; ``str`` of it is what the user reads."""
+    """Report of the consistent start; ``str`` of it is the text for the user."""
 
     moved_coordinate: str  # coordinate that moved most during assembly, "" when none did
     moved_position: float  # by how much [rad or m]
@@ -201,7 +201,7 @@ def start_warnings(equations: SemiRecursiveEquations, assembly: Assembly, z: Arr
 
 
 def two_ways(system: System, z: Array, other: Array) -> str:
-    """Return the sentence for a reference pose that stands between two assemblies."""
+    """Return the sentence about a reference pose between two assemblies."""
     k = int(np.argmax(np.abs(other - z) / system.typical))
     return (
         "the reference pose stands between several ways to assemble, such as bars in one line; taken is the one with"

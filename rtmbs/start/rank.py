@@ -192,8 +192,8 @@ def settle_redundant(
     method: Method,
     assembly_offset: bool,
 ) -> Array:
-    """Judge a gap that no motion removes: measure it from the pose when asked, refuse it when it would stress the
-    mechanism.
+    """Return the pose for a gap that no motion removes: measured as an assembly offset, or refused when it would stress
+    the mechanism.
     """
     system, offsets = equations.system, equations.tables.closures.assembly_offset
     masses = equations.masses = effective_masses(equations, assembly.jacobian)[0]

@@ -245,7 +245,7 @@ Table = TypeVar("Table", bound=NamedTuple)
 
 
 class SubsystemTables(NamedTuple):
-    """Tables of some components, with the numbers of what belongs to them, ascending."""
+    """Tables of some components, with the numbers of their coordinates, rows and states, ascending."""
 
     coordinates: Integers
     rows: Integers  # loop equations

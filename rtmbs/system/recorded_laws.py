@@ -292,7 +292,7 @@ class ConditionFunction(LawFunction):
         return np.concatenate((A.T @ (b.reference() - a.reference()), (A.T @ B).ravel(), np.zeros(1)))
 
     def equation_count(self) -> int:
-        """Return the number of equations that the function returns, refused when the user said another number."""
+        """Return the number of equations of the function, refused when it differs from the one given by the user."""
         size = np.size(self.checked_values(self.x0, self.p0))
         most = len(self.names) or MOST
         if self.m and size != self.m:
@@ -371,7 +371,7 @@ class BuiltLaw(NamedTuple):
 
 
 class LawRecorder:
-    """Recorder of the laws of a model; each is recorded once, whatever spanning tree asks.
+    """Recorder of the laws of a model; each is recorded once for all spanning trees.
 
     What a law looks at belongs to the model, but for ``joints="all"``, which means the coordinates of the tree.
     """

@@ -1,4 +1,4 @@
-"""``System``: the constant data of a compiled mechanism, its names, and a cache of what follows from it alone."""
+"""``System``: the constant data of a compiled mechanism, its names, and a cache for results of a System alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
