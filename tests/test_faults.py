@@ -430,7 +430,7 @@ def test_every_outcome_has_an_error_and_a_sentence():
     from rtmbs.simulation.failures import FAILURES
 
     assert {*FAILURES, *(outcome for outcome in Outcome if outcome.accepted)} == set(Outcome)
-    elsewhere = {Outcome.HALF_TURN, Outcome.UNSOLVED}  # tests/simulation/test_half_turns.py, tests/dae
+    elsewhere = {Outcome.HALF_TURN, Outcome.UNSOLVED}  # tests/simulation/test_step_checks.py, tests/dae
     assert {outcome for _, _, outcome, _ in ENDINGS.values()} == set(FAILURES) - elsewhere
     kinds = [kind for kind in vars(errors).values() if kind is StepError or kind in StepError.__subclasses__()]
     assert set(FAILURES.values()) == set(kinds)
@@ -542,13 +542,13 @@ BOUNDED = {
     "results/parquet.py: check_column": "every turn takes a page, and pages have bytes",
     "results/parquet.py: struct": "every turn takes a byte at least",
     "results/parquet.py: unsigned": "every turn takes a byte",
-    "model/glb.py: chunks": "every turn takes a head of eight bytes at least",
+    "model/mesh.py: chunks": "every turn takes a head of eight bytes at least",
     "simulation/controlled.py: go_to": "StepBound ends a run of too many steps",
-    "simulation/event_handling.py: act": "an event happens AGAIN times at one instant at most",
-    "simulation/event_handling.py: look": "every turn takes a zero off the list",
+    "simulation/events.py: act": "an event happens AGAIN times at one instant at most",
+    "simulation/events.py: look": "every turn takes a zero off the list",
     "simulation/controlled.py: run_with_tolerance": "MOST_AGAIN",
     "simulation/zeros.py: zeros_within": "looks double until they are MOST",
-    "model/glb.py: placed": "every turn takes a node off the list, and nodes are bounded in number",
+    "model/mesh.py: placed": "every turn takes a node off the list, and nodes are bounded in number",
     "linear/rank.py: weak_columns": "probes double until they are as many as the columns",
     "formulations/recursive.py: tree_of": "every turn goes one system inwards",
     "viewer/scene/drawing.py: smooth_normals": "every turn goes one corner further in the order, and orders end",

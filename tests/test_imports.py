@@ -105,6 +105,62 @@ def test_the_rule_sees_what_it_should(tmp_path, monkeypatch):
         assert len(faults(path)) == 1, name
 
 
+def imported_files(root: Path) -> dict[str, set[str]]:
+    """Return the files that each file under ``root`` imports, as dotted names; wherever the import stands.
+
+    A name that is no file of its own is that of an object in the file, or in the ``__init__`` of the folder.
+    """
+    paths = sorted(root.rglob("*.py"))
+    names = {".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__") for path in paths}
+    found: dict[str, set[str]] = {}
+    for path in paths:
+        own = ".".join(path.relative_to(root.parent).with_suffix("").parts).removesuffix(".__init__")
+        ends = {name if name in names else name.rpartition(".")[0] for _, name in imported(path)}
+        found[own] = (ends & names) - {own}
+    return found
+
+
+def circles(graph: dict[str, set[str]]) -> list[list[str]]:
+    """Return the groups of files each of which imports all others of its group, by way of others or itself."""
+    reached = {file: set(ends) for file, ends in graph.items()}
+    growing = True
+    while growing:
+        before = sum(map(len, reached.values()))
+        for file, ends in reached.items():
+            reached[file] = ends.union(*(reached[end] for end in ends))
+        growing = sum(map(len, reached.values())) > before
+    groups = {
+        frozenset(other for other in ends if file in reached[other]) for file, ends in reached.items() if file in ends
+    }
+    return sorted(map(sorted, groups))
+
+
+def test_no_files_import_each_other():
+    """Imports inside functions and under TYPE_CHECKING count as well."""
+    graph = imported_files(PACKAGE)
+    graph.pop("rtmbs")  # the public names, resolved at their first use
+    graph = {file: ends - {"rtmbs"} for file, ends in graph.items()}
+    assert sum(map(len, graph.values())) > 500
+    assert circles(graph) == []
+
+
+def test_the_search_for_circles_sees_what_it_should(tmp_path):
+    """Two files that import each other, one of them within a function, the other for its types only."""
+    for name, text in (
+        ("a.py", "def f():\n    from p.b import g"),
+        ("b.py", "if TYPE_CHECKING:\n    from p.room import Thing\n"),
+        ("room/__init__.py", "from p.room.thing import Thing"),
+        ("room/thing.py", "import p.a"),
+        ("c.py", "import p.a\nfrom p.b import g"),
+    ):
+        path = tmp_path / "p" / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    graph = imported_files(tmp_path / "p")
+    assert graph["p.c"] == {"p.a", "p.b"}
+    assert circles(graph) == [["p.a", "p.b", "p.room", "p.room.thing"]]
+
+
 def run_python(code: str) -> str:
     command = [sys.executable, "-c", code]
     return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=LONGEST, check=True).stdout

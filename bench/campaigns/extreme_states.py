@@ -13,11 +13,11 @@ from bench.campaigns.campaign import Campaign, Tally
 from bench.campaigns.own_mechanisms import drawn
 from rtmbs import At, Simulation
 from rtmbs.errors import RtmbsError
-from rtmbs.simulation import step_batches
+from rtmbs.simulation import step_choice
 from rtmbs.simulation.error_growth import MOST_AGAIN
 
 MOST_STEPS = 2_000
-BATCH = step_batches.SIZE  # a refusal throws away a batch at most
+BATCH = step_choice.SIZE  # a refusal throws away a batch at most
 
 
 def extreme(rng: np.random.Generator) -> float:

@@ -16,8 +16,7 @@ from rtmbs.analysis.resolve_simulation import wrong_argument
 from rtmbs.analysis.steady_axes import MOVING
 from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.linear.solver import refuses_unfactorised
-from rtmbs.results.extras import needed
-from rtmbs.results.plotting import save_figure
+from rtmbs.results.exports import needed, save_figure
 from rtmbs.simulation.inputs import input_unit
 from rtmbs.simulation.simulation import Simulation, store_of
 

@@ -32,7 +32,7 @@ from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.results.body_motion import body_motion
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.extras import needed
+from rtmbs.results.exports import needed
 from rtmbs.results.result import Result
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.equations import SemiRecursiveEquations

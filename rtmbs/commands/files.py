@@ -259,7 +259,7 @@ def format_command(words: list[str]) -> int:
 
 def plot_command(words: list[str]) -> int:
     """Plot channels of a recorded result: rtmbs plot slider.h5 block.x --out slider.png"""
-    from rtmbs.results.plotting import PICTURES
+    from rtmbs.results.exports import PICTURES
 
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser(prog="rtmbs plot", description=plot_command.__doc__, epilog=EPILOG, formatter_class=raw)
@@ -284,7 +284,7 @@ def plot_command(words: list[str]) -> int:
 
 def draw_to_files() -> None:
     """Let matplotlib draw to files, whatever screen there is; InputError when it is not installed."""
-    from rtmbs.results.extras import needed
+    from rtmbs.results.exports import needed
 
     needed("matplotlib", "rtmbs plot", "plot").use("agg")
 

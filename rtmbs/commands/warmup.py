@@ -21,11 +21,10 @@ from rtmbs.results.samples import samples_of
 from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
-from rtmbs.semirecursive.finish_step import check_multipliers
 from rtmbs.semirecursive.newton_restarts import retry
 from rtmbs.semirecursive.projection_kernels import loses_direction, project_rates
 from rtmbs.semirecursive.sources import source_names
-from rtmbs.semirecursive.step import march
+from rtmbs.semirecursive.step import check_multipliers, march
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.options import by_name
 from rtmbs.state import State

@@ -15,11 +15,11 @@ from numpy.typing import NDArray
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.elements import JointCoordinate
 from rtmbs.model import Body, Floating, Joint, Model
+from rtmbs.model.description import characteristic_length
 from rtmbs.rotations.quaternions import rotations, world_rates
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.system import System, compile
-from rtmbs.system.characteristic_length import characteristic_length
 
 Array = NDArray[np.float64]
 Coordinate = tuple[Joint, int]

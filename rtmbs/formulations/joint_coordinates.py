@@ -9,9 +9,8 @@ from rtmbs.formulations.contract import OutOfRange, checked_vector
 from rtmbs.limits.bounds import are_rotations
 from rtmbs.rotations.vectors import body_rates, right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.jacobian_rounding import noise_of
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.loop_jacobian import loop_jacobian
+from rtmbs.semirecursive.loop_jacobian import loop_jacobian, noise_of
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System

@@ -22,7 +22,7 @@ from rtmbs.kinematics.element_equations import (
 )
 from rtmbs.kinematics.elements import Constraint
 from rtmbs.model import Model
-from rtmbs.system.characteristic_length import characteristic_length
+from rtmbs.model.description import characteristic_length
 
 Array = NDArray[np.float64]
 

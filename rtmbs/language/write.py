@@ -31,7 +31,7 @@ from rtmbs.model import (
     Mesh,
     Model,
 )
-from rtmbs.model.drivers import MARKER_AXES
+from rtmbs.model.constraints import MARKER_AXES
 
 BARE = re.compile(r"(?!(?:end)?model$)[^\W\d]\w*", re.IGNORECASE)
 EYE = np.eye(3).tobytes()

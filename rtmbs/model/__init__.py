@@ -1,8 +1,7 @@
 """The description of a mechanism: bodies, joints, markers, forces, drivers and initial values, in SI units."""
 
 from rtmbs.model.body import Body
-from rtmbs.model.constraints import Constraint, Coupler
-from rtmbs.model.drivers import Driver
+from rtmbs.model.constraints import Constraint, Coupler, Driver
 from rtmbs.model.forces import FORCE_TYPES, Bushing, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
 from rtmbs.model.joint import Initial, Joint
 from rtmbs.model.joints import (

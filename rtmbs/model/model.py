@@ -10,12 +10,22 @@ from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 import numpy as np
 
-from rtmbs.errors import ModelError, shown, unknown_name, with_count
-from rtmbs.model.body import GROUND, Body, make_body, make_ground
+from rtmbs.errors import ModelError, shown, unknown_name
+from rtmbs.model.body import Body, make_body
 from rtmbs.model.captured import captured, values_captured
-from rtmbs.model.checks import Array, Numbers, name_of, number, numbers, rotation
-from rtmbs.model.constraints import Constraint, ConstraintFunction, Coupler, make_constraint, make_coupler, ratios_given
-from rtmbs.model.drivers import BODY_COORDINATES, MARKER_AXES, Driver
+from rtmbs.model.checks import Numbers, name_of, number, numbers, rotation
+from rtmbs.model.constraints import (
+    BODY_COORDINATES,
+    MARKER_AXES,
+    Constraint,
+    ConstraintFunction,
+    Coupler,
+    Driver,
+    make_constraint,
+    make_coupler,
+    ratios_given,
+)
+from rtmbs.model.description import ModelDescription
 from rtmbs.model.forces import Force, ForceLaw, Input
 from rtmbs.model.joint import WORLD, ClosureOption, Initial, Joint, frame_body, frozen, make_initial, make_joint
 from rtmbs.model.joints import JointType
@@ -23,8 +33,7 @@ from rtmbs.model.laws import Law, UserFunction, make_law, written
 from rtmbs.model.markers import Marker, Rod, make_rod
 from rtmbs.model.model_changes import Origin
 from rtmbs.model.profiles import checked_profile, given_motion
-from rtmbs.model.shapes import Looks, make_looks
-from rtmbs.model.strict_attributes import StrictAttributes
+from rtmbs.model.shapes import make_looks
 
 if TYPE_CHECKING:
     from rtmbs.system import System
@@ -36,7 +45,7 @@ Coordinate = Joint | str | tuple[Joint | str, str]
 Ratios = Mapping[Coordinate, float] | Sequence[tuple[Coordinate, float]]
 
 
-class Model(StrictAttributes):
+class Model(ModelDescription):
     """Description of a mechanism: bodies, joints, forces and drivers, in the order that they were added.
 
     ``ground`` is the body that does not move.
@@ -50,52 +59,6 @@ class Model(StrictAttributes):
     h : float, optional
         Step that the mechanism needs [s]; the viewer takes it.
     """
-
-    name: str
-    gravity: Array  # (3,) world axes [m/s^2]
-    h: float | None  # the step that the mechanism asks for, None where any usual one will do [s]
-    bodies: dict[str, Body]
-    joints: dict[str, Joint]
-    markers: dict[str, Marker]
-    rods: dict[str, Rod]
-    couplers: dict[str, Coupler]
-    constraints: dict[str, Constraint]
-    forces: dict[str, Force]
-    drivers: dict[str, Driver]
-    initials: dict[str, Initial]
-    looks: dict[str, Looks]  # of bodies in pictures
-    reaction_stiffness: dict[str, tuple[float, float]]  # [N/m, N m/rad] by name of a joint, rod, constraint, ...
-
-    def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81), *, h: float | None = None) -> None:
-        self.name = name_of("model", name)
-        self.gravity = numbers(gravity, f"model {name!r}: gravity", (3,))
-        self.h = None if h is None else number(h, f"model {name!r}: h")
-        if self.h is not None and self.h <= 0.0:
-            raise ModelError(f"model {name!r}: h is {self.h:g}; it must be positive")
-        self.bodies = {GROUND: make_ground()}
-        self.joints, self.markers, self.rods, self.couplers = {}, {}, {}, {}
-        self.constraints, self.forces, self.drivers, self.initials, self.looks = {}, {}, {}, {}, {}
-        self.reaction_stiffness = {}
-
-    def __repr__(self) -> str:
-        bodies = len(self.bodies) - 1
-        parts = {"joint": len(self.joints), "force": len(self.forces), "driver": len(self.drivers)}
-        parts |= {"rod": len(self.rods), "coupler": len(self.couplers), "constraint": len(self.constraints)}
-        counts = [(bodies, "body", "bodies"), *((count, kind, "") for kind, count in parts.items())]
-        counts.append((len(self.markers), "marker", ""))
-        said = ", ".join(with_count(*one) for one in counts if one[0])
-        return f"Model({self.name!r}: {said or 'empty'})"
-
-    def _repr_html_(self) -> str:
-        """Return tables of all elements for notebooks."""
-        from rtmbs.model.notebook import model_html
-
-        return model_html(self)
-
-    @property
-    def ground(self) -> Body:
-        """Body that does not move."""
-        return self.bodies[GROUND]
 
     def add_body(
         self,
@@ -722,7 +685,7 @@ class Model(StrictAttributes):
         pin: bool = True,
         weight: Numbers = 1.0,
     ) -> Initial:
-        """Say where a joint starts: a number, or a tuple in the order of its coordinates.
+        """Set the initial values of a joint: a number, or a tuple in the order of its coordinates.
 
         Spherical: position is the quaternion of b relative to a, rate the angular velocity of b relative to a in b's
         axes. Floating: position is (x, y, z, qw, qx, qy, qz), where x, y, z lead from the joint point of a to that of b
@@ -761,7 +724,7 @@ class Model(StrictAttributes):
     def set_looks(
         self, body: Body | str, *, shape: Any = None, color: str = "", opacity: Numbers = 1.0, edges: bool = True
     ) -> None:
-        """Say how a body looks in pictures, in place of what was said before; ground may have a shape too.
+        """Set how a body looks in pictures, in place of earlier looks; ground may have a shape too.
 
         Motion, states and results do not depend on any of these.
 
@@ -795,7 +758,7 @@ class Model(StrictAttributes):
         System
             System of constant arrays.
         """
-        from rtmbs.system import compile as compile_model  # a room above this one: models can be written without it
+        from rtmbs.system import compile as compile_model  # a room above: models are written without it
 
         try:
             system = compile_model(self)

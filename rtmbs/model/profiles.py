@@ -22,7 +22,7 @@ WRONG, ROUNDING = 1e-3, 1e-13  # relative error that is none of differences; of 
 
 @runtime_checkable
 class Profile(Protocol):
-    """What a driver follows: the value at ``t`` [s] with its first and second derivative."""
+    """Profile of a driver: the value at ``t`` [s] with its first and second derivative."""
 
     def __call__(self, t: float) -> Motion: ...
 
@@ -380,7 +380,7 @@ class Staircase:
 
 @dataclass(frozen=True)
 class Given:
-    """What the user sets while running, by the name of the driver: value, rate and acceleration at a step's end."""
+    """Motion that the user sets while running, by the name of the driver: value, rate, acceleration at a step's end."""
 
     start: Numbers  # (3,) until then
     jumps: ClassVar[tuple[float, ...]] = ()

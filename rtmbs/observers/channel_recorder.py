@@ -28,7 +28,7 @@ from rtmbs.results.channel import QUATERNION, TIME, Source
 from rtmbs.results.channel import StoredValues as Values
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
-from rtmbs.results.ringing import ringing
+from rtmbs.results.run_warnings import ringing
 from rtmbs.results.samples import Samples
 from rtmbs.results.stores import Store, check_file, check_owner, open_store
 from rtmbs.system.system import System, once_per_system

@@ -12,9 +12,8 @@ from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.limits.memory import in_words, machine_memory
 from rtmbs.observers.observer import Array, Observer, Schedule, Watched
 from rtmbs.results.catalogue import run_result
-from rtmbs.results.momentum_drift import momentum_drift
 from rtmbs.results.result import Result
-from rtmbs.results.ringing import ringing
+from rtmbs.results.run_warnings import momentum_drift, ringing
 from rtmbs.results.samples import OF_STATE, Samples, samples_of
 from rtmbs.system.system import System
 

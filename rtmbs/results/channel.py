@@ -87,7 +87,7 @@ def units_of(axes: tuple[str, ...], unit: str) -> tuple[str, ...]:
 
 
 class Entry(NamedTuple):
-    """A channel that an element offers, before names are settled."""
+    """A channel of an element, before names that two elements share are resolved."""
 
     kind: str  # of the element
     name: str
@@ -104,7 +104,7 @@ def resolve_names(offers: Iterable[Entry]) -> dict[str, Entry]:
 
 
 class Record(Protocol):
-    """Channels by name, as a Result has them: what files, tables and plots read."""
+    """Channels by name, as files, tables and plots read them."""
 
     name: str  # of the model
     fingerprint: str
@@ -126,7 +126,7 @@ class Record(Protocol):
 
 @dataclass(frozen=True)
 class Contents:
-    """Contents of a result file: what a Result is made of."""
+    """Contents of a result file, from which a Result is made."""
 
     sources: Mapping[str, Source]
     name: str = ""  # of the model

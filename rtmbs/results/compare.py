@@ -16,8 +16,7 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.limits.names import Keyed, selected
 from rtmbs.limits.notebook import table_html
 from rtmbs.results.channel import QUATERNION, TIME, Array, Channel, units_of
-from rtmbs.results.extras import needed
-from rtmbs.results.plotting import Line, draw_panels, save_figure
+from rtmbs.results.exports import Line, draw_panels, needed, save_figure
 from rtmbs.results.result import Result
 from rtmbs.results.selection import interpolated, span
 
@@ -185,7 +184,7 @@ def compare(
 
 
 def check(a: Any, b: Any, tolerance: Any, times: Any) -> None:
-    """Refuse what cannot be compared: InputError."""
+    """Refuse results that cannot be compared: InputError."""
     for whose, one in (("first", a), ("second", b)):
         if not isinstance(one, Result):
             raise InputError(

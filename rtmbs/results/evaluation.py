@@ -19,7 +19,7 @@ from rtmbs.results.sample_kernels import (
     resample_wrenches,
 )
 from rtmbs.results.samples import Samples
-from rtmbs.semirecursive.python_laws import call_laws
+from rtmbs.semirecursive.law_kernels import call_laws
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System
@@ -101,11 +101,11 @@ class Evaluation:
         return int(self.tables.origins.row[dof]) if dof >= 0 else dof
 
     def body_wrench(self, body: int) -> Array:
-        """Return what passes into a body of the graph from its parent (S, 6), at its part's origin [N, N m]."""
+        """Return the wrench on a body of the graph from its parent (S, 6), at its part's origin [N, N m]."""
         return self._wrenches.row(body)
 
     def connector_wrench(self, connector: int) -> Array:
-        """Return what a connector does to its body b (S, 6), at the origin of its part [N, N m]."""
+        """Return the wrench of a connector on its body b (S, 6), at the origin of its part [N, N m]."""
         return self._wrenches.row(len(self.graph.dof) + connector)
 
     def all_wrenches(self) -> Array:
@@ -131,7 +131,7 @@ class Evaluation:
         return out
 
     def measured(self, kind: ForceKind) -> Array:
-        """Return what is measured of the elements of a kind of force (S, elements, numbers)."""
+        """Return the measured quantities of the elements of a kind of force (S, elements, numbers)."""
         if kind.name not in self._measured:
             elements = len(getattr(self.tables.forces, kind.name).connector)
             out = np.zeros((len(self.samples.t), elements, kind.measured))
@@ -159,7 +159,7 @@ class Evaluation:
         return Evaluation(self.system, self.tables, self.samples._replace(lam=lam), self.block_bytes, self.ws)
 
     def coordinate_forces(self, closure: int) -> Array:
-        """Return what a closure that joins coordinates does to them, -Phi_z^T lam (S, k) [N m, N]."""
+        """Return the forces of a coupler on its coordinates, -Phi_z^T lam (S, k) [N m, N]."""
         connectors = self.tables.connectors
         out = np.zeros((len(self.samples.t), int(connectors.pointer[closure + 1] - connectors.pointer[closure])))
         resample_coordinate_forces(self.tables, self.samples, self.ws, closure, out)

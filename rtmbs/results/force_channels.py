@@ -1,4 +1,4 @@
-"""Channels of what acts: reactions, violations of the loop equations, drivers, couplers, force elements, energies."""
+"""Channels of forces: reactions, violations of the loop equations, drivers, couplers, force elements, energies."""
 
 from collections.abc import Iterator
 from functools import partial

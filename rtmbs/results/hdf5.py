@@ -294,7 +294,7 @@ def block_sources(path: str | Path, channels: Any, count: int | None = None) -> 
 
 
 def unfinished(path: str | Path, where: str) -> Contents:
-    """Return what a run has written so far, or had written when it was ended: all whole blocks."""
+    """Return the contents of an unfinished file: all whole blocks that the run has written."""
     try:
         with open_finished_or_not(Path(path).absolute()) as file:
             count = whole_samples(file)

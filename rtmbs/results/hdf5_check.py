@@ -77,7 +77,7 @@ def signature_of(path: Path, where: str) -> Signature:
 
 
 def look(path: Path, first: int | None) -> str:
-    """Let a process look at a file; return GOOD, or what is wrong with it."""
+    """Check a file in a process of its own; return GOOD, or the fault."""
     homes = [find_spec(name).origin for name in ("rtmbs", "h5py", "numpy")]  # type: ignore[union-attr]
     folders = dict.fromkeys(str(Path(str(home)).parents[1]) for home in homes)  # behind the process's own modules
     begin = "" if first is None else str(first)
@@ -97,7 +97,7 @@ def last_line(text: str) -> str:
 
 
 def main() -> None:
-    """Look at the file that the command line names, and print what ``look`` returns."""
+    """Check the file named on the command line, and print GOOD or its fault."""
     import h5py
 
     path, first = sys.argv[1], sys.argv[2]
@@ -122,7 +122,7 @@ def limit(size: int) -> None:
 
 
 def verdict(h5py: Any, path: str, first: int | None) -> str:
-    """Return GOOD, or what is wrong with a file."""
+    """Return GOOD, or the fault of a file."""
     try:
         content = path if first is None else ClosedView(path, first)
         with h5py.File(content, "r") as file:

@@ -53,7 +53,7 @@ def marker_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str,
 
 
 def of_body(resampled: Evaluation, info: BodyInfo, read: Reading) -> Array:
-    """Return what is read off a body's motion."""
+    """Return the quantities of a body's motion that are channels."""
     return read(body_motion(resampled, info))
 
 

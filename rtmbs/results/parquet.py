@@ -20,7 +20,7 @@ from rtmbs.errors import ResultError
 from rtmbs.files.atomic_file import replacing
 from rtmbs.files.reading import DamagedFile, check_unpacked, from_json, opened
 from rtmbs.results.channel import TIME, Contents, Record, Source, StoredValues
-from rtmbs.results.extras import needed
+from rtmbs.results.exports import needed
 
 SUFFIX = ".parquet"
 FORMAT = 1

@@ -14,8 +14,7 @@ from rtmbs.limits.names import Keyed, selected
 from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.results import file_formats, selection
 from rtmbs.results.channel import TIME, Channel, Source, StoredValues
-from rtmbs.results.plotting import plot
-from rtmbs.results.tables import result_html, to_pandas, to_xarray
+from rtmbs.results.exports import plot, result_html, to_pandas, to_xarray
 
 if TYPE_CHECKING:
     from rtmbs.system.system import System

@@ -43,7 +43,7 @@ class Component(NamedTuple):
 
 
 class Element(NamedTuple):
-    """What passes a wrench between two bodies: a joint of the tree, or what closes a loop."""
+    """An element that carries a wrench between two bodies: a joint of the tree, or a closure."""
 
     name: str
     a: int  # body of the graph, -1 ground

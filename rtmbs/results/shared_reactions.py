@@ -35,7 +35,7 @@ DENSE = 250  # states of self-stress; above, the pattern of their energies pays
 
 @dataclass
 class SharedReactions:
-    """What sharing adds over S samples."""
+    """Additions of sharing to the reactions of S samples."""
 
     wrench: dict[str, Array]  # (S, 6) to the reaction of an element on b at its point, world axes [N, N m]
     force: dict[int, Array]  # (S,) to a multiplier, by row: couplers, driven coordinates, rods

@@ -49,7 +49,7 @@ def check_file(file: object) -> Path | None:
 
 
 def open_store(path: Path | None, columns: Mapping[str, Source], name: str, fingerprint: str, size: int) -> Store:
-    """Return what takes the blocks of these channels, ``size`` samples each."""
+    """Return the store for blocks of these channels, ``size`` samples each."""
     if path is None:
         return MemoryStore(size)
     store: Store

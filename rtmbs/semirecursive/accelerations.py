@@ -11,8 +11,6 @@ may be more than all that there is in a small one.
 """
 
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,13 +19,10 @@ from rtmbs.errors import StartError
 from rtmbs.integrators.base import Missed, NotFinite, SingularTangent
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive.closure_jacobian import apply_through
+from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_mass_metric
-from rtmbs.semirecursive.jacobian_rounding import ROUNDING, accuracy_of
-from rtmbs.system.components import find_components
-from rtmbs.system.system import System, once_per_system
-
-if TYPE_CHECKING:
-    from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.loop_jacobian import ROUNDING, accuracy_of
+from rtmbs.system.components import ComponentSums
 
 Array = NDArray[np.float64]
 
@@ -39,7 +34,7 @@ ENOUGH = 1e-13
 
 
 def first_accelerations(
-    equations: "SemiRecursiveEquations", z: Array, zd: Array, R0: Array, masses: Array, stiffness: float = 1e6
+    equations: EvaluatedEquations, z: Array, zd: Array, R0: Array, masses: Array, stiffness: float = 1e6
 ) -> tuple[Array, Array]:
     """Return zdd (n,) and lam (m,) of the constrained equations at z, zd.
 
@@ -69,7 +64,7 @@ def first_accelerations(
 
 
 def correction(
-    equations: "SemiRecursiveEquations", parts: "ComponentSums", root: Array, change: Array, left: Array, enough: Array
+    equations: EvaluatedEquations, parts: ComponentSums, root: Array, change: Array, left: Array, enough: Array
 ) -> tuple[Array, Array]:
     """Return the changes of zdd and lam that take away what is ``left`` (m,) of the loops, by conjugate gradients.
 
@@ -98,7 +93,7 @@ def correction(
     return change, root * (more + left)  # with what is left, so that forces balance whatever was reached
 
 
-def violation_terms(equations: "SemiRecursiveEquations", zd: Array, zdd: Array, pushed: Array) -> tuple[Array, Array]:
+def violation_terms(equations: EvaluatedEquations, zd: Array, zdd: Array, pushed: Array) -> tuple[Array, Array]:
     """Return the size of the terms of Phidd (m,), and its rounding, which grows with distances from the origin.
 
     pushed (m,) is lam over the effective masses: what the loops prevent counts too, or a truss at rest had no size.
@@ -123,62 +118,12 @@ def violation_terms(equations: "SemiRecursiveEquations", zd: Array, zdd: Array, 
 
 
 def unbalance(
-    equations: "SemiRecursiveEquations", z: Array, zd: Array, zdd: Array, lam: Array, R0: Array
+    equations: EvaluatedEquations, z: Array, zd: Array, zdd: Array, lam: Array, R0: Array
 ) -> tuple[Array, Array]:
     """Return M zdd - Q + Phi_z^T lam and Phidd."""
     equations.residual(z, zd, zdd, R0)
     force = equations.ws.tau + equations.pull_back(lam)
     return force, equations.closure_accelerations(zd, zdd)
-
-
-# ---- sums over independent components -------------------------------------------------------------------------------
-
-Mask = NDArray[np.bool_]
-
-
-@dataclass(frozen=True)
-class ComponentSums:
-    """The component of every loop equation and of every coordinate."""
-
-    count: int
-    rows: NDArray[np.int64]  # (m,)
-    columns: NDArray[np.int64]  # (n,)
-
-    @staticmethod
-    @once_per_system
-    def of(system: System) -> "ComponentSums":
-        """Return the components of a System; a loop equation belongs to that of the bodies that it joins."""
-        tables, n = system.tables, len(system.tables.dofs.kind)
-        columns = find_components(tables, system.lu)[:n]
-        connectors = tables.connectors
-        ends = np.maximum(connectors.a, connectors.b)[tables.closures.connector]  # the lower end of a connector is
-        # never ground
-        rows = np.concatenate([np.repeat(ends, np.diff(tables.closures.row_pointer)), tables.drivers.dof])
-        return ComponentSums(int(columns.max(initial=-1)) + 1, columns[rows], columns)
-
-    def product(self, a: Array, b: Array) -> Array:
-        """Return the inner product of rows a, b (m,) for each component."""
-        return np.asarray(np.bincount(self.rows, a * b, self.count), np.float64)
-
-    def largest(self, values: Array) -> Array:
-        """Return the largest |value| of coordinates (n,) for each component."""
-        return largest_in(self.columns, values, self.count)
-
-    def largest_of_rows(self, values: Array) -> Array:
-        """Return the largest |value| of loop equations (m,) for each component."""
-        return largest_in(self.rows, values, self.count)
-
-    def any(self, rows: Mask) -> Mask:
-        """Return which components have a row that is set."""
-        return np.bincount(self.rows, rows, self.count) > 0.0
-
-
-def largest_in(parts: NDArray[np.int64], values: Array, count: int) -> Array:
-    """Return the largest |value| of each of ``count`` parts; NaN where a value is none."""
-    found = np.zeros(count)
-    with np.errstate(invalid="ignore"):  # the step says it
-        np.maximum.at(found, parts, np.abs(values))
-    return found
 
 
 # ---- residuals of the equations of motion (METHODS 1.15) ------------------------------------------------------------
@@ -189,13 +134,13 @@ SETTLED = 1e-6  # change of an acceleration that is still wanted, relative to th
 UNSEEN = 1e-13  # of the sizes: a change of a coordinate, or a gap, in one step that is rounding
 
 
-def allowed_violation(equations: "SemiRecursiveEquations", terms: Array, rounding: Array) -> Array:
+def allowed_violation(equations: EvaluatedEquations, terms: Array, rounding: Array) -> Array:
     """Return how much of Phidd (m,) may be left, for terms of this size."""
     return ALLOWED * (accuracy_of(equations) * terms + rounding)
 
 
-def equation_residuals(equations: "SemiRecursiveEquations", state: StateArrays, masses: Array, h: float) -> Missed:
-    """Return what accelerations leave of Phidd and of the balance of forces; the factor is still theirs.
+def equation_residuals(equations: EvaluatedEquations, state: StateArrays, masses: Array, h: float) -> Missed:
+    """Return the residuals of Phidd and of the balance of forces; the factor is that of the accelerations.
 
     ``masses`` (m,) are the effective ones. What moves nothing by more than rounding in a step h [s] is no miss: forces
     may balance to zero.
@@ -221,7 +166,7 @@ PART = 0.1  # of the largest part in that motion
 DENSE_LIMIT = 6000  # coordinates: a dense factor of more takes gigabytes
 
 
-def factor_weights(equations: "SemiRecursiveEquations", weights: list[Array]) -> None:
+def factor_weights(equations: EvaluatedEquations, weights: list[Array]) -> None:
     """Factor M + Phi_z^T weight Phi_z with the first of the weights (m,) that allows it; ``equations.solve`` solves.
 
     Static order first, for every weight; a long straight chain needs the exchanges of a dense factor.
@@ -241,8 +186,8 @@ def factor_weights(equations: "SemiRecursiveEquations", weights: list[Array]) ->
     raise StartError(reason(equations))
 
 
-def reason(equations: "SemiRecursiveEquations") -> str:
-    """Return why no factor was found, with the name of the coordinate."""
+def reason(equations: EvaluatedEquations) -> str:
+    """Return the reason of a missing factor, with the name of the coordinate."""
     name = equations.system.coordinate_names[equations.weakest]
     if equations.n > DENSE_LIMIT:
         return (
@@ -262,7 +207,7 @@ def reason(equations: "SemiRecursiveEquations") -> str:
     )
 
 
-def moving_together(equations: "SemiRecursiveEquations") -> tuple[str, ...]:
+def moving_together(equations: EvaluatedEquations) -> tuple[str, ...]:
     """Return the coordinates that move bodies with inertia, and of which a combination moves none."""
     M = np.asarray(equations.matrix)
     size = np.sqrt(np.abs(np.diag(M)))

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -24,17 +24,12 @@ from rtmbs.integrators.settings import (
 from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.intrinsics import seconds_per_tick
+from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.exit_codes import (
     ACCEPTED,
-    CONVERGED,
-    LOOP_OPEN,
-    NEAR,
     NOT_CONVERGED,
-    NOT_FINITE,
+    OUTCOMES,
     SMALL_PIVOT,
-    UNBALANCED,
-    UNFINISHED,
-    UNPROJECTED,
     Ending,
 )
 from rtmbs.semirecursive.groups import Groups
@@ -42,9 +37,6 @@ from rtmbs.semirecursive.input_jump import FollowKernel
 from rtmbs.semirecursive.midpoint_step import march_midpoint, scratch_for
 from rtmbs.semirecursive.newton_restarts import retry
 from rtmbs.semirecursive.step import march
-
-if TYPE_CHECKING:
-    from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
 WORK = [  # what all tries of a step add to
@@ -139,7 +131,7 @@ def chunk_from(chunk: Chunk, first: int, count: int | None = None) -> Chunk:
 class FusedMidpoint:
     """The machine code of ``midpoint_step.march_midpoint`` and its scratch; answers ``integrators.base``."""
 
-    def __init__(self, equations: "SemiRecursiveEquations") -> None:
+    def __init__(self, equations: EvaluatedEquations) -> None:
         self.equations = equations
         self.own = scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
         self.march: Callable[..., Any] | None = None
@@ -168,17 +160,6 @@ class FusedMidpoint:
         return OUTCOMES[ending], int(done)
 
 
-OUTCOMES = {
-    CONVERGED: Outcome.CONVERGED,
-    NOT_CONVERGED: Outcome.NOT_CONVERGED,
-    NOT_FINITE: Outcome.NOT_FINITE,
-    LOOP_OPEN: Outcome.LOOP_OPEN,
-    UNFINISHED: Outcome.UNFINISHED,
-    UNPROJECTED: Outcome.UNPROJECTED,
-    NEAR: Outcome.NEAR_SINGULAR,
-    UNBALANCED: Outcome.UNBALANCED,
-    SMALL_PIVOT: Outcome.SINGULAR_TANGENT,
-}
 LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step
 
 
@@ -187,11 +168,11 @@ class FusedSteps:
 
     outcomes = OUTCOMES
 
-    def __init__(self, equations: "SemiRecursiveEquations") -> None:
+    def __init__(self, equations: EvaluatedEquations) -> None:
         self.equations, self.kernel, self.follow_kernel = equations, FusedKernel(), FollowKernel()
         self._groups: Groups | None = None
 
-    def of(self, equations: "SemiRecursiveEquations") -> "FusedSteps":
+    def of(self, equations: EvaluatedEquations) -> "FusedSteps":
         """Return this for equations of the same types and sizes; its machine code serves, and looking up takes long."""
         other = FusedSteps(equations)
         other.kernel, other.follow_kernel, other._groups = self.kernel, self.follow_kernel, self._groups

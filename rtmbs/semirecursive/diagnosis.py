@@ -1,10 +1,10 @@
-"""Why a step failed: the driver that is beyond reach, or the law or the loop that is least linear over the step.
+"""Causes of failed steps: a driver beyond reach of the loops, or the law or loop that is least linear over the step.
 
 Worked out after the failure, from evaluations alone; the sizes that are named are dimensionless.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,12 +13,10 @@ from rtmbs.integrators.base import Diagnosis, NotFinite, SingularTangent
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import INERTIA, Settings, StateArrays
 from rtmbs.limits.bounds import BEYOND, are_rotations
+from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.workspace import Workspace
 from rtmbs.system.system import System
 from rtmbs.system.tables import PRISMATIC, branch_dofs
-
-if TYPE_CHECKING:
-    from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
 
@@ -33,8 +31,8 @@ NAMED = 3  # elements
 INERTIAS = "inertia forces"
 
 
-def diagnose(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> Diagnosis:
-    """Return why the step from ``old`` with the inputs of ``equations`` at its end fails, as far as that shows."""
+def diagnose(equations: EvaluatedEquations, settings: Settings, old: StateArrays) -> Diagnosis:
+    """Return the causes of a failed step from ``old`` with the inputs of ``equations`` at its end, as far as found."""
     with np.errstate(all="ignore"):
         if (driver := beyond_reach(equations, settings, old)) is not None:
             return driver
@@ -51,7 +49,7 @@ def diagnose(equations: "SemiRecursiveEquations", settings: Settings, old: State
 # -------------------------------------------------------------------------------------------------------------- reach
 
 
-def beyond_reach(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> Diagnosis | None:
+def beyond_reach(equations: EvaluatedEquations, settings: Settings, old: StateArrays) -> Diagnosis | None:
     """Return the drivers without one of which the loops close at the end of the step, when they do not with all."""
     system = equations.system
     rows = driver_rows(system)
@@ -82,7 +80,7 @@ def driver_rows(system: Any) -> dict[str, list[int]]:
     return found
 
 
-def closes(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays, rows: NDArray[np.bool_]) -> bool:
+def closes(equations: EvaluatedEquations, settings: Settings, old: StateArrays, rows: NDArray[np.bool_]) -> bool:
     """True when these rows can be closed from the old positions: least squares, with moves that are not too long."""
     z, weight = old.z.copy(), 1.0 / settings.scale[rows]
     for _ in range(MOVES):
@@ -100,7 +98,7 @@ def closes(equations: "SemiRecursiveEquations", settings: Settings, old: StateAr
 # -------------------------------------------------------------------------------------------------------------- sizes
 
 
-def turns(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> Iterator[str]:
+def turns(equations: EvaluatedEquations, settings: Settings, old: StateArrays) -> Iterator[str]:
     """Yield the largest angle that a coordinate turns in the step, w h."""
     kind = equations.system.tables.dofs.kind
     angles = np.where(kind == PRISMATIC, 0.0, np.abs(old.zd) * settings.h)
@@ -109,7 +107,7 @@ def turns(equations: "SemiRecursiveEquations", settings: Settings, old: StateArr
         yield f"rate times step is {angles.max():.2g} rad at {name!r}"
 
 
-def stiffness(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> Iterator[str]:
+def stiffness(equations: EvaluatedEquations, settings: Settings, old: StateArrays) -> Iterator[str]:
     """Yield the largest k h^2 / m or c h / m of a coordinate, from the diagonals of K, C and M without penalties."""
     alpha, equations.alpha = equations.alpha, np.zeros_like(equations.alpha)
     try:
@@ -130,7 +128,7 @@ def stiffness(equations: "SemiRecursiveEquations", settings: Settings, old: Stat
 # --------------------------------------------------------------------------------------------------------------- bend
 
 
-def bent(equations: "SemiRecursiveEquations", settings: Settings, old: StateArrays) -> dict[str, float]:
+def bent(equations: EvaluatedEquations, settings: Settings, old: StateArrays) -> dict[str, float]:
     """Return how far each law and each loop is from linear along the first correction, relative to it, by name.
 
     A loop: Phi at the end of the correction less Phi and its slope at the beginning, over its scale. A law: the same of
@@ -168,7 +166,7 @@ def bent(equations: "SemiRecursiveEquations", settings: Settings, old: StateArra
     return found | laws | {INERTIAS: rest}
 
 
-def law_bends(equations: "SemiRecursiveEquations", settings: Settings, M: Array, bend: Array) -> dict[str, float]:
+def law_bends(equations: EvaluatedEquations, settings: Settings, M: Array, bend: Array) -> dict[str, float]:
     """Return the bends of the laws by name: forces times h^2/4 over the mass of the coordinates that they act on."""
     system = equations.system
     found: dict[str, float] = {}
@@ -191,14 +189,11 @@ def law_bends(equations: "SemiRecursiveEquations", settings: Settings, M: Array,
 # ---- names of the elements at fault ---------------------------------------------------------------------------------
 
 
-NAMED = 3  # worst in a report
+def failure_names(equations: EvaluatedEquations, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
+    """Return the names in the report of a failed step from ``old``.
 
-
-def failure_names(
-    equations: "SemiRecursiveEquations", outcome: Outcome, old: StateArrays, scale: Array
-) -> tuple[str, ...]:
-    """Return what was out of range before a step from ``old``, the coordinate without a pivot, or the coordinates or
-    loop equations with the largest residual in terms of ``scale`` (m,).
+    These are entries of ``old`` out of range, the coordinate without a pivot, or the coordinates or loop equations with
+    the largest residual in terms of ``scale`` (m,).
     """
     ws, system = equations.ws, equations.system
     if outcome is Outcome.NOT_FINITE:
@@ -214,7 +209,7 @@ def failure_names(
 
 
 def out_of_range(system: System, state: Any, alpha: Array) -> tuple[str, ...]:
-    """Return what no step can start from: entries such as ``zd of crank.angle`` that are out of range.
+    """Return the entries of a state that are out of range for a step, such as ``zd of crank.angle``.
 
     ``state`` is a State or its arrays, ``alpha`` (m,) penalty factors.
     """

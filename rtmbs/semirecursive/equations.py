@@ -1,48 +1,25 @@
-"""The class the integrators talk to: residual, tangent, factor, projections, each a call into compiled kernels."""
+"""``SemiRecursiveEquations``: equations of motion for the integrators, with starts, fused steps and diagnoses."""
 
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Diagnosis, Fused, Missed, NotFinite, SingularTangent, Sizes, Turned
+from rtmbs.integrators.base import Diagnosis, Fused, Missed
 from rtmbs.integrators.report import Outcome
-from rtmbs.integrators.settings import OWN, PAPER, Settings, StateArrays
-from rtmbs.linear.dense_solver import DenseSolver
-from rtmbs.linear.solver import LinearSolver, Unsolved
-from rtmbs.linear.sparse_solver import SparseMatrix, SparseSolver
-from rtmbs.semirecursive.accelerations import ComponentSums, equation_residuals, first_accelerations
-from rtmbs.semirecursive.balance import hold_energies
-from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
-from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
+from rtmbs.integrators.settings import Settings, StateArrays
+from rtmbs.semirecursive.accelerations import equation_residuals, first_accelerations
 from rtmbs.semirecursive.compiled_steps import FusedSteps
 from rtmbs.semirecursive.diagnosis import diagnose, failure_names
-from rtmbs.semirecursive.evaluation import assemble_mass_metric, assemble_tangent, evaluate_residual
-from rtmbs.semirecursive.force_kernels import spring_energy
-from rtmbs.semirecursive.law_kernels import reevaluate_laws
+from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.loop_jacobian import dense_closure_jacobian
 from rtmbs.semirecursive.midpoint_equations import Midpoint
-from rtmbs.semirecursive.passes import (
-    forward_accelerations,
-    forward_positions,
-    forward_velocities,
-    gravity_energy,
-    kinetic_energy,
-)
-from rtmbs.semirecursive.python_laws import call_laws, differentiate_laws
-from rtmbs.semirecursive.rotations import add_correction, commit_rotations, take_rate_columns
-from rtmbs.semirecursive.workspace import Workspace, workspace
-from rtmbs.system.input_slots import evaluate_signals, not_finite_inputs
-from rtmbs.system.origins import transport_slides
-from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
-from rtmbs.system.tables import Balance, Tables
 
 Array = NDArray[np.float64]
 
 
-class SemiRecursiveEquations:
+class SemiRecursiveEquations(EvaluatedEquations):
     """Equations of motion of a System in joint coordinates; answers ``integrators.base.Equations``.
 
     Attributes ``u`` (inputs, set between steps), ``alpha`` (penalty factors), ``masses`` (effective masses of the loop
@@ -50,194 +27,8 @@ class SemiRecursiveEquations:
     """
 
     def __init__(self, system: System, source: Any = None) -> None:
-        self.n, self.m, self.states = len(system.tables.dofs.kind), len(system.row_names), len(system.states)
-        self.u: Array = system.u0.copy()
-        self.alpha: Array = np.zeros(self.m)
-        self.masses: Array = np.ones(self.m)
-        self.threads = 1
+        super().__init__(system, source)
         self._fused = FusedSteps(self)
-        self.assembly_offset: Array = system.tables.closures.assembly_offset.copy()  # the System never changes, the
-        # start may measure an assembly offset
-        self.balance: Balance = system.tables.balance  # likewise: the start may find that loops hold nothing
-        self.weakest = -1  # coordinate of the pivot that failed, when the last factor did
-        self.compiled = system
-        self.allocate(system)
-        self.source = source
-
-    @property
-    def source(self) -> Any:
-        """Source of K and C, None for the closed form; any other gives matrices (n, n), so that none is condensed."""
-        return self._source
-
-    @source.setter
-    def source(self, source: Any) -> None:
-        self._source = source
-        self._fused = self._fused.of(self)
-        wanted = self.compiled if source is None else uncondensed(self.compiled)
-        if wanted.lu is not self.lu:
-            self.allocate(wanted)
-
-    def allocate(self, system: System) -> None:
-        """Work with the tables and the pattern of ``system``, and scratch of their size."""
-        self.take_tables(system)
-        self.ws: Workspace = workspace(system.tables)
-        hold_states(system.s0, self.ws)
-        n, m, s = (self.n,), (self.m,), (self.states,)
-        self._shapes = {
-            "z": n, "zd": n, "zdd": n, "lam": m, "R0": system.R0.shape, "u": system.u0.shape, "s": s, "sd": s,
-        }  # fmt: skip
-        sparse = SparseSolver(system.lu)
-        self.matrix, self.lu, self.work = sparse.matrix, sparse.lu, sparse.work
-        self.solvers: tuple[LinearSolver, ...] = sparse, DenseSolver()
-        self.solver: LinearSolver = sparse
-
-    def take_tables(self, system: System) -> None:
-        """Let the tables be those of ``system``, with the assembly offset and the balance of these equations."""
-        self.system, closures = system, system.tables.closures._replace(assembly_offset=self.assembly_offset)
-        self._sizes: Sizes | None = None
-        self._parts: ComponentSums | None = None
-        self.tables: Tables = system.tables._replace(closures=closures, balance=self.balance)
-
-    def take_balance(self, balance: Balance) -> None:
-        """Let these components keep a balance of energy."""
-        self.balance = balance
-        self.take_tables(self.system)
-
-    def replace_system(self, system: System) -> None:
-        """Go on with a System of the same coordinates and equations whose forces act elsewhere (``system.attach``)."""
-        self.compiled = system
-        if system.lu is self.lu:
-            self.take_tables(system)
-        else:
-            self.allocate(system)
-
-    # ---- evaluation -------------------------------------------------------------------------------------------------
-
-    def residual(self, z: Array, zd: Array, zdd: Array, R0: Array) -> Array:
-        """Return M zdd - Q + Phi_z^T alpha Phi (n,) (Eq. 10), and remember the state."""
-        self.evaluate(z, zd, zdd, R0)
-        return self.ws.residual.copy()
-
-    def evaluate(self, z: Array, zd: Array, zdd: Array, R0: Array) -> None:
-        """Evaluate everything at a state into the scratch, and remember the state."""
-        ws = self.ws
-        ws.z[:], ws.zd[:], ws.zdd[:] = z, zd, zdd
-        call_laws(self.system, self.tables, R0, self.u, ws)
-        evaluate_residual(self.tables, R0, self.u, self.alpha, ws)
-
-    def close(self, z: Array, R0: Array) -> Array:
-        """Return Phi (m,) at z, and remember Phi_z."""
-        self.ws.z[:] = z
-        forward_positions(self.tables, R0, self.ws.z, self.ws)
-        evaluate_closures(self.tables, self.ws.z, self.u, self.ws)
-        return self.ws.Phi.copy()
-
-    def closure_velocities(self, zd: Array) -> Array:
-        """Return Phid = Phi_z zd + Phi_t (m,) at the closed state."""
-        closure_velocities(self.tables, zd, self.u, self.ws)
-        return self.ws.Phid.copy()
-
-    def closure_accelerations(self, zd: Array, zdd: Array) -> Array:
-        """Return Phidd (m,) at the closed state."""
-        forward_velocities(self.tables.dofs, zd, self.ws)
-        forward_accelerations(self.tables.dofs, zd, zdd, self.u, self.ws)
-        closure_accelerations(self.tables, zd, zdd, self.u, self.ws)
-        return self.ws.Phidd.copy()
-
-    def apply_Phi_z(self, x: Array) -> Array:
-        """Return Phi_z x (m,)."""
-        out = np.zeros(self.m)
-        apply_Phi_z(self.tables, self.ws, x, out)
-        return out
-
-    def apply_factored(self, x: Array) -> Array:
-        """Return Phi_z x (m,) with the Phi_z inside the last factor."""
-        out = np.zeros(self.m)
-        apply_through(self.tables, self.ws.Phi_z_factored, x, out)
-        return out
-
-    def pull_back(self, x: Array) -> Array:
-        """Return Phi_z^T x (n,)."""
-        out = np.zeros(self.n)
-        pull_back(self.tables, self.ws, x, 1.0, out)
-        return out
-
-    @property
-    def stiffness(self) -> float:
-        """Largest share of applied forces in the diagonal of the last Newton matrix; 1 when a source made it."""
-        return float(self.ws.stiff[0]) if self.source is None else 1.0
-
-    def closure_jacobian(self) -> Array:
-        """Return the dense Phi_z (m, n) at the closed state; for assembly and tests."""
-        return dense_closure_jacobian(self)
-
-    def energies(self, z: Array, zd: Array, R0: Array) -> tuple[float, float, float]:
-        """Return kinetic energy, gravity energy, elastic energy [J]."""
-        self.residual(z, zd, np.zeros(self.n), R0)
-        return (
-            float(kinetic_energy(self.ws)),
-            float(gravity_energy(self.tables, self.ws, self.u)),
-            float(spring_energy(self.tables, z, self.u, self.ws)),
-        )
-
-    def component_energies(self, z: Array, zd: Array, R0: Array) -> tuple[Array, Array]:
-        """Return the energy of each component that keeps a balance, and the size of its parts (n,) [J].
-
-        At its first dof; 0 elsewhere.
-        """
-        still = np.zeros(self.n)
-        self.residual(z, zd, still, R0)
-        none, energy = np.zeros((self.n, 2)), np.zeros((self.n, 2))
-        hold_energies(self.tables, self.u, 1.0, zd, still, none, zd.copy(), still, energy, self.ws)
-        potential = self.ws.potential
-        return energy[:, OWN], energy[:, OWN] - potential + np.abs(potential)
-
-    def hold_energies(self, held: bool, h: float, old: StateArrays, new: StateArrays) -> float:
-        """Give new.zd the speed that balances the energy of the step, and fill new.energy (METHODS 1.7)."""
-        new.energy[:] = 0.0
-        if not held or not len(self.tables.balance.first):
-            return 0.0
-        ws = self.ws
-        forward_velocities(self.tables.dofs, new.zd, ws)
-        ws.z[:], ws.increment[:] = new.z, new.z - old.z
-        before, after = (old.zd, old.zdd, old.energy), (new.zd, new.zdd, new.energy)
-        return float(hold_energies(self.tables, self.u, h, *before, *after, ws))
-
-    # ---- what methods ask -------------------------------------------------------------------------------------------
-
-    @property
-    def sizes(self) -> Sizes:
-        """Sizes of coordinates and loop equations."""
-        if self._sizes is None:
-            self._sizes = sizes_of(self.system)
-        return self._sizes
-
-    @property
-    def parts(self) -> ComponentSums:
-        """Components that share nothing but ground."""
-        if self._parts is None:
-            self._parts = ComponentSums.of(self.system)
-        return self._parts
-
-    @property
-    def shapes(self) -> dict[str, tuple[int, ...]]:
-        """Shapes of the arrays of a State."""
-        return self._shapes
-
-    @property
-    def timed(self) -> bool:
-        """True when there are functions of time."""
-        return bool(self.system.signals)
-
-    def at(self, t: float) -> None:
-        """Let functions of time be those of ``t`` [s]; raises whatever a function of the user does."""
-        if self.timed:
-            self.u = self.u.copy()
-            evaluate_signals(self.system, t, self.u)
-
-    def not_finite_inputs(self) -> tuple[str, ...]:
-        """Return the names of inputs that are no number in range."""
-        return not_finite_inputs(self.system, self.u)
 
     def accelerations(self, z: Array, zd: Array, R0: Array, s: Array) -> tuple[Array, Array, Array]:
         """Return zdd (n,) and lam (m,) with Phidd = 0 at a state, and the rates (ns,) of its force states."""
@@ -246,196 +37,23 @@ class SemiRecursiveEquations:
         return zdd, lam, self.ws.state_rate.copy()
 
     def missed(self, state: StateArrays, h: float) -> Missed:
-        """Return what the accelerations last solved for leave of Phidd and of the balance of forces; see ``Missed``."""
+        """Return the residuals of Phidd and of the balance of forces at the last accelerations; see ``Missed``."""
         return equation_residuals(self, state, self.masses, h)
 
-    def follow_states(self, h: float, old: StateArrays) -> None:
-        """Let force states be those at the end of a step from ``old``, in what is evaluated from now on."""
-        if len(old.s):
-            self.ws.state_base[:], self.ws.state_half[0] = old.s + 0.5 * h * old.sd, 0.5 * h
-
-    def keep_states(self, new: StateArrays) -> None:
-        """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""
-        if len(new.s):
-            forward_velocities(self.tables.dofs, new.zd, self.ws)
-            reevaluate_laws(self.tables, new.z, new.zd, self.u, self.ws)
-            new.s[:], new.sd[:] = self.ws.s, self.ws.state_rate
-
-    def coordinate_rates(self, z: Array, zd: Array) -> Array:
-        """Return dz/dt (n,): zd, but T^-1(delta) omega of rotation dofs (METHODS 1.16)."""
-        rates = np.zeros(self.n)
-        add_correction(self.tables.dofs, z, zd, rates)
-        return rates
-
     def worst(self, outcome: Outcome, old: StateArrays, scale: Array) -> tuple[str, ...]:
-        """Return the names that a failed step from ``old`` is to be known by."""
+        """Return the names of coordinates, loop equations or laws at fault in a failed step from ``old``."""
         return failure_names(self, outcome, old, scale)
 
     def diagnose(self, settings: Settings, old: StateArrays) -> Diagnosis:
-        """Return why the step from ``old`` fails, as far as that shows."""
+        """Return the causes of a failed step from ``old``, as far as found."""
         return diagnose(self, settings, old)
 
     def fused(self) -> Fused | None:
-        """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""
+        """Return the penalty trapezoidal rule as a kernel; None where laws or sources need Python."""
         if self._fused.equations is not self:  # these are a copy
             self._fused = self._fused.of(self)
         return self._fused if self.source is None and not self.system.called else None
 
     def midpoint(self) -> Midpoint:
-        """Return what the variational midpoint step asks."""
+        """Return the equations of the variational midpoint step."""
         return Midpoint(self)
-
-    # ---- tangent and factor -----------------------------------------------------------------------------------------
-
-    def assemble(
-        self, mass: float, velocity: float, position: float, terms: int = PAPER, old: StateArrays | None = None
-    ) -> Array:
-        """Return (mass M + velocity C) T^-1 + position (K + Phi_z^T alpha Phi_z + terms) as a dense matrix (n, n).
-
-        K by small turns in body axes where there are rotation dofs; T is the identity at the state of a step boundary.
-        At the state last given to ``residual``; ``terms`` indexes ``settings.TANGENT_TERMS``; ``old`` holds zdd_n and
-        lam_n for ``lagged``.
-        """
-        self.fill(mass, velocity, position, terms, old)
-        return np.asarray(self.matrix)
-
-    def fill(self, mass: float, velocity: float, position: float, terms: int, old: StateArrays | None) -> None:
-        """Assemble the closed form into the values of the sparse matrix."""
-        state = old if old is not None else self.state_arrays()
-        u, alpha, values = self.u, self.alpha, self.matrix.values
-        differentiate_laws(self.system, self.tables, u, self.ws)
-        assemble_tangent(self.tables, terms, mass, velocity, position, u, alpha, state, self.ws, values)
-
-    def state_arrays(self) -> StateArrays:
-        """Return the arrays of the state last evaluated, multipliers alpha Phi."""
-        ws = self.ws
-        return StateArrays(ws.z, ws.zd, ws.zdd, ws.impulse, np.zeros((0, 3, 3)), np.zeros((self.n, 2)))
-
-    def mass_values(self) -> SparseMatrix:
-        """Return M at the state last evaluated, in the matrix of the solver."""
-        assemble_mass_metric(self.tables, 0.0, self.alpha, self.ws, self.matrix.values)
-        return self.matrix
-
-    def mass_matrix(self) -> Array:
-        """Return M (n, n) at the state last evaluated."""
-        return np.asarray(self.mass_values())
-
-    def force(self, z: Array, zd: Array, R0: Array) -> Array:
-        """Return Q(z, zd) (n,), velocity terms included (Eq. 8)."""
-        self.residual(z, zd, np.zeros(self.n), R0)
-        return np.asarray(-self.ws.tau)
-
-    def factor(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
-        """Factor M + velocity C + position (K + Phi_z^T alpha Phi_z + terms) at the remembered state.
-
-        Raises SingularTangent, NotFinite.
-        """
-        self.ws.Phi_z_factored[:] = self.ws.Phi_z
-        if self.source is None:
-            self.fill(1.0, velocity, position, terms, old)
-        else:
-            self.fill_from_source(velocity, position, terms, old)
-        self.factor_matrix()
-
-    def fill_from_source(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
-        """Take K and C from ``source``; M, penalties and the terms beyond -dQ/dz from the closed form."""
-        fill_from_source(self, velocity, position, terms, old)
-
-    def factor_mass_metric(self, position: float) -> None:
-        """Factor M + position Phi_z^T alpha Phi_z at the closed state; raises SingularTangent, NotFinite."""
-        self.ws.Phi_z_factored[:] = self.ws.Phi_z
-        assemble_mass_metric(self.tables, position, self.alpha, self.ws, self.matrix.values)
-        self.factor_matrix()
-
-    def factor_matrix(self) -> None:
-        """Factor the assembled matrix with ``solver``; raises SingularTangent, NotFinite."""
-        self.weakest = -1
-        if not self.matrix.finite:
-            raise NotFinite("the Newton matrix holds a number that is not finite")
-        if bad := self.solver.factor(self.matrix):
-            unnamed = bad > self.n  # a condensed unknown
-            self.weakest = int(np.argmax(np.abs(self.ws.residual))) if unnamed else bad - 1
-            raise SingularTangent(f"pivot {self.weakest} ({self.system.coordinate_names[self.weakest]}) is too small")
-
-    def solve(self, b: Array, refined: bool = False) -> Array:
-        """Solve with the last factor (n,); ``refined`` may raise SingularTangent, NotFinite."""
-        try:
-            return self.solver.solve(b, refined)
-        except Unsolved as fault:
-            if not np.all(np.isfinite(b)):
-                raise NotFinite("the residual holds a number that is not finite") from None
-            raise SingularTangent(str(fault)) from None
-
-    def multipliers(self, dz: Array) -> Array:
-        """Return alpha (Phi + Phi_z dz) (m,) at the state last given to ``residual``, with the Phi_z in the factor."""
-        return np.asarray(self.alpha * (self.ws.Phi + self.apply_factored(dz)))
-
-    def solve_for_impulse(self, impulse: Array) -> Array:
-        """Return -A^-1 Phi_z^T impulse (n,) with the last factor A and the Phi_z inside it."""
-        pulled = np.zeros(self.n)
-        pull_back_through(self.tables, self.ws.Phi_z_factored, impulse, -1.0, pulled)
-        return self.solve(pulled)
-
-    def imbalance(self, state: StateArrays) -> Array:
-        """Return M zdd - Q + Phi_z^T lam (n,) at a finished state, and remember the state."""
-        self.evaluate(state.z, state.zd, state.zdd, state.R0)
-        return np.asarray(self.ws.tau + self.pull_back(state.lam))
-
-    def corrected(self, increment: Array, dz: Array) -> Array:
-        """Return the increment (n,) after the correction ``dz`` found at the remembered state."""
-        moved = increment.copy()
-        add_correction(self.tables.dofs, self.ws.z, dz, moved)
-        return moved
-
-    def commit(self, state: Turned) -> None:
-        """Let the reference rotations of a finished state take in its rotation dofs, in place."""
-        commit_rotations(self.tables.dofs, state.z, state.R0)
-
-
-# ---- sizes for tolerances -------------------------------------------------------------------------------------------
-
-
-def sizes_of(system: System) -> Sizes:
-    """Return what numbers of a step are compared with."""
-    closure, rotation = system.closure_of_row, system.row_is_rotation
-    return Sizes(
-        length=system.length,
-        typical=system.typical,
-        pace=np.where(transport_slides(system.tables), np.inf, system.typical),
-        rotation=rotation,
-        scale=np.where(rotation, 1.0, system.length),
-        first=np.asarray((np.diff(closure, prepend=-2) != 0) | (closure < 0)),  # a driven coordinate is one
-    )
-
-
-# ---- Newton matrix of other sources of K and C ----------------------------------------------------------------------
-
-
-def fill_from_source(
-    equations: "SemiRecursiveEquations", velocity: float, position: float, terms: int, old: StateArrays
-) -> None:
-    """Take K and C from the source; M, penalties and the terms beyond -dQ/dz from the closed form.
-
-    A source holds the states of force laws as they are; what states that follow add is one of the terms beyond.
-    """
-    ws, u, values = equations.ws, equations.u, equations.matrix.values
-    K, C = equations.source(ws.z, ws.zd, old.R0, np.concatenate((u, ws.s)))
-    C = np.ascontiguousarray(C)
-    take_rate_columns(equations.tables.dofs, ws.z, C)
-    equations.fill(1.0, velocity, position, terms, old)
-    everything = values.copy()
-    evaluate_laws_with_held_states(equations)
-    no_alpha = np.zeros(equations.m)
-    assemble_tangent(equations.tables, PAPER, 0.0, velocity, position, u, no_alpha, old, ws, values)
-    values[:] = everything - values
-    equations.matrix.add(velocity * C + position * K)
-
-
-def evaluate_laws_with_held_states(equations: "SemiRecursiveEquations") -> None:
-    """Let wrenches and derivatives of force laws be those at the states last solved for, held as they are."""
-    ws = equations.ws
-    if len(ws.s):
-        base, half = ws.state_base.copy(), float(ws.state_half[0])
-        hold_states(ws.s.copy(), ws)
-        reevaluate_laws(equations.tables, ws.z, ws.zd, equations.u, ws)
-        ws.state_base[:], ws.state_half[0] = base, half

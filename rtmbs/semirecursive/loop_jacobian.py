@@ -1,7 +1,12 @@
-"""Phi_z as a sparse matrix, and the groups of coordinates that loops couple."""
+"""Phi_z as a sparse matrix, the rounding of its entries, and the groups of coordinates that loops couple.
+
+An entry of Phi_z is the speed of the closure's point, or of an axis, along the row's direction per unit rate. Its terms
+are as large as the arm from the joint to the point, for an axis one. Below RELATIVE of that size the entry counts as
+zero: axes, points and closed poses are not known better. Columns and wrenches stand at the global origin, so rounding
+of the distances from there comes on top.
+"""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -9,11 +14,9 @@ from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 
 from rtmbs.linear.sparse_solver import same_pattern
+from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.system.system import System, once_per_system
-from rtmbs.system.tables import Tables
-
-if TYPE_CHECKING:
-    from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.system.tables import CONDITION, DISTANCE, DOT, RELATION, Tables
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -50,7 +53,7 @@ class LoopJacobian:
         self.order = places.data - 1  # of the entries in the sparse matrix, column by column
         self.pattern = places
 
-    def values(self, equations: "SemiRecursiveEquations") -> Array:
+    def values(self, equations: EvaluatedEquations) -> Array:
         """Return the entries of Phi_z at the closed state, in the order of ``rows`` and ``columns``."""
         return np.concatenate([equations.ws.Phi_z, np.ones(self.drivers)])
 
@@ -58,7 +61,7 @@ class LoopJacobian:
         """Return the matrix (m, n) with these entries."""
         return same_pattern(self.pattern, values[self.order])
 
-    def matrix(self, equations: "SemiRecursiveEquations") -> csc_array:
+    def matrix(self, equations: EvaluatedEquations) -> csc_array:
         """Return Phi_z (m, n) at the closed state."""
         return self.sparse(self.values(equations))
 
@@ -82,20 +85,72 @@ def loop_jacobian(system: System) -> LoopJacobian:
 
 @once_per_system
 def loop_groups(system: System) -> tuple[Group, ...]:
-    """Return what the loops of a System couple."""
+    """Return the groups of rows and coordinates that the loops of a System couple."""
     return tuple(loop_jacobian(system).groups())
 
 
-def dense_closure_jacobian(equations: "SemiRecursiveEquations") -> Array:
-    """Return the dense Phi_z (m, n) at the closed state."""
-    tables, flat = equations.tables, equations.ws.Phi_z
-    closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
-    out = np.zeros((equations.m, equations.n))
-    for closure in range(len(closures.point_a)):
-        rows = slice(closures.row_pointer[closure], closures.row_pointer[closure + 1])
-        connector = closures.connector[closure]
-        dofs = connectors.dof[connectors.pointer[connector] : connectors.pointer[connector + 1]]
-        block = flat[closures.entry_pointer[closure] : closures.entry_pointer[closure + 1]]
-        out[rows, dofs] = block.reshape(rows.stop - rows.start, len(dofs))
-    out[len(closures.kind) + np.arange(len(drivers.dof)), drivers.dof] = 1.0
-    return out
+# ---- rounding of every entry of Phi_z, from the sizes of the terms that cancel in it (METHODS 1.13) -----------------
+
+
+RELATIVE = 1e-10  # of the terms: assembly closes to 1e-12, and a rank must not hang on that
+OFFSETS = 10.0  # assembly offsets: equations that are redundant up to an assembly offset are meant to be redundant
+ROUNDING = 100.0 * float(np.finfo(np.float64).eps)  # of distances from the global origin
+
+
+def accuracy_of(equations: EvaluatedEquations) -> float:
+    """Return the relative size of terms that count as zero: RELATIVE, or more with assembly offsets."""
+    assembly_offset = float(np.max(np.abs(equations.tables.closures.assembly_offset), initial=0.0))
+    return max(RELATIVE, OFFSETS * assembly_offset / equations.system.length)
+
+
+def noise_of(equations: EvaluatedEquations, jacobian: LoopJacobian) -> Array:
+    """Return the rounding of every entry of ``jacobian.matrix`` at the closed state (entries,)."""
+    ws, closures = equations.ws, equations.tables.closures
+    relative = accuracy_of(equations)
+    if jacobian.inner == 0:
+        return np.full(jacobian.drivers, relative)
+    row, dof, closure = jacobian.rows[: jacobian.inner], jacobian.columns[: jacobian.inner], jacobian.closures
+    xa, xb = closure_points(equations)
+    kind, length = closures.kind[row], np.where(closures.kind == DISTANCE, closures.length, 1.0)[row]
+    gap = np.linalg.norm(xb - xa, axis=1)[closure]
+    arm = np.linalg.norm(xb[closure] - ws.r[dof], axis=1)
+    far = np.linalg.norm(xb, axis=1)[closure] + np.linalg.norm(ws.r[dof], axis=1)
+    turns = np.linalg.norm(ws.S[dof, 3:], axis=1)
+    slides = np.where(turns > 0.0, 0.0, np.linalg.norm(ws.S[dof, :3], axis=1))
+    point = turns * (relative * arm + ROUNDING * far) + slides * relative
+    distance = (point * gap + (turns * arm + slides) * ROUNDING * far) / length
+    noise = np.where(kind == DOT, relative * turns, np.where(kind == DISTANCE, distance, point))
+    noise = np.where(kind == RELATION, relative * np.abs(ws.Phi_z), noise)  # one term: the ratio itself
+    if np.any(kind == CONDITION):
+        noise = np.where(
+            kind == CONDITION, condition_noise(equations, jacobian, point, relative * turns, relative), noise
+        )
+    return np.concatenate([noise, np.full(jacobian.drivers, relative)])
+
+
+def condition_noise(
+    equations: EvaluatedEquations, jacobian: LoopJacobian, point: Array, turn: Array, relative: float
+) -> Array:
+    """Return the rounding of the entries as if all rows were constraints of the user.
+
+    Between frames f . v + n . w with the rounding of ``point`` and ``turn``; on coordinates that of the largest term.
+    """
+    ws, row, typical = equations.ws, jacobian.rows[: jacobian.inner], equations.system.typical
+    force = np.linalg.norm(ws.G[:, :3], axis=1)
+    xb = closure_points(equations)[1][equations.system.closure_of_row[: len(force)]]
+    torque = np.linalg.norm(ws.G[:, 3:] - np.cross(xb, ws.G[:, :3]), axis=1)
+    between = force[row] * point + torque[row] * turn
+    column = jacobian.columns[: jacobian.inner]
+    largest = np.zeros(len(force))
+    np.maximum.at(largest, row, np.abs(ws.Phi_z) * typical[column])
+    joined = jacobian.closures >= equations.tables.conditions.first[1]
+    return np.where(joined, relative * largest[row] / typical[column], between)
+
+
+def closure_points(equations: EvaluatedEquations) -> tuple[Array, Array]:
+    """Return the points of every closure on its dofs a and b (nc, 3), world axes [m]."""
+    ws, closures, connectors = equations.ws, equations.tables.closures, equations.tables.connectors
+    ends, mine = [], closures.connector
+    for dof, point in ((connectors.a[mine], closures.point_a), (connectors.b[mine], closures.point_b)):
+        ends.append(ws.r[dof] + np.einsum("kij,kj->ki", ws.A[dof], point))
+    return ends[0], ends[1]

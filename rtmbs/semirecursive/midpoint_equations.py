@@ -1,6 +1,4 @@
-"""What the variational midpoint step asks of a mechanism: momenta, the gap of the loops, and the Newton matrix."""
-
-from typing import TYPE_CHECKING
+"""Equations of the variational midpoint step: momenta, the gap of the loops, and the Newton matrix."""
 
 import numpy as np
 from numpy.typing import NDArray
@@ -8,8 +6,12 @@ from numpy.typing import NDArray
 from rtmbs.integrators.settings import PAPER
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
 from rtmbs.semirecursive.compiled_steps import FusedMidpoint
+from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
+from rtmbs.semirecursive.law_kernels import call_laws, differentiate_laws
 from rtmbs.semirecursive.momenta import (
+    assemble_end,
+    assemble_midpoint,
     evaluate_boundary,
     evaluate_momenta,
     half_turn_back,
@@ -18,12 +20,7 @@ from rtmbs.semirecursive.momenta import (
     turn_back,
     undo_jacobian,
 )
-from rtmbs.semirecursive.momentum_tangent import assemble_end, assemble_midpoint
-from rtmbs.semirecursive.python_laws import call_laws, differentiate_laws
 from rtmbs.semirecursive.tangent import add_loop_tangent
-
-if TYPE_CHECKING:
-    from rtmbs.semirecursive.equations import SemiRecursiveEquations
 
 Array = NDArray[np.float64]
 
@@ -31,7 +28,7 @@ Array = NDArray[np.float64]
 class Midpoint:
     """The equations of one step in momenta; answers ``integrators.base.MidpointEquations``."""
 
-    def __init__(self, equations: "SemiRecursiveEquations") -> None:
+    def __init__(self, equations: EvaluatedEquations) -> None:
         self.equations = equations
         self.first, self.last = np.zeros((2, len(equations.ws.Phi_z)))  # Phi_z of the two ends
         self.left, self.right = np.zeros((2, len(equations.ws.Phi_z)))  # the same with half turns, in the last factor
@@ -131,7 +128,7 @@ class Midpoint:
         equations.factor_matrix()
 
     def fused(self) -> FusedMidpoint | None:
-        """Return the step as a kernel; None where it has to ask Python."""
+        """Return the step as a kernel; None where laws need Python."""
         return None if self.equations.system.called else FusedMidpoint(self.equations)
 
     def factor_end(self, weight: Array) -> None:

@@ -1,4 +1,4 @@
-"""The variational midpoint step, fused into one kernel; ``integrators/variational_midpoint.py`` is the same readable.
+"""The variational midpoint step, fused into one kernel; ``integrators/variational_midpoint.py`` has it in plain Python.
 
 A contract test holds the two together. What this kernel does not finish well, a step that does not converge or rates
 that loops hold badly, is left to the readable step.
@@ -51,7 +51,6 @@ from rtmbs.integrators.settings import (
     RESIDUAL_TICKS,
     TANGENT_TICKS,
     VELOCITY_VIOLATION,
-    StateArrays,
 )
 from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
@@ -59,7 +58,6 @@ from rtmbs.jit.struct import struct
 from rtmbs.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
-from rtmbs.semirecursive.correction import start_stats
 from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.exit_codes import (
     CONVERGED,
@@ -71,9 +69,10 @@ from rtmbs.semirecursive.exit_codes import (
     UNFINISHED,
     accepted,
 )
-from rtmbs.semirecursive.finish_step import copy_rotations, startable
 from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.momenta import (
+    assemble_end,
+    assemble_midpoint,
     evaluate_boundary,
     evaluate_momenta,
     half_turn_back,
@@ -82,7 +81,6 @@ from rtmbs.semirecursive.momenta import (
     turn_back,
     undo_jacobian,
 )
-from rtmbs.semirecursive.momentum_tangent import assemble_end, assemble_midpoint
 from rtmbs.semirecursive.multipliers import factor_copy
 from rtmbs.semirecursive.passes import (
     forward_accelerations,
@@ -92,6 +90,7 @@ from rtmbs.semirecursive.passes import (
 )
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations
+from rtmbs.semirecursive.step import copy_rotations, start_stats, startable, state_in_row
 from rtmbs.semirecursive.tangent import add_loop_tangent
 
 # ---- end of the step: momentum, rates, accelerations, multipliers ---------------------------------------------------
@@ -468,10 +467,7 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
     evaluate_boundary(tables, old.z, old.R0, u0, ws)
     mass_times(tables.dofs, old.zd, ws, own.p0)
     for k in range(len(chunk.stats)):
-        new = StateArrays(
-            chunk.z[k], chunk.zd[k], chunk.zdd[k], chunk.lam[k], chunk.R0[k], chunk.energy[k], chunk.s[k], chunk.sd[k]
-        )
-        u, stats = chunk.u[k], chunk.stats[k]
+        new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
         start_stats(stats)
         begin(tables, settings.h, before, inputs, u, ws, own)
         ending = correct(tables, lu, work, settings, weight, before, u, ws, own, stats)

@@ -1,26 +1,50 @@
-"""Compiled: momenta, the force of the Lagrangian, and what the variational midpoint step does to them (METHODS 6).
+"""Compiled momenta and Newton matrices of the variational midpoint step (METHODS 6).
 
-One backward pass gives both p_j = S_j . P_j and dT/dz_j = (V_base x S_j) . P_j, P_j the momentum behind dof j. Oracle:
-``page_momenta.py``, where the formulas come from.
+One backward pass gives both p_j = S_j . P_j and dT/dz_j = (V_base x S_j) . P_j, P_j the momentum behind dof j. The
+formulas come from their oracle in ``page.py``.
+
+A column of a Newton matrix is a small turn or slide e of dof i at the middle, which moves the rates by 2/h T^-1 e. It
+changes the velocities of what it moves by S_i x V + 2/h Y_i with Y_i = S_i T^-1 + h/2 psid_i, psid_i = V_base x S_i,
+and the first part turns momenta with their bodies. So of the momentum P_j behind a dof j at or behind i only I_j Y_i
+counts, I_j the inertia behind it, and a dof above i meets S_i x* P_i + 2/h I_i Y_i. No Coriolis matrix is needed
+(METHODS 6).
+
+The pattern of a tangent is that of ``tangent.py``. Its oracle is ``page.step_residual``.
 """
+
+from numpy import uint64 as at
 
 from rtmbs.jit.compiled import coarse_kernel, inner_kernel, kernel
 from rtmbs.rotations.kernels import inverse_excess, inverse_factor, turn_factors, turned_row
 from rtmbs.semirecursive.closures import evaluate_closures
-from rtmbs.semirecursive.force_kernels import apply_forces
+from rtmbs.semirecursive.evaluation import assemble_mass_metric
+from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias
+from rtmbs.semirecursive.rotations import set_rate_columns
+from rtmbs.semirecursive.tangent import add_loop_tangent
 from rtmbs.spatial import (
+    add3,
+    add6,
+    angular,
+    combine6,
+    cross3,
+    cross_force,
     cross_motion,
     dot3,
     dot6,
     increase6,
     inertia_times,
     join,
+    linear,
+    load3,
     load6,
     load10,
+    scale3,
+    scale6,
+    store3,
     store6,
 )
-from rtmbs.system.tables import GRAVITY_SLOT
+from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
 
 
 @inner_kernel
@@ -136,3 +160,179 @@ def half_turn_rows(tables, y, sign, Phi_z):
                     a = (Phi_z[entry], Phi_z[entry + 1], Phi_z[entry + 2])
                     Phi_z[entry], Phi_z[entry + 1], Phi_z[entry + 2] = halfway(a, d, s, c)
                     entry += last - first
+
+
+# ---- Newton matrices, in one pass over (dof, ancestor) pairs --------------------------------------------------------
+
+
+@coarse_kernel
+def assemble_midpoint(tables, h, u, y, start, ws, values):
+    """values = the derivative of h/2 (T^-1 p_m - W start) + h^2/4 tau by small turns at the middle, exact but for
+    terms of the third order of a step's turn.
+
+    At the state of ``evaluate_momenta``; ``y`` (n,) is the half increment, ``start`` (n,) the momentum that the step
+    begins with, impulse of the loops included.
+    """
+    for k in range(len(values)):
+        values[k] = 0.0
+    set_columns(tables.dofs, h, u, y, ws)
+    add_pairs(tables, h, ws, values)
+    if len(ws.rate) > 0:
+        add_elements(tables, h, y, start, ws, values)
+    add_force_tangent(tables, u, 0.5 * h, 0.25 * h * h, ws, values)
+
+
+@coarse_kernel
+def assemble_end(tables, weight, ws, own_mass, values):
+    """values = M + Phi_z^T diag(weight) Phi_z at the evaluated positions and inertias; own_mass (n,) the diagonal of M.
+
+    The metric in which rates are found.
+    """
+    dofs, paths = tables.dofs, tables.paths
+    if len(tables.interfaces.dof) > 0:
+        assemble_mass_metric(tables, 1.0, weight, ws, values)
+        for j in range(len(own_mass)):
+            own_mass[j] = dot6(inertia_times(load10(ws.Ic, j), load6(ws.S, j)), load6(ws.S, j))
+        return
+    gather_inertias(dofs, ws)
+    for k in range(len(values)):
+        values[k] = 0.0
+    for j in range(len(ws.tau)):
+        left, start, last = inertia_times(load10(ws.Ic, j), load6(ws.S, j)), paths.pointer[j], paths.pointer[j + 1] - 1
+        for d in range(start, last):
+            entry = dot6(left, load6(ws.S, at(paths.dof[at(d)])))
+            values[at(paths.entry[at(d)])] += entry
+            values[at(paths.entry_transposed[at(d)])] += entry
+        own_mass[j] = dot6(left, load6(ws.S, j))
+        values[at(paths.entry[at(last)])] += own_mass[j]
+    add_loop_tangent(tables, weight, 1.0, ws.Phi_z, ws.Phi_z, values)
+
+
+@inner_kernel
+def gather_inertias(dofs, ws):
+    """ws.Ic = the inertia of all that each dof carries."""
+    n = len(ws.tau)
+    for i in range(n):
+        for k in range(10):
+            ws.Ic[i, k] = ws.inertia[i, k]
+    for i in range(n - 1, -1, -1):
+        if dofs.parent[i] >= 0:
+            for k in range(10):
+                ws.Ic[dofs.parent[i], k] += ws.Ic[i, k]
+
+
+@inner_kernel
+def set_columns(dofs, h, u, y, ws):
+    """Columns of every dof: ws.X = Y, ws.Y = what its turn does to the weight, ws.Bc[:6] = S T^-T - h/2 psid; and the
+    inertia behind it.
+    """
+    down = (u[GRAVITY_SLOT], u[GRAVITY_SLOT + 1], u[GRAVITY_SLOT + 2])
+    n = len(ws.tau)
+    for i in range(n):
+        S = load6(ws.S, i)
+        psid = cross_motion(load6(ws.V, dofs.base[i]), S)
+        store6(ws.psid, i, psid)
+        store6(ws.X, i, combine6(1.0, S, 0.5 * h, psid))
+        store6(ws.Bc, i, combine6(1.0, S, -0.5 * h, psid))
+        store3(ws.Y, i, cross3(angular(S), down))
+    gather_inertias(dofs, ws)
+    set_rate_columns(dofs, y, ws)
+    if len(ws.rate) > 0:
+        for i in range(n):
+            if dofs.reference[i] >= 0:
+                for k in range(3):
+                    S, rate = load6(ws.S, i + k), load6(ws.rate, i + k)
+                    more = add6(rate, scale6(-1.0, S))
+                    store6(ws.X, i + k, add6(load6(ws.X, i + k), more))
+                    store6(ws.Bc, i + k, add6(load6(ws.Bc, i + k), back(ws, i, k, y)))
+
+
+@inner_kernel
+def back(ws, i, k, y):
+    """Return column ``k`` of S T^-T less S, of the element that begins with dof ``i``."""
+    d = (-y[i], -y[i + 1], -y[i + 2])  # T^-1(-y) is T^-1(y) transposed
+    unit = (1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0)
+    t = inverse_excess(d, inverse_factor(dot3(d, d)), unit, 1.0)
+    return combine6(1.0, combine6(t[0], load6(ws.S, i), t[1], load6(ws.S, i + 1)), t[2], load6(ws.S, i + 2))
+
+
+@inner_kernel
+def add_pairs(tables, h, ws, values):
+    """Entries of every dof with itself and with its ancestors outside its element."""
+    dofs, paths = tables.dofs, tables.paths
+    q4 = 0.25 * h * h
+    for j in range(len(ws.tau)):
+        S, P, W = load6(ws.S, j), load6(ws.Fc, j), load6(ws.wrench, j)
+        inertia, turned = load10(ws.Ic, j), cross_force(S, P)
+        weighed = scale3(q4, linear(inertia_times(inertia, S)))
+        left = add6(inertia_times(inertia, load6(ws.Bc, j)), scale6(-0.5 * h, turned))
+        right = add6(inertia_times(inertia, load6(ws.X, j)), scale6(0.5 * h, turned))
+        lift = (ws.Y[j, 0], ws.Y[j, 1], ws.Y[j, 2], 0.0, 0.0, 0.0)
+        fall = scale6(q4, add6(cross_force(S, W), inertia_times(inertia, lift)))
+        last = paths.pointer[j + 1] - 1
+        if dofs.kind[j] == ROTATION:
+            last -= j - first_of(dofs, j)
+        else:
+            values[paths.entry[last]] += dot6(left, load6(ws.X, j)) + dot3(weighed, load3(ws.Y, j))
+        for d in range(paths.pointer[j], last):
+            i = at(paths.dof[at(d)])
+            values[at(paths.entry[at(d)])] += dot6(left, load6(ws.X, i)) + dot3(weighed, load3(ws.Y, i))
+            right_entry = dot6(load6(ws.Bc, i), right) + dot6(load6(ws.S, i), fall)
+            values[at(paths.entry_transposed[at(d)])] += right_entry
+
+
+@inner_kernel
+def first_of(dofs, j):
+    """Return the first dof of the element of the rotation dof ``j``."""
+    return j if dofs.reference[j] >= 0 else j - 1 if dofs.reference[j - 1] >= 0 else j - 2
+
+
+@inner_kernel
+def add_elements(tables, h, y, start, ws, values):
+    """Entries of the rotation dofs of one element with each other: all three columns turn with the body."""
+    dofs, paths = tables.dofs, tables.paths
+    for e in range(len(dofs.kind)):
+        if dofs.reference[e] >= 0:
+            for b in range(3):
+                end = paths.pointer[e + b + 1] - 1  # place of (e + b, e + b)
+                change = carried(h, e, b, y, start, ws)
+                for a in range(3):
+                    found = pair(h, e + a, e + b, ws) + change[a]
+                    if a == b:
+                        values[paths.entry[end]] += found
+                    elif a < b:
+                        values[paths.entry_transposed[end - (b - a)]] += found
+                    else:
+                        values[paths.entry[paths.pointer[e + a + 1] - 1 - (a - b)]] += found
+
+
+@inner_kernel
+def pair(h, j, i, ws):
+    """Return the entry of row ``j`` and column ``i`` of one element, its own coordinates held."""
+    inertia, S, P = load10(ws.Ic, j), load6(ws.S, j), load6(ws.Fc, j)
+    left = inertia_times(inertia, load6(ws.Bc, j))
+    weighed = scale3(0.25 * h * h, linear(inertia_times(inertia, S)))
+    found = dot6(left, load6(ws.X, i)) - 0.25 * h * h * dot6(cross_force(S, P), load6(ws.psid, i))
+    return found + dot3(weighed, load3(ws.Y, i))
+
+
+@inner_kernel
+def carried(h, e, b, y, start, ws):
+    """Return h/2 (dT^-1 p_m - dW start) for the column ``b`` of the element ``e``: y moves by T^-1 e_b."""
+    d = (y[e], y[e + 1], y[e + 2])
+    q = dot3(d, d)
+    bent = inverse_factor(q)
+    unit = (1.0 if b == 0 else 0.0, 1.0 if b == 1 else 0.0, 1.0 if b == 2 else 0.0)
+    dy = add3(unit, inverse_excess(d, bent, unit, 1.0))
+    P = load6(ws.Fc, e)
+    p = (dot6(load6(ws.S, e), P), dot6(load6(ws.S, e + 1), P), dot6(load6(ws.S, e + 2), P))
+    x = (start[e], start[e + 1], start[e + 2])
+    s, c = turn_factors(q)
+    first = add3(scale3(0.25 * h, cross3(dy, p)), scale3(0.5 * h * bent, twice(d, dy, p)))
+    return add3(first, add3(scale3(0.25 * h * s, cross3(dy, x)), scale3(-0.25 * h * c, twice(d, dy, x))))
+
+
+@inner_kernel
+def twice(d, dy, x):
+    """Return the change of d x (d x x) with d by dy."""
+    return add3(cross3(dy, cross3(d, x)), cross3(d, cross3(dy, x)))

@@ -37,18 +37,20 @@ from rtmbs.integrators.settings import (
     StateArrays,
 )
 from rtmbs.jit.compiled import inner_kernel, kernel
-from rtmbs.semirecursive.correction import (
+from rtmbs.semirecursive.exit_codes import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
+from rtmbs.semirecursive.multipliers import finite, set_multipliers
+from rtmbs.semirecursive.rotations import add_correction
+from rtmbs.semirecursive.step import (
+    check_multipliers,
     correction_norm,
     evaluate_iterate,
     fresh_correction,
     predict,
+    project,
     restart,
     small_pivot,
+    startable,
 )
-from rtmbs.semirecursive.exit_codes import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
-from rtmbs.semirecursive.finish_step import check_multipliers, project, startable
-from rtmbs.semirecursive.multipliers import finite, set_multipliers
-from rtmbs.semirecursive.rotations import add_correction
 
 
 @inner_kernel

@@ -19,8 +19,8 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_kinematics as untyped_arrays
 from rtmbs.semirecursive.evaluation import evaluate_residual
+from rtmbs.semirecursive.law_kernels import call_laws
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.python_laws import call_laws
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.system import System

@@ -1,40 +1,323 @@
-"""The main trapezoidal step, fused into one kernel that calls the kernels above by name.
+"""The trapezoidal step, fused: predictor, Newton's iteration, projections, and the march over the rows of a chunk.
 
-The same step as ``integrators/trapezoidal.py`` for the structured tangent; a contract test holds the two together.
-Corrections are made in ``correction``, a step is completed in ``finish_step``. Further tries of a step that fails are a
-kernel of their own, ``newton_restarts``: most mechanisms never need it, and it takes as long to compile as this one.
+The unknown is the increment z_{n+1} - z_n; zd = 2/h increment - zd_n, zdd = 4/h^2 increment - 4/h zd_n - zdd_n
+(METHODS 1.2). Residual q4 (M zdd - Q + Phi_z^T alpha Phi), q4 = h^2/4 (Eq. 15), tangent M + h/2 C + q4 (K + Phi_z^T
+alpha Phi_z) (Eq. 17) plus ``tangent_terms``.
+
+``integrators/trapezoidal.py`` has the same step in plain Python, and a contract test holds the two together.
+Projections have the form of METHODS 1.12. Further tries of a failed step are a kernel of their own,
+``newton_restarts``: few mechanisms need it, and it takes as long to compile as this one.
 """
 
 import numpy as np
 
+from rtmbs.integrators.multiplier_bounds import FOUND, largest_acceleration, suspicious
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
     GO_ON,
     PAPER_RATE,
     SLOW_RATE,
+    acceleration_allowance,
     contraction_rate,
     may_reuse,
     reuse_pays,
+    scaled_norm,
+    velocity_allowance,
     verdict,
 )
-from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, ITERATIONS_TO_TOLERANCE, PAPER, StateArrays
-from rtmbs.jit.compiled import inner_kernel, kernel
-from rtmbs.jit.intrinsics import ticks
-from rtmbs.semirecursive.correction import (
-    correction_norm,
-    count_residual,
-    fresh_correction,
-    predict,
-    reused_correction,
-    set_iterate,
-    small_pivot,
-    start_stats,
+from rtmbs.integrators.settings import (
+    ACCELERATION_VIOLATION,
+    EVALUATIONS,
+    FACTOR_TICKS,
+    FACTORISATIONS,
+    FIRST_CORRECTION,
+    FORCES,
+    GIVEN,
+    ITERATIONS,
+    ITERATIONS_TO_TOLERANCE,
+    JACOBIANS,
+    LEFT,
+    LOOPS,
+    NEAR_SINGULAR,
+    PAPER,
+    POSITION_VIOLATION,
+    PROJECTION_TICKS,
+    PROJECTIONS,
+    RESIDUAL_TICKS,
+    SOLVE_TICKS,
+    TANGENT_TICKS,
+    VELOCITY_VIOLATION,
+    StateArrays,
 )
-from rtmbs.semirecursive.evaluation import evaluate_residual
-from rtmbs.semirecursive.exit_codes import CONVERGED, NOT_CONVERGED, NOT_FINITE, UNFINISHED, accepted
-from rtmbs.semirecursive.finish_step import check_multipliers, note_end, project, startable
-from rtmbs.semirecursive.rotations import add_correction
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
+from rtmbs.jit.intrinsics import ticks
+from rtmbs.linear.sparse_lu import solve, solve_refined
+from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
+from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
+from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
+from rtmbs.semirecursive.exit_codes import (
+    CONVERGED,
+    LOOP_OPEN,
+    NEAR,
+    NOT_CONVERGED,
+    NOT_FINITE,
+    SMALL_PIVOT,
+    UNBALANCED,
+    UNFINISHED,
+    UNPROJECTED,
+    accepted,
+)
+from rtmbs.semirecursive.law_kernels import evaluate_laws
+from rtmbs.semirecursive.law_states import follow_states, keep_states
+from rtmbs.semirecursive.multipliers import (
+    NO_FACTOR,
+    factor_copy,
+    factor_mass_metric,
+    finite,
+    keep_Phi_z,
+    multiplier_error,
+    set_multipliers,
+)
+from rtmbs.semirecursive.passes import forward_accelerations, forward_positions, forward_velocities
+from rtmbs.semirecursive.projection_kernels import (
+    in_range,
+    largest_rate,
+    note_violation,
+    project_rates,
+    project_velocities,
+    relative_violation,
+)
+from rtmbs.semirecursive.rotations import add_correction, commit_rotations, turns_only
+
+
+@inlined_kernel
+def set_iterate(h, old, ws):
+    """z, zd, zdd of the iterate from the increment and the history terms (Eqs. 13 and 14)."""
+    for i in range(len(ws.z)):
+        ws.z[i] = old.z[i] + ws.increment[i]
+        ws.zd[i] = 2.0 / h * ws.increment[i] - old.zd[i]
+        ws.zdd[i] = 4.0 / (h * h) * ws.increment[i] - 4.0 / h * old.zd[i] - old.zdd[i]
+    if len(ws.s) > 0:
+        follow_states(h, old, ws)
+
+
+@inner_kernel
+def predict(h, old, ws):
+    """increment = h zd_n + h^2/2 zdd_n: constant acceleration over the step."""
+    for i in range(len(ws.z)):
+        ws.increment[i] = h * old.zd[i] + 0.5 * h * h * old.zdd[i]
+
+
+@inlined_kernel
+def evaluate_iterate(tables, h, alpha, u, old, ws, stats):
+    """ws.residual = -q4 (M zdd - Q + Phi_z^T alpha Phi) at z_n + ws.increment."""
+    start = ticks()
+    set_iterate(h, old, ws)
+    evaluate_residual(tables, old.R0, u, alpha, ws)
+    count_residual(h, start, ws, stats)
+
+
+@inlined_kernel
+def count_residual(h, start, ws, stats):
+    """Scale the residual, -q4 of what was evaluated, and note the time since ``start`` ticks."""
+    for i in range(len(ws.residual)):
+        ws.residual[i] *= -0.25 * h * h
+    stats[EVALUATIONS] += 1
+    stats[RESIDUAL_TICKS] += ticks() - start
+
+
+@inner_kernel
+def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):
+    """ws.dz by the Newton matrix of the iterate, made and factored now; False when its factor or solution failed."""
+    h, start = settings.h, ticks()
+    assemble_tangent(tables, terms, 1.0, 0.5 * h, 0.25 * h * h, u, alpha, old, ws, work.original)
+    keep_Phi_z(ws)
+    assembled = ticks()
+    bad = factor_copy(lu, work)
+    factored = ticks()
+    stats[TANGENT_TICKS] += assembled - start
+    stats[FACTOR_TICKS] += factored - assembled
+    stats[JACOBIANS] += 1
+    stats[FACTORISATIONS] += 1
+    work.step[0] = h
+    if bad != 0 or solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz) < 0:
+        return False
+    stats[SOLVE_TICKS] += ticks() - factored
+    return True
+
+
+@inner_kernel
+def reused_correction(lu, work, settings, ws, stats):
+    """ws.dz by the factor of an earlier iterate of this step, which was checked then; returns its scaled norm."""
+    start = ticks()
+    for i in range(len(ws.dz)):
+        ws.dz[i] = ws.residual[i]
+    solve(lu, work.factored, work, ws.dz)
+    stats[SOLVE_TICKS] += ticks() - start
+    return correction_norm(settings, ws)
+
+
+@inner_kernel
+def correction_norm(settings, ws):
+    """Scaled norm of the correction ws.dz, against the increment that it leads to, up to the typical size.
+
+    A fast vehicle goes many sizes in a step: that allows its corrections nothing more.
+    """
+    for i in range(len(ws.dz)):
+        ws.predicted[i] = min(abs(ws.increment[i] + ws.dz[i]), settings.typical[i])
+    return scaled_norm(ws.dz, ws.predicted, settings.absolute, settings.relative)
+
+
+@inlined_kernel
+def small_pivot(original, residual):
+    """What a failed factor or solution stands for: SMALL_PIVOT, or NOT_FINITE when no factor could have done better."""
+    return SMALL_PIVOT if finite(original) and finite(residual) else NOT_FINITE
+
+
+@inner_kernel
+def start_stats(stats):
+    """Nothing is done and nothing is counted yet."""
+    for place in range(len(stats)):
+        stats[place] = 0.0
+
+
+@inner_kernel
+def restart(stats):
+    """Forget the corrections of the tries before, not their number and their work."""
+    stats[ITERATIONS_TO_TOLERANCE], stats[ITERATIONS] = 0.0, 0.0
+    for place in range(FIRST_CORRECTION, len(stats)):
+        stats[place] = 0.0
+
+
+# ---- end of a step: loops checked, rates and accelerations projected, multipliers checked ---------------------------
+
+
+@inner_kernel
+def startable(old, alpha):
+    """True when a step may start from ``old``: numbers in range, penalty factors positive, rotations that are such."""
+    if not turns_only(old.R0):
+        return False
+    bad = 0
+    for row in range(len(alpha)):
+        bad += 0 if alpha[row] > 0.0 and np.isfinite(alpha[row]) else 1
+    numbers = in_range(old.z) and in_range(old.zd) and in_range(old.zdd) and in_range(old.lam)
+    return bad == 0 and numbers and in_range(old.s) and in_range(old.sd)
+
+
+@inner_kernel
+def project(tables, lu, work, settings, alpha, u, old, new, ws, stats):
+    """Close the step at z_n + increment: check the loops, project rates and accelerations, fill ``new``."""
+    start, q4 = ticks(), 0.25 * settings.h * settings.h
+    set_iterate(settings.h, old, ws)
+    for i in range(len(ws.z)):
+        new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
+    copy_rotations(old.R0, new.R0)
+    set_multipliers(tables, alpha, ws, new.lam)
+    forward_positions(tables, old.R0, new.z, ws)
+    evaluate_closures(tables, new.z, u, ws)
+    note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
+    if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
+        return LOOP_OPEN
+    if settings.mass_metric and len(alpha) > 0 and factor_mass_metric(tables, lu, work, alpha, q4, ws, stats) != 0:
+        return SMALL_PIVOT
+    weight = project_velocities(tables, lu, work, settings, alpha, u, old, new, ws, stats)
+    if weight == NO_FACTOR:
+        return SMALL_PIVOT
+    note_violation(ws.Phid, settings, stats, VELOCITY_VIOLATION)
+    forward_velocities(tables.dofs, new.zd, ws)
+    if settings.hold_energy and len(tables.balance.first) > 0:
+        before, after = (old.zd, old.zdd, old.energy), (new.zd, new.zdd, new.energy)
+        stats[GIVEN] = hold_energies(tables, u, settings.h, *before, *after, ws)
+    else:
+        keep_no_energy(new.energy)
+    if len(new.s) > 0:  # at the rates that the projection left
+        evaluate_laws(tables, new.z, new.zd, u, ws)
+        keep_states(new, ws)
+    forward_accelerations(tables.dofs, new.zd, new.zdd, u, ws)
+    closure_accelerations(tables, new.zd, new.zdd, u, ws)
+    if settings.project_accelerations:
+        project_rates(tables, lu, work, settings, alpha, weight, new.zdd, ws.Phidd, ws, new.lam, 1.0, stats)
+    note_violation(ws.Phidd, settings, stats, ACCELERATION_VIOLATION)
+    commit_rotations(tables.dofs, new.z, new.R0)
+    stats[PROJECTION_TICKS] += ticks() - start
+    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)
+    numbers = numbers and in_range(new.s) and in_range(new.sd)
+    return CONVERGED if numbers and counted(stats) else NOT_FINITE
+
+
+@inlined_kernel
+def counted(stats):
+    """True when the stats hold numbers; of corrections Newton's test saw that."""
+    bad = 0
+    for place in range(FIRST_CORRECTION):
+        bad += 0 if np.isfinite(stats[place]) else 1
+    return bad == 0
+
+
+@inlined_kernel
+def copy_rotations(source, target):
+    """target = source, element by element: a slice assignment may allocate."""
+    for k in range(len(source)):
+        for i in range(3):
+            for j in range(3):
+                target[k, i, j] = source[k, i, j]
+
+
+@inlined_kernel
+def fastest(settings, new):
+    """Largest acceleration of all coordinates that loops feel [1/s^2]."""
+    rate, acceleration = largest_rate(new.zd, settings.pace), largest_rate(new.zdd, settings.pace)
+    return largest_acceleration(settings, rate, acceleration)
+
+
+@inlined_kernel
+def note_end(new, ws):
+    """Remember where the last step of a kernel call ended: its factor belongs to that pose."""
+    for i in range(len(ws.end_z)):
+        ws.end_z[i], ws.end_zd[i], ws.end_zdd[i] = new.z[i], new.zd[i], new.zdd[i]
+    for row in range(len(ws.end_lam)):
+        ws.end_lam[row] = new.lam[row]
+    copy_rotations(new.R0, ws.end_R0)
+
+
+@inner_kernel
+def check_multipliers(tables, lu, work, settings, alpha, u, ending, new, ws, stats):
+    """NEAR, UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""
+    if len(alpha) == 0:
+        return ending
+    if stats[NEAR_SINGULAR] > 0.0:
+        return NEAR if ending == CONVERGED else ending
+    if loops_left(settings, new, ws, stats):
+        stats[LEFT] = LOOPS
+        return UNPROJECTED if ending == CONVERGED else ending
+    if ending != CONVERGED:
+        return ending
+    acceleration = fastest(settings, new)
+    if not suspicious(settings, stats, largest_rate(new.zd, settings.pace), acceleration, ws.stiff[0]):
+        return ending
+    found = multiplier_error(tables, lu, work, settings, alpha, u, new, acceleration, ws, stats)
+    if found == NO_FACTOR:
+        return SMALL_PIVOT
+    if found <= FOUND:
+        return ending
+    stats[LEFT] = FORCES
+    return UNBALANCED if found > FOUND else NOT_FINITE
+
+
+@inlined_kernel
+def loops_left(settings, new, ws, stats):
+    """True when sweeps reached their number before the loops met their bound."""
+    if stats[PROJECTIONS] < settings.max_projections or len(new.z) == 0:
+        return False
+    rate = largest_rate(new.zd, settings.typical)
+    velocity = velocity_allowance(settings, rate)
+    acceleration = acceleration_allowance(settings, rate, largest_rate(new.zdd, settings.typical))
+    left = settings.project_velocities and relative_violation(ws.Phid, settings.scale) > velocity
+    return left or (settings.project_accelerations and relative_violation(ws.Phidd, settings.scale) > acceleration)
+
+
+# ---- Newton's iteration and the march over rows ----------------------------------------------------------------------
 
 
 @inner_kernel
@@ -81,6 +364,14 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
     return NOT_CONVERGED
 
 
+@inlined_kernel
+def state_in_row(chunk, k):
+    """Return the State in row ``k`` of a chunk, as views."""
+    return StateArrays(
+        chunk.z[k], chunk.zd[k], chunk.zdd[k], chunk.lam[k], chunk.R0[k], chunk.energy[k], chunk.s[k], chunk.sd[k]
+    )
+
+
 @kernel
 def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
     """Take a step for every row, the first from ``old``, the next from the row before it, by the plain iteration.
@@ -93,10 +384,7 @@ def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
         start_stats(chunk.stats[0])
         return NOT_FINITE, 0
     for k in range(len(chunk.stats)):
-        new = StateArrays(
-            chunk.z[k], chunk.zd[k], chunk.zdd[k], chunk.lam[k], chunk.R0[k], chunk.energy[k], chunk.s[k], chunk.sd[k]
-        )
-        u, stats = chunk.u[k], chunk.stats[k]
+        new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
         start_stats(stats)
         predict(settings.h, before, ws)
         ending = correct(tables, lu, work, settings, alpha, u, before, ws, stats)

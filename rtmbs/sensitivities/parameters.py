@@ -31,7 +31,7 @@ from rtmbs.sensitivities.variations import (
 from rtmbs.simulation.set_coordinate import cut_joint, no_coordinate, settable
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.start.effective_masses import effective_masses
-from rtmbs.system.joint_drivers import AffineProfile
+from rtmbs.system.force_tables import AffineProfile
 from rtmbs.system.system import CalledLaw, System
 from rtmbs.system.tables import Tables
 from rtmbs.system.user_functions import identity

@@ -24,7 +24,7 @@ from rtmbs.rotations.plain import exponential, inverse_jacobian, product
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_kinematics as untyped_arrays
 from rtmbs.semirecursive.balance import AT_REST
-from rtmbs.semirecursive.page_laws import state_count
+from rtmbs.semirecursive.page_programs import state_count
 from rtmbs.sensitivities import page_terms as untyped_page_terms
 from rtmbs.sensitivities.python_laws import PythonLaws, Ways
 from rtmbs.sensitivities.simd_programs import SimdProgram

@@ -35,7 +35,7 @@ class CapturedValues:
         return [values_captured(looks) for _, looks, _ in self.laws]
 
     def check(self) -> None:
-        """Look at everything."""
+        """Compare all captured values with those at compile."""
         self.left = self.pause
         for (force, _, read), now in zip(self.laws, self.values(), strict=True):
             for name, before in read.items():
@@ -47,7 +47,7 @@ class CapturedValues:
         return captured_values_of, (self.system(),)
 
     def step(self) -> None:
-        """Look at everything once in ``pause`` steps."""
+        """Compare all captured values once in ``pause`` steps."""
         self.left -= 1
         if self.left < 0:
             self.check()

@@ -20,22 +20,34 @@ from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.access import ASKED, LOOK, NOTHING, callback_rights
 from rtmbs.simulation.dense_output import Moment, Stretch
 from rtmbs.simulation.error_growth import LESS, MOST_AGAIN, ErrorGrowth, ToleranceError
-from rtmbs.simulation.event_handling import EventHandler, EventInstant, width
-from rtmbs.simulation.events import Event, EventError, Occurrence, events_of, moment_of
+from rtmbs.simulation.events import (
+    Event,
+    EventError,
+    EventHandler,
+    EventInstant,
+    Occurrence,
+    events_of,
+    moment_of,
+    width,
+)
 from rtmbs.simulation.failures import step_error
-from rtmbs.simulation.jump_times import edge_of, jump_times
+from rtmbs.simulation.jumps import edge_of, jump_times
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.running import WATCHING, TimeBar, check_end, observers_of
-from rtmbs.simulation.step_batches import SIZE, Batch, chunk_of, error_of_positions, take_batch
 from rtmbs.simulation.step_choice import (
+    SIZE,
+    Batch,
     StepBound,
     StepChoice,
     check_tolerance,
+    chunk_of,
+    error_of_positions,
     fastest,
     first_step,
     line_turns,
     projection_tol,
     small_step_remedy,
+    take_batch,
 )
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
@@ -290,7 +302,7 @@ class Controlled:
 
     @property
     def acted(self) -> bool:
-        """True when an event acted: what its action did outside the Simulation is not undone."""
+        """True when an event acted: effects of its action outside the Simulation are not undone."""
         return any(one.event.action is not None for one in self.events.occurred)
 
     # ---- events -----------------------------------------------------------------------------------------------------
@@ -384,7 +396,7 @@ class Controlled:
             self.outcomes[Outcome.UNPROJECTED.name] += unjudged
 
     def record_step(self, batch: Batch, stretch: Stretch, k: int, until: float, at_end: bool = True) -> None:
-        """Record what is due in a step up to ``until`` [s]."""
+        """Record the samples of a step up to ``until`` [s]."""
         doubtful = float(batch.doubtful(k) or k < self.choice.unjudged)
         if self.record.every_step:
             if at_end:
@@ -410,7 +422,7 @@ class Controlled:
         return moment._replace(u=u, zdd=zdd, lam=lam, sd=sd)
 
     def result(self) -> ControlledResult:
-        """Return what was recorded so far."""
+        """Return the Result recorded so far."""
         moments = [moment for moment, _ in self.kept]
         values = {name: np.array([getattr(one, name) for one in moments]) for name in ("t", *OF_STATE)}
         samples = Samples(**values, doubtful=np.array([doubtful for _, doubtful in self.kept]))

@@ -12,7 +12,7 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.settings import TANGENT_TERMS, StateArrays
 from rtmbs.rotations.vectors import Array, turned
 from rtmbs.simulation.dense_output import Moment
-from rtmbs.simulation.step_batches import Batch
+from rtmbs.simulation.step_choice import Batch
 from rtmbs.system.system import System
 
 LAGGED = TANGENT_TERMS.index("lagged")  # multipliers and accelerations of the moment
@@ -30,7 +30,7 @@ class ToleranceError(InputError):
 
 
 class ErrorGrowth:
-    """The error of positions and rates at the present time, as far as it is known."""
+    """Estimated error of positions and rates at the present time."""
 
     def __init__(self, system: System, equations: Any) -> None:
         self.system, self.equations = system, equations

@@ -1,7 +1,9 @@
-"""Events as the user writes them, and the instant that an event function reads (METHODS 1.34)."""
+"""Events: functions of the user, their location in a step, and their actions in order (METHODS 1.34)."""
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,7 +14,9 @@ from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import OF_STATE, Samples
-from rtmbs.simulation.dense_output import Moment
+from rtmbs.simulation.access import CHANGE, callback_rights
+from rtmbs.simulation.dense_output import Moment, Stretch
+from rtmbs.simulation.zeros import EPS, rounding, zeros_within
 from rtmbs.system.system import System
 from rtmbs.system.tables import Array, Tables
 
@@ -31,7 +35,7 @@ class EventError(InputError):
 
 @dataclass(frozen=True)
 class Event:
-    """A function of the state whose sign is watched, and what happens where the sign changes.
+    """A function of the state, and the action where its sign changes.
 
     A function that reaches zero from one side has an event there: it crosses zero, touches it, or stays on it. A
     function that leaves zero, as at the start of a run or behind an event, has none. A dip that ends before zero by
@@ -176,3 +180,276 @@ def events_of(when: Any) -> list[Event]:
 def moment_of(state: Any) -> Moment:
     """Return a copy of a State as a moment."""
     return Moment(state.t, *(getattr(state, name).copy() for name in Moment._fields[1:]))
+
+
+# ---- events along a run ---------------------------------------------------------------------------------------------
+
+
+SMALL = 1e-7  # of the longest gap: a row of ever smaller gaps that comes so far has no end
+UNRESOLVED = 1e-12  # of the time: gaps below it are rounding
+ROW = 3  # gaps that are compared with as many before them
+
+
+@dataclass
+class Accumulation:
+    """Gaps between events of one function."""
+
+    last: float | None = None  # time of the last event [s]
+    gaps: list[float] = field(default_factory=list)  # the last ones, at most 2 ROW [s]
+    longest: float = 0.0  # at the beginning of the row of ever smaller gaps [s]
+    present: float = 0.0  # longest of the last ROW gaps [s]
+
+    def add(self, t: float) -> bool:
+        """Take the time of an event [s]; True when the gaps have become too small for the row to end."""
+        last, self.last = self.last, t
+        if last is None or t == last:
+            return False
+        self.gaps = [*self.gaps, t - last][-2 * ROW :]
+        before, self.present = self.present, max(self.gaps[-ROW:])
+        if self.present > before:
+            self.longest = self.present
+        if len(self.gaps) <= ROW:
+            return False
+        return self.present < SMALL * self.longest or self.present < UNRESOLVED * abs(t)
+
+    @property
+    def rest(self) -> float:
+        """Time from the last event to the accumulation, as of a geometric row [s]; 0 when unknown."""
+        count = min(len(self.gaps) // 2, ROW)
+        if not count:
+            return 0.0
+        late, early = sum(self.gaps[-count:]), sum(self.gaps[-2 * count : -count])
+        return late * late / (early - late) if late < early else 0.0
+
+
+SAME_STEP, SAME_TIME = 1e-11, 64.0 * EPS  # of a step, of the time: zeros so near to each other have one instant
+NEVER = "event {!r} never changed its sign"
+AGAIN = 100  # times that an event may happen at one instant
+ALONG = 1e-3, 1e-4  # of a step; of typical sizes: how far the motion is followed for the sign behind an action
+
+
+class EventMonitor:
+    """One event function along a run."""
+
+    def __init__(self, event: Event, reader: MomentReader) -> None:
+        self.event, self.reader = event, reader
+        self.count = 0
+        self.last = 0.0  # value at the last look
+        self.at_zero = False  # the last look stood at a zero: its sign tells nothing
+        self.scale = 0.0  # largest value in the last step
+        self.expected = 0  # sign that the motion behind an action leads to; 0: unknown
+        self.came, self.rests = 0, False  # sign before the last zero; its action left it there without a rate
+        self.accumulation = Accumulation()
+
+    @property
+    def side(self) -> int:
+        """Sign at the last look, 0 at a zero."""
+        return 0 if self.at_zero else int(np.sign(self.last))
+
+    @property
+    def acts(self) -> bool:
+        """True when the run is interrupted by the event."""
+        return self.event.stops or self.event.action is not None
+
+    def value(self, moment: Moment) -> float:
+        """Return the value at a moment; InputError when the function raises or returns no number."""
+        try:
+            found: Any = self.event.when(Instant(self.reader, moment))
+        except Exception as error:
+            what = f"event {self.event.called!r} at t = {moment.t:g} s"
+            raise InputError(f"{what} raised {type(error).__name__}: {error}; it must return a number") from error
+        if type(found) is float and math.isfinite(found):
+            return found
+        what = f"event {self.event.called!r} at t = {moment.t:g} s"
+        number = np.asarray(found) if not isinstance(found, str | bytes) else np.empty(0)
+        if number.ndim != 0 or number.dtype.kind not in "fiub" or not math.isfinite(float(number)):
+            raise InputError(f"{what} returned {shown(found)}; it must return one finite number")
+        return float(number)
+
+    def counts(self, side: int) -> bool:
+        """True when a change of sign from ``side`` is an event."""
+        return side != 0 and self.event.direction * side <= 0
+
+    def zeros(self, stretch: Stretch) -> list[tuple[float, int]]:
+        """Return times [s] of the zeros within a step, and the signs before them; EventError when one was too near."""
+        start, end = stretch.before.t, stretch.after.t
+        found = zeros_within(lambda t: self.value(stretch.at(t)), start, end, self.last, self.at_zero)
+        if found.first and self.expected == -found.first and self.counts(self.expected):
+            raise self.accumulated(start)
+        if found.first:
+            if self.rests and found.first == -self.came:
+                raise self.fell_through(start)
+            self.expected, self.rests = 0, False
+        self.last, self.at_zero, self.scale = found.last, found.side == 0, found.scale
+        return [(zero.t, zero.side) for zero in found.zeros]
+
+    def take_value(self, value: float, residual: float) -> None:
+        """Take the value at an instant at which the function has a zero, with a ``residual`` before the actions."""
+        self.at_zero = value == residual or abs(value) <= rounding(residual, self.scale)
+        self.last = value
+
+    def predict_side(self, stretch: Stretch, dt: float) -> None:
+        """Look where the motion leads from a zero, on straight lines of ``dt`` [s] from the start of ``stretch``."""
+        try:
+            ahead, behind = (self.value(stretch.along_rates(t)) - self.last for t in (dt, -dt))
+        except InputError:  # the function need not have values there
+            return
+        crosses = ahead * behind < 0.0 and abs(ahead - behind) > 64.0 * EPS * abs(self.last)
+        self.expected = int(np.sign(ahead)) if crosses else 0
+        self.rests = max(abs(ahead), abs(behind), abs(self.last)) <= rounding(0.0, self.scale)
+
+    def fell_through(self, t: float) -> EventError:
+        """Return the error of a function that an action left at rest at its zero, and that went on through it."""
+        return EventError(
+            f"event {self.event.called!r}: its action left it at rest at its zero at t = {t:.9g} s, and nothing holds "
+            "it there, so it goes on to the other side, as a body falls through a floor. Let the action hold the body, "
+            "leave it a rate to the side where it belongs, or end the run",
+            t=t,
+            events=[self.event.called],
+        )
+
+    def accumulated(self, t: float) -> EventError:
+        """Return the error of events that follow each other ever faster."""
+        limit = t + self.accumulation.rest
+        return EventError(
+            f"event {self.event.called!r}: events accumulate at t = {limit:.9g} s, as when a ball comes to rest by "
+            f"ever smaller bounces; the last one is at t = {t:.9g} s. Let an action hold the body when its rate is "
+            "small, or end the run",
+            t=limit,
+            events=[self.event.called],
+        )
+
+
+class EventInstant(NamedTuple):
+    """The events of one instant."""
+
+    t: float  # [s]
+    due: list[EventMonitor]  # events, in order
+    at_zero: list[EventMonitor]  # functions with a zero there, in any direction
+
+
+class EventHandler:
+    """The events of a run, and the log of those located."""
+
+    def __init__(self, events: Sequence[Event], system: System, tables: Tables, start: Moment) -> None:
+        reader = MomentReader(system, tables)
+        self.system = system
+        self.monitors = [EventMonitor(event, reader) for event in events]
+        self.place = {monitor: k for k, monitor in enumerate(self.monitors)}
+        self.occurred: list[Occurrence] = []
+        for monitor in self.monitors:
+            monitor.last = monitor.value(start)
+            monitor.at_zero = monitor.last == 0.0
+
+    @property
+    def warnings(self) -> dict[str, int]:
+        """Warnings of a run: events that never happened."""
+        return {NEVER.format(monitor.event.called): 1 for monitor in self.monitors if not monitor.count}
+
+    def ordered(self, monitors: Iterable[EventMonitor]) -> list[EventMonitor]:
+        """Return events in the order of an instant, each once."""
+        return sorted(set(monitors), key=lambda monitor: (-monitor.event.priority, self.place[monitor]))
+
+    def log(self, t: float, monitor: EventMonitor) -> None:
+        """Write an event to the log."""
+        monitor.count += 1
+        self.occurred.append(Occurrence(t, monitor.event))
+
+    def look(self, stretch: Stretch) -> EventInstant | None:
+        """Return the first instant of a step at which an event stops or acts; events before it go to the log."""
+        found = [
+            (t, self.place[monitor], side, monitor) for monitor in self.monitors for t, side in monitor.zeros(stretch)
+        ]
+        found.sort(key=lambda one: one[:2])
+        while found:
+            t = found[0][0]
+            until = t + width(t, stretch.h)
+            now = [one for one in found if one[0] <= until]
+            found = found[len(now) :]
+            for *_, side, monitor in reversed(now):
+                monitor.came = side
+            due = self.ordered(monitor for *_, side, monitor in now if monitor.counts(side))
+            if any(monitor.acts for monitor in due):
+                return EventInstant(t, due, self.ordered(monitor for *_, monitor in now))
+            for monitor in due:
+                self.log(t, monitor)
+        return None
+
+    def events_of_jump(self, now: Moment) -> EventInstant:
+        """Return the events of functions whose sign a jump has changed; all take their values behind it."""
+        return EventInstant(now.t, self.ordered(self.changed_signs(now)), [])
+
+    def changed_signs(self, now: Moment) -> list[EventMonitor]:
+        """Take the values of all functions at a moment, and return the events whose functions changed sign."""
+        due = []
+        for monitor in self.monitors:
+            value = monitor.value(now)
+            if monitor.at_zero:
+                monitor.take_value(value, monitor.last)
+                continue
+            if np.sign(value) != monitor.side and monitor.counts(monitor.side):
+                due.append(monitor)
+            monitor.last, monitor.at_zero = value, value == 0.0
+        return due
+
+    def act(self, sim: Any, instant: EventInstant, h: float) -> bool:
+        """Let the events of an instant happen; True when the run ends. Raises EventError for a chain without end."""
+        t, stops = instant.t, False
+        pending, times, acted = list(instant.due), Counter[EventMonitor](), list[EventMonitor]()
+        while pending:
+            monitor = pending.pop(0)
+            times[monitor] += 1
+            if times[monitor] > AGAIN:
+                raise chain(t, [one.event.called for one in self.ordered(times) if times[one] > AGAIN // 10])
+            self.log(t, monitor)
+            stops |= monitor.event.stops
+            if monitor.event.action is None:
+                continue
+            with callback_rights(sim, CHANGE, f"the action of event {monitor.event.called!r}"):
+                monitor.event.action(sim)
+            acted.append(monitor)
+            if sim.t != t:
+                raise InputError(
+                    f"event {monitor.event.called!r} at t = {t:g} s: its action left the time at {sim.t:g} s; an "
+                    "action sets inputs or restores a state of the same time"
+                )
+            pending = self.ordered([*pending, *self.changed_signs(moment_of(sim.state))])
+        if acted and not stops:
+            self.go_on(moment_of(sim.state), self.ordered(acted), h)
+        return stops
+
+    def take_values(self, now: Moment, instant: EventInstant) -> None:
+        """Take the values at an instant before its actions."""
+        for monitor in self.monitors:
+            monitor.last = monitor.value(now)
+            monitor.at_zero = monitor in instant.at_zero or abs(monitor.last) <= rounding(0.0, monitor.scale)
+
+    def go_on(self, now: Moment, acted: Sequence[EventMonitor], h: float) -> None:
+        """Look where functions at a zero go behind actions; EventError when events follow each other ever faster."""
+        share, far = ALONG
+        fastest = float(np.max(np.abs(now.zd) / self.system.typical, initial=0.0))
+        dt = min(share * h, far / fastest if fastest else math.inf)
+        stretch = Stretch(self.system.tables.dofs, now, now)
+        for monitor in self.monitors:
+            monitor.expected, monitor.rests = 0, False
+            if monitor.at_zero and monitor in acted:
+                monitor.predict_side(stretch, dt)
+        for monitor in acted:
+            if monitor.accumulation.add(now.t):
+                raise monitor.accumulated(now.t)
+
+
+def width(t: float, h: float) -> float:
+    """Return how far apart zeros of one instant may be [s]."""
+    return SAME_STEP * h + SAME_TIME * abs(t)
+
+
+def chain(t: float, names: list[str]) -> EventError:
+    """Return the error of actions that cause each other's events at one instant."""
+    listed = ", ".join(repr(name) for name in names)
+    return EventError(
+        f"a chain of events without end at t = {t:.9g} s: {listed}, each more than {AGAIN // 10} times, because their "
+        "actions move the functions across zero again; let an action leave them on one side",
+        t=t,
+        events=names,
+    )

@@ -29,14 +29,12 @@ from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation.access import LOOK, STEP, Claim, guarded
 from rtmbs.simulation.captured_values import CapturedValues, captured_values_of, check_captured
 from rtmbs.simulation.channel_reader import ChannelReader
-from rtmbs.simulation.fast_states import FastStates, fast_states_of
-from rtmbs.simulation.half_turns import HalfTurns, half_turns_of
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.running import check_run, recorded_run
-from rtmbs.simulation.state_rows import copied, state_pair
-from rtmbs.simulation.state_store import NO_RAMPS, StateStore
+from rtmbs.simulation.state_store import NO_RAMPS, StateStore, copied, state_pair
+from rtmbs.simulation.step_checks import FastStates, HalfTurns, fast_states_of, half_turns_of
 from rtmbs.start.prepare import StartReport, prepare
 from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals

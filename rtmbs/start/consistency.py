@@ -85,7 +85,7 @@ def is_given(assembly: Assembly, row: int) -> bool:
 
 
 def contradiction(system: System, drivers: list[str], row: int, violation: Array) -> str:
-    """Return the sentence that says why no acceleration satisfies ``row``."""
+    """Return the sentence about a ``row`` that no acceleration satisfies."""
     unit = "rad/s2" if system.row_is_rotation[row] else "m/s2"
     left = f"{abs(violation[row]):.4g} {unit} would be left at {system.row_names[row]!r}"
     if len(drivers) > 1:

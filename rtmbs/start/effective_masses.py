@@ -5,8 +5,7 @@ from numpy.typing import NDArray
 
 from rtmbs.semirecursive.accelerations import factor_weights
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.jacobian_rounding import RELATIVE, closure_points, noise_of
-from rtmbs.semirecursive.loop_jacobian import LoopJacobian
+from rtmbs.semirecursive.loop_jacobian import RELATIVE, LoopJacobian, closure_points, noise_of
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -123,7 +123,7 @@ class NearestPose(ABC):
         """Return the derivative (m, n) of the gap by z / typical, at the z whose gap was asked for last."""
 
     def unwound(self, z: Array, wanted: Array, kept: Mask) -> Array:
-        """Return the same pose in the coordinates nearest to those wanted."""
+        """Return the same pose in the coordinates nearest to the initial ones."""
         return z
 
     @contextmanager

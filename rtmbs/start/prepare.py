@@ -15,8 +15,7 @@ from rtmbs.start.checks import check_facing, check_finite, check_forces, check_m
 from rtmbs.start.consistency import check_agreement, check_motion, consistent_rates
 from rtmbs.start.effective_masses import effective_masses
 from rtmbs.start.nearest import CLOSED, worst_of
-from rtmbs.start.rank import Mobility
-from rtmbs.start.redundancy import settle_redundant
+from rtmbs.start.rank import Mobility, settle_redundant
 from rtmbs.system.components import drop_redundant
 from rtmbs.system.system import ForceInfo, System
 from rtmbs.topology import Topology
@@ -26,7 +25,7 @@ LOCKED = "no degree of freedom is left"  # how the warning begins that a run rep
 
 @dataclass(frozen=True)
 class StartReport:
-    """Answers of the consistent start; ``str`` of it is what the user reads."""
+    """Report of the consistent start; ``str`` of it is the text for the user."""
 
     moved_coordinate: str  # coordinate that moved most during assembly, "" when none did
     moved_position: float  # by how much [rad or m]
@@ -202,7 +201,7 @@ def start_warnings(equations: SemiRecursiveEquations, assembly: Assembly, z: Arr
 
 
 def two_ways(system: System, z: Array, other: Array) -> str:
-    """Return the sentence for a reference pose that stands between two assemblies."""
+    """Return the sentence about a reference pose between two assemblies."""
     k = int(np.argmax(np.abs(other - z) / system.typical))
     return (
         "the reference pose stands between several ways to assemble, such as bars in one line; taken is the one with"

@@ -7,11 +7,14 @@ from typing import NamedTuple
 import numpy as np
 
 from rtmbs.forces.kind import integers
-from rtmbs.model import Coupler, Fixed, Joint, Marker, Model
-from rtmbs.model.markers import reference_distance
+from rtmbs.model.constraints import Coupler
+from rtmbs.model.description import ModelDescription
+from rtmbs.model.joint import Joint
+from rtmbs.model.joints import Fixed
+from rtmbs.model.markers import Marker, reference_distance
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement
+from rtmbs.system.force_tables import AffineProfile
 from rtmbs.system.input_slots import Slots, sample
-from rtmbs.system.joint_drivers import AffineProfile
 from rtmbs.system.system import Array, ClosureInfo, Integers, Mask
 from rtmbs.system.tables import DISTANCE, DOT, RELATION, TRANSLATION, Closures, Couplers
 from rtmbs.topology import Topology
@@ -48,7 +51,7 @@ class ClosureRows(NamedTuple):
 
 
 def build_closures(
-    model: Model, topology: Topology, layout: DofLayout, slots: Slots, length: float
+    model: ModelDescription, topology: Topology, layout: DofLayout, slots: Slots, length: float
 ) -> list[ClosureRows]:
     """Return cut joints and auxiliary bodies in the order of the joints, then rods and driven distances."""
     joints = list(model.joints.values())
@@ -114,7 +117,7 @@ def close_distance(name: str, between: tuple[Marker, Marker], row: ClosureRow, l
     return ClosureRows(name, a.dof, b.dof, a.point(between[0].point), b.point(between[1].point), [row], none, none)
 
 
-def build_couplers(model: Model, layout: DofLayout, slots: Slots, length: float) -> list[ClosureRows]:
+def build_couplers(model: ModelDescription, layout: DofLayout, slots: Slots, length: float) -> list[ClosureRows]:
     """Return the couplers, the last of all closures."""
     return [close_coupler(coupler, layout, slots, length) for coupler in model.couplers.values()]
 

@@ -13,8 +13,8 @@ import numpy as np
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced
 from rtmbs.linear.symbolic import flops
-from rtmbs.model import Joint, Model
-from rtmbs.system.characteristic_length import characteristic_length
+from rtmbs.model.description import ModelDescription, characteristic_length
+from rtmbs.model.joint import Joint
 from rtmbs.system.closure_tables import (
     ClosureRows,
     RowDescriptions,
@@ -27,11 +27,9 @@ from rtmbs.system.closure_tables import (
 )
 from rtmbs.system.components import find_balance, no_balance
 from rtmbs.system.condition_tables import BuiltConstraint, build_conditions, close_condition, tabulate_conditions
-from rtmbs.system.dof_layout import ConnectorList, DofLayout, build_dof_layout, tabulate_dofs
-from rtmbs.system.force_tables import build_drivers, build_forces
-from rtmbs.system.initial_values import build_initial_motion
+from rtmbs.system.dof_layout import ConnectorList, DofLayout, build_dof_layout, build_initial_motion, tabulate_dofs
+from rtmbs.system.force_tables import build_drivers, build_forces, with_joint_drivers
 from rtmbs.system.input_slots import Slots
-from rtmbs.system.joint_drivers import with_joint_drivers
 from rtmbs.system.law_tables import LawTables, build_laws
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
@@ -43,7 +41,7 @@ from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Re
 FORMAT = 5  # of the tables; part of the fingerprint
 
 
-def compile(model: Model, length: float | None = None) -> System:
+def compile(model: ModelDescription, length: float | None = None) -> System:
     """Return the compiled model; ``length`` [m] replaces its characteristic length.
 
     Raises TopologyError for a body that hangs on nothing and a joint that holds nothing, ModelError for a function of
@@ -54,7 +52,7 @@ def compile(model: Model, length: float | None = None) -> System:
         return compiled(with_joint_drivers(model), length)
 
 
-def compiled(model: Model, length: float | None = None) -> System:
+def compiled(model: ModelDescription, length: float | None = None) -> System:
     """Return the System of a model with drivers on joint coordinates; ``length`` as in ``compile``."""
     length = characteristic_length(model) if length is None else length
     recorder = LawRecorder(model)
@@ -81,7 +79,7 @@ class Draft:
     forces: dict[str, ForceInfo]
 
 
-def candidates(model: Model, equations: Mapping[str, int]) -> list[Topology]:
+def candidates(model: ModelDescription, equations: Mapping[str, int]) -> list[Topology]:
     """Return the candidate spanning trees, with rods and drivers included; ``equations`` of each constraint."""
     needed = {initial.joint.name: "its initial value" for initial in model.initials.values()}
     needed |= {driver.joint[0].name: f"driver {driver.name!r}" for driver in model.drivers.values() if driver.joint}
@@ -150,7 +148,7 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
 
 
 def write_draft(
-    model: Model, topology: Topology, length: float, recorder: LawRecorder, conditions: list[BuiltConstraint]
+    model: ModelDescription, topology: Topology, length: float, recorder: LawRecorder, conditions: list[BuiltConstraint]
 ) -> Draft:
     """Return all tables for one spanning tree."""
     layout = build_dof_layout(model, topology)
@@ -201,7 +199,7 @@ def check_connectors(closures: list[ClosureRows], connectors: Integers, branch_p
             )
 
 
-def finish(model: Model, draft: Draft, length: float) -> System:
+def finish(model: ModelDescription, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
     layout, slots, signals = draft.layout, draft.slots, tuple(draft.slots.signals)
     tables = with_origins(draft.tables)
@@ -249,18 +247,18 @@ def finish(model: Model, draft: Draft, length: float) -> System:
     )
 
 
-def floating_dofs(model: Model, layout: DofLayout) -> Integers:
+def floating_dofs(model: ModelDescription, layout: DofLayout) -> Integers:
     """Return the dofs of the floating joints of the tree."""
     names = [name for name, joint in model.joints.items() if joint.type.free]
     return np.array([dof for name in names for dof in layout.joint_dofs.get(name, ())], np.int64)
 
 
-def body_info(model: Model, layout: DofLayout, name: str) -> BodyInfo:
+def body_info(model: ModelDescription, layout: DofLayout, name: str) -> BodyInfo:
     body, place = model.bodies[name], layout.bodies[name]
     return BodyInfo(place.dof, place.rotation, place.position, body.mass, body.center_of_mass, body.inertia)
 
 
-def marker_infos(model: Model, layout: DofLayout) -> dict[str, MarkerInfo]:
+def marker_infos(model: ModelDescription, layout: DofLayout) -> dict[str, MarkerInfo]:
     found = {}
     for marker in model.markers.values():
         place = layout.bodies[marker.body.name]
@@ -277,7 +275,7 @@ def arrays(tables: Iterable[Any]) -> Iterator[Array]:
             yield part
 
 
-def joint_infos(model: Model, draft: Draft) -> dict[str, JointInfo]:
+def joint_infos(model: ModelDescription, draft: Draft) -> dict[str, JointInfo]:
     """Return the place of every joint in tree or closures."""
     layout = draft.layout
     closure = {one.name: l for l, one in enumerate(draft.closures)}

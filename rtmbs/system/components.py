@@ -10,6 +10,7 @@ Tables of some components alone hold the same numbers under new indices, with a 
 all parts share one array of inputs.
 """
 
+from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -23,7 +24,7 @@ from rtmbs.system.closure_tables import pointer
 from rtmbs.system.law_tables import kept_states, state_dofs
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
-from rtmbs.system.system import Array, Integers, Mask, Signal
+from rtmbs.system.system import Array, Integers, Mask, Signal, System, once_per_system
 from rtmbs.system.tables import (
     DISTANCE,
     FRAME_INPUTS,
@@ -189,11 +190,62 @@ def time_driven_rows(tables: Tables) -> Integers:
     return tables.closures.row_pointer[conditions.first[0]] + np.unique(row[by == clock[row]])
 
 
+# ---- sums over independent components -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class ComponentSums:
+    """The component of every loop equation and of every coordinate."""
+
+    count: int
+    rows: NDArray[np.int64]  # (m,)
+    columns: NDArray[np.int64]  # (n,)
+
+    @staticmethod
+    @once_per_system
+    def of(system: System) -> "ComponentSums":
+        """Return the components of a System; a loop equation belongs to that of the bodies that it joins."""
+        tables, n = system.tables, len(system.tables.dofs.kind)
+        columns = find_components(tables, system.lu)[:n]
+        connectors = tables.connectors
+        ends = np.maximum(connectors.a, connectors.b)[tables.closures.connector]  # the lower end of a connector is
+        # never ground
+        rows = np.concatenate([np.repeat(ends, np.diff(tables.closures.row_pointer)), tables.drivers.dof])
+        return ComponentSums(int(columns.max(initial=-1)) + 1, columns[rows], columns)
+
+    def product(self, a: Array, b: Array) -> Array:
+        """Return the inner product of rows a, b (m,) for each component."""
+        return np.asarray(np.bincount(self.rows, a * b, self.count), np.float64)
+
+    def largest(self, values: Array) -> Array:
+        """Return the largest |value| of coordinates (n,) for each component."""
+        return largest_in(self.columns, values, self.count)
+
+    def largest_of_rows(self, values: Array) -> Array:
+        """Return the largest |value| of loop equations (m,) for each component."""
+        return largest_in(self.rows, values, self.count)
+
+    def any(self, rows: Mask) -> Mask:
+        """Return which components have a row that is set."""
+        return np.bincount(self.rows, rows, self.count) > 0.0
+
+
+def largest_in(parts: NDArray[np.int64], values: Array, count: int) -> Array:
+    """Return the largest |value| of each of ``count`` parts; NaN where a value is none."""
+    found = np.zeros(count)
+    with np.errstate(invalid="ignore"):  # the step says it
+        np.maximum.at(found, parts, np.abs(values))
+    return found
+
+
+# ---- tables of a part ------------------------------------------------------------------------------------------------
+
+
 Table = TypeVar("Table", bound=NamedTuple)
 
 
 class SubsystemTables(NamedTuple):
-    """Tables of some components, with the numbers of what belongs to them, ascending."""
+    """Tables of some components, with the numbers of their coordinates, rows and states, ascending."""
 
     coordinates: Integers
     rows: Integers  # loop equations

@@ -8,14 +8,13 @@ import numpy as np
 from rtmbs.ad import Evaluator, Tape, TapeSizeError, UnsupportedFunctionError, joined, lowered, sparse_jacobian
 from rtmbs.ad.trace import record as record_function
 from rtmbs.errors import ModelError
-from rtmbs.model import Model
 from rtmbs.model.constraints import Constraint
+from rtmbs.model.description import ModelDescription
 from rtmbs.system.closure_tables import ZERO, ClosureRow, ClosureRows, pointer
 from rtmbs.system.dof_layout import DofLayout
 from rtmbs.system.input_slots import Slots
-from rtmbs.system.law_functions import ConditionFunction
 from rtmbs.system.law_tables import frame, frame_table, no_program
-from rtmbs.system.recorded_laws import LARGEST_LAW, check_tape, largest_finite, read_inputs
+from rtmbs.system.recorded_laws import LARGEST_LAW, ConditionFunction, check_tape, largest_finite, read_inputs
 from rtmbs.system.system import Array, Integers
 from rtmbs.system.tables import CONDITION, Conditions
 
@@ -34,13 +33,13 @@ class BuiltConstraint(NamedTuple):
     turns: list[bool]  # which equations are measured in rad
 
 
-def build_conditions(model: Model, length: float) -> list[BuiltConstraint]:
+def build_conditions(model: ModelDescription, length: float) -> list[BuiltConstraint]:
     """Record every constraint of a model, those between frames first; raises ModelError with a constraint's name."""
     ordered = sorted(model.constraints.values(), key=lambda one: one.between is None)
     return [build_condition(model, one, length) for one in ordered]
 
 
-def build_condition(model: Model, constraint: Constraint, length: float) -> BuiltConstraint:
+def build_condition(model: ModelDescription, constraint: Constraint, length: float) -> BuiltConstraint:
     """Evaluate a constraint in floats, record it with two derivatives, and compare the tape with it."""
     function = ConditionFunction(model, constraint)
     tried = function.trial_values()

@@ -18,8 +18,9 @@ from rtmbs.ad import Program, Tape, joined, lowered
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.forces.kind import integers
 from rtmbs.linear.symbolic import entries
-from rtmbs.model import Force, Model
 from rtmbs.model.captured import captured, values_captured
+from rtmbs.model.description import ModelDescription
+from rtmbs.model.forces import Force
 from rtmbs.model.laws import Law
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement
 from rtmbs.system.force_tables import ends
@@ -83,7 +84,7 @@ def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector
 
 
 def law_infos(
-    model: Model,
+    model: ModelDescription,
     frames: list[BuiltLaw],
     joints: list[BuiltLaw],
     connectors: list[int],

@@ -1,4 +1,4 @@
-"""``System``: the constant data of a compiled mechanism, its names, and a cache of what follows from it alone."""
+"""``System``: the constant data of a compiled mechanism, its names, and a cache for results of a System alone."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import with_count
 from rtmbs.limits.notebook import folded_html, number_text, title_html
-from rtmbs.model import Joint
+from rtmbs.model.joint import Joint
 from rtmbs.model.joints import JointType
 from rtmbs.model.model_changes import Origin
 from rtmbs.model.shapes import Looks
@@ -158,7 +158,7 @@ class System:
     outside: tuple[CapturedValues, ...] = ()  # what recorded force laws read from outside of their arguments
     reaction_stiffness: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # [N/m, N m/rad] by name
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
-    origin: Origin | None = None  # tells what has changed in the Model since; None: nobody knows
+    origin: Origin | None = None  # tells what has changed in the ModelDescription since; None: nobody knows
 
     def __repr__(self) -> str:
         parts = [with_count(len(self.bodies) - 1, "body", "bodies"), with_count(len(self.joints), "joint")]

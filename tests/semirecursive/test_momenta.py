@@ -6,10 +6,9 @@ import pytest
 import rtmbs
 from rtmbs import Outcome, Simulation, VariationalMidpoint
 from rtmbs.semirecursive import page
-from rtmbs.semirecursive import page_momenta as pages
+from rtmbs.semirecursive import page as pages
 from rtmbs.semirecursive.closures import evaluate_closures
-from rtmbs.semirecursive.momenta import evaluate_momenta, half_turn_back, undo_jacobian
-from rtmbs.semirecursive.momentum_tangent import assemble_end, assemble_midpoint
+from rtmbs.semirecursive.momenta import assemble_end, assemble_midpoint, evaluate_momenta, half_turn_back, undo_jacobian
 from rtmbs.semirecursive.rotations import add_correction
 from rtmbs.semirecursive.workspace import workspace
 from tests.cases import spread

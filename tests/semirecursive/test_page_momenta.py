@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from rtmbs.semirecursive import page
-from rtmbs.semirecursive import page_momenta as pages
+from rtmbs.semirecursive import page as pages
 from tests.mechanisms import committed, exponential, random_motion, random_tables
 
 TINY = 1e-40

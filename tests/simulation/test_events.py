@@ -1,4 +1,4 @@
-"""Events on dense output: where they are found, what they do, and functions that are none."""
+"""Events of a run: as the user writes them, located, and run in order."""
 
 import math
 
@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 import rtmbs
 from rtmbs import Event, Every, Simulation, library
 from rtmbs.errors import BusyError, InputError
-from rtmbs.simulation.events import EventError
+from rtmbs.simulation.events import Accumulation, EventError
 from tests.simulation.falling import HEIGHT, G, falling
 
 FLIGHT = math.sqrt(2.0 * HEIGHT / G)
@@ -367,3 +367,34 @@ def test_a_record_that_falls_on_an_event_is_behind_its_actions():
     result = falling().run(0.5, tolerance=1e-4, when=event, record=rtmbs.At((0.2, 0.25, 0.3)))
     assert result.t.tolist() == pytest.approx([0.0, 0.2, 0.25, 0.3], abs=1e-12)
     assert result["rail.displacement"][2] == 5.0
+
+
+# ---- gaps that shrink without end, and gaps that do not -------------------------------------------------------------
+
+
+def first(times):
+    """Return after how many times a row is seen, or nothing, and the time at which it ends."""
+    row = Accumulation()
+    for k, t in enumerate(times):
+        if row.add(t):
+            return k, t + row.rest
+    return None, None
+
+
+@pytest.mark.parametrize("ratio", [0.01, 0.3, 0.9, 0.99])
+def test_a_geometric_row_is_seen_and_its_end_told(ratio):
+    times = 1.0 + (1.0 - ratio ** np.arange(4000)) / (1.0 - ratio)
+    place, end = first(times)
+    assert place is not None
+    assert end == pytest.approx(1.0 + 1.0 / (1.0 - ratio), rel=1e-9)
+
+
+@pytest.mark.parametrize("gap", [1e-3, 1e-8])
+def test_even_gaps_and_uneven_ones_go_on(gap):
+    rng = np.random.default_rng(1)
+    assert first(5.0 + gap * np.arange(5000)) == (None, None)
+    assert first(5.0 + gap * np.cumsum(rng.uniform(0.1, 1.0, 5000))) == (None, None)
+
+
+def test_a_burst_behind_a_long_gap_is_none():
+    assert first([0.0, 3.0, *(5.0 + 1e-6 * np.arange(1, 50))]) == (None, None)

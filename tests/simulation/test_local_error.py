@@ -5,7 +5,7 @@ import pytest
 
 from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.simulation.local_error import Noise, beyond, increments, local_errors
-from rtmbs.simulation.step_batches import take_batch
+from rtmbs.simulation.step_choice import take_batch
 
 STEPS, FINER = 4, 64
 

@@ -5,7 +5,7 @@ import tracemalloc
 import numpy as np
 
 import rtmbs
-from rtmbs.system.characteristic_length import spread
+from rtmbs.model.description import spread
 from rtmbs.system.pattern import block_pairs, block_places, places
 
 X = (1.0, 0.0, 0.0)

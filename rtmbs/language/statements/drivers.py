@@ -9,7 +9,7 @@ from rtmbs.language.builder import ModelBuilder, statement
 from rtmbs.language.expressions import Expression, ExpressionProfile
 from rtmbs.language.scope import Call, Quantity, Timed, Word
 from rtmbs.model import Profile
-from rtmbs.model.drivers import BODY_COORDINATES, MARKER_AXES
+from rtmbs.model.constraints import BODY_COORDINATES, MARKER_AXES
 
 OF_TWO = {"distance": "between", "angle": "axes"}
 OF_ONE = ("joint", "body")  # joint(NAME, COORDINATE): for a joint and a body of one name
