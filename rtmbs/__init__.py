@@ -59,6 +59,7 @@ HOMES = {
     "RtmbsError": "rtmbs.errors",
     "RtmbsWarning": "rtmbs.errors",
     "RungeKutta": "rtmbs.dae.runge_kutta",
+    "Screw": "rtmbs.model",
     "Sensitivity": "rtmbs.sensitivities.sensitivity",
     "Serial": "rtmbs.sweeps.engines",
     "Simulation": "rtmbs.simulation",
@@ -92,6 +93,7 @@ HOMES = {
     "modes": "rtmbs.analysis.modes",
     "preload": "rtmbs.analysis.equilibrium",
     "refined": "rtmbs.simulation.refined",
+    "register": "rtmbs.limits.register",
     "sensitivity": "rtmbs.sensitivities.sensitivity",
     "sweep": "rtmbs.sweeps.sweep",
     "view": "rtmbs.viewer.view",
@@ -140,6 +142,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport
     from rtmbs.integrators.variational_midpoint import VariationalMidpoint as VariationalMidpoint
+    from rtmbs.limits.register import register as register
     from rtmbs.methods import METHODS as METHODS
     from rtmbs.model import Bar as Bar
     from rtmbs.model import Box as Box
@@ -158,6 +161,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.model import Planar as Planar
     from rtmbs.model import Prismatic as Prismatic
     from rtmbs.model import Revolute as Revolute
+    from rtmbs.model import Screw as Screw
     from rtmbs.model import Sine as Sine
     from rtmbs.model import SmoothStep as SmoothStep
     from rtmbs.model import Sphere as Sphere

@@ -8,6 +8,7 @@ stands in are loaded when they are first used.
 """
 
 import importlib
+import re
 from collections.abc import Iterable
 from enum import Enum
 from typing import Any
@@ -74,7 +75,13 @@ def name_of(method: Any) -> str:
     """Return the name that a method is registered by, or that of its class."""
     kind = type(method)
     home = kind.__module__.removeprefix("rtmbs."), kind.__name__
-    return next((name for name, place in PLACES.items() if place == home), kind.__name__)
+    known = (*PLACES.items(), *METHODS.added.items())
+    return next((name for name, place in known if place in (home, kind)), kind.__name__)
+
+
+def add_method(kind: type[Any]) -> None:
+    """Add a method of the user to ``METHODS``: ``BackwardEuler`` as ``backward-euler``."""
+    METHODS.add(re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower(), kind)
 
 
 def capabilities_of(method: Any) -> frozenset[Capability]:
@@ -88,7 +95,7 @@ def capabilities_of(method: Any) -> frozenset[Capability]:
 
 def methods_with(capability: Capability) -> list[str]:
     """Return the names of the classes of methods that have a capability, in the order of ``METHODS``."""
-    return [PLACES[name][1] for name in METHODS if capability in capabilities_of(METHODS[name])]
+    return [METHODS.class_name(name) for name in METHODS if capability in capabilities_of(METHODS[name])]
 
 
 def demand(method: Any, capability: Capability, asked: str) -> None:
@@ -109,5 +116,6 @@ def table(names: Iterable[str] = ()) -> str:
     lines = ["| method | " + " | ".join(heads) + " |", "|---" * (1 + len(heads)) + "|"]
     for name in names or METHODS:
         can = capabilities_of(METHODS[name])
-        lines.append(f"| `{PLACES[name][1]}` | " + " | ".join("yes" if one in can else "" for one in Capability) + " |")
+        cells = " | ".join("yes" if one in can else "" for one in Capability)
+        lines.append(f"| `{METHODS.class_name(name)}` | {cells} |")
     return "\n".join(lines)

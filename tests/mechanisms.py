@@ -231,6 +231,8 @@ def random_dofs(rng, n: int) -> tuple[Dofs, Array]:
     offset[behind] = 0.0
     for first in np.flatnonzero(reference >= 0):
         axis[first : first + 3] = random_rotation(rng)
+    own = rng.spawn(1)[0]  # apart: other numbers stay those of mechanisms without pitch
+    pitch = np.where((kind == REVOLUTE) & (own.random(n) < 0.3), own.normal(size=n), 0.0)
     dofs = Dofs(
         kind=kind,
         parent=parent,
@@ -240,6 +242,7 @@ def random_dofs(rng, n: int) -> tuple[Dofs, Array]:
         turned=turned.astype(np.int64),
         offset=offset,
         axis=axis,
+        pitch=pitch,
         reference=reference,
         mass=mass,
         mass_center=0.3 * rng.normal(size=(n, 3)),

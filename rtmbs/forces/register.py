@@ -1,16 +1,27 @@
 """Register of the kinds of force between two frames. A new kind is a file beside this one and a line here."""
 
+import importlib
 from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from rtmbs.forces.bushings import BUSHINGS
 from rtmbs.forces.kind import ForceKind
-from rtmbs.forces.springs import SPRINGS
-from rtmbs.forces.wrenches import WRENCHES
 from rtmbs.jit.struct import struct
 
-KINDS: tuple[ForceKind, ...] = (SPRINGS, WRENCHES, BUSHINGS)
+FILES = (
+    "springs",
+    "wrenches",
+    "bushings",
+)  # of this room, each with one ForceKind; kernels run in this order
+
+
+def kind_in(file: str) -> ForceKind:
+    """Return the ForceKind of a file of this room."""
+    (found,) = (one for one in vars(importlib.import_module(f"rtmbs.forces.{file}")).values() if type(one) is ForceKind)
+    return found
+
+
+KINDS: tuple[ForceKind, ...] = tuple(map(kind_in, FILES))
 BY_WORD = {kind.word: kind for kind in KINDS}
 
 # ``Tables.forces``: the table of every kind under its name.

@@ -21,7 +21,8 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
-from rtmbs.methods import Capability
+from rtmbs.limits.register import ADDING
+from rtmbs.methods import Capability, add_method
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
@@ -318,3 +319,6 @@ class Method(Protocol):
             When ``state.memory`` holds what no step of this method can have left.
         """
         return None  # noqa: RET501
+
+
+ADDING[Method] = add_method

@@ -23,6 +23,7 @@ from rtmbs.kinematics.readings import (
     EulerAngle,
     Place,
     Reading,
+    ReadingsBetween,
     Slide,
     joint_reading,
     named_reading,
@@ -191,6 +192,7 @@ class KeptSum(NamedTuple):
     terms: list[tuple[float, Reading]]
     constant: float | None = None  # None: that of the reference pose
     slot: int = -1  # of the profile that it follows
+    label: str = "sum"
 
 
 class Writer:
@@ -241,7 +243,7 @@ def write_bodies(writer: Writer, reference: Array) -> None:
 
 
 def write_joint(writer: Writer, joint: Joint) -> None:
-    """Write the rows that the joint's type lists."""
+    """Write the rows that the joint's type lists, and ask for one for each pitch."""
     a, b = writer.number[joint.a.name], writer.number[joint.b.name]
     listed = joint.type.equations()
     whole_point = {row.label for row in listed if row.kind == "translation"} >= set(POINT_LABELS)
@@ -254,6 +256,10 @@ def write_joint(writer: Writer, joint: Joint) -> None:
             writer.rows.add("point", joint.name, row.label, True, end_a, end_b, POINT_LABELS.index(row.label))
         else:
             writer.rows.add("across", joint.name, row.label, True, u, end_a, end_b)
+    between = ReadingsBetween(joint, writer.number)
+    for k in joint.type.pitched:
+        terms: list[tuple[float, Reading]] = [(1.0, between.slide(k)), (-joint.type.dofs()[k].pitch, between.turn(k))]
+        writer.pending.append(KeptSum(joint.name, True, terms, 0.0, label="pitch"))
 
 
 def write_rod(writer: Writer, rod: Rod) -> None:
@@ -406,7 +412,9 @@ def write_kept(writer: Writer) -> None:
         constant = kept.constant
         if constant is None:
             constant = sum(factor * reference_value(writer, reading) for factor, reading in kept.terms)
-        writer.rows.add("combination", kept.name, "sum", kept.length, Combination(tuple(terms), kept.slot, constant))
+        writer.rows.add(
+            "combination", kept.name, kept.label, kept.length, Combination(tuple(terms), kept.slot, constant)
+        )
 
 
 def reference_value(writer: Writer, reading: Reading) -> float:

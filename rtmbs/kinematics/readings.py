@@ -103,9 +103,9 @@ class ReadingsBetween:
     def slide(self, k: int) -> Slide:
         """Return how far b slid along the axis of dof ``k``, which a carries; ModelError when a does not carry it."""
         joint = self.joint
-        if "rad" in joint.type.units()[:k]:
+        if obstacle := joint.type.slide_obstacle(k):
             raise ModelError(
-                f"joint {joint.name!r}: a {type(joint.type).__name__} slides after it turned, which cannot be measured"
+                f"joint {joint.name!r}: a {type(joint.type).__name__} {obstacle}, which cannot be measured"
                 " from outside; split it into two joints"
             )
         return Slide((self.a, joint.axes_a @ self.axes[k]), (self.a, joint.point_a), (self.b, joint.point_b))

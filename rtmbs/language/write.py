@@ -32,6 +32,7 @@ from rtmbs.model import (
     Model,
 )
 from rtmbs.model.constraints import MARKER_AXES
+from rtmbs.model.joints import is_number_field
 
 BARE = re.compile(r"(?!(?:end)?model$)[^\W\d]\w*", re.IGNORECASE)
 EYE = np.eye(3).tobytes()
@@ -181,7 +182,9 @@ def joint(model: Model, one: Joint) -> str:
     if JOINT_TYPES.get(name) is not type(one.type):
         raise ModelError(f"joint {one.name!r} is {name}, which is not in JOINT_TYPES; a file cannot name it")
     arguments = [f"body = {quoted(one.a.name)}", f"body = {quoted(one.b.name)}"]
-    arguments += [f"{key_of(field.name)} = {row(getattr(one.type, field.name))}" for field in fields(one.type)]
+    for field in fields(one.type):
+        value = getattr(one.type, field.name)
+        arguments.append(f"{key_of(field.name)} = {number(value) if is_number_field(field) else row(value)}")
     arguments += [f"point a = {row(one.point_a)}", f"point b = {row(one.point_b)}", *frame(model, one)]
     if one.cut:
         arguments.append("cut = yes")

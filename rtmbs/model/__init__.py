@@ -16,6 +16,7 @@ from rtmbs.model.joints import (
     Planar,
     Prismatic,
     Revolute,
+    Screw,
     Spherical,
     Universal,
 )
@@ -61,6 +62,7 @@ __all__ = [
     "Profile",
     "Revolute",
     "Rod",
+    "Screw",
     "Shape",
     "Sine",
     "SmoothStep",

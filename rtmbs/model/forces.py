@@ -1,7 +1,7 @@
 """Force laws, and the numbers of each that the user may change while running.
 
 To add one on an existing table: write a frozen dataclass that says where it ``attaches`` and lists its ``parameters``
-in the order of that table's slots (``rtmbs/system/tables.py``), and put it into ``FORCE_TYPES``.
+in the order of that table's slots (``rtmbs/system/tables.py``), under the decorator ``rtmbs.register``.
 """
 
 from collections.abc import Callable
@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, Self
 import numpy as np
 
 from rtmbs.errors import ModelError, shown
+from rtmbs.limits.register import ADDING, add_class
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, numbers, shape_of
 from rtmbs.model.joint import Joint
@@ -261,6 +262,14 @@ class Bushing(ForceLaw):
 FORCE_TYPES: dict[str, type[ForceLaw]] = {
     kind.__name__: kind for kind in (SpringDamper, TorsionSpring, Motor, Wrench, Bushing)
 }
+
+
+def add_force_type(law: type[ForceLaw]) -> None:
+    """Add a force law of the user to ``FORCE_TYPES``."""
+    add_class(FORCE_TYPES, "force law", law.__name__, law)
+
+
+ADDING[ForceLaw] = add_force_type
 
 
 @dataclass(frozen=True, eq=False)

@@ -1,19 +1,22 @@
-"""Joint types: dofs, revolute or prismatic, and the equations of a cut joint (METHODS 1.25).
+"""Joint types: dofs, revolute, helical or prismatic, and the equations of a cut joint (METHODS 1.25).
 
 Equations are in joint axes: world axes at the reference pose, or the axes of the body named by ``frame``. ``u`` is
 carried by body a and ``v`` by body b. Phi is ``u . (x_a - x_b)`` for a translation [m] and ``u . v`` for a dot product.
 
-To add one: write a frozen dataclass that answers the checklist of ``JointType`` and put it into ``JOINT_TYPES``;
-``tests/system/test_joint_types.py`` then holds its dofs against its equations without further ado.
+To add one: write a frozen dataclass that answers the checklist of ``JointType`` under the decorator ``rtmbs.register``;
+``tests/system/test_joint_types.py`` holds the dofs of all registered ones against their equations.
 """
 
-from dataclasses import dataclass, fields, replace
+import math
+from collections.abc import Mapping
+from dataclasses import Field, dataclass, fields, replace
 from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model.checks import Array, Numbers, direction, perpendiculars
+from rtmbs.limits.register import ADDING, add_class
+from rtmbs.model.checks import Array, Numbers, direction, number, perpendiculars
 
 NONE = np.zeros(3)
 
@@ -84,6 +87,7 @@ class Dof(NamedTuple):
 
     kind: Kind
     axis: Array  # (3,) unit vector in joint axes; of a rotation, in the axes of the body that the tree enters
+    pitch: float = 0.0  # of a revolute dof: the way along the axis per radian [m/rad]; not zero: it is helical
 
 
 ROTATION = (Dof("rotation", X), Dof("rotation", Y), Dof("rotation", Z))  # always these three, in this order
@@ -132,18 +136,25 @@ def two_turn_angles(e: Array, f: Array) -> tuple[PlaneAngle, PlaneAngle]:
     return PlaneAngle(f, across, f), PlaneAngle(e, across, e)
 
 
+def is_number_field(field: Field[Any]) -> bool:
+    """Return whether a field of a joint type is a number; the others are directions."""
+    return field.type in (float, "float")
+
+
 @dataclass(frozen=True)
 class JointType:
     """What every joint type answers.
 
-    1. Its fields are directions in joint axes (world axes at the reference pose, or those of ``frame=``).
+    1. Its fields are directions in joint axes (world axes at the reference pose, or those of ``frame=``). A field of
+       type ``float`` is a number, with its unit in ``field_units``.
     2. ``coordinates`` names its public coordinates, one a dof, or is empty when there are rotations among them.
     3. ``start`` says what ``set_initial`` takes: ``coordinates`` (a value for each), ``quaternion`` (of b relative to
        a), ``pose`` (point and quaternion) or ``nothing``.
     4. ``dofs()`` lists its dofs from a to b. A dof's axis is fixed in what stands before it and after it.
        ``ROTATION`` are the three that turn in every way.
     5. ``equations()`` lists its equations when it is cut: as many as 6 less the number of dofs. They hold for all
-       values of the coordinates, and their Jacobian has full rank at the reference pose.
+       values of the coordinates, and their Jacobian has full rank at the reference pose. A pitch needs no equation, and
+       counts as one: turns are counted by a coordinate, so a cut joint with a pitch keeps its coordinates.
     6. ``aligned()`` lists the directions that point the same way in a and b whenever the joint is assembled; equations
        of dot products would also accept the opposite.
     7. ``measure(between)`` reads its coordinates off the motion of b relative to a, for a joint that no tree walks.
@@ -154,6 +165,7 @@ class JointType:
     coordinates: ClassVar[tuple[str, ...]] = ()
     start: ClassVar[Literal["coordinates", "quaternion", "pose", "nothing"]] = "coordinates"
     drawn_as: ClassVar[Literal["pin", "rail", "sleeve", "plate", "cross", "ball", "weld"]] = "ball"
+    field_units: ClassVar[Mapping[str, str]] = {}  # of numbers among the fields
 
     def dofs(self) -> tuple[Dof, ...]:
         raise NotImplementedError
@@ -181,6 +193,26 @@ class JointType:
         return tuple(between.slide(k) if kind == "prismatic" else between.turn(k) for k, kind in kinds)
 
     @property
+    def pitched(self) -> tuple[int, ...]:
+        """Numbers of the helical dofs."""
+        return tuple(k for k, dof in enumerate(self.dofs()) if dof.pitch != 0.0)
+
+    def slide_obstacle(self, k: int) -> str:
+        """Return why the slide along the axis of dof ``k`` cannot be read off the bodies; empty where it can."""
+        dofs = self.dofs()
+        if any(dof.kind == "revolute" for dof in dofs[:k]):
+            return "slides after it turned"
+        others = [dof for dof in dofs if dof is not dofs[k] and (dof.kind == "prismatic" or dof.pitch != 0.0)]
+        if any(abs(float(dof.axis @ dofs[k].axis)) > PERPENDICULAR for dof in others):
+            return "slides along axes that are not perpendicular"
+        return ""
+
+    def held(self) -> JointEquations:
+        """Return the directions of force and moment that the joint passes on: those of its equations, axes of pitch."""
+        axes = [self.dofs()[k].axis for k in self.pitched]
+        return (*self.equations(), *(translation(axis, f"pitch_{k + 1}") for k, axis in enumerate(axes)))
+
+    @property
     def free(self) -> bool:
         """True of a joint that holds nothing."""
         return len(self.dofs()) == 6
@@ -191,13 +223,13 @@ class JointType:
         return any(dof.kind == "rotation" for dof in self.dofs())
 
     def __post_init__(self) -> None:
-        """Refuse what is no direction where it is written; a field of type float is for ``checked``."""
+        """Refuse what is no direction, or no number, where it is written."""
         for one in fields(self):
-            if one.type not in (float, "float"):
-                direction(getattr(self, one.name), f"{type(self).__name__}: {one.name}")
+            check = number if is_number_field(one) else direction
+            check(getattr(self, one.name), f"{type(self).__name__}: {one.name}")
 
     def checked(self, what: str) -> Self:
-        """Return this type with unit directions; refuse a zero one.
+        """Return this type with unit directions and plain numbers; refuse a zero direction.
 
         Parameters
         ----------
@@ -209,12 +241,15 @@ class JointType:
         Cylindrical
             This type with unit directions.
         """
-        units = {field.name: direction(getattr(self, field.name), f"{what}: {field.name}") for field in fields(self)}
-        return replace(self, **{name: tuple(unit.tolist()) for name, unit in units.items()})
+        found: dict[str, Any] = {}
+        for one in fields(self):
+            value, name = getattr(self, one.name), f"{what}: {one.name}"
+            found[one.name] = number(value, name) if is_number_field(one) else tuple(direction(value, name).tolist())
+        return replace(self, **found)
 
     @classmethod
     def example(cls, triad: Array) -> Self:
-        """Return one of this type with its fields along the columns of ``triad`` (3, 3); for tests.
+        """Return one of this type with its directions along the columns of ``triad`` (3, 3), numbers 0.4; for tests.
 
         Parameters
         ----------
@@ -224,9 +259,10 @@ class JointType:
         Returns
         -------
         Cylindrical
-            One of this type with its fields along the columns of ``triad`` (3, 3); for tests.
+            One of this type with its directions along the columns of ``triad`` (3, 3), numbers 0.4; for tests.
         """
-        return cls(**{field.name: tuple(triad[:, k].tolist()) for k, field in enumerate(fields(cls))})
+        columns = iter(np.transpose(triad).tolist())
+        return cls(**{one.name: 0.4 if is_number_field(one) else tuple(next(columns)) for one in fields(cls)})
 
     def units(self) -> tuple[str, ...]:
         """Return the unit of every public coordinate.
@@ -329,6 +365,41 @@ class Cylindrical(JointType):
         tuple[ndarray, ...]
             Directions (3,) that both bodies share.
         """
+        return (np.array(self.axis),)
+
+
+@dataclass(frozen=True)
+class Screw(JointType):
+    """Turns about ``axis`` and slides along it by ``pitch`` a turn: a nut on a thread, also called a helical joint.
+
+    A positive pitch is a right-handed thread. The coordinate is the angle [rad], which counts turns.
+
+    Parameters
+    ----------
+    axis : array_like
+        Direction (3,), of any length.
+    pitch : float
+        Way of body b along ``axis`` in one turn [m], as in ``Model.add_screw``; the lead of a thread of several starts.
+    """
+
+    axis: Numbers
+    pitch: float
+    coordinates = ("angle",)
+    drawn_as = "sleeve"
+    field_units: ClassVar[Mapping[str, str]] = {"pitch": "m"}
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.pitch == 0.0:
+            raise ModelError("Screw: pitch is 0; a screw slides as it turns, and Revolute does not")
+
+    def dofs(self) -> tuple[Dof, ...]:
+        return (Dof("revolute", np.array(self.axis), self.pitch / (2.0 * math.pi)),)
+
+    def equations(self) -> JointEquations:
+        return same_line(np.array(self.axis)) + parallel(np.array(self.axis))
+
+    def aligned(self) -> tuple[Array, ...]:
         return (np.array(self.axis),)
 
 
@@ -475,5 +546,13 @@ class Fixed(JointType):
 
 JOINT_TYPES: dict[str, type[JointType]] = {
     kind.__name__: kind
-    for kind in (Revolute, Prismatic, Cylindrical, Universal, Planar, Spherical, Floating, Line, Fixed)
+    for kind in (Revolute, Prismatic, Cylindrical, Screw, Universal, Planar, Spherical, Floating, Line, Fixed)
 }
+
+
+def add_joint_type(kind: type[JointType]) -> None:
+    """Add a joint type of the user to ``JOINT_TYPES``."""
+    add_class(JOINT_TYPES, "joint type", kind.__name__, kind)
+
+
+ADDING[JointType] = add_joint_type

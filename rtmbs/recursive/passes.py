@@ -1,13 +1,14 @@
 """Compiled passes of the recursion of Bae and Haug (METHODS 3): tips to root, root to tips, and one corrected answer.
 
 Reference point of a dof is its own origin, so that B1 = [[1, -s~], [0, 1]] with s the way from the parent's origin, and
-B2 = [0; u] of a turn, [u; 0] of a slide. All that velocities do is inside the joint forces f, so D is zero: unknowns
-are the accelerations that f and gamma add to those of rates alone. A rotation dof is a turn of a joint of its own.
+B2 = [pitch u; u] of a turn, [u; 0] of a slide. All that velocities do is inside the joint forces f, so D is zero:
+unknowns are the accelerations that f and gamma add to those of rates alone. A rotation dof is a turn of a joint of its
+own.
 """
 
 from numpy import sqrt
 
-from rtmbs.jit.compiled import inlined_kernel, kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.recursive.least_squares import factor_border, solve_border
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities
@@ -47,11 +48,14 @@ def factor_down_to(dofs, border, end, begin, ws, sc):
         axis, p, first, last = axis_of(dofs, i, ws), dofs.parent[i], border.pointer[i], border.pointer[i + 1]
         slide = dofs.kind[i] == PRISMATIC
         d = project_inertia(slide, i, axis, sc)
+        if dofs.pitch[i] != 0.0:
+            d = add_pitch(border, dofs.pitch[i], i, axis, sc)
         project_rows(border, slide, first, last, axis, d, sc)
         if border.kept[i] >= 0:
             keep_coordinate(border, i, d, sc)
         else:
-            if not d > LOST * sc.size[i, 0 if slide else 1]:
+            size = sc.size[i, 0 if slide else 1] + dofs.pitch[i] ** 2 * sc.size[i, 0]
+            if not d > LOST * size:
                 return i + 1
             eliminate(border, i, 1.0 / d, sc)
         if p >= 0:
@@ -155,6 +159,20 @@ def project_inertia(slide, i, u, sc):
         sc.U[i, 3 + k] = n[k]
     sc.d[i] = d
     return d
+
+
+@inner_kernel
+def add_pitch(border, pitch, i, u, sc):
+    """The share of the slide in U, S and h of a helical dof, B2 = [pitch u; u]; returns S."""
+    I, x = sc.inertia, scale3(pitch, u)
+    f = symmetric_times((I[i, 0], I[i, 1], I[i, 2], I[i, 3], I[i, 4], I[i, 5]), x)
+    for k in range(3):
+        sc.U[i, k] += f[k]
+        sc.U[i, 3 + k] += I[i, 6 + k] * x[0] + I[i, 9 + k] * x[1] + I[i, 12 + k] * x[2]
+    sc.d[i] = dot3(u, (sc.U[i, 3], sc.U[i, 4], sc.U[i, 5])) + dot3(x, (sc.U[i, 0], sc.U[i, 1], sc.U[i, 2]))
+    for e in range(border.pointer[i], border.pointer[i + 1]):
+        sc.h[e] += sc.P[e, 0] * x[0] + sc.P[e, 1] * x[1] + sc.P[e, 2] * x[2]
+    return sc.d[i]
 
 
 @inlined_kernel
@@ -286,6 +304,8 @@ def load_down_to(dofs, border, end, begin, ws, sc):
         u, p, slide = axis_of(dofs, i, ws), dofs.parent[i], dofs.kind[i] == PRISMATIC
         k = 0 if slide else 3
         g = sc.f[i] + sc.L[i, k] * u[0] + sc.L[i, k + 1] * u[1] + sc.L[i, k + 2] * u[2]
+        if dofs.pitch[i] != 0.0:
+            g += dofs.pitch[i] * (sc.L[i, 0] * u[0] + sc.L[i, 1] * u[1] + sc.L[i, 2] * u[2])
         sc.g[i] = g
         if border.kept[i] >= 0:
             sc.right[border.kept[i]] += g
@@ -326,6 +346,9 @@ def respond(dofs, border, ws, sc):
         first = 0 if slide else 3
         for k in range(3):
             sc.Yd[i, first + k] += a * u[k]
+        if dofs.pitch[i] != 0.0:
+            for k in range(3):
+                sc.Yd[i, k] += a * dofs.pitch[i] * u[k]
     for r in range(len(sc.lam)):
         sc.lam[r] += sc.x[r]
 

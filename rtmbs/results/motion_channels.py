@@ -161,9 +161,9 @@ class Measured:
     def slide(self, k: int) -> CoordinateMotion:
         """Displacement along the axis of dof ``k``, which body a carries; raises InputError when it does not."""
         info = self.info
-        if "rad" in info.units[:k]:
+        if obstacle := info.kind.slide_obstacle(k):
             raise InputError(
-                f"joint {info.name!r} is cut, and the coordinates of a {info.type}, which slides after it turned,"
+                f"joint {info.name!r} is cut, and the coordinates of a {info.type}, which {obstacle},"
                 " cannot be measured from outside; give it an initial value, so that it keeps its coordinates"
             )
         return self.relative.slide(info.axes_a[k])

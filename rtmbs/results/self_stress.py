@@ -94,6 +94,7 @@ class LoopGroup:
     compliance: Array  # (D + k,) inverse stiffness over the default one, of moments by the square of the length
     dofs: Indices  # (n,) coordinates of the rows of equilibrium
     dof_turns: Mask  # (n,)
+    dof_pitch: Array  # (n,) [m/rad]
     dof_tip: Indices  # (n,) dof that carries the axis
     dof_axis: Array  # (n, 3)
     cuts: Indices  # (K,) elements
@@ -191,7 +192,7 @@ def make_group(
         component_axis=np.reshape([(one.u, one.v) for one in components], (-1, 2, 3)),
         turns=np.array([one.turns for one in components], np.bool_), of=of, padded=padded,
         compliance=1.0 / np.array([*stiffnesses(system, elements, components, scalars)], np.float64),
-        dofs=dofs, dof_turns=table.kind[dofs] != PRISMATIC, dof_tip=table.tip[dofs],
+        dofs=dofs, dof_turns=table.kind[dofs] != PRISMATIC, dof_pitch=table.pitch[dofs], dof_tip=table.tip[dofs],
         dof_axis=table.axis[dofs].reshape(-1, 3),
         drivers=np.array([elements[cut].driver for cut in cuts for _ in range(6)] + [s.closure < 0 for s in scalars]),
         cuts=cuts, slots=slots, filled=np.concatenate((filled.ravel(), np.ones(len(scalars), np.bool_))),
@@ -295,7 +296,7 @@ def joint_element(
     a, b = system.bodies[info.a], system.bodies[info.b]
     turn_a, turn_b = a.rotation @ info.frame_a, b.rotation @ info.frame_b
     components = tuple(
-        Component(0, one.kind == "dot", a.dof, turn_a @ one.u, b.dof, turn_b @ one.v) for one in info.kind.equations()
+        Component(0, one.kind == "dot", a.dof, turn_a @ one.u, b.dof, turn_b @ one.v) for one in info.kind.held()
     )
     point = b.position + b.rotation @ info.point_b
     return Element(info.name, number[info.a], number[info.b], b.dof, point, components, row, sign, seeing)

@@ -185,6 +185,7 @@ def pose(resampled: Evaluation, group: LoopGroup) -> Posed:
     columns = column_wrenches(resampled, group, frames, points, along)
     axes = rotated(frames.A[:, group.dof_tip], group.dof_axis)
     felt = wrench_rows(axes, frames.r[:, group.dof_tip], group.dof_turns, L)
+    felt[:, :, :3] += group.dof_pitch[:, None] / L * axes
     at, cut = group.loads.T
     loads = (columns[:, cut] @ felt[:, at, :, None])[..., 0] * group.load_sign[:, None]
     wrench = resampled.all_wrenches()[:, group.row] * group.sign[:, None]

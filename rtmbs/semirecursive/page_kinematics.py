@@ -95,12 +95,17 @@ def local_frames(xp, tables, R0, z):
     reference = np.concatenate((R0, np.eye(3)[None]))[dofs.reference]  # reference -1: none
     offset_rotation = np.matmul(dofs.offset_rotation, reference)
     u = dofs.axis
-    angle, displacement = z * (dofs.kind == REVOLUTE), z * (dofs.kind == PRISMATIC)
+    angle, displacement = z * (dofs.kind == REVOLUTE), z * slide_share(dofs)
     sine, versine = xp.sin(angle)[..., None, None], 1 - xp.cos(angle)[..., None, None]
     u_tilde = tilde(np, u)
     rotation = np.eye(3) + sine * u_tilde + versine * np.matmul(u_tilde, u_tilde)  # Rodrigues
     slide = turn(np, offset_rotation, u) * displacement[..., None]
     return product(xp, offset_rotation, with_turns(xp, dofs, rotation, z)), dofs.offset + slide
+
+
+def slide_share(dofs):
+    """Return the way along its axis (n,) that one unit of each coordinate slides: 1 of a slide, the pitch of a turn."""
+    return (dofs.kind == PRISMATIC) + dofs.pitch
 
 
 def with_turns(xp, dofs, rotation, z):
@@ -133,10 +138,10 @@ def frames(xp, tables, R0, z):
 
 
 def columns(xp, tables, A, r):
-    """Return S (B, n, 6), the columns of R_d: revolute and rotation [r x u, u], prismatic [u, 0]."""
+    """Return S (B, n, 6), the columns of R_d: turns [r x u + pitch u, u], prismatic [u, 0]."""
     u = turn(xp, A, tables.dofs.axis)
     turning = (tables.dofs.kind != PRISMATIC)[:, None]
-    return xp.concatenate((turning * cross(xp, r, u) + ~turning * u, turning * u), axis=-1)
+    return xp.concatenate((turning * cross(xp, r, u) + slide_share(tables.dofs)[:, None] * u, turning * u), axis=-1)
 
 
 def velocities(xp, T, S, zd):

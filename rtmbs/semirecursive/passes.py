@@ -118,6 +118,10 @@ def forward_positions(tables, R0, z, ws):
             store33(ws.A, i, R)
             store3(ws.r, i, origin)
             store6(ws.S, i, join(cross3(origin, u), u))
+            if dofs.pitch[i] != 0.0:
+                for k in range(3):
+                    ws.r[i, k] += dofs.pitch[i] * z[i] * u[k]
+                    ws.S[i, k] += dofs.pitch[i] * u[k]
 
 
 @kernel

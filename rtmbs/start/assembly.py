@@ -167,7 +167,7 @@ class Assembly(NearestPose):
     def unwound(self, z: Array, wanted: Array, pinned: NDArray[np.bool_]) -> Array:
         """Take whole turns off free angles, so that each lies within half a turn of what was wanted: the same pose."""
         tables = self.equations.tables
-        free = ~pinned & (tables.dofs.kind == REVOLUTE)
+        free = ~pinned & (tables.dofs.kind == REVOLUTE) & (tables.dofs.pitch == 0.0)
         free[tables.drivers.dof] = False
         z = np.where(free, z - TURN * np.round((z - wanted) / TURN), z)
         for i in np.flatnonzero(tables.dofs.reference >= 0):

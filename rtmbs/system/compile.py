@@ -35,7 +35,7 @@ from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.recorded_laws import LawRecorder
 from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System, joint_info
-from rtmbs.system.tables import PRISMATIC, Balance, Interfaces, Tables
+from rtmbs.system.tables import PRISMATIC, Balance, Dofs, Interfaces, Tables
 from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Relation, Topology, spanning_trees
 
 FORMAT = 5  # of the tables; part of the fingerprint
@@ -141,7 +141,7 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
         size=len(joint.type.dofs()),
         equations=joint.equation_count,
         coordinates=joint.type.coordinates,
-        needed=needed,
+        needed=needed or bool(joint.type.pitched),
         cut=joint.cut,
         floating=joint.type.free,
     )
@@ -213,7 +213,7 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
     said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items())]
     said += [*slots.identities, *draft.laws.code, *(f"{one.force}.{one.name}" for one in draft.laws.states)]
     # interfaces follow from the tree, which the dofs say, and the balance from all the rest
-    hashed = [part for part in tables if not isinstance(part, Interfaces | Balance)]
+    hashed = [without_no_pitch(part) for part in tables if not isinstance(part, Interfaces | Balance)]
     placed = [part for info in (*bodies.values(), *markers.values()) for part in info]
     return System(
         name=model.name,
@@ -264,6 +264,13 @@ def marker_infos(model: ModelDescription, layout: DofLayout) -> dict[str, Marker
         place = layout.bodies[marker.body.name]
         found[marker.name] = MarkerInfo(marker.body.name, marker.point, place.dof, place.point(marker.point))
     return found
+
+
+def without_no_pitch(part: Any) -> Any:
+    """Return a table without the pitch of its dofs where all are zero: files from before pitch keep their System."""
+    if not isinstance(part, Dofs) or np.any(part.pitch):
+        return part
+    return tuple(value for name, value in zip(part._fields, part, strict=True) if name != "pitch")
 
 
 def arrays(tables: Iterable[Any]) -> Iterator[Array]:

@@ -57,6 +57,7 @@ class DofRow(NamedTuple):
     axis: Array
     reference: int
     name: str
+    pitch: float  # [m/rad]
 
 
 @dataclass
@@ -92,8 +93,9 @@ def append_joint(layout: DofLayout, joint: Joint, parent: Placement, backwards: 
     """Append the dofs of a joint behind ``parent`` and return the placement of the body that they carry.
 
     Walked from b to a, the inverse of X1(z1) X2(z2) is X2(-z2) X1(-z1): the dofs come in reversed order with turned
-    axes, so every coordinate keeps the user's sign. Rotations stay as they are, X, Y, Z of the body entered, and so
-    does the whole of a floating joint: they have no public coordinates, and start values are inverted instead.
+    axes, so every coordinate keeps the user's sign. A pitch stays: a screw is right-handed from either end. Rotations
+    stay as they are, X, Y, Z of the body entered, and so does the whole of a floating joint: they have no public
+    coordinates, and start values are inverted instead.
     """
     sides = (joint.point_a, joint.axes_a), (joint.point_b, joint.axes_b)
     (point_p, axes_p), (point_c, axes_c) = sides[::-1] if backwards else sides
@@ -110,7 +112,9 @@ def append_joint(layout: DofLayout, joint: Joint, parent: Placement, backwards: 
         reference = -1
         if element.kind == "rotation" and not (k > 0 and elements[k - 1].kind == "rotation"):
             reference, layout.references = layout.references, layout.references + 1
-        dof = DofRow(KINDS[element.kind], last, offset_rotation, offset, axis, reference, dof_name(joint, k))
+        dof = DofRow(
+            KINDS[element.kind], last, offset_rotation, offset, axis, reference, dof_name(joint, k), element.pitch
+        )
         last = len(layout.dofs)
         layout.dofs.append(dof)
         numbers.append((k, last))
@@ -122,8 +126,14 @@ def append_joint(layout: DofLayout, joint: Joint, parent: Placement, backwards: 
 
 
 def check_rotations(joint: Joint) -> None:
-    """Refuse a joint type whose rotation dofs are not ROTATION, three in a row: they are one element."""
+    """Refuse a pitch of a dof that is not revolute, and rotation dofs other than ROTATION, three in a row."""
     elements = joint.type.dofs()
+    slides = [k for k in joint.type.pitched if elements[k].kind != "revolute"]
+    if slides:
+        raise ModelError(
+            f"joint {joint.name!r}: dof {slides[0]} of {type(joint.type).__name__} is of kind "
+            f"{elements[slides[0]].kind!r} and has a pitch; only a revolute dof slides as it turns"
+        )
     found = [k for k, element in enumerate(elements) if element.kind == "rotation"]
     whole = len(found) == 3 and found[2] - found[0] == 2
     if found and not (whole and all(elements[k] is dof for k, dof in zip(found, ROTATIONS, strict=True))):
@@ -228,6 +238,7 @@ def tabulate_dofs(model: ModelDescription, layout: DofLayout) -> Dofs:
         turned=np.any(rotations != np.eye(3), axis=(1, 2)).astype(np.int64),
         offset=np.array([dof.offset for dof in dofs]).reshape(n, 3),
         axis=axis,
+        pitch=np.array([dof.pitch for dof in dofs], np.float64),
         reference=reference,
         mass=np.array([lump.mass for lump in lumps], np.float64),
         mass_center=np.array([lump.center for lump in lumps]).reshape(n, 3),

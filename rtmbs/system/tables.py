@@ -3,7 +3,8 @@
 Conventions, once for the whole package
 ---------------------------------------
 * A *dof* is one revolute or prismatic coordinate and the frame that it carries; ``n`` of them, a parent always before
-  its children. Revolute and prismatic dofs have a coordinate each. Three *rotation* dofs in a row, i, i + 1, i + 2, are
+  its children. Revolute and prismatic dofs have a coordinate each. A revolute dof with a pitch is helical: it slides
+  along its axis as it turns. Three *rotation* dofs in a row, i, i + 1, i + 2, are
   one element of a spherical or floating joint: they share one frame, R = R0 exp(delta~) from the parent's, delta = sum
   of z[i + k] axis[i + k]. Their axes are the principal ones of the body, fixed in it, and their rates are the angular
   velocity along these axes. R0 is the rotation at the last step boundary.
@@ -52,6 +53,7 @@ class Dofs(NamedTuple):
     offset: Array  # (n, 3) origin of the dof frame at z = 0, in parent dof axes [m]
     axis: Array  # (n, 3) unit vector in dof axes (the same before and after the dof's own turn);
     # of three rotation dofs a right-handed triad
+    pitch: Array  # (n,) way along the axis of a turning dof per radian [m/rad]; zero of all but helical dofs
     reference: Array  # (n,) int64: of the first of three rotation dofs, the index of its R0; otherwise -1
     mass: Array  # (n,) [kg], zero on massless frames
     mass_center: Array  # (n, 3) dof axes [m]

@@ -27,6 +27,7 @@ def dof_frames(system: System, z, R0):
             A[i] = A[i] @ R0[dofs.reference[i]] @ turn.as_matrix()
         if dofs.kind[i] == REVOLUTE:
             A[i] = A[i] @ Rotation.from_rotvec(z[i] * dofs.axis[i]).as_matrix()
+            r[i] = r[i] + A[i] @ (dofs.axis[i] * dofs.pitch[i] * z[i])
         elif dofs.kind[i] == PRISMATIC:
             r[i] = r[i] + A[i] @ (dofs.axis[i] * z[i])
     return A, r

@@ -1,5 +1,6 @@
 """Joints and force laws, a statement for each registered type; rods; initial values and stiffness of reactions."""
 
+import importlib
 import re
 from collections.abc import Callable
 from dataclasses import MISSING, fields
@@ -12,6 +13,7 @@ from rtmbs.language.arguments import Arguments, value_of
 from rtmbs.language.builder import STATEMENTS, ModelBuilder, StatementKind, statement
 from rtmbs.language.statements.bodies import COLLINEAR, Array, turn, with_h
 from rtmbs.model import FORCE_TYPES, JOINT_TYPES, ForceLaw, JointType, Marker
+from rtmbs.model.joints import is_number_field
 
 X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
 
@@ -31,9 +33,20 @@ def register_joints() -> None:
     """Register a statement for every joint type of the model, also for those added since."""
     for name, kind in JOINT_TYPES.items():
         for title in TITLES.get(name, (f"{spelled(name)} joint",)):
-            if title not in STATEMENTS:
+            if is_new(title, kind):
                 keys = (*(key_of(field.name) for field in fields(kind)), *PLACING)
                 STATEMENTS[title] = StatementKind(title, "joint", joint_statement(kind), keys, ("triad", "body"))
+
+
+CLASSES: dict[str, type] = {}  # of joint types and force laws, by the title of the statement
+
+
+def is_new(title: str, kind: type) -> bool:
+    """Return whether a class has no statement yet, and remember that it has one now."""
+    if CLASSES.get(title) is kind or (title in STATEMENTS and title not in CLASSES):
+        return False
+    CLASSES[title] = kind
+    return True
 
 
 def key_of(field: str) -> str:
@@ -54,13 +67,14 @@ def joint_statement(kind: type[JointType]) -> Callable[[ModelBuilder, Arguments]
 
 def between_triads(builder: ModelBuilder, args: Arguments, kind: type[JointType]) -> None:
     """Add a joint with the axes of two triads."""
+    numbers = numbers_of(args, kind)
     for key in args.keys:
-        if key not in ("triad", "cut", "closure"):
+        if key not in ("triad", "cut", "closure", *map(key_of, numbers)):
             raise args.source.error(args.place(key), f"{args.label}: {key} belongs to a joint between two bodies")
     first, second = (builder.triad(name, at, args) for name, at in args.names("triad", 2))
     options: dict[str, Any] = {"cut": args.switch("cut", False), "closure": args.word("closure", ("line", "point"))}
     with args.refusals():
-        joint_type, placed = place_joint(kind, first, second, args.label)
+        joint_type, placed = place_joint(kind, numbers, first, second, args)
         options |= placed._asdict()
         builder.model.add_joint(args.name, joint_type, first.body, second.body, **options)
 
@@ -70,7 +84,8 @@ def between_bodies(builder: ModelBuilder, args: Arguments, kind: type[JointType]
     if args.has("triad"):
         raise args.source.error(args.place("triad"), f"{args.label} takes two triads or two bodies, not both")
     a, b = (builder.body(name, at, args) for name, at in args.names("body", 2))
-    directions = {field.name: args.row(key_of(field.name)) for field in fields(kind)}
+    given: dict[str, Any] = dict(numbers_of(args, kind))
+    given |= {one.name: args.row(key_of(one.name)) for one in fields(kind) if not is_number_field(one)}
     options: dict[str, Any] = {"cut": args.switch("cut", False), "closure": args.word("closure", ("line", "point"))}
     for key in both_keys(args, "point", "point a", "point b"):
         options[key.replace(" ", "_")] = args.row(key, "m")
@@ -82,7 +97,7 @@ def between_bodies(builder: ModelBuilder, args: Arguments, kind: type[JointType]
         name, at = args.names("frame", 1)[0]
         options["frame"] = "world" if name.text == "world" else builder.body(name, at, args)
     with args.refusals():
-        builder.model.add_joint(args.name, directed(args, kind, directions), a, b, **options)
+        builder.model.add_joint(args.name, directed(args, kind, given), a, b, **options)
 
 
 def both_keys(args: Arguments, alone: str, a: str, b: str) -> tuple[str, ...]:
@@ -106,10 +121,22 @@ def rod(builder: ModelBuilder, args: Arguments) -> None:
         builder.model.add_rod(args.name, (first, second), length)
 
 
-def directed(args: Arguments, kind: type[JointType], directions: dict[str, Any]) -> JointType:
-    """Return a joint type with its directions; ModelError names the joint."""
+def numbers_of(args: Arguments, kind: type[JointType]) -> dict[str, float]:
+    """Return the numbers among the fields of a joint type; raises LanguageError where one is missing."""
+    found = {}
+    for one in fields(kind):
+        if is_number_field(one):
+            if one.default is MISSING:
+                args.code(key_of(one.name))
+            default = 0.0 if one.default is MISSING else one.default
+            found[one.name] = args.number(key_of(one.name), default, kind.field_units.get(one.name, ""))
+    return found
+
+
+def directed(args: Arguments, kind: type[JointType], given: dict[str, Any]) -> JointType:
+    """Return a joint type with its directions and numbers; ModelError names the joint."""
     try:
-        return kind(**directions)
+        return kind(**given)
     except ModelError as error:
         raise ModelError(f"{args.label}: {error}") from None
 
@@ -123,14 +150,17 @@ class Placing(NamedTuple):
     axes_b: Array  # (3, 3) joint axes to body axes of b
 
 
-def place_joint(kind: type[JointType], first: Marker, second: Marker, what: str) -> tuple[JointType, Placing]:
+def place_joint(
+    kind: type[JointType], numbers: dict[str, float], first: Marker, second: Marker, args: Arguments
+) -> tuple[JointType, Placing]:
     """Return the joint of two triads, its coordinates zero at the reference pose.
 
-    The first field of a joint type is the h axis, its second one the f axis; of a universal joint the second is the h
-    axis of the second triad. The h axes stay those of the triads where the reference pose does not fit.
+    The first direction of a joint type is the h axis, its second one the f axis; of a universal joint the second is the
+    h axis of the second triad. The h axes stay those of the triads where the reference pose does not fit.
     """
-    universal = kind is JOINT_TYPES["Universal"]
-    joint_type = kind(*(Z, X)[: len(fields(kind))]).checked(what)
+    universal, what = kind is JOINT_TYPES["Universal"], args.label
+    directions = [one.name for one in fields(kind) if one.name not in numbers]
+    joint_type = directed(args, kind, numbers | dict(zip(directions, (Z, X), strict=False))).checked(what)
     a, b = first.body, second.body
     to_b = b.orientation.T @ a.orientation
     h_a, h_b = first.axes[:, 2], second.axes[:, 2]
@@ -182,10 +212,14 @@ ATTACHED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # keys, and th
 
 
 def register_forces() -> None:
-    """Register a statement for every force law of the model, also for those added since."""
+    """Register a statement for every force law of the model, also for those added since.
+
+    Files of ``rtmbs.forces`` may bring laws of their own, and are loaded first.
+    """
+    importlib.import_module("rtmbs.forces.register")
     for name, law in FORCE_TYPES.items():
         for title in FORCE_TITLES.get(name, (spelled(name),)):
-            if title not in STATEMENTS:
+            if is_new(title, law):
                 keys, repeated = ATTACHED[law.attaches]
                 names = [
                     name for field in fields(law) for name in (key_of(field.name), *OTHER_NAMES.get(field.name, ()))
