@@ -20,7 +20,8 @@ def test_the_examples_run(tmp_path, monkeypatch):
 
 def test_the_page_names_what_a_model_takes():
     adders = [name for name in dir(rtmbs.Model) if name.startswith(("add_", "set_"))]
-    kinds = [*rtmbs.model.joints.JOINT_TYPES, *rtmbs.model.forces.FORCE_TYPES, *rtmbs.model.profiles.PROFILES]
+    kinds = {*rtmbs.model.joints.JOINT_TYPES, *rtmbs.model.forces.FORCE_TYPES, *rtmbs.model.profiles.PROFILES}
+    kinds &= {*rtmbs.__all__}
     missing = [name for name in (*adders, *kinds, "Input", "Recorder", "load_result") if f"`{name}`" not in PAGE]
     missing = [name for name in missing if f"rtmbs.{name}" not in PAGE]
     assert not missing

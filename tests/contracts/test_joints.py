@@ -13,7 +13,7 @@ from scipy.spatial.transform import Rotation
 import rtmbs
 from rtmbs import kinematics
 from rtmbs.model import JOINT_TYPES
-from rtmbs.model.joints import Dof, perpendicular, same_line
+from rtmbs.model.joints import Dof, parallel, perpendicular, same_line, same_plane
 from tests.mechanisms import random_rotation
 
 
@@ -34,7 +34,29 @@ class PlungingUniversal(rtmbs.Universal):
         return (between.slide(0), *between.two_turns(1, 2))
 
 
-JOINT_TYPES = JOINT_TYPES | {"PlungingUniversal": PlungingUniversal}
+@dataclass(frozen=True)
+class Feed(rtmbs.model.JointType):
+    """A joint of the user, which slides across the axis of its screw: a nut in a slot of its carriage."""
+
+    across: tuple[float, float, float]
+    axis: tuple[float, float, float]
+    pitch: float
+    coordinates = ("displacement", "angle")
+
+    def dofs(self):
+        return (
+            Dof("prismatic", np.array(self.across)),
+            Dof("revolute", np.array(self.axis), pitch=self.pitch),
+        )
+
+    def equations(self):
+        return same_plane(np.cross(self.across, self.axis)) + parallel(np.array(self.axis))
+
+    def aligned(self):
+        return (np.array(self.axis),)
+
+
+JOINT_TYPES = JOINT_TYPES | {"PlungingUniversal": PlungingUniversal, "Feed": Feed}
 DRIVEN = [name for name, kind in JOINT_TYPES.items() if kind.coordinates]
 BY_DISTANCES = [name for name, kind in JOINT_TYPES.items() if not kind.coordinates and kind.__name__ != "Fixed"]
 BOTH = pytest.mark.parametrize("cut", [False, True], ids=["tree", "cut"])
@@ -61,6 +83,7 @@ class Reference:
             if dof.kind == "prismatic":
                 x += value * R @ dof.axis
             else:
+                x += value * dof.pitch * R @ dof.axis
                 R = R @ Rotation.from_rotvec(value * dof.axis).as_matrix()
         return R, x - R @ self.point
 

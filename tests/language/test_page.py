@@ -5,11 +5,13 @@ from pathlib import Path
 
 import pytest
 
+import rtmbs
 from rtmbs import Simulation
 from rtmbs.language import build, format, parse, write
 from rtmbs.language.arguments import callables
 from rtmbs.language.builder import STATEMENTS
 from rtmbs.language.expressions import FUNCTIONS, PAIRS
+from rtmbs.language.statements.joints import CLASSES
 from rtmbs.language.statements.system import CHOICES, NUMBERS
 from rtmbs.language.units import UNITS
 
@@ -45,10 +47,15 @@ def test_parts(title, text):
         Simulation(document.model.compile(), h=1e-3).run(0.01)
 
 
+def shipped():
+    """Return the titles of all statements but those of joint types and force laws that have no public name."""
+    return [title for title in STATEMENTS if title not in CLASSES or CLASSES[title].__name__ in rtmbs.__all__]
+
+
 def test_every_statement_has_an_example():
     shown = " ".join([*WHOLE, *(text for _, text in PARTS)])
     needless = ("planar joint", "line joint", "fixed joint", "floating joint", "universal joint")  # shown in the table
-    for title in STATEMENTS:
+    for title in shipped():
         wanted = title.upper() if title in ("body", "system") else title
         if title in needless:
             assert f"`{title.split()[0]}`" in PAGE
@@ -57,7 +64,7 @@ def test_every_statement_has_an_example():
 
 
 def test_every_key_unit_function_and_profile_is_named():
-    keys = [key for kind in STATEMENTS.values() for key in (*kind.keys, *kind.repeated)]
+    keys = [key for title in shipped() for key in (*STATEMENTS[title].keys, *STATEMENTS[title].repeated)]
     for word in [*keys, *NUMBERS, *CHOICES, *UNITS, *FUNCTIONS, *PAIRS]:
         assert re.search(rf"\b{re.escape(word)}\b", PAGE), word
     for kind in callables().values():

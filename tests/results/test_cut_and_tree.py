@@ -15,14 +15,15 @@ from tests.mechanisms import add_random_body, random_rotation
 from tests.results.motions import result_of, rotations, smooth_motion, solved
 
 KINDS = ("Revolute", "Prismatic", "Cylindrical", "Universal", "Planar", "Spherical", "Line", "Fixed")
-PUBLIC = ("Revolute", "Prismatic", "Cylindrical", "Universal", "Planar")
+PUBLIC = ("Revolute", "Prismatic", "Cylindrical", "Universal", "Planar", "Screw")
+NAMES = (*KINDS, "Screw")  # a cut screw is always an auxiliary body
 T = np.linspace(0.0, 4.0, 81)
 GROWTH = 6.0  # rad/s: 24 rad over the motion
 
 
 def build(kind, forward, cut=False, spring=False, closure=None, seed=0):
     """Return ground - (base) - arm - [J] - tip, with a floating joint F from ground to the tip."""
-    rng = np.random.default_rng((seed, KINDS.index(kind), forward))
+    rng = np.random.default_rng((seed, NAMES.index(kind), forward))
     model = rtmbs.Model(f"{kind} {forward}", gravity=(1.0, 2.0, -9.0))
     for name in ("arm", "tip"):
         add_random_body(rng, model, name)

@@ -78,6 +78,7 @@ def poses(mechanism, z):
             turned = [e * np.cos(z[i]) + np.cross(u, e) * np.sin(z[i]) + u * u[k] * (1 - np.cos(z[i]))
                       for k, e in enumerate(np.eye(3))]  # fmt: skip
             frame = frame @ np.array(turned).T
+            origin = origin + frame @ u * (dofs.pitch[i] * z[i])
         elif dofs.kind[i] == PRISMATIC:
             origin = origin + frame @ u * z[i]
         A.append(frame)
