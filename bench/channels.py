@@ -21,6 +21,7 @@ HEADS = {
     "energy": "Energies",
     "momentum": "Momenta and mass centre",
 }
+PUBLIC = {name: kind for name, kind in JOINT_TYPES.items() if name in rtmbs.__all__}
 TRIAD = np.eye(3)[:, [2, 0, 1]]
 
 
@@ -32,7 +33,7 @@ def body(model: rtmbs.Model, name: str, x: float) -> rtmbs.model.Body:
 def showcase() -> tuple[rtmbs.Model, dict[str, str]]:
     """Return a model with an element of every kind, and for each name how the table calls the element."""
     model, words = rtmbs.Model("channels"), {}
-    for k, (kind, make) in enumerate(JOINT_TYPES.items()):
+    for k, (kind, make) in enumerate(PUBLIC.items()):
         for cut in (False, True):
             name = f"cut {kind.lower()}" if cut else kind.lower()
             here = body(model, f"{name} body", float(k))
@@ -104,8 +105,8 @@ def rows() -> dict[str, list[list[str]]]:
 def told_of(elements: list[str]) -> str:
     """Return the elements in short: a type stands for itself and for its cut joints."""
     short = [name for name in elements if name.removesuffix(", cut") not in elements or not name.endswith(", cut")]
-    if len(set(JOINT_TYPES) & set(short)) == len(JOINT_TYPES):
-        short = ["every joint", *(name for name in short if name not in JOINT_TYPES)]
+    if set(short) >= PUBLIC.keys():
+        short = ["every joint", *(name for name in short if name not in PUBLIC)]
     return "; ".join(short)
 
 

@@ -92,9 +92,8 @@ def test_rows_are_those_written_by_hand(seed):
     )
 
 
-@pytest.mark.parametrize(
-    "kind", [name for name in JOINT_TYPES if name not in ("Floating", "Screw")]
-)  # no rows at all, or of a copy
+# A floating joint has no rows, and those of a joint with a pitch are of its auxiliary body.
+@pytest.mark.parametrize("kind", [name for name in JOINT_TYPES if name not in ("Floating", "Screw")])
 @pytest.mark.parametrize("seed", range(3))
 def test_joint_rows_are_the_closures_of_a_simulation(kind, seed):
     """Two bodies on floating joints, closed by a joint: Phi at any pose, and Phi_q qd against Phi_z zd."""
