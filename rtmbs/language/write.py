@@ -180,7 +180,10 @@ def joint(model: Model, one: Joint) -> str:
     """Return a joint between two bodies with its points and axes."""
     name = type(one.type).__name__
     if JOINT_TYPES.get(name) is not type(one.type):
-        raise ModelError(f"joint {one.name!r} is {name}, which is not in JOINT_TYPES; a file cannot name it")
+        raise ModelError(
+            f"joint {one.name!r} is {name}, which is not in JOINT_TYPES; a file cannot name it before "
+            f"rtmbs.register({name})"
+        )
     arguments = [f"body = {quoted(one.a.name)}", f"body = {quoted(one.b.name)}"]
     for field in fields(one.type):
         value = getattr(one.type, field.name)
