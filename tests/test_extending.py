@@ -345,6 +345,26 @@ print("fine")
 """
 
 
+EULER = """
+def error(h):
+    sim = rtmbs.Simulation(rtmbs.library.build("crank_rocker").compile(), h, rtmbs.METHODS["backward-euler"]())
+    sim.run(0.04)
+    return np.abs(sim.state.z - exact).max()
+
+
+sim = rtmbs.Simulation(rtmbs.library.build("crank_rocker").compile(), 2e-4)
+sim.run(0.04)
+exact = sim.state.z.copy()
+errors = error(4e-3), error(2e-3)
+assert 0.8 < np.log2(errors[0] / errors[1]) < 1.2, errors
+print("fine")
+"""
+
+
+def test_an_implicit_method_of_a_script_needs_no_patch() -> None:
+    assert run(ROOT, f"{example('method of time integration')}\n{EULER}").strip() == "fine"
+
+
 def test_a_joint_of_a_script_needs_no_patch() -> None:
     assert run(ROOT, f"{example('joint')}\n{RAIL}").strip() == "fine"
 

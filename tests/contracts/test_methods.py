@@ -260,7 +260,12 @@ def test_h_and_method_change_between_steps(name):
     sim.run(0.08)
     alone = Simulation(loop().compile(), 1e-3)
     alone.run(0.08)
-    np.testing.assert_allclose(sim.state.z, alone.state.z, atol=1e-5)
+    np.testing.assert_allclose(sim.state.z, alone.state.z, atol=1e-5 * of_order_one(name))
+
+
+def of_order_one(name):
+    """Return by how much the bounds of others are widened for a method of order one."""
+    return 10.0 if method(name).order == 1 else 1.0
 
 
 REFUSED = {(2, "hht"), (5, "hht"), (7, "hht")}  # Newton's iteration does not converge there, and says so
@@ -279,7 +284,7 @@ def test_random_closed_mechanisms(seed, name):
         assert report.outcome.accepted
         assert other.step().outcome.accepted
     scale = np.abs(other.state.zd).max() * one.t
-    np.testing.assert_allclose(one.state.z, other.state.z, atol=1e-3 * scale)
+    np.testing.assert_allclose(one.state.z, other.state.z, atol=1e-3 * scale * of_order_one(name))
 
 
 @ALL
