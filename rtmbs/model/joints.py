@@ -198,7 +198,18 @@ class JointType:
         return tuple(k for k, dof in enumerate(self.dofs()) if dof.pitch != 0.0)
 
     def slide_obstacle(self, k: int) -> str:
-        """Return why the slide along the axis of dof ``k`` cannot be read off the bodies; empty where it can."""
+        """Return why the slide along the axis of dof ``k`` cannot be read off the bodies; empty where it can.
+
+        Parameters
+        ----------
+        k : int
+            Number of the dof.
+
+        Returns
+        -------
+        str
+            What the joint does, for a message, or nothing.
+        """
         dofs = self.dofs()
         if any(dof.kind == "revolute" for dof in dofs[:k]):
             return "slides after it turned"
@@ -208,7 +219,13 @@ class JointType:
         return ""
 
     def held(self) -> JointEquations:
-        """Return the directions of force and moment that the joint passes on: those of its equations, axes of pitch."""
+        """Return the directions of force and moment that the joint passes on: those of its equations, axes of pitch.
+
+        Returns
+        -------
+        JointEquations
+            As many as 6 less the number of dofs.
+        """
         axes = [self.dofs()[k].axis for k in self.pitched]
         return (*self.equations(), *(translation(axis, f"pitch_{k + 1}") for k, axis in enumerate(axes)))
 
@@ -391,7 +408,7 @@ class Screw(JointType):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.pitch == 0.0:
-            raise ModelError("Screw: pitch is 0; a screw slides as it turns, and Revolute does not")
+            raise ModelError("Screw: pitch is 0; it must be a way along the axis, since Revolute turns without one")
 
     def dofs(self) -> tuple[Dof, ...]:
         return (Dof("revolute", np.array(self.axis), self.pitch / (2.0 * math.pi)),)

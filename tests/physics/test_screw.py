@@ -114,7 +114,7 @@ def test_derivatives_by_the_pitch_are_those_of_the_closed_form():
 
 
 def test_a_screw_that_does_not_slide_is_refused():
-    with pytest.raises(ModelError, match=r"pitch is 0; a screw slides as it turns"):
+    with pytest.raises(ModelError, match=r"pitch is 0; it must be a way along the axis"):
         rtmbs.Screw(axis=Z, pitch=0.0)
     with pytest.raises(ModelError, match=r"Screw: pitch is 'wide'; it must be one number"):
         rtmbs.Screw(axis=Z, pitch="wide")
