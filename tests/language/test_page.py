@@ -11,7 +11,7 @@ from rtmbs.language import build, format, parse, write
 from rtmbs.language.arguments import callables
 from rtmbs.language.builder import STATEMENTS
 from rtmbs.language.expressions import FUNCTIONS, PAIRS
-from rtmbs.language.statements.joints import CLASSES
+from rtmbs.language.statements.elements import CLASSES
 from rtmbs.language.statements.system import CHOICES, NUMBERS
 from rtmbs.language.units import UNITS
 
