@@ -112,7 +112,7 @@ class ChannelRecorder(Recorder):
         """Open the store, and record the initial state."""
         self.stop()
         state = sim.state
-        self._sim, self._system = sim, sim.system
+        self._sim, self._system, self._h = sim, sim.system, state.h
         self._full, self._written, self._leaving, self._copying = None, NOTHING, None, None
         self._worker = None
         self._columns = self._chosen(channels_of(sim.system))
@@ -194,7 +194,7 @@ class ChannelRecorder(Recorder):
         """Return the channels of a record that fits into one block; each is evaluated at its first use."""
         sim, kept, names = self._sim, self._kept, list(self._columns)
         assert sim is not None
-        system, tables, started, record = self._system, sim.equations.tables, started_of(sim), self._samples
+        system, tables, started, record, h = self._system, sim.equations.tables, started_of(sim), self._samples, self._h
         assert record is not None
 
         def chosen() -> dict[str, Source]:
@@ -202,7 +202,7 @@ class ChannelRecorder(Recorder):
             return {name: offered[name] for name in names}
 
         def warnings() -> dict[str, int]:
-            return {**started, **warnings_of(kept, system, head(record, kept.size))}
+            return {**started, **warnings_of(kept, system, head(record, kept.size), h)}
 
         return Result(chosen, system.name, system.fingerprint, kept.outcomes, warnings)
 
@@ -265,7 +265,7 @@ class ChannelRecorder(Recorder):
             values = {name: one[-own:] for name, one in self._values(piece, before.last).items()}
             self._store.write(before.count, values)
             last = {name: one[-1] for name, one in values.items()}
-            before = Written(before.count + own, last, before.rings + Counter(ringing(self._system, piece)))
+            before = Written(before.count + own, last, before.rings + Counter(ringing(self._system, piece, self._h)))
         return before
 
     def _arrive(self) -> None:

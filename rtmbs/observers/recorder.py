@@ -53,11 +53,12 @@ class Recorder(Observer):
         self._samples: Samples | None = None
         self._sim: Watched | None = None
         self._system: Any = None
+        self._h = 0.0  # step at the start [s]
 
     def start(self, sim: Watched, steps: int | None) -> None:
         """Allocate, and record the initial state; InputError when so many samples do not fit into the memory."""
         known = None if steps is None else self.schedule.samples(steps, sim.state.h)
-        self._sim, self._system = sim, sim.system
+        self._sim, self._system, self._h = sim, sim.system, sim.state.h
         self._kept = self._seen = RecordState(time=sim.state.t, uneven=self.schedule.uneven(sim.state.h))
         self._samples = self._allocate(sim, CHUNK if known is None else known + 1)
         self._record(sim, 0.0)
@@ -171,13 +172,13 @@ class Recorder(Observer):
         """Return the channels of what was recorded so far."""
         samples, sim = self.samples, self._sim
         assert sim is not None
-        kept, system, started, tables = self._kept, sim.system, started_of(sim), sim.equations.tables
+        kept, system, started, tables, h = self._kept, sim.system, started_of(sim), sim.equations.tables, self._h
         return run_result(
             system,
             tables,
             samples,
             kept.outcomes,
-            lambda: {**started, **warnings_of(kept, system, samples), **momentum_drift(system, tables, samples)},
+            lambda: {**started, **warnings_of(kept, system, samples, h), **momentum_drift(system, tables, samples)},
         )
 
     def _make_way(self) -> None:
@@ -236,9 +237,9 @@ def started_of(sim: Watched) -> dict[str, int]:
     return ({locked: 1} if locked else {}) | getattr(sim, "_warnings", dict)()
 
 
-def warnings_of(kept: RecordState, system: System, samples: Samples) -> dict[str, int]:
+def warnings_of(kept: RecordState, system: System, samples: Samples, h: float) -> dict[str, int]:
     """Return the number of steps that needed further tries and of samples that ring, by warning."""
-    return {**helped_of(kept), **ringing(system, samples)}
+    return {**helped_of(kept), **ringing(system, samples, h)}
 
 
 def helped_of(kept: RecordState) -> dict[str, int]:

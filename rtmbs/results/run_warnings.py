@@ -1,6 +1,7 @@
 """Warnings of recorded runs: accelerations that ring, and momenta that a symmetry conserves but the run lost.
 
 The trapezoidal rule answers a mode of |w h| or damping c h / m far above one with (-1)^k: nothing of it is physical.
+Steps that were taken in an even number of parts hide the sign: the rate then stays while the coordinate stands.
 
 A component is a set of bodies that loops or forces connect. A rigid motion of a component is a symmetry when the joints
 on ground allow it at every position, and when neither ground nor gravity acts along it. A translation conserves the
@@ -17,25 +18,29 @@ from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import Samples
 from rtmbs.semirecursive.page_kinematics import columns, frames
 from rtmbs.system.system import BodyInfo, System
-from rtmbs.system.tables import GRAVITY_SLOT, Tables
+from rtmbs.system.tables import GRAVITY_SLOT, ROTATION, Tables
 
 Array = NDArray[np.float64]
 
 ALIKE = 0.25  # relative change of size from step to step that still is the same size
 MATTERS = 1e-3  # h/2 |zdd| relative to the largest rate of the record: below it ringing is left alone
 STILL = 1e-8  # h^2/4 |zdd| in typical sizes: below it there is only rounding
+ONE_STEP = 1.001  # of h: an interval between samples that is one step
 BLOCK = 4096  # samples looked at together
 NAMED = 3  # coordinates
 
 
-def ringing(system: System, samples: Samples) -> dict[str, int]:
-    """Return "rings: COORDINATE" and how many samples ring, for the coordinates that ring most."""
+def ringing(system: System, samples: Samples, h: float) -> dict[str, int]:
+    """Return "rings: COORDINATE" and how many samples ring, for the coordinates that ring most, at steps ``h`` [s]."""
     if len(samples.t) < 3 or system.n == 0:
         return {}
     fastest = max(float(np.max(np.abs(rates) / system.typical, initial=0.0)) for rates in blocks(samples.zd))
-    counts = np.zeros(system.n, np.int64)
+    counts, continuous = np.zeros(system.n, np.int64), system.tables.dofs.kind != ROTATION
     for t, zdd in zip(blocks(samples.t), blocks(samples.zdd), strict=True):
         counts += alternating(t, zdd / system.typical, fastest)
+    sizes = zip(*(blocks(values) for values in (samples.t, samples.z, samples.zd)), strict=True)
+    for t, z, zd in sizes:
+        counts += np.where(continuous, standing(t, z / system.typical, zd / system.typical, fastest, h), 0)
     most = np.argsort(-counts, kind="stable")[:NAMED]
     return {f"rings: {system.coordinate_names[i]}": int(counts[i]) for i in most if counts[i]}
 
@@ -52,6 +57,18 @@ def alternating(t: Array, zdd: Array, fastest: float) -> Any:
     h = np.diff(t)[:, None]
     flips &= (0.5 * h * size[1:] >= MATTERS * fastest) & (0.25 * h * h * size[1:] >= STILL)
     return np.count_nonzero(flips[1:] & flips[:-1], axis=0)
+
+
+def standing(t: Array, z: Array, zd: Array, fastest: float, h: float) -> Any:
+    """Return how many samples (n,) have a steady rate beside a coordinate that does not go half of its way.
+
+    Intervals of two steps and more tell nothing: the coordinate may swing in between.
+    """
+    dt, mean, change = np.diff(t)[:, None], 0.5 * (zd[1:] + zd[:-1]), np.diff(zd, axis=0)
+    steady = (np.abs(change) <= ALIKE * np.abs(mean)) & (np.abs(mean) >= MATTERS * fastest)
+    stands = np.abs(np.diff(z, axis=0) - dt * mean) > 0.5 * np.abs(dt * mean)
+    stands &= steady & (dt <= ONE_STEP * h) & (dt * np.abs(mean) >= STILL)
+    return np.count_nonzero(stands[1:] & stands[:-1], axis=0)
 
 
 # ---- momenta that a symmetry of the mechanism conserves, and warnings of runs that lost them ------------------------

@@ -40,6 +40,39 @@ def test_no_mechanism_of_the_library_rings(name):
     assert sim.run(sim.h * 200).warnings == {}
 
 
+def braked_elbow():
+    """Return a double pendulum, the elbow of which a damper may brake."""
+    model, hinge, moment = rtmbs.Model("brake"), rtmbs.Revolute(axis=(0, -1, 0)), 0.25 / 12
+    for name, x in (("upper", 0.0), ("lower", 0.5)):
+        inertia = (1e-3, moment, moment)
+        model.add_body(name, mass=1.0, center_of_mass=(0.25, 0, 0), inertia=inertia, position=(x, 0, 0))
+    model.add_joint("s", hinge, model.ground, "upper", point=(0, 0, 0))
+    model.add_joint("e", hinge, "upper", "lower", point=(0.5, 0, 0))
+    model.set_initial("e", position=0.5)
+    model.add_force("lock", rtmbs.TorsionSpring(stiffness=0.0, damping=0.0), joint="e")
+    return model.compile()
+
+
+@pytest.mark.parametrize("damping", [1e3, 1e7])
+def test_a_brake_that_locks_at_once_is_never_silent(damping):
+    """1e7 N m s/rad: steps are taken in two parts, so that the rate keeps its sign while the angle stands."""
+    sim = Simulation(braked_elbow(), h=1e-3)
+    sim.run(0.4)
+    sim.inputs["lock.damping"] = damping
+    result = sim.run(0.5)
+    assert abs(result["e.rate"][1]) > 10.0
+    assert abs(result["e.angle"][-1] - result["e.angle"][0]) < 1e-2
+    assert result.warnings["rings: e.angle"] > 20
+
+
+def test_a_swing_that_is_looked_at_once_a_period_does_not_ring():
+    """Samples a period apart have equal rates and equal positions: they say nothing of what lies in between."""
+    sim = Simulation(slider(0.0, (2.0 * np.pi * 10.0) ** 2), h=1e-3)
+    result = sim.run(1.0, record=rtmbs.Every(0.1))
+    assert np.ptp(result["rail.displacement"]) < 1e-2 * np.abs(result["rail.rate"]).max()
+    assert result.warnings == {}
+
+
 def test_blocks_overlap_by_what_a_sign_needs():
     """Every three successive samples stand together in one block, and only in one."""
     values = np.arange(3 * BLOCK + 7)
