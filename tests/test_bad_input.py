@@ -390,11 +390,18 @@ def test_there_are_enough_cases():
     assert len(CASES) >= 20
 
 
-@pytest.mark.parametrize("extreme", [{"stiffness": -5.0}, {"stiffness": 0.0, "damping": -1.0}])
-def test_negative_stiffness_and_damping_are_a_persons_choice(extreme):
+@pytest.mark.parametrize(
+    ("extreme", "pull"),  # [N] over a distance of sqrt(10) m that grows by 3 / sqrt(10) m/s
+    [
+        ({"stiffness": -5.0, "length": 1.0}, -5.0 * (math.sqrt(10.0) - 1.0)),
+        ({"stiffness": 0.0, "damping": -1.0}, -3.0 / math.sqrt(10.0)),
+    ],
+)
+def test_negative_stiffness_and_damping_are_a_persons_choice(extreme, pull):
     model = machine()
     model.add_force("spring", SpringDamper(**extreme), between=("tip", "base"))
-    model.compile()
+    model.set_initial("sleeve", rate=(1.0, 0.0))
+    assert Simulation(model.compile())["spring.pull"] == pytest.approx(pull, rel=1e-12)
 
 
 def test_a_refused_element_leaves_the_model_as_it_was():
