@@ -30,7 +30,7 @@ class Record:
     def covering(self, mutant: Mutant, source: str) -> list[str]:
         """Return the tests that execute the statement of a mutant: those of its own room first, then by their time.
 
-        What runs when a module is imported belongs to no test: there every test counts that executes a line of the file.
+        What runs when a module is imported belongs to no test: there every test counts that executes any of its lines.
         """
         lines = self.lines.get(mutant.file, {})
         span = statement_lines(source, mutant.line)
