@@ -2,10 +2,7 @@
 
 import contextlib
 import os
-import resource
 import shutil
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -13,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.mutations.draw import Mutant, mutated
+from bench.mutations.prepared import Prepared
 from bench.mutations.record import Record
 
 REPOSITORY = Path(__file__).parents[2]
@@ -22,8 +20,6 @@ MOST = 1500  # tests of the second
 PASSED, FAILED = 0, 1  # exit codes of pytest
 SLOWER = 4.0  # times the processor time of its tests that a mutant may take, before it counts as one that never ends
 SPARE = 60.0  # [s] of processor time for imports and collection
-LONGEST = 3600.0  # [s] of wall time
-MEMORY = 12 << 30  # [bytes] that a mutant may take
 
 
 @dataclass(frozen=True)
@@ -44,6 +40,7 @@ class Workspace:
     def __init__(self, root: Path, folder: Path, kernels: Path | None) -> None:
         self.root, self.folder, self.kernels = root, folder / "tree", kernels
         self.spare = folder
+        self.prepared: dict[bool, Prepared] = {}  # by whether numba is switched off
         shutil.copytree(root, self.folder, ignore=lambda at, names: LEFT_OUT & set(names) if Path(at) == root else ())
 
     @contextlib.contextmanager
@@ -60,24 +57,21 @@ class Workspace:
     def run(self, tests: Sequence[str], plain: bool, seconds: float) -> tuple[int, str]:
         """Run tests up to the first failure; return pytest's exit code, and what failed."""
         with tempfile.TemporaryDirectory(dir=self.spare) as scratch:
-            names, failure = Path(scratch, "tests"), Path(scratch, "failure")
+            names, failure, log = (Path(scratch, name) for name in ("tests", "failure", "log"))
             names.write_text("\n".join(tests), encoding="utf-8")
-            command = [sys.executable, "-m", "pytest", "-x", "-q", "--tb=short", "-p", "no:cacheprovider"]
-            command += ["-p", "bench.mutations.lines", "--failure-to", str(failure), f"@{names}"]
-            done = subprocess.run(
-                command,
-                cwd=self.folder,
-                env=self.environment(Path(scratch), plain),
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                errors="replace",
-                check=False,
-                timeout=LONGEST,
-                preexec_fn=lambda: bounded(seconds),
-            )
-            said = failure.read_text(encoding="utf-8") if failure.exists() else done.stdout[-400:]
-            return done.returncode, said
+            arguments = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider", "-p", "no:pytest-qt"]
+            arguments += ["-p", "bench.mutations.lines", "--failure-to", str(failure), f"@{names}"]
+            environment = self.environment(Path(scratch), plain) | {"RUN_LOG": str(log)}
+            if plain not in self.prepared:
+                self.prepared[plain] = Prepared(environment | {"PYTHONPATH": os.pathsep.join(search_path())})
+            code = self.prepared[plain].run(self.folder, environment, arguments, seconds)
+            said = failure if failure.exists() else log
+            return code, said.read_text(encoding="utf-8", errors="replace")[-400:]
+
+    def close(self) -> None:
+        """End the processes."""
+        for process in self.prepared.values():
+            process.close()
 
     def environment(self, scratch: Path, plain: bool) -> dict[str, str]:
         """Return the settings of a run: no bytecode is written, and compiled kernels are kept for this run only."""
@@ -100,12 +94,6 @@ class Workspace:
 def search_path() -> list[str]:
     """Return where Python looks for modules, this repository included, which holds the plugin."""
     return list(filter(None, [str(REPOSITORY), *os.environ.get("PYTHONPATH", "").split(os.pathsep)]))
-
-
-def bounded(seconds: float) -> None:
-    """Bound the processor time and memory of this process."""
-    resource.setrlimit(resource.RLIMIT_CPU, (int(seconds) + 1, int(seconds) + 2))
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
 
 
 def batches(tests: Sequence[str], record: Record, budget: float) -> list[list[str]]:
@@ -131,10 +119,7 @@ def judged(workspace: Workspace, mutant: Mutant, record: Record, plain: bool, bu
         ran += len(batch)
         allowed = SPARE + SLOWER * sum(record.seconds[name] for name in batch)
         with workspace.holding(mutant):
-            try:
-                code, said = workspace.run(batch, plain, allowed)
-            except subprocess.TimeoutExpired:
-                code, said = -1, "it never ended"
+            code, said = workspace.run(batch, plain, allowed)
         if code not in (PASSED, FAILED) and workspace.run(batch, plain, allowed)[0] != PASSED:
             return Verdict(mutant, "unclear", f"the tests also end with {code} without the mutant: {said}", ran)
         if code != PASSED:
