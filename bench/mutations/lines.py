@@ -2,7 +2,8 @@
 
 ``python -m pytest -p bench.mutations.lines --lines-of FOLDER --lines-to FILE``: coverage.py records lines, one context
 a test. A test that takes more than ``--processor-bound`` seconds of processor time is cut off and counts as failed.
-``--failure-to FILE`` writes the name of a test that failed, and the last line of its report.
+``--only-tests FILE`` runs the named tests in their order, and ``--failure-to FILE`` writes the name of a test that
+failed, with the reason.
 """
 
 import json
@@ -20,6 +21,9 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--lines-of", action="append", default=[], help="folder whose files are recorded; many may be named"
     )
     group.addoption("--lines-to", type=Path, help="file that the record is written to")
+    group.addoption(
+        "--only-tests", type=Path, help="file of the names of the tests to run, in their order"
+    )
     group.addoption("--failure-to", type=Path, help="file that the name of a failed test is written to")
     group.addoption("--processor-bound", type=float, default=0.0, help="seconds that a test may take; 0: no bound")
 
@@ -30,6 +34,13 @@ def pytest_configure(config: pytest.Config) -> None:
         config.pluginmanager.register(Recorder(folders, target, config.getoption("--processor-bound")))
     if target := config.getoption("--failure-to"):
         config.pluginmanager.register(Failure(target))
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keep the tests that were asked for; a name that no test has any more is passed over."""
+    if chosen := config.getoption("--only-tests"):
+        found = {item.nodeid: item for item in items}
+        items[:] = [found[name] for name in chosen.read_text(encoding="utf-8").splitlines() if name in found]
 
 
 class Failure:

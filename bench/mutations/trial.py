@@ -60,7 +60,8 @@ class Workspace:
             names, failure, log = (Path(scratch, name) for name in ("tests", "failure", "log"))
             names.write_text("\n".join(tests), encoding="utf-8")
             arguments = ["-x", "-q", "--tb=short", "-p", "no:cacheprovider", "-p", "no:pytest-qt"]
-            arguments += ["-p", "bench.mutations.lines", "--failure-to", str(failure), f"@{names}"]
+            arguments += ["-p", "bench.mutations.lines", "--failure-to", str(failure), "--only-tests", str(names)]
+            arguments += sorted({name.partition("::")[0] for name in tests})
             environment = self.environment(Path(scratch), plain) | {"RUN_LOG": str(log)}
             if plain not in self.prepared:
                 self.prepared[plain] = Prepared(environment | {"PYTHONPATH": os.pathsep.join(search_path())})

@@ -349,6 +349,7 @@ def test_euler_angles_of_a_body_are_driven(coordinate):
     [
         ({"method": "least"}, "method is 'least'; it must be 'min_norm' or 'freeze'"),
         ({"weights": "metre"}, "weights is 'metre'; it must be 'size' or 'mass'"),
+        ({"method": "freeze", "weights": "metre"}, "weights is 'metre'; it must be 'size' or 'mass'"),
         ({"pivot": "none"}, "pivot is 'none'"),
         ({"singular": "fail"}, "singular is 'fail'; it must be 'pass' or 'stop'"),
         ({"tolerance": -1.0}, "tolerance is -1.0; it must be between 0 and 1"),
