@@ -21,9 +21,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--lines-of", action="append", default=[], help="folder whose files are recorded; many may be named"
     )
     group.addoption("--lines-to", type=Path, help="file that the record is written to")
-    group.addoption(
-        "--only-tests", type=Path, help="file of the names of the tests to run, in their order"
-    )
+    group.addoption("--only-tests", type=Path, help="file of the names of the tests to run, in their order")
     group.addoption("--failure-to", type=Path, help="file that the name of a failed test is written to")
     group.addoption("--processor-bound", type=float, default=0.0, help="seconds that a test may take; 0: no bound")
 

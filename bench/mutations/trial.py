@@ -3,6 +3,7 @@
 import contextlib
 import os
 import shutil
+import signal
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
@@ -18,6 +19,7 @@ LEFT_OUT = {".git", ".venv", "venv", "build", "dist", "results"}  # folders of t
 FIRST = 60  # tests of the first run, which kills most mutants
 MOST = 1500  # tests of the second
 PASSED, FAILED = 0, 1  # exit codes of pytest
+STOPPED = (-signal.SIGTERM, -signal.SIGINT)  # the same, of a run that somebody ended
 SLOWER = 4.0  # times the processor time of its tests that a mutant may take, before it counts as one that never ends
 SPARE = 60.0  # [s] of processor time for imports and collection
 
@@ -121,8 +123,8 @@ def judged(workspace: Workspace, mutant: Mutant, record: Record, plain: bool, bu
         allowed = SPARE + SLOWER * sum(record.seconds[name] for name in batch)
         with workspace.holding(mutant):
             code, said = workspace.run(batch, plain, allowed)
-        if code not in (PASSED, FAILED) and workspace.run(batch, plain, allowed)[0] != PASSED:
-            return Verdict(mutant, "unclear", f"the tests also end with {code} without the mutant: {said}", ran)
+        if code in STOPPED or (code not in (PASSED, FAILED) and workspace.run(batch, plain, allowed)[0] != PASSED):
+            return Verdict(mutant, "unclear", f"stopped from outside, or so without the mutant: {code}: {said}", ran)
         if code != PASSED:
             ended = said if code == FAILED else f"pytest ended with {code}: {said}"
             return Verdict(mutant, "killed", ended, ran, len(tests) - ran, time.perf_counter() - start)

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from rtmbs.dae import (
+    CVODE,
     HHT,
     IDA,
     ODAE,
@@ -34,7 +35,7 @@ BAD_TOLERANCES = [
 
 
 @pytest.mark.parametrize(("options", "says"), BAD_TOLERANCES)
-@pytest.mark.parametrize("kind", [SolveIVP, IDA])
+@pytest.mark.parametrize("kind", [SolveIVP, IDA, CVODE])
 def test_tolerances(kind, options, says):
     with pytest.raises(InputError, match=says):
         kind(**options)
@@ -65,6 +66,15 @@ def test_gains_outside_the_stability_region_are_warned_of_before_the_run(form):
     system, q, v = start_of("pendulum in x, y")
     with pytest.warns(GainWarning, match=r"at h = 0.01 s: violations grow by .* a step; take gains_for_step\(0.01\)"):
         integrate(system, RungeKutta(formulation=form), q, v, 0.01, 1e-2)
+
+
+def test_the_growth_that_is_warned_of_is_that_of_the_faster_root():
+    """Violations follow s^2 + 1000 s + 100^2: RK4 multiplies each of its two parts by its polynomial in h s."""
+    system, q, v = start_of("pendulum in x, y")
+    z = 1e-2 * (-500.0 - np.sqrt(500.0**2 - 100.0**2))
+    growth = 1.0 + z + z**2 / 2.0 + z**3 / 6.0 + z**4 / 24.0
+    with pytest.warns(GainWarning, match=f"violations grow by {growth:.3g} a step"):
+        integrate(system, RungeKutta(formulation=Baumgarte(500.0, 100.0)), q, v, 0.01, 1e-2)
 
 
 @pytest.mark.filterwarnings("error")

@@ -61,3 +61,16 @@ def test_a_pose_beyond_squares_is_refused_without_a_warning(recwarn):
     with pytest.raises(StartError, match="cannot be assembled"):
         Analysis(model).assemble()
     assert not recwarn.list
+
+
+def test_what_a_rod_misses_is_a_length():
+    """(d^2 - L^2) / (2 L) of a rod of length L over a distance d is in metres."""
+    model = Model("held")
+    model.add_body("arm", mass=0.0)
+    model.add_joint("pin", Revolute(axis=m.Z), "ground", "arm", point=(0, 0, 0))
+    model.add_marker("anchor", "ground", point=(1.0, 2.0, 0.0))
+    model.add_marker("end", "arm", point=(1.0, 0.0, 0.0))
+    model.add_rod("link", ("anchor", "end"), length=2.0)
+    motion = Analysis(model).run_at([0.0])
+    assert motion.about("link.violation")[1] == "m"
+    assert motion["link.violation"] == pytest.approx([0.0], abs=1e-9)

@@ -8,8 +8,9 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import InputError, ResultError
+from rtmbs.files.archive import CHECKSUM, FORMAT, read_archive, write_archive
 from rtmbs.files.reading import WriteError
-from rtmbs.results import hdf5
+from rtmbs.results import file_formats, hdf5
 from rtmbs.results.channel import Source
 from rtmbs.results.result import Result
 
@@ -144,3 +145,14 @@ def test_a_disk_that_is_full_and_a_folder_that_is_not_there(result, tmp_path, en
     path = tmp_path / "nowhere" / f"run{ending}"
     with pytest.raises(WriteError, match=rf"run\{ending}' cannot be written: there is no folder '.*nowhere'; make it"):
         result.save(path)
+
+
+@pytest.mark.parametrize("entry", ["outcome_counts", "warning_names", "channel_units"])
+def test_an_archive_whose_lists_differ_in_length_is_refused(result, tmp_path, entry):
+    result.save(tmp_path / "run.npz")
+    data = dict(read_archive(tmp_path / "run.npz", file_formats.NPZ_FORMAT, "result file"))
+    data[entry] = np.concatenate((data[entry], data[entry][:1]))
+    given = [(name, value) for name, value in data.items() if name not in (FORMAT, CHECKSUM)]
+    write_archive(tmp_path / "longer.npz", file_formats.NPZ_FORMAT, given)
+    with pytest.raises(ResultError, match=f"{entry}.* differ in length; save it again"):
+        rtmbs.load_result(tmp_path / "longer.npz")
