@@ -60,6 +60,22 @@ def read_off(model, system, joints, q, v, a):
     return found
 
 
+def test_the_rate_by_time_is_the_slope_of_the_rows():
+    """Phi_t by central differences; the row of a driven distance bends with the distance."""
+    model, h = driven(), 1e-5
+    ends = (
+        model.add_marker("far", "ground", point=(4.0, 3.0, 2.0)),
+        model.add_marker("tip", "b4", point=(0.1, 0.2, 0.3)),
+    )
+    reach = rtmbs.Function(lambda t: 3.0 + np.sin(t), np.cos, lambda t: -np.sin(t))
+    model.add_driver("reach", reach, between=ends)
+    system = ReferencePointCoordinates(model)
+    Phi_t, _ = system.constraint_rate_terms(system.start, np.zeros(system.n), T)
+    slope = (system.constraints(system.start, T + h) - system.constraints(system.start, T - h)) / (2.0 * h)
+    assert np.count_nonzero(Phi_t) == 2
+    np.testing.assert_allclose(Phi_t, slope, rtol=0.0, atol=1e-8)
+
+
 def test_quadratic_terms_and_mass_against_the_kinetic_energy():
     """d/dt (dT/dqd) - dT/dq by differences of T = qd^T M qd / 2, along directions that keep the norms."""
     model = skew_loop(7)

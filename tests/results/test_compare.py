@@ -5,6 +5,7 @@ import pytest
 
 import rtmbs
 from rtmbs import compare, library
+from rtmbs.errors import InputError
 from rtmbs.results.channel import Source, StoredValues
 from rtmbs.results.compare import Verdict
 from rtmbs.results.result import Result
@@ -40,6 +41,16 @@ def test_the_same_results_agree_and_an_opposite_quaternion_is_the_same_turn():
     found = compare(mine, Result(theirs, "b"), tolerance=1e-15)
     assert found.verdict is Verdict.AGREE
     assert all(one.largest == 0.0 for one in found.differences)
+
+
+def test_a_channel_of_another_unit_cannot_be_compared():
+    mine = smooth(UNEVEN)
+    theirs = {one: Source(*mine.about(one), StoredValues(mine[one])) for one in mine.names()}
+    theirs["a.position"] = Source(("x", "y"), "mm", StoredValues(1e3 * mine["a.position"]))
+    other = Result(theirs, "b")
+    with pytest.raises(InputError, match=r"'a.position' cannot be compared: axes and units are .*'m'.* in a and .*'mm'"):
+        compare(mine, other, "a.position")
+    assert "a.position" not in [one.name for one in compare(mine, other).differences]
 
 
 def test_common_times_need_no_interpolation():

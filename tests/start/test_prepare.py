@@ -79,6 +79,12 @@ def test_everything_in_place_is_said_so():
     assert "assembly moved       nothing" in str(report)
 
 
+def test_a_tree_is_as_free_as_it_has_coordinates():
+    report = Simulation(library.build("pendulum").compile()).start_report
+    assert (report.rank, report.degrees_of_freedom, report.degrees_of_freedom_nearby) == (0, 1, 1)
+    assert not report.singular
+
+
 def test_a_singular_start_is_warned_of_and_allowed():
     """A flat parallelogram may leave on two branches (METHODS 1.14)."""
     sim = Simulation(library.build("fourbar", ny=1, nz=1, angle=math.pi / 2).compile(), h=1e-3)
