@@ -48,7 +48,7 @@ def test_a_channel_of_another_unit_cannot_be_compared():
     theirs = {one: Source(*mine.about(one), StoredValues(mine[one])) for one in mine.names()}
     theirs["a.position"] = Source(("x", "y"), "mm", StoredValues(1e3 * mine["a.position"]))
     other = Result(theirs, "b")
-    with pytest.raises(InputError, match=r"'a.position' cannot be compared: axes and units are .*'m'.* in a and .*'mm'"):
+    with pytest.raises(InputError, match=r"'a.position' cannot be compared: axes and units are .*'m'.* in a and"):
         compare(mine, other, "a.position")
     assert "a.position" not in [one.name for one in compare(mine, other).differences]
 
