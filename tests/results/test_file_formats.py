@@ -156,3 +156,9 @@ def test_an_archive_whose_lists_differ_in_length_is_refused(result, tmp_path, en
     write_archive(tmp_path / "longer.npz", file_formats.NPZ_FORMAT, given)
     with pytest.raises(ResultError, match=f"{entry}.* differ in length; save it again"):
         rtmbs.load_result(tmp_path / "longer.npz")
+
+
+def test_a_form_that_does_not_exist_is_refused_before_anything_is_written(result, tmp_path):
+    with pytest.raises(InputError, match=r"run\.xls' ends in '\.xls'; the forms are "):
+        result.save(tmp_path / "run.xls")
+    assert not list(tmp_path.iterdir())

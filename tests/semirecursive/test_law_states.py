@@ -1,5 +1,6 @@
 """Force states eliminated in the kernels: the solution of their rule, the derivative, the two forms of a step."""
 
+import numba
 import numpy as np
 import pytest
 
@@ -7,11 +8,29 @@ import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation
 from rtmbs.integrators.settings import PAPER
 from rtmbs.semirecursive.evaluation import evaluate_residual
-from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.semirecursive.law_states import divide, hold_states
 from rtmbs.semirecursive.workspace import workspace
 from tests.contracts.machines import accepted_steps, beside, contents, difference, library_simulation, with_force_states
 
 H = 5e-3
+
+
+@numba.njit(error_model="numpy")
+def divided(A, B, k, columns):
+    divide(A, B, k, columns)
+
+
+@pytest.mark.parametrize("k", [1, 2, 3, 5])
+def test_the_elimination_of_coupled_states_solves(k):
+    """A^-1 B beside LAPACK's; a zero in the first place asks for another row."""
+    rng = np.random.default_rng(k)
+    A, B = rng.normal(size=(6, 6)), rng.normal(size=(6, 3))
+    if k > 1:
+        A[0, 0] = 0.0
+    right, rest = np.linalg.solve(A[:k, :k], B[:k, :2]), B[k:].copy()
+    divided(A, B, k, 2)
+    np.testing.assert_allclose(B[:k, :2], right, rtol=1e-11)
+    np.testing.assert_array_equal(B[k:], rest)
 
 
 @pytest.fixture(scope="module")
