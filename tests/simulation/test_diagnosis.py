@@ -7,6 +7,7 @@ import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import StepError
 from rtmbs.library.force_laws import stribeck_friction
+from rtmbs.semirecursive.diagnosis import out_of_range
 from tests.start.cases import parallelogram
 
 X = (1.0, 0.0, 0.0)
@@ -96,3 +97,11 @@ def test_sizes_are_those_of_the_step():
     report = Simulation(model.compile(), h=0.01).step()
     assert report.outcome is Outcome.SINGULAR_TANGENT
     assert "stiffness times step squared over mass is 4 at 'rail.displacement'" in report.reason
+
+
+def test_only_penalties_that_are_not_positive_are_out_of_range():
+    sim = Simulation(library.build("crank_rocker").compile())
+    alpha, names = np.full(sim.system.m, 0.5), sim.system.row_names
+    assert out_of_range(sim.system, sim.state, alpha) == ()
+    alpha[1], alpha[2] = 0.0, np.inf
+    assert out_of_range(sim.system, sim.state, alpha) == (f"alpha of {names[1]}", f"alpha of {names[2]}")

@@ -73,6 +73,18 @@ def test_a_start_from_a_start_moves_nothing():
     np.testing.assert_allclose(other.state.zdd, one.state.zdd, atol=1e-7)
 
 
+@pytest.mark.parametrize(
+    ("trace", "says"), [(True, "recorded, compiled, exact derivatives"), (False, "called in Python, differentiated by")]
+)
+def test_the_report_says_how_a_law_is_evaluated(trace, says):
+    model = library.build("pendulum")
+    joint = next(iter(model.joints))
+    model.add_force("law", lambda t, k, p: -0.1 * k.zd, joint=joint, trace=trace)
+    report = Simulation(model.compile()).start_report
+    assert report.laws[0].startswith(f"law: {says}")
+    assert report.laws[0] in str(report)
+
+
 def test_everything_in_place_is_said_so():
     report = Simulation(library.build("crank_rocker").compile()).start_report
     assert report.moved_coordinate == ""
