@@ -1,5 +1,7 @@
 """A step that fails names the driver, the law or the loop at fault, and gives sizes."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 
@@ -7,7 +9,7 @@ import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import StepError
 from rtmbs.library.force_laws import stribeck_friction
-from rtmbs.semirecursive.diagnosis import out_of_range
+from rtmbs.semirecursive.diagnosis import out_of_range, stiffness
 from tests.start.cases import parallelogram
 
 X = (1.0, 0.0, 0.0)
@@ -105,3 +107,17 @@ def test_only_penalties_that_are_not_positive_are_out_of_range():
     assert out_of_range(sim.system, sim.state, alpha) == ()
     alpha[1], alpha[2] = 0.0, np.inf
     assert out_of_range(sim.system, sim.state, alpha) == (f"alpha of {names[1]}", f"alpha of {names[2]}")
+
+
+@pytest.mark.parametrize(
+    ("k", "c", "says"),
+    [(1e4, 3.0, "stiffness times step squared over mass is 0.5 "), (1.0, 1e2, "damping times step over mass is 0.5 ")],
+)
+def test_the_larger_of_stiffness_and_damping_is_given(k, c, says):
+    """k h^2 / m and c h / m of a mass of 2 kg at h = 0.01 s."""
+    model = rtmbs.Model("oscillator", gravity=(0.0, 0.0, 0.0))
+    model.add_body("mass", mass=2.0)
+    model.add_joint("rail", rtmbs.Prismatic(X), "ground", "mass")
+    model.add_force("spring", rtmbs.TorsionSpring(stiffness=k, damping=c), joint="rail")
+    sim = Simulation(model.compile(), h=1e-2)
+    assert list(stiffness(sim.equations, SimpleNamespace(h=1e-2), sim.state)) == [f"{says}at 'rail.displacement'"]
