@@ -12,7 +12,7 @@ from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import ExpressionProfile
 from rtmbs.language.parse import WAY_OUT, Sheet, Size, is_whole, measure, parse
 from rtmbs.language.statements import bodies, drivers, elements, system  # noqa: F401 - each registers
-from rtmbs.language.statements.elements import register_forces, register_joints
+from rtmbs.language.statements.elements import register_forces, register_joints, register_kernel_forces
 from rtmbs.language.syntax import Source, Statement, inside, load
 from rtmbs.model import Model
 from rtmbs.model.mesh import read_once
@@ -117,6 +117,8 @@ def kind_of(source: Source, statement: Statement) -> StatementKind:
     words = [word.lower() for word in statement.words]
     at = statement.places[0]
     whole, but_last = " ".join(words), " ".join(words[:-1])
+    if whole not in STATEMENTS and but_last not in STATEMENTS:
+        register_kernel_forces()
     if whole in STATEMENTS and not STATEMENTS[whole].named:
         kind = STATEMENTS[whole]
     elif but_last in STATEMENTS and STATEMENTS[but_last].named:

@@ -15,10 +15,10 @@ from rtmbs.semirecursive import page
 SEEDS = range(6)
 
 
-def at_random(seed, spread=0.3):
+def at_random(seed, spread=0.3, left_out=()):
     """Return equations of a mechanism with every joint type, and a random place near its reference pose."""
     rng = np.random.default_rng(seed)
-    equations = KinematicEquations(chain_of_everything(rng))
+    equations = KinematicEquations(chain_of_everything(rng, left_out))
     q = equations.start + spread * rng.normal(size=equations.n)
     qd, lam = rng.normal(size=equations.n), rng.normal(size=equations.m)
     drivers = equations.drivers_at(np.array([rng.uniform(0.0, 2.0)]))[0]
@@ -27,7 +27,7 @@ def at_random(seed, spread=0.3):
 
 @pytest.mark.parametrize("seed", SEEDS)
 def test_the_jacobian_is_that_of_a_complex_step(seed):
-    _, equations, q, *_ = at_random(seed)
+    _, equations, q, *_ = at_random(seed, left_out=("Screw",))  # the angle of its pitch is an arctan2
     own = KinematicEquations(without_turns(equations.model))
     f = own.drivers_at(np.array([0.3]))[0, 0]
     J = Programs(own).jacobian(q, f).toarray()
@@ -79,6 +79,8 @@ def test_rows_are_those_written_by_hand(seed):
             (frame_a @ row.u) @ d if row.kind == "translation" else (frame_a @ row.u) @ (frame_b @ row.v)
             for row in joint.type.equations()
         ]
+        if isinstance(joint.type, rtmbs.Screw):  # the row of its pitch: tests/physics/test_screw.py
+            own = own[:-1]
         if joint.type.equations()[:1] and {row.label for row in joint.type.equations()} >= {"x", "y", "z"}:
             wanted[:3] = d
         np.testing.assert_allclose(own, wanted, rtol=0, atol=1e-13)

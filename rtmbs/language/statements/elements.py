@@ -211,12 +211,14 @@ ATTACHED: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # keys, and th
 }
 
 
-def register_forces() -> None:
-    """Register a statement for every force law of the model, also for those added since.
-
-    Files of ``rtmbs.forces`` may bring laws of their own, and are loaded first.
-    """
+def register_kernel_forces() -> None:
+    """Register a statement for the laws that files of ``rtmbs.forces`` bring; their kernels are loaded for it."""
     importlib.import_module("rtmbs.forces.register")
+    register_forces()
+
+
+def register_forces() -> None:
+    """Register a statement for every force law of the model, also for those added since."""
     for name, law in FORCE_TYPES.items():
         for title in FORCE_TITLES.get(name, (spelled(name),)):
             if is_new(title, law):
