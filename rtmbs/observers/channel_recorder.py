@@ -123,8 +123,8 @@ class ChannelRecorder(Recorder):
         self._store = open_store(self.file, self._columns, sim.system.name, sim.system.fingerprint, self.size)
         self._kept = self._seen = RecordState(time=state.t, uneven=self.schedule.uneven(state.h))
         most, known = self.size + CHUNK, None if steps is None else self.schedule.samples(steps, state.h)
-        self._samples = self._allocate(sim, most if known is None else min(most, known + 1))
-        self._record(sim, 0.0)
+        self._samples = self._allocate(state, most if known is None else min(most, known + 1))
+        self._record(state, 0.0)
         self._kept = self._seen
         if self.file is not None and not sim.system.called:
             self._due = time.monotonic() + PERIOD
@@ -233,7 +233,7 @@ class ChannelRecorder(Recorder):
         assert self._sim is not None
         kept, rows = self._kept, self._lead + count
         part = Samples(*(values[:rows] for values in self._samples))
-        fresh = self._allocate(self._sim, len(self._samples.t))
+        fresh = self._allocate(self._sim.state, len(self._samples.t))
         for new, old in zip(fresh, self._samples, strict=True):
             new[: kept.size - rows + 1] = old[rows - 1 : kept.size]
         left = kept._replace(size=kept.size - rows + 1)

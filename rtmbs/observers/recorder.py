@@ -15,6 +15,7 @@ from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.run_warnings import momentum_drift, ringing
 from rtmbs.results.samples import OF_STATE, Samples, samples_of
+from rtmbs.state import State
 from rtmbs.system.system import System
 
 HELPED, IN_PARTS = "taken by a further try", "taken in parts"
@@ -57,11 +58,12 @@ class Recorder(Observer):
 
     def start(self, sim: Watched, steps: int | None) -> None:
         """Allocate, and record the initial state; InputError when so many samples do not fit into the memory."""
-        known = None if steps is None else self.schedule.samples(steps, sim.state.h)
-        self._sim, self._system, self._h = sim, sim.system, sim.state.h
-        self._kept = self._seen = RecordState(time=sim.state.t, uneven=self.schedule.uneven(sim.state.h))
-        self._samples = self._allocate(sim, CHUNK if known is None else known + 1)
-        self._record(sim, 0.0)
+        state = sim.state  # once: the Simulation looks each time who asks
+        known = None if steps is None else self.schedule.samples(steps, state.h)
+        self._sim, self._system, self._h = sim, sim.system, state.h
+        self._kept = self._seen = RecordState(time=state.t, uneven=self.schedule.uneven(state.h))
+        self._samples = self._allocate(state, CHUNK if known is None else known + 1)
+        self._record(state, 0.0)
         self._kept = self._seen
 
     @property
@@ -119,7 +121,7 @@ class Recorder(Observer):
         """
         if sim.system is not self._system:
             raise InputError("a force was attached elsewhere while a run is recorded; begin another recording after it")
-        self._record(sim, float(report.outcome is not Outcome.CONVERGED))
+        self._record(sim.state, float(report.outcome is not Outcome.CONVERGED))
 
     def observe_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
         """Count how the steps ended, and record those that are due.
@@ -151,8 +153,9 @@ class Recorder(Observer):
         chunk : Chunk
             Rows for the states and reports of consecutive steps.
         """
-        self._make_room(sim, len(t))
         assert self._samples is not None
+        if self._seen.size + len(t) > len(self._samples.t):
+            self._make_room(sim.state, len(t))
         first = self._seen.size
         for kept, new in zip(self._samples, samples_of(t, chunk), strict=True):
             kept[first : first + len(t)] = new
@@ -190,9 +193,8 @@ class Recorder(Observer):
         counts = {name: old.outcomes.get(name, 0) + ended.get(name, 0) for name in {**old.outcomes, **ended}}
         return RecordState(old.size, t, counts, old.helped + helped, old.in_parts + in_parts, old.uneven)
 
-    def _allocate(self, sim: Watched, size: int) -> Samples:
-        """Return arrays for ``size`` samples."""
-        state = sim.state
+    def _allocate(self, state: State, size: int) -> Samples:
+        """Return arrays for ``size`` samples of a State."""
         shapes = [*(getattr(state, name).shape for name in OF_STATE), ()]
         wanted = float(size * 8 * (1 + sum([math.prod(shape) for shape in shapes]) + 1))
         if wanted > SHARE * (memory := machine_memory()):
@@ -203,23 +205,23 @@ class Recorder(Observer):
             )
         return Samples(np.zeros(size), *(np.zeros((size, *shape)) for shape in shapes))
 
-    def _record(self, sim: Watched, doubtful: float) -> None:
+    def _record(self, state: State, doubtful: float) -> None:
         """Copy the state into the next sample."""
-        self._make_room(sim, 1)
+        self._make_room(state, 1)
         assert self._samples is not None
-        k, state, samples = self._seen.size, sim.state, self._samples
+        k, samples = self._seen.size, self._samples
         samples.t[k], samples.doubtful[k] = state.t, doubtful
         for name in OF_STATE:
             getattr(samples, name)[k] = getattr(state, name)
         self._seen = self._seen._replace(size=k + 1)
 
-    def _make_room(self, sim: Watched, more: int) -> None:
-        """Let ``more`` samples fit."""
+    def _make_room(self, state: State, more: int) -> None:
+        """Let ``more`` samples of a State fit."""
         assert self._samples is not None
         size = len(self._samples.t)
         count = self._seen.size
         if count + more > size:
-            grown = self._allocate(sim, max(2 * size, count + more))
+            grown = self._allocate(state, max(2 * size, count + more))
             for new, old in zip(grown, self._samples, strict=True):
                 new[:count] = old[:count]
             self._samples = grown

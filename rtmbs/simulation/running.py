@@ -64,8 +64,9 @@ def recorded_run(
 
 def steps_to(sim: Any, t_end: float) -> int:
     """Return the whole number of steps of a Simulation to ``t_end`` [s]; InputError names the nearest h otherwise."""
-    check_time(sim.state, "this state")
-    return steps_between(sim.t, t_end, sim.h)
+    state = sim.state
+    check_time(state, "this state")
+    return steps_between(state.t, t_end, state.h)
 
 
 def run(
@@ -121,7 +122,8 @@ def is_end(until: Callable[[Any], Any], sim: Any) -> bool:
 
 def take_chunk(sim: Any, watching: Sequence[Observer], chunk: Chunk) -> tuple[int, bool]:
     """Take steps in one kernel call; returns (steps taken, whether the next one failed)."""
-    t_ref, k, h = sim.state.t_ref, sim.state.k, sim.state.h
+    state = sim.state
+    t_ref, k, h = state.t_ref, state.k, state.h
     with shown_to_all(sim, watching) as show:
         done, failed = sim._take_chunk(chunk)
         if done:
