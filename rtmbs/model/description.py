@@ -157,6 +157,9 @@ def spread(places: list[Array]) -> float:
     """
     if len(places) < 2:
         return 0.0
+    if len(places) == 2:
+        square = (places[1] - places[0]) ** 2
+        return float(np.sqrt(square[0] + square[1] + square[2]))
     cloud = np.unique(np.array(places), axis=0)
     radius = np.linalg.norm(cloud - cloud.mean(axis=0), axis=1)
     outer = np.argsort(-radius, kind="stable")
