@@ -97,16 +97,23 @@ def banded(stiffness: float) -> rtmbs.Simulation:
     return sim
 
 
-def test_a_balance_goes_on_with_the_potential_of_the_new_input() -> None:
-    """By k / 2 (l - l0)^2 of the stiffness that is added."""
+@pytest.mark.parametrize(
+    ("name", "value", "added"),
+    [
+        ("stiffness", 50.0, lambda length: 0.5 * 30.0 * (length - 0.7) ** 2),
+        ("length", 0.2, lambda length: 0.5 * 20.0 * ((length - 0.2) ** 2 - (length - 0.7) ** 2)),
+        ("tension", 4.0, lambda length: 4.0 * length),
+    ],
+)
+def test_a_balance_goes_on_with_the_potential_of_the_new_input(name, value, added) -> None:
+    """The potential of a spring by hand: k / 2 (l - l0)^2 + f l."""
     sim = banded(20.0)
     before = sim.state.memory["energy"].copy()
-    sim.inputs["band.stiffness"] = 50.0
-    added = sim.state.memory["energy"] - before
-    expected = 0.5 * 30.0 * (sim["band.length"] - 0.7) ** 2
-    assert expected > 0.1
-    np.testing.assert_allclose(added.max(axis=0), expected, rtol=1e-12)
-    np.testing.assert_allclose(added.sum(axis=0), expected, rtol=1e-12)
+    sim.inputs[f"band.{name}"] = value
+    found = (sim.state.memory["energy"] - before).sum(axis=0)  # one component has a balance
+    expected = added(sim["band.length"])
+    assert abs(expected) > 0.1
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 def test_a_balance_stays_where_the_new_potential_is_beyond_range() -> None:
