@@ -2,13 +2,21 @@
 
 import numpy as np
 import pytest
+from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs import Outcome, Simulation, VariationalMidpoint
 from rtmbs.semirecursive import page
 from rtmbs.semirecursive import page as pages
 from rtmbs.semirecursive.closures import evaluate_closures
-from rtmbs.semirecursive.momenta import assemble_end, assemble_midpoint, evaluate_momenta, half_turn_back, undo_jacobian
+from rtmbs.semirecursive.momenta import (
+    assemble_end,
+    assemble_midpoint,
+    evaluate_momenta,
+    half_turn_back,
+    turn_back,
+    undo_jacobian,
+)
 from rtmbs.semirecursive.rotations import add_correction
 from rtmbs.semirecursive.workspace import workspace
 from tests.cases import spread
@@ -56,6 +64,17 @@ def test_rotations_are_those_of_the_page(case):
         found = x.copy()
         kernel(mechanism.tables.dofs, y, found)
         assert error(found, function(np, mechanism.tables, y[None], x[None])[0]) < 1e-12
+
+
+def test_momenta_are_turned_back_by_the_whole_turn(case):
+    """exp(-turn~) by SciPy; momenta of other coordinates stay."""
+    mechanism, motion = case
+    dofs, turn, found = mechanism.tables.dofs, 0.3 * motion.zd, motion.zdd.copy()
+    expected = found.copy()
+    for i in np.flatnonzero(dofs.reference >= 0):
+        expected[i : i + 3] = Rotation.from_rotvec(-turn[i : i + 3]).apply(found[i : i + 3])
+    turn_back(dofs, turn, found)
+    np.testing.assert_allclose(found, expected, rtol=0.0, atol=1e-13 * np.abs(expected).max())
 
 
 @pytest.mark.parametrize("speed", [1.0, 0.1])

@@ -85,3 +85,41 @@ def test_coincident_markers_of_a_spring_are_refused_by_name() -> None:
 def test_a_model_that_is_not_compiled_says_what_to_write() -> None:
     with pytest.raises(rtmbs.errors.InputError, match="compile"):
         rtmbs.Simulation(rtmbs.Model("m"))  # type: ignore[arg-type]
+
+
+def banded(stiffness: float) -> rtmbs.Simulation:
+    """Return a crank-rocker with a spring between crank and rocker, under way."""
+    m = rtmbs.library.build("crank_rocker")
+    ends = m.add_marker("low", "crank", (0.0, 0.1, 0.1)), m.add_marker("high", "rocker", (0.0, 0.9, 0.4))
+    m.add_force("band", rtmbs.SpringDamper(stiffness, length=0.7), between=ends)
+    sim = rtmbs.Simulation(m.compile(), h=2e-3)
+    sim.run(0.02)
+    return sim
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "added"),
+    [
+        ("stiffness", 50.0, lambda length: 0.5 * 30.0 * (length - 0.7) ** 2),
+        ("length", 0.2, lambda length: 0.5 * 20.0 * ((length - 0.2) ** 2 - (length - 0.7) ** 2)),
+        ("tension", 4.0, lambda length: 4.0 * length),
+    ],
+)
+def test_a_balance_goes_on_with_the_potential_of_the_new_input(name, value, added) -> None:
+    """The potential of a spring by hand: k / 2 (l - l0)^2 + f l."""
+    sim = banded(20.0)
+    before = sim.state.memory["energy"].copy()
+    sim.inputs[f"band.{name}"] = value
+    found = (sim.state.memory["energy"] - before).sum(axis=0)  # one component has a balance
+    expected = added(sim["band.length"])
+    assert abs(expected) > 0.1
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+
+
+def test_a_balance_stays_where_the_new_potential_is_beyond_range() -> None:
+    sim = banded(20.0)
+    before = sim.state.memory["energy"].tobytes()
+    sim.inputs["band.stiffness"], sim.inputs["band.length"] = 1e300, 1e10
+    assert sim.state.memory["energy"].tobytes() == before
+    sim.inputs["band.stiffness"], sim.inputs["band.length"] = 20.0, 0.7
+    np.testing.assert_allclose(sim.state.memory["energy"], np.frombuffer(before).reshape(-1, 2), rtol=1e-12)
