@@ -185,7 +185,7 @@ def test_stop_ends_the_motion_before_the_singular_pose():
 
 
 def test_a_flat_smallest_singular_value_is_given_up_early(monkeypatch):
-    """1 + (t - 0.5)^2 has no zero: that is plain after a few values, long before the interval is as small as rounding."""
+    """1 + (t - 0.5)^2 has no zero: that is plain after a few values, at a wide interval still."""
     asked = []
 
     def value(march, equations, samples, t, k):

@@ -61,12 +61,6 @@ def test_every_channel_is_that_of_home(trace):
         same(home[name], away[name], FAR if world else 0.0, precise)
 
 
-def test_reactions_at_one_state_are_those_of_home():
-    home, away = (rtmbs.Simulation(yard(place).compile(), h=H) for place in (HOME, FAR))
-    for name in ("weld", "a", "b", "c", "d"):
-        same(home.reaction(name), away.reaction(name), precise=1e-6)
-
-
 def test_the_reaction_of_a_weld_balances_what_hangs_on_it():
     for place in (HOME, FAR):
         first = rtmbs.Simulation(yard(place).compile(), h=H).run(H)
