@@ -213,6 +213,10 @@ REFUSED = {
         lambda sim: rtmbs.sensitivity(sim, 0.1, lambda r: 2.0, ["A.rate"]),
         "reads no channel",
     ),
+    "no value": (
+        lambda sim: rtmbs.sensitivity(sim, 0.1, lambda r: r["A.angle"][:0], ["A.rate"]),
+        "^of returns no value; an empty array has no derivatives",
+    ),
     "branches": (
         lambda sim: rtmbs.sensitivity(sim, 0.1, lambda r: 1.0 if r["A.angle"][-1] > 0 else 0.0, ["A.rate"]),
         "of cannot be recorded",
