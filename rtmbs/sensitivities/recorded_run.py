@@ -81,6 +81,8 @@ class RecordedCost:
         self.names, self.length = tuple(read.marked), len(t)
         self.widths = [max(len(offered.about(name)[0]), 1) for name in self.names]
         self.evaluator = Evaluator(trace.tape)
+        if not self.count:
+            raise InputError("of returns no value; an empty array has no derivatives")
         self.x = np.zeros(0)
 
     def take(self, values: Array) -> None:

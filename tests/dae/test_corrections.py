@@ -40,6 +40,16 @@ def test_a_shorter_correction_passes():
     assert demand_small_correction(OLD, GUESS, right, 1.1) is right
 
 
+def test_rounding_of_large_coordinates_is_no_alarm():
+    """A step at rest, 1000 km from the origin: 1e-8 of the coordinate, 1 cm, is what rounding may correct."""
+    rest = np.array([1e6, 0.0]), np.zeros(2)
+    old = Point(1.0, *rest, np.zeros(2), np.zeros(1))
+    right = rest[0] + np.array([0.0, 0.009]), rest[1]
+    assert demand_small_correction(old, rest, right, 1.1) is right
+    with pytest.raises(MotionError, match=r"correction of q at t = 1\.1 is 0\.011 and the step itself is 0;"):
+        demand_small_correction(old, rest, (rest[0] + np.array([0.0, 0.011]), rest[1]), 1.1)
+
+
 @pytest.mark.parametrize(
     "method", METHODS, ids=lambda method: f"{type(method).__name__}-{getattr(method, 'formulation', '')}"
 )

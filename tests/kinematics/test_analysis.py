@@ -2,6 +2,7 @@
 
 import math
 import re
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -9,7 +10,7 @@ import pytest
 from bench.measures import driven as m
 from rtmbs import Model, Prismatic, Revolute, Spherical
 from rtmbs.errors import InputError, ModelError, StartError
-from rtmbs.kinematics import Analysis, Gear, JointCoordinate, MotionError, PointOnCurve
+from rtmbs.kinematics import Analysis, Gear, JointCoordinate, MotionError, PointOnCurve, singular
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.model import ConstantRate, Function, Sine
 from rtmbs.rotations.quaternions import rotations
@@ -174,10 +175,34 @@ def test_a_sample_at_a_singular_pose_is_the_mean_of_its_sides():
 
 
 def test_stop_ends_the_motion_before_the_singular_pose():
-    motion = Analysis(rhombus(), singular="stop").run(0.0, 7.0, 0.05)
-    assert motion.t[-1] == pytest.approx(2.8)
-    assert len(motion.singular) == 1
-    assert any(text.startswith("stopped before the singular pose") for text in motion.notes)
+    for end in (7.0, 3.0):  # with another one behind it, and without
+        motion = Analysis(rhombus(), singular="stop").run(0.0, end, 0.05)
+        assert motion.t[-1] == pytest.approx(2.8)
+        assert [pose.t for pose in motion.singular] == pytest.approx([math.pi - 0.3])
+        notes = [text for text in motion.notes if text.startswith("stopped before the singular pose")]
+        assert len(notes) == 1
+        assert "t = 2.84" in notes[0]
+
+
+def test_a_flat_smallest_singular_value_is_given_up_early(monkeypatch):
+    """1 + (t - 0.5)^2 has no zero: that is plain after a few values, at a wide interval still."""
+    asked = []
+
+    def value(march, equations, samples, t, k):
+        asked.append(t)
+        return 1.0 + (t - 0.5) ** 2
+
+    monkeypatch.setattr(singular, "weak_at", value)
+    t = np.array([0.0, 0.45, 1.0])
+    samples = SimpleNamespace(t=t, weak=1.0 + (t - 0.5) ** 2)
+    assert singular.closest(None, None, samples, 1, 1e-6) is None
+    assert len(asked) <= 4
+
+
+def test_only_joints_and_drivers_have_violations():
+    motion = Analysis(rhombus()).run(0.0, 0.1, 0.05)
+    found = sorted(name for name in motion.names() if name.endswith(".violation"))
+    assert found == [f"{name}.violation" for name in ("a", "b", "c", "d", "motor")]
 
 
 def test_a_smooth_mechanism_has_no_singular_pose():

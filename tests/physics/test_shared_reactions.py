@@ -132,6 +132,23 @@ def test_parallel_gears_halve_their_force():
     np.testing.assert_allclose(np.abs(found), [total / 6.0, total / 6.0, total * 4.0 / 6.0], rtol=1e-9)
 
 
+def test_two_drives_of_geared_wheels_share_a_torque():
+    """Springs of equal stiffness: the drive of the loaded wheel, beside it gear and other drive in a row."""
+    model = rtmbs.Model("geared", gravity=(0, 0, 0))
+    for name, x in (("one", 0.0), ("other", 1.0)):
+        model.add_body(name, mass=1.0, inertia=(1.0, 1.0, 1.0), position=(x, 0, 0))
+        model.add_joint(f"pin {name}", rtmbs.Revolute(axis=(0, 0, 1)), "ground", name, point=(x, 0, 0))
+        model.add_driver(f"drive {name}", rtmbs.ConstantRate(0.0), joint=f"pin {name}")
+    model.add_force("motor", rtmbs.Motor(6.0), joint="pin one")
+    model.add_gear("gear", "pin one", "pin other", 1.0)
+    sim = rtmbs.Simulation(model.compile(), h=1e-3)
+    # k q + k (q - p) = 6 and k p = k (q - p): k q = 4 and k p = 2, the stiffness of the gear being k too
+    found = [sim["drive one.force"], *sim["gear.force"], sim["drive other.force"]]
+    np.testing.assert_allclose(np.abs(np.ravel(found)), [4.0, 2.0, 2.0, 2.0], rtol=1e-9)
+    assert np.ravel(found)[:2].sum() == pytest.approx(-6.0, rel=1e-9)
+    assert np.ravel(found)[2:].sum() == pytest.approx(0.0, abs=1e-9)
+
+
 def test_sparse_and_dense_ways_agree(monkeypatch):
     def reactions():
         sim = rtmbs.Simulation(rtmbs.library.build("fourbar", ny=2, nz=2).compile(), h=1e-3)

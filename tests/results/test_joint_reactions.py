@@ -48,6 +48,20 @@ def test_parts_far_from_the_origin_with_ground_as_second_body():
     assert compared(sim) == 4
 
 
+def test_the_first_dof_far_from_the_origin_against_statics():
+    """A body at rest on a hinge, 0.3 m beside it along its axis: the hinge carries the weight and its moment."""
+    model = rtmbs.Model("far", gravity=(0, 0, -9.81))
+    model.add_body("bob", mass=2.0, inertia=(0.1,) * 3, center_of_mass=(0, 0.3, -1), position=(3e5, 0, 0))
+    model.add_joint("pin", rtmbs.Revolute(axis=(0, 1, 0)), "ground", "bob", point=(3e5, 0, 0))
+    sim = Simulation(model.compile())
+    tables = sim.equations.tables
+    assert sim.system.bodies["bob"].dof == 0
+    assert tables.origins.row[0] < -1
+    found = JointReactions(sim.system, tables).read(Evaluation(sim.system, tables, one_sample(sim.state)))
+    np.testing.assert_allclose(found, [[0, 0, 2.0 * 9.81, 0.3 * 2.0 * 9.81, 0, 0]], atol=1e-8)
+    assert compared(sim) == 1
+
+
 def test_a_free_body_has_a_joint_that_carries_nothing():
     model = rtmbs.Model("free")
     model.add_body("body", mass=1.0, inertia=(0.1, 0.1, 0.1))

@@ -157,6 +157,25 @@ def test_options_of_the_method(options):
     assert error(found["spring.stiffness"], differences(run, 300.0, 3.0)) < 1e-7
 
 
+def test_dampers_of_joints_whose_loop_keeps_its_energy():
+    """Their work is counted in the balance of a step: a balance that went on is not taken for one begun anew."""
+    model = rtmbs.library.build("crank_rocker")
+    model.add_force("twist", rtmbs.TorsionSpring(stiffness=4.0, damping=3.0), joint="rocker_pivot")
+    system = model.compile()
+
+    def run(value):
+        sim = rtmbs.Simulation(system, h=5e-3, method=TIGHT)
+        sim.inputs["twist.damping"] = value
+        sim._store.go_on_from(sim.state.copy(), 0.0)
+        sim.method.begin(sim.equations, sim.state)
+        return sim.run(0.05)["rocker.angular_velocity"][-1]
+
+    sim = rtmbs.Simulation(system, h=5e-3, method=TIGHT)
+    assert len(sim.equations.tables.balance.first) == 1
+    found = rtmbs.sensitivity(sim, 0.05, "rocker.angular_velocity", ["twist.damping"])
+    assert error(found["twist.damping"], differences(run, 3.0, 0.1)) < 1e-8
+
+
 def test_a_motion_that_comes_to_rest():
     """Rates of 1e-7 and less leave the energies and the derivatives of a pose that no longer moves."""
     end, h, base = 24.0, 4e-3, 300.0
@@ -193,6 +212,10 @@ REFUSED = {
     "reads nothing": (
         lambda sim: rtmbs.sensitivity(sim, 0.1, lambda r: 2.0, ["A.rate"]),
         "reads no channel",
+    ),
+    "no value": (
+        lambda sim: rtmbs.sensitivity(sim, 0.1, lambda r: r["A.angle"][:0], ["A.rate"]),
+        "^of returns no value; an empty array has no derivatives",
     ),
     "branches": (
         lambda sim: rtmbs.sensitivity(sim, 0.1, lambda r: 1.0 if r["A.angle"][-1] > 0 else 0.0, ["A.rate"]),

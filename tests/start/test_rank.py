@@ -1,5 +1,7 @@
 """Rank of loop equations: against singular values, in any units, far away, with rows of rounding only."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -8,7 +10,7 @@ from hypothesis import strategies as st
 import rtmbs
 from rtmbs import Simulation, library
 from rtmbs.start.effective_masses import effective_masses
-from rtmbs.start.rank import Scaled, inconsistent_part
+from rtmbs.start.rank import LEADERS, MANY, NEARBY, Scaled, inconsistent_part, tried_poses
 from tests.cases import spread
 from tests.start.cases import MODELS, assembly_of, closed_pose, fourbar, system_of
 
@@ -48,6 +50,22 @@ def test_what_no_motion_removes(name):
         left = own * Phi[group.rows] - part
         solved = block @ np.linalg.lstsq(block, left, rcond=1e-10)[0]
         np.testing.assert_allclose(solved, left, atol=1e-8 * np.abs(left).max())
+
+
+@pytest.mark.parametrize(("n", "poses"), [(MANY, LEADERS), (MANY + 1, 1)])
+def test_poses_tried_beside_a_start(n, poses):
+    """All coordinates at random, then one of each group alone: of large mechanisms the first of each group only."""
+    groups = [SimpleNamespace(columns=np.arange(2, 7)), SimpleNamespace(columns=np.arange(7, n))]
+    typical = np.where(np.arange(n) < 9, 0.5, 1.0)
+    z = np.linspace(-1.0, 1.0, n)
+    tried = list(tried_poses(SimpleNamespace(typical=typical, groups=groups), z))
+    assert len(tried) == 1 + poses
+    assert not tried[0][1].any()
+    assert np.all(tried[0][0] != z)
+    for pose, alone in tried[1:]:
+        assert [np.count_nonzero(alone[group.columns]) for group in groups] == [1, 1]
+        np.testing.assert_allclose(pose - z, NEARBY * typical * alone, atol=1e-15)
+    assert np.flatnonzero(tried[1][1]).tolist() == [2, 7]
 
 
 @pytest.mark.parametrize(("ny", "nz"), spread([(2, 20), (1, 120), (40, 20)], 1))
