@@ -19,6 +19,7 @@ from rtmbs.formulations.contract import (
 )
 from rtmbs.formulations.correction import Correcting, closed_state, corrected, least_solution
 from rtmbs.formulations.reduction import row_factor
+from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.tableaux import Tableau, stepped
 
 Array = NDArray[np.float64]
@@ -148,7 +149,8 @@ def demand_small_correction(
         if not back <= max(moved, ROUNDING * max(1.0, float(np.abs(before).max(initial=0.0)))):
             raise MotionError(
                 f"the correction of {name} at t = {t:g} is {back:.3g} and the step itself is {moved:.3g}; "
-                f"take a step shorter than h = {t - old.t:.3g} s"
+                f"take a step shorter than h = {t - old.t:.3g} s",
+                outcome=None if np.isfinite(moved + back) else Outcome.NOT_FINITE,
             )
     return corrected
 

@@ -260,7 +260,12 @@ def test_h_and_method_change_between_steps(name):
     sim.run(0.08)
     alone = Simulation(loop().compile(), 1e-3)
     alone.run(0.08)
-    np.testing.assert_allclose(sim.state.z, alone.state.z, atol=1e-5 * of_order_one(name))
+    np.testing.assert_allclose(sim.state.z, alone.state.z, atol=1e-5 * after_restarts(name))
+
+
+def after_restarts(name):
+    """Return by how much a bound is widened for a method that begins with order one at every change."""
+    return 10.0 if name == "tangent-space bdf" else of_order_one(name)
 
 
 def of_order_one(name):

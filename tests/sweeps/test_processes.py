@@ -189,5 +189,5 @@ def test_a_script_without_a_guard_is_told(tmp_path):
         cwd=ROOT, env=environment, capture_output=True, text=True, timeout=LONGEST, check=False,
     )  # fmt: skip
     assert ended.returncode == 1
-    assert "\nrtmbs.sweeps.engine.CrewError: the workers end before their first" in ended.stderr
+    assert "\nrtmbs.sweeps.engines.CrewError: the workers end before their first" in ended.stderr
     assert "if __name__ == '__main__'" in ended.stderr
