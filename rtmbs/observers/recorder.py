@@ -154,7 +154,7 @@ class Recorder(Observer):
             Rows for the states and reports of consecutive steps.
         """
         assert self._samples is not None
-        if self._seen.size + len(t) > len(self._samples.t):
+        if self._seen.size + len(t) > len(self._samples.t):  # the state is asked for only then
             self._make_room(sim.state, len(t))
         first = self._seen.size
         for kept, new in zip(self._samples, samples_of(t, chunk), strict=True):
