@@ -86,14 +86,13 @@ def check_access(claim: Claim, owner: Any, needs: int, called: str) -> None:
         owner = Callback(~owner, NOTHING, ASKED) if owner == ~me else Callback(owner, STEP, "another thread")
     if owner.thread != me:
         raise BusyError(f"{what}: {OTHER_THREAD}")
-    if not is_inside(claim, sys._getframe(1)):
-        return  # an exception at the very end of a method left the claim
-    if needs > owner.most:
-        raise BusyError(
-            f"{what} was called by {owner.who}, while the Simulation waits for its answer; {owner.who} may "
-            + ("use only its arguments" if owner.most == NOTHING else f"only {VERBS[owner.most]} the Simulation")
-            + f". Call {called} after the step or the run"
-        )
+    if needs <= owner.most or not is_inside(claim, sys._getframe(1)):
+        return  # allowed, or an exception at the very end of a method left the claim
+    raise BusyError(
+        f"{what} was called by {owner.who}, while the Simulation waits for its answer; {owner.who} may "
+        + ("use only its arguments" if owner.most == NOTHING else f"only {VERBS[owner.most]} the Simulation")
+        + f". Call {called} after the step or the run"
+    )
 
 
 def is_inside(claim: Claim, caller: Any) -> bool:
