@@ -138,5 +138,5 @@ def first(chunk: Chunk, count: int) -> Chunk:
 
 def take_row(state: State, chunk: Chunk, k: int) -> None:
     """Write row ``k`` of a chunk to ``state``."""
-    for name, values in arrays_of(state)._asdict().items():
-        values[:] = getattr(chunk, name)[k]
+    for values, rows in zip(arrays_of(state), (getattr(chunk, name) for name in StateArrays._fields), strict=True):
+        values[:] = rows[k]

@@ -122,7 +122,7 @@ def is_end(until: Callable[[Any], Any], sim: Any) -> bool:
 
 def take_chunk(sim: Any, watching: Sequence[Observer], chunk: Chunk) -> tuple[int, bool]:
     """Take steps in one kernel call; returns (steps taken, whether the next one failed)."""
-    state = sim.state
+    state = sim._store.states[0]  # its time, which no input changes
     t_ref, k, h = state.t_ref, state.k, state.h
     with shown_to_all(sim, watching) as show:
         done, failed = sim._take_chunk(chunk)
