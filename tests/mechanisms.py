@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from rtmbs.ad import no_lanes
 from rtmbs.forces.register import KINDS, Forces
 from rtmbs.forces.springs import Springs
 from rtmbs.forces.wrenches import Wrenches
@@ -82,8 +83,8 @@ def no_laws():
     wrench_entry, inputs, force_entry = (np.zeros((0, width), np.int64) for width in (3, 2, 4))
     counts, block = np.zeros(4, np.int64), np.zeros((0, WIDTH), np.int64)
     return Laws(
-        no_program(), integers, integers, frames, frames, wrench_entry, integers, inputs, force_entry, counts, block,
-        integers,
+        no_program(), no_lanes(no_program()), integers, integers, frames, frames, wrench_entry, integers, inputs,
+        force_entry, counts, block, integers,
     )  # fmt: skip
 
 

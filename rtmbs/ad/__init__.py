@@ -21,6 +21,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         ],
         "evaluator": ["Evaluator"],
         "function_sources": ["Autograd", "ComplexStep", "Derivatives", "FiniteDifference"],
+        "lanes": ["LANES", "LaneProgram", "Member", "evaluate_lanes", "lane_memory", "lane_program", "no_lanes"],
         "program": ["Program", "evaluate", "lowered", "memory_of"],
         "sources": ["SOURCES", "check_derivatives", "derivatives"],
         "tape": ["Tape", "joined"],

@@ -49,7 +49,6 @@ KERNEL_FILES = (
     "integrators/newton.py",
     "rotations/plain.py",
     "sensitivities/saddles.py",
-    "sensitivities/simd_programs.py",
     "sensitivities/step_solver.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels

@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
 from llvmlite import ir
 from numba import config, types
 from numba.extending import intrinsic
@@ -140,6 +141,20 @@ def of_rows(operation: str) -> Any:
     return rows
 
 
+def product_rows(typing: Any, memory: Any, r: Any, a: Any, b: Any) -> Any:
+    """Write row r = row a times row b, where an exact zero wins over infinity and not-a-number."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        own = Memory(context, builder, signature.args[0], arguments[0])
+        r, a, b = (context.cast(builder, arguments[k], signature.args[k], types.int64) for k in (1, 2, 3))
+        x, y, zero = own.read(a), own.read(b), ir.Constant(VECTOR, [0.0] * LANES)
+        null = builder.or_(builder.fcmp_ordered("==", x, zero), builder.fcmp_ordered("==", y, zero))
+        own.write(r, builder.select(null, zero, builder.fmul(x, y)))
+        return context.get_dummy_value()
+
+    return types.void(memory, r, a, b), generate
+
+
 def sum_rows(typing: Any, memory: Any, code: Any, k: Any, added: Any, subtracted: Any) -> Any:
     """Write row code[k]: the sum of products of pairs of rows, whose numbers follow; the first ones are added."""
 
@@ -150,7 +165,13 @@ def sum_rows(typing: Any, memory: Any, code: Any, k: Any, added: Any, subtracted
         def number(at: Any) -> Any:
             return builder.zext(builder.load(builder.gep(codes.data, [at])), INDEX)
 
-        total: Any = ir.Constant(VECTOR, [0.0] * LANES)
+        # ``ad.program.run_sums`` adds two products without a zero before them: minus zero changes no sum
+        two = builder.and_(
+            builder.icmp_signed("==", builder.add(added, subtracted), INDEX(2)),
+            builder.icmp_signed(">", added, INDEX(0)),
+        )
+        none, plus = ir.Constant(VECTOR, [-0.0] * LANES), ir.Constant(VECTOR, [0.0] * LANES)
+        total: Any = builder.select(two, none, plus)
         at = builder.add(k, INDEX(1))
         for count, onto in ((added, builder.fadd), (subtracted, builder.fsub)):
             total, at = pairs(builder, own, number, (total, at, count), onto)
@@ -194,14 +215,25 @@ if config.DISABLE_JIT:
         """Write row r = row a times row b."""
         memory[r] = memory[a] * memory[b]
 
+    def divide_rows(memory: Array, r: int, a: int, b: int) -> None:
+        """Write row r = row a over row b."""
+        memory[r] = memory[a] / memory[b]
+
+    def guard_rows(memory: Array, r: int, a: int, b: int) -> None:
+        """Write row r as ``product_rows`` says."""
+        null = (memory[a] == 0.0) | (memory[b] == 0.0)
+        memory[r] = np.where(null, 0.0, memory[a] * memory[b])
+
     def add_products(memory: Array, code: Array, k: int, added: int, subtracted: int) -> None:
         """Write the sum of products of pairs of rows, as ``sum_rows`` says."""
         first, second = code[k + 1 : k + 1 + 2 * (added + subtracted)].reshape(-1, 2).T
-        total = 0.0
+        total = -0.0 if added + subtracted == 2 and added > 0 else 0.0
         for j, product in enumerate(memory[first] * memory[second]):
             total = total + product if j < added else total - product
         memory[code[k]] = total
 
 else:
-    add_rows, subtract_rows, multiply_rows = (intrinsic(of_rows(name)) for name in ("fadd", "fsub", "fmul"))
+    names = ("fadd", "fsub", "fmul", "fdiv")
+    add_rows, subtract_rows, multiply_rows, divide_rows = (intrinsic(of_rows(name)) for name in names)
+    guard_rows = intrinsic(product_rows)
     add_products = intrinsic(sum_rows)

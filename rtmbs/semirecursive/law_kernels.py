@@ -11,11 +11,10 @@ kernels run.
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.program import evaluate
 from rtmbs.forces.frames import relative_change, relative_motion, world_variation, world_wrench
 from rtmbs.forces.kind import ForceKernels
 from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel, merged_kernel
-from rtmbs.semirecursive.law_states import follow_inputs, followed, moved, settle_states
+from rtmbs.semirecursive.law_states import evaluate_recorded, follow_inputs, followed, moved, settle_states
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities
 from rtmbs.semirecursive.workspace import Workspace
 from rtmbs.spatial import dot3, load6
@@ -44,7 +43,7 @@ def evaluate_laws(tables, z, zd, u, ws):
     for i in range(len(laws.slot)):
         ws.law_parameter[i] = u[laws.slot[i]].real
     if len(ws.s) == 0:
-        evaluate(laws.program, ws.law_memory, ws.law_number[:inputs], ws.law_parameter, ws.law_output)
+        evaluate_recorded(laws, inputs, ws)
     else:
         settle_states(laws, inputs, ws)
     take_wrenches(laws, ws)

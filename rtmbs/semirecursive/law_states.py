@@ -8,6 +8,7 @@ the tangent stays. It begins at ``base``, whatever was evaluated before, so that
 
 import numpy as np
 
+from rtmbs.ad.lanes import evaluate_lanes
 from rtmbs.ad.program import evaluate
 from rtmbs.jit.compiled import inner_kernel, kernel
 
@@ -39,6 +40,15 @@ def keep_states(new, ws):
         new.s[i], new.sd[i] = ws.s[i], ws.state_rate[i]
 
 
+@kernel
+def evaluate_recorded(laws, inputs, ws):
+    """Fill the outputs of the recorded laws for their first ``inputs`` inputs, by the program that is faster."""
+    if len(laws.lanes.lanes) > 0:
+        evaluate_lanes(laws.lanes, ws.law_lanes, ws.law_number[:inputs], ws.law_parameter, ws.law_output)
+    else:
+        evaluate(laws.program, ws.law_memory, ws.law_number[:inputs], ws.law_parameter, ws.law_output)
+
+
 @inner_kernel
 def settle_states(laws, inputs, ws):
     """Evaluate the program of the laws at the states that the rule asks for, ``inputs`` kinematic ones given."""
@@ -48,7 +58,7 @@ def settle_states(laws, inputs, ws):
     for _ in range(ROUNDS):
         for i in range(len(ws.s)):
             ws.law_number[inputs + i] = ws.s[i]
-        evaluate(laws.program, ws.law_memory, ws.law_number[: inputs + len(ws.s)], ws.law_parameter, ws.law_output)
+        evaluate_recorded(laws, inputs + len(ws.s), ws)
         read_slopes(laws, ws)
         if half == 0.0:
             return

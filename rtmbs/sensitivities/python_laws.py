@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 from rtmbs.ad.branches import RecordedPath, path_at
 from rtmbs.ad.interpret import interpreted
 from rtmbs.ad.program import lowered
+from rtmbs.ad.simd_programs import SimdProgram
 from rtmbs.ad.traced import recorder
 from rtmbs.errors import InputError
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_kinematics as untyped_arrays
-from rtmbs.sensitivities.simd_programs import SimdProgram
 from rtmbs.system.system import CalledLaw, System
 from rtmbs.system.tables import FRAME_INPUTS
 

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from rtmbs.ad.derivative_tapes import gradient_tape, sparse_jacobian, tangent_tape
 from rtmbs.ad.interpret import interpreted
 from rtmbs.ad.program import Program, lowered
+from rtmbs.ad.simd_programs import SimdProgram
 from rtmbs.ad.trace import record
 from rtmbs.ad.traced import recorder
 from rtmbs.rotations.plain import exponential, inverse_jacobian, product
@@ -27,7 +28,6 @@ from rtmbs.semirecursive.balance import AT_REST
 from rtmbs.semirecursive.page_programs import state_count
 from rtmbs.sensitivities import page_terms as untyped_page_terms
 from rtmbs.sensitivities.python_laws import PythonLaws, Ways
-from rtmbs.sensitivities.simd_programs import SimdProgram
 from rtmbs.sensitivities.variations import Variations
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables

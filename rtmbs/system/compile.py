@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.ad import Tape, lowered
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced
 from rtmbs.linear.symbolic import flops
@@ -35,7 +36,7 @@ from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.recorded_laws import LawRecorder
 from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System, joint_info
-from rtmbs.system.tables import PRISMATIC, Balance, Dofs, Interfaces, Tables
+from rtmbs.system.tables import PRISMATIC, Balance, Dofs, Interfaces, Laws, Tables
 from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Relation, Topology, spanning_trees
 
 FORMAT = 5  # of the tables; part of the fingerprint
@@ -213,7 +214,12 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
     said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items())]
     said += [*slots.identities, *draft.laws.code, *(f"{one.force}.{one.name}" for one in draft.laws.states)]
     # interfaces follow from the tree, which the dofs say, and the balance from all the rest
-    hashed = [without_no_pitch(part) for part in tables if not isinstance(part, Interfaces | Balance)]
+    laws = without_lanes(tables.laws, draft.laws.tape)
+    hashed = [
+        laws if part is tables.laws else without_no_pitch(part)
+        for part in tables
+        if not isinstance(part, Interfaces | Balance)
+    ]
     placed = [part for info in (*bodies.values(), *markers.values()) for part in info]
     return System(
         name=model.name,
@@ -271,6 +277,12 @@ def without_no_pitch(part: Any) -> Any:
     if not isinstance(part, Dofs) or np.any(part.pitch):
         return part
     return tuple(value for name, value in zip(part._fields, part, strict=True) if name != "pitch")
+
+
+def without_lanes(laws: Laws, tape: Tape | None) -> tuple[Any, ...]:
+    """Return the laws with their program by level and without lanes: no order of evaluation is part of a System."""
+    said = laws if tape is None else laws._replace(program=lowered(tape, by_level=True))
+    return tuple(value for name, value in zip(said._fields, said, strict=True) if name != "lanes")
 
 
 def arrays(tables: Iterable[Any]) -> Iterator[Array]:

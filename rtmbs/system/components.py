@@ -16,12 +16,13 @@ from typing import Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.ad import no_lanes
 from rtmbs.ad.interpret import flows
 from rtmbs.ad.interpret import restricted as restricted_program
 from rtmbs.forces.register import KINDS, select_connected
 from rtmbs.linear.symbolic import FIRST, REST, WIDTH, SparseLU
 from rtmbs.system.closure_tables import pointer
-from rtmbs.system.law_tables import kept_states, state_dofs
+from rtmbs.system.law_tables import kept_states, no_program, state_dofs
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.system import Array, Integers, Mask, Signal, System, once_per_system
@@ -399,6 +400,7 @@ def restricted_laws(laws: Laws, linked: Mask, number: Integers, new: Integers) -
     wrenches, forces = laws.wrench_entry[wrench_entry], laws.force_entry[force_entry]
     return Laws(
         program=program,
+        lanes=no_lanes(no_program()),
         slot=laws.slot[parameters],
         connector=number[laws.connector[between]],
         frame_a=laws.frame_a[between],

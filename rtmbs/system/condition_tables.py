@@ -139,7 +139,7 @@ def tabulate_conditions(
     before = pointer(count)[:-1]
     return Conditions(
         first=np.array([first, first + len(framed)], np.int64),
-        program=lowered(one_tape(built)),
+        program=lowered(one_tape(built), by_level=True),  # a System is told by its program: the order stays
         slot=np.array(parameter_slots(built, slots), np.int64),
         clock=np.array([clock], np.int64),
         frame_a=frame_table([a for a, _ in ends]),

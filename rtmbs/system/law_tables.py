@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.ad import Program, Tape, joined, lowered
+from rtmbs.ad import LaneProgram, Member, Program, Tape, joined, lane_program, lowered, no_lanes
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.forces.kind import integers
 from rtmbs.linear.symbolic import entries
@@ -41,6 +41,7 @@ class LawTables(NamedTuple):
     code: tuple[str, ...]  # of the called laws: what tells two of them apart
     states: tuple[LawStateInfo, ...]
     outside: tuple[CapturedValues, ...]  # what recorded laws read from outside of their arguments
+    tape: Tape | None  # of all recorded laws
 
 
 def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector_list: ConnectorList) -> LawTables:
@@ -50,12 +51,15 @@ def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector
     first = give_slots(built, slots)
     frames = recorded_first([law for law in built if not law.coordinates])
     joints = recorded_first([law for law in built if law.coordinates])
+    recorded = [law for law in (*frames, *joints) if law.tape]
     placed = [placements(law.force, layout) for law in frames]
     own = [connector_list.add(a[0].dof, b[0].dof) for a, b in placed]
     dofs = {law.force.name: joint_dofs(law, layout) for law in joints}
     states = state_tables(frames, joints)
+    tape = one_tape(recorded) if recorded else None
     tables = Laws(
-        program=lowered(one_tape(frames, joints)) if any(law.tape for law in built) else no_program(),
+        program=no_program() if tape is None else lowered(tape),
+        lanes=side_by_side(recorded) if len(recorded) > 1 else no_lanes(no_program()),
         slot=np.array([slot for law in (*frames, *joints) if law.tape for slot in first[law.force.name]], np.int64),
         connector=integers(own),
         frame_a=frame_table([frame(place, *axes) for (place, *axes), _ in placed]),
@@ -80,7 +84,7 @@ def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector
     code = tuple(law_identity(law) for law in built if not law.tape)
     outside = tuple(captured_by(law) for law in built if law.tape)
     states_of = state_infos((*frames, *joints))
-    return LawTables(tables, called_laws(frames, joints, first), infos, code, states_of, outside)
+    return LawTables(tables, called_laws(frames, joints, first), infos, code, states_of, outside, tape)
 
 
 def law_infos(
@@ -164,12 +168,17 @@ def input_table(dofs: list[tuple[int, ...]]) -> Integers:
     return np.array(rows, np.int64).reshape(len(rows), 2)
 
 
-def one_tape(frames: list[BuiltLaw], joints: list[BuiltLaw]) -> Tape:
-    """Join the tapes; outputs: wrenches, generalised forces, then the entries of both in the same order, then rates
-    of states and the other entries. States are the last inputs.
-    """
-    laws = [law for law in (*frames, *joints) if law.tape]
+def one_tape(laws: list[BuiltLaw]) -> Tape:
+    """Join the tapes of recorded laws; outputs in the order of ``output_order``, states behind all other inputs."""
     whole = joined([law.tape for law in laws if law.tape])
+    return replace(whole, a=states_last(whole, laws), outputs=whole.outputs[output_order(laws)])
+
+
+def output_order(laws: list[BuiltLaw]) -> Integers:
+    """Return the outputs of joined tapes in the order of ``Laws``.
+
+    These are wrenches, generalised forces, the entries of both in the same order, rates of states, other entries.
+    """
     values, entries, rates, slopes, first = [], [], [], [], 0
     for law in laws:
         assert law.tape
@@ -179,8 +188,19 @@ def one_tape(frames: list[BuiltLaw], joints: list[BuiltLaw]) -> Tape:
         entries.append(first + m + np.flatnonzero(own))
         slopes.append(first + m + np.flatnonzero(~own))
         first += law.tape.m
-    order = np.concatenate([np.zeros(0, np.int64), *values, *entries, *rates, *slopes])
-    return replace(whole, a=states_last(whole, laws), outputs=whole.outputs[order])
+    return np.concatenate([np.zeros(0, np.int64), *values, *entries, *rates, *slopes])
+
+
+def side_by_side(laws: list[BuiltLaw]) -> LaneProgram:
+    """Return the program of recorded laws in lanes, with the inputs and outputs of ``one_tape``."""
+    x, y = input_order(laws), np.argsort(output_order(laws))
+    members, n, k, m = [], 0, 0, 0
+    for law in laws:
+        assert law.tape
+        p = np.arange(k, k + law.tape.k)
+        members.append(Member(law.tape, x[n : n + law.tape.n], p, y[m : m + law.tape.m]))
+        n, k, m = n + law.tape.n, k + law.tape.k, m + law.tape.m
+    return lane_program(members, n, k)
 
 
 def states_last(whole: Tape, laws: list[BuiltLaw]) -> Integers:

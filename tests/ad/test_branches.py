@@ -105,6 +105,7 @@ def tape_of(function, **options):
     return record_branches(function, 2, 2, k=1, **options)
 
 
+BORDERS = (-1.0, -0.5, 0.0, 0.1, 0.3, 0.5, 0.6)  # of the branches, beside the parameters
 RECORDED = {f: Evaluator(sparse_jacobian(tape_of(f)[0], values=True).tape) for f in (elifs, unset)}
 ENTRIES = {f: sparse_jacobian(tape_of(f)[0], values=True) for f in (elifs, unset)}
 
@@ -127,6 +128,8 @@ def test_values_are_those_of_the_function_and_slopes_those_of_its_side(function,
         slopes = [((up - wanted) / 1e-7, (wanted - down) / 1e-7) for up, down in steps]
     sound = np.isfinite(wanted)
     np.testing.assert_allclose(values[sound], wanted[sound], rtol=1e-13, atol=1e-15)
+    if np.min(np.abs(np.subtract.outer(x, [*BORDERS, *P]))) < 1e-6 or abs(x[0] - x[1]) < 1e-6:
+        return  # on a border both neighbours may agree with the value by chance, and not with its side
     for column, (one, other) in enumerate(slopes):
         smooth = sound & (np.abs(one) < 1e3)
         smooth[smooth] &= np.abs(one - other)[smooth] <= 1e-4 * (1 + np.abs(one[smooth]))

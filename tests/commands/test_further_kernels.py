@@ -18,7 +18,7 @@ from rtmbs.kinematics.path_kernel import march
 from rtmbs.recursive.passes import accelerations_here
 from rtmbs.recursive.part_kernels import march_part
 from rtmbs.semirecursive.input_jump import follow_inputs
-from rtmbs.sensitivities.simd_programs import evaluate_rows
+from rtmbs.ad.simd_programs import evaluate_rows
 from rtmbs.sensitivities.saddles import solve_all
 from rtmbs.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
 kernels = march, accelerations_here, march_part, follow_inputs, evaluate_rows, solve_all

@@ -13,7 +13,15 @@ from rtmbs.ad import operations as o
 from rtmbs.ad.operations import evaluate_binary, evaluate_unary
 from rtmbs.ad.program import SUM, Program
 from rtmbs.jit.compiled import kernel
-from rtmbs.jit.intrinsics import LANES, add_products, add_rows, multiply_rows, subtract_rows
+from rtmbs.jit.intrinsics import (
+    LANES,
+    add_products,
+    add_rows,
+    divide_rows,
+    guard_rows,
+    multiply_rows,
+    subtract_rows,
+)
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
@@ -25,6 +33,7 @@ class SimdProgram:
 
     def __init__(self, program: Program) -> None:
         self.program = program
+        self.lanes = np.full(len(program.operation), LANES)
         self.memory = aligned(int(program.sizes[2]))
         self.memory[: len(program.constants)] = program.constants[:, None]
 
@@ -37,7 +46,9 @@ class SimdProgram:
     def fill(self, y: Array, rows: Integers, x: Array, p: Array) -> None:
         """Fill in the outputs of some ``rows`` of y (K, m or more) from the same rows of x and p."""
         if len(rows):
-            evaluate_rows(self.program, self.memory, rows, np.ascontiguousarray(x), np.ascontiguousarray(p), y)
+            evaluate_rows(
+                self.program, self.memory, self.lanes, rows, np.ascontiguousarray(x), np.ascontiguousarray(p), y
+            )
 
 
 def aligned(slots: int) -> Array:
@@ -48,7 +59,7 @@ def aligned(slots: int) -> Array:
 
 
 @kernel
-def evaluate_rows(program: Program, memory: Any, rows: Any, x: Any, p: Any, y: Any) -> None:
+def evaluate_rows(program: Program, memory: Any, lanes: Any, rows: Any, x: Any, p: Any, y: Any) -> None:
     """Fill rows of y; ``memory`` (slots, 8) holds the constants. The last row fills lanes that are left over."""
     first, n, count = len(program.constants), x.shape[1], len(rows)
     for begin in range(0, count, LANES):
@@ -58,7 +69,7 @@ def evaluate_rows(program: Program, memory: Any, rows: Any, x: Any, p: Any, y: A
                 memory[first + i, lane] = x[row, i]
             for i in range(p.shape[1]):
                 memory[first + n + i, lane] = p[row, i]
-        run_rows(program, memory)
+        run_rows(program, memory, lanes)
         for i in range(len(program.output)):
             slot = program.output[i]
             for lane in range(min(LANES, count - begin)):
@@ -66,8 +77,8 @@ def evaluate_rows(program: Program, memory: Any, rows: Any, x: Any, p: Any, y: A
 
 
 @kernel
-def run_rows(program: Program, memory: Any) -> None:
-    """Run all instructions of a program in all lanes."""
+def run_rows(program: Program, memory: Any, lanes: Any) -> None:
+    """Run all instructions of a program in all lanes; slow operations of run r in the first ``lanes[r]`` only."""
     code = program.code
     for r in range(len(program.operation)):
         op, count, k = program.operation[r], program.count[r], program.start[r]
@@ -80,6 +91,10 @@ def run_rows(program: Program, memory: Any) -> None:
             for _ in range(count):
                 multiply_rows(memory, code[k], code[k + 1], code[k + 2])
                 k += 3
+        elif op == o.GUARDED:
+            for _ in range(count):
+                guard_rows(memory, code[k], code[k + 1], code[k + 2])
+                k += 3
         elif op == o.ADD:
             for _ in range(count):
                 add_rows(memory, code[k], code[k + 1], code[k + 2])
@@ -88,24 +103,28 @@ def run_rows(program: Program, memory: Any) -> None:
             for _ in range(count):
                 subtract_rows(memory, code[k], code[k + 1], code[k + 2])
                 k += 3
+        elif op == o.DIVIDE:
+            for _ in range(count):
+                divide_rows(memory, code[k], code[k + 1], code[k + 2])
+                k += 3
         else:
-            run_others(code, memory, k, count, op)
+            run_others(code, memory, k, count, op, lanes[r])
 
 
 @kernel
-def run_others(code: Any, m: Any, k: int, count: int, op: int) -> None:
+def run_others(code: Any, m: Any, k: int, count: int, op: int, lanes: int) -> None:
     """Run the operations that are rare or slow in themselves."""
     for _ in range(count):
         if op <= o.TRUTH:
-            for lane in range(LANES):
+            for lane in range(lanes):
                 m[code[k], lane] = evaluate_unary(op, m[code[k + 1], lane])
             k += 2
         elif op < o.SELECT:
-            for lane in range(LANES):
+            for lane in range(lanes):
                 m[code[k], lane] = evaluate_binary(op, m[code[k + 1], lane], m[code[k + 2], lane])
             k += 3
         else:
-            for lane in range(LANES):
+            for lane in range(lanes):
                 chosen = code[k + 2] if m[code[k + 1], lane] != 0.0 else code[k + 3]
                 m[code[k], lane] = m[chosen, lane]
             k += 4

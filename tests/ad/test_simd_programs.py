@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from rtmbs.ad.evaluator import ProgramRunner
+from rtmbs.ad.simd_programs import SimdProgram
 from rtmbs.ad.trace import record
 from rtmbs.ad.traced import recorder
-from rtmbs.sensitivities.simd_programs import SimdProgram
 
 xp = recorder
 
@@ -17,7 +17,8 @@ def function(x, p):
     total = a * b + b * c - a * c * p[0] + 2.0 * a * a + b - c
     turned = xp.sin(a) * xp.cos(b) - xp.sqrt(1.0 + c * c) / (2.0 + a * a)
     chosen = xp.where(a > b, xp.exp(a), xp.arctan2(b, c))
-    return xp.stack([total, turned, chosen, -a, p[1] * total - turned * chosen])
+    over = a / (b - b) * p[0]
+    return xp.stack([total, turned, chosen, -a, p[1] * total - turned * chosen, over, a / c])
 
 
 @pytest.mark.parametrize("count", [1, 7, 8, 9, 40])
@@ -29,5 +30,5 @@ def test_rows_are_those_of_the_program(count):
     found = SimdProgram(one.program)(x, p)
     wanted = np.array([one(row, given).copy() for row, given in zip(x, p, strict=True)])
     assert found.tobytes() == wanted.tobytes()
-    assert found.shape == (count, 5)
+    assert found.shape == (count, 7)
     assert len(np.unique(found[:, 2] > 0)) >= 1

@@ -1,0 +1,100 @@
+"""Functions of equal structure in lanes, against one program for all of them: the same bytes."""
+
+import numpy as np
+import pytest
+
+from rtmbs.ad import (
+    Member,
+    evaluate,
+    evaluate_lanes,
+    joined,
+    lane_memory,
+    lane_program,
+    lowered,
+    memory_of,
+    sparse_jacobian,
+)
+from rtmbs.ad.trace import record
+from rtmbs.ad.traced import recorder
+
+xp = recorder
+
+
+def tape(slope: float, other: bool = False):
+    """Return a function of three inputs and a parameter with its derivative; ``other`` has another structure."""
+
+    def function(x, p):
+        a, b, c = x[0], x[1], x[2]
+        near = xp.where(a > slope, xp.sqrt(xp.abs(a)) * b, xp.exp(-a * a))
+        total = slope * a * b - p[0] * c + (3.0 * slope) / (1.0 + c * c) + xp.arctan2(b, slope * c)
+        return xp.stack([total * xp.sin(c) if other else total, near - b / c, slope * xp.maximum(a, b) * near])
+
+    return sparse_jacobian(record(function, 3, k=1, xp=recorder)).tape
+
+
+def members(tapes):
+    """Return functions with inputs and outputs in an order of their own, and how many of each there are."""
+    rng = np.random.default_rng(len(tapes))
+    found, sizes = [], [sum(getattr(one, size) for one in tapes) for size in ("n", "k", "m")]
+    places = [rng.permutation(size) for size in sizes]
+    begin = np.zeros(3, np.int64)
+    for one in tapes:
+        end = begin + np.array([one.n, one.k, one.m])
+        found.append(Member(one, *(place[a:b] for place, a, b in zip(places, begin, end, strict=True))))
+        begin = end
+    return found, sizes
+
+
+def separately(found, x, p, m):
+    """Return the outputs of every function by its own program."""
+    y = np.zeros(m)
+    for one in found:
+        program = lowered(one.tape)
+        mine = np.zeros(one.tape.m)
+        evaluate(program, memory_of(program), x[one.x], p[one.p], mine)
+        y[one.y] = mine
+    return y
+
+
+@pytest.mark.parametrize("count", [2, 4, 8, 9, 20])
+def test_lanes_are_those_of_each_function(count, monkeypatch):
+    monkeypatch.setattr("rtmbs.ad.lanes.WORTH", np.inf)
+    tapes = [tape(0.3 + 0.1 * i) for i in range(count)] + [tape(0.7, other=True), tape(0.9, other=True)]
+    found, (n, k, m) = members(tapes)
+    lanes = lane_program(found, n, k)
+    assert len(lanes.lanes) > 0
+    memory = lane_memory(lanes)
+    rng = np.random.default_rng(7)
+    for size in (1.0, 1e3, 1e-3, 0.0):
+        x, p, y = size * rng.normal(size=n), rng.normal(size=k), np.zeros(m)
+        evaluate_lanes(lanes, memory, x, p, y)
+        with np.errstate(all="ignore"):
+            assert y.tobytes() == separately(found, x, p, m).tobytes()
+
+
+def test_lanes_are_taken_where_they_save_time():
+    def quadratic(slope):
+        return record(lambda x, p: slope * x * x * x[0] + x / (1.0 + x[1] * x[1]) - p[0] * x, 3, k=1, xp=recorder)
+
+    found, (n, k, _) = members([sparse_jacobian(quadratic(0.3 + 0.1 * i)).tape for i in range(16)])
+    lanes = lane_program(found, n, k)
+    assert 0 < lanes.program.count.sum() < 0.2 * lowered(joined([one.tape for one in found])).count.sum()
+
+
+def test_functions_of_different_structure_take_one_program():
+    found, (n, k, _) = members([tape(0.4), tape(0.8, other=True)])
+    assert len(lane_program(found, n, k).lanes) == 0
+    assert len(lane_program([], 0, 0).lanes) == 0
+
+
+def test_order_by_runs_and_by_level_give_the_same_bytes():
+    whole = joined([tape(0.4), tape(0.8, other=True), tape(1.3)])
+    short, level = lowered(whole), lowered(whole, by_level=True)
+    assert len(short.operation) < len(level.operation)
+    assert short.count.sum() == level.count.sum()
+    rng = np.random.default_rng(1)
+    for _ in range(5):
+        x, p, y, z = rng.normal(size=whole.n), rng.normal(size=whole.k), np.zeros(whole.m), np.zeros(whole.m)
+        evaluate(short, memory_of(short), x, p, y)
+        evaluate(level, memory_of(level), x, p, z)
+        assert y.tobytes() == z.tobytes()
