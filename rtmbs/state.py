@@ -1,5 +1,6 @@
 """State: coordinates, rates, multipliers, inputs and memory of a method at one instant, and its file."""
 
+import hashlib
 import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
@@ -19,6 +20,7 @@ FORMAT = 4
 FLOAT = np.dtype(np.float64)
 KINDS = {str: "U", int: "i", float: "f", bool: "b"}  # numpy's letter of a field that is no array
 COORDINATE_HEAD = ("number", "value [rad, m]", "rate [rad/s, m/s]", "acceleration [rad/s^2, m/s^2]")
+GIVEN = "given"
 MEMORY = "memory."  # before the name of what a method remembers, in a file and in messages
 
 Array = NDArray[np.float64]
@@ -28,8 +30,8 @@ Array = NDArray[np.float64]
 class State:
     """Coordinates, rates, accelerations, multipliers, rotations, inputs and force states of one instant.
 
-    Saving a State, loading it and going on gives the same numbers bit for bit. To change positions or rates, change a
-    copy and hand it to ``Simulation.restore``. The live ``sim.state`` may be written into as well: the next step then
+    Saving a State, loading it and going on gives the same numbers bit for bit. To change positions, rates or inputs,
+    change a copy and hand it to ``Simulation.restore``, which solves for the accelerations. The live ``sim.state`` may be written into as well: the next step then
     begins a new balance of energy, but neither closes loops nor solves for accelerations first. An array of it that was
     kept from before the last step is not looked at: rates written there are scaled back to the energy of the loop.
 
@@ -61,6 +63,9 @@ class State:
         (ns,) states of force laws.
     sd : ndarray, optional
         (ns,) their rates.
+    given : tuple[object, ...] or str, optional
+        Motion, inputs and time that accelerations and rates of force states belong to, as ``basis`` gives them, when a
+        Simulation gave the State out. A restore solves for them where these were changed since.
     """
 
     fingerprint: str  # of the System it belongs to
@@ -76,6 +81,7 @@ class State:
     memory: dict[str, Array] = field(default_factory=dict)  # by name: what the method keeps from step to step
     s: Array = field(default_factory=lambda: np.zeros(0))  # (ns,) states of force laws
     sd: Array = field(default_factory=lambda: np.zeros(0))  # (ns,) their rates
+    given: Any = field(default=None, compare=False)  # see ``basis``, or its digest from a file; None: unknown
 
     def __repr__(self) -> str:
         sizes = {"coordinate": np.size(self.z), "multiplier": np.size(self.lam), "input": np.size(self.u)}
@@ -143,6 +149,23 @@ class State:
         values: tuple[Any, ...] = (self.z, self.zd, self.R0, self.s)
         return tuple(value.tobytes() if isinstance(value, np.ndarray) else object() for value in values)
 
+    def basis(self) -> tuple[object, ...]:
+        """Return what the accelerations of the State belong to: motion and inputs as bytes, and the time.
+
+        Returns
+        -------
+        tuple[object, ...]
+            Values that compare at once; what is no array equals nothing.
+        """
+        return (*self.motion(), self.u.tobytes() if isinstance(self.u, np.ndarray) else object(), self.t)
+
+    @property
+    def outdated(self) -> bool:
+        """True when motion, inputs or time were changed since a Simulation gave the State out."""
+        if isinstance(self.given, str):
+            return self.given != digest(self.basis())
+        return self.given is not None and self.given != self.basis()
+
     def copy(self) -> Self:
         """Return a State that shares no memory with this one; StateError when ``memory`` is no dictionary.
 
@@ -172,6 +195,8 @@ class State:
         entries = [
             (name, entry(name, kind, stored(name, value, kind), "this state")) for name, kind, value in parts(self)
         ]
+        if self.given is not None:
+            entries.append((GIVEN, self.given if isinstance(self.given, str) else digest(self.given)))
         write_archive(path, FORMAT, entries)
 
     @classmethod
@@ -199,12 +224,13 @@ class State:
             data = read_archive(path, FORMAT, "state file")
         except DamagedFile as error:
             raise StateError(f"{file} {error}") from error.__cause__
-        plain = [f for f in fields(cls) if f.name != "memory"]
+        plain = [f for f in fields(cls) if f.name not in ("memory", GIVEN)]
         if missing := [f.name for f in plain if f.name not in data]:
             raise StateError(f"{file} lacks {', '.join(missing)}; save it again with State.save")
         names = [name for name in data if name.startswith(MEMORY)]
         memory = {name.removeprefix(MEMORY): entry(name, Array, data[name], file) for name in names}
-        return cls(**{f.name: entry(f.name, f.type, data[f.name], file) for f in plain}, memory=memory)
+        given = entry(GIVEN, str, data[GIVEN], file) if GIVEN in data else None  # files of rtmbs 0.2.0 lack it
+        return cls(**{f.name: entry(f.name, f.type, data[f.name], file) for f in plain}, memory=memory, given=given)
 
     def check_fit(self, other: "State", what: str) -> None:
         """Refuse a state that cannot go on where ``other`` stands.
@@ -292,10 +318,18 @@ def check_time(state: State, what: str) -> None:
 def parts(state: State) -> Iterator[tuple[str, Any, Any]]:
     """Yield (name, type, value) of every field, and of every array that the method remembers."""
     for f in fields(state):
-        if f.name != "memory":
+        if f.name not in ("memory", GIVEN):
             yield f.name, f.type, getattr(state, f.name)
     for name, value in remembered(state).items():
         yield MEMORY + str(name), Array, value
+
+
+def digest(basis: tuple[object, ...]) -> str:
+    """Return the digest of a basis for files."""
+    whole = hashlib.blake2b(digest_size=16)
+    for part in basis:
+        whole.update(part if isinstance(part, bytes) else repr(part).encode())
+    return whole.hexdigest()
 
 
 def remembered(state: State) -> dict[str, Any]:

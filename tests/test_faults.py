@@ -619,6 +619,8 @@ BOUNDED = {
     "ad/derivative_tapes.py: settled": "every turn has twice the room",
     "ad/derivative_tapes.py: write_sums": "along a list of products",
     "ad/derivative_tapes.py: written": "every turn has twice the room",
+    "ad/program.py: find_order": "an instruction is taken once",
+    "ad/program.py: longest": "down a chain of instructions",
     "ad/program.py: write_products": "down a tree of sums",
     "ad/vertex_elimination.py: eliminate_greedily": "the heap shrinks",
     "ad/vertex_elimination.py: shift": "up or down a heap",

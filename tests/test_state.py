@@ -21,7 +21,8 @@ from tests.contracts.machines import LIBRARY, accepted_steps, closed_model, cont
 
 FEW = hypothesis_settings(max_examples=12)
 
-PLAIN = [f.name for f in fields(State) if f.name != "memory"]  # entries of a file; each of the memory is one more
+# entries of a file; each of the memory is one more
+PLAIN = [f.name for f in fields(State) if f.name not in ("memory", "given")]
 
 
 def tumbling():
@@ -385,3 +386,58 @@ def test_a_memory_that_no_method_left_is_refused(memory):
             verb()
     sim.restore(before)
     assert sim.step().outcome.accepted
+
+
+# ------------------------------------------------------------------------------------------- changed before a restore
+
+LAW = {"k": 30.0, "c": 2.0, "tau": 0.05}
+WAYS = {
+    "copy": lambda sim, path: sim.state.copy(),
+    "snapshot": lambda sim, path: sim.snapshot(),
+    "saved before": lambda sim, path: through_file(sim.snapshot(), path),
+}
+
+
+def lagging(t, kinematics, p, states):
+    return -p["k"] * states["x"] - p["c"] * kinematics.zd, (kinematics.z - states["x"]) / p["tau"]
+
+
+def wheel():
+    """A wheel of 0.4 kg m2 that turns about its centre, with a torque that lags, and a torque from outside."""
+    model = rtmbs.Model("wheel")
+    model.add_body("disc", mass=1.0, inertia=(0.2, 0.4, 0.2))
+    model.add_joint("pin", rtmbs.Revolute(axis=(0, 1, 0)), "ground", "disc")
+    model.add_force("lag", lagging, joint="pin", parameters=LAW, states={"x": 0.1})
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input()), joint="pin")
+    model.set_initial("pin", position=0.3, rate=1.0)
+    return model
+
+
+def through_file(state, path):
+    state.save(path)
+    return State.load(path)
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("method", [rtmbs.PenaltyTrapezoidal(), rtmbs.VariationalMidpoint(), rtmbs.methods.HHT()])
+@pytest.mark.parametrize("late", [False, True], ids=["restored at once", "through a file"])
+def test_what_was_changed_in_a_copy_has_its_own_accelerations(way, method, late, tmp_path):
+    sim = Simulation(wheel().compile(), 1e-3, method=method)
+    sim.run(0.02)
+    state = WAYS[way](sim, tmp_path / "before.npz")
+    state.zd[0], state.s[0], state.u[sim.system.inputs["motor.torque"]] = -4.0, 0.7, 5.0
+    sim.restore(through_file(state, tmp_path / "after.npz") if late else state)
+    torque = 5.0 - LAW["k"] * 0.7 - LAW["c"] * -4.0
+    np.testing.assert_allclose(sim.state.zdd, torque / 0.4, rtol=1e-12)
+    np.testing.assert_allclose(sim.state.sd, (sim.state.z - 0.7) / LAW["tau"], rtol=1e-12)
+    assert not sim.state.outdated
+
+
+def test_inputs_that_changed_while_the_state_was_shown_leave_it_up_to_date():
+    sim = Simulation(wheel().compile(), 1e-3)
+    assert sim.state.given is not None
+    sim.inputs["motor.torque"] = 3.0
+    copy = sim.state.copy()
+    assert not copy.outdated
+    copy.u[:] = 0.0
+    assert copy.outdated

@@ -43,6 +43,9 @@ ALIGNED = 2  # numbers: an array in a row begins where memory of its own would
 NUMBER = 8  # bytes of a number
 
 
+MOTION = 4  # first entries of ``State.basis``: what ``State.motion`` returns
+
+
 def copied(state: State) -> State:
     """Return a copy as ``State.copy`` does, without its checks: a step has left the arrays."""
     s, memory = state, {name: value.copy() for name, value in state.memory.items()}
@@ -71,6 +74,7 @@ def row_layout(arrays: Iterable[Array]) -> list[tuple[int, int, tuple[int, ...]]
 
 def state_pair(state: State) -> tuple[State, State]:
     """Return a State and a spare one for the next step, each in a row of its own."""
+    state.given = None  # from now on ``StateStore`` looks at what is written into it
     spare = state.copy()
     pack_row(state)
     pack_row(spare)
@@ -163,7 +167,8 @@ class StateStore:
         """The current State; the next step notices what is written into it."""
         state = self.present()
         if self.shown is None:
-            self.shown = state.motion()
+            state.given = state.basis()
+            self.shown = state.given[:MOTION]
         return state
 
     @property
@@ -174,7 +179,12 @@ class StateStore:
     def snapshot(self, take: Callable[[State], Any] = copied) -> Any:
         """Return a copy of the current State; ``take`` copies one that was not given out."""
         state = self.present()
-        return take(state) if self.shown is None else state.copy()
+        if self.shown is not None:
+            return state.copy()
+        taken = take(state)
+        if take is copied:
+            taken.given = taken.basis()
+        return taken
 
     def present(self) -> State:
         """Return the current State, its accelerations those of its inputs; BusyError within a call of a step."""
@@ -220,7 +230,10 @@ class StateStore:
         and lose an order of accuracy. ``roughly`` loses none either (METHODS 1.8), but bytes then depend on reads
         of the state. Inputs too large for that leave them as they are: the step will say NOT_FINITE.
         """
-        self.solve_accelerations(self.states[0], roughly)
+        state = self.states[0]
+        self.solve_accelerations(state, roughly)
+        if self.shown is not None:
+            state.given = state.basis()
         self.current = True
 
     def solve_accelerations(self, state: State, roughly: bool = False) -> None:
@@ -247,7 +260,7 @@ class StateStore:
         if self.shown is not None:
             self.checked = []
             self.notice(old)
-            self.shown = None
+            self.shown = old.given = None
         t_ref, k, h = old.t_ref, old.k, old.h
         usual = type(t_ref) is float and type(h) is float and type(k) is int and 0 <= k < MOST_COUNTED
         if not (usual and SHORTEST <= h <= LONGEST and t_ref + k * h < t_ref + (k + 1) * h < math.inf):
@@ -452,6 +465,9 @@ class StateStore:
         if np.any(taken.z[self.system.tables.dofs.kind == ROTATION]):
             self.equations.commit(taken)  # a step begins with these at zero
         self.options.method.moved(self.equations, taken)
+        if taken.outdated:
+            evaluate_signals(self.system, taken.t, taken.u)
+            self.solve_accelerations(taken)
         work = self.options.method.start(self.equations, taken)
         vars(self).update(work=work, states=state_pair(taken), current=True, ramps=ramps, shown=None)
 

@@ -171,7 +171,7 @@ def closed_simulation(seed, driven=True, **options):
 
 def contents(state):
     """Return everything in a state as bytes and numbers, by name: equal exactly when the states are."""
-    values = {f.name: getattr(state, f.name) for f in fields(state) if f.name != "memory"} | state.memory
+    values = {f.name: getattr(state, f.name) for f in fields(state) if f.name not in ("memory", "given")} | state.memory
     return {name: value.tobytes() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 

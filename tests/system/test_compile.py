@@ -199,7 +199,8 @@ def test_places_in_the_matrix_are_those_of_the_same_entry_everywhere(seed):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_tables_are_contiguous_and_of_two_types_only(seed):
     for system in (compiled(seed)[1], single("Revolute").compile()):
-        laws, conditions = (table._replace(program=()) for table in (system.tables.laws, system.tables.conditions))
+        laws = system.tables.laws._replace(program=(), lanes=system.tables.laws.lanes._replace(program=()))
+        conditions = system.tables.conditions._replace(program=())
         for array in arrays(system.tables._replace(laws=laws, conditions=conditions)):
             assert array.flags.c_contiguous
             assert array.dtype in (np.int64, np.float64)

@@ -313,7 +313,7 @@ def test_the_history_has_whole_states_of_its_own():
     copy, state = sim.snapshot(), sim.state
     assert contents(sim.snapshot()) == contents(copy), "once somebody saw the state, too"
     assert contents(copy) == contents(state) == contents(state.copy())
-    for f in fields(State):
+    for f in (one for one in fields(State) if one.name != "given"):
         value = getattr(state, f.name)
         pairs = (
             [(value[key], copy.memory[key]) for key in value]
