@@ -31,9 +31,10 @@ class State:
     """Coordinates, rates, accelerations, multipliers, rotations, inputs and force states of one instant.
 
     Saving a State, loading it and going on gives the same numbers bit for bit. To change positions, rates or inputs,
-    change a copy and hand it to ``Simulation.restore``, which solves for the accelerations. The live ``sim.state`` may be written into as well: the next step then
-    begins a new balance of energy, but neither closes loops nor solves for accelerations first. An array of it that was
-    kept from before the last step is not looked at: rates written there are scaled back to the energy of the loop.
+    change a copy and hand it to ``Simulation.restore``, which solves for the accelerations. The live ``sim.state`` may
+    be written into as well: the next step then begins a new balance of energy, but does not close loops. An array of it
+    that was kept from before the last step is not looked at: rates written there are scaled back to the energy of the
+    loop.
 
     Parameters
     ----------
