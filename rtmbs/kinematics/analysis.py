@@ -22,6 +22,7 @@ from rtmbs.kinematics.stepping import Refinement, fill, too_fast
 from rtmbs.model import Model
 from rtmbs.model.model_changes import Origin
 from rtmbs.results.result import Result
+from rtmbs.system.user_functions import pack_function, unpack_function
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -123,6 +124,20 @@ class Analysis:
             build_metric(self.equations, weights)  # refused here, not when a motion is asked for
         self.programs = Programs(self.equations)
         self.origin: Origin | None = Origin(model, FOLLOWED)
+
+    def __getstate__(self) -> Any:
+        """Return the attributes for pickle: functions by name, or all by value where no other process could import one.
+
+        Raises InputError that names the driver, the constraint or the model that cannot be pickled.
+        """
+        drivers = ((f"driver {name!r}: its profile", profile) for name, profile in self.equations.profiles)
+        constraints = ((f"constraint {one.name!r}", one) for one in self.constraints)
+        for what, part in (*drivers, *constraints, (f"model {self.model.name!r}", self.model)):
+            pack_function(what, part)
+        return pack_function(repr(self), vars(self))
+
+    def __setstate__(self, held: Any) -> None:
+        vars(self).update(unpack_function(held))
 
     def __repr__(self) -> str:
         sizes = f"{with_count(self.equations.n, 'coordinate')}, {with_count(self.equations.nf, 'driver')}"
