@@ -366,9 +366,15 @@ class Sampled(Random):
 def design_of(design: Any, runs: Any) -> Any:
     """Return a design, which is a grid unless given; that of a sampler of ``scipy.stats.qmc`` takes ``runs``.
 
-    Raises InputError for a sampler without ``runs``, and for ``runs`` beside another design.
+    Raises InputError for a sampler without ``runs``, for one that draws values in place of points of the unit cube, and
+    for ``runs`` beside another design.
     """
-    stats = sys.modules.get("scipy.stats")  # whoever has a sampler has loaded it
+    stats = sys.modules.get("scipy.stats")  # the module of a sampler is loaded
+    if stats is not None and isinstance(design, stats.qmc.MultivariateNormalQMC | stats.qmc.MultinomialQMC):
+        raise InputError(
+            f"{type(design).__name__} draws values, and a sweep needs points between 0 and 1; it must be a sampler "
+            "such as scipy.stats.qmc.Sobol(2), with a distribution for each parameter such as rtmbs.Normal(1.0, 0.1)"
+        )
     if stats is not None and isinstance(design, stats.qmc.QMCEngine):
         if runs is None:
             raise InputError(f"runs is missing; a sampler such as {type(design).__name__} needs the number of runs")
