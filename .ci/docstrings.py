@@ -1,10 +1,8 @@
 """Check the docstrings of every public name by numpydoc's validator: ``python .ci/docstrings.py``.
 
-``--list`` prints the names that fail, ``--count`` counts them by room and by check.
-
 Public are the names of ``rtmbs`` and of the ``__all__`` of its rooms, with their public methods and properties.
 ``[tool.numpydoc_validation]`` in pyproject.toml chooses the checks. One check is added: RX01, a function that raises an
-error names it in a section Raises. ``docstrings.txt`` beside this file lists the names that still fail.
+error names it in a section Raises.
 """
 
 import ast
@@ -13,7 +11,6 @@ import inspect
 import sys
 import textwrap
 import tomllib
-from collections import Counter
 from collections.abc import Iterator
 from enum import EnumType
 from pathlib import Path
@@ -23,7 +20,6 @@ import numpydoc.validate as numpydoc
 import rtmbs
 
 ROOT = Path(__file__).parent.parent
-LISTED = Path(__file__).with_suffix(".txt")
 ROOMS = ("dae", "formulations", "kinematics", "language", "library", "recursive")
 
 
@@ -100,36 +96,12 @@ def all_failures() -> dict[str, list[tuple[str, str]]]:
     return {name: errors for name, errors in found.items() if errors}
 
 
-def listed() -> list[str]:
-    """Return the names that may still fail."""
-    return LISTED.read_text(encoding="utf-8").split() if LISTED.is_file() else []
-
-
 def main() -> int:
-    """Print what fails and is not listed; the exit code is 1 when there is any."""
+    """Print the failed checks; the exit code is 1 when there is any."""
     found = all_failures()
-    if "--list" in sys.argv:
-        print(*sorted(found), sep="\n")
-        return 0
-    if "--count" in sys.argv:
-        print(Counter(numpydoc_room(name) for name in found).most_common())
-        print(Counter(code for errors in found.values() for code, _ in errors).most_common())
-    allowed = set(listed())
-    new = {name: errors for name, errors in found.items() if name not in allowed}
-    for name, errors in new.items():
+    for name, errors in found.items():
         print(f"{name}: {'; '.join(f'{code} {text}' for code, text in errors)}")
-    for name in sorted(allowed - found.keys()):
-        print(f"{name}: passes; take it off {LISTED.relative_to(ROOT)}")
-    return 1 if new or allowed - found.keys() else 0
-
-
-def numpydoc_room(name: str) -> str:
-    """Return the room that defines a public name."""
-    target = numpydoc.Validator._load_obj(name)
-    if isinstance(target, property):
-        target = target.fget
-    module = getattr(target, "__module__", "") or ""
-    return module.split(".")[1] if module.startswith("rtmbs.") else module
+    return 1 if found else 0
 
 
 if __name__ == "__main__":

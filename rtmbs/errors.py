@@ -139,8 +139,18 @@ class StepError(RtmbsError):
 class MotionError(RtmbsError):
     """A motion cannot go on: a step failed, it is no longer finite, or no position follows the drivers.
 
-    ``result`` is the Result up to there, ``t`` the time of the fault [s] and ``worst`` the elements at fault, where
-    these are known. ``outcome`` is the Outcome that a Simulation reports of such a step; None: NOT_CONVERGED.
+    ``result`` is the Result up to there, or None where there is none.
+
+    Parameters
+    ----------
+    message : str
+        Sentence for the user.
+    t : float, default nan
+        Time of the fault [s], where it is known.
+    worst : Sequence[str], optional
+        Elements at fault, where they are known.
+    outcome : Outcome, optional
+        Outcome that a Simulation reports of such a step; None means NOT_CONVERGED.
     """
 
     result: Any = None

@@ -56,14 +56,18 @@ DEFAULT_STEP = 1e-3  # [s] of the Simulation that is made of a System
 
 @dataclass(frozen=True, repr=False)
 class Equilibrium(Report):
-    """Pose at rest in which forces balance.
+    """Pose at rest in which forces balance; ``equilibrium`` returns it.
 
-    Attributes
+    Parameters
     ----------
-    simulation : a Simulation at the pose, to go on from
-    residual : largest acceleration that is left, over the typical size of its coordinate [1/s^2]
-    stiffness : eigenvalues (f,) of the stiffness over the mass of the independent coordinates, the least first [1/s^2]
-    iterations : of the search
+    simulation : Simulation
+        Simulation at the pose, to go on from.
+    residual : float
+        Largest acceleration that is left, over the typical size of its coordinate [1/s^2].
+    stiffness : ndarray
+        Eigenvalues (f,) of the stiffness over the mass of the independent coordinates, the least first [1/s^2].
+    iterations : int
+        Iterations of the search.
     """
 
     simulation: Simulation
@@ -87,12 +91,24 @@ class Equilibrium(Report):
         return self.modes.stable
 
     def line(self) -> str:
-        """Return the mechanism, the least stiffness and the residual force."""
+        """Return the mechanism, the least stiffness and the residual force.
+
+        Returns
+        -------
+        str
+            Summary in one line.
+        """
         sim, least = self.simulation, f"{self.stiffness[0]:.4g} 1/s^2" if len(self.stiffness) else "none"
         return f"{sim.system.name!r} at t = {sim.t:g} s, least stiffness {least}, residual {self.residual:.2g} 1/s^2"
 
     def table(self) -> str:
-        """Return whether it is stable, the pose by coordinates, and the sizes of forces in joints."""
+        """Return the stability, the pose by coordinates, and the sizes of forces in joints.
+
+        Returns
+        -------
+        str
+            Numbers as text of several lines.
+        """
         sim = self.simulation
         known = [name for name in sim.system.coordinate_names if name in channels(sim)]
         pose = rows([("coordinate", "value"), *((name, f"{float(sim[name]):.6g}") for name in known)])

@@ -48,17 +48,25 @@ RANK = 1e-9  # of the largest singular value
 
 @dataclass(frozen=True, repr=False)
 class InverseDynamics(Report, JointLoads):
-    """Forces of a motion at S times; ``reaction`` and ``statistics`` of the joints as of a Workload.
+    """Forces of a motion at S times; ``inverse_dynamics`` returns it.
 
-    Attributes
+    ``reaction`` and ``statistics`` have the loads of the joints, as those of a Workload.
+
+    Parameters
     ----------
-    forces : (S,) by name, along what each drive moves [N, N m]; drivers of coordinates and of distances among them.
-        A joint with one coordinate answers to JOINT and to JOINT.COORDINATE. A joint that turns freely has JOINT.nx to
-        JOINT.nz, and a floating one JOINT.fx to JOINT.fz: the wrench of the first body on the second at the point of
-        the second, world axes, as JOINT.reaction
-    power : (S,) by name, what each drive gives [W]
-    result : channels of the motion: positions, reactions with the drives in them, forces
-    gaps : (S,) largest distance of a given coordinate from the one that closes the loops, in typical sizes
+    forces : dict[str, ndarray]
+        Force of each drive (S,) by name, along the motion of the drive [N, N m]. Drives are drivers of coordinates and
+        of distances among them. A joint with one coordinate answers to JOINT and to JOINT.COORDINATE. A joint that
+        turns freely has JOINT.nx to JOINT.nz, and a floating one JOINT.fx to JOINT.fz. This is the wrench of the first
+        body on the second at the point of the second, world axes, as JOINT.reaction.
+    power : dict[str, ndarray]
+        Power that each drive gives (S,) by name [W].
+    result : Result
+        Channels of the motion: positions, reactions with the drives in them, forces.
+    gaps : ndarray
+        Largest distance (S,) of a given coordinate from the one that closes the loops, in typical sizes.
+    resampled : Evaluation
+        Samples that the channels are evaluated from.
     """
 
     forces: dict[str, Array]

@@ -127,9 +127,24 @@ class JointLoads:
         return self.resampled.samples.t
 
     def reaction(self, joint: str, frame: str = WORLD) -> Array:
-        """Return the wrench [f, n] (S, 6) of the first body on the second at the joint point [N, N m].
+        """Return the wrench of the first body of a joint on the second, at the joint point, over all samples.
 
-        Axes are those of the world, or of the body ``frame``. Raises UnknownNameError.
+        Parameters
+        ----------
+        joint : str
+            Name of a joint, a rod, or a constraint between two frames.
+        frame : str, default "world"
+            Frame of the components: "world", or the name of a body.
+
+        Returns
+        -------
+        ndarray
+            Force and moment [fx, fy, fz, nx, ny, nz] (S, 6) [N, N m].
+
+        Raises
+        ------
+        UnknownNameError
+            For a joint or a frame that does not exist.
         """
         system = self.resampled.system
         wrench = reaction_values(self.resampled, system, joint)
@@ -141,9 +156,31 @@ class JointLoads:
         return np.hstack([np.einsum("sji,sj->si", R, part) for part in (wrench[:, :3], wrench[:, 3:])])
 
     def statistics(self, joint: str, frame: str = WORLD) -> dict[str, LoadStatistics]:
-        """Return statistics of the reaction of a joint: fx to nz in axes of ``frame``, and the sizes f and n.
+        """Return statistics of the reaction of a joint over time.
 
-        Raises UnknownNameError.
+        Parameters
+        ----------
+        joint : str
+            Name of a joint, a rod, or a constraint between two frames.
+        frame : str, default "world"
+            Frame of the components: "world", or the name of a body.
+
+        Returns
+        -------
+        dict[str, LoadStatistics]
+            Statistics of fx, fy, fz, nx, ny and nz in axes of ``frame``, and of the sizes f and n [N, N m].
+
+        Raises
+        ------
+        UnknownNameError
+            For a joint or a frame that does not exist.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> load = rtmbs.workload(sim, 1.0)
+        >>> list(load.statistics("pivot", frame="bob"))
+        ['fx', 'fy', 'fz', 'nx', 'ny', 'nz', 'f', 'n']
         """
         wrench = self.reaction(joint, frame)
         columns = dict(zip(WRENCH, wrench.T, strict=True))
@@ -155,16 +192,28 @@ class JointLoads:
 
 @dataclass(frozen=True, repr=False)
 class Workload(Report, JointLoads):
-    """Power of all elements of a mechanism, and loads of its joints, over S samples.
+    """Power of all elements of a mechanism, and loads of its joints, over S samples; ``workload`` returns it.
 
-    Attributes
+    Parameters
     ----------
-    result : channels of the samples; accelerations and reactions balance the forces at their positions and rates
-    power : (S,) by name, of gravity, every force, driver, constraint and coupler [W]; positive gives energy
-    joints : (S,) by name, what passes through a joint: its motors, springs, drivers and friction [W]
-    kinetic, potential : (S,) rates of the kinetic energy, and of weight and elastic energy [W]
-    balance : (S,) what all power misses of the rate of the kinetic energy [W]
-    size : (S,) sum of the sizes of all power and of the terms of the kinetic energy's rate [W]
+    result : Result
+        Channels of the samples; accelerations and reactions balance the forces at their positions and rates.
+    power : dict[str, ndarray]
+        Power (S,) by name, of gravity, every force, driver, constraint and coupler [W]; positive gives energy.
+    joints : dict[str, ndarray]
+        Power (S,) through each joint by name: that of its motors, springs, drivers and friction [W].
+    kinetic : ndarray
+        Rate (S,) of the kinetic energy [W].
+    potential : ndarray
+        Rate (S,) of weight and elastic energy [W].
+    balance : ndarray
+        Difference (S,) of all power and the rate of the kinetic energy [W].
+    size : ndarray
+        Sum (S,) of the sizes of all power and of the terms of the kinetic energy's rate [W].
+    system : System
+        Mechanism of the samples.
+    resampled : Evaluation
+        Samples that the channels are evaluated from.
     """
 
     result: Result
@@ -183,9 +232,29 @@ class Workload(Report, JointLoads):
         return float(np.abs(self.balance).max() / max(float(self.size.max()), 1e-300))
 
     def energy(self, name: str) -> Array:
-        """Return the energy (S,) [J] that an element gave since the begin, by the trapezoidal rule; of order two.
+        """Return the energy that an element gave since the start, by the trapezoidal rule, which is of order two.
 
-        Raises UnknownNameError.
+        Parameters
+        ----------
+        name : str
+            Name of an element of ``power``.
+
+        Returns
+        -------
+        ndarray
+            Energy (S,) [J].
+
+        Raises
+        ------
+        UnknownNameError
+            For an element that does not exist.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> load = rtmbs.workload(sim, 1.0)
+        >>> load.energy("gravity").shape
+        (1001,)
         """
         power = self.power[name]
         steps = 0.5 * (power[1:] + power[:-1]) * np.diff(self.t)

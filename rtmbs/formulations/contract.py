@@ -111,6 +111,8 @@ class ConstrainedSystem(Protocol):
     def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Return Phi_t and gamma, (m,) each: Phid = Phi_q v + Phi_t and Phidd = Phi_q a - gamma (METHODS 2).
 
+        Written out, gamma = -(Phi_q v)_q v - 2 Phi_qt v - Phi_tt.
+
         Parameters
         ----------
         q : ndarray
@@ -123,11 +125,7 @@ class ConstrainedSystem(Protocol):
         Returns
         -------
         tuple[ndarray, ndarray]
-            Phi_t and gamma, (m,) each: Phid = Phi_q v + Phi_t and Phidd = Phi_q a - gamma (METHODS 2).
-
-        Examples
-        --------
-        >>> gamma = -(Phi_q v)_q v - 2 Phi_qt v - Phi_tt.  # doctest: +SKIP
+            Phi_t and gamma, (m,) each.
         """
 
 

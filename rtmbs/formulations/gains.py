@@ -197,10 +197,10 @@ def gain_bound(method: str, ratio: float = 1.0) -> float:
 def bisected(stable: Callable[[float], bool], reach: float) -> float:
     """Return where ``stable`` ends for the first time between 0 and ``reach``."""
     low = 0.0
-    for high in reach * np.arange(1, STEPS + 1) / STEPS:
-        if not stable(float(high)):
+    for high in (reach * np.arange(1, STEPS + 1) / STEPS).tolist():
+        if not stable(high):
             break
-        low = float(high)
+        low = high
     else:
         return reach
     for _ in range(HALVINGS):

@@ -22,6 +22,7 @@ from rtmbs.kinematics.stepping import Refinement, fill, too_fast
 from rtmbs.model import Model
 from rtmbs.model.model_changes import Origin
 from rtmbs.results.result import Result
+from rtmbs.system.user_functions import pack_function, unpack_function
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -42,19 +43,48 @@ MADE = "this Analysis was made, which does not have {it}: make another one"
 
 
 class Analysis:
-    """A driven mechanism, in seven coordinates a body.
+    """Kinematic analysis of a driven mechanism, in seven coordinates a body.
 
-    constraints: what the Model does not know: Gear, Screw, RackAndPinion, PointOnCurve of ``rtmbs.kinematics``.
-    method: "min_norm", the motion of least velocity that the drivers ask for; or "freeze", the paper's elimination,
-        with ``pivot`` "row" as in the paper or "full".
-    weights: of "min_norm": velocities are weighed by typical "size", or by "mass".
-    tolerance: of Newton, for |Phi| and for |dq|, both without unit.
-    assembly_tolerance: largest gap of a joint in the reference pose that assembly may close [m or 1]; None: any.
-    contradiction: largest |Phi| [m or 1] that equations which contradict each other may leave open.
-    singular: "pass" goes on after a singular pose, "stop" ends the motion before it.
-    pivot_tolerance, keep_pivots: of elimination; kept pivots stay while above 0.1 of the row's maximum ("row" only).
+    Parameters
+    ----------
+    model : Model
+        Bodies, joints, markers, rods, couplers and drivers of the mechanism.
+    constraints : iterable, optional
+        Constraints that a Model does not have: Gear, Screw, RackAndPinion, PointOnCurve of ``rtmbs.kinematics``.
+    method : str, default "min_norm"
+        "min_norm" is the motion of least velocity that meets the drivers. "freeze" is the paper's elimination.
+    weights : str, default "size"
+        Weights of velocities of "min_norm": their typical "size", or "mass".
+    pivot : str, default "full"
+        Pivots of "freeze": "row" as in the paper, or "full".
+    tolerance : float, default 1e-10
+        Tolerance of Newton's iteration for |Phi| and for |dq|, both without unit, between 0 and 1.
+    assembly_tolerance : float, optional
+        Largest gap of a joint in the reference pose that assembly may close [m or 1]; any gap unless given.
+    contradiction : float, default 1e-6
+        Largest |Phi| [m or 1] that equations which contradict each other may leave open, between 0 and 1.
+    most_iterations : int, default 20
+        Largest number of Newton iterations at a time.
+    singular : str, default "pass"
+        "pass" goes on after a singular pose. "stop" ends the motion before it.
+    pivot_tolerance : float, default 1e-10
+        Smallest pivot of elimination, between 0 and 1.
+    keep_pivots : bool, default False
+        Keep the pivots of elimination while they are above 0.1 of the row's maximum ("row" only).
 
-    Raises ModelError for elements that do not fit, InputError for an option that does not exist.
+    Raises
+    ------
+    ModelError
+        For elements that do not fit.
+    InputError
+        For an option that does not exist or is out of range.
+
+    Examples
+    --------
+    >>> analysis = rtmbs.kinematics.Analysis(rtmbs.library.build("driven_fourbar"))
+    >>> motion = analysis.run(0.0, 1.0, 0.01)
+    >>> motion.report.mobility.degrees_of_freedom
+    0
     """
 
     def __init__(
@@ -95,14 +125,41 @@ class Analysis:
         self.programs = Programs(self.equations)
         self.origin: Origin | None = Origin(model, FOLLOWED)
 
+    def __getstate__(self) -> Any:
+        """Return the attributes for pickle: functions by name, or all by value where no other process could import one.
+
+        Raises InputError that names the driver, the constraint or the model that cannot be pickled.
+        """
+        drivers = ((f"driver {name!r}: its profile", profile) for name, profile in self.equations.profiles)
+        constraints = ((f"constraint {one.name!r}", one) for one in self.constraints)
+        for what, part in (*drivers, *constraints, (f"model {self.model.name!r}", self.model)):
+            pack_function(what, part)
+        return pack_function(repr(self), vars(self))
+
+    def __setstate__(self, held: Any) -> None:
+        vars(self).update(unpack_function(held))
+
     def __repr__(self) -> str:
         sizes = f"{with_count(self.equations.n, 'coordinate')}, {with_count(self.equations.nf, 'driver')}"
         return f"Analysis({self.model.name!r}, method={self.method!r}: {sizes})"
 
     def assemble(self, t: float = 0.0) -> tuple[Array, AssemblyReport]:
-        """Return the coordinates (n,) at time t [s] nearest to the reference pose, and what assembly did.
+        """Assemble the mechanism: find the pose nearest to the reference pose that meets all equations.
 
-        Raises StartError where the mechanism cannot be assembled, naming the joints and their gaps.
+        Parameters
+        ----------
+        t : float, default 0.0
+            Time [s] at which the drivers are evaluated.
+
+        Returns
+        -------
+        tuple[ndarray, AssemblyReport]
+            Coordinates (n,), seven a body [m, 1], and the report of the assembly.
+
+        Raises
+        ------
+        StartError
+            Where the mechanism cannot be assembled; the message names the joints and their gaps.
         """
         if self.origin is not None:
             self.origin.warn_of_changes(MADE)
@@ -134,10 +191,36 @@ class Analysis:
         )
 
     def run(self, start: float, end: float, interval: float) -> Result:
-        """Return the motion at start, start + interval, ... up to end [s].
+        """Return the motion at start, start + interval, ... up to end.
 
-        Raises StartError where the mechanism cannot be assembled, MotionError where no position follows the drivers any
-        more (its ``result`` is the motion so far), InputError for times that make no list.
+        Parameters
+        ----------
+        start : float
+            First time [s].
+        end : float
+            End of the motion [s], not before ``start``.
+        interval : float
+            Interval between times [s], above 0.
+
+        Returns
+        -------
+        Result
+            Channels of the motion, with a KinematicReport as ``report``.
+
+        Raises
+        ------
+        StartError
+            Where the mechanism cannot be assembled, and where redundant equations contradict others during the motion.
+        MotionError
+            Where no position follows the drivers any more; its ``result`` is the motion so far.
+        InputError
+            For times that are no finite numbers or make no list, and for more samples than the memory holds.
+
+        Examples
+        --------
+        >>> analysis = rtmbs.kinematics.Analysis(rtmbs.library.build("driven_fourbar"))
+        >>> len(analysis.run(0.0, 1.0, 0.01))
+        101
         """
         for name, value in (("start", start), ("end", end), ("interval", interval)):
             if not (isinstance(value, float | int) and np.isfinite(value)):
@@ -150,7 +233,27 @@ class Analysis:
         return self.run_at(start + interval * np.arange(count))
 
     def run_at(self, times: Any) -> Result:
-        """Return the motion at increasing ``times`` (K,) [s]; see ``run``."""
+        """Return the motion at given times, as ``run`` does.
+
+        Parameters
+        ----------
+        times : array_like
+            Times (K,) [s], increasing.
+
+        Returns
+        -------
+        Result
+            Channels of the motion, with a KinematicReport as ``report``.
+
+        Raises
+        ------
+        StartError
+            Where the mechanism cannot be assembled, and where redundant equations contradict others during the motion.
+        MotionError
+            Where no position follows the drivers any more; its ``result`` is the motion so far.
+        InputError
+            For times that are no list of increasing finite numbers, and for more samples than the memory holds.
+        """
         t = np.array(times, np.float64)
         if t.ndim != 1 or len(t) == 0 or not np.all(np.isfinite(t)) or not np.all(np.diff(t) > 0.0):
             raise InputError(f"times are {shown(times)}; they must be a list of increasing seconds")

@@ -73,7 +73,27 @@ class KinematicPose(NearestPose):
 
 @dataclass(frozen=True)
 class AssemblyReport:
-    """Gaps, moves and iterations of an assembly; ``str`` of it is the text for the user."""
+    """Gaps, moves and iterations of an assembly; ``str`` of it is the text for the user.
+
+    Parameters
+    ----------
+    gap_before : float
+        Largest |Phi| at the reference pose [m or 1].
+    gap : float
+        Largest |Phi| that is left [m or 1].
+    gap_owner : str
+        Element of the equation with this gap.
+    moved : str
+        Body that moved most, "" when none did.
+    distance : float
+        Distance that it moved [m].
+    turned : str
+        Body that turned most, "" when none did.
+    angle : float
+        Angle that it turned [rad].
+    iterations : int
+        Iterations of the assembly.
+    """
 
     gap_before: float  # largest |Phi| at the reference pose [m or 1]
     gap: float  # largest |Phi| left

@@ -18,7 +18,19 @@ TOLERANCE = 1e-8  # of a row without unit; a pose that is open by a gap has rows
 
 @dataclass(frozen=True)
 class ConstraintRank:
-    """Unknowns, equations and rank at a pose; ground's seven of each are counted."""
+    """Unknowns, equations and rank at a pose; ground's seven of each are counted.
+
+    Parameters
+    ----------
+    unknowns : int
+        Number of coordinates.
+    equations : int
+        Number of equations.
+    rank : int
+        Rank of the equations.
+    redundant : tuple[str, ...]
+        Names of the rows that other rows hold already.
+    """
 
     unknowns: int
     equations: int

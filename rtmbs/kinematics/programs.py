@@ -49,6 +49,11 @@ class Programs:
         self.tape: Tape = recorded(equations.phi, self.n, self.nf)
         self.calls = dict.fromkeys(KINDS, 0)
 
+    def __getstate__(self) -> dict[str, Any]:
+        """Return the attributes for pickle without machine code: programs are made anew at their first use."""
+        made = {name for name, value in vars(type(self)).items() if isinstance(value, cached_property)}
+        return {name: value for name, value in vars(self).items() if name not in made}
+
     @cached_property
     def values(self) -> SparseProgram:
         """Phi, then the entries of Phi_q."""

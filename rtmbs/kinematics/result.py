@@ -173,7 +173,21 @@ def violation_source(bodies: Bodies, owner: str, own: list[int]) -> Named:
 
 @dataclass(frozen=True)
 class Counters:
-    """Work of an analysis, counted as the paper counts."""
+    """Work of an analysis, counted as the paper counts.
+
+    Parameters
+    ----------
+    iterations : tuple[int, ...]
+        Newton iterations at each time.
+    evaluations : dict[str, int]
+        Evaluations of the tape by kind.
+    factorisations : int
+        Linear systems that were factorised.
+    solutions : int
+        Linear systems that were solved.
+    refined : int
+        Times between samples that Newton's iteration needed.
+    """
 
     iterations: tuple[int, ...]  # of Newton at each time
     evaluations: dict[str, int]  # of the tape, by kind
@@ -183,6 +197,7 @@ class Counters:
 
     @property
     def total_iterations(self) -> int:
+        """Newton iterations at all times together."""
         return sum(self.iterations)
 
     def __str__(self) -> str:
@@ -201,7 +216,23 @@ class Counters:
 
 @dataclass(frozen=True)
 class KinematicReport:
-    """Report of a kinematic analysis."""
+    """Report of a kinematic analysis; the ``report`` of its Result.
+
+    Parameters
+    ----------
+    samples : KinematicSamples
+        Coordinates, rates and accelerations of all times.
+    counters : Counters
+        Work of the analysis.
+    assembly : AssemblyReport
+        Gaps and moves of the assembly.
+    mobility : ConstraintRank
+        Unknowns, equations and rank.
+    singular : tuple[SingularPose, ...]
+        Singular poses of the motion, in the order of time.
+    notes : tuple[str, ...], optional
+        Sentences on the motion, as on singular poses that it crossed.
+    """
 
     samples: KinematicSamples
     counters: Counters
@@ -211,7 +242,13 @@ class KinematicReport:
     notes: tuple[str, ...] = ()
 
     def summary(self) -> str:
-        """Return degrees of freedom, redundant rows and Newton iterations in one line."""
+        """Return degrees of freedom, redundant rows and Newton iterations in one line.
+
+        Returns
+        -------
+        str
+            Summary in one line.
+        """
         freedom, spare = self.mobility.degrees_of_freedom, len(self.mobility.redundant)
         return f"{freedom} free, {spare} redundant, {self.counters.total_iterations} Newton iterations"
 

@@ -72,23 +72,40 @@ NOTHING = Written()
 
 
 class ChannelRecorder(Recorder):
-    """Records channels by name, all unless given, of every state looked at, the initial one first.
+    """Record channels by name, all unless given, of every state looked at, the initial one first.
+
+    ``Simulation.run`` makes a ChannelRecorder for its ``channels`` and ``file``. In a loop of single steps, call
+    ``stop`` at the end; otherwise the end of the program does it.
+
+    ``rtmbs.load_result`` reads the blocks of a file that was not finished, also while the run goes on. A kill of the
+    process loses the block that fills and the one that is being written. Of a slow record it loses no more than 5 s. An
+    older file is overwritten from the start of the run.
 
     Parameters
     ----------
-    schedule : when to look; after every step unless given
-    channels : names as ``Result.names`` lists them; the time is always recorded
-    file : ``.h5`` (extra ``hdf5``) or ``.csv``, written in blocks while the run goes on; memory unless given
+    schedule : Schedule, optional
+        Steps to look at; every step unless given.
+    channels : sequence of str, optional
+        Names as ``Result.names`` lists them, all unless given; the time is always recorded.
+    file : str or Path, optional
+        ``.h5`` (extra ``hdf5``) or ``.csv``, written in blocks while the run goes on; memory unless given.
 
-    ``rtmbs.load_result`` reads the blocks of a file that was not finished, also while the run goes on. A kill of the
-    process loses the block that fills and the one that is being written, and no more than 5 s of a slow record. An
-    older file is overwritten from the start of the run. ``Simulation.run`` makes a ChannelRecorder for ``channels`` and
-    ``file``; whoever steps by hand calls ``stop`` at the end, or lets the end of the program do so.
+    Raises
+    ------
+    InputError
+        For ``channels`` that are no list of names, and for a file that cannot be written in blocks.
+    UnknownNameError
+        For a channel that does not exist, at the start of the run.
+    ResultError
+        When the disk is full, during the run: the blocks before stay readable.
 
-    Raises UnknownNameError for a channel that does not exist, InputError for a file that cannot be written in blocks,
-    ResultError when the disk is full: the blocks before stay readable.
-
-        recorder = rtmbs.ChannelRecorder(rtmbs.Every(0.01), ["crank.angle", "block.velocity"], "run.h5")
+    Examples
+    --------
+    >>> model = rtmbs.library.build("pendulum")
+    >>> recorder = rtmbs.ChannelRecorder(rtmbs.Every(0.01), ["pivot.angle", "bob.velocity"])
+    >>> run = rtmbs.Simulation(model.compile(), h=1e-3).run(1.0, observers=[recorder])
+    >>> recorder.result().names(), recorder.count
+    (['t', 'pivot.angle', 'bob.velocity'], 101)
     """
 
     def __init__(
@@ -142,6 +159,7 @@ class ChannelRecorder(Recorder):
 
     @property
     def count(self) -> int:
+        """Samples so far."""
         leaving = self._leaving.count if self._leaving else 0
         return self._written.count + leaving + self._kept.size - self._lead
 
@@ -151,7 +169,18 @@ class ChannelRecorder(Recorder):
         return int(self._written.count > 0 or self._leaving is not None)
 
     def finish(self, sim: Watched) -> None:
-        """Write the rest, and finish the file; channels of a short run into memory are evaluated at their first use."""
+        """Write the rest, and finish the file; channels of a short run into memory are evaluated at their first use.
+
+        Parameters
+        ----------
+        sim : Watched
+            Simulation that was recorded.
+
+        Raises
+        ------
+        ResultError
+            When the disk is full; the blocks before stay readable.
+        """
         if self._short:
             return
         self._make_way()
@@ -170,7 +199,18 @@ class ChannelRecorder(Recorder):
                 self._close()
 
     def result(self) -> Result:
-        """Return the channels recorded so far; those in a file are read at their first use."""
+        """Return the channels recorded so far; those in a file are read at their first use.
+
+        Returns
+        -------
+        Result
+            Channels of all samples, with outcomes and warnings of the steps.
+
+        Raises
+        ------
+        RuntimeError
+            When the recorder has watched nothing yet.
+        """
         store = self._store
         if store is None:
             raise RuntimeError("this recorder has watched nothing yet; pass it to sim.run(..., observers=[recorder])")

@@ -254,19 +254,36 @@ class Observer:
 
     1. Inherit from this class; pass a schedule to ``super().__init__`` when not every step matters.
     2. ``start(sim, steps)`` comes once, before the first step: look at the initial state, allocate. ``steps`` is the
-       number of steps to come, or None when nobody knows.
+       number of steps to come, or None when it is not known.
     3. ``look(sim, report)`` comes after every step that is due. ``sim.state`` is the new state, ``report`` the
        StepReport of the step.
     4. ``finish(sim)`` comes once, after the last step; not after a step that failed for good.
     5. Read, never write: no attribute of ``sim``, no array that hangs on it, and none of its scratch. A run gives the
        same bytes with and without you.
-    6. Copy what you keep: the arrays of ``sim.state`` are overwritten two steps on.
+    6. Copy the arrays of ``sim.state`` that you keep: they are overwritten two steps on.
     7. An observer may watch several runs; ``start`` begins anew.
     8. ``look_at_chunk(sim, t, chunk)``, if you write it, stands for a ``look`` at every row: a run then need not come
        back to Python after every step. ``sim.state`` is already the last of them; ``chunk`` is overwritten later.
 
-    A Simulation calls ``begin``, ``observe`` and ``end``, and so does whoever steps by hand; the schedule stands
-    between these and the methods above.
+    A Simulation calls ``begin``, ``observe`` and ``end``. A loop of single steps calls them likewise. The schedule
+    stands between these and the methods above.
+
+    Parameters
+    ----------
+    schedule : Schedule, optional
+        Steps to look at; every step unless given.
+
+    Examples
+    --------
+    >>> class Highest(rtmbs.Observer):
+    ...     def start(self, sim, steps):
+    ...         self.angle = abs(sim.state.z[0])
+    ...     def look(self, sim, report):
+    ...         self.angle = max(self.angle, abs(sim.state.z[0]))
+    >>> highest, model = Highest(), rtmbs.library.build("pendulum")
+    >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(1.0, observers=[highest])
+    >>> bool(highest.angle == abs(result["pivot.angle"]).max())
+    True
     """
 
     def __init__(self, schedule: Schedule | None = None) -> None:
@@ -296,7 +313,13 @@ class Observer:
         self.look_at_chunk(sim, t[due], Chunk(*(values[due] for values in chunk)))
 
     def end(self, sim: Watched) -> None:
-        """Stop watching."""
+        """Stop watching.
+
+        Parameters
+        ----------
+        sim : Watched
+            Simulation that was watched.
+        """
         self.finish(sim)
 
     def start(self, sim: Watched, steps: int | None) -> None:

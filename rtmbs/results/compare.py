@@ -143,23 +143,45 @@ def compare(
     tolerance: float | None = None,
     times: str | None = None,
 ) -> Comparison:
-    """Return how far two results lie apart, channel by channel.
+    """Return the differences of two results, channel by channel.
+
+    At times of interpolation the verdict is UNDECIDED when the interpolation may hide or make the difference.
 
     Parameters
     ----------
-    a, b : results, of runs or of files
-    names : channels to compare. Unless given, all that both have with the same axes and units, but for violations of
-        loops: these are what a run leaves of zero
-    tolerance : of the largest difference, relative to the largest value of the channel's unit in both results, at the
-        times of the comparison
-    times : "common" instants of both, or the "union" with straight lines between samples; common ones where there are
-        two at least, unless given
+    a : Result
+        First result, of a run or of a file.
+    b : Result
+        Second result.
+    *names : str
+        Channels to compare. Unless given, all that both have with the same axes and units, but for violations of loops:
+        these are the part of zero that a run leaves.
+    tolerance : float, optional
+        Bound of the largest difference, relative to the largest value of the channel's unit in both results, at the
+        times of the comparison. The verdict is OPEN without it.
+    times : str, optional
+        "common" instants of both, or their "union" with straight lines between samples. Unless given, the common ones
+        are taken where there are two at least.
 
-    At times of interpolation the verdict is UNDECIDED when the interpolation may hide or make the difference.
-    Raises UnknownNameError for a channel that one of them lacks, and InputError for results without a common span of
-    time, without a common channel, or options out of range.
+    Returns
+    -------
+    Comparison
+        Largest and mean difference of every channel, and a verdict.
 
-        print(rtmbs.compare(coarse, fine, tolerance=1e-4))
+    Raises
+    ------
+    UnknownNameError
+        For a channel that one of the results lacks.
+    InputError
+        For results without a common span of time, without a common channel, or with another axis or unit of a named
+        channel. Also for options out of range.
+
+    Examples
+    --------
+    >>> system = rtmbs.library.build("pendulum").compile()
+    >>> coarse, fine = (rtmbs.Simulation(system, h=h).run(1.0) for h in (2e-3, 1e-3))
+    >>> rtmbs.compare(coarse, fine, tolerance=1e-4).verdict.name
+    'AGREE'
     """
     check(a, b, tolerance, times)
     for name in names:

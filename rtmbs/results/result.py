@@ -28,17 +28,41 @@ class Result(Keyed, StrictAttributes):
 
     Runs of a Simulation, ``rtmbs.dae.integrate``, kinematic analyses, the recursion and files all give a Result.
 
-    ``names()`` lists the channels. ``result["crank.*"]`` and ``result[["crank.angle", "crank.rate"]]`` are dicts.
-    A channel is evaluated at its first use and kept. When two elements of a model claim one name, such as a
-    body and a floating joint of the same name, each is listed with its kind in front: ``body:chassis.position`` and
+    ``names()`` lists the channels. ``result["crank.*"]`` and ``result[["crank.angle", "crank.rate"]]`` are dicts. A
+    channel is evaluated at its first use and kept. Two elements of a model may have one name, such as a body and a
+    floating joint. Each of their channels is then listed with its kind in front: ``body:chassis.position`` and
     ``joint:chassis.position``.
 
-    ``result[10:20]`` and ``result.between(0.5, 1.0)`` are Results of some samples, ``result.at(times)`` one of other
-    times. A Result can be pickled; all channels are evaluated for it.
+    ``result[10:20]`` and ``result.between(0.5, 1.0)`` are Results of some samples. ``result.at(times)`` is a Result at
+    other times. A Result can be pickled; all channels are evaluated for it.
 
-    ``report`` holds what the method or analysis says of its work, such as counts and wall time, and is None where there
-    is none; its ``summary()`` stands in the repr. Its attributes and channels of one word are attributes of the Result
-    too: ``result.counts`` and ``result.q``.
+    Attributes of the report and channels of one word are attributes of the Result too: ``result.counts`` and
+    ``result.q``. The ``summary()`` of the report stands in the repr.
+
+    Parameters
+    ----------
+    sources : Mapping[str, Source] or callable
+        Axes, unit and values of every channel by name, or a function without arguments that returns them.
+    name : str, default ""
+        Name of the model.
+    fingerprint : str, default ""
+        Fingerprint of the System.
+    outcomes : Mapping[str, int], optional
+        Number of steps by the name of their Outcome.
+    warnings : Mapping[str, int] or callable, optional
+        Number of steps or samples by warning, or a function without arguments that returns them.
+    system : System, optional
+        System of the run, for a viewer. It is None for a result of a file and for a pickled one.
+    report : object, optional
+        Report of the method or analysis, with counts and wall time. It is None for a result of a file, for a pickled
+        one and for samples of another result.
+
+    Examples
+    --------
+    >>> model = rtmbs.library.build("pendulum")
+    >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.1)
+    >>> result["bob.position"].shape, result.channel("bob.position").unit
+    ((101, 3), 'm')
     """
 
     _remedy = "; result.to_pandas() and result.to_xarray() give tables that columns can be added to"
@@ -79,30 +103,116 @@ class Result(Keyed, StrictAttributes):
         return dict(self._given() if callable(self._given) else self._given)
 
     def names(self) -> list[str]:
-        """Return the names of all channels."""
+        """Return the names of all channels.
+
+        Returns
+        -------
+        list[str]
+            Names of all channels, the time ``t`` among them.
+        """
         return list(self._sources)
 
     def keys(self) -> list[str]:
-        """Return the names of all channels, as ``dict(result)`` calls for them."""
+        """Return the names of all channels, so that ``dict(result)`` works.
+
+        Returns
+        -------
+        list[str]
+            Names as ``names`` returns them.
+        """
         return self.names()
 
     def channel(self, name: str) -> Channel:
-        """Return a channel with its axes and unit; UnknownNameError lists the nearest names."""
+        """Return a channel with its axes, its unit and its frame, and keep it.
+
+        Parameters
+        ----------
+        name : str
+            Name of the channel.
+
+        Returns
+        -------
+        Channel
+            Values (samples,) or (samples, components), read-only, with axes, unit and frame.
+
+        Raises
+        ------
+        UnknownNameError
+            For a channel that does not exist; the message lists the nearest names.
+
+        Examples
+        --------
+        >>> model = rtmbs.library.build("pendulum")
+        >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.1)
+        >>> speed = result.channel("bob.velocity")
+        >>> speed.axes, speed.unit, speed.frame
+        (('x', 'y', 'z'), 'm/s', 'world')
+        """
         if not (isinstance(name, str) and name in self._channels):
             self._channels[name] = self.read(name)
         return self._channels[name]
 
     def about(self, name: str) -> tuple[tuple[str, ...], str]:
-        """Return axes and unit of a channel without evaluating it."""
+        """Return axes and unit of a channel without evaluating it.
+
+        Parameters
+        ----------
+        name : str
+            Name of the channel.
+
+        Returns
+        -------
+        tuple[tuple[str, ...], str]
+            Labels of the components, empty for a channel of one number a sample, and the unit. The unit lists one for
+            each component, separated by ``", "``, where they differ.
+
+        Raises
+        ------
+        UnknownNameError
+            For a channel that does not exist; the message lists the nearest names.
+        """
         source = self._source(name)
         return source.axes, source.unit
 
     def frame(self, name: str) -> str:
-        """Return the frame of a channel: world, or the body whose axes its components are taken in."""
+        """Return the frame of a channel: the world, or a body.
+
+        Parameters
+        ----------
+        name : str
+            Name of the channel.
+
+        Returns
+        -------
+        str
+            ``"world"``, or the name of the body in whose axes the components are taken. It is "" for a channel without
+            a frame.
+
+        Raises
+        ------
+        UnknownNameError
+            For a channel that does not exist; the message lists the nearest names.
+        """
         return self._source(name).frame
 
     def read(self, name: str) -> Channel:
-        """Return a channel without keeping it."""
+        """Return a channel without keeping it.
+
+        Parameters
+        ----------
+        name : str
+            Name of the channel.
+
+        Returns
+        -------
+        Channel
+            Values with axes, unit and frame, as ``channel`` returns them.
+
+        Raises
+        ------
+        UnknownNameError
+            For a channel that does not exist; the message lists the nearest names.
+        """
         return self._source(name).channel(name)
 
     def _source(self, name: str) -> Source:
@@ -154,20 +264,65 @@ class Result(Keyed, StrictAttributes):
         return self[TIME]
 
     def between(self, start: float, end: float) -> "Result":
-        """Return the samples from ``start`` to ``end`` [s], both included; InputError when there is none.
+        """Return the samples from ``start`` to ``end``, both included.
 
-        settled = result.between(2.0, 3.0)
+        Parameters
+        ----------
+        start : float
+            First time [s].
+        end : float
+            Last time [s].
+
+        Returns
+        -------
+        Result
+            All channels at these samples, without the report.
+
+        Raises
+        ------
+        InputError
+            For a time that is no finite number, and where no sample lies between the two.
+
+        Examples
+        --------
+        >>> model = rtmbs.library.build("pendulum")
+        >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.1)
+        >>> len(result.between(0.05, 0.1))
+        51
         """
         return self._with(selection.between(self, start, end))
 
     def at(self, times: Sequence[float] | Array, kind: str = "linear") -> "Result":
-        """Return the values at other times (k,) [s], between samples on straight lines or cubic splines.
+        """Return the values at other times, between samples on straight lines or cubic splines.
 
-        ``kind`` is "linear", which never overshoots, or "cubic", of order four for smooth channels and not to be used
-        across jumps (METHODS 1.39). Orientations are normalised. Raises InputError for times outside of the record, for
-        nothing is extrapolated.
+        Orientations are normalised. A time that is one of a sample keeps the bytes of the sample.
 
-            slow = result.at(np.arange(0.0, 1.0, 0.01))
+        Parameters
+        ----------
+        times : sequence of float
+            Times (k,) [s], ascending, within the record: nothing is extrapolated.
+        kind : str, default "linear"
+            "linear" never overshoots. "cubic" is of order four for smooth channels, and is not to be used across jumps
+            (METHODS 1.39).
+
+        Returns
+        -------
+        Result
+            All channels at the k times, without the report.
+
+        Raises
+        ------
+        InputError
+            For times that are no list of finite numbers, do not ascend or lie outside of the record. Another ``kind``
+            raises it too.
+
+        Examples
+        --------
+        >>> model = rtmbs.library.build("pendulum")
+        >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.1)
+        >>> slow = result.at(np.arange(0.0, 0.1, 0.01))
+        >>> slow["pivot.angle"].shape
+        (10,)
         """
         return self._with(selection.at_times(self, times, kind))
 
@@ -176,37 +331,123 @@ class Result(Keyed, StrictAttributes):
         return Result(sources, self.name, self.fingerprint, self.outcomes, lambda: self.warnings, self.system)
 
     def plot(self, *names: str, file: str | Path | None = None) -> Any:
-        """Draw channels or components over time, one panel a unit; return the figure of matplotlib (extra ``plot``).
+        """Draw channels or components over time, one panel for each unit (extra ``plot``).
 
-        ``file`` writes the picture as well (.png, .pdf, .svg). Raises UnknownNameError for a channel that does not
-        exist, and InputError without a name, for a file that cannot be written and where matplotlib is missing.
+        Parameters
+        ----------
+        *names : str
+            Channels or components, one at least: "block.velocity" has three lines, "block.x" one.
+        file : str or Path, optional
+            File of the picture as well: .png, .pdf or .svg.
 
-            result.plot("crank.angle", "block.velocity", "block.x")
+        Returns
+        -------
+        matplotlib.figure.Figure
+            Figure of matplotlib.
+
+        Raises
+        ------
+        UnknownNameError
+            For a channel that does not exist.
+        InputError
+            Without a name, for a file that cannot be written, and where matplotlib is missing.
+
+        Examples
+        --------
+        >>> model = rtmbs.library.build("pendulum")
+        >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.1)
+        >>> figure = result.plot("pivot.angle", "P.velocity", "P.x", file="motion.png")
         """
         return plot(self, names, file)
 
     def to_pandas(self, *names: str) -> Any:
-        """Return channels or components, all without a name, as a pandas DataFrame (extra ``tables``).
+        """Return channels or components as a pandas DataFrame (extra ``tables``).
 
-        The index is the time [s], a column is one component such as "block.velocity[x]", and ``attrs["units"]`` has the
-        units by column. Raises UnknownNameError, and InputError where pandas is missing.
+        Parameters
+        ----------
+        *names : str
+            Channels or components; all channels without a name.
+
+        Returns
+        -------
+        pandas.DataFrame
+            The index is the time ``t`` [s]. A column is one component such as "block.velocity[x]". ``attrs["units"]``
+            has the units by column.
+
+        Raises
+        ------
+        UnknownNameError
+            For a channel that does not exist.
+        InputError
+            Where pandas is missing.
+
+        Examples
+        --------
+        >>> model = rtmbs.library.build("pendulum")
+        >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.1)
+        >>> frame = result.to_pandas("P.velocity", "pivot.angle")
+        >>> list(frame), frame.attrs["units"]["pivot.angle"]
+        (['P.velocity[x]', 'P.velocity[y]', 'P.velocity[z]', 'pivot.angle'], 'rad')
         """
         return to_pandas(self, names)
 
     def to_xarray(self, *names: str) -> Any:
-        """Return channels or components, all without a name, as an xarray Dataset (extra ``tables``).
+        """Return channels or components as an xarray Dataset (extra ``tables``).
 
-        Dimensions are ``t`` and, by kind of channel, ``xyz``, ``wrench``, ``quaternion`` or one of the channel's own.
-        ``attrs["units"]`` of a variable is its unit. Raises UnknownNameError, and InputError where xarray is missing.
+        Parameters
+        ----------
+        *names : str
+            Channels or components; all channels without a name.
+
+        Returns
+        -------
+        xarray.Dataset
+            Dimensions are ``t`` [s] and, by kind of channel, ``xyz``, ``wrench``, ``quaternion`` or one of the
+            channel's own. ``attrs["units"]`` of a variable is its unit.
+
+        Raises
+        ------
+        UnknownNameError
+            For a channel that does not exist.
+        InputError
+            Where xarray is missing.
+
+        Examples
+        --------
+        >>> model = rtmbs.library.build("pendulum")
+        >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.1)
+        >>> data = result.to_xarray("P.velocity")
+        >>> data["P.velocity"].sel(xyz="x").shape
+        (101,)
         """
         return to_xarray(self, names)
 
     def save(self, path: str | Path) -> None:
-        """Write every channel with axes and unit, in the format that the name ends in; ``rtmbs.load_result`` reads it.
+        """Write every channel with axes and unit to a file, which ``rtmbs.load_result`` reads.
 
-        ``.h5`` or ``.hdf5`` is HDF5 (extra ``hdf5``), ``.parquet`` a Parquet table (extra ``tables``), ``.csv`` a table
-        for other programs, which is not read again, and ``.npz``, or no ending, an ``npz`` file without pickle.
-        Raises InputError for a form that does not exist, WriteError for a full disk or a missing folder.
+        Parameters
+        ----------
+        path : str or Path
+            File; its ending chooses the format. ``.npz``, or no ending, is an ``npz`` file without pickle. ``.h5`` or
+            ``.hdf5`` is HDF5 (extra ``hdf5``). ``.parquet`` is a Parquet table (extra ``tables``). ``.csv`` is a table
+            for other programs, which is not read again.
+
+        Raises
+        ------
+        InputError
+            For a format that does not exist, and where the package of a format is missing.
+        ResultError
+            For a channel whose name the ``npz`` file keeps for itself.
+        WriteError
+            For a full disk or a missing folder.
+
+        Examples
+        --------
+        >>> model = rtmbs.library.build("pendulum")
+        >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.1)
+        >>> result.save("motion.npz")
+        >>> rtmbs.load_result("motion.npz")["pivot.angle"].shape
+        (101,)
         """
         file_formats.save(self, path)
 
@@ -250,10 +491,31 @@ class Result(Keyed, StrictAttributes):
 
 
 def load_result(path: str | Path) -> Result:
-    """Read a result file; it answers by name as the Result that wrote it, and needs no System.
+    """Read a result file; the Result answers by name as the saved one does, and needs no System.
 
-    Raises ResultError naming the file, and the entry where there is one, when it does not exist, is truncated, changed
-    by a byte, no result file or of another format.
+    Parameters
+    ----------
+    path : str or Path
+        File that ``Result.save`` or a ChannelRecorder has written: ``.npz``, ``.h5``, ``.hdf5`` or ``.parquet``.
+
+    Returns
+    -------
+    Result
+        All channels, with outcomes and warnings of the run.
+
+    Raises
+    ------
+    ResultError
+        When the file does not exist, is truncated, changed by a byte, no result file or of another format. The message
+        names the file, and the entry where there is one.
+
+    Examples
+    --------
+    >>> model = rtmbs.library.build("pendulum")
+    >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.1)
+    >>> result.save("motion.npz")
+    >>> rtmbs.load_result("motion.npz").names() == result.names()
+    True
     """
     contents = file_formats.load(path)
     return Result(contents.sources, contents.name, contents.fingerprint, contents.outcomes, contents.warnings)

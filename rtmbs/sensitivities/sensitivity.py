@@ -48,18 +48,25 @@ MISSED = 1e-6  # of rates and accelerations: beyond, the equations are not those
 
 @dataclass(frozen=True, repr=False)
 class Sensitivity(Keyed, Report):
-    """Values of a run and their derivatives.
+    """Values of a run and their derivatives; ``sensitivity`` returns it.
 
-    Attributes
+    Parameters
     ----------
-    value : (k,) what the function of the channels returned
-    jacobian : (k, np) derivatives of the values by the parameters
-    parameters : a name for each parameter
-    point : (np,) values of the parameters
-    result : the run
-    method : "direct" or "adjoint"
-    missed : largest difference of the recorded steps from the equations that were differentiated, over the largest
-        rates and accelerations of the run: what tolerances of the steps leave
+    value : ndarray
+        Values (k,) that the function of the channels returned.
+    jacobian : ndarray
+        Derivatives (k, np) of the values by the parameters.
+    parameters : tuple[str, ...]
+        Name of each parameter.
+    point : ndarray
+        Values (np,) of the parameters.
+    result : Result
+        The run.
+    method : str
+        "direct" or "adjoint".
+    missed : float
+        Largest difference of the recorded steps from the equations that were differentiated, over the largest rates and
+        accelerations of the run. Tolerances of the steps leave it.
     """
 
     value: Array

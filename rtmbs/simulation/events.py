@@ -24,8 +24,16 @@ from rtmbs.system.tables import Array, Tables
 class EventError(InputError):
     """Events that follow each other without end: at one instant, or ever faster up to the time ``t``.
 
-    ``t`` [s] is that time, ``events`` the names of the events. The Simulation stands at the last event, behind its
-    actions, and ``result`` has the run so far.
+    The Simulation stands at the last event, behind its actions. ``result`` has the run so far.
+
+    Parameters
+    ----------
+    message : str
+        Sentence for the user.
+    t : float
+        Time of the instant, or of the accumulation [s].
+    events : Iterable[str]
+        Names of the events.
     """
 
     def __init__(self, message: str, *, t: float, events: Iterable[str]) -> None:
@@ -39,28 +47,47 @@ class Event:
 
     A function that reaches zero from one side has an event there: it crosses zero, touches it, or stays on it. A
     function that leaves zero, as at the start of a run or behind an event, has none. A dip that ends before zero by
-    more than rounding is no event; one that goes past zero has two.
+    more than rounding is no event; a dip past zero has two.
 
     Events at one instant all happen, in the order of their ``priority`` and then as they were listed. Behind each
     action all functions are looked at again. A function that the action moved across zero, in its direction, has an
     event at the same instant. An event that has its zero at the instant happens even if an action moved its function.
     When one of them stops the run, the others happen too.
 
+    A run raises EventError, with the time and the names, where events follow each other without end. Actions may cause
+    each other's events at one instant. Events may also become ever faster, as of a ball that comes to rest by smaller
+    and smaller bounces.
+
     Parameters
     ----------
-    when : takes an ``Instant`` and returns a number; its change of sign is the event
-    action : called with the Simulation, which stands at the event: it may set inputs, coordinates and rates, and
-        restore another state of the same time. The run goes on from there
-    direction : 1 when only changes from minus to plus count, -1 for the reverse, 0 for both
-    stop : ends the run at the event; True unless there is an action
-    name : in the log, that of the function unless given
-    priority : any number; of the events of an instant, the one with the highest happens first
+    when : callable
+        Function of an ``Instant`` that returns a number; its change of sign is the event.
+    action : callable, optional
+        Function of the Simulation, which stands at the event. It may set inputs, coordinates and rates, and restore
+        another state of the same time. The run goes on from there.
+    direction : int, default 0
+        1 when only changes from minus to plus count, -1 for the reverse, 0 for both.
+    stop : bool, optional
+        True ends the run at the event. Unless given, it is True where there is no action.
+    name : str, default ""
+        Name in the log; that of the function unless given.
+    priority : float, default 0.0
+        Any finite number; of the events of an instant, the one with the highest happens first.
 
-    A run raises EventError, with the time and the names, where events follow each other without end: actions that cause
-    each other's events at one instant, or ever faster events, as of a ball that comes to rest by smaller and smaller
-    bounces.
+    Raises
+    ------
+    InputError
+        For an argument out of range.
 
-        Event(lambda s: s["slide.displacement"], action=bounce, direction=-1)
+    Examples
+    --------
+    >>> def bounce(sim):
+    ...     sim.set("pivot.rate", -0.8 * sim["pivot.rate"])
+    >>> wall = rtmbs.Event(lambda s: s["pivot.angle"], action=bounce, direction=1, name="wall")
+    >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+    >>> result = sim.run(2.0, tolerance=1e-6, when=wall)
+    >>> [(one.event.name, round(one.t, 3)) for one in result.events]
+    [('wall', 0.592), ('wall', 1.694)]
     """
 
     when: Callable[["Instant"], float]

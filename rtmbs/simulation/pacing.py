@@ -53,10 +53,34 @@ class Pacer:
     """Return from ``wait`` once a period: sleep, then spin until the deadline.
 
     Deadlines are multiples of the period from the start, so waiting does not drift. A loop that is late by a few
-    periods catches up; one that is late by more than ``backlog`` periods gets new deadlines from now on.
+    periods catches up. A loop that is late by more than ``backlog`` periods gets new deadlines from now on.
 
-    period: wall-clock seconds between deadlines, > 0.  spin: seconds before a deadline in which it no longer sleeps.
-    clock, sleep: replaced in tests; clock is monotonic, in seconds.
+    Parameters
+    ----------
+    period : float
+        Wall-clock time between deadlines [s], above 0.
+    spin : float, default 0.5e-3
+        Time before a deadline in which it no longer sleeps [s].
+    backlog : float, default 10
+        Periods behind which the deadlines are moved instead of being chased.
+    clock : callable, default time.perf_counter
+        Monotonic clock [s]; replaced in tests.
+    sleep : callable, default time.sleep
+        Function that sleeps for a time [s]; replaced in tests.
+
+    Raises
+    ------
+    ValueError
+        For a period that is no positive finite number.
+
+    Examples
+    --------
+    >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=5e-3)
+    >>> pacer = rtmbs.Pacer(sim.h)
+    >>> for _ in range(20):
+    ...     report, late = sim.step(), pacer.wait()
+    >>> pacer.deadlines
+    20
     """
 
     def __init__(
@@ -90,7 +114,13 @@ class Pacer:
         self._count = 0  # periods from the origin to the last deadline
 
     def wait(self) -> float:
-        """Wait for the next deadline and return by how many seconds it was already over (0.0: kept)."""
+        """Wait for the next deadline.
+
+        Returns
+        -------
+        float
+            Time since the deadline when the call began [s]; 0.0 means that the deadline was kept.
+        """
         self._count += 1
         deadline = self._origin + self._count * self.period
         behind = self.clock() - deadline
@@ -102,7 +132,13 @@ class Pacer:
         return max(behind, 0.0)
 
     def remaining(self) -> float:
-        """Return the seconds until the next deadline; negative when it is over."""
+        """Return the time until the next deadline.
+
+        Returns
+        -------
+        float
+            Time [s]; negative when the deadline is over.
+        """
         return self._origin + (self._count + 1) * self.period - self.clock()
 
     @property
@@ -116,7 +152,14 @@ class Pacer:
         return self._missed
 
     def punctuality(self) -> Punctuality:
-        """Return the counts since the start."""
+        """Return the counts and the lateness since the start.
+
+        Returns
+        -------
+        Punctuality
+            Numbers of deadlines, missed and moved ones, and sizes of the lateness [s]; all are 0 before the first
+            ``wait``.
+        """
         if not self._deadlines:
             return Punctuality(0, 0, 0, 0.0, 0.0)
         mean = self._sum_lateness / self._deadlines
@@ -124,7 +167,13 @@ class Pacer:
         return Punctuality(self._deadlines, self._missed, self._moved, mean, self._max_lateness, p50, p99, p999)
 
     def lateness(self) -> Array:
-        """Return by how much every wait returned after its deadline (k,) [s]; the last KEPT waits, in no order."""
+        """Return the time between the deadline and the return of each ``wait``.
+
+        Returns
+        -------
+        ndarray
+            Lateness (k,) [s] of the last 131072 waits at most, in no order.
+        """
         return self._lateness[: min(self._deadlines, KEPT)].copy()
 
     def _wait_until(self, deadline: float) -> None:

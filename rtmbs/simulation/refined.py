@@ -190,12 +190,30 @@ PROJECTED = 1e-13  # of the largest rate is all that projections leave: more wou
 
 
 class RefinedResult(Result):
-    """A Result that knows its order and the error of its channels.
+    """Result of runs side by side, with its order and with an error estimate for every channel; ``refined`` returns it.
 
-    ``expected_order`` is that of theory for smooth forces. ``expected_power`` and ``measured_power`` say by which power
-    of h the differences between the runs should shrink, and by which they do; ``measured_power`` is NaN where it was
-    not measured, and inf where all differences are rounding. ``order`` is the expected order, or the measured power
-    where that is smaller by more than 0.75: then forces are not smooth in steps of h, or the motion is chaotic.
+    ``expected_order`` is the order of theory for smooth forces. ``expected_power`` is the power of h by which the
+    differences between the runs should shrink. ``measured_power`` is the power by which they do shrink. It is NaN where
+    it was not measured, and inf where all differences are rounding.
+
+    ``order`` is the expected order, or the measured power where that is smaller by more than 0.75. Forces are then not
+    smooth in steps of h, or the motion is chaotic.
+
+    ``samples`` has the extrapolated coordinates, rates, accelerations and multipliers, and ``runs`` is the number of
+    runs.
+
+    Parameters
+    ----------
+    system : System
+        System of the runs.
+    resampled : Evaluation
+        Extrapolated samples.
+    beside : Ladder
+        Extrapolations of fewer runs, which the error estimates are made of.
+    powers : Sequence[int]
+        Powers of h in the error of a run, the smallest first.
+    runs : Sequence[Level]
+        The runs, that of the largest step first.
     """
 
     def __init__(
@@ -227,16 +245,34 @@ class RefinedResult(Result):
         self._beside = Ladder(*(one and result_of(system, resampled, one) for one in beside))
 
     def error(self, name: str) -> Array:
-        """Return the estimate of the error of a channel at every sample, in the unit of the channel.
+        """Return the estimate of the error of a channel at every sample.
 
-        It has the shape of the channel. Components of one unit share the largest of them, around a sample for an eighth
-        of the run: errors that pass through zero are not missed. It follows the measured power. NaN: the runs do not
-        come closer to each other, so the error is not known.
+        Components of one unit share the largest of their errors, around a sample for an eighth of the run. Errors that
+        pass through zero are so not missed. The estimate follows the measured power.
 
-        Raises UnknownNameError for a channel that does not exist.
+        Parameters
+        ----------
+        name : str
+            Name of the channel.
 
-            result = rtmbs.refined(system, 5e-3, 1.0)
-            angle, off = result["crank.position"], result.error("crank.position")
+        Returns
+        -------
+        ndarray
+            Estimates in the unit of the channel, of the shape of its values. NaN means that the error is not known: the
+            runs do not come closer to each other.
+
+        Raises
+        ------
+        UnknownNameError
+            For a channel that does not exist.
+
+        Examples
+        --------
+        >>> system = rtmbs.library.build("pendulum").compile()
+        >>> result = rtmbs.refined(system, h=5e-3, t_end=0.5)
+        >>> angle, error = result["pivot.angle"], result.error("pivot.angle")
+        >>> bool(error.max() < 1e-4)
+        True
         """
         channel = self.channel(name)
         others = [one if one is None else one[name] for one in self._beside]
@@ -310,28 +346,59 @@ def refined(
     jacobian: str = "structured",
     assembly_offset: bool = False,
 ) -> RefinedResult:
-    """Run from the start to ``t_end`` [s] with steps of h and h/2, and return the extrapolation at multiples of h.
+    """Run with steps of h and h/2 from the start to ``t_end``, and return the extrapolation at multiples of h.
+
+    Two runs of the trapezoidal rule give order four, and three runs give order six, in every channel. This holds for
+    trees, and for loops whose reactions keep their direction, as those of parallelograms. Loops whose reactions turn
+    have an error term h^3 (METHODS 1.34): there two runs give order three, and three runs give order four. With
+    ``VariationalMidpoint`` these orders are four and six for every loop (METHODS 6).
+
+    A further run of 2 h measures the order. ``RefinedResult.order`` is the order that the runs show, and error
+    estimates follow it.
+
+    Jumps of functions of time end a step and begin the next, as exactly as they are known.
 
     Parameters
     ----------
-    system : what ``Model.compile`` returned
-    h : step of the coarsest run [s]; every run goes its own way, so that each is as stable as its method
-    method : PenaltyTrapezoidal(hold_energy=False, projection_tol=1e-13) unless given; any method whose order is known
-    runs : 2 to 4; the third one has steps of h/4, the fourth of h/8
-    threads : 2 lets the finest run have a thread of its own; functions of time are then called by both
-    jacobian, assembly_offset : as of a Simulation
+    system : System
+        Mechanism that ``Model.compile`` returned.
+    h : float
+        Step of the coarsest run [s]. Every run goes its own way, so each is as stable as its method.
+    t_end : float
+        End of the runs [s].
+    method : Method, optional
+        Any method with an order; ``PenaltyTrapezoidal(hold_energy=False, projection_tol=1e-13)`` unless given.
+    runs : int, default 2
+        Number of runs, 2 to 4. The third run has steps of h/4, the fourth of h/8.
+    threads : int, default 2
+        1 or 2. With 2 the finest run has a thread of its own, and both threads call functions of time.
+    jacobian : str, default "structured"
+        Source of stiffness and damping matrices, as of a Simulation.
+    assembly_offset : bool, default False
+        Measure inconsistent redundant closures from the pose as it is, as a Simulation does.
 
-    Two runs of the trapezoidal rule give order four, three give order six, in every channel: for trees, and for loops
-    whose reactions keep their direction, as those of parallelograms. Loops whose reactions turn have an error term
-    h^3 (METHODS 1.34): there two runs give order three, three runs order four. With ``VariationalMidpoint`` it is four
-    and six for every loop (METHODS 6). A further run of 2 h measures it: ``RefinedResult.order`` tells what the runs
-    show, and errors follow it.
-    Jumps of functions of time end a step and begin the next, as exactly as they are known.
+    Returns
+    -------
+    RefinedResult
+        Channels at multiples of h, with order and error estimates.
 
-    Raises what a Simulation and its ``run`` raise, and InputError for runs, threads or a method out of range.
+    Raises
+    ------
+    InputError
+        For ``runs``, ``threads`` or a method out of range, and where a Simulation or its ``run`` raises it.
+    ModelError
+        For a massless body that nothing holds.
+    StartError
+        When no consistent start exists.
+    StepError
+        When a step of a run fails for good.
 
-        result = rtmbs.refined(model.compile(), h=5e-3, t_end=1.0, runs=3)
-        result["crank.position"], result.error("crank.position")
+    Examples
+    --------
+    >>> system = rtmbs.library.build("pendulum").compile()
+    >>> result = rtmbs.refined(system, h=5e-3, t_end=0.5, runs=3)
+    >>> result.order, result["pivot.angle"].shape
+    (6, (101,))
     """
     chosen = PenaltyTrapezoidal(hold_energy=False, projection_tol=PROJECTED) if method is None else method
     order_of(chosen)

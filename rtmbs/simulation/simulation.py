@@ -50,23 +50,45 @@ class Simulation(Keyed, StrictAttributes):
 
     Parameters
     ----------
-    system : what ``Model.compile`` returned
-    h : step [s]
-    method : an object with options of its own: ``PenaltyTrapezoidal()`` unless given, see ``rtmbs.methods``
-    jacobian : source of K and C, see ``semirecursive.sources``
-    assembly_offset : measure inconsistent redundant closures from the pose as it is (METHODS 1.13)
-    threads : at most so many threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to
-        them as ``groups``, each with a Newton iteration of its own; what hangs together stays on one thread
-
-        Simulation(model.compile(), h=1e-3, method=rtmbs.PenaltyTrapezoidal(penalty=1e7)).run(2.0)
+    system : System
+        Mechanism that ``Model.compile`` returned.
+    h : float, default 5e-3
+        Step [s].
+    method : Method, optional
+        Object with options of its own, ``PenaltyTrapezoidal()`` unless given; see ``rtmbs.methods``.
+    jacobian : str, default "structured"
+        Source of the stiffness and damping matrices K and C. "structured" is the closed form. The others are
+        "finite-difference", "central-difference", "finite-difference-page", "complex-step", "autograd" and "trace".
+    assembly_offset : bool, default False
+        Measure inconsistent redundant closures from the pose as it is (METHODS 1.13).
+    threads : int, default 1
+        Largest number of threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to them
+        as ``groups``, each with a Newton iteration of its own. Connected parts stay on one thread.
 
     Attributes
     ----------
-    inputs : parameters, motor signals and wrenches by name, which may be set between steps
-    start_report : StartReport of the consistent start
+    inputs : Inputs
+        Parameters, motor signals and wrenches by name, which may be set between steps.
+    start_report : StartReport
+        Report of the consistent start.
 
-    Raises InputError for an option out of range, ModelError for a massless body that nothing holds, StartError when
-    no consistent start exists.
+    Raises
+    ------
+    InputError
+        For an option out of range, and for a function of time that is not finite at t = 0.
+    UnknownNameError
+        For a ``jacobian`` that does not exist.
+    ModelError
+        For a massless body that nothing holds.
+    StartError
+        When no consistent start exists.
+
+    Examples
+    --------
+    >>> system = rtmbs.library.build("pendulum").compile()
+    >>> sim = rtmbs.Simulation(system, h=1e-3, method=rtmbs.PenaltyTrapezoidal(penalty=1e7))
+    >>> sim.run(2.0)["pivot.angle"].shape
+    (2001,)
     """
 
     _remedy = "; sim.change({name}=...) changes options of a Simulation and of its method"
@@ -152,9 +174,28 @@ class Simulation(Keyed, StrictAttributes):
 
     @guarded(STEP)
     def step(self) -> StepReport:
-        """Take one step and report how it ended; ``report.outcome.accepted`` tells whether the state was advanced.
+        """Take one step.
 
-        A step that fails does not raise. It leaves the state byte for byte as it was, as whatever raises in it does.
+        A step that fails does not raise. It leaves the state byte for byte as it was, as an exception in it does.
+
+        Returns
+        -------
+        StepReport
+            Counts and sizes of the step; ``report.outcome.accepted`` is True when the state was advanced.
+
+        Raises
+        ------
+        StateError
+            For arrays, positions or a time written into ``state`` that no step can begin from.
+        BusyError
+            While another thread steps the Simulation, and in a function of the user that a step calls.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> report = sim.step()
+        >>> report.outcome.name, sim.t
+        ('CONVERGED', 0.001)
         """
         if self._captured is not None:
             self._captured.step()
@@ -226,39 +267,82 @@ class Simulation(Keyed, StrictAttributes):
         until: Callable[["Simulation"], bool] | None = None,
         most_steps: int = 1_000_000,
     ) -> Result:
-        """Step to ``t_end`` [s] and return what was recorded: every step, or those that ``record`` says.
+        """Step to ``t_end`` and return the record of the run.
 
-        A step that fails after all its tries is taken in 2, 4, ... parts, ``at_most`` times, and the run goes on with
-        h; ``Result.warnings`` counts such steps. With ``on_failure="raise"`` it ends the run.
-        Raises InputError when t_end is no whole number of steps away or the record does not fit, StepError when a step
-        fails for good. Whatever ends a run early, StepError and KeyboardInterrupt alike, carries the Result so far as
-        ``result``: its last sample is the state of the Simulation, and another ``run`` goes on from there.
+        A step that fails after all its tries is taken in 2, 4, ... parts, and the run goes on with h.
+        ``Result.warnings`` counts such steps. An exception that ends a run early, StepError and KeyboardInterrupt
+        alike, carries the Result so far as ``result``. Its last sample is the state of the Simulation, and another
+        ``run`` goes on from there.
 
-        ``channels`` records only these. ``file`` (.h5, .csv) writes them in blocks while the run goes on, see
-        ``rtmbs.ChannelRecorder``: memory stays small, and a kill loses one block at most.
-
-            sim.run(3600.0, record=rtmbs.Every(0.01), channels=["crank.angle"], file="long.h5")
-
-        ``until`` is a function of the Simulation. The run ends with the first step at whose end it is true.
-
-            sim.run(10.0, until=lambda sim: sim["tip.position"][2] < 0.0)
-
-        With ``tolerance`` the steps are chosen: the errors that they add to a coordinate, estimated, sum up to the
+        With ``tolerance`` the steps are chosen. The errors that they add to a coordinate, estimated, sum up to the
         tolerance at ``t_end`` in typical sizes (1 rad; characteristic length), METHODS 1.34. Where they grow in the
         motion, the run begins anew with smaller steps, or ends with an InputError when it was observed. Penalties and
-        Newton matrix follow the step, projections the tolerance, and h of the Simulation stays for later.
-        ``record=Every(dt)`` or ``At(times)`` then reads dense output at just these times. The Result tells its
-        ``steps`` and ``events``. ``when`` is a function of an ``Instant``, an ``Event`` or a list of them: the change
-        of its sign stops the run, or calls an action.
+        Newton matrix follow the step, projections follow the tolerance, and h of the Simulation stays for later. The
+        Result has ``steps`` and ``events``. No step turns a body or moves a coordinate by more than 1.5 typical sizes:
+        the estimate is blind to whole turns.
 
-            sim.run(2.0, tolerance=1e-6, record=Every(0.01), when=lambda s: s["ball.position"][2])
+        Parameters
+        ----------
+        t_end : float
+            End of the run [s], a whole number of steps away unless there is a ``tolerance``.
+        observers : iterable of Observer, optional
+            Observers that look between steps.
+        progress : bool, default False
+            Show a bar.
+        on_failure : str, default "halve"
+            "halve" takes a step that fails in parts. "raise" ends the run there.
+        at_most : int, default 6
+            Number of halvings of a step that fails, 0 to 20.
+        record : Schedule, optional
+            Steps that are recorded; every step unless given. With a tolerance, ``Every(dt)`` and ``At(times)`` read
+            dense output at just these times.
+        channels : sequence of str, optional
+            Names of the channels that are recorded; all unless given. Not with a tolerance.
+        file : str or Path, optional
+            File (.h5, .csv) that is written in blocks while the run goes on, see ``rtmbs.ChannelRecorder``. Memory
+            stays small, and a kill loses one block at most. Not with a tolerance.
+        tolerance : float, optional
+            Largest error at ``t_end`` in typical sizes; steps of h unless given.
+        when : callable, Event or list of them, optional
+            Function of an ``Instant`` or an Event, or several of them; only with a tolerance. The change of its sign
+            stops the run, or calls an action.
+        until : callable, optional
+            Function of the Simulation. The run ends with the first step at whose end it returns True. Not with a
+            tolerance.
+        most_steps : int, default 1_000_000
+            Largest number of steps that a run with a tolerance tries. A run that needs more ends early with an
+            InputError that says why.
 
-        No step turns a body or moves a coordinate by more than 1.5 typical sizes: the estimate is blind to whole turns.
-        A run that would try more than ``most_steps`` steps ends early with an InputError that says why.
+        Returns
+        -------
+        Result
+            Channels of every step, or of the steps that ``record`` chooses.
 
-        Raises InputError for a tolerance or an event out of range, and for an event function that raises or returns no
-        number; one that never changes its sign is counted in ``Result.warnings``. Raises EventError for events without
-        end, as ever smaller bounces.
+        Raises
+        ------
+        InputError
+            When ``t_end`` is no whole number of steps away or the record does not fit into the memory. Also for
+            options, a tolerance or an event out of range, and for an event function that raises or returns no number.
+            An event that never happens is no error: ``Result.warnings`` counts it.
+        UnknownNameError
+            For a channel that does not exist.
+        StepError
+            When a step fails for good.
+        EventError
+            For events without end, as ever smaller bounces.
+        ResultError
+            When the disk is full.
+        BusyError
+            While another thread steps the Simulation.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> result = sim.run(10.0, until=lambda sim: sim["P.position"][0] > 0.0)
+        >>> result = sim.run(sim.t + 2.0, record=rtmbs.Every(0.01), channels=["pivot.angle"])
+        >>> result = sim.run(sim.t + 2.0, tolerance=1e-6, record=rtmbs.Every(0.01), when=lambda s: s["P.position"][0])
+        >>> [event.t == sim.t for event in result.events]
+        [True]
         """
         check_run(progress, on_failure, at_most, most_steps, record, until)
         check_captured(self._store.system)
@@ -295,9 +379,24 @@ class Simulation(Keyed, StrictAttributes):
     def snapshot(self, take: Callable[[State], Any] = copied) -> Any:
         """Return a copy of the present State, for a caller who keeps that of every step.
 
-        The State itself is not given out, so the next step need not look for changes in it; that takes longer than a
-        copy.
-        take: copies a State that a step has left, without checks; one that was given out is copied as a State.
+        The State itself is not given out, so the next step need not look for changes in it. Such a look takes longer
+        than a copy.
+
+        Parameters
+        ----------
+        take : callable, optional
+            Function that copies a State left by a step, without checks. A State that was given out before is copied by
+            ``State.copy``.
+
+        Returns
+        -------
+        State
+            Copy of the present State, or the return value of ``take``.
+
+        Raises
+        ------
+        BusyError
+            In a function of the user that a step calls.
         """
         return self._store.snapshot(take)
 
@@ -334,14 +433,32 @@ class Simulation(Keyed, StrictAttributes):
 
     @guarded(LOOK)
     def read(self, names: Sequence[str]) -> Array:
-        """Return numbers of several channels of the present state, one after the other (k,).
+        """Return numbers of several channels of the present state, one after the other.
 
         The list is prepared at the first call. Coordinates of joints, and positions, velocities and accelerations of
         bodies and markers are then read in one kernel call. Other channels take as long as ``sim[name]``.
 
-            q, x, y, z = sim.read(["crank.angle", "tip.position"])
+        Parameters
+        ----------
+        names : Sequence[str]
+            Names of channels.
 
-        Raises UnknownNameError for a channel, InputError for what is no list of names.
+        Returns
+        -------
+        ndarray
+            Numbers (k,) of the channels, in their units; a channel with components gives all of them.
+
+        Raises
+        ------
+        UnknownNameError
+            For a channel that does not exist.
+        InputError
+            For an argument that is no list of names.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> angle, x, y, z = sim.read(["pivot.angle", "P.position"])
         """
         state = self._store.settled()
         self._store.notice(state)
@@ -358,42 +475,139 @@ class Simulation(Keyed, StrictAttributes):
 
     @guarded(LOOK)
     def reaction(self, joint: str) -> Array:
-        """Return the wrench [f, n] (6,) of the first body on the second at the joint point, world axes [N, N m]."""
+        """Return the wrench of the first body of a joint on the second, at the joint point of the second.
+
+        Parameters
+        ----------
+        joint : str
+            Name of a joint, a rod, or a constraint between two frames.
+
+        Returns
+        -------
+        ndarray
+            Force and moment [fx, fy, fz, nx, ny, nz] (6,), world axes [N, N m].
+
+        Raises
+        ------
+        UnknownNameError
+            For a joint that does not exist.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> sim.reaction("pivot").shape
+        (6,)
+        """
         return reaction(self._store.equations, self._store.settled(), joint)
 
     # ---- changes between steps --------------------------------------------------------------------------------------
 
     def set(self, name: str, value: float) -> None:
-        """Set a joint coordinate, or a rate, at the present time: ``sim.set("a.angle", 1.0)``.
+        """Set a joint coordinate, or a rate, at the present time.
 
         The other coordinates and rates become the nearest ones that close the loops, and the accelerations follow.
         Positions stay when a rate is set. A failure changes nothing.
-        Raises UnknownNameError, InputError for a coordinate that is driven or of a cut joint, StartError where the
-        loops do not close.
+
+        Parameters
+        ----------
+        name : str
+            Name of the coordinate or rate, such as "crank.angle" or "crank.rate".
+        value : float
+            Value [rad or m, rad/s or m/s].
+
+        Raises
+        ------
+        UnknownNameError
+            For a coordinate that does not exist.
+        InputError
+            For a coordinate that is driven or of a cut joint, and for a value that is no finite number or many turns
+            away.
+        StartError
+            Where the loops do not close.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> sim.set("pivot.angle", 1.0)
+        >>> sim["pivot.angle"]
+        1.0
         """
         self._store.set(name, value)
 
     def change(self, **options: Any) -> None:
-        """Change options between steps: ``sim.change(jacobian="trace", max_iterations=4)``.
+        """Change options between steps.
 
-        Takes ``method``, ``jacobian`` and ``threads``, and the options of the method by their names. Time, positions
-        and rates stay; the next step is that of a Simulation made with these options that goes on from the same State.
-        ``penalty`` takes the place of ``alpha`` and the reverse, and the penalty factors of the State follow.
-        Raises InputError or UnknownNameError for an option that is not valid; then nothing has changed.
+        Time, positions and rates stay. The next step is that of a Simulation made with these options that goes on from
+        the same State. ``penalty`` takes the place of ``alpha`` and the reverse, and the penalty factors of the State
+        follow.
+
+        Parameters
+        ----------
+        **options : object
+            ``method``, ``jacobian`` and ``threads``, and the options of the method by their names.
+
+        Raises
+        ------
+        InputError
+            For an option that is not valid; then nothing has changed.
+        UnknownNameError
+            For an option that does not exist; then nothing has changed.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> sim.change(jacobian="trace", max_iterations=4)
+        >>> sim.method.max_iterations
+        4
         """
         self._store.change(**options)
 
     def attach(self, force: str, body: str, point: Any = (0.0, 0.0, 0.0)) -> None:
-        """Let a force law that acts on one body act on ``body`` at ``point`` (3,) in body axes [m] from now on.
+        """Let a force law that acts on one body act on another body from now on.
 
         Accelerations follow at once, as with an input. A State does not carry the attachment: attach again before a
         State of that time is restored. A run that is being recorded refuses it.
-        Raises UnknownNameError, and InputError for a force that is no law on one body, and for ground.
+
+        Parameters
+        ----------
+        force : str
+            Name of a force law on one body.
+        body : str
+            Name of the body that it acts on from now on.
+        point : array_like, default (0.0, 0.0, 0.0)
+            Point of action (3,) in body axes [m].
+
+        Raises
+        ------
+        UnknownNameError
+            For a force or a body that does not exist.
+        InputError
+            For a force that is no law on one body, and for ground.
         """
         self._store.attach(force, body, point)
 
     def restore(self, state: State | str | Path) -> None:
-        """Go on from a State, or from a state file; StateError when it cannot, as that of another model."""
+        """Go on from a State, or from a state file.
+
+        Parameters
+        ----------
+        state : State, str or Path
+            State, which is copied, or the file of a State.
+
+        Raises
+        ------
+        StateError
+            When the Simulation cannot go on from it, as from that of another model.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> start = sim.state.copy()
+        >>> result = sim.run(1.0)
+        >>> sim.restore(start)
+        >>> sim.t
+        0.0
+        """
         self._store.restore(state)
 
     # ---- parts ------------------------------------------------------------------------------------------------------
@@ -452,7 +666,13 @@ class Simulation(Keyed, StrictAttributes):
     # ---- copies -----------------------------------------------------------------------------------------------------
 
     def independent(self) -> Self:
-        """Return a Simulation at the same state with equations of its own, for another thread."""
+        """Return a Simulation at the same state with equations of its own, for another thread.
+
+        Returns
+        -------
+        Simulation
+            Copy that shares nothing with this one that a step writes.
+        """
         return self._on(self._store.independent())
 
     def _twin(self) -> Self:

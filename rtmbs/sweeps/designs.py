@@ -28,7 +28,25 @@ class Distribution(Protocol):
 
 @dataclass(frozen=True)
 class Uniform:
-    """Each value between ``low`` and ``high`` is as likely as the others: ``rtmbs.Uniform(10.0, 500.0)``."""
+    """Uniform distribution: each value between ``low`` and ``high`` is as likely as the others.
+
+    Parameters
+    ----------
+    low : float
+        Lower end.
+    high : float
+        Upper end, above ``low``.
+
+    Raises
+    ------
+    InputError
+        For ends that are no numbers or do not ascend.
+
+    Examples
+    --------
+    >>> rtmbs.Uniform(10.0, 500.0).quantile(np.array([0.5]))
+    array([255.])
+    """
 
     low: float
     high: float
@@ -37,12 +55,42 @@ class Uniform:
         check_ends(self, self.low, self.high)
 
     def quantile(self, p: Array) -> Array:
+        """Return the values below which the shares ``p`` of all values lie.
+
+        Parameters
+        ----------
+        p : ndarray
+            Shares (n,), 0 < p < 1.
+
+        Returns
+        -------
+        ndarray
+            Values (n,), in the unit of the parameter.
+        """
         return self.low + (self.high - self.low) * p
 
 
 @dataclass(frozen=True)
 class LogUniform:
-    """The logarithm is uniform between those of two positive ends: ``rtmbs.LogUniform(1.0, 1e4)``."""
+    """Log-uniform distribution: the logarithm is uniform between those of two positive ends.
+
+    Parameters
+    ----------
+    low : float
+        Lower end, above 0.
+    high : float
+        Upper end, above ``low``.
+
+    Raises
+    ------
+    InputError
+        For ends that are no numbers, are not positive or do not ascend.
+
+    Examples
+    --------
+    >>> rtmbs.LogUniform(1.0, 1e4).quantile(np.array([0.5])).round(9)
+    array([100.])
+    """
 
     low: float
     high: float
@@ -53,13 +101,43 @@ class LogUniform:
             raise InputError(f"LogUniform begins at {shown(self.low)}; its ends must be positive")
 
     def quantile(self, p: Array) -> Array:
+        """Return the values below which the shares ``p`` of all values lie.
+
+        Parameters
+        ----------
+        p : ndarray
+            Shares (n,), 0 < p < 1.
+
+        Returns
+        -------
+        ndarray
+            Values (n,), in the unit of the parameter.
+        """
         values = self.low * np.exp(np.log(self.high / self.low) * p)
         return np.asarray(np.clip(values, self.low, self.high))
 
 
 @dataclass(frozen=True)
 class Normal:
-    """The normal distribution of this mean and standard deviation: ``rtmbs.Normal(1.0, 0.05)``."""
+    """Normal distribution of a mean and a standard deviation.
+
+    Parameters
+    ----------
+    mean : float
+        Mean value.
+    deviation : float
+        Standard deviation, above 0.
+
+    Raises
+    ------
+    InputError
+        For a mean that is no number, and a deviation that is not positive.
+
+    Examples
+    --------
+    >>> rtmbs.Normal(1.0, 0.05).quantile(np.array([0.5]))
+    array([1.])
+    """
 
     mean: float
     deviation: float
@@ -70,6 +148,18 @@ class Normal:
         positive(deviation=self.deviation)
 
     def quantile(self, p: Array) -> Array:
+        """Return the values below which the shares ``p`` of all values lie.
+
+        Parameters
+        ----------
+        p : ndarray
+            Shares (n,), 0 < p < 1.
+
+        Returns
+        -------
+        ndarray
+            Values (n,), in the unit of the parameter.
+        """
         from scipy.special import ndtri
 
         return np.asarray(self.mean + self.deviation * ndtri(p))
@@ -276,9 +366,15 @@ class Sampled(Random):
 def design_of(design: Any, runs: Any) -> Any:
     """Return a design, which is a grid unless given; that of a sampler of ``scipy.stats.qmc`` takes ``runs``.
 
-    Raises InputError for a sampler without ``runs``, and for ``runs`` beside another design.
+    Raises InputError for a sampler without ``runs``, for one that draws values in place of points of the unit cube, and
+    for ``runs`` beside another design.
     """
-    stats = sys.modules.get("scipy.stats")  # whoever has a sampler has loaded it
+    stats = sys.modules.get("scipy.stats")  # the module of a sampler is loaded
+    if stats is not None and isinstance(design, stats.qmc.MultivariateNormalQMC | stats.qmc.MultinomialQMC):
+        raise InputError(
+            f"{type(design).__name__} draws values, and a sweep needs points between 0 and 1; it must be a sampler "
+            "such as scipy.stats.qmc.Sobol(2), with a distribution for each parameter such as rtmbs.Normal(1.0, 0.1)"
+        )
     if stats is not None and isinstance(design, stats.qmc.QMCEngine):
         if runs is None:
             raise InputError(f"runs is missing; a sampler such as {type(design).__name__} needs the number of runs")

@@ -82,9 +82,33 @@ class Serial:
 
     @contextmanager
     def open(self, alone: bool = False) -> Iterator[Crew]:
+        """Yield a crew of one worker, which makes a run in the calling thread when it is submitted.
+
+        Parameters
+        ----------
+        alone : bool, default False
+            True asks for one worker only, which this engine has anyway.
+
+        Yields
+        ------
+        Crew
+            Executor in this process.
+        """
         yield Crew(InlineExecutor(), 1)
 
     def died(self, error: BaseException) -> bool:
+        """Return whether an error means that a worker ended; no worker of this engine does.
+
+        Parameters
+        ----------
+        error : BaseException
+            Error of a run.
+
+        Returns
+        -------
+        bool
+            False.
+        """
         return False
 
 

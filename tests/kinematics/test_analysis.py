@@ -1,7 +1,9 @@
 """Analysis: the compiled march against a readable one, free motion, singular poses, redundancy, options, bad input."""
 
 import math
+import pickle
 import re
+import threading
 from types import SimpleNamespace
 
 import numpy as np
@@ -406,6 +408,40 @@ def test_a_driver_that_fails_at_some_time_is_named():
     model.add_driver("hole", Function(lambda t: 1.0 if t < 0.5 else math.nan, lambda t: 0.0, lambda t: 0.0), joint="A")
     with pytest.raises(InputError, match=r"driver 'hole' is not finite at t = 0\.5 s"):
         Analysis(model).run(0.0, 1.0, 0.1)
+
+
+@pytest.mark.parametrize("method", ["min_norm", "freeze"])
+@pytest.mark.parametrize("profile", [Sine(0.4, 3.0), Function(np.sin, np.cos, lambda t: -np.sin(t))])
+def test_an_analysis_goes_through_a_pickle(method, profile):
+    """Before a run and after one, when the machine code of its programs is there; a lambda goes by value."""
+    analysis = Analysis(two_axes(profile), method=method)
+    fresh = pickle.loads(pickle.dumps(analysis))
+    motion = analysis.run(0.0, 1.0, 0.1)
+    other = pickle.loads(pickle.dumps(analysis))
+    assert repr(other) == repr(analysis)
+    exact = np.array([profile(t) for t in motion.t])
+    for one in (fresh.run(0.0, 1.0, 0.1), other.run(0.0, 1.0, 0.1)):
+        np.testing.assert_allclose(one["axle.rate"], exact[:, 1], rtol=0, atol=1e-9)
+        assert all(np.array_equal(one[name], motion[name]) for name in motion.names())
+        assert one.counters.iterations == motion.counters.iterations
+
+
+def test_what_keeps_an_analysis_from_a_pickle_is_named():
+    lock = threading.Lock()
+
+    def held(t):
+        with lock:
+            return 0.1 * t
+
+    with pytest.raises(InputError, match="driver 'angle': its profile cannot be pickled: Function"):
+        pickle.dumps(Analysis(two_axes(Function(held, lambda t: 0.1, lambda t: 0.0))))
+    curve = PointOnCurve("groove", "there", "ground", lambda s: (s, 0.0 if lock else s, 0.0))
+    with pytest.raises(InputError, match="constraint 'groove' cannot be pickled"):
+        pickle.dumps(Analysis(two_axes(Sine(0.4, 3.0)), [curve]))
+    model = two_axes(Sine(0.4, 3.0))
+    model.add_force("drag", lambda t, kinematics, parameters: held(t), joint="axle")
+    with pytest.raises(InputError, match=r"model 'wheel' cannot be pickled: Model"):
+        pickle.dumps(Analysis(model))
 
 
 def test_constraints_that_name_nothing_are_refused():

@@ -137,6 +137,9 @@ def test_a_sampler_of_scipy_is_a_design():
         (None, 10, "runs counts the points of a sampler"),
         (rtmbs.LatinHypercube(5), 10, "runs counts the points of a sampler"),
         (qmc.Halton(2, seed=1), 10, "Halton has d = 2, and there are 1 parameters; it must be made with d=1"),
+        (qmc.MultivariateNormalQMC([0.0], seed=1), 10, "MultivariateNormalQMC draws values, and a sweep needs points"),
+        (qmc.MultivariateNormalQMC([0.0], seed=1), None, r"it must be a sampler such as scipy\.stats\.qmc\.Sobol"),
+        (qmc.MultinomialQMC([0.5, 0.5], 4, seed=1), 10, "MultinomialQMC draws values"),
     ],
 )
 def test_a_sampler_that_does_not_fit_is_refused(design, runs, words):
