@@ -40,6 +40,9 @@ class Point(NamedTuple):
         States of forces (ns,).
     sd : ndarray, optional
         Rates of the states of forces (ns,).
+    left : tuple[float, float], optional
+        Largest |Phi| and |Phid| that a solver of differential equations left before its state was corrected; those of
+        the point itself unless given.
     """
 
     t: float  # [s]
@@ -49,6 +52,7 @@ class Point(NamedTuple):
     lam: Array  # (m,)
     s: Array = NO_STATES  # (ns,)
     sd: Array = NO_STATES  # (ns,)
+    left: tuple[float, float] | None = None
 
 
 @dataclass

@@ -50,8 +50,9 @@ def integration_result(system: ConstrainedSystem, points: Sequence[Point], count
     """Return the Result of these points, constraint violations included.
 
     Arrays are ``q``, ``v``, ``a`` (samples, n), ``lambda`` (samples, m), ``s`` (samples, ns) and ``violations``
-    (samples, 3), the largest |Phi|, |Phid| and |Phidd| of each sample; an array without columns is left out, and so
-    are the multipliers of a formulation that gives none.
+    (samples, 3), the largest |Phi|, |Phid| and |Phidd| of each sample, the first two before a solver of differential
+    equations was corrected; an array without columns is left out, and so are the multipliers of a formulation that
+    gives none.
     Each column is a channel of its own too: ``q0``, ``v0``, ``a0``, or ``NAME``, ``NAME.rate``, ``NAME.acceleration``
     where the system has ``coordinate_names``; ``lambda0`` or ``NAME.multiplier`` by ``row_names``; ``s0`` or ``NAME``
     by ``state_names``; ``violation.position``, ``violation.velocity``, ``violation.acceleration``. Coordinates have the
@@ -107,12 +108,12 @@ def columns(
 
 
 def violations_at(system: ConstrainedSystem, point: Point) -> tuple[float, float, float]:
-    """Return the largest |Phi|, |Phid| and |Phidd| of a point."""
+    """Return the largest |Phi|, |Phid| and |Phidd| of a point; the first two before a correction, where it has them."""
     Phi_q = system.constraint_jacobian(point.q, point.t)
     Phi_t, gamma = system.constraint_rate_terms(point.q, point.v, point.t)
     parts = system.constraints(point.q, point.t), Phi_q @ point.v + Phi_t, Phi_q @ point.a - gamma
     first, second, third = (float(np.abs(part).max(initial=0.0)) for part in parts)
-    return first, second, third
+    return (*point.left, third) if point.left else (first, second, third)
 
 
 def integrate(
@@ -269,8 +270,8 @@ def simulation_points(method: Any, motion: Motion, times: Array) -> Iterator[Poi
         motion.counts.evaluations += report.evaluations
         motion.counts.factorisations += report.factorisations
         now = sim.state
-        parts = now.z, now.zd, now.zdd, now.lam, now.s, now.sd
-        yield Point(float(t), *(part.copy() for part in parts))
+        q, v, a, lam, s, sd = (part.copy() for part in (now.z, now.zd, now.zdd, now.lam, now.s, now.sd))
+        yield Point(float(t), q, v, a, lam, s, sd)
 
 
 def accepted_step(sim: Simulation) -> StepReport:

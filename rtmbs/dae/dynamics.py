@@ -107,29 +107,6 @@ class Dynamics:
         """Return the end of a step from ``old``, corrected. MotionError: the correction is longer than the step."""
         return self.point(*demand_small_correction(old, (q, v), self.corrected(t, q, v), t), t, s)
 
-    def first_order(self, t: float, y: Array) -> Array:
-        """Return dy/dt (2n + ns,) of y = (q, v, s), for solvers of ordinary differential equations.
-
-        q and v are corrected first, so that a reduction integrates its own coordinates and the others follow.
-        """
-        q, v, s = self.parts(t, y)
-        return np.concatenate((v, self.accelerations(q, v, t, s), self.state_rates(q, v, t, s)))
-
-    def sample(self, t: float, y: Array) -> Point:
-        """Return the point of y = (q, v, s), corrected."""
-        q, v, s = self.parts(t, y)
-        return self.point(q, v, t, s)
-
-    def parts(self, t: float, y: Array) -> tuple[Array, Array, Array]:
-        """Return q and v of y (2n + ns,), corrected, and s."""
-        q, v, s = np.split(y, (self.system.n, 2 * self.system.n))
-        return *self.corrected(t, q, v), s
-
-
-def first_order_start(motion: Motion) -> Array:
-    """Return y = (q, v, s) (2n + ns,) at the start."""
-    return np.concatenate((motion.q, motion.v, motion.s))
-
 
 def with_multipliers(formulation: Any) -> Any:
     """Return the formulation with ``multipliers=True``, for ends of steps."""

@@ -87,7 +87,8 @@ class JointSteps:
     def present(self, state: State) -> Point:
         """Return the point of a state; its rotation vectors are zero."""
         parts = state.z, state.zd, state.zdd, state.lam[self.rows], state.s, state.sd
-        return Point(state.t, *(part.copy() for part in parts))
+        q, v, a, lam, s, sd = (part.copy() for part in parts)
+        return Point(state.t, q, v, a, lam, s, sd)
 
     def rates(self, q: Array, v: Array, a: Array) -> tuple[Array, Array]:
         """Return the rates and accelerations (n,) of dofs at q, v and a: body axes for rotations."""

@@ -1,7 +1,7 @@
 """scipy's solvers of ordinary differential equations over the accelerations of a formulation."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -9,11 +9,12 @@ import scipy.integrate
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, MotionError, Point
-from rtmbs.dae.dynamics import Dynamics, Steps, first_order_start
+from rtmbs.dae.dynamics import Steps
+from rtmbs.dae.first_order import FirstOrderMotion
 from rtmbs.dae.linearisation import derivative
 from rtmbs.dae.method import ByTolerance, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.errors import RtmbsError, unknown_name
-from rtmbs.formulations.contract import Formulation, FormulationError
+from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
 
 Array = NDArray[np.float64]
@@ -27,15 +28,19 @@ SOLVERS = {
     "LSODA": scipy.integrate.LSODA,
 }
 IMPLICIT = ("Radau", "BDF", "LSODA")
+SEVERAL_STEPS = ("BDF", "LSODA")
+FLOOR = 2.3e-14  # relative tolerance that scipy takes as it is
 MOST_STEPS = 10**6  # between two samples
 
 
 @dataclass(frozen=True)
 class SolveIVP(ByTolerance, OverFormulation):
-    """Solvers of scipy.integrate over y = (q, v, s), with samples on their dense output.
+    """Solvers of scipy.integrate with samples on their dense output.
 
-    In a Simulation a solver ends at each step. A formulation that corrects states does so inside dy/dt and at each
-    sample. The solver then integrates independent coordinates, and what it does with dependent ones has no effect.
+    In a Simulation a solver ends at each step. Over a formulation that corrects states, a solver of one step gets the
+    corrected state back after each step. BDF and LSODA, which keep earlier points, are pulled back by y' instead. The
+    change is the least one in the metric of the inertias, whichever formulation gives the accelerations. Violations of
+    a Result are those of the solver's own state, before it is corrected.
 
     Parameters
     ----------
@@ -73,53 +78,67 @@ class SolveIVP(ByTolerance, OverFormulation):
 
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the samples, of one solver from the first time to the last."""
-        dynamics = Dynamics(motion, self.formulation)
-        solver = self.solver_over(dynamics, first_order_start(motion), float(times[0]), float(times[-1]))
-        yield dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
-        matrices = 0
+        run = SolverRun(motion, self, float(times[0]), float(times[-1]))
+        yield run.equations.dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
         for t in times[1:]:
-            advance(solver, float(t), motion)
-            y = solver.y if solver.t == t else solver.dense_output()(t)
-            motion.counts.factorisations, matrices = (
-                motion.counts.factorisations + int(solver.nlu) - matrices,
-                int(solver.nlu),
-            )
-            yield dynamics.sample(float(t), y)
+            yield run.point(float(t))
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
         return SolverSteps(motion, self)
 
-    def solver_over(self, dynamics: Dynamics, y: Array, t: float, t_end: float) -> Any:
-        """Return a solver of SciPy from a start to an end time.
 
-        Parameters
-        ----------
-        dynamics : Dynamics
-            Equations of motion of one run.
-        y : ndarray
-            Start (2n + ns,): q, v and s.
-        t : float
-            Start time [s].
-        t_end : float
-            Last time [s].
+class SolverRun:
+    """One solver of SciPy along a motion, from a start to an end time."""
 
-        Returns
-        -------
-        object
-            Solver of scipy.integrate.
-        """
-
-        def rates(t: float, y: Array) -> Array:
-            try:
-                return dynamics.first_order(t, y)
-            except FormulationError:  # of a trial too far away; solvers take a shorter step
-                return np.full(len(y), np.nan)
-
-        options: dict[str, Any] = {"rtol": max(self.rtol, 2.3e-14), "atol": self.atol}
-        if self.solver in IMPLICIT:  # scipy's differences grow without end in coordinates that nothing depends on
+    def __init__(self, motion: Motion, method: SolveIVP, t: float, t_end: float) -> None:
+        self.motion, self.matrices = motion, 0
+        self.equations = FirstOrderMotion(motion, method.formulation, method.solver in SEVERAL_STEPS)
+        rates = self.equations.rates
+        options: dict[str, Any] = {"rtol": max(method.rtol, FLOOR), "atol": method.atol}
+        if method.solver in IMPLICIT:  # scipy's differences grow without end in coordinates that nothing depends on
             options["jac"] = lambda t, y: derivative(lambda x: rates(t, x), y)
-        return SOLVERS[self.solver](rates, t, y, t_end, **options)
+        self.solver = SOLVERS[method.solver](rates, t, self.equations.start, t_end, **options)
+        self.end = self.equations.start  # of the last step, before it is corrected
+
+    def point(self, t: float) -> Point:
+        """Return the point at ``t`` [s]. Raises MotionError, and what the system refuses."""
+        self.reach(t)
+        found = int(self.solver.nlu)
+        self.motion.counts.factorisations, self.matrices = (
+            self.motion.counts.factorisations + found - self.matrices,
+            found,
+        )
+        return self.equations.point(t, self.end if self.solver.t == t else self.solver.dense_output()(t))
+
+    def reach(self, t: float) -> None:
+        """Take steps until ``t`` [s] is reached or passed. Raises MotionError."""
+        solver, name = self.solver, type(self.solver).__name__
+        for _ in range(MOST_STEPS):
+            if solver.t >= t:
+                return
+            self.equations.refusal = None
+            try:
+                message = solver.step()
+            except RtmbsError:
+                raise
+            except (ValueError, np.linalg.LinAlgError) as error:  # scipy met a matrix that is not finite
+                self.fail(str(error))
+            self.motion.counts.steps += 1
+            if solver.status == "failed":
+                self.fail(str(message))
+            self.end = solver.y
+            if not self.equations.several:  # f at the end of the step was evaluated at the corrected state
+                solver.y = self.equations.stepped(float(solver.t), self.end)
+            else:
+                self.equations.stepped(float(solver.t), self.end)
+        raise MotionError(f"{name} took {MOST_STEPS} steps and is at t = {solver.t:g}; t = {t:g} is wanted")
+
+    def fail(self, message: str) -> None:
+        """Raise what the system refused last, or MotionError with the message of the solver."""
+        if self.equations.refusal is not None:
+            raise self.equations.refusal
+        raise MotionError(f"{type(self.solver).__name__} failed at t = {self.solver.t:g}: {message}")
 
 
 class SolverSteps(Steps):
@@ -130,27 +149,6 @@ class SolverSteps(Steps):
         self.method = method
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
-        y = np.concatenate((past[0].q, past[0].v, past[0].s))
-        solver = self.method.solver_over(self.dynamics, y, past[0].t, t)
-        advance(solver, t, self.motion)
-        self.motion.counts.factorisations += int(solver.nlu)
-        return self.dynamics.sample(t, solver.y)
-
-
-def advance(solver: Any, t: float, motion: Motion) -> None:
-    """Take steps until ``t`` [s] is reached or passed; raises MotionError."""
-    for _ in range(MOST_STEPS):
-        if solver.t >= t:
-            return
-        try:
-            message = solver.step()
-        except RtmbsError:
-            raise
-        except (ValueError, np.linalg.LinAlgError) as error:  # scipy met a matrix that is not finite
-            raise MotionError(f"{type(solver).__name__} failed at t = {solver.t:g}: {error}") from error
-        motion.counts.steps += 1
-        if solver.status == "failed":
-            raise MotionError(f"{type(solver).__name__} failed at t = {solver.t:g}: {message}")
-    raise MotionError(
-        f"{type(solver).__name__} took {MOST_STEPS} steps and is at t = {solver.t:g}; t = {t:g} is wanted"
-    )
+        old = past[0]
+        at = replace(self.motion, q=old.q, v=old.v, s=old.s, t0=old.t)
+        return SolverRun(at, self.method, old.t, t).point(t)

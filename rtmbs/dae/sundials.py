@@ -1,14 +1,15 @@
 """CVODE and IDA of SUNDIALS through scikit-sundae, the optional extra ``sundials``."""
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, MotionError, Point
-from rtmbs.dae.dynamics import Dynamics, Steps, first_order_start
+from rtmbs.dae.dynamics import Steps
+from rtmbs.dae.first_order import FirstOrderMotion
 from rtmbs.dae.linearisation import constraint_rate, imbalance
 from rtmbs.dae.method import ByTolerance, DAEMethod, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.errors import InputError, unknown_name
@@ -45,10 +46,10 @@ def solution_at(solver: Any, t: float, name: str, last: float | None = None) -> 
 
 @dataclass(frozen=True)
 class CVODE(ByTolerance, OverFormulation):
-    """CVODE of SUNDIALS over y = (q, v, s): Adams or BDF formulas of variable order and step.
+    """CVODE of SUNDIALS: Adams or BDF formulas of variable order and step.
 
-    It needs the extra ``sundials``. A formulation that corrects states does so inside dy/dt and at each sample, as in
-    SolveIVP.
+    It needs the extra ``sundials``. Over a formulation that corrects states, y' pulls the solver back to the
+    constraints, as in SolveIVP with BDF. Violations of a Result are those of the solver's own state.
 
     Parameters
     ----------
@@ -86,41 +87,47 @@ class CVODE(ByTolerance, OverFormulation):
 
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
         """Yield the start and the samples, of one solver from the first time to the last."""
-        dynamics = Dynamics(motion, self.formulation)
-        solver = self.solver_over(dynamics)
-        solver.init_step(float(times[0]), first_order_start(motion))
-        yield dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
+        run = CVODERun(motion, self, float(times[0]))
+        yield run.equations.dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
         for t in times[1:]:
-            yield dynamics.sample(float(t), solution_at(solver, float(t), "CVODE"))
+            yield run.point(float(t))
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
         return CVODESteps(motion, self)
 
-    def solver_over(self, dynamics: Dynamics) -> Any:
-        """Return a solver without a start.
 
-        Parameters
-        ----------
-        dynamics : Dynamics
-            Equations of motion of one run.
+class CVODERun:
+    """One solver along a motion."""
 
-        Returns
-        -------
-        object
-            CVODE solver of scikit-sundae, not yet started.
-
-        Raises
-        ------
-        InputError
-            When scikit-sundae is not installed.
-        """
+    def __init__(self, motion: Motion, method: CVODE, t: float) -> None:
+        self.motion, self.equations = motion, FirstOrderMotion(motion, method.formulation, several=True)
+        self.t, self.y = t, self.equations.start
 
         def rhs(t: float, y: Array, out: Array) -> None:
-            out[:] = dynamics.first_order(t, y.copy())
+            out[:] = self.equations.rates(t, y.copy())
 
-        options: dict[str, Any] = {"method": FORMULAS[self.formula], "rtol": self.rtol, "atol": self.atol}
-        return solver_class("CVODE")(rhs, max_num_steps=MOST_STEPS, **options)
+        options: dict[str, Any] = {"method": FORMULAS[method.formula], "rtol": method.rtol, "atol": method.atol}
+        self.solver = solver_class("CVODE")(rhs, max_num_steps=MOST_STEPS, **options)
+        self.solver.init_step(t, self.y)
+
+    def point(self, t: float, last: float | None = None) -> Point:
+        """Return the point at ``t`` [s]; nothing is asked for behind ``last`` [s].
+
+        Raises MotionError, and what the system refuses.
+        """
+        for _ in range(MOST_STEPS):
+            if self.t >= t:
+                y = self.y if self.t == t else solution_at(self.solver, t, "CVODE")
+                return self.equations.point(t, y)
+            self.equations.refusal = None
+            found = self.solver.step(t, method="onestep", tstop=last)
+            if not found.success:
+                raise self.equations.refusal or MotionError(f"CVODE failed at t = {self.t:g}: {found.message}")
+            self.motion.counts.steps += 1
+            self.t, self.y = float(np.ravel(found.t)[0]), np.array(found.y, np.float64).ravel()
+            self.equations.stepped(self.t, self.y)
+        raise MotionError(f"CVODE took {MOST_STEPS} steps and is at t = {self.t:g}; t = {t:g} is wanted")
 
 
 class CVODESteps(Steps):
@@ -131,9 +138,9 @@ class CVODESteps(Steps):
         self.method = method
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
-        solver = self.method.solver_over(self.dynamics)
-        solver.init_step(past[0].t, np.concatenate((past[0].q, past[0].v, past[0].s)))
-        return self.dynamics.sample(t, solution_at(solver, t, "CVODE", last=t))
+        old = past[0]
+        at = replace(self.motion, q=old.q, v=old.v, s=old.s, t0=old.t)
+        return CVODERun(at, self.method, old.t).point(t, last=t)
 
 
 @dataclass(frozen=True)

@@ -160,6 +160,71 @@ class SystemWithStates(ConstrainedSystem, Protocol):
         """
 
 
+@runtime_checkable
+class SystemWithRateConstraints(ConstrainedSystem, Protocol):
+    """A system with nonholonomic constraints: Psi(q, v, t) = A(q, t) v + b(q, t) = 0 beside Phi = 0.
+
+    Wheels that roll, knife edges and skates have such rows. Their multipliers follow those of Phi, and their force is
+    A^T lam. ``rate_row_names`` (k) name the rows for errors. The rows are linear in v.
+    """
+
+    @property
+    def rate_rows(self) -> int:
+        """Number k of rate constraints, dependent ones counted."""
+
+    def rate_constraints(self, q: Array, v: Array, t: float) -> Array:
+        """Return Psi (k,).
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        ndarray
+            Psi (k,).
+        """
+
+    def rate_constraint_jacobian(self, q: Array, t: float) -> Array:
+        """Return A (k, n), the derivative of Psi by v.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        ndarray
+            A (k, n).
+        """
+
+    def rate_constraint_terms(self, q: Array, v: Array, t: float) -> Array:
+        """Return gamma (k,) with dPsi/dt = A a - gamma.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        ndarray
+            gamma (k,) = -Psi_q v - Psi_t.
+        """
+
+
 def states_of(system: ConstrainedSystem) -> Array:
     """Return the states (ns,) of a system, to be written into; none of a system without."""
     return getattr(system, "s", NO_STATES) if hasattr(system, "state_rates") else NO_STATES

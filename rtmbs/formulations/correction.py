@@ -15,6 +15,7 @@ from rtmbs.formulations.contract import (
     checked_time,
     checked_vector,
 )
+from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.formulations.reduction import RANK_TOLERANCE
 from rtmbs.formulations.terms import rate_terms, row_names
 
@@ -96,7 +97,7 @@ def closed_positions(system: ConstrainedSystem, q: Array, t: float, solve: Solve
     Raises FormulationError naming the row that stays open.
     """
     q, t = checked_vector("q", q, system.n), checked_time(t)
-    if not system.m:
+    if not holonomic_rows(system):
         return q
     for _ in range(MAX_ITERATIONS):
         q, step, Phi, Phi_q = newton_step(system, q, t, solve)
@@ -114,8 +115,9 @@ def closed_positions(system: ConstrainedSystem, q: Array, t: float, solve: Solve
 
 def newton_step(system: ConstrainedSystem, q: Array, t: float, solve: Solve) -> tuple[Array, Array, Array, Array]:
     """Return q (n,) after a step of Newton to Phi = 0, the step taken off, and Phi and Phi_q before it."""
-    Phi = checked_answer("constraints(q, t)", system.constraints(q, t), (system.m,))
-    Phi_q = checked_answer("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (system.m, system.n))
+    held = holonomic_rows(system)  # rate constraints bind no position
+    Phi = checked_answer("constraints(q, t)", system.constraints(q, t), (system.m,))[:held]
+    Phi_q = checked_answer("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (system.m, system.n))[:held]
     step = solve(Phi_q, Phi)
     return q - step, step, Phi, Phi_q
 

@@ -1,0 +1,93 @@
+"""Equations of motion as y' = f(t, y) for solvers that choose their own steps, and how such solvers never drift.
+
+A solver leaves the constraints a little with every step. A correction inside f that it never hears of does not put it
+back, and the next one is larger: the error of q then grows with the square of what was left. A solver of one step gets
+the corrected state back after each step. A solver of several steps keeps its history, so f pulls it back instead:
+f = (v, a, sd) + (P(y) - y) / tau, P the correction. The pull is zero on the constraints, whatever tau is.
+"""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.dynamics import Dynamics
+from rtmbs.dae.linearisation import constraint_rate
+from rtmbs.errors import RtmbsError
+from rtmbs.formulations.contract import Formulation, FormulationError, OutOfRange
+from rtmbs.formulations.correction import Correcting, closed_state, least_solution
+
+Array = NDArray[np.float64]
+
+PULL = 10.0  # tau in steps: a faster pull shortens steps, a slower one lets the solver drift further
+MEMORY = 0.9  # of the mean of the logarithms of steps
+FIRST = 30  # steps without a pull: a solver grows its step then, and keeps a matrix that was made at a short one
+LIGHT = 1e-12  # of the largest inertia: less counts as this
+
+
+class FirstOrderMotion:
+    """One motion as y' = f(t, y), y = (q, v, s), for a solver of one step or of ``several``.
+
+    A formulation that corrects nothing and takes feedback instead is left as it is. A trial without an answer has rates
+    that are not numbers, so that a solver takes a shorter step; ``refusal`` is the reason of the last one.
+    """
+
+    def __init__(self, motion: Motion, formulation: Formulation, several: bool) -> None:
+        self.motion, self.dynamics, self.several = motion, Dynamics(motion, formulation), several
+        self.corrects = motion.system.m > 0 and (isinstance(formulation, Correcting) or self.dynamics.dependent)
+        inertia = np.abs(np.diag(motion.system.mass(motion.q, motion.t0)))
+        self.unit = 1.0 / np.sqrt(np.maximum(inertia, LIGHT * (float(inertia.max(initial=0.0)) or 1.0)))
+        self.refusal: RtmbsError | None = None
+        self.t, self.step, self.count = motion.t0, np.inf, 0  # end of the last step, mean step [s], and steps so far
+
+    @property
+    def start(self) -> Array:
+        """Y at the start."""
+        return np.concatenate((self.motion.q, self.motion.v, self.motion.s))
+
+    def own(self, y: Array) -> tuple[Array, Array, Array]:
+        """Return q, v (n,) and s (ns,) as the solver has them."""
+        q, v, s = np.split(y, (self.motion.system.n, 2 * self.motion.system.n))
+        return q, v, s
+
+    def corrected(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
+        """Return q and v (n,) on the constraints, by the least change in the metric of the inertias at the start."""
+        if not self.corrects:
+            return q, v
+        return closed_state(
+            self.motion.system, q, v, t, lambda rows, right: self.unit * least_solution(rows * self.unit, right)
+        )
+
+    def rates(self, t: float, y: Array) -> Array:
+        """Return dy/dt; not a number where there is no answer."""
+        try:
+            if np.all(np.isfinite(y)):
+                q, v, s = self.own(y)
+                q, v = self.corrected(t, q, v)
+                a, sd = self.dynamics.accelerations(q, v, t, s), self.dynamics.state_rates(q, v, t, s)
+                found = np.concatenate((v, a, sd))
+                if self.corrects and self.several and self.count >= FIRST:
+                    found += (np.concatenate((q, v, s)) - y) / (PULL * self.step)
+                return found
+        except (FormulationError, OutOfRange) as error:
+            self.refusal = error
+        return np.full(len(y), np.nan)
+
+    def stepped(self, t: float, y: Array) -> Array:
+        """Return y after a step of the solver to ``t`` [s]: put back on the constraints for a solver of one step."""
+        h, self.t = t - self.t, t
+        if not self.corrects:
+            return y
+        if self.several:
+            if h > 0.0:  # a solver may show a step twice; its first ones are short
+                self.count, mean = self.count + 1, self.step if np.isfinite(self.step) else h
+                self.step = max(h, float(mean**MEMORY * h ** (1.0 - MEMORY)))
+            return y
+        q, v, s = self.own(y)
+        return np.concatenate((*self.corrected(t, q, v), s))
+
+    def point(self, t: float, y: Array) -> Point:
+        """Return the point of y at ``t`` [s], with the violations of the solver's own state."""
+        q, v, s = self.own(y)
+        Phi, Phid = self.motion.system.constraints(q, t), constraint_rate(self.motion.system, q, v, t)
+        left = float(np.abs(Phi).max(initial=0.0)), float(np.abs(Phid).max(initial=0.0))
+        return self.dynamics.point(*self.corrected(t, q, v), t, s)._replace(left=left)
