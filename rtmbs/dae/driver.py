@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
 from rtmbs.dae.dynamics import CountedSystem, Dynamics
 from rtmbs.errors import InputError, StepError
+from rtmbs.formulations.check_system import check_system
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_vector, states_of
 from rtmbs.formulations.penalty import AugmentedLagrangian
 from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_full_rank
@@ -154,8 +155,8 @@ def integrate(
     InputError
         For numbers out of range, and for states of forces that the method does not integrate.
     FormulationError
-        For a start that violates the constraints, dependent rows that the method refuses, or a state without
-        accelerations.
+        For a start that violates the constraints, derivatives of constraints that are wrong there, dependent rows that
+        the method refuses, or a state without accelerations.
     MotionError
         For a step that fails, with the Result up to there.
 
@@ -168,6 +169,7 @@ def integrate(
     q, v = checked_vector("q", q, system.n), checked_vector("v", v, system.n)
     demand_no_states(system, method)
     demand_start(system, method, q, v, float(times[0]))
+    check_system(system, q, v, float(times[0]))
     warn_of_gains(method, float(times[1] - times[0]))
     states = states_of(system)
     motion = Motion(system, q, v, float(times[0]), states.copy())

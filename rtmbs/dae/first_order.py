@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Point
 from rtmbs.dae.dynamics import Dynamics
-from rtmbs.dae.linearisation import constraint_rate
+from rtmbs.dae.linearisation import acceleration_derivatives, constraint_rate, derivative
 from rtmbs.errors import RtmbsError
 from rtmbs.formulations.contract import Formulation, FormulationError, OutOfRange
 from rtmbs.formulations.correction import Correcting, closed_state, least_solution
+from rtmbs.formulations.rate_constraints import holonomic_rows
 
 Array = NDArray[np.float64]
 
@@ -71,6 +72,35 @@ class FirstOrderMotion:
         except (FormulationError, OutOfRange) as error:
             self.refusal = error
         return np.full(len(y), np.nan)
+
+    def jacobian(self, t: float, y: Array) -> Array:
+        """Return df/dy: exact for a system with ``linearisation``, by differences of f for others.
+
+        Corrections have the derivative of a projection: what y changes along the normals, f does not see.
+        """
+        system, n = self.motion.system, self.motion.system.n
+        q, v, s = self.own(y)
+        if len(s) or hasattr(self.dynamics.formulation, "gains") or not hasattr(system, "linearisation"):
+            return derivative(lambda x: self.rates(t, x), y)  # feedback of violations has further terms
+        try:
+            q, v = self.corrected(t, q, v)
+            point = self.dynamics.point(q, v, t, s)
+            if not np.all(np.isfinite(point.lam)):
+                return derivative(lambda x: self.rates(t, x), y)
+            by_q, by_v, at = acceleration_derivatives(system, q, v, point.a, point.lam, t)
+        except (FormulationError, OutOfRange):
+            return derivative(lambda x: self.rates(t, x), y)
+        zero, eye = np.zeros((n, n)), np.eye(n)
+        if not self.corrects:
+            return np.block([[zero, eye], [by_q, by_v]])
+        held = holonomic_rows(system)
+        along = self.unit[:, None] * np.linalg.pinv(at.Phi_q * self.unit)
+        kept_q = eye - self.unit[:, None] * np.linalg.pinv(at.Phi_q[:held] * self.unit) @ at.Phi_q[:held]
+        kept = np.block([[kept_q, zero], [-along @ at.rate @ kept_q, eye - along @ at.Phi_q]])
+        found = np.block([[zero, eye], [by_q, by_v]]) @ kept
+        if self.several and self.count >= FIRST:
+            found += (kept - np.eye(2 * n)) / (PULL * self.step)
+        return found
 
     def stepped(self, t: float, y: Array) -> Array:
         """Return y after a step of the solver to ``t`` [s]: put back on the constraints for a solver of one step."""

@@ -1,4 +1,4 @@
-"""Derivatives of the equations of motion at a state, by differences, for Newton matrices."""
+"""Derivatives of the equations of motion at a state, exact or by differences, for Newton matrices and solvers."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -25,8 +25,16 @@ class Linearisation(NamedTuple):
 
 
 def linearised(system: ConstrainedSystem, q: Array, v: Array, a: Array, lam: Array, t: float) -> Linearisation:
-    """Return the derivatives at a state: 2 n + 1 evaluations of the forces."""
+    """Return the derivatives at a state: those of the system where it has ``linearisation``, or else by differences.
+
+    Differences take 2 n + 1 evaluations of the forces, exact ones none.
+    """
     n = system.n
+    exact = getattr(system, "linearisation", None)
+    found = exact(q, v, a, lam, t) if exact is not None else None
+    if found is not None:
+        Phi_q = system.constraint_jacobian(q, t)
+        return Linearisation(system.mass(q, t), *found, Phi_q, jacobian_rate(system, q, v, t))
 
     def imbalance(x: Array) -> Array:
         return system.mass(x, t) @ a + system.constraint_jacobian(x, t).T @ lam - system.force(x, v, t)
@@ -42,6 +50,24 @@ def linearised(system: ConstrainedSystem, q: Array, v: Array, a: Array, lam: Arr
             matrix[:, i] = change / step
     Phi_q = system.constraint_jacobian(q, t)
     return Linearisation(system.mass(q, t), K, C, Phi_q, jacobian_rate(system, q, v, t))
+
+
+def acceleration_derivatives(
+    system: ConstrainedSystem, q: Array, v: Array, a: Array, lam: Array, t: float
+) -> tuple[Array, Array, Linearisation]:
+    """Return da/dq and da/dv (n, n) on the constraints, and the derivatives that they are made of.
+
+    M da + Phi_q^T dlam = -K dq - C dv and Phi_q da = -(Phidd)_q dq - 2 d(Phi_q)/dt dv. (Phidd)_q comes by differences
+    of the constraints, without forces.
+    """
+    at, n, m = linearised(system, q, v, a, lam, t), system.n, system.m
+    by_q = derivative(lambda x: system.constraint_jacobian(x, t) @ a - system.constraint_rate_terms(x, v, t)[1], q)
+    left = np.block([[at.M, at.Phi_q.T], [at.Phi_q, np.zeros((m, m))]])
+    right = -np.block([[at.K, at.C], [by_q, 2.0 * at.rate]])
+    size = np.sqrt(np.maximum(np.abs(np.diag(at.M)), 1e-300))
+    scale = 1.0 / np.concatenate((size, np.maximum(np.linalg.norm(at.Phi_q / size, axis=1), 1e-300)))
+    found = scale[:n, None] * np.linalg.lstsq(scale[:, None] * left * scale, scale[:, None] * right, rcond=1e-12)[0][:n]
+    return found[:, :n], found[:, n:], at
 
 
 class StateLinearisation(NamedTuple):

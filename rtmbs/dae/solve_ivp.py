@@ -11,7 +11,6 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.first_order import FirstOrderMotion
-from rtmbs.dae.linearisation import derivative
 from rtmbs.dae.method import ByTolerance, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.errors import RtmbsError, unknown_name
 from rtmbs.formulations.contract import Formulation
@@ -97,7 +96,7 @@ class SolverRun:
         rates = self.equations.rates
         options: dict[str, Any] = {"rtol": max(method.rtol, FLOOR), "atol": method.atol}
         if method.solver in IMPLICIT:  # scipy's differences grow without end in coordinates that nothing depends on
-            options["jac"] = lambda t, y: derivative(lambda x: rates(t, x), y)
+            options["jac"] = self.equations.jacobian
         self.solver = SOLVERS[method.solver](rates, t, self.equations.start, t_end, **options)
         self.end = self.equations.start  # of the last step, before it is corrected
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.first_order import FirstOrderMotion
-from rtmbs.dae.linearisation import constraint_rate, imbalance
+from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised
 from rtmbs.dae.method import ByTolerance, DAEMethod, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.formulations.contract import Formulation
@@ -108,6 +108,12 @@ class CVODERun:
             out[:] = self.equations.rates(t, y.copy())
 
         options: dict[str, Any] = {"method": FORMULAS[method.formula], "rtol": method.rtol, "atol": method.atol}
+        if hasattr(motion.system, "linearisation"):
+
+            def jacobian(t: float, y: Array, yp: Array, out: Array) -> None:
+                out[:] = self.equations.jacobian(t, y.copy())
+
+            options["jacfn"] = jacobian
         self.solver = solver_class("CVODE")(rhs, max_num_steps=MOST_STEPS, **options)
         self.solver.init_step(t, self.y)
 
@@ -218,13 +224,26 @@ class IDASteps(Steps):
             out[n : 2 * n] = imbalance(system, q, v, yp[n : 2 * n].copy(), lam, t)
             out[k : k + m], out[k + m :] = system.constraints(q, t), constraint_rate(system, q, v, t)
 
+        def jacobian(t: float, y: Array, yp: Array, left: Array, c: float, out: Array) -> None:
+            q, v, _, lam, _ = np.split(y.copy(), (n, 2 * n, k, k + m))
+            at, eye = linearised(system, q, v, yp[n : 2 * n].copy(), lam, t), np.eye(n)
+            out[:] = 0.0
+            out[:n, :n], out[:n, n:k], out[:n, k + m :] = c * eye, -eye, at.Phi_q.T  # mu is rounding
+            out[n:k, :n], out[n:k, n:k], out[n:k, k : k + m] = at.K, c * at.M + at.C, at.Phi_q.T
+            out[k : k + m, :n], out[k + m :, :n], out[k + m :, n:k] = at.Phi_q, at.rate, at.Phi_q
+
         zero = np.zeros(m)
         y0 = np.concatenate((start.q, start.v, start.s, start.lam, zero))
         yp0 = np.concatenate((start.v, start.a, start.sd, zero, zero))
         atol = np.concatenate((np.full(k, self.method.atol), np.full(2 * m, UNTESTED)))
         algebraic = list(range(k, k + 2 * m))
+        options: dict[str, Any] = {"max_num_steps": MOST_STEPS, **({} if len(start.s) else {"jacfn": jacobian})}
         solver = solver_class("IDA")(
-            residual, rtol=self.method.rtol, atol=atol, algebraic_idx=algebraic or None, max_num_steps=MOST_STEPS
+            residual,
+            rtol=self.method.rtol,
+            atol=atol,
+            algebraic_idx=algebraic or None,
+            **options,
         )
         solver.init_step(start.t, y0, yp0)
         return solver

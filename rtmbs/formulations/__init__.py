@@ -29,8 +29,15 @@ __getattr__, __dir__, __all__ = lazily(
         __name__,
         submod_attrs={
             **{one: [kind for module, kind in PLACES.values() if module == one] for one in MODULES},
+            "check_system": ["check_system"],
             "consistent": ["consistent_state"],
-            "contract": ["ConstrainedSystem", "Formulation", "FormulationError", "SystemWithStates"],
+            "contract": [
+                "ConstrainedSystem",
+                "Formulation",
+                "FormulationError",
+                "SystemWithRateConstraints",
+                "SystemWithStates",
+            ],
             "correction": ["Correcting", "corrected"],
             "error_equation": ["Disturbance", "error_response", "plot_error_response", "transfer_function"],
             "function_system": ["FunctionSystem"],

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad import recorder, tangent_tape
+from rtmbs.ad.errors import DerivativeError
 from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.function_sources import takes_namespace
 from rtmbs.ad.trace import record
@@ -21,7 +22,8 @@ class FunctionSystem:
     """A ConstrainedSystem from functions ``mass(q, t)``, ``force(q, v, t)`` and ``constraints(q, t)``.
 
     ``mass`` returns (n, n), ``force`` (n,), ``constraints`` (m,), in the units of the user. ``constraints`` is written
-    in NumPy and is recorded once; it may take an argument ``xp``, the namespace of the recorder. Source: METHODS 2.
+    in NumPy and is recorded once; it may take an argument ``xp``, the namespace of the recorder. ``mass`` and ``force``
+    are recorded too where that is possible, so that Newton's methods have exact derivatives. Source: METHODS 2.
 
     Parameters
     ----------
@@ -76,8 +78,64 @@ class FunctionSystem:
         self.mass, self.force = mass, force
         self.coordinate_names = None if coordinate_names is None else list(coordinate_names)
         self.row_names = None if row_names is None else list(row_names)
+        self._dynamics: tuple[Evaluator, Evaluator] | None = None  # M a - F, and Phi_q w, as recorded
+        self._recorded: tuple[Any, Any] | None = None  # the functions that were recorded, or refused
         if self.m:
             self._record(constraints)
+
+    def linearisation(self, q: Array, v: Array, a: Array, lam: Array, t: float) -> tuple[Array, Array] | None:
+        """Return the exact derivatives of M a + Phi_q^T lam - F by q and by v.
+
+        ``mass`` and ``force`` are recorded by ``rtmbs.ad`` when this is first asked for.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        a : ndarray
+            Accelerations (n,).
+        lam : ndarray
+            Multipliers (m,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        tuple[ndarray, ndarray] or None
+            K (n, n) and C (n, n); None where the functions are no code that can be recorded.
+        """
+        if self._recorded != (self.mass, self.force):
+            self._recorded, self._dynamics = (self.mass, self.force), self._record_dynamics(q, v, t)
+        if self._dynamics is None:
+            return None
+        motion, along = self._dynamics
+        n = self.n
+        found = motion.jacobian(np.concatenate((q, v, a, [t])))
+        K, C = found[:, :n].copy(), found[:, n : 2 * n]
+        if self.m:
+            for i, way in enumerate(np.eye(n + 1)[:n]):
+                K[i] += lam @ along.jacobian(np.append(q, t), way)[:, :n]
+        return K, C
+
+    def _record_dynamics(self, q: Array, v: Array, t: float) -> tuple[Evaluator, Evaluator] | None:
+        """Return M a - F and Phi_q w as recorded; None where they cannot be recorded, or are not the same."""
+        n = self.n
+
+        def left(x: Any) -> Any:
+            M, F = self.mass(x[:n], x[3 * n]), self.force(x[:n], x[n : 2 * n], x[3 * n])
+            return [sum(M[i][j] * x[2 * n + j] for j in range(n)) - F[i] for i in range(n)]
+
+        try:
+            motion = Evaluator(record(left, 3 * n + 1, n))
+        except (DerivativeError, TypeError, ValueError, IndexError, AttributeError):
+            return None  # code that only numbers pass through; differences serve Newton as well
+        x = np.concatenate((q, v, np.cos(1.0 + np.arange(n)), [t]))
+        wanted = np.asarray(self.mass(q, t)) @ x[2 * n : 3 * n] - np.asarray(self.force(q, v, t))
+        if not np.allclose(motion.value(x), wanted, rtol=1e-9, atol=1e-9 * float(np.abs(wanted).max(initial=0.0))):
+            return None
+        return motion, Evaluator(tangent_tape(self._tape)) if self.m else motion
 
     def _record(self, constraints: Callable[..., Any]) -> None:
         """Record Phi of x = (q, t), and its second derivative along two directions."""
@@ -91,7 +149,7 @@ class FunctionSystem:
             return found
 
         tape = record(phi, n + 1, self.m)
-        self._phi = Evaluator(tape)
+        self._tape, self._phi = tape, Evaluator(tape)
         self._second = Evaluator(tangent_tape(tangent_tape(tape)))
 
     def constraints(self, q: Array, t: float) -> Array:
