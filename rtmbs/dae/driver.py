@@ -16,6 +16,7 @@ from rtmbs.errors import InputError, StepError
 from rtmbs.formulations.check_system import check_system
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_vector, states_of
 from rtmbs.formulations.penalty import AugmentedLagrangian
+from rtmbs.formulations.rate_constraints import holonomic_rows, with_rate_rows
 from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_full_rank
 from rtmbs.formulations.terms import Positive, row_names, terms_at
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
@@ -32,6 +33,7 @@ Array = NDArray[np.float64]
 LEVELS = ("position", "velocity", "acceleration")  # of constraint violations
 CONSISTENT = 1e-8  # of Phi_q times the largest coordinate or rate, or 1: what a start may violate
 MOST_STEPS = 10**8
+SLIPPING = 0.05  # of the terms of a rate constraint: what a method may leave of it
 LARGEST = 1e12  # of a coordinate or rate: beyond, a motion counts as lost
 
 
@@ -167,6 +169,7 @@ def integrate(
     points = getattr(method, "points", None) or partial(simulation_points, method)
     times = sample_times(t0, t_end, h)
     q, v = checked_vector("q", q, system.n), checked_vector("v", v, system.n)
+    system = with_rate_rows(system)
     demand_no_states(system, method)
     demand_start(system, method, q, v, float(times[0]))
     check_system(system, q, v, float(times[0]))
@@ -180,6 +183,7 @@ def integrate(
         with np.errstate(over="ignore", invalid="ignore"):
             for point in points(motion, times):
                 demand_finite(point)
+                demand_rate_constraints(system, method, point)
                 found.append(point)
     except (FormulationError, MotionError, InputError) as error:
         wall = time.perf_counter() - began
@@ -238,6 +242,21 @@ def demand_finite(point: Point) -> None:
             raise MotionError(f"{name}[{i}] is {part[i]:.3g} at t = {point.t:g}; a shorter step may help")
     if not np.all(np.isfinite(point.a)):
         raise MotionError(f"an acceleration is not finite at t = {point.t:g}; a shorter step may help")
+
+
+def demand_rate_constraints(system: ConstrainedSystem, method: Any, point: Point) -> None:
+    """Raise MotionError for a method that leaves rate constraints alone, as one of the user may."""
+    held = holonomic_rows(system)
+    if held < system.m:
+        A = system.constraint_jacobian(point.q, point.t)[held:]
+        b = system.constraint_rate_terms(point.q, point.v, point.t)[0][held:]
+        left, size = np.abs(A @ point.v + b), np.abs(A) @ np.abs(point.v) + np.abs(b)
+        worst = int(np.argmax(left - SLIPPING * size))
+        if left[worst] > SLIPPING * (size[worst] + float(np.abs(A).max()) * SLIPPING):
+            raise MotionError(
+                f"rate constraint {row_names(system, np.array([held + worst]))} is left at {left[worst]:.2g} at "
+                f"t = {point.t:g}; {type(method).__name__} does not hold it: take a shorter step, or another method"
+            )
 
 
 def warn_of_gains(method: Any, h: float) -> None:

@@ -8,9 +8,11 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import Steps
-from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
+from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod
+from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.penalty import AugmentedLagrangian, row_masses
+from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.formulations.reduction import least_multipliers, solve_positive
 from rtmbs.formulations.terms import Positive, Terms, terms_at
 from rtmbs.linear.least_change import converged
@@ -84,7 +86,7 @@ class Index3Steps(Steps):
             v = 2.0 / h * (q - old.q) - old.v
             a = 2.0 / h * (v - old.v) - old.a
             s = self.states(old, q, v, t, h)
-            P, Phi = system.constraint_jacobian(q, t), system.constraints(q, t)
+            P, Phi = system.constraint_jacobian(q, t), left_of(system, q, v, t, h)
             motion.counts.iterations += 1
             if slow:
                 at = linearised(system, q, v, a, lam, t)
@@ -94,7 +96,7 @@ class Index3Steps(Steps):
             right = quarter * imbalance(system, q, v, a, lam, t) + P.T @ (alpha * Phi)
             step = solve_positive(terms, whole, lhs, right)
             q, length = q - step, float(np.abs(step).max(initial=0.0))
-            lam = lam + alpha * system.constraints(q, t) / quarter
+            lam = lam + alpha * left_of(system, q, 2.0 / h * (q - old.q) - old.v, t, h) / quarter
             if converged(length, before, SETTLED * size, ROUNDING * size):
                 v = 2.0 / h * (q - old.q) - old.v
                 return q, v, 2.0 / h * (v - old.v) - old.a
@@ -141,6 +143,14 @@ class Index3Steps(Steps):
         a = nearest(there, lhs, alpha, a, there.gamma)
         lam = least_multipliers(there, a)  # lam of Newton has the rounding of alpha Phi
         return Point(t, q, v, a, lam, s, self.dynamics.state_rates(q, v, t, s))
+
+
+def left_of(system: ConstrainedSystem, q: Array, v: Array, t: float, h: float) -> Array:
+    """Return Phi, and h/2 Psi of rate constraints, which has the derivative A by q with v = 2/h q."""
+    held, Phi = holonomic_rows(system), system.constraints(q, t)
+    if held < len(Phi):
+        Phi[held:] = 0.5 * h * constraint_rate(system, q, v, t)[held:]
+    return Phi
 
 
 def nearest(terms: Terms, lhs: Array, alpha: Array, x: Array, right: Array) -> Array:

@@ -34,7 +34,8 @@ def linearised(system: ConstrainedSystem, q: Array, v: Array, a: Array, lam: Arr
     found = exact(q, v, a, lam, t) if exact is not None else None
     if found is not None:
         Phi_q = system.constraint_jacobian(q, t)
-        return Linearisation(system.mass(q, t), *found, Phi_q, jacobian_rate(system, q, v, t))
+        K, C = found
+        return Linearisation(system.mass(q, t), K, C, Phi_q, jacobian_rate(system, q, v, t))
 
     def imbalance(x: Array) -> Array:
         return system.mass(x, t) @ a + system.constraint_jacobian(x, t).T @ lam - system.force(x, v, t)

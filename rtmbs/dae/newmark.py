@@ -8,11 +8,12 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Dynamics, Steps
-from rtmbs.dae.linearisation import imbalance, linearised, linearised_states
+from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod, demand_between
 from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
+from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
@@ -66,6 +67,7 @@ class AlphaFamilySteps(Steps):
         family, system, n, ns = self.family, self.motion.system, self.motion.system.n, len(old.s)
         share = (1.0 - family.alpha_f) / (1.0 - family.alpha_m)
         kept = (family.alpha_f * a - family.alpha_m * A) / (1.0 - family.alpha_m)
+        held = holonomic_rows(system)
         c_q, c_v, end = h * h * family.beta * share, h * family.gamma * share, n + system.m
 
         def state(a: Array) -> tuple[Array, Array, Array]:
@@ -76,7 +78,8 @@ class AlphaFamilySteps(Steps):
         def residual(x: Array) -> Array:
             q, v, _ = state(x[:n])
             self.dynamics.hold(x[end:])
-            left = imbalance(system, q, v, x[:n], x[n:end], t), system.constraints(q, t) / c_q
+            Psi = constraint_rate(system, q, v, t)[held:] / c_v
+            left = imbalance(system, q, v, x[:n], x[n:end], t), system.constraints(q, t)[:held] / c_q, Psi
             if not ns:
                 return np.concatenate(left)
             sd = self.dynamics.state_rates(q, v, t, x[end:])
@@ -87,11 +90,12 @@ class AlphaFamilySteps(Steps):
             self.dynamics.hold(x[end:])
             at = linearised(system, q, v, x[:n], x[n:end], t)
             A, zero = at.M + c_v * at.C + c_q * at.K, np.zeros((system.m, system.m))
+            rows = np.vstack((at.Phi_q[:held], at.Phi_q[held:] + c_q / c_v * at.rate[held:]))
             if not ns:
-                return np.block([[A, at.Phi_q.T], [at.Phi_q, zero]])
+                return np.block([[A, at.Phi_q.T], [rows, zero]])
             more, none = linearised_states(system, q, v, t, x[end:]), np.zeros((ns, system.m))
             by_a, by_s = -0.5 * h * (c_q * more.G_q + c_v * more.G_v), np.eye(ns) - 0.5 * h * more.G_s
-            return np.block([[A, at.Phi_q.T, -more.F_s], [at.Phi_q, zero, none.T], [by_a, none, by_s]])
+            return np.block([[A, at.Phi_q.T, -more.F_s], [rows, zero, none.T], [by_a, none, by_s]])
 
         first, scale = np.concatenate((a, old.lam, old.s)), np.concatenate((newton_scales(old, h), scale_of(old.s)))
         x = self.newton.solve(residual, matrix, first, scale, t)

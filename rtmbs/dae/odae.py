@@ -14,6 +14,7 @@ from rtmbs.dae.multistep import backward_difference
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
+from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.linear.dense_solver import DenseSolver
 
@@ -104,7 +105,8 @@ class BDFStepEquations:
     def split(self, x: Array) -> tuple[Array, Array, Array, Array, Array, Array]:
         """Return q, v, lam, mu, tau and s."""
         n, m = self.motion.system.n, self.motion.system.m
-        q, v, lam, mu, tau, s = np.split(x, (n, 2 * n, 2 * n + m, 2 * n + 2 * m, 2 * n + 3 * m))
+        k = 2 * n + m + holonomic_rows(self.motion.system)
+        q, v, lam, mu, tau, s = np.split(x, (n, 2 * n, 2 * n + m, k, k + m))
         return q, v, lam, mu, tau, s
 
     def acceleration(self, x: Array) -> Array:
@@ -121,7 +123,8 @@ class BDFStepEquations:
 
     def guess(self) -> Array:
         """Return the motion with the accelerations of the last point."""
-        old, h, zero = self.old, self.h, np.zeros(2 * self.motion.system.m)
+        old, h = self.old, self.h
+        zero = np.zeros(self.motion.system.m + holonomic_rows(self.motion.system))
         s = old.s + h * old.sd
         return np.concatenate((old.q + h * old.v + 0.5 * h * h * old.a, old.v + h * old.a, old.lam, zero, s))
 
@@ -130,20 +133,21 @@ class BDFStepEquations:
         old = self.old
         Phi_q = self.motion.system.constraint_jacobian(old.q, old.t)
         own = scale_of(old.q, np.abs(old.v) + self.h * np.abs(old.a), old.lam)
-        return np.concatenate((own, *constraint_scales(Phi_q, old.v, old.a, self.h), scale_of(old.s)))
+        mu, tau = constraint_scales(Phi_q, old.v, old.a, self.h)
+        return np.concatenate((own, mu[: holonomic_rows(self.motion.system)], tau, scale_of(old.s)))
 
     def residual(self, x: Array) -> Array:
         """Return the equations (2n + 3m + ns,)."""
         (q, v, lam, mu, _, s), w, t, system = self.split(x), self.acceleration(x), self.t, self.motion.system
         self.dynamics.hold(s)
-        Phi_q = system.constraint_jacobian(q, t)
+        Phi_q, held = system.constraint_jacobian(q, t), holonomic_rows(system)
         return np.concatenate(
             (
-                self.c * (q - self.known[: len(q)]) - v + Phi_q.T @ mu,
+                self.c * (q - self.known[: len(q)]) - v + Phi_q[:held].T @ mu,
                 imbalance(system, q, v, w, lam, t),
                 Phi_q @ w - system.constraint_rate_terms(q, v, t)[1],
                 constraint_rate(system, q, v, t),
-                system.constraints(q, t),
+                system.constraints(q, t)[:held],
                 self.c * (s - self.known[2 * len(q) :]) - self.dynamics.state_rates(q, v, t, s),
             )
         )
@@ -154,17 +158,18 @@ class BDFStepEquations:
         self.dynamics.hold(s)
         at = linearised(system, q, v, self.acceleration(x), lam, self.t)
         P, R, (m, n), ns = at.Phi_q, at.rate, at.Phi_q.shape, len(s)
-        nm, mn, mm = np.zeros((n, m)), np.zeros((m, n)), np.zeros((m, m))
+        held, Z = holonomic_rows(system), np.zeros
         blocks = [
-            [c * np.eye(n), -np.eye(n), nm, P.T, nm],
-            [at.K, c * at.M + at.C, P.T, nm, at.M @ P.T],
-            [mn, c * P + 2.0 * R, mm, mm, P @ P.T],
-            [R, P, mm, mm, mm],
-            [P, mn, mm, mm, mm],
+            [c * np.eye(n), -np.eye(n), Z((n, m)), P[:held].T, Z((n, m))],
+            [at.K, c * at.M + at.C, P.T, Z((n, held)), at.M @ P.T],
+            [Z((m, n)), c * P + 2.0 * R, Z((m, m)), Z((m, held)), P @ P.T],
+            [R, P, Z((m, m)), Z((m, held)), Z((m, m))],
+            [P[:held], Z((held, n)), Z((held, m)), Z((held, held)), Z((held, m))],
         ]
         if not ns:
             return np.block(blocks)
-        more, zero = linearised_states(system, q, v, self.t, s), np.zeros((m, ns))
-        for row, column in zip(blocks, (np.zeros((n, ns)), -more.F_s, zero, zero, zero), strict=True):
+        more = linearised_states(system, q, v, self.t, s)
+        for row, column in zip(blocks, (Z((n, ns)), -more.F_s, Z((m, ns)), Z((m, ns)), Z((held, ns))), strict=True):
             row.append(column)
-        return np.block([*blocks, [-more.G_q, -more.G_v, zero.T, zero.T, zero.T, c * np.eye(ns) - more.G_s]])
+        own = [Z((ns, m)), Z((ns, held)), Z((ns, m)), c * np.eye(ns) - more.G_s]
+        return np.block([*blocks, [-more.G_q, -more.G_v, *own]])

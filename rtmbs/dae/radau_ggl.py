@@ -14,6 +14,7 @@ from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
+from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
@@ -90,9 +91,10 @@ class RadauStageEquations:
     h: float
 
     def split(self, x: Array) -> tuple[Array, Array, Array, Array, Array]:
-        """Return q', v' (3, n), lam, mu (3, m) and s' (3, ns)."""
+        """Return q', v' (3, n), lam (3, m), mu of holonomic rows and s' (3, ns)."""
         n, m = self.motion.system.n, self.motion.system.m
-        qd, vd, lam, mu, sd = np.split(x.reshape(STAGES, -1), (n, 2 * n, 2 * n + m, 2 * n + 2 * m), axis=1)
+        ends = n, 2 * n, 2 * n + m, 2 * n + m + holonomic_rows(self.motion.system)
+        qd, vd, lam, mu, sd = np.split(x.reshape(STAGES, -1), ends, axis=1)
         return qd, vd, lam, mu, sd
 
     def places(self, x: Array) -> tuple[Array, Array, Array]:
@@ -102,13 +104,13 @@ class RadauStageEquations:
 
     def guess(self) -> Array:
         """Return the stages of a motion with the accelerations of its start."""
-        old, zero = self.old, np.zeros(self.motion.system.m)
+        old, zero = self.old, np.zeros(holonomic_rows(self.motion.system))
         return np.concatenate([np.concatenate((old.v + c * self.h * old.a, old.a, old.lam, zero, old.sd)) for c in C])
 
     def scale(self) -> Array:
         """Return scales of the unknowns."""
         old = self.old
-        Phi_q = self.motion.system.constraint_jacobian(old.q, old.t)
+        Phi_q = self.motion.system.constraint_jacobian(old.q, old.t)[: holonomic_rows(self.motion.system)]
         mu, _ = constraint_scales(Phi_q, old.v, old.a, self.h)
         rates = np.abs(old.v) + self.h * np.abs(old.a)
         return np.tile(np.concatenate((scale_of(rates, old.a, old.lam), mu, scale_of(old.sd))), STAGES)
@@ -116,13 +118,13 @@ class RadauStageEquations:
     def residual(self, x: Array) -> Array:
         """Return the equations of all stages."""
         system, (qd, vd, lam, mu, sd), (q, v, s) = self.motion.system, self.split(x), self.places(x)
-        parts = []
+        parts, held = [], holonomic_rows(system)
         for i, t in enumerate(self.old.t + self.h * C):
             self.dynamics.hold(s[i])
             parts += [
-                qd[i] - v[i] + system.constraint_jacobian(q[i], t).T @ mu[i],
+                qd[i] - v[i] + system.constraint_jacobian(q[i], t)[:held].T @ mu[i],
                 imbalance(system, q[i], v[i], vd[i], lam[i], t),
-                system.constraints(q[i], t) / self.h,
+                system.constraints(q[i], t)[:held] / self.h,
                 constraint_rate(system, q[i], v[i], t) / self.h,
                 sd[i] - self.dynamics.state_rates(q[i], v[i], t, s[i]),
             ]
@@ -135,18 +137,26 @@ class RadauStageEquations:
         self.dynamics.hold(s[1])
         at = linearised(system, q[1], v[1], vd[1], lam[1], t)
         n, m, ns = system.n, system.m, s.shape[1]
-        nn, nm, mn, mm, eye = np.zeros((n, n)), np.zeros((n, m)), np.zeros((m, n)), np.zeros((m, m)), np.eye(n)
-        here = np.block([[eye, nn, nm, at.Phi_q.T], [nn, at.M, at.Phi_q.T, nm], [mn, mn, mm, mm], [mn, mn, mm, mm]])
-        coupled = np.block(
-            [
-                [nn, -h * eye, nm, nm],
-                [h * at.K, h * at.C, nm, nm],
-                [at.Phi_q, mn, mm, mm],
-                [at.rate, at.Phi_q, mm, mm],
-            ]
+        held = holonomic_rows(system)
+        P, eye, size = at.Phi_q, np.eye(n), 2 * n + m + held
+        Z = np.zeros
+        here = np.vstack(
+            (
+                np.hstack((eye, Z((n, n + m)), P[:held].T)),
+                np.hstack((Z((n, n)), at.M, P.T, Z((n, held)))),
+                Z((m + held, size)),
+            )
+        )
+        coupled = np.vstack(
+            (
+                np.hstack((Z((n, n)), -h * eye, Z((n, m + held)))),
+                np.hstack((h * at.K, h * at.C, Z((n, m + held)))),
+                np.hstack((P[:held], Z((held, n + m + held)))),
+                np.hstack((at.rate, P, Z((m, m + held)))),
+            )
         )
         if ns:
-            more, size = linearised_states(system, q[1], v[1], t, s[1]), 2 * (n + m)
+            more = linearised_states(system, q[1], v[1], t, s[1])
             by_s, by_x = np.zeros((size, ns)), np.zeros((ns, size))
             by_s[n : 2 * n], by_x[:, :n], by_x[:, n : 2 * n] = -h * more.F_s, -h * more.G_q, -h * more.G_v
             here = np.block([[here, np.zeros((size, ns))], [np.zeros((ns, size)), np.eye(ns)]])

@@ -16,6 +16,7 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.partitioning import Partitioning
+from rtmbs.formulations.rate_constraints import holonomic_rows
 
 Array = NDArray[np.float64]
 
@@ -215,28 +216,28 @@ class IDASteps(Steps):
     def solver_from(self, start: Point) -> Any:
         """Return a solver that begins at a point."""
         dynamics, system, n, m = self.dynamics, self.motion.system, self.motion.system.n, self.motion.system.m
-        k = 2 * n + len(start.s)  # differential unknowns
+        k, held = 2 * n + len(start.s), holonomic_rows(system)  # differential unknowns, and rows that bind positions
 
         def residual(t: float, y: Array, yp: Array, out: Array) -> None:
             q, v, s, lam, mu = np.split(y.copy(), (n, 2 * n, k, k + m))
             out[2 * n : k] = yp[2 * n : k] - dynamics.state_rates(q, v, t, s)
-            out[:n] = yp[:n] - v + system.constraint_jacobian(q, t).T @ mu
+            out[:n] = yp[:n] - v + system.constraint_jacobian(q, t)[:held].T @ mu
             out[n : 2 * n] = imbalance(system, q, v, yp[n : 2 * n].copy(), lam, t)
-            out[k : k + m], out[k + m :] = system.constraints(q, t), constraint_rate(system, q, v, t)
+            out[k : k + held] = system.constraints(q, t)[:held]
+            out[k + held :] = constraint_rate(system, q, v, t)
 
         def jacobian(t: float, y: Array, yp: Array, left: Array, c: float, out: Array) -> None:
             q, v, _, lam, _ = np.split(y.copy(), (n, 2 * n, k, k + m))
             at, eye = linearised(system, q, v, yp[n : 2 * n].copy(), lam, t), np.eye(n)
             out[:] = 0.0
-            out[:n, :n], out[:n, n:k], out[:n, k + m :] = c * eye, -eye, at.Phi_q.T  # mu is rounding
+            out[:n, :n], out[:n, n:k], out[:n, k + m :] = c * eye, -eye, at.Phi_q[:held].T  # mu is rounding
             out[n:k, :n], out[n:k, n:k], out[n:k, k : k + m] = at.K, c * at.M + at.C, at.Phi_q.T
-            out[k : k + m, :n], out[k + m :, :n], out[k + m :, n:k] = at.Phi_q, at.rate, at.Phi_q
+            out[k : k + held, :n], out[k + held :, :n], out[k + held :, n : 2 * n] = at.Phi_q[:held], at.rate, at.Phi_q
 
-        zero = np.zeros(m)
-        y0 = np.concatenate((start.q, start.v, start.s, start.lam, zero))
-        yp0 = np.concatenate((start.v, start.a, start.sd, zero, zero))
-        atol = np.concatenate((np.full(k, self.method.atol), np.full(2 * m, UNTESTED)))
-        algebraic = list(range(k, k + 2 * m))
+        y0 = np.concatenate((start.q, start.v, start.s, start.lam, np.zeros(held)))
+        yp0 = np.concatenate((start.v, start.a, start.sd, np.zeros(m + held)))
+        atol = np.concatenate((np.full(k, self.method.atol), np.full(m + held, UNTESTED)))
+        algebraic = list(range(k, k + m + held))
         options: dict[str, Any] = {"max_num_steps": MOST_STEPS, **({} if len(start.s) else {"jacfn": jacobian})}
         solver = solver_class("IDA")(
             residual,

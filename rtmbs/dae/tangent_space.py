@@ -16,6 +16,7 @@ from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
+from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.formulations.terms import jacobian_rate
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
 from rtmbs.linear.dense_solver import DenseSolver
@@ -132,7 +133,8 @@ class Charts:
 
         def residual(x: Array) -> Array:
             left = self.basis.T @ (x - known - hb * slope(x))
-            return np.concatenate((left, system.constraints(x[:n], t), constraint_rate(system, x[:n], x[n : 2 * n], t)))
+            Phi = system.constraints(x[:n], t)[: holonomic_rows(system)]
+            return np.concatenate((left, Phi, constraint_rate(system, x[:n], x[n : 2 * n], t)))
 
         def matrix(x: Array) -> Array:
             DT = tangent_matrix(self.motion, x[:n], x[n : 2 * n], t)
@@ -147,11 +149,13 @@ class Charts:
 
 
 def tangent_matrix(motion: Motion, q: Array, v: Array, t: float) -> Array:
-    """Return DT (2m, 2n + ns), T = (Phi, Phid)."""
+    """Return DT (2m, 2n + ns), T = (Phi, Phid); rate constraints have rows of Phid only."""
     Phi_q = motion.system.constraint_jacobian(q, t)
-    m, none = len(Phi_q), np.zeros_like(Phi_q)
-    by_states = np.zeros((2 * m, len(motion.s)))
-    return np.block([[np.block([[Phi_q, none], [jacobian_rate(motion.system, q, v, t), Phi_q]]), by_states]])
+    held = Phi_q[: holonomic_rows(motion.system)]
+    by_states = np.zeros((len(held) + len(Phi_q), len(motion.s)))
+    return np.block(
+        [[np.block([[held, np.zeros_like(held)], [jacobian_rate(motion.system, q, v, t), Phi_q]]), by_states]]
+    )
 
 
 def null_basis(DT: Array) -> Array:

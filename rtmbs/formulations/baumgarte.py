@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.formulations.augmented_system import Solver, augmented_accelerations, check_solver, solver_for, takes_parts
 from rtmbs.formulations.contract import ConstrainedSystem, Formulation, checked_time, checked_vector
+from rtmbs.formulations.rate_constraints import with_rate_rows
 from rtmbs.formulations.reduction import RANK_TOLERANCE
 from rtmbs.formulations.stabilised import Stabilised
 from rtmbs.formulations.terms import Positive
@@ -69,6 +70,7 @@ class Baumgarte:
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array | None]:
         """Return a (n,) and lam (m,) at a state, which need not satisfy Phi = 0."""
+        system = with_rate_rows(system)
         stabilised = Stabilised(system, self.alpha, self.beta)
         q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
         if self.within is not None:

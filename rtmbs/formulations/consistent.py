@@ -13,6 +13,7 @@ from rtmbs.formulations.contract import (
     checked_vector,
 )
 from rtmbs.formulations.correction import least_solution, newton_step
+from rtmbs.formulations.rate_constraints import StackedRows, with_rate_rows
 from rtmbs.formulations.terms import row_names
 from rtmbs.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.loop_jacobian import Group
@@ -95,10 +96,14 @@ def consistent_state(
         inverse_root_weights("weights", weights, system.n),
         inverse_root_weights("rate_weights", rate_weights, system.n),
     )
+    held, system = system, with_rate_rows(system)
+    if isinstance(held, StackedRows):
+        held = held.system
     if not system.m:
         return q, v
     ones = np.ones(system.n)
-    q = nearest_positions(system, q, t, near)
+    if held.m:
+        q = nearest_positions(held, q, t, near)
     P, Phi_t = jacobian_at(system, q, t), system.constraint_rate_terms(q, v, t)[0]
     size = max(1.0, np.abs(q).max()) * np.abs(P).max()
     demand_closed(system, "Phi", constraints_at(system, q, t), size, t, near)

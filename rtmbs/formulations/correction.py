@@ -131,9 +131,11 @@ def closed_rates(system: ConstrainedSystem, q: Array, v: Array, t: float, solve:
     return np.asarray(v - solve(Phi_q, Phi_q @ v + rate_terms(system, q, v, t)[0]))
 
 
-def closed_state(system: ConstrainedSystem, q: Array, v: Array, t: float, solve: Solve) -> tuple[Array, Array]:
-    """Return q and v (n,) with Phi = 0 and Phid = 0."""
-    q = closed_positions(system, q, t, solve)
+def closed_state(
+    system: ConstrainedSystem, q: Array, v: Array, t: float, solve: Solve, placing: Solve | None = None
+) -> tuple[Array, Array]:
+    """Return q and v (n,) with Phi = 0 and Phid = 0; ``placing`` serves positions where rate constraints differ."""
+    q = closed_positions(system, q, t, placing or solve)
     return q, closed_rates(system, q, v, t, solve)
 
 

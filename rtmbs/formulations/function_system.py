@@ -37,10 +37,17 @@ class FunctionSystem:
         Function ``force(q, v, t)`` that returns the forces (n,).
     constraints : Callable[..., object]
         Function ``constraints(q, t)`` in plain NumPy that returns the constraints (m,).
+    rate_constraints : Callable[..., object], optional
+        Function ``rate_constraints(q, v, t)`` in plain NumPy that returns the nonholonomic constraints (rate_rows,),
+        linear in v.
+    rate_rows : int, default 0
+        Number of nonholonomic constraints.
     coordinate_names : Sequence[str], optional
         Names of the coordinates for error messages.
     row_names : Sequence[str], optional
         Names of the constraints for error messages.
+    rate_row_names : Sequence[str], optional
+        Names of the nonholonomic constraints for error messages.
 
     Raises
     ------
@@ -62,13 +69,21 @@ class FunctionSystem:
         force: Callable[[Array, Array, float], Array],
         constraints: Callable[..., Any],
         *,
+        rate_constraints: Callable[..., Any] | None = None,
+        rate_rows: int = 0,
         coordinate_names: Sequence[str] | None = None,
         row_names: Sequence[str] | None = None,
+        rate_row_names: Sequence[str] | None = None,
     ) -> None:
-        for name, size in (("n", n), ("m", m)):
+        for name, size in (("n", n), ("m", m), ("rate_rows", rate_rows)):
             if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < (name == "n"):
                 raise InputError(f"{name} of a FunctionSystem is {shown(size)}; a whole number is wanted")
-        for what, names, size in (("coordinate_names", coordinate_names, n), ("row_names", row_names, m)):
+        listed = (
+            ("coordinate_names", coordinate_names, n),
+            ("row_names", row_names, m),
+            ("rate_row_names", rate_row_names, rate_rows),
+        )
+        for what, names, size in listed:
             if names is not None and len(names) != size:
                 raise InputError(f"{what} of a FunctionSystem has {len(names)} names; {size} are wanted")
         for what, function in (("mass", mass), ("force", force), ("constraints", constraints)):
@@ -78,6 +93,11 @@ class FunctionSystem:
         self.mass, self.force = mass, force
         self.coordinate_names = None if coordinate_names is None else list(coordinate_names)
         self.row_names = None if row_names is None else list(row_names)
+        self.rate_rows = int(rate_rows)
+        self.rate_row_names = None if rate_row_names is None else list(rate_row_names)
+        self._psi = None
+        if rate_constraints is not None or self.rate_rows:
+            self._psi = recorded_rates(rate_constraints, self.n, self.rate_rows)
         self._dynamics: tuple[Evaluator, Evaluator] | None = None  # M a - F, and Phi_q w, as recorded
         self._recorded: tuple[Any, Any] | None = None  # the functions that were recorded, or refused
         if self.m:
@@ -152,6 +172,24 @@ class FunctionSystem:
         self._tape, self._phi = tape, Evaluator(tape)
         self._second = Evaluator(tangent_tape(tangent_tape(tape)))
 
+    def rate_constraints(self, q: Array, v: Array, t: float) -> Array:
+        """Return Psi (rate_rows,)."""
+        return np.zeros(0) if self._psi is None else self._psi.value(np.concatenate((q, v, [t])))
+
+    def rate_constraint_jacobian(self, q: Array, t: float) -> Array:
+        """Return A (rate_rows, n)."""
+        n = self.n
+        if self._psi is None:
+            return np.zeros((0, n))
+        return self._psi.jacobian(np.concatenate((q, np.zeros(n), [t])))[:, n : 2 * n]
+
+    def rate_constraint_terms(self, q: Array, v: Array, t: float) -> Array:
+        """Return gamma (rate_rows,)."""
+        if self._psi is None:
+            return np.zeros(0)
+        found = self._psi.jacobian(np.concatenate((q, v, [t])))
+        return -np.asarray(found[:, : self.n] @ v + found[:, 2 * self.n])
+
     def constraints(self, q: Array, t: float) -> Array:
         """Return Phi (m,)."""
         return self._phi.value(np.append(q, t)) if self.m else np.zeros(0)
@@ -167,6 +205,24 @@ class FunctionSystem:
         x, direction = np.append(q, t), np.append(v, 1.0)
         Phi_t = self._phi.jacobian(x)[:, self.n]
         return Phi_t, -self._second.value(x, np.concatenate((direction, direction)))
+
+
+def recorded_rates(function: Callable[..., Any] | None, n: int, count: int) -> Evaluator:
+    """Return Psi of x = (q, v, t) as recorded. Raises InputError for a function or an answer that is none."""
+    if not callable(function) or not count:
+        raise InputError(
+            f"rate_constraints of a FunctionSystem is a {type(function).__name__}, and rate_rows is {count}; "
+            "a function and the number of its rows are wanted"
+        )
+    options = {"xp": recorder} if takes_namespace(function) else {}
+
+    def psi(x: Any) -> Any:
+        found = function(x[:n], x[n : 2 * n], x[2 * n], **options)
+        if np.shape(found) != (count,):
+            raise InputError(f"rate_constraints(q, v, t) returned an array {np.shape(found)}; ({count},) is wanted")
+        return found
+
+    return Evaluator(record(psi, 2 * n + 1, count))
 
 
 def pendulum() -> FunctionSystem:

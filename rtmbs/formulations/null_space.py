@@ -10,7 +10,8 @@ from scipy.linalg import lapack
 
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_time, checked_vector
-from rtmbs.formulations.correction import closed_state, least_solution
+from rtmbs.formulations.correction import Solve, closed_state, least_solution
+from rtmbs.formulations.rate_constraints import holonomic_rows, with_rate_rows
 from rtmbs.formulations.reduction import (
     RANK_TOLERANCE,
     RowFactor,
@@ -81,6 +82,7 @@ class QR:
     ) -> tuple[Array, Array | None]:
         """Return a (n,), and lam (m,) when asked for, at a state; ``memory`` is a Basis."""
         terms = terms_at(system, q, v, t)
+        system = terms.system
         basis = self.memory() if memory is None else memory
         factor, inner = self.basis_at(system, terms.Phi_q, basis)
         rows = factor.rows
@@ -95,16 +97,12 @@ class QR:
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return q and v (n,) with Phi = 0 and Phid = 0, changed along Q1: Q2^T q and Q2^T v stay as they are."""
+        system = with_rate_rows(system)
         q, t = checked_vector("q", q, system.n), checked_time(t)
-        factor, _ = self.basis_at(system, system.constraint_jacobian(q, t), self.memory() if memory is None else memory)
-
-        def solve(Phi_q: Array, right: Array) -> Array:
-            if not len(factor.rows):
-                return np.zeros(system.n)
-            *_, x, info = lapack.dgesv(Phi_q[factor.rows] @ factor.Q1, right[factor.rows])
-            return factor.Q1 @ x if info == 0 else np.full(system.n, np.nan)
-
-        return closed_state(system, q, v, t, solve)
+        Phi_q, held = system.constraint_jacobian(q, t), holonomic_rows(system)
+        factor, _ = self.basis_at(system, Phi_q, self.memory() if memory is None else memory)
+        placing = factor if held == system.m else row_factor(Phi_q[:held], self.rank_tolerance)
+        return closed_state(system, q, v, t, along(factor), along(placing))
 
     def basis_at(self, system: ConstrainedSystem, Phi_q: Array, basis: Basis) -> tuple[RowFactor, Array]:
         """Return the kept factorisation, or a new one where it is worn out, and Phi_q Q1 (r, r).
@@ -132,6 +130,19 @@ class QR:
         inner = Phi_q[basis.factor.rows] @ basis.factor.Q1
         basis.condition = condition(inner, Phi_q[basis.factor.rows])
         return basis.factor, inner
+
+
+def along(factor: RowFactor) -> Solve:
+    """Return the solution of Phi_q x = right along Q1."""
+
+    def solve(Phi_q: Array, right: Array) -> Array:
+        n = len(factor.Q1)
+        if not len(factor.rows):
+            return np.zeros(n)
+        *_, x, info = lapack.dgesv(Phi_q[factor.rows] @ factor.Q1, right[factor.rows])
+        return factor.Q1 @ x if info == 0 else np.full(n, np.nan)
+
+    return solve
 
 
 def condition(inner: Array, rows: Array) -> float:
@@ -200,7 +211,7 @@ class SVD:
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
-        return closed_state(system, q, v, t, least_solution)
+        return closed_state(with_rate_rows(system), q, v, t, least_solution)
 
 
 def decomposed(Phi_q: Array, tolerance: float) -> tuple[Array, Array, Array, Array]:
@@ -299,7 +310,7 @@ class NullSpace:
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
-        return closed_state(system, q, v, t, least_solution)
+        return closed_state(with_rate_rows(system), q, v, t, least_solution)
 
     def basis(self, terms: Terms, q: Array, v: Array, t: float, completion: Completion) -> tuple[NullBasis, Indices]:
         """Return V with its rate, and the independent rows; B is built anew where it is worn out.

@@ -9,6 +9,7 @@ from scipy.linalg import lapack
 
 from rtmbs.formulations.contract import ConstrainedSystem, checked_time, checked_vector
 from rtmbs.formulations.correction import Solve, closed_positions, closed_rates
+from rtmbs.formulations.rate_constraints import holonomic_rows, with_rate_rows
 from rtmbs.formulations.reduction import RANK_TOLERANCE, least_multipliers, reduced_solution, refuse_dependent
 from rtmbs.formulations.terms import Positive, terms_at
 
@@ -68,6 +69,7 @@ class Partitioning:
     ) -> tuple[Array, Array | None]:
         """Return a (n,), and lam (m,) when asked for, at a state; ``memory`` is a Partition."""
         terms = terms_at(system, q, v, t)
+        system = terms.system
         partition = self.memory() if memory is None else memory
         ratio = self.divide(system, terms.Phi_q, partition)
         u, free = partition.dependent, partition.independent
@@ -110,7 +112,7 @@ class Partitioning:
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array]:
         """Return q and v (n,) with Phi = 0 and Phid = 0; independent coordinates and rates stay as they are."""
-        partition = self.memory() if memory is None else memory
+        partition, system = self.memory() if memory is None else memory, with_rate_rows(system)
         q = self.positions(system, q, t, partition)
         return q, self.rates(system, q, v, t, partition)
 
@@ -139,7 +141,7 @@ class Partitioning:
             Naming the row that stays open.
         """
         q, t = checked_vector("q", q, system.n), checked_time(t)
-        return closed_positions(system, q, t, self.dependent_change(system, q, t, memory))
+        return closed_positions(system, q, t, self.dependent_change(system, q, t, memory, positions=True))
 
     def rates(self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Partition) -> Array:
         """Return v (n,) with Phi_q v + Phi_t = 0: dependent rates from the independent ones.
@@ -165,7 +167,9 @@ class Partitioning:
         q, t = checked_vector("q", q, system.n), checked_time(t)
         return closed_rates(system, q, v, t, self.dependent_change(system, q, t, memory))
 
-    def dependent_change(self, system: ConstrainedSystem, q: Array, t: float, memory: Partition) -> Solve:
+    def dependent_change(
+        self, system: ConstrainedSystem, q: Array, t: float, memory: Partition, positions: bool = False
+    ) -> Solve:
         """Return the solution of Phi_q x = right in dependent coordinates alone, divided anew where it has to be.
 
         Parameters
@@ -178,14 +182,19 @@ class Partitioning:
             Time [s].
         memory : Partition
             Kept partition, changed in place.
+        positions : bool, default False
+            True for changes of positions, which rate constraints do not bind.
 
         Returns
         -------
         Solve
             Solution of Phi_q x = right in dependent coordinates alone, divided anew where it has to be.
         """
-        self.divide(system, system.constraint_jacobian(q, t), memory)
+        Phi_q, held = system.constraint_jacobian(q, t), holonomic_rows(system)
+        self.divide(system, Phi_q, memory)
         u = memory.dependent
+        if positions and held < system.m:  # rate constraints bind no position
+            u = pivoted(Phi_q[:held], self.rank_tolerance)[0]
 
         def solve(Phi_q: Array, right: Array) -> Array:
             x = np.zeros(system.n)

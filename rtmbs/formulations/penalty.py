@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.augmented_system import Solver, check_solver, is_sparse, solve_saddle, solver_for, takes_parts
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_time, checked_vector
+from rtmbs.formulations.rate_constraints import with_rate_rows
 from rtmbs.formulations.reduction import least_multipliers, solve_positive
 from rtmbs.formulations.stabilised import Stabilised
 from rtmbs.formulations.terms import Positive, Terms, inertias, row_names, terms_at
@@ -63,7 +64,7 @@ class PenaltyOptions:
             Terms with gamma* for gamma, ``sparse`` or dense, and the penalties (m,).
         """
         q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
-        terms = terms_at(Stabilised(system, *self.gains), q, v, t, sparse)
+        terms = terms_at(Stabilised(with_rate_rows(system), *self.gains), q, v, t, sparse)
         return terms, self.penalty * row_masses(terms)
 
 
@@ -167,7 +168,7 @@ class AugmentedLagrangian(PenaltyOptions):
     ) -> tuple[Array, Array]:
         """Return a (n,) and lam (m,) at a state, which need not satisfy Phi = 0."""
         terms, alpha = self.stabilised(system, q, v, t)
-        P = terms.Phi_q
+        P, system = terms.Phi_q, terms.system
         A, whole = terms.M + P.T @ (alpha[:, None] * P), np.eye(system.n)
         a, lam, previous, largest = np.zeros(system.n), np.zeros(system.m), np.inf, 0.0
         for _ in range(self.iterations):

@@ -16,6 +16,8 @@ from rtmbs.formulations.contract import (
 
 Array = NDArray[np.float64]
 
+STEP = 1e-7  # of a difference of A, in terms of the coordinate, or 1
+
 
 class StackedRows(SystemWrapper):
     """A system whose rate constraints follow its rows of Phi.
@@ -47,6 +49,21 @@ class StackedRows(SystemWrapper):
         """Return Phi_q and A (m, n), sparse."""
         above = self.system.sparse_constraint_jacobian(q, t)  # type: ignore[attr-defined]
         return csc_array(vstack((above, csc_array(self.rate_jacobian(q, t)))))
+
+    def linearisation(self, q: Array, v: Array, a: Array, lam: Array, t: float) -> tuple[Array, Array] | None:
+        """Return K and C of the system, with the terms of A^T lam by differences of A; None where it has none."""
+        inner = getattr(self.system, "linearisation", None)
+        found = inner(q, v, a, lam[: self.holonomic], t) if inner is not None else None
+        if found is None:
+            return None
+        K, C = found
+        push, middle = lam[self.holonomic :], self.rate_jacobian(q, t)
+        K = K.copy()
+        for i in range(self.n):
+            moved = q.copy()
+            moved[i] += STEP * max(1.0, abs(q[i]))
+            K[:, i] += (self.rate_jacobian(moved, t) - middle).T @ push / (moved[i] - q[i])
+        return K, C
 
     def rate_jacobian(self, q: Array, t: float) -> Array:
         """Return A (k, n), checked."""

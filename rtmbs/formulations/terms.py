@@ -9,6 +9,7 @@ from scipy.sparse import csc_array, issparse
 
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange, checked_answer, checked_time, checked_vector
+from rtmbs.formulations.rate_constraints import with_rate_rows
 
 Array = NDArray[np.float64]
 UNSYMMETRIC = 1e-8  # of the largest entry of M
@@ -99,6 +100,7 @@ def terms_at(system: ConstrainedSystem, q: Array, v: Array, t: float, sparse: bo
 
     Raises InputError naming what has a wrong shape or is not finite.
     """
+    system = with_rate_rows(system)
     q, v, t = checked_vector("q", q, system.n), checked_vector("v", v, system.n), checked_time(t)
     F = checked_answer("force(q, v, t)", system.force(q, v, t), (system.n,))  # first: a system may keep what M needs
     M = mass_of(system, q, t, sparse)
