@@ -119,10 +119,8 @@ def run_dae(options: argparse.Namespace) -> int:
     from rtmbs.bench import dae
 
     check_folder(options.json)
-    chosen = (
-        [name.strip() for name in names.split(",") if name.strip()] for names in (options.problem, options.methods)
-    )
-    rows = dae.measure(*chosen)
+    problems = [name.strip() for name in options.problem.split(",") if name.strip()]
+    rows = dae.measure(problems, dae.named(options.methods))
     print(dae.text(rows))
     write(options.json, dae.record(rows))
     return 0

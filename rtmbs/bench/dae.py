@@ -17,6 +17,8 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.formulations import FORMULATIONS
 from rtmbs.formulations.contract import FormulationError
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.methods import METHODS as ALL_METHODS
+from rtmbs.methods import Capability, capabilities_of
 from rtmbs.results.result import Result
 from rtmbs.simulation.refined import refined_from
 
@@ -58,8 +60,23 @@ def configurations(redundant: bool) -> dict[str, Callable[[float], Any]]:
         found[f"refined {runs} runs"] = steady(Refined(runs))
     for solver in ("DOP853", "Radau", "LSODA"):
         found[f"solve-ivp {solver}"] = adaptive(SolveIVP, solver=solver, formulation=form())
+    for name, kind in ALL_METHODS.added.items():  # those of the user
+        if Capability.OWN_EQUATIONS in capabilities_of(kind):
+            found[name] = adaptive(kind) if getattr(kind, "orders", None) is None else steady(kind())
     if "cvode" in METHODS:
         found["cvode adams"] = adaptive(METHODS["cvode"], formula="adams", formulation=form())
+    return found
+
+
+def named(text: str) -> list[str]:
+    """Return names of methods, or beginnings of them, that commas separate; a name may hold a comma itself."""
+    parts, known = [part.strip() for part in text.split(",") if part.strip()], configurations(False)
+    found: list[str] = []
+    while parts:
+        both = ", ".join(parts[:2])
+        size = 2 if len(parts) > 1 and any(name.startswith(both) for name in known) else 1
+        found.append(", ".join(parts[:size]))
+        del parts[:size]
     return found
 
 

@@ -3,11 +3,13 @@
 Names are resolved on first use: reading this package loads neither scipy nor the rooms below.
 """
 
+import re
+
 import lazy_loader
 
 from rtmbs.formulations.contract import Formulation
 from rtmbs.limits.keywords import lazily
-from rtmbs.limits.register import Register
+from rtmbs.limits.register import ADDING, Register
 
 PLACES = {  # name: (module, class)
     "direct": ("direct", "Direct"),
@@ -16,12 +18,22 @@ PLACES = {  # name: (module, class)
     "qr": ("null_space", "QR"),
     "svd": ("null_space", "SVD"),
     "null-space": ("null_space", "NullSpace"),
+    "zero-eigenvalues": ("null_bases", "ZeroEigenvalues"),
+    "householder": ("null_bases", "Householder"),
     "penalty": ("penalty", "Penalty"),
     "augmented-lagrangian": ("penalty", "AugmentedLagrangian"),
     "recursive": ("recursive", "Recursive"),
 }
 MODULES = {module for module, _ in PLACES.values()}
 FORMULATIONS: Register[Formulation] = Register("formulation", "rtmbs.formulations", PLACES)
+
+
+def add_formulation(kind: type[Formulation]) -> None:
+    """Add a formulation of the user to ``FORMULATIONS``: ``UdwadiaKalaba`` as ``udwadia-kalaba``."""
+    FORMULATIONS.add(re.sub(r"(?<=[a-z])(?=[A-Z])", "-", kind.__name__).lower(), kind)
+
+
+ADDING[Formulation] = add_formulation
 
 __getattr__, __dir__, __all__ = lazily(
     __name__,

@@ -70,14 +70,15 @@ def error_response(alpha: float, beta: float, t: ArrayLike, disturbance: Disturb
     """Return e at times t >= 0 [s], an array of the shape of t, in the unit of Phi.
 
     The closed response of its three cases: alpha < beta oscillates, alpha = beta is critically damped, alpha > beta
-    creeps. A constant d leaves d / beta^2 for ever. Source: METHODS 1.22.
+    creeps. A constant d leaves d / beta^2 for ever. Both gains 0 are the equation without feedback, e'' = d, whose
+    response to an impulse grows with time. Source: METHODS 1.22.
 
     Parameters
     ----------
     alpha : float
-        Gain of the rate of the violation [1/s].
+        Gain of the rate of the violation [1/s]; 0 with beta 0.
     beta : float
-        Gain of the violation [1/s].
+        Gain of the violation [1/s]; 0 with alpha 0.
     t : array_like
         Times >= 0 [s].
     disturbance : Disturbance, default IMPULSE
@@ -98,13 +99,16 @@ def error_response(alpha: float, beta: float, t: ArrayLike, disturbance: Disturb
     >>> float(error_response(20.0, 20.0, 0.05))  # t exp(-alpha t)
     0.018393972058572117
     """
-    check_gains(alpha, beta)
+    if not (alpha == 0.0 and beta == 0.0):  # without feedback: 1 / s^2, the drift that Baumgarte's method begins with
+        check_gains(alpha, beta)
     times = np.asarray(t, np.float64)
     if not np.all(np.isfinite(times)) or np.any(times < 0.0):
         raise InputError("t of error_response holds a time that is not finite or below 0; times from 0 on are wanted")
     if len(disturbance) != 3 or not np.all(np.isfinite(disturbance)):
         raise InputError(f"disturbance is {shown(disturbance)}; a Disturbance of finite numbers is wanted")
     position, rate, constant = disturbance
+    if beta == 0.0:
+        return np.asarray(position + rate * times + 0.5 * constant * times**2)
     rest = constant / beta**2
     decay, ramp = natural_responses(alpha, beta, times)
     away = position - rest

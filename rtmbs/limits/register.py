@@ -64,16 +64,17 @@ ADDING: dict[type, Callable[[Any], None]] = {}  # base class: what adds a class 
 
 
 def register(kind: Class) -> Class:
-    """Make a class of the user known by its name: a joint type, a force law or a method of time integration.
+    """Make a class of the user known by its name: a joint type, a force law, a method of time or a formulation.
 
     A registered joint type or force law has a statement in the model language, and is written to files. A registered
-    method stands in ``rtmbs.METHODS``. All three work without being registered as well. Use it as a decorator, above
-    ``@dataclass``.
+    method stands in ``rtmbs.METHODS``, a formulation in ``rtmbs.formulations.FORMULATIONS``; the comparison of methods
+    takes both. All of them work without being registered as well. Use it as a decorator, above ``@dataclass``.
 
     Parameters
     ----------
     kind : type
-        Class derived from ``rtmbs.model.JointType``, ``rtmbs.model.ForceLaw`` or ``rtmbs.methods.Method``.
+        Class derived from ``rtmbs.model.JointType``, ``rtmbs.model.ForceLaw``, ``rtmbs.methods.Method`` or
+        ``rtmbs.formulations.Formulation``.
 
     Returns
     -------
@@ -102,6 +103,6 @@ def register(kind: Class) -> Class:
             ADDING[base](kind)
             return kind
     raise InputError(
-        f"{shown(kind)} is no class that can be registered; derive it from rtmbs.model.JointType, rtmbs.model.ForceLaw "
-        "or rtmbs.methods.Method"
+        f"{shown(kind)} is no class that can be registered; derive it from rtmbs.model.JointType, rtmbs.model.ForceLaw, "
+        "rtmbs.methods.Method or rtmbs.formulations.Formulation"
     )

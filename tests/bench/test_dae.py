@@ -1,15 +1,17 @@
 """The bench of methods: its table, its JSON, its refusals; and the figures of Andrews and of the long pendulum."""
 
 import json
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
+import rtmbs
 from rtmbs.bench import dae, dae_problems
 from rtmbs.bench.command import main
 from rtmbs.bench.dae_problems import ANDREWS_END
 from rtmbs.dae import DORMAND_PRINCE, HalfExplicit, RadauGGL, RungeKutta, SolveIVP, integrate
-from rtmbs.formulations import Direct, Partitioning
+from rtmbs.formulations import FORMULATIONS, Direct, Formulation, Partitioning
 from tests.cases import marked
 from tests.dae.motions import made
 
@@ -93,3 +95,37 @@ def test_a_hundred_seconds_of_the_pendulum():
             assert whole > 30 * tenth > 1e-5
         else:
             assert found.violations[:, :2].max() < 1e-10
+
+
+def test_a_formulation_and_a_method_of_the_user_join_the_bench_by_name():
+    """As ``rtmbs.register`` makes them known; a name of the bench may hold a comma."""
+
+    @rtmbs.register
+    @dataclass(frozen=True)
+    class UdwadiaKalaba(Formulation):
+        redundant = True
+
+        def memory(self):
+            return None
+
+        def accelerations(self, system, q, v, t, memory=None):
+            M, A = system.mass(q, t), system.constraint_jacobian(q, t)
+            free = np.linalg.solve(M, system.force(q, v, t))
+            pull = A @ np.linalg.solve(M, A.T)
+            lam = np.linalg.pinv(pull) @ (A @ free - system.constraint_rate_terms(q, v, t)[1])
+            return free - np.linalg.solve(M, A.T @ lam), lam
+
+    @rtmbs.register
+    @dataclass(frozen=True)
+    class FineGill(RungeKutta):
+        """Gill's method as one of the user."""
+
+    try:
+        assert {"runge-kutta, udwadia-kalaba", "fine-gill"} <= set(dae.configurations(False))
+        assert dae.named("runge-kutta, svd, ida") == ["runge-kutta, svd", "ida"]
+        rows = dae.measure(["pendulum"], ["runge-kutta, udwadia-kalaba", "fine-gill"])
+        assert {row.method for row in rows} == {"runge-kutta, udwadia-kalaba", "fine-gill"}
+        assert all(row.error < 1e-3 for row in rows)
+    finally:
+        del FORMULATIONS.added["udwadia-kalaba"]
+        del rtmbs.METHODS.added["fine-gill"]

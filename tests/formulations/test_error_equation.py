@@ -90,3 +90,13 @@ def test_without_matplotlib_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "matplotlib.figure", None)
     with pytest.raises(InputError, match=r"pip install 'rtmbs\[plot\]'"):
         plot_error_response(20.0, 20.0)
+
+
+def test_without_feedback_an_impulse_grows_with_time():
+    """1 / s^2, which Baumgarte's method begins with."""
+    t = np.linspace(0.0, 3.0, 7)
+    np.testing.assert_allclose(error_response(0.0, 0.0, t), t)
+    found = error_response(0.0, 0.0, t, Disturbance(position=0.5, constant=2.0))
+    np.testing.assert_allclose(found, 0.5 + t**2)
+    with pytest.raises(InputError, match=r"^alpha is 0.0"):
+        error_response(0.0, 2.0, t)

@@ -1,0 +1,151 @@
+"""Further bases of the null space of Phi_q from the survey: zero eigenvalues, and Householder's transformation."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.formulations.contract import ConstrainedSystem
+from rtmbs.formulations.correction import closed_state, least_solution
+from rtmbs.formulations.rate_constraints import with_rate_rows
+from rtmbs.formulations.reduction import (
+    RANK_TOLERANCE,
+    demand_agreement,
+    least_multipliers,
+    reduced_solution,
+    row_factor,
+)
+from rtmbs.formulations.terms import Positive, Terms, terms_at
+
+Array = NDArray[np.float64]
+
+REFINEMENTS = 3  # of basis and particular solution: Phi_q^T Phi_q has the square of the condition of Phi_q
+
+
+@dataclass(frozen=True)
+class NullBasisForm:
+    """Accelerations in a basis N of the null space that is made at each state: a = N x + c, Phi_q c = gamma.
+
+    Parameters
+    ----------
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    """
+
+    multipliers: bool = False
+    redundant = True
+
+    def memory(self) -> None:
+        """Nothing is kept."""
+
+    def bases(self, terms: Terms) -> tuple[Array, Array]:
+        """Return N (n, n - r) and c (n,)."""
+        raise NotImplementedError
+
+    def accelerations(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array | None]:
+        """Return a (n,), and lam (m,) when asked for, at a state."""
+        terms = terms_at(system, q, v, t)
+        a = reduced_solution(terms, *self.bases(terms))
+        demand_agreement(terms, a)
+        return a, least_multipliers(terms, a) if self.multipliers else None
+
+    def correct(
+        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
+    ) -> tuple[Array, Array]:
+        """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
+        return closed_state(with_rate_rows(system), q, v, t, least_solution)
+
+
+@dataclass(frozen=True)
+class ZeroEigenvalues(NullBasisForm):
+    """Accelerations in the eigenvectors of Phi_q^T Phi_q with eigenvalue zero (Walton and Steeves; Kamman and Huston).
+
+    The other eigenvectors give the particular solution. Dependent rows must agree with the others.
+
+    Parameters
+    ----------
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default 1e-06
+        Smallest root of an eigenvalue that counts, relative to the largest.
+
+    Examples
+    --------
+    >>> a, _ = ZeroEigenvalues().accelerations(system, q, v, t)  # doctest: +SKIP
+    """
+
+    rank_tolerance: float = 1e-6
+
+    def __post_init__(self) -> None:
+        Positive("rank_tolerance").check(self.rank_tolerance)
+
+    def bases(self, terms: Terms) -> tuple[Array, Array]:
+        """Return N (n, n - r) and c (n,).
+
+        Parameters
+        ----------
+        terms : Terms
+            Mass, force, Jacobian and rate terms at the state.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Basis of the null space, and a particular solution of Phi_q c = gamma.
+        """
+        P = terms.Phi_q
+        values, vectors = scipy.linalg.eigh(P.T @ P, check_finite=False)
+        small = values <= self.rank_tolerance**2 * values.max(initial=0.0)
+        N, V = vectors[:, small], vectors[:, ~small]
+        back = V / values[~small] @ V.T @ P.T
+        c = back @ terms.gamma
+        for _ in range(REFINEMENTS):
+            N, c = N - back @ (P @ N), c + back @ (terms.gamma - P @ c)
+        return N, c
+
+
+@dataclass(frozen=True)
+class Householder(NullBasisForm):
+    """Accelerations in the null-space basis of Householder's transformation of Phi_q^T (Amirouche, Jia and Ider).
+
+    Phi_q^T = Q1 R1 with reflections and exchanged columns at every state, N = Q2 and c = Q1 R1^-T gamma. QR keeps its
+    basis instead. Dependent rows are left out, and must agree with the others.
+
+    Parameters
+    ----------
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot that counts, relative to the largest.
+
+    Examples
+    --------
+    >>> a, _ = Householder().accelerations(system, q, v, t)  # doctest: +SKIP
+    """
+
+    rank_tolerance: float = RANK_TOLERANCE
+
+    def __post_init__(self) -> None:
+        Positive("rank_tolerance").check(self.rank_tolerance)
+
+    def bases(self, terms: Terms) -> tuple[Array, Array]:
+        """Return N (n, n - r) and c (n,).
+
+        Parameters
+        ----------
+        terms : Terms
+            Mass, force, Jacobian and rate terms at the state.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Basis of the null space, and a particular solution of Phi_q c = gamma.
+        """
+        found = row_factor(terms.Phi_q, self.rank_tolerance)
+        if not len(found.rows):
+            return found.Q2, np.zeros(terms.system.n)
+        x = scipy.linalg.solve_triangular(found.R1, terms.gamma[found.rows], trans="T", check_finite=False)
+        return found.Q2, found.Q1 @ x
