@@ -98,7 +98,9 @@ class AlphaFamilySteps(Steps):
             return np.block([[A, at.Phi_q.T, -more.F_s], [rows, zero, none.T], [by_a, none, by_s]])
 
         first, scale = np.concatenate((a, old.lam, old.s)), np.concatenate((newton_scales(old, h), scale_of(old.s)))
-        x = self.newton.solve(residual, matrix, first, scale, t)
+        added = np.zeros(len(first))
+        added[:n] = np.maximum(np.abs(old.q), 1.0) / c_q
+        x = self.newton.solve(residual, matrix, first, scale, t, added)
         q, v, new = state(x[:n])
         s = x[end:]
         return Point(t, q, v, x[:n], x[n:end], s, self.dynamics.state_rates(q, v, t, s)), new

@@ -18,6 +18,8 @@ Array = NDArray[np.float64]
 
 TOLERANCE = 1e-13  # of a correction, in terms of the scale of its unknown
 ROUNDING = 1e-9  # likewise, of a correction that no longer shrinks
+NOISE = 10.0  # times the change that rounding of the equations makes: corrections as small are rounding
+SIGNS = np.array([1.0, -1.0, -1.0])  # in turn, of the rounding of the equations
 CONTRACTION = 0.2  # of corrections: a kept matrix that does less is made anew
 KEPT_ITERATIONS = 12
 ITERATIONS = 25
@@ -29,14 +31,20 @@ class Newton:
     def __init__(self, counts: Counts, who: str, solver: Solver = DenseSolver) -> None:
         self.counts, self.who, self.solver = counts, who, solver
         self.matrix: LinearSolver | None = None
+        self.added: Array | float = 0.0
+        self.sizes = np.zeros((0, 0))  # (k, k) of the entries of the matrix
 
     def solve(
-        self, residual: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Array, scale: Array, t: float
-    ) -> Array:
+        self, residual: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Array, scale: Array, t: float,
+        added: Array | float = 0.0,
+    ) -> Array:  # fmt: skip
         """Return x (k,) with residual(x) = 0 from a first x; ``scale`` (k,) says what a large value is.
 
-        Raises MotionError for a matrix without inverse, or corrections that do not shrink.
+        The equations look at x plus ``added`` (k,), as at positions over h^2 where accelerations are unknown: this sum
+        rounds as its larger part does. Raises MotionError for a matrix without inverse, or corrections that do not
+        shrink.
         """
+        self.added = added
         if self.matrix is not None:
             found, done = self.iterate(residual, x, scale, fresh=False)
             if done:
@@ -64,19 +72,26 @@ class Newton:
             slow, left = size >= CONTRACTION * before, size * min(size / before, 1.0)  # before inf at first: left is 0
             if size <= TOLERANCE or (np.isfinite(before) and not slow and left <= TOLERANCE):
                 return x, True
-            if fresh and slow and size <= ROUNDING:
+            if fresh and slow and (size <= ROUNDING or size <= NOISE * self.noise(x, scale)):
                 return x, True
             if slow:
                 return x, False
             before = size
         return x, False
 
+    def noise(self, x: Array, scale: Array) -> float:
+        """Return the largest change of x (k,) that rounding of the equations makes, in terms of its scale."""
+        assert self.matrix is not None
+        rounding = np.finfo(np.float64).eps * (self.sizes @ (np.abs(x) + self.added))
+        changes = [self.matrix.solve(signs * rounding) for signs in (1.0, np.resize(SIGNS, len(x)))]
+        return max(float(np.abs(change / scale).max(initial=0.0)) for change in changes)
+
     def factor(self, A: Array, t: float) -> None:
         """Factor a matrix (k, k); raises MotionError for a singular one."""
         self.counts.factorisations += 1
         if not np.all(np.isfinite(A)):
             raise MotionError(f"the Newton matrix of {self.who} is not finite at t = {t:g}; take a shorter step")
-        self.matrix = self.solver.of(A)
+        self.matrix, self.sizes = self.solver.of(A), np.abs(A)
         if self.matrix.factor(A):
             raise MotionError(f"the Newton matrix of {self.who} is singular at t = {t:g}; no coordinate may be loose")
 

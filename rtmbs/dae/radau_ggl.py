@@ -76,7 +76,8 @@ class RadauSteps(Steps):
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         stages = RadauStageEquations(self.motion, self.dynamics, past[0], h)
-        x = self.newton.solve(stages.residual, stages.matrix, stages.guess(), stages.scale(), past[0].t)
+        first, scale = stages.guess(), stages.scale()
+        x = self.newton.solve(stages.residual, stages.matrix, first, scale, past[0].t, stages.added())
         q, v, s = stages.places(x)
         return self.dynamics.point(q[-1], v[-1], t, s[-1])
 
@@ -114,6 +115,12 @@ class RadauStageEquations:
         mu, _ = constraint_scales(Phi_q, old.v, old.a, self.h)
         rates = np.abs(old.v) + self.h * np.abs(old.a)
         return np.tile(np.concatenate((scale_of(rates, old.a, old.lam), mu, scale_of(old.sd))), STAGES)
+
+    def added(self) -> Array:
+        """Return what the equations add to the unknowns: q over h to q', v over h to v'."""
+        old, rows = self.old, self.motion.system.m + holonomic_rows(self.motion.system)
+        motion = np.maximum(np.abs(np.concatenate((old.q, old.v))), 1.0) / self.h
+        return np.tile(np.concatenate((motion, np.zeros(rows), np.abs(old.s) / self.h)), STAGES)
 
     def residual(self, x: Array) -> Array:
         """Return the equations of all stages."""
