@@ -252,12 +252,12 @@ class FusedTRBDF2(Protocol):
         """Length of a phase unit [s]."""
 
     def __call__(
-        self, settings: Settings, alpha: Array, weight: Array, old: StateArrays, u: Array, chunk: Chunk
+        self, settings: Settings, alpha: Array, weight: Array, old: StateArrays, u: Array, chunk: Chunk, anyhow: bool
     ) -> tuple[Outcome, int]:
         """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
 
-        ``alpha`` (m,) are the penalty factors of stages, ``weight`` (m,) those of loops beside M. What it does not
-        accept is for the readable step, which says why.
+        ``alpha`` (m,) are the penalty factors of stages, ``weight`` (m,) those of loops beside M. A step that
+        starts stiffly is taken ``anyhow`` only. What is not accepted is for the readable step, which says why.
         """
 
 

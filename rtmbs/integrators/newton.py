@@ -183,3 +183,16 @@ def ahead_of_stage(half, right, first, second, typical):
     if first * second < 0.0 and abs(half * second) > most:
         return right
     return right + min(max(half * onward, -most), most)
+
+
+@kernel
+def starts_stiffly(h, zd, zdd, typical):
+    """True when accelerations at the start would move a coordinate further over ``h`` than the fastest rate does.
+
+    So they do behind a damper that was just set to a high value: what they ask for is over long before the step ends.
+    """
+    way, push = BESIDE, 0.0
+    for i in range(len(zd)):
+        way = max(way, h * abs(zd[i]) / typical[i])
+        push = max(push, 0.5 * h * h * abs(zdd[i]) / typical[i])
+    return push > way

@@ -10,7 +10,7 @@ from rtmbs.integrators.base import Equations, FusedTRBDF2, NotFinite, SingularTa
 from rtmbs.integrators.checks import positive, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
 from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors
-from rtmbs.integrators.newton import FAR, GAMMA, NEWER, OLDER, ahead_of_stage, ahead_of_step
+from rtmbs.integrators.newton import FAR, GAMMA, NEWER, OLDER, ahead_of_stage, ahead_of_step, starts_stiffly
 from rtmbs.integrators.newton_restarts import Damped, restart
 from rtmbs.integrators.penalty_trapezoidal import FREED, PROJECTIONS_SCALED, RELATIVE
 from rtmbs.integrators.projection import project_velocities
@@ -287,14 +287,73 @@ class TRBDF2(Method):
         )
 
     def advance(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
-        """Take a step by the kernel, and by the readable step what it does not accept."""
-        follow_step(self, equations, work, new)
+        """Take a step, in graded parts where it starts stiffly."""
         equations.u = new.u
         if bad := equations.not_finite_inputs():
             return StepReport(Outcome.NOT_FINITE, new.t, worst=bad)
+        if starts_stiffly(GAMMA * new.h, old.zd, old.zdd, equations.sizes.typical):
+            return self.advance_in_parts(equations, work, old, new)
+        return self.advance_once(equations, work, old, new)
+
+    def advance_in_parts(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
+        """Take a step in parts that double, the first HALVINGS times halved.
+
+        What dies out at its start is over when the parts grow, so that it costs no accuracy (METHODS 7.6).
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : Work
+            Object that ``start`` returned.
+        old : State
+            State at the beginning of the step.
+        new : State
+            State at the end, written in place.
+
+        Returns
+        -------
+        StepReport
+            Report of the last part, or of the first one that was not taken, with the worst outcome of all.
+        """
+        here, there, worst = old.copy(), old.copy(), Outcome.CONVERGED
+        for k in range(HALVINGS + 1):
+            there.h = new.h / 2 ** (HALVINGS if k == 0 else HALVINGS + 1 - k)
+            there.u[:] = equations.inputs_between(old.u, new.u, 0.5 ** (HALVINGS - k), new.h)
+            report = self.advance_once(equations, work, here, there)
+            if report.outcome not in TAKEN:
+                break
+            worst = worst if report.outcome is Outcome.CONVERGED else report.outcome
+            here, there = there, here
+        equations.u = new.u
+        for name in ("z", "zd", "zdd", "lam", "R0", "s", "sd"):
+            getattr(new, name)[:] = getattr(here, name)
+        return report._replace(t=new.t, outcome=worst if report.outcome in TAKEN else report.outcome)
+
+    def advance_once(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
+        """Take a step by the kernel, and by the readable step what it does not accept.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : Work
+            Object that ``start`` returned.
+        old : State
+            State at the beginning of the step.
+        new : State
+            State at the end, written in place.
+
+        Returns
+        -------
+        StepReport
+            Outcome, counts and violations of the step.
+        """
+        follow_step(self, equations, work, new)
+        equations.u = new.u
         if work.fused is not None:
             row = one_row_chunk(new, work.stats)
-            outcome, _ = work.fused(work.settings, work.alpha, work.weight, arrays_of(old), old.u, row)
+            outcome, _ = work.fused(work.settings, work.alpha, work.weight, arrays_of(old), old.u, row, True)
             if outcome in TAKEN:
                 return report_of(work.stats, outcome, new.t, work.fused.tick)
         return self.readable(equations, work, old, new)
@@ -309,7 +368,7 @@ class TRBDF2(Method):
         equations.u = old.u
         if work.fused is None or equations.not_finite_inputs():
             return 0, True
-        outcome, done = work.fused(work.settings, work.alpha, work.weight, arrays_of(old), old.u, chunk)
+        outcome, done = work.fused(work.settings, work.alpha, work.weight, arrays_of(old), old.u, chunk, False)
         return done, outcome not in TAKEN
 
     def readable(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
@@ -379,6 +438,7 @@ class TRBDF2(Method):
         )
 
 
+HALVINGS = 10  # of a step that starts stiffly: its first part is a thousandth
 PROJECTED = 1e-13  # of the largest joint rate: what projections leave, so that nothing adds up over steps
 
 

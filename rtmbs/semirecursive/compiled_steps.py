@@ -183,13 +183,13 @@ class FusedTRBDF2:
         return seconds_per_tick()
 
     def __call__(
-        self, settings: Settings, alpha: Array, weight: Array, old: StateArrays, u: Array, chunk: Chunk
+        self, settings: Settings, alpha: Array, weight: Array, old: StateArrays, u: Array, chunk: Chunk, anyhow: bool
     ) -> tuple[Outcome, int]:
         """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps."""
         equations = self.equations
         arguments = (
             equations.tables, equations.lu, equations.work, settings, alpha, weight, old, u, chunk, equations.ws,
-            self.own, self.stage, round(LONGEST_CALL / seconds_per_tick()),
+            self.own, self.stage, anyhow, round(LONGEST_CALL / seconds_per_tick()),
         )  # fmt: skip
         if self.march is None:
             self.march = entry_for(march_trbdf2, arguments)

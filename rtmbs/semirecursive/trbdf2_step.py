@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from numpy import zeros
 
-from rtmbs.integrators.newton import GAMMA, NEWER, OLDER, STIFFER, ahead_of_stage, ahead_of_step
+from rtmbs.integrators.newton import GAMMA, NEWER, OLDER, STIFFER, ahead_of_stage, ahead_of_step, starts_stiffly
 from rtmbs.integrators.settings import (
     FACTORISATIONS,
     FIRST_CORRECTION,
@@ -125,9 +125,7 @@ def second_stage(tables, lu, work, settings, alpha, u, old, ws, stage, stats):
 @inlined_kernel
 def past(old, stage):
     """Return the State from which a trapezoidal step of gamma h is the second stage."""
-    return StateArrays(
-        old.z, stage.past_zd, stage.past_zdd, old.lam, old.R0, old.energy, stage.past_s, stage.still
-    )
+    return StateArrays(old.z, stage.past_zd, stage.past_zdd, old.lam, old.R0, old.energy, stage.past_s, stage.still)
 
 
 @inner_kernel
@@ -181,11 +179,11 @@ def finish_step(tables, lu, work, settings, alpha, weight, u, old, new, ws, own,
 
 
 @kernel
-def march_trbdf2(tables, lu, work, settings, alpha, weight, old, u0, chunk, ws, own, stage, budget):
+def march_trbdf2(tables, lu, work, settings, alpha, weight, old, u0, chunk, ws, own, stage, anyhow, budget):
     """Take a step for every row, the first from ``old`` with inputs ``u0``, the next from the row before it.
 
     Returns (how the last step ended, accepted steps): it stops after a step that fails, and when ``budget`` ticks are
-    over.
+    over. It stops before a step that starts stiffly as well, unless ``anyhow``: that one is taken in graded parts.
     """
     begun, before, inputs, ending = ticks(), old, u0, CONVERGED
     work.step[0] = 0.0  # its factor belongs to no step of the trapezoidal method
@@ -195,15 +193,15 @@ def march_trbdf2(tables, lu, work, settings, alpha, weight, old, u0, chunk, ws, 
     for k in range(len(chunk.stats)):
         new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
         start_stats(stats)
+        if not anyhow and starts_stiffly(settings.h, before.zd, before.zdd, settings.typical):
+            return NOT_CONVERGED, k
         interpolate_inputs(tables, settings.h / GAMMA, GAMMA, inputs, u, stage.u)
         first = first_stage(tables, lu, work, settings, alpha, before, ws, stage, stats)
         ending = first
         if accepted(first):
             ending = second_stage(tables, lu, work, settings, alpha, u, before, ws, stage, stats)
         if accepted(ending):
-            finished = finish_step(
-                tables, lu, work, settings, alpha, weight, u, before, new, ws, own, stage, stats
-            )
+            finished = finish_step(tables, lu, work, settings, alpha, weight, u, before, new, ws, own, stage, stats)
             if finished != CONVERGED:
                 ending = finished
             elif stats[NEAR_SINGULAR] > 0.0 and ending == CONVERGED:
