@@ -223,7 +223,8 @@ class StiffForces:
             way = np.maximum((h * np.abs(rates) / typical).max(axis=1), BESIDE)
             way = np.maximum(way[1:], way[:-1])
             push = 0.5 * h * h / MOST * np.abs(zdd[1:]) / typical
-            jump = 0.5 * h * h / JUMP * np.abs(zdd[1:] - zdd[:-1]) / typical
+            settles = np.abs(zdd[1:]) < 0.5 * np.abs(zdd[:-1])  # as behind a brake that was just set and holds
+            jump = np.where(settles, 0.0, 0.5 * h * h / JUMP * np.abs(zdd[1:] - zdd[:-1]) / typical)
             push = np.maximum(push, jump)
             stiff = push.max(axis=1) > way
         new = []
