@@ -135,7 +135,7 @@ def reference(case: Case, q: Array, v: Array, times: Array) -> tuple[Array, Arra
     own.torques.pop()
     if not found.success:
         raise ArithmeticError(found.message)
-    return found.y[2 : n : 3].T, found.y[n + 2 :: 3].T
+    return found.y[2:n:3].T, found.y[n + 2 :: 3].T
 
 
 def angles(sim: Simulation, case: Case) -> tuple[Array, Array]:

@@ -10,7 +10,16 @@ from rtmbs.integrators.base import Equations, FusedTRBDF2, NotFinite, SingularTa
 from rtmbs.integrators.checks import positive, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
 from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors
-from rtmbs.integrators.newton import FAR, GAMMA, NEWER, OLDER, ahead_of_stage, ahead_of_step, starts_stiffly
+from rtmbs.integrators.newton import (
+    FAR,
+    GAMMA,
+    MOST_EVALUATIONS,
+    NEWER,
+    OLDER,
+    ahead_of_stage,
+    ahead_of_step,
+    starts_stiffly,
+)
 from rtmbs.integrators.newton_restarts import Damped, restart
 from rtmbs.integrators.penalty_trapezoidal import FREED, PROJECTIONS_SCALED, RELATIVE
 from rtmbs.integrators.projection import project_velocities
@@ -38,7 +47,7 @@ from rtmbs.integrators.settings import (
     arrays_of,
     one_row_chunk,
 )
-from rtmbs.integrators.trapezoidal import MOST_EVALUATIONS, TrapezoidalStep
+from rtmbs.integrators.trapezoidal import TrapezoidalStep
 from rtmbs.methods import Capability
 from rtmbs.state import State
 
@@ -180,9 +189,12 @@ class TRBDF2(Method):
     """TR-BDF2, L-stable of order two: for stiff dampers, brakes, clutches, bump stops and friction (METHODS 7).
 
     A step has a trapezoidal stage over 2 - sqrt(2) of it, and a stage of the backward differentiation formula to its
-    end. Both have Newton matrices of the same form as ``PenaltyTrapezoidal``, with a smaller step. What a force damps
-    infinitely fast is at rest after one step. Motions that a step resolves badly lose energy: of a vibration of w h =
-    0.1 a step keeps all but 1e-6 of the energy, of w h = 1 all but 1 %. No step gains energy.
+    end. Both have Newton matrices of the same form as ``PenaltyTrapezoidal``, with a smaller step. Infinitely stiff
+    damping comes to rest within one step. A vibration with w h = 0.1 loses 7e-7 of its energy in a step, with w h = 1
+    it loses 0.6 %. Errors of phase are half of those of the trapezoidal rule.
+
+    A step that starts stiffly is taken in parts that double, the first a thousandth of it: behind a brake that was
+    just set, for instance. The report is then that of the last part.
 
     Rates are projected in the metric of the last Newton matrix, which holds damping. Accelerations and multipliers
     satisfy the equations of motion at the end of the step. ``State.memory`` is empty.
@@ -240,9 +252,7 @@ class TRBDF2(Method):
         """Return settings, penalties, the scratch of steps, and the kernel where the equations have one."""
         fused = equations.fused_trbdf2() if self.fused else None
         alpha = penalty_factors(equations, GAMMA * state.h, self.c, None)
-        return Work(
-            self.settings(equations, state.h), alpha, self.c * equations.masses, fused, np.zeros(STATS_SIZE)
-        )
+        return Work(self.settings(equations, state.h), alpha, self.c * equations.masses, fused, np.zeros(STATS_SIZE))
 
     def settings(self, equations: Equations, h: float) -> Settings:
         """Return the Settings of the stages of a step of ``h`` [s]: those of trapezoidal steps of gamma h.
