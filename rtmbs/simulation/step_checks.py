@@ -185,7 +185,8 @@ def fast_states_of(system: System, tables: Tables) -> FastStates | None:
 
 
 MOST = 1.1  # of what the faster end of a step moves in it: what the acceleration at its end may move
-JUMP = 0.5  # the same for the change of accelerations over the step: of a vibration of w h = 1
+JUMP = 0.3  # the same for the change of accelerations over the step: of a vibration of w h = 0.8
+STRUCK = 0.2  # of the faster rate: change of a rate that neither acceleration explains
 ADVICE = "method=rtmbs.TRBDF2() damps what is stiff within a step, and a smaller h resolves it"
 
 
@@ -198,9 +199,8 @@ class StiffForce(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.coordinate}: its acceleration at the ends of a step of h = {self.h:g} s of {self.method} stops or "
-            "reverses all motion within a step: a force on it is too stiff or too sudden for h, and the motion behind "
-            f"it may be wrong; {'a smaller h resolves it' if self.method == 'TRBDF2' else ADVICE}"
+            f"{self.coordinate}: its acceleration stops or reverses all motion within a step of h = {self.h:g} s of "
+            f"{self.method}: a force on it is too stiff or too sudden for h, and the motion behind it may be wrong; {'a smaller h resolves it' if self.method == 'TRBDF2' else ADVICE}"
         )
 
 
@@ -209,8 +209,8 @@ class StiffForces:
 
     A rule that does not damp answers a damper of c h / m far above one with rates that change their sign and do not
     decay: accelerations are then c / m times a rate that is no rate at all. Steps in an even number of parts hide the
-    sign, but not the size. A contact of one step makes accelerations jump. A constant acceleration is never too large:
-    over a step it makes a rate of its own.
+    sign, but not the size. A contact of one step makes accelerations jump, and a shorter one leaves only the change of
+    rates. A constant acceleration is never too large: over a step it makes a rate of its own.
     """
 
     def __init__(self, system: System) -> None:
@@ -225,7 +225,9 @@ class StiffForces:
             push = 0.5 * h * h / MOST * np.abs(zdd[1:]) / typical
             settles = np.abs(zdd[1:]) < 0.5 * np.abs(zdd[:-1])  # as behind a brake that was just set and holds
             jump = np.where(settles, 0.0, 0.5 * h * h / JUMP * np.abs(zdd[1:] - zdd[:-1]) / typical)
-            push = np.maximum(push, jump)
+            explained = h * np.maximum(np.abs(zdd[1:]), np.abs(zdd[:-1]))
+            struck = h / STRUCK * (np.abs(rates[1:] - rates[:-1]) - explained) / typical
+            push = np.maximum(push, np.maximum(jump, struck))
             stiff = push.max(axis=1) > way
         new = []
         for k in np.flatnonzero(stiff):

@@ -149,7 +149,7 @@ def test_other_methods_are_right_refused_or_told(name):
         warnings.simplefilter("always")
         while accepted and sim.t < 0.5:
             accepted = sim.step().outcome.accepted
-    sentence = "e.angle: its acceleration at the ends of a step of h = 0.001 s"
+    sentence = "e.angle: its acceleration stops or reverses all motion within a step of h = 0.001 s"
     assert not accepted or any(str(one.message).startswith(sentence) for one in told)
 
 
