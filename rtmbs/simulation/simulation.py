@@ -149,9 +149,10 @@ class Simulation(Keyed, StrictAttributes):
             _store=store, _claim=store._claim, _reader=None, inputs=Inputs(system, store), start_report=start.report,
             _captured=captured_values_of(system), _half_turns=half_turns_of(system, equations.tables),
             _fast_states=fast_states_of(system, equations.tables),
-            _stiff_forces=stiff_forces_of(system, equations.tables),
+            _stiff_forces=None,
         )  # fmt: skip
-        self._warm_up()
+        self._warm_up()  # steps that never count tell nothing, so the check comes behind them
+        vars(self).update(_stiff_forces=stiff_forces_of(system, equations.tables))
         self._warn_of_fast_states()
 
     def _warm_up(self) -> None:

@@ -198,9 +198,11 @@ class StiffForce(NamedTuple):
     method: str
 
     def __str__(self) -> str:
+        remedy = "a smaller h resolves it" if self.method == "TRBDF2" else ADVICE
         return (
             f"{self.coordinate}: its acceleration stops or reverses all motion within a step of h = {self.h:g} s of "
-            f"{self.method}: a force on it is too stiff or too sudden for h, and the motion behind it may be wrong; {'a smaller h resolves it' if self.method == 'TRBDF2' else ADVICE}"
+            f"{self.method}: a force on it is too stiff or too sudden for h, and the motion behind it may be wrong; "
+            f"{remedy}"
         )
 
 
