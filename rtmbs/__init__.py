@@ -75,6 +75,7 @@ HOMES = {
     "StepTimeMeter": "rtmbs.observers",
     "Surface": "rtmbs.model",
     "SweepResult": "rtmbs.sweeps.result",
+    "TRBDF2": "rtmbs.integrators.trbdf2",
     "TorsionSpring": "rtmbs.model",
     "Uniform": "rtmbs.sweeps.designs",
     "Universal": "rtmbs.model",
@@ -141,6 +142,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport
+    from rtmbs.integrators.trbdf2 import TRBDF2 as TRBDF2
     from rtmbs.integrators.variational_midpoint import VariationalMidpoint as VariationalMidpoint
     from rtmbs.limits.register import register as register
     from rtmbs.methods import METHODS as METHODS

@@ -36,6 +36,7 @@ class Capability(Enum):
 PLACES = {  # name: (module, class)
     "penalty-trapezoidal": ("integrators.penalty_trapezoidal", "PenaltyTrapezoidal"),
     "variational-midpoint": ("integrators.variational_midpoint", "VariationalMidpoint"),
+    "trbdf2": ("integrators.trbdf2", "TRBDF2"),
     "runge-kutta": ("dae.runge_kutta", "RungeKutta"),
     "adams-bashforth": ("integrators.explicit", "AdamsBashforth"),
     "adams-bashforth-moulton": ("dae.adams_bashforth_moulton", "AdamsBashforthMoulton"),

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from bench.campaigns.campaign import Campaign, Tally, each
 from bench.campaigns.own_mechanisms import Both, planar_model
 from rtmbs import At, Simulation, VariationalMidpoint
+from rtmbs.integrators.method import Method
 
 KINDS = "chain", "crank_rocker", "slider_crank", "rotor", "planar"
 LEAST, MOST = 1.95, 2.05
@@ -21,6 +22,7 @@ RTOL = 1e-12
 ROUNDING = 1e-8  # of the size: errors below it show no order
 FAR = 5e-4
 QUANTITIES = "position", "velocity", "acceleration"
+VARIATIONAL = VariationalMidpoint()
 
 Array = NDArray[np.float64]
 
@@ -41,16 +43,16 @@ def errors_of(both: Both, sim: Simulation, exact: dict[str, Array], times: Array
     return found
 
 
-def judged(seed: int, tally: Tally) -> str:
-    """Return what is wrong with the orders of one mechanism."""
+def judged(seed: int, tally: Tally, method: Method = VARIATIONAL) -> str:
+    """Return what is wrong with the orders of a method on one mechanism."""
     rng = np.random.default_rng((seed, 3301))
     rate = float(10.0 ** rng.uniform(-1.0, 2.0))
     both = planar_model(rng, KINDS[seed % len(KINDS)], rate, 9.81 * min(rate, 1.0) ** 2)
     system, h = both.model.compile(), TURN / rate
     times = h * STEPS * np.arange(1, SAMPLES + 1) / SAMPLES
-    start = Simulation(system, h, VariationalMidpoint())
+    start = Simulation(system, h, method)
     exact = {**both.motion(start, times, RTOL, np.inf), "reaction": both.pulls(start, times, RTOL)}
-    runs = [errors_of(both, Simulation(system, h / parts, VariationalMidpoint()), exact, times) for parts in (1, 2, 4)]
+    runs = [errors_of(both, Simulation(system, h / parts, method), exact, times) for parts in (1, 2, 4)]
     wrong: list[str] = []
     if max(runs[1].values()) > FAR:
         tally.largest("cases that are not judged", tally.worst.get("cases that are not judged", 0.0) + 1.0)

@@ -1,9 +1,11 @@
-"""Kernels besides those of a step, compiled ahead: changed inputs, derivatives of runs, recursion, kinematics."""
+"""Kernels besides those of a step: changed inputs, other methods, derivatives of runs, recursion, kinematics."""
 
 from collections.abc import Callable
 
 from rtmbs import library
 from rtmbs.formulations import JointCoordinates, Recursive
+from rtmbs.integrators.trbdf2 import TRBDF2
+from rtmbs.integrators.variational_midpoint import VariationalMidpoint
 from rtmbs.jit import parallel_compile as apart
 from rtmbs.kinematics import Analysis
 from rtmbs.model import Model, Motor
@@ -20,6 +22,13 @@ def compile_inputs() -> None:
     sim = Simulation(library.build("governor").compile(), h=STEP)
     sim.inputs["gravity"] = (0.0, 0.0, -9.0)
     sim.step()
+
+
+def compile_methods() -> None:
+    """Take a step by every other method of time that has a kernel."""
+    system = library.build("crank_rocker").compile()
+    for method in (VariationalMidpoint(), TRBDF2()):
+        Simulation(system, STEP, method).step()
 
 
 def compile_derivatives() -> None:
@@ -59,6 +68,7 @@ def compile_driven_positions() -> None:
 # By the name that workers take; the longest first.
 TASKS: dict[str, Callable[[], None]] = {
     "inputs": compile_inputs,
+    "methods": compile_methods,
     "recursion": compile_recursion,
     "derivatives": compile_derivatives,
     "driven positions": compile_driven_positions,

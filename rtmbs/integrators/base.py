@@ -244,6 +244,23 @@ class MidpointEquations(Protocol):
         """Return the step as a kernel; None where it has to ask Python."""
 
 
+class FusedTRBDF2(Protocol):
+    """The TR-BDF2 step as one compiled kernel for these equations."""
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+
+    def __call__(
+        self, settings: Settings, alpha: Array, weight: Array, old: StateArrays, u: Array, chunk: Chunk, anyhow: bool
+    ) -> tuple[Outcome, int]:
+        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
+
+        ``alpha`` (m,) are the penalty factors of stages, ``weight`` (m,) those of loops beside M. A step that
+        starts stiffly is taken ``anyhow`` only. What is not accepted is for the readable step, which says why.
+        """
+
+
 class Equations(StepEquations, Protocol):
     """Equations of motion with loops, as methods see them. The coefficients of a tangent are the method's."""
 
@@ -298,3 +315,9 @@ class Equations(StepEquations, Protocol):
 
     def fused(self) -> Fused | None:
         """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""
+
+    def fused_trbdf2(self) -> FusedTRBDF2 | None:
+        """Return the TR-BDF2 step as a kernel; None where a step has to ask Python."""
+
+    def inputs_between(self, start: Array, end: Array, share: float, h: float) -> Array:
+        """Return the inputs (nu,) at a share of a step of ``h`` [s] between those of its ends."""

@@ -151,3 +151,48 @@ ANY_IMPULSE = 1e300  # the same for impulses at the end of a step, which nobody 
 LOST_DIRECTION = 1e-9  # of the largest rate or acceleration: rows that rounds leave open by more hold nothing
 STILL = 1e-3  # of a rate that moves by Newton's tolerance in a step: what rows leave open below it is no lost direction
 PROGRESS = 0.5  # of a round: a smaller one ends them, for what is left is rounding
+
+
+# ---- stages of a TR-BDF2 step: its numbers, and first increments (METHODS 7.2, 7.5) ---------------------------------
+
+GAMMA = 2.0 - np.sqrt(2.0)  # share of a step that the first stage takes
+NEWER, OLDER = 0.5 * (np.sqrt(2.0) + 1.0), 0.5 * (np.sqrt(2.0) - 1.0)  # 1 / (gamma (2 - gamma)), NEWER (1 - gamma)^2
+ONWARD = (1.0 - GAMMA) / GAMMA  # the second part of a step beside the first
+BESIDE = 1e-3  # typical sizes: an acceleration may lead so far from constant rates anyway
+
+
+@kernel
+def ahead_of_step(h, rate, acceleration, typical):
+    """Return the increment of constant acceleration over ``h``, its second part no larger than the first.
+
+    A damper that was just set to a high value stops a coordinate: its acceleration over a step is then no prediction.
+    """
+    most = max(abs(h * rate), BESIDE * typical)
+    return h * rate + min(max(0.5 * h * h * acceleration, -most), most)
+
+
+@kernel
+def ahead_of_stage(half, right, first, second, typical):
+    """Return the rate that the second stage is expected to end with: right + half zdd, zdd going on from both.
+
+    ``first`` and ``second`` are the accelerations at both ends of the first stage. Where they have opposite signs, or
+    would change the rate by more than itself, the rate stays.
+    """
+    onward = second + (second - first) * ONWARD
+    most = max(abs(right), BESIDE * typical / half)
+    if first * second < 0.0 and abs(half * second) > most:
+        return right
+    return right + min(max(half * onward, -most), most)
+
+
+@kernel
+def starts_stiffly(h, zd, zdd, typical):
+    """True when accelerations at the start would move a coordinate further over ``h`` than the fastest rate does.
+
+    So they do behind a damper that was just set to a high value: what they ask for is over long before the step ends.
+    """
+    way, push = BESIDE, 0.0
+    for i in range(len(zd)):
+        way = max(way, h * abs(zd[i]) / typical[i])
+        push = max(push, 0.5 * h * h * abs(zdd[i]) / typical[i])
+    return push > way

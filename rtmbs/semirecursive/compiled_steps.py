@@ -1,4 +1,4 @@
-"""Compiled steps of both rules as Python calls them, and how a call goes on with further tries or groups on threads."""
+"""Compiled steps of all rules as Python calls them, and how a call goes on with further tries or groups on threads."""
 
 import time
 from collections.abc import Callable
@@ -37,6 +37,7 @@ from rtmbs.semirecursive.input_jump import FollowKernel
 from rtmbs.semirecursive.midpoint_step import march_midpoint, scratch_for
 from rtmbs.semirecursive.newton_restarts import retry
 from rtmbs.semirecursive.step import march
+from rtmbs.semirecursive.trbdf2_step import march_trbdf2, stage_scratch
 
 Array = NDArray[np.float64]
 WORK = [  # what all tries of a step add to
@@ -156,6 +157,42 @@ class FusedMidpoint:
         )  # fmt: skip
         if self.march is None:
             self.march = entry_for(march_midpoint, arguments)
+        ending, done = self.march(*arguments)
+        return OUTCOMES[ending], int(done)
+
+
+# ---- the TR-BDF2 step -----------------------------------------------------------------------------------------------
+
+
+class FusedTRBDF2:
+    """The machine code of ``trbdf2_step.march_trbdf2`` and its scratch; answers ``integrators.base``."""
+
+    def __init__(self, equations: EvaluatedEquations) -> None:
+        inputs, n, m, states = len(equations.u), equations.n, equations.m, equations.states
+        self.equations, self.stage = equations, stage_scratch(inputs, n, states)
+        self.own = scratch_for(len(equations.ws.Phi_z), inputs, n, m)
+        self.march: Callable[..., Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles look up the machine code for themselves: it is an address in this process."""
+        return {**vars(self), "march": None}
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+        return seconds_per_tick()
+
+    def __call__(
+        self, settings: Settings, alpha: Array, weight: Array, old: StateArrays, u: Array, chunk: Chunk, anyhow: bool
+    ) -> tuple[Outcome, int]:
+        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps."""
+        equations = self.equations
+        arguments = (
+            equations.tables, equations.lu, equations.work, settings, alpha, weight, old, u, chunk, equations.ws,
+            self.own, self.stage, anyhow, round(LONGEST_CALL / seconds_per_tick()),
+        )  # fmt: skip
+        if self.march is None:
+            self.march = entry_for(march_trbdf2, arguments)
         ending, done = self.march(*arguments)
         return OUTCOMES[ending], int(done)
 

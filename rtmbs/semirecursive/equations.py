@@ -9,11 +9,12 @@ from rtmbs.integrators.base import Diagnosis, Fused, Missed
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import Settings, StateArrays
 from rtmbs.semirecursive.accelerations import equation_residuals, first_accelerations
-from rtmbs.semirecursive.compiled_steps import FusedSteps
+from rtmbs.semirecursive.compiled_steps import FusedSteps, FusedTRBDF2
 from rtmbs.semirecursive.diagnosis import diagnose, failure_names
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.midpoint_equations import Midpoint
+from rtmbs.semirecursive.trbdf2_step import interpolate_inputs
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -57,3 +58,13 @@ class SemiRecursiveEquations(EvaluatedEquations):
     def midpoint(self) -> Midpoint:
         """Return the equations of the variational midpoint step."""
         return Midpoint(self)
+
+    def fused_trbdf2(self) -> FusedTRBDF2 | None:
+        """Return the TR-BDF2 step as a kernel; None where laws or sources need Python."""
+        return FusedTRBDF2(self) if self.source is None and not self.system.called else None
+
+    def inputs_between(self, start: Array, end: Array, share: float, h: float) -> Array:
+        """Return the inputs (nu,) at a share of a step of ``h`` [s] between those of its ends."""
+        out = np.zeros_like(end)
+        interpolate_inputs(self.tables, h, share, start, end, out)
+        return out

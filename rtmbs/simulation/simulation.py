@@ -34,7 +34,14 @@ from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.running import check_run, recorded_run
 from rtmbs.simulation.state_store import NO_RAMPS, StateStore, copied, state_pair
-from rtmbs.simulation.step_checks import FastStates, HalfTurns, fast_states_of, half_turns_of
+from rtmbs.simulation.step_checks import (
+    FastStates,
+    HalfTurns,
+    StiffForces,
+    fast_states_of,
+    half_turns_of,
+    stiff_forces_of,
+)
 from rtmbs.start.prepare import StartReport, prepare
 from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals
@@ -101,6 +108,7 @@ class Simulation(Keyed, StrictAttributes):
     _captured: CapturedValues | None  # what recorded laws read beside their arguments
     _half_turns: HalfTurns | None  # of bushings
     _fast_states: FastStates | None  # of force laws
+    _stiff_forces: StiffForces | None
 
     def __init__(
         self,
@@ -141,8 +149,10 @@ class Simulation(Keyed, StrictAttributes):
             _store=store, _claim=store._claim, _reader=None, inputs=Inputs(system, store), start_report=start.report,
             _captured=captured_values_of(system), _half_turns=half_turns_of(system, equations.tables),
             _fast_states=fast_states_of(system, equations.tables),
+            _stiff_forces=None,
         )  # fmt: skip
-        self._warm_up()
+        self._warm_up()  # steps that never count tell nothing, so the check comes behind them
+        vars(self).update(_stiff_forces=stiff_forces_of(system, equations.tables))
         self._warn_of_fast_states()
 
     def _warm_up(self) -> None:
@@ -169,6 +179,13 @@ class Simulation(Keyed, StrictAttributes):
         if self._fast_states is not None:
             for one in self._fast_states.look(self.state):
                 warn(str(one))
+
+    def _warn_of_stiff_forces(self, old: State, zd: Array, zdd: Array) -> None:
+        """Warn of coordinates whose accelerations (k, n) steps from ``old`` do not resolve, each once."""
+        assert self._stiff_forces is not None
+        method, rates = type(self._store.options.method).__name__, np.concatenate((old.zd[None], zd))
+        for one in self._stiff_forces.look(old.h, rates, np.concatenate((old.zdd[None], zdd)), method):
+            warn(str(one))
 
     # ---- stepping ---------------------------------------------------------------------------------------------------
 
@@ -218,6 +235,8 @@ class Simulation(Keyed, StrictAttributes):
                 new.u = after
                 store.solve_accelerations(new)
             vars(store).update(states=(new, old), ramps=NO_RAMPS)
+            if self._stiff_forces is not None and across is None:
+                self._warn_of_stiff_forces(old, new.zd[None], new.zdd[None])
         return report
 
     @guarded(STEP, "run")
@@ -248,6 +267,8 @@ class Simulation(Keyed, StrictAttributes):
             take_row(new, chunk, done - 1)
             store.equations.u = new.u
             vars(store).update(states=(new, old), ramps=NO_RAMPS)
+            if self._stiff_forces is not None:
+                self._warn_of_stiff_forces(old, chunk.zd[:done], chunk.zdd[:done])
         return done, failed
 
     @guarded(STEP, nests=True)
@@ -660,8 +681,9 @@ class Simulation(Keyed, StrictAttributes):
         return f"{title_html(repr(self))}\n{tables}\n{folded_html('inputs', ('input', 'value'), inputs)}"
 
     def _warnings(self) -> dict[str, int]:
-        """Return warnings that a run repeats in ``Result.warnings``: states of force laws too fast for the step."""
-        return {str(one): 1 for one in self._fast_states.found.values()} if self._fast_states else {}
+        """Return warnings that a run repeats in ``Result.warnings``: forces too stiff, states of laws too fast."""
+        checks = (self._fast_states, self._stiff_forces)
+        return {str(one): 1 for check in checks if check for one in check.found.values()}
 
     # ---- copies -----------------------------------------------------------------------------------------------------
 
