@@ -3,13 +3,14 @@
 import argparse
 import re
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from rtmbs.commands.arguments import FAILED, SUFFIX, Parser, check_target, count, option_parser
-from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, StartError, unknown_name
+from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError, unknown_name
 from rtmbs.files.atomic_file import replacing
 from rtmbs.language import Document, Place
 from rtmbs.language.syntax import load
@@ -232,8 +233,10 @@ def run_simulation(sim: "Simulation", t_end: float, **recorded: Any) -> "Result"
     print(sim.start_report)
     result = sim.run(t_end, observers=[meter], **recorded)
     print(f"{meter.steps} steps, {meter.total['iterations']} Newton iterations, at most {meter.most} in a step")
-    for warning, times in result.warnings.items():
-        print(f"warning: {warning} ({times} times)")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RtmbsWarning)  # they are printed here
+        for warning, times in result.warnings.items():
+            print(f"warning: {warning} ({times} times)")
     return result
 
 

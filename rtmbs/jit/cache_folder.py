@@ -31,7 +31,7 @@ from rtmbs.jit import PLAIN
 PACKAGE = Path(__file__).parents[1]
 # Every file that holds a kernel or a struct imports one of these.
 COMPILER = (b"rtmbs.jit.compiled", b"rtmbs.jit.struct", b"rtmbs.jit.intrinsics")
-WHOLE_ROOMS = ("jit", "limits", "forces")  # the compiler; constants; kinds of force, whose order kernels follow
+WHOLE_ROOMS = ("jit", "forces")  # the compiler; kinds of force, for kernels follow their order
 KERNEL_ROOMS = (
     ".",
     "ad",
@@ -47,6 +47,7 @@ KERNEL_ROOMS = (
 KERNEL_FILES = (
     "integrators/projection.py",
     "integrators/newton.py",
+    "limits/bounds.py",
     "rotations/plain.py",
     "sensitivities/saddles.py",
     "sensitivities/step_solver.py",

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
+from rtmbs.errors import warn, with_count
 from rtmbs.results.channel import TIME, Entry, Source, resolve_names
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import (
@@ -47,7 +48,15 @@ def run_result(
     """
     resampled = Evaluation(system, tables, samples)
     resampled.drivers_given = drivers_given
-    return Result(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warnings, system)
+
+    def warned() -> Mapping[str, int]:
+        """Return the warnings, each a Python warning too."""
+        found = {} if warnings is None else warnings()
+        for text, count in found.items():
+            warn(f"{text} ({with_count(count, 'time')})")
+        return found
+
+    return Result(lambda: sources(system, resampled), system.name, system.fingerprint, outcomes, warned, system)
 
 
 def sources(system: System, resampled: Evaluation) -> dict[str, Source]:

@@ -94,7 +94,10 @@ class Result(Keyed, StrictAttributes):
 
     @cached_property
     def warnings(self) -> dict[str, int]:
-        """Number of steps or samples by warning, such as samples that ring; evaluated at the first use."""
+        """Number of steps or samples by warning, such as samples that ring; evaluated at the first use.
+
+        The first use also issues an RtmbsWarning for each, as a repr of the Result does.
+        """
         return dict((self._warnings() if callable(self._warnings) else self._warnings) or {})
 
     @cached_property

@@ -1,5 +1,7 @@
 """Warnings of recorded runs: ringing, and momenta that drift."""
 
+import warnings
+
 import numpy as np
 import pytest
 
@@ -202,3 +204,16 @@ def test_a_record_of_one_sample_tells_nothing():
     recorder = rtmbs.observers.Recorder()
     recorder.begin(sim)
     assert momentum_drift(sim.system, sim.equations.tables, recorder.samples) == {}
+
+
+def test_warnings_of_a_run_are_python_warnings_once():
+    with warnings.catch_warnings(record=True) as first:
+        warnings.simplefilter("always")
+        result = Simulation(slider(1e5), 1e-2).run(0.5)
+        repr(result)
+        repr(result)
+        result.between(0.1, 0.3).warnings  # noqa: B018 - a part of a record warns no more
+    words = [str(one.message) for one in first if one.category is rtmbs.RtmbsWarning and "rings" in str(one.message)]
+    assert len(words) == 1
+    assert words[0].startswith("rings: rail.displacement (")
+    assert "rings: rail.displacement" in repr(result)
