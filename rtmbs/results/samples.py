@@ -43,4 +43,5 @@ def one_sample(state: State) -> Samples:
 
 def select_samples(samples: Samples, which: Any) -> Samples:
     """Return some samples, by their numbers or a slice."""
-    return Samples(**{name: getattr(samples, name)[which] for name in ("t", *OF_STATE)})
+    doubtful = samples.doubtful[which] if len(samples.doubtful) else samples.doubtful
+    return Samples(**{name: getattr(samples, name)[which] for name in ("t", *OF_STATE)}, doubtful=doubtful)
