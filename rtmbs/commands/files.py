@@ -89,7 +89,9 @@ def suited_method(sim: "Simulation") -> str:
         return "PenaltyTrapezoidal, the default: a tree without loops keeps its conserved momenta, within the error of a step"
     kinds = [bool(sum(len(getattr(one, name)) for one in conserved)) for name in ("translations", "rotations")]
     what = " and ".join(name for name, has in zip(("momentum", "angular momentum"), kinds, strict=True) if has)
-    return f"VariationalMidpoint: {what} of the base is conserved, and PenaltyTrapezoidal, the default, loses it in loops"
+    return (
+        f"VariationalMidpoint: {what} of the base is conserved, and PenaltyTrapezoidal, the default, loses it in loops"
+    )
 
 
 def check_file(path: str, large: bool) -> int:
