@@ -84,14 +84,12 @@ def suited_method(sim: "Simulation") -> str:
     gravity = sim.state.u[None, GRAVITY_SLOT : GRAVITY_SLOT + 3]
     conserved = components(sim.system, sim.equations.tables, gravity)
     if not conserved:
-        return "PenaltyTrapezoidal, the default: ground or gravity acts along and about every axis, no momentum is conserved"
+        return "PenaltyTrapezoidal, the default: ground or gravity acts along and about every axis"
     if not sim.system.m:
-        return "PenaltyTrapezoidal, the default: a tree without loops keeps its conserved momenta, within the error of a step"
+        return "PenaltyTrapezoidal, the default: a tree without loops keeps its conserved momenta"
     kinds = [bool(sum(len(getattr(one, name)) for one in conserved)) for name in ("translations", "rotations")]
     what = " and ".join(name for name, has in zip(("momentum", "angular momentum"), kinds, strict=True) if has)
-    return (
-        f"VariationalMidpoint: {what} of the base is conserved, and PenaltyTrapezoidal, the default, loses it in loops"
-    )
+    return f"VariationalMidpoint: it keeps the conserved {what} of the base, which the default loses in loops"
 
 
 def check_file(path: str, large: bool) -> int:

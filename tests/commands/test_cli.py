@@ -129,9 +129,12 @@ def test_check_prints_tree_and_cuts(capsys, words):
     [
         (lambda: rtmbs.library.build("crank_rocker"), "PenaltyTrapezoidal, the default: ground or gravity acts"),
         (lambda: rtmbs.library.build("top"), "PenaltyTrapezoidal, the default: a tree without loops"),
-        (lambda: momentum.mechanism(0)[0], "VariationalMidpoint: momentum and angular momentum of the base"),
-        (lambda: momentum.mechanism(1)[0], "VariationalMidpoint: momentum of the base"),
-        (lambda: momentum.mechanism(3)[0], "VariationalMidpoint: angular momentum of the base"),
+        (
+            lambda: momentum.mechanism(0)[0],
+            "VariationalMidpoint: it keeps the conserved momentum and angular momentum of the base",
+        ),
+        (lambda: momentum.mechanism(1)[0], "VariationalMidpoint: it keeps the conserved momentum of the base"),
+        (lambda: momentum.mechanism(3)[0], "VariationalMidpoint: it keeps the conserved angular momentum of the base"),
     ],
 )
 def test_check_names_the_method_that_suits(make, says):

@@ -144,7 +144,7 @@ def floating(rate=(0.0, 0.1, 0.05, 0.5, 0.0, 0.0)):
 
 @pytest.mark.parametrize("start", [(0.0, 0.1, 0.05, 0.5, 0.0, 0.0), (0.0, 40.0, 20.0, 0.5, 0.0, 0.0)])
 def test_a_floating_linkage_is_told_of_a_lost_angular_momentum(start):
-    """0.7 and 15 % of it in 50 s at 5 ms. The way that the whole travels hides nothing: parts are those about its centre."""
+    """0.7 and 15 % in 50 s at 5 ms. The way that the whole travels hides nothing: parts count about its centre."""
     result = Simulation(floating(start), 5e-3, PenaltyTrapezoidal()).run(50.0, record=Every(1.0))
     (words,) = drifts(result)
     assert re.match(r"the angular momentum drifts by \d+\.\d%", words)
