@@ -16,7 +16,7 @@ from bench.campaigns.campaign import Campaign, Tally, each
 from rtmbs import Every, Model, Result, Simulation, VariationalMidpoint
 
 KEEPS = 1e-9  # of the sizes of what adds up to a momentum
-STEPS, SAMPLES = 2_000, 20
+STEPS, SAMPLES = 10_000, 20
 H = 2e-3  # [s]
 FREEDOMS = {"Revolute": 1, "Prismatic": 1, "Cylindrical": 2, "Universal": 2, "Spherical": 3}
 

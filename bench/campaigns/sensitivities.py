@@ -36,18 +36,30 @@ PLACES, WEIGHTS = (-3, -2, -1, 1, 2, 3), np.array([-1.0, 9.0, -45.0, 45.0, -9.0,
 SIZES = (4e-3, 2e-3)  # of differences
 METHOD = rtmbs.PenaltyTrapezoidal(tol=1e-12)
 SHARP = rtmbs.PenaltyTrapezoidal(tol=1e-12, projection_tol=1e-13)
+MIDPOINT = rtmbs.VariationalMidpoint(tol=1e-12)
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 
 
 def run(cases: int, seed: int) -> Tally:
-    """Try ``cases`` mechanisms from ``seed`` on."""
+    """Try ``cases`` mechanisms from ``seed`` on, runs of the default method."""
+    return tried(cases, seed, METHOD, SHARP)
+
+
+def run_midpoint(cases: int, seed: int) -> Tally:
+    """Try ``cases`` mechanisms from ``seed`` on, runs of the variational midpoint rule."""
+    return tried(cases, seed, MIDPOINT, MIDPOINT)
+
+
+def tried(cases: int, seed: int, method: Any, sharp: Any) -> Tally:
+    """Try ``cases`` mechanisms from ``seed`` on, with a method, and a sharper one for designs."""
     tally = Tally()
     for case in range(seed, seed + cases):
         sensitivity.REVERSE_FROM = 0 if case // KINDS % 2 else USUAL
         try:
-            worst, name, apart = (compared, compared_by_gravity, compared_by_design)[case % KINDS](case)
-            off = (by_complex_steps, lambda _: 0.0, design_by_complex_steps)[case % KINDS](case)
+            of_kind = (compared, compared_by_gravity, compared_by_design)[case % KINDS]
+            worst, name, apart = of_kind(case, sharp if case % KINDS == KINDS - 1 else method)
+            off = (by_complex_steps, lambda *_: 0.0, design_by_complex_steps)[case % KINDS](case, method)
         except StartError:
             tally.largest("no start", tally.worst.get("no start", 0.0) + 1.0)
             tally.survive()
@@ -98,12 +110,12 @@ def values(result: Any) -> Any:
     return np.concatenate([*ends, np.stack([result["spring.length"][-1], np.sum(result["pin_1.angle"])])])
 
 
-def compared(case: int) -> tuple[float, str, float]:
+def compared(case: int, method: Any) -> tuple[float, str, float]:
     """Return the largest error of a derivative of one ring over its size, whose it is, and how far methods differ."""
     model, rng = sprung(case), np.random.default_rng((case, 8))
     h = 10.0 ** rng.uniform(-3.3, -2.5)
     axis = int(np.argmax(np.abs(np.cross(model.joints["pin_0"].axes_a[0], rng.normal(size=3)))))
-    sim = rtmbs.Simulation(model.compile(), h=h, method=METHOD)
+    sim = rtmbs.Simulation(model.compile(), h=h, method=method)
     names = ["spring.stiffness", "spring.length", "pin_0.position", "pin_0.rate", "bar_1.mass", "pin_2.point"]
     names = [name for name in names if kept(sim, name)]
     found, apart = both(sim, STEPS * h, values, names, case, model)
@@ -120,17 +132,23 @@ def compared(case: int) -> tuple[float, str, float]:
     return worst, whose, apart
 
 
-def by_complex_steps(case: int) -> float:
+def by_complex_steps(case: int, method: Any) -> float:
     """Return the largest error of derivatives of states against the complex step in the first steps of a ring."""
     h = 10.0 ** np.random.default_rng((case, 8)).uniform(-3.3, -2.5)
-    found = errors(sprung(case), ["spring.stiffness", "pin_0.position", "pin_0.rate", "bar_1.mass"], h, COMPLEX_STEPS)
+    found = errors(
+        sprung(case),
+        ["spring.stiffness", "pin_0.position", "pin_0.rate", "bar_1.mass"],
+        h,
+        COMPLEX_STEPS,
+        method=method,
+    )
     return max(found[kind] for kind in ("z", "zd", "zdd", "force"))
 
 
-def compared_by_gravity(case: int) -> tuple[float, str, float]:
+def compared_by_gravity(case: int, method: Any) -> tuple[float, str, float]:
     """Return the same for the motion of a body by one component of gravity."""
     system = random_mechanism((case, 0)).compile()
-    sim, axis, body = rtmbs.Simulation(system, h=1e-3, method=METHOD), case % 3, list(system.bodies)[-1]
+    sim, axis, body = rtmbs.Simulation(system, h=1e-3, method=method), case % 3, list(system.bodies)[-1]
     gravity = np.array(sim.inputs["gravity"])
     size = float(np.linalg.norm(gravity)) or 1.0
 
@@ -140,7 +158,7 @@ def compared_by_gravity(case: int) -> tuple[float, str, float]:
         )
 
     def end(value: float) -> Array:
-        one = rtmbs.Simulation(system, h=1e-3, method=METHOD)
+        one = rtmbs.Simulation(system, h=1e-3, method=method)
         one.inputs["gravity"] = gravity + value * size * np.eye(3)[axis]
         one._store.go_on_from(one.state.copy(), 0.0)
         one.method.begin(one.equations, one.state)
@@ -157,17 +175,17 @@ def compared_by_gravity(case: int) -> tuple[float, str, float]:
     return max(float(np.abs(found - fine).max()) - noise, 0.0) / scale, "gravity", apart
 
 
-def compared_by_design(case: int) -> tuple[float, str, float]:
+def compared_by_design(case: int, method: Any) -> tuple[float, str, float]:
     """Return the same for the motion of all bodies by a number in a driver, a motor, a wrench or a gear."""
     kind, build, value = mechanism(case // 3)
-    sim, h, end = rtmbs.Simulation(build(value).compile(), h=1e-3, method=SHARP), 1e-3, 20e-3
+    sim, h, end = rtmbs.Simulation(build(value).compile(), h=1e-3, method=method), 1e-3, 20e-3
     whats, bodies = ("velocity", "mass_center", "angular_velocity"), list(sim.system.bodies)[1:]
 
     def of(result: Any) -> Any:
         return np.concatenate([result[f"{body}.{what}"][-1] for body in bodies for what in whats])
 
     def last(a: float) -> Array:
-        return np.asarray(of(rtmbs.Simulation(build(a).compile(), h=h, method=SHARP).run(end, on_failure="raise")))
+        return np.asarray(of(rtmbs.Simulation(build(a).compile(), h=h, method=method).run(end, on_failure="raise")))
 
     derivatives, apart = both(sim, end, of, ["a"], case, build, end * end, {"a": value})
     sizes = (2e-3 * value, 1e-3 * value)
@@ -178,13 +196,13 @@ def compared_by_design(case: int) -> tuple[float, str, float]:
     return max(float(np.abs(derivatives.jacobian[:, 0] - fine).max()) - noise, 0.0) / max(scale, 1e-6), kind, apart
 
 
-def design_by_complex_steps(case: int) -> float:
+def design_by_complex_steps(case: int, method: Any) -> float:
     """Return the largest error of derivatives of states by the number of a design against the complex step.
 
     0 for a mechanism that does not feel the number: its loops leave no freedom.
     """
     _, build, value = mechanism(case // 3)
-    found = errors(build, ["a"], 1e-3, COMPLEX_STEPS, {"a": value})
+    found = errors(build, ["a"], 1e-3, COMPLEX_STEPS, {"a": value}, method)
     return max(found.get(kind, 0.0) for kind in ("z", "zd", "zdd"))
 
 
@@ -227,7 +245,7 @@ def differences(model: rtmbs.Model, sim: rtmbs.Simulation, name: str, found: Any
 
     def end(other: float) -> Array:
         built = designs[name].build(other) if designs else sprung_with(model, name, other)
-        one = rtmbs.Simulation(built.compile(), h=h, method=METHOD)
+        one = rtmbs.Simulation(built.compile(), h=h, method=sim.method)
         if base in one.inputs:
             one.inputs[base] = other
             one._store.go_on_from(one.state.copy(), 0.0)

@@ -52,7 +52,7 @@ def linear_run(
     built = model if isinstance(model, rtmbs.Model) else model(**at)
     sim = private_simulation(rtmbs.Simulation(built.compile(), h=h, method=method))
     parameters, tape, first = prepare(sim, parameters_of(sim, by, model, at, CheckpointedRun(sim, steps).t))
-    alpha, watch = sim.state.memory["alpha"].copy(), RunRecorder()
+    alpha, watch = tape.penalties(sim).copy(), RunRecorder()
     sim.run(steps * h, observers=[watch])
     return LinearSteps(tape, watch.recorded(), alpha), first, parameters.names
 
@@ -72,7 +72,7 @@ def complex_states(steps: LinearSteps, first: Array, j: int) -> Array:
         y = solved(tape, steps.cases[chunk.case[0]], q, rate, known[0], solve_with(steps, chunk))
         rate = behind(tape, y, rate)
         parts = tape.y.split(y)
-        found.append(np.concatenate((rate, parts["push"] + parts["nu"])))
+        found.append(np.concatenate((rate, tape.multipliers(parts))))
     return np.array(found)
 
 
@@ -115,14 +115,19 @@ def behind(tape: Any, y: Array, rate: Array) -> Array:
 
 
 def errors(
-    model: Any, by: Sequence[str], h: float, steps: int, at: Mapping[str, float] | None = None
+    model: Any,
+    by: Sequence[str],
+    h: float,
+    steps: int,
+    at: Mapping[str, float] | None = None,
+    method: Any = TIGHT,
 ) -> dict[str, float]:
     """Return the largest error by any parameter, of each kind of number, over the largest derivative of its kind.
 
     Components of a parameter that leave the motion where it is, but for rounding, are left out. ``model`` and ``at`` as
     in ``linear_run``.
     """
-    run, first, names = linear_run(model, by, h, steps, at or {})
+    run, first, names = linear_run(model, by, h, steps, at or {}, method)
     X, lam, _ = direct_method(run, first)
     tape = run.tape
     places = {name: tape.x[name] for name in ("z", "zd", "zdd", "s", "sd")}

@@ -69,7 +69,28 @@ def check_mechanism(name: str, words: list[str]) -> int:
     print(sim.start_report.topology)
     print()
     print(sim.start_report)
+    print(f"method               {suited_method(sim)}")
     return 0
+
+
+def suited_method(sim: "Simulation") -> str:
+    """Return which method of time suits a System, and why (METHODS 6.1).
+
+    A loop on a base that moves along or about an axis, where nothing outside acts, is what PenaltyTrapezoidal loses
+    momentum of.
+    """
+    from rtmbs.results.run_warnings import components
+    from rtmbs.system.tables import GRAVITY_SLOT
+
+    gravity = sim.state.u[None, GRAVITY_SLOT : GRAVITY_SLOT + 3]
+    conserved = components(sim.system, sim.equations.tables, gravity)
+    if not conserved:
+        return "PenaltyTrapezoidal, the default: ground or gravity acts along and about every axis"
+    if not sim.system.m:
+        return "PenaltyTrapezoidal, the default: a tree without loops keeps its conserved momenta"
+    kinds = [bool(sum(len(getattr(one, name)) for one in conserved)) for name in ("translations", "rotations")]
+    what = " and ".join(name for name, has in zip(("momentum", "angular momentum"), kinds, strict=True) if has)
+    return f"VariationalMidpoint: it keeps the conserved {what} of the base, which the default loses in loops"
 
 
 def check_file(path: str, large: bool) -> int:
@@ -94,7 +115,8 @@ def summary(document: Document) -> str:
     if analysis.kind == "kinematic":
         return f"{head}\n\n{kinematics(document).check(analysis.t0)}"
     sim = simulation(document)
-    return f"{head}\n\n{sim.start_report.topology}\n\n{sim.start_report}"
+    method = f"method               {suited_method(sim)}"
+    return f"{head}\n\n{sim.start_report.topology}\n\n{sim.start_report}\n{method}"
 
 
 def run_command(words: list[str]) -> int:

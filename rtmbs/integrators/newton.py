@@ -148,8 +148,8 @@ MISSED = 1e-12  # of the largest rate: what loops may miss behind the last round
 MISSED_BY_FORCES = 1e-10  # of the largest acceleration
 SETTLED = 1e-10  # of the largest multiplier: what another round may change
 ANY_IMPULSE = 1e300  # the same for impulses at the end of a step, which nobody sees
-LOST_DIRECTION = 1e-9  # of the largest rate or acceleration: rows that rounds leave open by more hold nothing
-STILL = 1e-3  # of a rate that moves by Newton's tolerance in a step: what rows leave open below it is no lost direction
+LOST_DIRECTION = 1e-11  # of the largest rate or acceleration: rows that rounds leave open by more hold nothing
+STILL = 1e-4  # of a rate that moves by Newton's tolerance in a step: what rows leave open below it is no lost direction
 PROGRESS = 0.5  # of a round: a smaller one ends them, for what is left is rounding
 
 

@@ -214,7 +214,11 @@ class VariationalMidpoint(Method):
     order: ClassVar[int] = 2
     symmetric: ClassVar[bool] = True
     averages_inputs: ClassVar[bool] = True
-    capabilities: ClassVar[frozenset[Capability]] = USUAL | {Capability.RAMPS, Capability.CHUNKS}
+    capabilities: ClassVar[frozenset[Capability]] = USUAL | {
+        Capability.RAMPS,
+        Capability.CHUNKS,
+        Capability.SENSITIVITY,
+    }
 
     penalty: float = PENALTY
     tol: float = 1e-10

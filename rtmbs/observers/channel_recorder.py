@@ -28,8 +28,8 @@ from rtmbs.results.channel import QUATERNION, TIME, Source
 from rtmbs.results.channel import StoredValues as Values
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
-from rtmbs.results.run_warnings import ringing
-from rtmbs.results.samples import Samples
+from rtmbs.results.run_warnings import momentum_drift, ringing
+from rtmbs.results.samples import Samples, select_samples
 from rtmbs.results.stores import Store, check_file, check_owner, open_store
 from rtmbs.system.system import System, once_per_system
 
@@ -40,6 +40,7 @@ FEWEST, MOST = 64, 16_384  # samples of a block
 PERIOD = 5.0  # [s] of wall time after which a file gets what is there of a block
 OPEN: set["ChannelRecorder"] = set()  # whose files are to be finished when the program ends
 TURN = 2.0 * np.pi
+MOST_ENDS = 64  # samples of blocks that are kept, for momenta that drift
 
 
 class ChannelEvaluator(NamedTuple):
@@ -57,6 +58,7 @@ class Written:
     count: int = 0  # samples
     last: Mapping[str, Array] = field(default_factory=dict)  # channels at the last of them
     rings: Counter[str] = field(default_factory=Counter)
+    ends: Samples | None = None  # the first sample, and the last ones of some blocks
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,7 +244,8 @@ class ChannelRecorder(Recorder):
             return {name: offered[name] for name in names}
 
         def warnings() -> dict[str, int]:
-            return {**started, **warnings_of(kept, system, head(record, kept.size), h)}
+            whole = head(record, kept.size)
+            return {**started, **warnings_of(kept, system, whole, h), **momentum_drift(system, tables, whole)}
 
         return Result(chosen, system.name, system.fingerprint, kept.outcomes, warnings)
 
@@ -305,7 +308,8 @@ class ChannelRecorder(Recorder):
             values = {name: one[-own:] for name, one in self._values(piece, before.last).items()}
             self._store.write(before.count, values)
             last = {name: one[-1] for name, one in values.items()}
-            before = Written(before.count + own, last, before.rings + Counter(ringing(self._system, piece, self._h)))
+            rings = before.rings + Counter(ringing(self._system, piece, self._h))
+            before = Written(before.count + own, last, rings, with_end(before.ends, piece))
         return before
 
     def _arrive(self) -> None:
@@ -370,7 +374,10 @@ class ChannelRecorder(Recorder):
 
     def _warnings(self) -> dict[str, int]:
         started = started_of(self._sim) if self._sim is not None else {}
-        return {**started, **helped_of(self._kept), **self._written.rings}
+        found = {**started, **helped_of(self._kept), **self._written.rings}
+        if self._written.ends is None or self._sim is None:
+            return found
+        return {**found, **momentum_drift(self._system, self._sim.equations.tables, self._written.ends)}
 
     @contextmanager
     def _full_disk(self) -> Iterator[None]:
@@ -398,6 +405,16 @@ def channels_of(system: System) -> dict[str, Source]:
 def head(samples: Samples, count: int) -> Samples:
     """Return the first samples, shared."""
     return Samples(*[values[:count] for values in samples])
+
+
+def with_end(ends: Samples | None, block: Samples) -> Samples:
+    """Return some samples of a record with the last one of a block; those of every second block when many are kept."""
+    if ends is None:
+        return Samples(*(values[[0, -1]] for values in block))
+    joined = Samples(*(np.concatenate((old, new[-1:])) for old, new in zip(ends, block, strict=True)))
+    if len(joined.t) <= MOST_ENDS:
+        return joined
+    return select_samples(joined, np.unique([*range(0, len(joined.t), 2), len(joined.t) - 1]))
 
 
 def no_values() -> Array:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rtmbs.results.body_motion import body_motion, cross
 from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import Samples, select_samples
 from rtmbs.semirecursive.page_kinematics import columns, frames
 from rtmbs.system.system import BodyInfo, System
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION, Tables
@@ -75,11 +75,12 @@ def standing(t: Array, z: Array, zd: Array, fastest: float, h: float) -> Any:
 
 
 LOOKED_AT = 17  # samples of a record
-LOST = 1e-3  # of the sum of the sizes of all bodies' momenta
+LOST = 1e-3  # of a momentum, or of the sum of the sizes of its parts
+SMALL = 0.1  # of that sum: a smaller momentum is compared with the sum
 POSITIONS = 5  # of the joints on ground, at which a symmetry must be allowed
 ZERO = 1e-9  # of directions of unit length
 DRIFTS = (
-    "{what} drifts by {share:.1%} of the sum of its parts, though neither ground nor gravity acts {where} "
+    "{what} drifts by {share:.1%} of {size}, though neither ground nor gravity acts {where} "
     "({x:.3g}, {y:.3g}, {z:.3g}); method=rtmbs.VariationalMidpoint() conserves it"
 )
 
@@ -97,48 +98,67 @@ def momentum_drift(system: System, tables: Tables, samples: Samples) -> dict[str
     if len(samples.t) < 2 or system.n == 0:
         return {}
     looked = np.unique(np.linspace(0, len(samples.t) - 1, LOOKED_AT).astype(np.int64))
-    few = Samples(*(values[looked] for values in samples))
+    few = select_samples(samples, looked)
     found = {}
     for component in components(system, tables, few.u[:, GRAVITY_SLOT : GRAVITY_SLOT + 3]):
-        momenta = body_momenta(Evaluation(system, tables, few), component.bodies)
+        momenta, whole = body_momenta(Evaluation(system, tables, few), component.bodies)
         for motions, what, where in (
             (component.translations, "the momentum", "along"),
             (component.rotations, "the angular momentum", "about"),
         ):
-            share, axis = lost(momenta, motions)
+            share, axis, size = lost(momenta, whole, motions)
             if share > LOST:
-                x, y, z = axis
-                found[DRIFTS.format(what=what, where=where, share=share, x=x, y=y, z=z)] = 1
+                x, y, z = np.round(axis, 6) + 0.0
+                found[DRIFTS.format(what=what, where=where, share=share, size=size, x=x, y=y, z=z)] = 1
     return found
 
 
-def lost(momenta: Array, motions: Array) -> tuple[float, Array]:
-    """Return the largest change of what ``motions`` (k, 6) conserve, over the sum of its parts, and its axis (3,).
+def lost(momenta: Array, whole: Array, motions: Array) -> tuple[float, Array, str]:
+    """Return the largest change of what ``motions`` (k, 6) conserve, its axis (3,), and the size it is a share of.
 
-    momenta: (S, bodies, 6) momentum and angular momentum about the origin of every body.
+    The size is that of the momentum itself. A momentum that is small beside its parts has been added up from large
+    ones, and is compared with the sum of their sizes. Arguments as ``body_momenta`` returns them.
     """
-    parts = np.einsum("sbi,ki->sbk", momenta, motions)
-    size = float(np.linalg.norm(parts, axis=2).sum(axis=1).max(initial=0.0))
-    change = parts.sum(axis=1) - parts[:1].sum(axis=1)
+    turns = bool(np.any(motions[:, 3:]))
+    own = slice(3, 6) if turns else slice(3)
+    parts = np.einsum("sbi,ki->sbk", momenta[:, :, own], motions[:, own])
+    if turns:
+        parts = np.concatenate((parts, (whole @ motions.T)[:, None]), axis=1)
+    total = parts.sum(axis=1)
+    first, sizes = float(np.linalg.norm(total[:1])), np.linalg.norm(parts, axis=2).sum(axis=1)
+    size, name = float(sizes.max(initial=0.0)), "the sum of its parts"
+    if first >= SMALL * size:
+        size, name = first, "its size"
+    change = total - total[:1]
     if size == 0.0 or not np.all(np.isfinite(change)):
-        return 0.0, np.zeros(3)
+        return 0.0, np.zeros(3), name
     drifts = np.linalg.norm(change, axis=1)
     along = change[np.argmax(drifts)] @ motions
-    axis = along[3:] if np.any(motions[:, 3:]) else along[:3]
-    return float(drifts.max()) / size, axis / max(float(np.linalg.norm(axis)), 1e-300)
+    axis = along[3:] if turns else along[:3]
+    return float(drifts.max()) / size, axis / max(float(np.linalg.norm(axis)), 1e-300), name
 
 
-def body_momenta(resampled: Evaluation, bodies: list[BodyInfo]) -> Array:
-    """Return momentum and angular momentum about the origin (S, bodies, 6) of every body, world axes."""
-    found = []
+def body_momenta(resampled: Evaluation, bodies: list[BodyInfo]) -> tuple[Array, Array]:
+    """Return the momenta of bodies (S, bodies, 6), and that of their mass centre (S, 6), in world axes.
+
+    Angular momenta of bodies are those about the mass centre of all, of their motion beside it: they do not grow with
+    the way that the whole travels. That of the mass centre is about the world's origin.
+    """
+    mass, places, momenta, spins = sum(info.mass for info in bodies), [], [], []
     for info in bodies:
         body = body_motion(resampled, info)
         point = body.point(info.center_of_mass)
-        momentum = info.mass * body.velocity(point)
         in_body = np.einsum("sji,sj->si", body.orientation, body.omega)
-        spin = np.einsum("sij,sj->si", body.orientation, in_body @ info.inertia)
-        found.append(np.concatenate((momentum, spin + cross(body.in_world(point), momentum)), axis=1))
-    return np.stack(found, axis=1)
+        places.append(body.in_world(point))
+        momenta.append(info.mass * body.velocity(point))
+        spins.append(np.einsum("sij,sj->si", body.orientation, in_body @ info.inertia))
+    masses = np.array([info.mass for info in bodies])
+    x, p = np.stack(places, axis=1), np.stack(momenta, axis=1)
+    center, total = np.tensordot(x, masses, (1, 0)) / mass, p.sum(axis=1)
+    beside = p - masses[:, None] * (total / mass)[:, None]
+    arms = (x - center[:, None]).reshape(-1, 3)
+    about_center = np.stack(spins, axis=1) + cross(arms, beside.reshape(-1, 3)).reshape(x.shape)
+    return np.concatenate((p, about_center), axis=2), np.concatenate((total, cross(center, total)), axis=1)
 
 
 def components(system: System, tables: Tables, gravity: Array) -> list[Component]:

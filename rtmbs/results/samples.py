@@ -39,3 +39,9 @@ def samples_of(t: Array, chunk: Chunk) -> Samples:
 def one_sample(state: State) -> Samples:
     """Return a state as a single sample; shares memory with it."""
     return Samples(np.array([state.t]), *(getattr(state, name)[None] for name in OF_STATE))
+
+
+def select_samples(samples: Samples, which: Any) -> Samples:
+    """Return some samples, by their numbers or a slice."""
+    doubtful = samples.doubtful[which] if len(samples.doubtful) else samples.doubtful
+    return Samples(**{name: getattr(samples, name)[which] for name in ("t", *OF_STATE)}, doubtful=doubtful)

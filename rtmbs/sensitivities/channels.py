@@ -13,11 +13,11 @@ from numpy.typing import NDArray
 from rtmbs.analysis.differences import PLACES, STEP, WEIGHTS
 from rtmbs.results.catalogue import sources
 from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.samples import Samples
+from rtmbs.results.samples import Samples, select_samples
 from rtmbs.results.self_stress import adopt_bases
 from rtmbs.rotations.vectors import turned
 from rtmbs.sensitivities.parameters import SensitivityParameter, SensitivityParameters, with_offset
-from rtmbs.sensitivities.recorded_run import RunReadings, select_samples
+from rtmbs.sensitivities.recorded_run import RunReadings
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables

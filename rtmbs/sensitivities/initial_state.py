@@ -109,7 +109,9 @@ class StartEquations:
         z = np.where(tape.plain, state.z, 0.0)
         x = np.concatenate((z, state.zd, np.zeros(tape.x.size - 2 * tape.n)))[None]
         drift = tape.variations.drift(np.array([state.t]))[0]
-        known = np.concatenate((state.u, state.R0.ravel(), self.alpha, np.zeros(3 * tape.nr), drift))
+        known, begin = np.zeros(tape.known.size), {"u": state.u, "R0": state.R0.ravel(), "alpha": self.alpha}
+        for name, value in (begin | {"drift": drift}).items():
+            known[tape.known[name]] = value
         ways = tuple(tape.ways(x, np.zeros((1, tape.n)), state.zd[None], known[None])[0].tolist())
         entries = tape.program(("start", ways), found, self.into.size, tape.known.size + 2 * tape.m)
         point = np.concatenate((z, state.zd, state.zdd, state.s, state.lam, np.zeros(tape.variations.count)))
@@ -163,7 +165,7 @@ class StartEquations:
         S = np.zeros((n + m, n + m))
         S[:n, :n], S[:n, n:] = self.block("force", "zdd"), self.block("force", "lam")
         S[n:, :n] = self.block("Phidd", "zdd")
-        weight = self.tape.q4 * self.alpha
+        weight = self.tape.weights(self.alpha).projection
         S[n:, n:] = -np.diag(SOFT / weight)
         found = solved(S[None], n, weight, self.tape.redundant, right[None])[0] if right.shape[1] else right
         return found[:n], found[n:]

@@ -3,7 +3,7 @@
 # Traced arrays pass through here: there is no type to write down.
 # mypy: allow-untyped-defs, allow-untyped-calls
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +17,15 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 ROUGH = 1e-9  # of a state: changes that small and no smaller than half the one before are rounding
 ROUNDS = 25  # of Newton's iteration for states of force laws, as in a step (METHODS 1.32)
+
+
+class Ends(NamedTuple):
+    """Recorded ends of steps, a row a step."""
+
+    zd: Array  # (K, n)
+    zdd: Array  # (K, n)
+    lam: Array  # (K, m)
+    s: Array  # (K, ns)
 
 
 class Projections:
@@ -92,11 +101,11 @@ class Projections:
 
     # ---- steps ------------------------------------------------------------------------------------------------------
 
-    def of(self, x: Array, inc: Array, zd1: Array, made: Integers, known: Array) -> tuple[dict[str, Array], Integers]:
-        """Return the unknowns of steps (K, ...) from recorded positions ``inc`` and rates ``zd1``.
+    def of(self, x: Array, inc: Array, end: Ends, made: Integers, known: Array) -> tuple[dict[str, Array], Integers]:
+        """Return the unknowns of steps (K, ...) from recorded positions ``inc`` and their ends.
 
         Behind it stand the ways (K, 3 laws) of called laws at the predictor, behind the first correction and at last,
-        -1 where no equation looks.
+        -1 where no equation looks. ``off`` (K, n) are rates that further equations miss: none here.
         """
         tape, parts = self.tape, {name: x[:, place] for name, place in self.tape.x.places.items()}
         h, count = tape.h, len(x)
@@ -119,7 +128,8 @@ class Projections:
             found["made"][twice] = s[twice] = self.states(x[twice], at[twice], known[twice])
             ways[1, twice] = self.ways(x[twice], at[twice], known[twice])
         if tape.m:
-            self.project(found, x, (inc, zd1), (at, s), known)
+            self.project(found, x, (inc, end.zd), (at, s), known)
+        found |= {"push": end.lam - found["nu"], "off": np.zeros((count, 0))}
         return found, np.hstack(tuple(ways))
 
     def project(self, found: dict[str, Array], x: Array, end: tuple[Array, Array], at: Any, known: Array) -> None:

@@ -21,7 +21,7 @@ from rtmbs.observers.channel_recorder import continued
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.channel import QUATERNION, TIME, Source, StoredValues
 from rtmbs.results.result import Result
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.samples import OF_STATE, Samples, select_samples
 from rtmbs.sensitivities.steps import RecordedSteps, RunRecorder, sizes_of
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.state import State
@@ -164,11 +164,6 @@ class CheckpointedRun:
         """Times (steps + 1,) of all samples [s]."""
         return np.asarray(self.t_ref + np.arange(self.k, self.k + self.steps + 1, dtype=np.float64) * self.sim.h)
 
-    @property
-    def alpha(self) -> Array:
-        """Penalty factors (m,) of the run."""
-        return np.asarray(self.states[0].memory["alpha"])
-
     def first(self) -> Iterator[tuple[int, RecordedSteps]]:
         """Take all steps for the first time: yield the first sample number and the record of each segment."""
         for begin, end in zip(self.bounds, self.bounds[1:], strict=False):
@@ -232,8 +227,3 @@ def read_run(run: CheckpointedRun, cost: RecordedCost) -> RunReadings:
     turning = np.repeat([one.axes == QUATERNION for one in found.values()], cost.widths)
     together = (np.concatenate([getattr(one, name) for one in few]) for name in ("t", *OF_STATE))
     return RunReadings(result, flat, turning, Samples(*together), pace)
-
-
-def select_samples(samples: Samples, which: NDArray[np.int64] | slice) -> Samples:
-    """Return some samples."""
-    return Samples(**{name: getattr(samples, name)[which] for name in ("t", *OF_STATE)})

@@ -17,6 +17,9 @@ from rtmbs.analysis.report import Report, numbers, rows
 from rtmbs.analysis.resolve_simulation import MEANT, wrong_argument
 from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.integrators.checks import one_of, whole
+from rtmbs.integrators.method import Method
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.integrators.variational_midpoint import VariationalMidpoint
 from rtmbs.limits.names import Keyed, selected
 from rtmbs.methods import Capability, demand
 from rtmbs.model.model import Model
@@ -25,6 +28,7 @@ from rtmbs.results.result import Result
 from rtmbs.results.samples import one_sample
 from rtmbs.sensitivities.channels import Channels, Direction
 from rtmbs.sensitivities.initial_state import FirstChange, StartEquations
+from rtmbs.sensitivities.midpoint_tape import MidpointTape
 from rtmbs.sensitivities.parameters import SensitivityParameters, checked_values, parameters_of
 from rtmbs.sensitivities.recorded_run import CheckpointedRun, Cost, RecordedCost, read_run
 from rtmbs.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
@@ -37,6 +41,7 @@ from rtmbs.simulation.simulation import Simulation, store_of
 
 Array = NDArray[np.float64]
 
+TAPES: dict[Any, type[StepTape]] = {PenaltyTrapezoidal: StepTape, VariationalMidpoint: MidpointTape}
 AUTO, DIRECT, ADJOINT = "auto", "direct", "adjoint"
 DIRECT_FIRST = 3  # parameters for each value up to which the direct method is taken
 REVERSE_FROM = 7  # parameters for each value: a reverse pass over a step costs less than its entries by all of them
@@ -211,13 +216,7 @@ def check(sim: Simulation) -> None:
     check_captured(system)
     demand(method, Capability.SENSITIVITY, "sensitivity")
     usual = type(method)()
-    for name in (
-        "tangent_terms",
-        "projection_metric",
-        "project_velocities",
-        "project_accelerations",
-        "fixed_iterations",
-    ):
+    for name in tape_for(method).usual:
         if getattr(method, name) != getattr(usual, name):
             raise InputError(
                 f"sensitivity needs {name} = {getattr(usual, name)!r}, not {getattr(method, name)!r}; change the method"
@@ -230,29 +229,39 @@ def private_simulation(sim: Simulation) -> Simulation:
     own.change(threads=1)  # groups of threads make Newton matrices of their own
     store_of(own).go_on_from(own.state.copy(), own.t)
     own.method.begin(own.equations, store_of(own).states[0])
-    store_of(own).states[1].memory["energy"][:] = store_of(own).states[0].memory["energy"]
+    if "energy" in own.state.memory:
+        store_of(own).states[1].memory["energy"][:] = store_of(own).states[0].memory["energy"]
     return own
 
 
 def prepare(sim: Simulation, parameters: SensitivityParameters) -> tuple[SensitivityParameters, StepTape, FirstChange]:
     """Return the parameters with penalty factors, the recorded step, and the derivatives of the first state."""
-    moved = StartEquations(tape_of(sim, parameters), sim.system, sim.state, sim.state.memory["alpha"]).change(
+    tape = tape_of(sim, parameters)
+    moved = StartEquations(tape, sim.system, sim.state, tape.penalties(sim)).change(
         parameters.names, parameters.pins, parameters.sizes, parameters.states(len(sim.state.s))
     )
+    if not tape.follows_penalties:
+        return parameters, tape, moved
     parameters = parameters.with_alpha(sim, moved.state[: sim.system.n])
     return parameters, tape_of(sim, parameters), moved
+
+
+def tape_for(method: Method) -> type[StepTape]:
+    """Return the recorder of the steps of a method."""
+    return next(tape for kind, tape in TAPES.items() if isinstance(method, kind))
 
 
 def tape_of(sim: Simulation, parameters: SensitivityParameters) -> StepTape:
     """Return the recorder of the steps of a Simulation; the last one is used again where all its data are the same."""
     system, tables, variations = sim.system, sim.equations.tables, parameters.variations
-    key = (threading.get_ident(), sim.h, parameters.names, bool(sim.start_report.redundant))
+    kind, redundant = tape_for(sim.method), bool(sim.start_report.redundant)
+    key = (threading.get_ident(), kind, sim.h, parameters.names, redundant)
     kept = RECORDED.setdefault(system, {})
     numbers = (tables.closures.assembly_offset, tables.balance.component, variations.alpha, variations.inputs)
     lasting = not variations.tables and not variations.timed
     if lasting and key in kept and all(map(np.array_equal, kept[key][0], numbers)):
         return kept[key][1]
-    tape = StepTape(system, tables, variations, sim.h, key[-1])
+    tape = kind(system, tables, variations, sim.h, redundant)
     if lasting:
         kept.clear()
         kept[key] = tuple(one.copy() for one in numbers), tape
@@ -283,7 +292,7 @@ def by_direct(
     by_channels, worst = cost.by_channels().tocsc(), StepDefect(0.0, 0)
     jacobian = np.zeros((cost.count, len(parameters.found)))
     for first, recorded in run.again():
-        X, lam, missed = direct_method(LinearSteps(tape, recorded, run.alpha, run.sizes), start)
+        X, lam, missed = direct_method(LinearSteps(tape, recorded, tape.penalties(run.sim), run.sizes), start)
         found, lead = channels.derivatives(recorded.samples, first, parameters, X, lam), int(first > 0)
         places = cost.places(slice(first + lead, first + len(found)))
         jacobian += by_channels[:, places] @ cost.joined(found[lead:])
@@ -307,7 +316,7 @@ def by_adjoint(
     for first, recorded in run.again(backwards=True):
         samples = recorded.samples
         own = weights[:, first : first + len(samples.t)]
-        steps = LinearSteps(tape, recorded, run.alpha, run.sizes, by_parameters=entered)
+        steps = LinearSteps(tape, recorded, tape.penalties(run.sim), run.sizes, by_parameters=entered)
         missed = adjoint.through(steps, channels.pulled_back(samples, first, own))
         worst, lead = max(worst, missed.behind(first)), int(first > 0)
         for j, parameter in enumerate(parameters.found):

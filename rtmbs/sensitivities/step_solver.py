@@ -27,7 +27,7 @@ class StepBlocks(NamedTuple):
     column: Array  # (e,) int64
     pointer: Array  # (cases, GROUPS + 1) int64
     ends: Array  # (BLOCKS + 1,) int64: first unknowns of the blocks
-    parts: Array  # (9,) int64: first unknowns of PARTS
+    parts: Array  # (9,) int64: first unknowns of PARTS, NOWHERE for one that does not count
     sizes: Array  # (4,) int64: coordinates, multipliers, kept energies, states of force laws
     plain: Array  # (n,) 1.0 of dofs that are no rotation
     first: Array  # (nr,) int64: first dofs of rotations
@@ -41,6 +41,7 @@ class StepBlocks(NamedTuple):
 
 
 PARTS = ("inc", "push", "zd", "kept", "zdd", "nu", "turn", "ended", "sd")
+NOWHERE = -1  # place of a part that is none: multipliers of a state without ``push``
 INC, PUSH, ZD, KEPT, ZDD, NU, TURN, STATE, RATE = range(len(PARTS))
 
 
@@ -167,7 +168,8 @@ def onward(own: StepBlocks, before: Array, dy: Array, x: Array, lam: Array) -> N
             x[3 * n + nc + k, c] = dy[parts[STATE] + k, c]
             x[3 * n + nc + ns + k, c] = dy[parts[RATE] + k, c]
         for k in range(m):
-            lam[k, c] = dy[parts[PUSH] + k, c] + dy[parts[NU] + k, c]
+            pushed = dy[parts[PUSH] + k, c] if parts[PUSH] >= 0 else 0.0
+            lam[k, c] = pushed + dy[parts[NU] + k, c]
 
 
 @kernel
@@ -205,7 +207,8 @@ def spread(own: StepBlocks, p: Array, f: Array, w: Array) -> None:
             w[parts[STATE] + k, c] = p[3 * n + nc + k, c]
             w[parts[RATE] + k, c] = p[3 * n + nc + ns + k, c]
         for k in range(m):
-            w[parts[PUSH] + k, c] = f[k, c]
+            if parts[PUSH] >= 0:
+                w[parts[PUSH] + k, c] = f[k, c]
             w[parts[NU] + k, c] = f[k, c]
 
 

@@ -10,7 +10,7 @@ gives every derivative of G by y, x and p, also that of the Newton matrix that t
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,7 @@ from rtmbs.ad.program import Program, lowered
 from rtmbs.ad.simd_programs import SimdProgram
 from rtmbs.ad.trace import record
 from rtmbs.ad.traced import recorder
+from rtmbs.results.samples import Samples
 from rtmbs.rotations.plain import exponential, inverse_jacobian, product
 from rtmbs.semirecursive import page as untyped_page
 from rtmbs.semirecursive import page_kinematics as untyped_arrays
@@ -29,6 +30,7 @@ from rtmbs.semirecursive.page_programs import state_count
 from rtmbs.sensitivities import page_terms as untyped_page_terms
 from rtmbs.sensitivities.python_laws import PythonLaws, Ways
 from rtmbs.sensitivities.variations import Variations
+from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
@@ -38,6 +40,7 @@ page_terms: Any = untyped_page_terms
 arrays: Any = untyped_arrays
 XP = arrays.recursive(recorder)
 
+SOLUTION = 3  # place of a Newton matrix: the iterate where a step ends
 SOFT = 1e-5  # compliance of independent loops in a projection, of 1 / (q4 alpha): nearly dependent ones stay solvable
 TURN_TERMS = 5  # of T^-1 of a step's turn: rounding only up to 0.3 rad
 
@@ -79,8 +82,24 @@ class StepCase:
     here: Ways = ()  # at the solution
 
 
+class Weights(NamedTuple):
+    """Weights of loop equations in the blocks of a step, inverse compliances of redundant rows."""
+
+    correction: Array  # (m,)
+    increment: Array  # (m,)
+    projection: Array  # (m,)
+    projected: int  # unknowns of a projection beside its multipliers
+
+
 class StepTape:
-    """Recorder of the equations of steps of ``h`` [s], one tape a case."""
+    """Recorder of the equations of penalty trapezoidal steps of ``h`` [s], one tape a case."""
+
+    # options of the method whose usual value the equations hold for
+    usual: ClassVar[tuple[str, ...]] = (
+        "tangent_terms", "projection_metric", "project_velocities", "project_accelerations", "fixed_iterations",
+    )  # fmt: skip
+    split_multipliers: ClassVar[bool] = True  # those of a state are push + nu, else nu alone
+    follows_penalties: ClassVar[bool] = True  # penalty factors enter the equations
 
     def __init__(self, system: System, tables: Tables, variations: Variations, h: float, redundant: bool) -> None:
         nu, m, nr = len(system.u0), system.m, len(system.R0)
@@ -103,6 +122,33 @@ class StepTape:
         self.plain = np.ones(n, np.bool_)
         for k in range(3):
             self.plain[self.first + k] = False
+
+    @staticmethod
+    def penalties(sim: Simulation) -> Array:
+        """Return the penalty factors (m,) of the steps of a Simulation."""
+        return np.asarray(sim.state.memory["alpha"])
+
+    def weights(self, alpha: Array) -> Weights:
+        """Return the weights of loop equations in the blocks of a step, for penalty factors (m,)."""
+        return Weights(alpha, alpha, self.q4 * alpha, self.n + self.ns)
+
+    def made(self, jacobians: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return where the last of so many Newton matrices belongs: predictor (1), behind it (2), solution (3)."""
+        return np.minimum(jacobians, SOLUTION)
+
+    def multipliers(self, y: dict[str, Any]) -> Any:
+        """Return the multipliers (m,) of the state behind a step, from its unknowns."""
+        return y["push"] + y["nu"] if self.split_multipliers else y["nu"]
+
+    def known_rows(self, samples: Samples, alpha: Array, turned: Array) -> Array:
+        """Return known data (K, nk) of the steps between samples (K + 1) that turn by ``turned`` (K, 3 nr)."""
+        count = len(turned)
+        rows = {
+            "u": samples.u[1:], "R0": samples.R0[:-1].reshape(count, -1), "alpha": np.tile(alpha, (count, 1)),
+            "turned": turned, "drift": self.variations.drift(samples.t[1:]),
+            "before": samples.u[:-1], "early": self.variations.drift(samples.t[:-1]),
+        }  # fmt: skip
+        return np.hstack([rows[name] for name in self.known.places])
 
     def entries(self, case: StepCase, by_parameters: bool) -> JacobianProgram:
         """Return the Jacobian of G by (y, x, p), or by (y, x) alone, ready to run."""

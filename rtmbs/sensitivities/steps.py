@@ -14,14 +14,15 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport
-from rtmbs.integrators.settings import JACOBIANS, KEPT, NEAR_SINGULAR, TRIES, Chunk
+from rtmbs.integrators.settings import JACOBIANS, KEPT, NEAR_SINGULAR, TRIES, Chunk, arrays_of
 from rtmbs.observers.observer import Observer, Watched
-from rtmbs.results.samples import OF_STATE, Samples
+from rtmbs.results.samples import OF_STATE, Samples, select_samples
 from rtmbs.rotations.vectors import turn_between
-from rtmbs.sensitivities.projections import Projections
+from rtmbs.sensitivities.midpoint_tape import MidpointImpulses, MidpointTape
+from rtmbs.sensitivities.projections import Ends, Projections
 from rtmbs.sensitivities.python_laws import kinds_of
 from rtmbs.sensitivities.saddles import saddle
-from rtmbs.sensitivities.step_solver import BELOW, BY_PARAMETERS, BY_STATE, GROUPS, PARTS, StepBlocks
+from rtmbs.sensitivities.step_solver import BELOW, BY_PARAMETERS, BY_STATE, GROUPS, NOWHERE, PARTS, StepBlocks
 from rtmbs.sensitivities.step_tape import StepCase, StepTape
 
 Array = NDArray[np.float64]
@@ -31,6 +32,8 @@ CHUNK = 256  # steps whose equations are solved together
 SLOW = 1e-3  # [rad/s, m/s and the same per second]: least size of rates and accelerations that a miss is compared with
 ROUNDING = 1e-15  # of the kept energies: a step that misses more may have begun its balance anew
 
+
+RECONSTRUCTED: dict[type[StepTape], type[Projections]] = {StepTape: Projections, MidpointTape: MidpointImpulses}
 
 HELPED = "was taken by a further try or in parts, and its derivatives are not known; take a smaller step h"
 SINGULAR = (
@@ -66,7 +69,7 @@ class RunRecorder(Observer):
         """Keep the present state as a row."""
         state = sim.state
         arrays = [np.array(getattr(state, name))[None] for name in OF_STATE]
-        kept = state.memory["energy"][None, self.first, KEPT]
+        kept = kept_energies(arrays_of(state).energy[None], self.first)
         self.rows.append((np.array([state.t]), *arrays, kept, state.sd[None].copy(), np.array([jacobians])))
 
     def look(self, sim: Watched, report: StepReport) -> None:
@@ -83,7 +86,7 @@ class RunRecorder(Observer):
             if len(wrong := np.flatnonzero(chunk.stats[:, place])):
                 raise not_differentiable(float(t[wrong[0]]), why)
         arrays = [np.array(getattr(chunk, name)) for name in OF_STATE]
-        kept = chunk.energy[:, self.first, KEPT]
+        kept = kept_energies(chunk.energy, self.first)
         rates, jacobians = np.array(chunk.sd), chunk.stats[:, JACOBIANS].astype(np.int64)
         self.rows.append((np.array(t), *arrays, kept, rates, jacobians))
 
@@ -91,6 +94,11 @@ class RunRecorder(Observer):
         """Return all rows."""
         t, *arrays, kept, rates, jacobians = (np.concatenate(column) for column in zip(*self.rows, strict=True))
         return RecordedSteps(Samples(t, *arrays), kept, rates, jacobians[1:])
+
+
+def kept_energies(energy: Array, first: Integers) -> Array:
+    """Return the energies (K, nc) that components keep, of ``energy`` (K, n, 2); none where the method keeps none."""
+    return energy[:, first, KEPT] if energy.shape[1] else np.zeros((len(energy), 0))
 
 
 def not_differentiable(t: float, why: str) -> InputError:
@@ -146,7 +154,7 @@ class LinearSteps:
     ) -> None:
         self.tape, self.recorded, self.alpha, self.by_parameters = tape, recorded, alpha, by_parameters
         self.sizes = np.maximum(sizes_of(recorded.samples) if sizes is None else sizes, SLOW)
-        self.projections = Projections(tape, alpha)
+        self.projections = RECONSTRUCTED[type(tape)](tape, alpha)
         self.cases: list[StepCase] = []
         self.kept_blocks: dict[tuple[int, int], StepBlocks] = {}
         self.together = CHUNK
@@ -234,18 +242,16 @@ class LinearSteps:
         tape, samples, recorded = self.tape, self.recorded.samples, self.recorded
         before, after = slice(first, first + count), slice(first + 1, first + count + 1)
         inc, turned = self.increments(before, after)
-        known = np.hstack((
-            samples.u[after], samples.R0[before].reshape(count, -1), np.tile(self.alpha, (count, 1)), turned,
-            tape.variations.drift(samples.t[after]),
-        ))  # fmt: skip
+        known = tape.known_rows(select_samples(samples, slice(first, first + count + 1)), self.alpha, turned)
         x = np.hstack((
             samples.z[before] * tape.plain, samples.zd[before], samples.zdd[before], recorded.kept[before],
             samples.s[before], recorded.rates[before],
         ))  # fmt: skip
-        made = np.minimum(recorded.jacobians[before], 3)
-        y, ways = self.projections.of(x, inc, samples.zd[after], made, known)
-        missed = largest(y["zdd"] - samples.zdd[after]) / self.sizes[1]
-        y |= {"inc": inc, "push": samples.lam[after] - y["nu"], "zd": samples.zd[after], "kept": recorded.kept[after]}
+        made = tape.made(recorded.jacobians[before])
+        end = Ends(samples.zd[after], samples.zdd[after], samples.lam[after], samples.s[after])
+        y, ways = self.projections.of(x, inc, end, made, known)
+        missed = np.maximum(largest(y["zdd"] - end.zdd) / self.sizes[1], largest(y.pop("off")) / self.sizes[0])
+        y |= {"inc": inc, "zd": end.zd, "kept": recorded.kept[after]}
         y |= {"ended": samples.s[after], "sd": recorded.rates[after], "turn": np.zeros((count, 3 * tape.nr))}
         point = np.hstack([*(y[name] for name in tape.y.places), x, np.zeros((count, tape.variations.count))])
         return np.ascontiguousarray(point), np.ascontiguousarray(known), made, ways, missed
@@ -316,15 +322,15 @@ def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> An
 
 def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) -> StepBlocks:
     """Return the blocks of a recorded step, for right sides with up to some columns."""
-    n, several = tape.n + tape.ns, max(columns, 1)
-    correction, increment, projection = (
-        saddle(n, weight, tape.redundant, several) for weight in (alpha, alpha, tape.q4 * alpha)
-    )
-    guessed, made, ended = (saddle(tape.ns, np.zeros(0), False, several) for _ in range(3))
+    n, several, weights = tape.n + tape.ns, max(columns, 1), tape.weights(alpha)
+    correction, increment = (saddle(n, weight, tape.redundant, several) for weight in weights[:2])
+    projection = saddle(weights.projected, weights.projection, tape.redundant, several)
+    own = (tape.y[name] for name in ("guessed", "made", "ended"))  # states alone; none where no equation has them
+    guessed, made, ended = (saddle(one.stop - one.start, np.zeros(0), False, several) for one in own)
     return StepBlocks(
         *pattern,
         ends_of(tape),
-        np.array([tape.y[name].start for name in PARTS]),
+        np.array([tape.y[name].start if name != "push" or tape.split_multipliers else NOWHERE for name in PARTS]),
         np.array([tape.n, tape.m, tape.nc, tape.ns]),
         tape.plain.astype(np.float64),
         tape.first.astype(np.int64),

@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 
 import rtmbs
+from bench.campaigns import momentum
 from rtmbs.commands.cli import COMMANDS, main
+from rtmbs.commands.files import suited_method
 from tests.patience import LONGEST
 
 ROOT = Path(__file__).parents[2]
@@ -120,3 +122,26 @@ def test_check_prints_tree_and_cuts(capsys, words):
     printed = capsys.readouterr().out
     assert "cut" in printed
     assert "degrees of freedom" in printed
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        (lambda: rtmbs.library.build("crank_rocker"), "PenaltyTrapezoidal, the default: ground or gravity acts"),
+        (lambda: rtmbs.library.build("top"), "PenaltyTrapezoidal, the default: a tree without loops"),
+        (
+            lambda: momentum.mechanism(0)[0],
+            "VariationalMidpoint: it keeps the conserved momentum and angular momentum of the base",
+        ),
+        (lambda: momentum.mechanism(1)[0], "VariationalMidpoint: it keeps the conserved momentum of the base"),
+        (lambda: momentum.mechanism(3)[0], "VariationalMidpoint: it keeps the conserved angular momentum of the base"),
+    ],
+)
+def test_check_names_the_method_that_suits(make, says):
+    """A floating, a sliding and a turning base with a loop, a loop on ground, and a tree."""
+    assert suited_method(rtmbs.Simulation(make().compile(), 1e-3)).startswith(says)
+
+
+def test_check_prints_the_method(capsys):
+    assert main(["check", "crank_rocker"]) == 0
+    assert "method               PenaltyTrapezoidal, the default" in capsys.readouterr().out

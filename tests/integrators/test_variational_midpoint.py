@@ -223,7 +223,7 @@ def test_loops_held_by_their_curvature_alone_are_told(gravity, fused):
     for _ in range(20):
         report = sim.step()
         outcomes.add(report.outcome)
-        assert report.outcome is not Outcome.CONVERGED or abs(sim["p0.rate"]) < 1e-4, str(report)
+        assert report.outcome is not Outcome.CONVERGED or abs(sim["p0.rate"]) < 2e-5, str(report)
         if not report.outcome.accepted:
             break
     assert outcomes - {Outcome.CONVERGED}
