@@ -1,9 +1,10 @@
-"""Random mechanisms in space as model files: every joint, rod, coupler and driver of the language against an own solver.
+"""Random mechanisms in space as model files: every joint, rod, coupler and driver against an own solver.
 
 A mechanism is a tree of one to four bodies on random joints with skew axes, with a loop where that leaves something
 free. Rods, couplers and drivers take one freedom each until none is left. The file places everything by triads. The own
-solver walks the tree in joint coordinates, with the definitions of docs/language.md written out in NumPy. SciPy's root
-finder solves it at every sample. Its velocities and accelerations are differences of fourth order of its positions.
+solver walks the tree in joint coordinates, with the definitions of docs/language.md written out in NumPy. Newton and
+SciPy's Levenberg-Marquardt solve it at every sample. Its velocities and accelerations are differences of sixth order of
+its positions.
 """
 
 from collections.abc import Callable, Iterator
@@ -23,9 +24,10 @@ from rtmbs.rotations.quaternions import rotations
 Array = NDArray[np.float64]
 Poses = dict[str, tuple[Array, Array]]  # origin and axes of every body
 
-T_END, SAMPLES, H = 0.4, 9, 2e-3  # [s]; H of the differences
+T_END, SAMPLES, H = 0.3, 7, 1e-3  # [s]; H of the differences
+MOST, HELD = 12, 3e-15  # iterations of one Jacobian; what they leave
 DRAWS = 80  # of one seed, until nothing is free
-WEAK = 0.03  # smallest singular value of the own equations below which the two are not compared
+WEAK = 0.05  # smallest singular value of the own equations below which the two are not compared
 LIMITS = {"position": 1e-8, "orientation": 1e-8, "velocity": 1e-7, "acceleration": 1e-4}
 TREE = {  # own coordinates of every joint: "s" slides along and "t" turns about an axis of its frame, "b" turns freely
     "revolute": ("t2",), "translational": ("s2",), "cylindrical": ("s2", "t2"), "screw": ("t2",),
@@ -170,14 +172,14 @@ def somewhere(one: Mechanism, body: str) -> Array:
     return np.asarray(one.reference[body][0] + one.rng.normal(size=3) * 0.5)
 
 
-# ---- what takes freedom: each writes its statement and returns its residuals ------------------------------------------
+# ---- what takes freedom: each writes its statement and returns its residuals ----------------------------------------
 
 Residual = Callable[[Array, Poses, float], list[float]]
 
 
 def law(one: Mechanism, value: float) -> tuple[str, Callable[[float], float]]:
     """Return a function of time that begins at a value, as text and in Python."""
-    size, w = float(one.rng.uniform(0.05, 0.25) * one.rng.choice([-1, 1])), float(one.rng.uniform(1.0, 5.0))
+    size, w = float(one.rng.uniform(0.03, 0.2) * one.rng.choice([-1, 1])), float(one.rng.uniform(1.0, 5.0))
     v = repr(value)
     choices: list[tuple[str, Callable[[float], float]]] = [
         (f"{v} + {size!r} * sin({w!r} * TIME)", lambda t: value + size * np.sin(w * t)),
@@ -212,8 +214,8 @@ def named_coordinates(joint: OwnJoint) -> Iterator[tuple[int, str]]:
         yield joint.first, "displacement"
         yield joint.first + 1, "angle"
     elif joint.kind == "universal":
-        yield joint.first, "angle_1"
-        yield joint.first + 1, "angle_2"
+        yield joint.first, "angle_a"
+        yield joint.first + 1, "angle_b"
     elif joint.kind == "planar":
         yield joint.first + 2, "angle"
 
@@ -409,16 +411,24 @@ def file_text(one: Mechanism) -> str:
     return "\n".join(["MODEL random", system, *one.text, "ENDMODEL"])
 
 
-# ---- comparison ---------------------------------------------------------------------------------------------------------
+# ---- comparison -----------------------------------------------------------------------------------------------------
 
 
 def solved(one: Mechanism, q: Array, t: float) -> Array | None:
     """Return the coordinates at a time near known ones, or None."""
-    found = root(lambda x: one.residual(x, t), q, method="hybr", tol=1e-14)
-    x = found.x
-    for _ in range(2):  # hybr ends at 1e-9 now and then
-        x = x - np.linalg.solve(jacobian(one, x, t), one.residual(x, t))
-    return x if np.abs(one.residual(x, t)).max() < 1e-12 else None
+    for start in (q, None):
+        x = q if start is not None else marquardt(one, q, t)
+        J = jacobian(one, x, t)
+        for _ in range(MOST):
+            x = x - np.linalg.solve(J, one.residual(x, t))
+            if np.abs(one.residual(x, t)).max() < HELD:
+                return np.asarray(x)
+    return None
+
+
+def marquardt(one: Mechanism, q: Array, t: float) -> Array:
+    """Return where Levenberg and Marquardt lead."""
+    return np.asarray(root(one.residual, q, (t,), method="lm", jac=lambda x, t: jacobian(one, x, t)).x)
 
 
 def own_motion(one: Mechanism) -> tuple[list[dict[str, list[Array]]], float] | None:
@@ -432,7 +442,7 @@ def own_motion(one: Mechanism) -> tuple[list[dict[str, list[Array]]], float] | N
         weak = min(weak, weakest(one, q, t))
         if weak < WEAK:
             return None
-        around = [solved(one, q, t + k * H) for k in (-2, -1, 0, 1, 2)]
+        around = [solved(one, q, t + k * H) for k in range(-3, 4)]
         if any(part is None for part in around):
             return None
         poses = [one.poses(part) for part in around if part is not None]
@@ -441,10 +451,11 @@ def own_motion(one: Mechanism) -> tuple[list[dict[str, list[Array]]], float] | N
 
 
 def body_motion(poses: list[tuple[Array, Array]]) -> list[Array]:
-    """Return x, R, v, omega, a, alpha from five poses, by differences of fourth order."""
+    """Return x, R, v, omega, a, alpha from seven poses, by differences of sixth order."""
     xs, Rs = (np.array([pose[k] for pose in poses]) for k in (0, 1))
-    first, second = np.array([1, -8, 0, 8, -1]) / (12.0 * H), np.array([-1, 16, -30, 16, -1]) / (12.0 * H * H)
-    x, R, v, a = xs[2], Rs[2], np.tensordot(first, xs, 1), np.tensordot(second, xs, 1)
+    first = np.array([-1, 9, -45, 0, 45, -9, 1]) / (60.0 * H)
+    second = np.array([2, -27, 270, -490, 270, -27, 2]) / (180.0 * H * H)
+    x, R, v, a = xs[3], Rs[3], np.tensordot(first, xs, 1), np.tensordot(second, xs, 1)
     Rd, Rdd = np.tensordot(first, Rs, 1), np.tensordot(second, Rs, 1)
     return [x, R, v, vector(Rd @ R.T), a, vector(Rdd @ R.T + Rd @ Rd.T)]
 

@@ -15,7 +15,7 @@ from rtmbs.errors import InputError, ModelError, shown, unknown_name
 from rtmbs.kinematics import conditions
 from rtmbs.kinematics.conditions import BodyPoses, Points
 from rtmbs.kinematics.coordinates import NAMES, SIZE, reference_coordinates
-from rtmbs.kinematics.elements import Gear, JointCoordinate, PointOnCurve, RackAndPinion, Screw
+from rtmbs.kinematics.elements import Gear, JointCoordinate, PointDriver, PointOnCurve, RackAndPinion, Screw
 from rtmbs.kinematics.readings import (
     Absolute,
     AngleBetween,
@@ -159,6 +159,12 @@ def less(pose: BodyPoses, reading: Reading, value: Any) -> Any:
     return found - value if reading.unit == "m" else found
 
 
+def write_places(pose: BodyPoses, f: Any, columns: list[Any]) -> tuple[Any, int]:
+    where, axis, slot = columns
+    points = np.stack(pose.points(places(where)))
+    return points[np.array(axis), np.arange(len(where))] - f[np.array(slot)], 1
+
+
 def write_curves(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
     values = [
         conditions.on_curve(pose, places((one.point,)), one.body, one.curve, pose.q[one.place]) for one in columns[0]
@@ -176,6 +182,7 @@ WRITERS: dict[str, Callable[[BodyPoses, Any, list[Any]], tuple[Any, int]]] = {
     "distance": write_distances,
     "combination": write_combinations,
     "curve": write_curves,
+    "place": write_places,
     "measured": write_measured,
 }
 
@@ -304,7 +311,7 @@ def body_reading(body: int, coordinate: str) -> Reading:
 def write_angle(writer: Writer, driver: Driver) -> None:
     """Write the row of an angle of two axes.
 
-    About an axis that joints keep in both bodies it counts turns and has no jump at 0 and pi; otherwise its cosine holds it.
+    About an axis that joints keep in both bodies it counts turns without a jump. Otherwise its cosine holds it.
     """
     assert driver.axes is not None
     (first, k), (second, l) = driver.axes
@@ -472,10 +479,21 @@ def write_joint_coordinate(writer: Writer, element: JointCoordinate) -> None:
     writer.rows.add("measured", element.name, "reading", reading.unit == "m", reading, place)
 
 
+def write_point_driver(writer: Writer, driver: PointDriver) -> None:
+    what = f"driver {driver.name!r}"
+    marker = writer.marker(what, driver.marker)
+    if driver.coordinate not in CARTESIAN:
+        raise ModelError(f"{what}: coordinate is {shown(driver.coordinate)}; it must be x, y or z")
+    slot = writer.drive(driver.name, driver.profile)
+    axis = CARTESIAN.index(driver.coordinate)
+    writer.rows.add("place", driver.name, driver.coordinate, True, writer.place(marker), axis, slot)
+
+
 RULES: dict[type, Callable[[Writer, Any], None]] = {
     Gear: write_gear,
     Screw: write_screw,
     RackAndPinion: write_rack,
     PointOnCurve: write_curve,
     JointCoordinate: write_joint_coordinate,
+    PointDriver: write_point_driver,
 }

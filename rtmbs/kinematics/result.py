@@ -33,6 +33,7 @@ from rtmbs.system.system import JointInfo, joint_info
 Array = NDArray[np.float64]
 Named = tuple[str, Source]
 KEPT_BYTES = 16_000_000  # of motions of bodies
+NAMED = 6  # redundant rows that are named
 NUMBERS = 27  # of a motion at one sample
 
 
@@ -240,6 +241,15 @@ class KinematicReport:
     mobility: ConstraintRank
     singular: tuple[SingularPose, ...]
     notes: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()  # bodies that can still move at the first time, and how
+
+    def freedom(self) -> str:
+        """Return what joints and drivers leave open, in one sentence."""
+        count, spare = self.mobility.degrees_of_freedom, self.mobility.redundant
+        held = "joints and drivers hold every body"
+        told = f"{count} free: {', '.join(self.free) if count else held}"
+        more = f" and {len(spare) - NAMED} more" if len(spare) > NAMED else ""
+        return f"{told}\n{len(spare)} redundant: {', '.join(spare[:NAMED])}{more}" if spare else told
 
     def summary(self) -> str:
         """Return degrees of freedom, redundant rows and Newton iterations in one line.

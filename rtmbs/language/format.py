@@ -13,7 +13,7 @@ from rtmbs.language.syntax import Source
 WIDTH = 120
 COMMENT = re.compile(r"#[^\n]*|//[^\n]*|/\*.*?\*/", re.DOTALL)
 OPENING, CLOSING = ("LPAR", "LSQB"), ("RPAR", "RSQB")
-SPACED = ("PLUS", "MINUS", "STAR", "SLASH", "EQUAL")
+SPACED = ("PLUS", "MINUS", "STAR", "SLASH", "EQUAL", "COMPARISON")
 BEFORE_SIGN = (*OPENING, *SPACED, "COMMA", "CIRCUMFLEX")  # what follows these is a sign, not an operator
 CAPITALS = ("body", "system")  # as the paper writes them
 
@@ -159,6 +159,8 @@ def gap(piece: list[Token], k: int) -> bool:
         return False
     if before in ("MINUS", "PLUS"):  # a sign holds what follows
         return not (k < 2 or piece[k - 2].type in BEFORE_SIGN)
+    if here == "LSQB" and before in ("WORD", "STRING"):  # an index
+        return False
     if here == "LPAR":
         return before not in ("WORD", "STRING") or all(token.type in ("WORD", "STRING") for token in piece[:k])
     return True

@@ -369,7 +369,7 @@ def test_an_axis_that_joints_carry_on_counts_turns_between_bodies_far_apart():
 
 
 def two_turns():
-    """Return a body that turns about x of one that turns about z; the angle of z and y of the last is a right one less its turn."""
+    """Return a body that turns about x of one that turns about z."""
     model = Model("two turns")
     model.add_body("a", mass=0.0)
     model.add_body("b", mass=0.0)
