@@ -15,6 +15,7 @@ from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
 from rtmbs.methods import METHODS
 from rtmbs.model import Floating, Model
+from rtmbs.model.description import characteristic_length
 from rtmbs.model.shapes import Bar, Box, Cylinder, Looks, Shape, Shapes, Sphere, checked_shapes
 from rtmbs.results.reactions import rods
 from rtmbs.results.result import Result
@@ -39,6 +40,7 @@ from rtmbs.viewer.session.mouse_spring import MOUSE_SPRING, compiled_with_mouse_
 
 Array = NDArray[np.float64]
 
+SMALL = 0.01  # radius of gyration of a body without mass in a picture, in sizes of the mechanism
 PLAIN = (bool, int, float, str)  # parameters that a window offers, and that go to another process
 CHOICES = {
     "jacobian": tuple(source_names()),
@@ -112,7 +114,7 @@ def drawable(model: Model) -> Model:
     """Return a model for pictures of its results, itself where a Simulation could step it.
 
     A kinematic analysis moves bodies that drivers or rods alone hold, and drives coordinates that a Simulation does
-    not. In a picture such bodies float, and such drivers are left out.
+    not. In a picture such bodies float, and such drivers are left out; what has no mass gets a small one.
     """
     reached, before = {model.ground.name}, set[str]()
     ends = [{joint.a.name, joint.b.name} for joint in model.joints.values() if not joint.cut]
@@ -128,6 +130,11 @@ def drawable(model: Model) -> Model:
         del drawn.drivers[name]
     for name in loose:
         drawn.add_joint(f"{name} floats", Floating(), drawn.ground, drawn.bodies[name])
+    small = (SMALL * characteristic_length(model)) ** 2 * np.eye(3)
+    for body in drawn.bodies.values():
+        if body is not drawn.ground and not body.mass:
+            for field, value in (("mass", 1.0), ("inertia", small)):
+                object.__setattr__(body, field, value)  # of this copy alone
     return drawn
 
 
