@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.commands.analyses import constants_of, kinematics, simulation
 from rtmbs.commands.arguments import FAILED, check_target
-from rtmbs.commands.files import constants_of, kinematics, simulation
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.files.atomic_file import replacing
 from rtmbs.language import Document, read

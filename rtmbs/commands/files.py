@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rtmbs.commands.analyses import constants_of, kinematics, simulation
 from rtmbs.commands.arguments import FAILED, SUFFIX, Parser, check_target, count, option_parser
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, StartError, unknown_name
 from rtmbs.files.atomic_file import replacing
@@ -20,7 +21,6 @@ from rtmbs.results.file_formats import WRITTEN, check_form
 from rtmbs.results.result import load_result
 
 if TYPE_CHECKING:
-    from rtmbs.kinematics import Analysis
     from rtmbs.results.result import Result
     from rtmbs.simulation import Simulation
     from rtmbs.sweeps.engines import Engine
@@ -32,14 +32,6 @@ a component of a position may be written NAME.x.
 
   rtmbs plot slider.h5 block.x rev1.angle --out slider.png
 """
-OPTIONS = {  # of rtmbs.kinematics.Analysis: field of the file's analysis
-    "method": "method",
-    "weights": "weights",
-    "pivot": "pivot",
-    "singular": "singular",
-    "assembly_tolerance": "assembly_tolerance",
-    "pivot_tolerance": "lu_tolerance",
-}
 SINGULAR = {"bodies": "body"}
 WHOLE = 1e-9  # of an interval
 
@@ -107,24 +99,7 @@ def run_command(words: list[str]) -> int:
 
     if words and words[0] in library.names():
         return run_mechanism(words[0], words[1:])
-    parser = Parser(prog="rtmbs run", description=run_command.__doc__)
-    parser.add_argument("file", metavar="FILE", help="a model file, or a library mechanism with its options")
-    parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
-    parser.add_argument(
-        "--blocks", action="store_true", help="write --out (.h5, .csv) during the run, so that a kill loses little"
-    )
-    parser.add_argument("--channels", nargs="+", metavar="NAME", help="record these channels only")
-    parser.add_argument(
-        "--forces", action="store_true", help="of a kinematic file with masses: driver forces and reactions"
-    )
-    parser.add_argument(
-        "--sweep", action="append", default=[], metavar="NAME=FIRST:LAST:COUNT",
-        help="run the file for values of a constant, and print the measures; --out is then a table (.csv)",
-    )  # fmt: skip
-    add_set(parser)
-    add_method(parser)
-    add_large(parser)
-    options = parser.read(words)
+    options = run_parser().read(words)
     if options.sweep:
         from rtmbs.commands.file_sweep import sweep_file
 
@@ -224,23 +199,34 @@ def chosen_method(words: list[str] | None) -> Any:
     return kind(**options)
 
 
+def run_parser() -> Parser:
+    """Return the parser of ``rtmbs run`` with a model file."""
+    parser = Parser(prog="rtmbs run", description=run_command.__doc__)
+    parser.add_argument("file", metavar="FILE", help="a model file, or a library mechanism with its options")
+    parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
+    parser.add_argument(
+        "--blocks", action="store_true", help="write --out (.h5, .csv) during the run, so that a kill loses little"
+    )
+    parser.add_argument("--channels", nargs="+", metavar="NAME", help="record these channels only")
+    parser.add_argument(
+        "--forces", action="store_true", help="of a kinematic file with masses: driver forces and reactions"
+    )
+    parser.add_argument(
+        "--sweep", action="append", default=[], metavar="NAME=FIRST:LAST:COUNT",
+        help="run the file for values of a constant, and print the measures; --out is then a table (.csv)",
+    )  # fmt: skip
+    add_set(parser)
+    add_method(parser)
+    add_large(parser)
+    return parser
+
+
 def add_set(parser: Parser) -> None:
     """Add the option ``--set NAME=VALUE``."""
     parser.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE",
         help="value of a constant in place of the file's, such as --set length=30mm; may be repeated",
     )  # fmt: skip
-
-
-def constants_of(words: list[str]) -> dict[str, float | str]:
-    """Return the constants that ``--set`` gives, as text; InputError for a word that is no NAME=VALUE."""
-    found: dict[str, float | str] = {}
-    for word in words:
-        name, equals, text = word.partition("=")
-        if not (equals and name.strip() and text.strip()):
-            raise InputError(f"--set takes NAME=VALUE, not {word!r}, such as --set length=30mm")
-        found[name.strip()] = text.strip()
-    return found
 
 
 def print_measures(document: Document, result: "Result") -> None:
@@ -397,43 +383,6 @@ def draw_to_files() -> None:
     from rtmbs.results.exports import needed
 
     needed("matplotlib", "rtmbs plot", "plot").use("agg")
-
-
-def kinematics(document: Document) -> "Analysis":
-    """Return the kinematic analysis; raises ModelError and InputError as it does."""
-    from rtmbs.kinematics import Analysis
-
-    said: dict[str, Any] = {name: getattr(document.analysis, field) for name, field in OPTIONS.items()}
-    return Analysis(
-        document.model, document.constraints, **{name: value for name, value in said.items() if value is not None}
-    )
-
-
-def simulation(document: Document, method: Any = None) -> "Simulation":
-    """Return the simulation of a dynamic or static analysis; raises InputError for a start but zero."""
-    from rtmbs.simulation import Simulation
-
-    analysis = document.analysis
-    if document.constraints:
-        kind = {"profile": "driver of a triad"}.get(document.constraints[0]._fields[-1], "point on curve or cam")
-        raise InputError(
-            f"{document.constraints[0].name} is a {kind}, which a KINEMATIC ANALYSIS alone follows; change SYSTEM"
-        )
-    if analysis.t0 != 0.0:
-        raise InputError(f"starting time is {analysis.t0:g}; a dynamic analysis starts at 0")
-    return Simulation(document.model.compile(), step(document), method)
-
-
-def step(document: Document) -> float:
-    """Return the step of an analysis [s]: the print interval, or a whole part of it; raises InputError."""
-    analysis = document.analysis
-    h = analysis.dt if analysis.h is None else analysis.h
-    parts = analysis.dt / h
-    if parts < 1.0 - 1e-9 or abs(parts - round(parts)) > 1e-9 * parts:
-        raise InputError(
-            f"step is {h:g} and print interval {analysis.dt:g}; the interval must be a whole number of steps"
-        )
-    return h
 
 
 def is_file(word: str) -> bool:

@@ -244,7 +244,13 @@ class KinematicReport:
     free: tuple[str, ...] = ()  # bodies that can still move at the first time, and how
 
     def freedom(self) -> str:
-        """Return what joints and drivers leave open, in one sentence."""
+        """Return what joints and drivers leave open, and equations that others hold already.
+
+        Returns
+        -------
+        str
+            A line for the freedom, and one for redundant equations.
+        """
         count, spare = self.mobility.degrees_of_freedom, self.mobility.redundant
         held = "joints and drivers hold every body"
         told = f"{count} free: {', '.join(self.free) if count else held}"

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from rtmbs.errors import LanguageError, nearest_names, shown
 from rtmbs.language.expressions import operand_count
-from rtmbs.language.parse import Size
+from rtmbs.language.parse import WAY_OUT, Size
 from rtmbs.language.scope import Quantity, Scope
 from rtmbs.language.syntax import Argument, Code, Instruction, Name, Number, Source, Statement
 from rtmbs.model.constraints import BODY_COORDINATES
@@ -66,7 +66,9 @@ class Blocks:
                 else:
                     self.define(source, statement, body)
             elif words[0] == "end" and len(words) == 2 and words[1] in BLOCKS:
-                raise source.error(statement.places[0], f"end {words[1]} has no {words[1]} above it")
+                raise source.error(
+                    statement.places[0], f"end {words[1]} has no beginning: no {words[1]} stands above it"
+                )
             elif len(words) > 1 and (known := " ".join(words[:-1])) in self.submodels:
                 yield from self.instance(source, statement, known, chain)
             else:
@@ -85,7 +87,10 @@ class Blocks:
         for value in range(first, last + 1):
             self.turns += 1
             if self.turns > self.most.statements:
-                raise source.error(statement.places[0], f"loops turn more than {self.most.statements:,.0f} times here")
+                raise source.error(
+                    statement.places[0],
+                    f"there are more than {self.most.statements:,.0f} turns of loops up to here; {WAY_OUT}",
+                )
             number = (Instruction("number", Number(float(value), None), statement.places[-1]),)
             renaming = Renaming({statement.words[-1]: number})
             yield from self.flat(iter([(one, renamed(inner, renaming, one)) for one, inner in body]), chain)
@@ -205,7 +210,9 @@ def block(lines: Iterator[Line], source: Source, opening: Statement) -> list[Lin
             if not depth:
                 return body
         elif words[0] == "end" and words[1:2] and words[1] in BLOCKS:
-            raise inner.error(statement.places[0], f"{depth[-1]} is open here; its end is: end {depth[-1]};")
+            raise inner.error(
+                statement.places[0], f"{depth[-1]} is not closed here; its end is written: end {depth[-1]};"
+            )
         body.append((inner, statement))
     raise source.error(opening.places[0], f"this {depth[-1]} has no end; write end {depth[-1]}; behind its statements")
 

@@ -81,7 +81,7 @@ def build(sheet: Sheet | str, large: bool = False, constants: Mapping[str, float
             sorted_lines[kind.stage].append((source, statement, kind))
     if unused := builder.given.keys() - builder.constants.keys():
         why = str(unknown_name("constant", min(unused), builder.constants))
-        raise sheet.source.error(0, why, list(builder.constants))
+        raise sheet.source.error(0, f"{why}, which a value is given for", list(builder.constants))
     with read_once():
         for stage in STAGES:
             for source, statement, kind in sorted_lines[stage]:

@@ -96,7 +96,7 @@ def add_curve(builder: ModelBuilder, args: Arguments, curve: Curve) -> None:
     owner, at = args.names("body", 1)[0]
     carrier = builder.carrier(owner, at, args)
     if np.any(carrier.position) or not np.array_equal(carrier.orientation, np.eye(3)):
-        raise args.source.error(at, f"{args.label}: {owner.text} has axes of its own; name ground itself")
+        raise args.source.error(at, f"{args.label}: {owner.text} is ground with axes of its own; name ground itself")
     if marker.body is carrier.body:
         raise args.source.error(at, f"{args.label}: triad {marker.name!r} is on body {owner.text!r} itself; name two")
     with args.refusals():

@@ -116,11 +116,13 @@ def drawable(model: Model) -> Model:
     A kinematic analysis moves bodies that drivers or rods alone hold, and drives coordinates that a Simulation does
     not. In a picture such bodies float, and such drivers are left out; what has no mass gets a small one.
     """
-    reached, before = {model.ground.name}, set[str]()
+    reached = {model.ground.name}
     ends = [{joint.a.name, joint.b.name} for joint in model.joints.values() if not joint.cut]
-    while reached != before:
-        before = set(reached)
-        reached = before.union(*(pair for pair in ends if pair & before))
+    for _ in ends:
+        further = reached.union(*(pair for pair in ends if pair & reached))
+        if further == reached:
+            break
+        reached = further
     loose = [name for name in model.bodies if name not in reached]
     only = [name for name, driver in model.drivers.items() if not driver.dynamic]
     if not (loose or only):
