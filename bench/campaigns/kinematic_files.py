@@ -188,8 +188,13 @@ def law(one: Mechanism, value: float) -> tuple[str, Callable[[float], float]]:
         (f"sine({size!r}, {w!r}, offset = {v})", lambda t: value + size * np.sin(w * t)),
         (f"constant rate(rate = {size!r}, start = {v})", lambda t: value + size * t),
         (f"{v} * exp({size!r} * TIME)", lambda t: value * np.exp(size * t)),
+        (f"{v} + {size!r} * smooth step(-1, 1, -0.5, 0.5)", lambda t: value + size * (step_of(0.5 + 0.5 * t) - 0.5)),
     ]
     return choices[int(one.rng.integers(len(choices)))]
+
+
+def step_of(s: float) -> float:
+    return s**3 * (10.0 - 15.0 * s + 6.0 * s * s)
 
 
 def drive_coordinate(one: Mechanism, name: str) -> Residual | None:
@@ -287,6 +292,34 @@ def drive_angle(one: Mechanism, name: str) -> Residual | None:
     return residual
 
 
+def drive_point(one: Mechanism, name: str) -> Residual | None:
+    """A driver of x, y or z of a triad."""
+    body = str(one.rng.choice(list(one.reference)[1:]))
+    point, k = somewhere(one, body), int(one.rng.integers(3))
+    text, f = law(one, float(point[k]))
+    one.text.append(f"driver {name} ({one.triad(body, point, turn(one.rng))}.{'xyz'[k]} = {text});")
+    one.used.append("driver of a triad")
+    return lambda q, poses, t: [float(point_of(poses, one.reference, body, point)[k]) - f(t)]
+
+
+def hold_on_line(one: Mechanism, name: str) -> Residual | None:
+    """A point on a straight line of another body, as a curve: two equations."""
+    a, b = two_bodies(one)
+    point, direction = somewhere(one, a), turn(one.rng)
+    x, R = one.reference[b]
+    p, d = R.T @ (point - x), R.T @ direction[:, 0]
+    along = ", ".join(f"{u!r} + {v!r} * (s + s^3)" for u, v in zip(p.tolist(), d.tolist(), strict=True))
+    triad = one.triad(a, point, turn(one.rng))
+    one.text.append(f"point on curve {name} (triad = {triad}, body = {b}, curve = ({along}));")
+    one.used.append("point on curve")
+
+    def residual(q: Array, poses: Poses, t: float) -> list[float]:
+        apart = point_of(poses, one.reference, a, point) - point_of(poses, one.reference, b, point)
+        return [float(apart @ axis_of(poses, one.reference, b, direction[:, k])) for k in (1, 2)]
+
+    return residual
+
+
 def hold_rod(one: Mechanism, name: str) -> Residual | None:
     """A rod between two triads."""
     a, b = two_bodies(one)
@@ -361,7 +394,10 @@ def close_loop(one: Mechanism, name: str) -> Residual | None:
     return residual
 
 
-TAKERS = (drive_coordinate, drive_body, drive_body, drive_distance, drive_angle, drive_angle, hold_rod, couple)
+TAKERS = (
+    drive_coordinate, drive_body, drive_body, drive_distance, drive_angle, drive_point, drive_point, hold_on_line,
+    hold_rod, couple,
+)  # fmt: skip
 
 
 def jacobian(one: Mechanism, q: Array, t: float) -> Array:
@@ -468,9 +504,9 @@ def vector(W: Array) -> Array:
 def differences(one: Mechanism, tally: Tally) -> str:
     """Return what differs between the two motions, or nothing."""
     own = own_motion(one)
-    model = language.build(file_text(one)).model
+    document = language.build(file_text(one))
     try:
-        motion = Analysis(model).run_at(np.linspace(0.0, T_END, SAMPLES))
+        motion = Analysis(document.model, document.constraints).run_at(np.linspace(0.0, T_END, SAMPLES))
     except (MotionError, StartError) as error:
         if own is None:
             count(tally, "cases that both end or call singular")

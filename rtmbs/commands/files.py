@@ -364,6 +364,9 @@ def plot_command(words: list[str]) -> int:
         "channels", metavar="CHANNEL", nargs="*", help="what to plot; without any, all names are listed"
     )
     parser.add_argument("--out", metavar="PATH", help="picture to write (.png, .pdf, .svg)")
+    parser.add_argument(
+        "--path", metavar="AXES", help="the paths of markers and bodies, one coordinate over another: xy, xz, yz"
+    )
     options = parser.read(words)
     if not options.channels:
         print("\n".join(load_result(options.file).names()))
@@ -373,7 +376,12 @@ def plot_command(words: list[str]) -> int:
     draw_to_files()
     check_target(options.out, PICTURES)
     result = load_result(options.file)
-    result.plot(*options.channels, file=options.out)
+    if options.path:
+        from rtmbs.kinematics.design import plot_path
+
+        plot_path(result, *options.channels, axes=options.path, file=options.out)
+    else:
+        result.plot(*options.channels, file=options.out)
     print(f"{len(options.channels)} channels over {len(result)} samples in {options.out}")
     return 0
 

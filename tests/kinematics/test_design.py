@@ -192,7 +192,7 @@ def test_synthesis_meets_points_functions_and_poses():
     assert timed.error < 1e-6
     x = np.linspace(0.2, 2.0, 5)
     turned = BAR.angles(x)[1]
-    function = function_generator(x, turned - turned[0], starts=12)
+    function = function_generator(x, turned - turned[0])
     assert function.error < 1e-8
     rocker = np.unwrap(function.mechanism.angles(function.crank)[1])
     np.testing.assert_allclose(rocker - rocker[0], turned - turned[0], rtol=0, atol=1e-7)

@@ -130,7 +130,10 @@ def test_a_loop_is_formatted_with_its_statements_moved_in():
     [
         ("repeat k (to = 2); BODY b[k] ();", "this repeat has no end; write end repeat"),
         ("end repeat;", "end repeat has no beginning: no repeat stands above it"),
-        ("submodel s (); repeat k (to = 2); end submodel;", "repeat is not closed here; its end is written: end repeat;"),
+        (
+            "submodel s (); repeat k (to = 2); end submodel;",
+            "repeat is not closed here; its end is written: end repeat;",
+        ),
         ("repeat k (to = 1.5); end repeat;", "to is 1.5; it must be a whole number"),
         ("repeat k (count = 2); end repeat;", "a loop is written: repeat k"),
         ("repeat k (to = 1e6); end repeat;", "more than 1,000 turns of loops"),

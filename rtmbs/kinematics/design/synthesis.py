@@ -18,7 +18,7 @@ from rtmbs.kinematics.design.four_bar import FourBar
 Array = NDArray[np.float64]
 
 STILL = 1e-14  # relative changes at which least squares ends
-SHORTEST, LONGEST = 1e-2, 20.0  # of a link, in sizes of what is wanted
+SHORTEST, LONGEST = 0.05, 20.0  # of a link, in sizes of what is wanted
 SPREAD = 1.5  # of random starts, in these sizes
 TRIES = 40  # dyads of random starts
 
@@ -60,7 +60,7 @@ def path_generator(points: ArrayLike, angles: ArrayLike | None = None, starts: i
     angles : array_like, optional
         Crank angles (K,) at the points from the first one's, for prescribed timing [rad]; free unless given.
     starts : int, default 40
-        Number of random starts; the best is returned, one whose points lie on one branch before any other.
+        Number of random starts; the best four-bar is returned.
     seed : int, default 0
         Seed of the random numbers.
 
@@ -171,13 +171,13 @@ def path_start(task: PathTask, rng: np.random.Generator) -> Found | None:
 
 
 def chosen(found: list[Found], size: float, middle: Array, starts: int) -> Synthesis:
-    """Return the best of several, in the units of the task; one on one branch before any other."""
+    """Return the best of several, in the units of the task."""
     if not found:
         raise InputError("no start led to a four-bar that closes at all points; take more starts, or fewer points")
     error, single, bar, crank = min(found, key=lambda one: (one[0], not one[1]))
-    links = {name: size * getattr(bar, name) for name in ("ground", "crank", "coupler", "rocker")}
-    point = (size * bar.point[0], size * bar.point[1])
-    pivot = (size * bar.pivot[0] + float(middle[0]), size * bar.pivot[1] + float(middle[1]))
+    links = {name: float(size * getattr(bar, name)) for name in ("ground", "crank", "coupler", "rocker")}
+    point = (float(size * bar.point[0]), float(size * bar.point[1]))
+    pivot = (float(size * bar.pivot[0] + middle[0]), float(size * bar.pivot[1] + middle[1]))
     return Synthesis(
         FourBar(**links, point=point, pivot=pivot, tilt=bar.tilt, branch=bar.branch),
         size * error,
@@ -191,7 +191,7 @@ def chosen(found: list[Found], size: float, middle: Array, starts: int) -> Synth
 
 
 def function_generator(
-    crank: ArrayLike, rocker: ArrayLike, starts: int = 40, seed: int = 0, ground: float = 1.0
+    crank: ArrayLike, rocker: ArrayLike, starts: int = 100, seed: int = 0, ground: float = 1.0
 ) -> Synthesis:
     """Return the four-bar whose rocker turns with its crank as wanted.
 
@@ -203,7 +203,7 @@ def function_generator(
         Turns of the crank (K,) [rad].
     rocker : array_like
         Turns of the rocker (K,) [rad].
-    starts : int, default 40
+    starts : int, default 100
         Number of random starts.
     seed : int, default 0
         Seed of the random numbers.
