@@ -7,7 +7,7 @@ Blocks are written out statement by statement. ``link[3]`` is the name ``link_3`
 ``left_foot``. A loop variable is a number in its block. A parameter stands for what the instance gives.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from rtmbs.errors import LanguageError, nearest_names, shown
@@ -19,6 +19,7 @@ from rtmbs.model.constraints import BODY_COORDINATES
 
 Line = tuple[Source, Statement]
 BLOCKS = ("repeat", "submodel")
+COPIES = 5  # statements of blocks within blocks, for each statement of the model that may be
 TARGETS = ("driver", "measure")  # statements whose keys are elements
 
 
@@ -53,7 +54,7 @@ class Blocks:
     def __init__(self, scope: Callable[[Source], Scope], arrays: Mapping[str, list[float]], large: bool) -> None:
         self.scope, self.arrays, self.most = scope, arrays, Size(large).most
         self.submodels: dict[str, Submodel] = {}
-        self.turns = self.instructions = 0
+        self.turns = self.copies = self.instructions = 0
 
     def flat(self, lines: Iterator[Line], chain: tuple[str, ...] = ()) -> Iterator[Line]:
         """Yield the statements with all blocks written out; raises LanguageError for a block that is none."""
@@ -91,9 +92,18 @@ class Blocks:
                     statement.places[0],
                     f"there are more than {self.most.statements:,.0f} turns of loops up to here; {WAY_OUT}",
                 )
+            self.count(source, statement, body)
             number = (Instruction("number", Number(float(value), None), statement.places[-1]),)
             renaming = Renaming({statement.words[-1]: number})
             yield from self.flat(iter([(one, renamed(inner, renaming, one)) for one, inner in body]), chain)
+
+    def count(self, source: Source, statement: Statement, body: Sequence[Line]) -> None:
+        """Count the statements of a block that is written out; raises LanguageError for too many of them."""
+        self.copies += len(body)
+        if self.copies > (most := COPIES * self.most.statements):
+            raise source.error(
+                statement.places[0], f"there are more than {most:,.0f} statements of blocks up to here; {WAY_OUT}"
+            )
 
     def define(self, source: Source, statement: Statement, body: list[Line]) -> None:
         """Keep a submodel."""
@@ -133,6 +143,7 @@ class Blocks:
             if word not in given and default is None:
                 raise source.error(at, f"{known} {name!r} needs {word} = ...", [f"{word} ="])
             given.setdefault(word, default or ())
+        self.count(source, statement, submodel.body)
         renaming = Renaming(given, name, submodel.local)
         yield from self.flat(
             iter([(one, renamed(inner, renaming, one)) for one, inner in submodel.body]), (*chain, known)

@@ -137,6 +137,10 @@ def test_a_loop_is_formatted_with_its_statements_moved_in():
         ("repeat k (to = 1.5); end repeat;", "to is 1.5; it must be a whole number"),
         ("repeat k (count = 2); end repeat;", "a loop is written: repeat k"),
         ("repeat k (to = 1e6); end repeat;", "more than 1,000 turns of loops"),
+        (
+            f"repeat k (to = 900); submodel s (); {'BODY b (); ' * 100} end submodel; end repeat;",
+            "there are more than 5,000 statements of blocks up to here",
+        ),
         ("submodel s (x); end submodel; s a ();", "s 'a' needs x = ..."),
         ("submodel s (xyz); end submodel; s a (xya = 2);", "did you mean 'xyz'?"),
         ("submodel s (x, x); end submodel;", "a parameter is a name, given once"),
