@@ -233,6 +233,8 @@ class KinematicReport:
         Singular poses of the motion, in the order of time.
     notes : tuple[str, ...], optional
         Sentences on the motion, as on singular poses that it crossed.
+    free : tuple[str, ...], optional
+        Bodies that can still move at the first time, and how.
     """
 
     samples: KinematicSamples
