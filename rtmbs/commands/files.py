@@ -6,19 +6,22 @@ import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from rtmbs.commands.analyses import constants_of, kinematics, simulation
 from rtmbs.commands.arguments import FAILED, SUFFIX, Parser, check_target, count, option_parser
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError, unknown_name
 from rtmbs.files.atomic_file import replacing
+from rtmbs.language import Analysis as FileAnalysis
 from rtmbs.language import Document, Place
+from rtmbs.language.measures import with_measures
 from rtmbs.language.syntax import load
 from rtmbs.results.file_formats import WRITTEN, check_form
 from rtmbs.results.result import load_result
 
 if TYPE_CHECKING:
-    from rtmbs.kinematics import Analysis
     from rtmbs.results.result import Result
     from rtmbs.simulation import Simulation
     from rtmbs.sweeps.engines import Engine
@@ -30,15 +33,8 @@ a component of a position may be written NAME.x.
 
   rtmbs plot slider.h5 block.x rev1.angle --out slider.png
 """
-OPTIONS = {  # of rtmbs.kinematics.Analysis: field of the file's analysis
-    "method": "method",
-    "weights": "weights",
-    "pivot": "pivot",
-    "singular": "singular",
-    "assembly_tolerance": "assembly_tolerance",
-    "pivot_tolerance": "lu_tolerance",
-}
 SINGULAR = {"bodies": "body"}
+WHOLE = 1e-9  # of an interval
 
 
 def check_command(words: list[str]) -> int:
@@ -126,26 +122,24 @@ def run_command(words: list[str]) -> int:
 
     if words and words[0] in library.names():
         return run_mechanism(words[0], words[1:])
-    parser = Parser(prog="rtmbs run", description=run_command.__doc__)
-    parser.add_argument("file", metavar="FILE", help="a model file, or a library mechanism with its options")
-    parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
-    parser.add_argument(
-        "--blocks", action="store_true", help="write --out (.h5, .csv) during the run, so that a kill loses little"
-    )
-    parser.add_argument("--channels", nargs="+", metavar="NAME", help="record these channels only")
-    add_method(parser)
-    add_large(parser)
-    options = parser.read(words)
+    options = run_parser().read(words)
+    if options.sweep:
+        from rtmbs.commands.file_sweep import sweep_file
+
+        return sweep_file(options)
     if options.blocks and not options.out:
         raise InputError("--blocks needs --out PATH, such as --out run.h5")
     if options.out:
         check_target(options.out, WRITTEN)
         check_form(options.out)
-    document = read(options.file, options.large)
+    document = read(options.file, options.large, constants_of(options.set))
     try:
         with errors_in_file(options.file, document):
             method = chosen_method(options.method)
-            result = run_analysis(document, options.channels, options.out if options.blocks else None, method)
+            file = options.out if options.blocks else None
+            result = run_analysis(document, options.channels, file, method, options.forces)
+            result = with_measures(document, result)
+            print_measures(document, result)
     except (RtmbsError, KeyboardInterrupt) as error:
         kept = getattr(error, "result", None)
         if options.out and kept is not None and len(kept):
@@ -157,6 +151,8 @@ def run_command(words: list[str]) -> int:
         if not options.blocks:
             result.save(options.out)
         print(f"{len(result)} samples of {len(list(result))} channels in {options.out}")
+    else:
+        print("the result is not kept; --out PATH, such as --out run.h5, saves it")
     return 0
 
 
@@ -226,7 +222,71 @@ def chosen_method(words: list[str] | None) -> Any:
     return kind(**options)
 
 
-def run_analysis(document: Document, channels: list[str] | None, file: str | None, method: Any = None) -> "Result":
+def run_parser() -> Parser:
+    """Return the parser of ``rtmbs run`` with a model file."""
+    parser = Parser(prog="rtmbs run", description=run_command.__doc__)
+    parser.add_argument("file", metavar="FILE", help="a model file, or a library mechanism with its options")
+    parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
+    parser.add_argument(
+        "--blocks", action="store_true", help="write --out (.h5, .csv) during the run, so that a kill loses little"
+    )
+    parser.add_argument("--channels", nargs="+", metavar="NAME", help="record these channels only")
+    parser.add_argument(
+        "--forces", action="store_true", help="of a kinematic file with masses: driver forces and reactions"
+    )
+    parser.add_argument(
+        "--sweep", action="append", default=[], metavar="NAME=FIRST:LAST:COUNT",
+        help="run the file for values of a constant, and print the measures; --out is then a table (.csv)",
+    )  # fmt: skip
+    add_set(parser)
+    add_method(parser)
+    add_large(parser)
+    return parser
+
+
+def add_set(parser: Parser) -> None:
+    """Add the option ``--set NAME=VALUE``."""
+    parser.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE",
+        help="value of a constant in place of the file's, such as --set length=30mm; may be repeated",
+    )  # fmt: skip
+
+
+def print_measures(document: Document, result: "Result") -> None:
+    """Print the least and the largest value of each measure, with their times."""
+    import numpy as np
+
+    for name in document.measures:
+        values, unit = result[name], result.about(name)[1]
+        low, high = int(np.argmin(values)), int(np.argmax(values))
+        ends = [f"{values[k]:.6g} {unit} at {result.t[k]:.6g} s" for k in (low, high)]
+        print(f"measure {name}: {' to '.join(ends)}")
+
+
+def with_forces(document: Document, motion: "Result") -> "Result":
+    """Return a kinematic result with the forces of its drivers and the reactions of its joints; prints the first."""
+    import numpy as np
+
+    from rtmbs.analysis.inverse_dynamics import inverse_dynamics
+    from rtmbs.results.channel import Source
+
+    if document.constraints:
+        raise InputError("--forces takes drivers of joints and distances; the file has points on curves or cams too")
+    found = inverse_dynamics(document.model.compile(), None, motion.t)
+    print(found.table())
+    known, more = set(motion.names()), dict[str, Source]()
+    for name in found.result.names():
+        if name not in known:
+            one = found.result.channel(name)
+            more[name] = Source(one.axes, one.unit, partial(getattr, one, "values"), one.frame)
+    for name, values in found.forces.items():
+        more[f"{name}.drive"] = Source((), "N or N m", partial(np.asarray, values))
+    return motion.extended(more)
+
+
+def run_analysis(
+    document: Document, channels: list[str] | None, file: str | None, method: Any = None, forces: bool = False
+) -> "Result":
     """Run the analysis of a file and print its counts; a simulation steps by ``method``, and may write ``file``."""
     analysis = document.analysis
     if analysis.kind == "kinematic":
@@ -236,15 +296,51 @@ def run_analysis(document: Document, channels: list[str] | None, file: str | Non
             )
         motion = kinematics(document).run(analysis.t0, analysis.t1, analysis.dt)
         print(motion.report.assembly)
+        print(motion.report.freedom())
         print(motion.report.counters)
-        for warning in motion.warnings:
+        for warning in (*motion.warnings, *grid_notes(analysis)):
             print(f"note: {warning}")
-        return motion
+        return with_forces(document, motion) if forces else motion
+    if forces:
+        raise InputError("--forces belongs to a KINEMATIC ANALYSIS; another one has its forces in its result")
+    if analysis.kind == "static":
+        if channels or file or method is not None:
+            raise InputError(
+                "--channels, --blocks and --method belong to a DYNAMIC ANALYSIS, and the file asks for another"
+            )
+        return run_static(document)
     from rtmbs.observers import Every
 
+    for note in grid_notes(analysis):
+        print(f"note: {note}")
     return run_simulation(
         simulation(document, method), analysis.t1, record=Every(analysis.dt), channels=channels, file=file
     )
+
+
+def run_static(document: Document) -> "Result":
+    """Print the stable equilibrium of a model file; return it as a Result of one sample."""
+    from rtmbs.analysis.equilibrium import equilibrium
+    from rtmbs.observers import EveryStep
+
+    found = equilibrium(document.model.compile())
+    print(found.table())
+    return found.simulation.run(found.simulation.t, record=EveryStep())
+
+
+def grid_notes(analysis: FileAnalysis) -> list[str]:
+    """Return what a user should know of the rows of a result: an end between two of them, or one row alone."""
+    length = analysis.t1 - analysis.t0
+    intervals = length / analysis.dt
+    if length > 0.0 and intervals < 1.0 - WHOLE:
+        return [f"print interval is {analysis.dt:g} s and the analysis takes {length:g} s: the result has one row"]
+    if abs(intervals - round(intervals)) > WHOLE * max(intervals, 1.0):
+        last = analysis.t0 + int(intervals) * analysis.dt
+        return [
+            f"ending time {analysis.t1:g} s is no whole number of print intervals of {analysis.dt:g} s; the last row is"
+            f" at {last:g} s"
+        ]
+    return []
 
 
 def run_simulation(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
@@ -293,6 +389,9 @@ def plot_command(words: list[str]) -> int:
         "channels", metavar="CHANNEL", nargs="*", help="what to plot; without any, all names are listed"
     )
     parser.add_argument("--out", metavar="PATH", help="picture to write (.png, .pdf, .svg)")
+    parser.add_argument(
+        "--path", metavar="AXES", help="the paths of markers and bodies, one coordinate over another: xy, xz, yz"
+    )
     options = parser.read(words)
     if not options.channels:
         print("\n".join(load_result(options.file).names()))
@@ -302,7 +401,12 @@ def plot_command(words: list[str]) -> int:
     draw_to_files()
     check_target(options.out, PICTURES)
     result = load_result(options.file)
-    result.plot(*options.channels, file=options.out)
+    if options.path:
+        from rtmbs.kinematics.design import plot_path
+
+        plot_path(result, *options.channels, axes=options.path, file=options.out)
+    else:
+        result.plot(*options.channels, file=options.out)
     print(f"{len(options.channels)} channels over {len(result)} samples in {options.out}")
     return 0
 
@@ -312,38 +416,6 @@ def draw_to_files() -> None:
     from rtmbs.results.exports import needed
 
     needed("matplotlib", "rtmbs plot", "plot").use("agg")
-
-
-def kinematics(document: Document) -> "Analysis":
-    """Return the kinematic analysis; raises ModelError and InputError as it does."""
-    from rtmbs.kinematics import Analysis
-
-    said: dict[str, Any] = {name: getattr(document.analysis, field) for name, field in OPTIONS.items()}
-    return Analysis(document.model, **{name: value for name, value in said.items() if value is not None})
-
-
-def simulation(document: Document, method: Any = None) -> "Simulation":
-    """Return the simulation of a dynamic analysis; raises InputError for another kind and for a start but zero."""
-    from rtmbs.simulation import Simulation
-
-    analysis = document.analysis
-    if analysis.kind != "dynamic":
-        raise InputError("STATIC EQUILIBRIUM cannot be made yet; write KINEMATIC ANALYSIS or DYNAMIC ANALYSIS")
-    if analysis.t0 != 0.0:
-        raise InputError(f"starting time is {analysis.t0:g}; a dynamic analysis starts at 0")
-    return Simulation(document.model.compile(), step(document), method)
-
-
-def step(document: Document) -> float:
-    """Return the step of a dynamic analysis [s]: the print interval, or a whole part of it; raises InputError."""
-    analysis = document.analysis
-    h = analysis.dt if analysis.h is None else analysis.h
-    parts = analysis.dt / h
-    if parts < 1.0 - 1e-9 or abs(parts - round(parts)) > 1e-9 * parts:
-        raise InputError(
-            f"step is {h:g} and print interval {analysis.dt:g}; the interval must be a whole number of steps"
-        )
-    return h
 
 
 def is_file(word: str) -> bool:
@@ -383,8 +455,9 @@ def place_in_file(message: str, document: Document) -> Place | None:
 
     A message about bodies names several; one that names nothing is about SYSTEM.
     """
-    for word, name in re.findall(r"(\w+) '([^']*)'", message):
-        for kind in (SINGULAR.get(word, word), "joint"):
+    owners = [("equation", one.split(".")[0]) for one in re.findall(r"equation (\S+)", message)]
+    for word, name in owners + re.findall(r"(\w+) '([^']*)'", message):
+        for kind in (SINGULAR.get(word, word), "joint", *(("driver", "rod", "coupler") if word == "equation" else ())):
             if place := document.places.get(f"{kind} {name}"):
                 return place
     return document.places.get("system")

@@ -3,7 +3,7 @@
 from rtmbs.errors import MotionError
 from rtmbs.kinematics.analysis import Analysis
 from rtmbs.kinematics.assembly import AssemblyReport
-from rtmbs.kinematics.elements import Gear, JointCoordinate, PointOnCurve, RackAndPinion, Screw
+from rtmbs.kinematics.elements import Gear, JointCoordinate, PointDriver, PointOnCurve, RackAndPinion, Screw
 from rtmbs.kinematics.elimination import eliminate, least_norm
 from rtmbs.kinematics.mobility import ConstraintRank
 from rtmbs.kinematics.result import Counters, KinematicReport
@@ -19,6 +19,7 @@ __all__ = [
     "JointCoordinate",
     "KinematicReport",
     "MotionError",
+    "PointDriver",
     "PointOnCurve",
     "RackAndPinion",
     "Screw",

@@ -18,7 +18,7 @@ from rtmbs.kinematics.path_tables import WEIGHTS, build_metric
 from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.result import Counters, KinematicReport, kinematic_result
 from rtmbs.kinematics.singular import SingularPose, find_singular, worst
-from rtmbs.kinematics.stepping import Refinement, fill, too_fast
+from rtmbs.kinematics.stepping import Refinement, driver_notes, fill, too_fast
 from rtmbs.model import Model
 from rtmbs.model.model_changes import Origin
 from rtmbs.results.result import Result
@@ -362,7 +362,10 @@ class AnalysisRun:
         counters = Counters(iterations, evaluations, counts["factorisations"], counts["solutions"], self.refined.pieces)
         self.notes += [f"a singular pose at t = {t:.9g} s was crossed" for t in self.refined.crossed]
         freedom = mobility(self.programs, self.keep)
-        report = KinematicReport(samples, counters, self.assembly, freedom, tuple(poses), tuple(self.notes))
+        self.notes += driver_notes(self.equations, samples)
+        free = free_elements(self.programs, samples.q[0], samples.f[0], self.keep) if len(samples.t) else []
+        notes, told = tuple(self.notes), tuple(free if freedom.degrees_of_freedom else ())
+        report = KinematicReport(samples, counters, self.assembly, freedom, tuple(poses), notes, told)
         return kinematic_result(self.programs, report)
 
 

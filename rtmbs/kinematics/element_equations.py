@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import ModelError, shown, unknown_name
+from rtmbs.errors import InputError, ModelError, shown, unknown_name
 from rtmbs.kinematics import conditions
 from rtmbs.kinematics.conditions import BodyPoses, Points
 from rtmbs.kinematics.coordinates import NAMES, SIZE, reference_coordinates
-from rtmbs.kinematics.elements import Gear, JointCoordinate, PointOnCurve, RackAndPinion, Screw
+from rtmbs.kinematics.elements import Gear, JointCoordinate, PointDriver, PointOnCurve, RackAndPinion, Screw
 from rtmbs.kinematics.readings import (
     Absolute,
     AngleBetween,
@@ -30,6 +30,7 @@ from rtmbs.kinematics.readings import (
 )
 from rtmbs.model import Coupler, Driver, Joint, Marker, Model, Profile, Rod
 from rtmbs.model.checks import number
+from rtmbs.model.constraints import MARKER_AXES
 from rtmbs.model.joints import same_point
 from rtmbs.model.markers import reference_distance
 from rtmbs.model.profiles import checked_profile
@@ -158,6 +159,12 @@ def less(pose: BodyPoses, reading: Reading, value: Any) -> Any:
     return found - value if reading.unit == "m" else found
 
 
+def write_places(pose: BodyPoses, f: Any, columns: list[Any]) -> tuple[Any, int]:
+    where, axis, slot = columns
+    points = np.stack(pose.points(places(where)))
+    return points[np.array(axis), np.arange(len(where))] - f[np.array(slot)], 1
+
+
 def write_curves(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
     values = [
         conditions.on_curve(pose, places((one.point,)), one.body, one.curve, pose.q[one.place]) for one in columns[0]
@@ -175,13 +182,15 @@ WRITERS: dict[str, Callable[[BodyPoses, Any, list[Any]], tuple[Any, int]]] = {
     "distance": write_distances,
     "combination": write_combinations,
     "curve": write_curves,
+    "place": write_places,
     "measured": write_measured,
 }
 
 
 POINT_LABELS = tuple(row.label for row in same_point())
 CARTESIAN = ("x", "y", "z")
-ACROSS = 1e-6  # largest cosine of axes that count as perpendicular
+ACROSS = 1e-6  # largest cosine of axes that count as perpendicular, largest sine of parallel ones
+FLAT = 1e-3  # [rad] from 0 and pi: a tolerance of 1e-10 for the cosine is 1e-7 rad there
 
 
 class KeptSum(NamedTuple):
@@ -302,14 +311,15 @@ def body_reading(body: int, coordinate: str) -> Reading:
 def write_angle(writer: Writer, driver: Driver) -> None:
     """Write the row of an angle of two axes.
 
-    About an axis that both bodies keep it counts turns and has no jump at 0 and pi; otherwise it is held by its cosine.
+    About an axis that joints keep in both bodies it counts turns without a jump. Otherwise its cosine holds it.
     """
     assert driver.axes is not None
     (first, k), (second, l) = driver.axes
     u, v = ((writer.number[one.body.name], one.axes[:, axis]) for one, axis in ((first, k), (second, l)))
     about = common_axis(writer.model, first, k, second, l)
     if about is None:
-        slot = writer.drive(driver.name, Cosined(driver.profile))
+        names = " and ".join(f"{one.name}.{MARKER_AXES[axis]}" for one, axis in ((first, k), (second, l)))
+        slot = writer.drive(driver.name, Cosined(driver.profile, names))
         row = Combination(((1.0, Cosine(u, v), -1),), slot, 0.0)
         writer.rows.add("combination", driver.name, "angle", False, row)
         return
@@ -322,20 +332,39 @@ def write_angle(writer: Writer, driver: Driver) -> None:
 def common_axis(model: Model, first: Marker, k: int, second: Marker, l: int) -> Array | None:
     """Return an axis (3,), in the axes of the first marker's body, across both axes at all times; None for none.
 
-    That of a joint between the two bodies, or one of the first marker's that is across the second's axis.
+    Joints keep it: it is parallel in both bodies in every pose. Joints between the two bodies come first.
     """
-    u, v = first.axes[:, k], second.axes[:, l]
-    for joint in model.joints.values():
-        if {joint.a, joint.b} == {first.body, second.body}:
-            here, there = (joint.axes_a, joint.axes_b) if joint.a is first.body else (joint.axes_b, joint.axes_a)
-            for axis in joint.type.aligned():
-                if abs((here @ axis) @ u) < ACROSS and abs((there @ axis) @ v) < ACROSS:
-                    return np.asarray(here @ axis)
-    seen = first.body.orientation.T @ second.body.orientation @ v
-    for column in (2, 0, 1):
-        if column != k and abs(first.axes[:, column] @ seen) < ACROSS:
-            return first.axes[:, column]
+    u, v, ends = first.axes[:, k], second.axes[:, l], {first.body.name, second.body.name}
+    for joint in sorted(model.joints.values(), key=lambda joint: {joint.a.name, joint.b.name} != ends):
+        for axis in joint.type.aligned():
+            kept = kept_directions(model, joint, axis)
+            if ends <= kept.keys() and abs(kept[first.body.name] @ u) < ACROSS > abs(kept[second.body.name] @ v):
+                return kept[first.body.name]
     return None
+
+
+def kept_directions(model: Model, joint: Joint, axis: Array) -> dict[str, Array]:
+    """Return a direction that a joint keeps, in the axes of every body (3,) to which joints carry it on."""
+    kept: dict[str, Array] = {joint.a.name: joint.axes_a @ axis, joint.b.name: joint.axes_b @ axis}
+    at: dict[str, list[Joint]] = {}
+    for one in model.joints.values():
+        for body in (one.a, one.b):
+            at.setdefault(body.name, []).append(one)
+    reached = list(kept)
+    for name in reached:  # it grows
+        for one in at[name]:
+            here, there = (one.axes_a, one.axes_b) if one.a.name == name else (one.axes_b, one.axes_a)
+            other = one.b.name if one.a.name == name else one.a.name
+            if other not in kept and joint_keeps(one, here.T @ kept[name]):
+                kept[other] = there @ here.T @ kept[name]
+                reached.append(other)
+    return kept
+
+
+def joint_keeps(joint: Joint, direction: Array) -> bool:
+    """Return whether a direction (3,) of joint axes is parallel in both bodies in every pose."""
+    aligned = joint.type.aligned()
+    return len(aligned) > 1 or any(np.linalg.norm(np.cross(axis, direction)) < ACROSS for axis in aligned)
 
 
 def first_value(profile: Profile) -> float:
@@ -351,13 +380,21 @@ def distance_of_angles(a: float, b: float) -> float:
 
 
 class Cosined:
-    """The cosine of a profile, with its derivatives."""
+    """The cosine of a profile, with its derivatives; InputError for an angle that a cosine does not tell.
 
-    def __init__(self, profile: Profile) -> None:
-        self.profile = profile
+    A cosine tells angles between 0 and pi. Near either its derivative by the pose vanishes.
+    """
+
+    def __init__(self, profile: Profile, axes: str) -> None:
+        self.profile, self.axes = profile, axes
 
     def __call__(self, t: float) -> tuple[float, float, float]:
         f, fd, fdd = self.profile(t)
+        if not FLAT <= f <= math.pi - FLAT:
+            raise InputError(
+                f"the angle of {self.axes} is asked to be {f:.6g} rad at t = {t:.6g} s; no joints keep an axis across"
+                " both, so the angle must stay between 0 and pi"
+            )
         c, s = math.cos(f), math.sin(f)
         return c, -s * fd, -s * fdd - c * fd * fd
 
@@ -442,10 +479,21 @@ def write_joint_coordinate(writer: Writer, element: JointCoordinate) -> None:
     writer.rows.add("measured", element.name, "reading", reading.unit == "m", reading, place)
 
 
+def write_point_driver(writer: Writer, driver: PointDriver) -> None:
+    what = f"driver {driver.name!r}"
+    marker = writer.marker(what, driver.marker)
+    if driver.coordinate not in CARTESIAN:
+        raise ModelError(f"{what}: coordinate is {shown(driver.coordinate)}; it must be x, y or z")
+    slot = writer.drive(driver.name, driver.profile)
+    axis = CARTESIAN.index(driver.coordinate)
+    writer.rows.add("place", driver.name, driver.coordinate, True, writer.place(marker), axis, slot)
+
+
 RULES: dict[type, Callable[[Writer, Any], None]] = {
     Gear: write_gear,
     Screw: write_screw,
     RackAndPinion: write_rack,
     PointOnCurve: write_curve,
     JointCoordinate: write_joint_coordinate,
+    PointDriver: write_point_driver,
 }

@@ -1,4 +1,4 @@
-"""Constraints of kinematic analyses alone (gear, screw, rack, curve): tuples that name elements of a Model.
+"""Constraints of kinematic analyses alone (gear, screw, rack, curve, driven point): tuples with names of a Model.
 
 To add one: write a NamedTuple here and its rule in ``element_equations.py``.
 """
@@ -116,4 +116,25 @@ class JointCoordinate(NamedTuple):
     coordinate: str
 
 
-Constraint = Gear | Screw | RackAndPinion | PointOnCurve | JointCoordinate
+class PointDriver(NamedTuple):
+    """Makes a coordinate of a marker in the world follow a function of time.
+
+    Parameters
+    ----------
+    name : str
+        Name of the driver.
+    marker : str
+        Name of the marker.
+    coordinate : str
+        "x", "y" or "z".
+    profile : Callable[[float], tuple[float, float, float]]
+        Value [m] with its first and second derivative at a time [s], such as ``rtmbs.Sine``.
+    """
+
+    name: str
+    marker: str
+    coordinate: str
+    profile: Any
+
+
+Constraint = Gear | Screw | RackAndPinion | PointOnCurve | JointCoordinate | PointDriver

@@ -92,7 +92,8 @@ class LeastChangeSolver:
 class EliminationSolver:
     """The paper's solver: elimination on all rows and unknowns, what no pivot takes is frozen.
 
-    Frozen means: increment zero in position, the velocity of the time before (zero at first), acceleration zero.
+    Frozen means: the position of the time before, velocity and acceleration zero. With frozen unknowns Newton starts at
+    the pose before. A prediction would move an unknown that a pivot took before and none takes now.
     """
 
     def __init__(
@@ -119,13 +120,13 @@ class EliminationSolver:
     def integrates(self) -> bool:
         return len(self.rows) == self.programs.equations.n
 
-    def solve(self, A: Array, b: Array, previous: Array) -> Array:
-        """Solve by elimination; rows that others hold already are left out."""
+    def solve(self, A: Array, b: Array) -> Array:
+        """Solve by elimination, zero for frozen unknowns; rows that others hold already are left out."""
         A, b = A[self.rows], b[self.rows]
         self._counts["factorisations"] += 1
         self._counts["solutions"] += 1
         last = self._pivots if self.keep_pivots else None
-        found = eliminate(A, b, previous, pivot=self.pivot, tolerance=self.pivot_tolerance, last=last)
+        found = eliminate(A, b, pivot=self.pivot, tolerance=self.pivot_tolerance, last=last)
         if self.keep_pivots and self.pivot == "row":
             rows = np.setdiff1d(np.arange(len(A)), found.dependent)
             self._pivots = np.full(len(A), -1)
@@ -138,22 +139,28 @@ class EliminationSolver:
             f = np.concatenate(
                 (samples.drivers[k, 0, : self.programs.drivers], samples.f[before, self.programs.drivers :])
             )
-            h = samples.t[k] - samples.t[before]
-            q = samples.q[before] + h * samples.qd[before] + 0.5 * h * h * samples.qdd[before]
+            q = self.predicted(samples, before, k)
             samples.iterations[k] = self.newton(q, f)
             if samples.iterations[k] < 0:
                 return k
             f = self.programs.turns(q, f)
             samples.q[k], samples.f[k] = q, f
             A, drivers = self.programs.jacobian(q, f).toarray(), np.vstack((f, samples.drivers[k, 1:]))
-            qd = self.solve(A, -self.programs.by_time(q, f, drivers[1]), samples.qd[before])
+            qd = self.solve(A, -self.programs.by_time(q, f, drivers[1]))
             samples.qd[k] = qd
-            samples.qdd[k] = self.solve(A, self.programs.acceleration_side(q, qd, drivers), np.zeros(len(q)))
+            samples.qdd[k] = self.solve(A, self.programs.acceleration_side(q, qd, drivers))
             samples.weak[k] = self.weakest(q, f)
             if k + 1 < last and len(self.rows) < self.programs.m and samples.weak[k] < WORN_AT * samples.weak[first]:
                 samples.iterations[k + 1] = -1 - WORN
                 return k + 1
         return last
+
+    def predicted(self, samples: KinematicSamples, before: int, k: int) -> Array:
+        """Return where Newton starts (n,): on the parabola of the motion, or at the pose before where any is free."""
+        if not self.integrates:
+            return samples.q[before].copy()
+        h = samples.t[k] - samples.t[before]
+        return np.asarray(samples.q[before] + h * samples.qd[before] + 0.5 * h * h * samples.qdd[before])
 
     def newton(self, q: Array, f: Array) -> int:
         """Move q in place; return the iterations, or minus one minus the reason.
@@ -164,7 +171,7 @@ class EliminationSolver:
             phi = self.programs.phi(q, f)
             if not np.all(np.isfinite(phi)):
                 return -1 - NOT_FINITE
-            change = self.solve(self.programs.jacobian(q, f).toarray(), -phi, np.zeros(len(q)))
+            change = self.solve(self.programs.jacobian(q, f).toarray(), -phi)
             q += change
             if (
                 np.max((np.abs(phi) * self.scale)[self.rows]) <= self.tolerance

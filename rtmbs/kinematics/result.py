@@ -33,6 +33,7 @@ from rtmbs.system.system import JointInfo, joint_info
 Array = NDArray[np.float64]
 Named = tuple[str, Source]
 KEPT_BYTES = 16_000_000  # of motions of bodies
+NAMED = 6  # redundant rows that are named
 NUMBERS = 27  # of a motion at one sample
 
 
@@ -232,6 +233,8 @@ class KinematicReport:
         Singular poses of the motion, in the order of time.
     notes : tuple[str, ...], optional
         Sentences on the motion, as on singular poses that it crossed.
+    free : tuple[str, ...], optional
+        Bodies that can still move at the first time, and how.
     """
 
     samples: KinematicSamples
@@ -240,6 +243,21 @@ class KinematicReport:
     mobility: ConstraintRank
     singular: tuple[SingularPose, ...]
     notes: tuple[str, ...] = ()
+    free: tuple[str, ...] = ()  # bodies that can still move at the first time, and how
+
+    def freedom(self) -> str:
+        """Return what joints and drivers leave open, and equations that others hold already.
+
+        Returns
+        -------
+        str
+            A line for the freedom, and one for redundant equations.
+        """
+        count, spare = self.mobility.degrees_of_freedom, self.mobility.redundant
+        held = "joints and drivers hold every body"
+        told = f"{count} free: {', '.join(self.free) if count else held}"
+        more = f" and {len(spare) - NAMED} more" if len(spare) > NAMED else ""
+        return f"{told}\n{len(spare)} redundant: {', '.join(spare[:NAMED])}{more}" if spare else told
 
     def summary(self) -> str:
         """Return degrees of freedom, redundant rows and Newton iterations in one line.

@@ -4,6 +4,7 @@ Beside a dead centre Newton may converge on another branch than that of the pose
 """
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,7 @@ from rtmbs.kinematics.coordinates import KinematicSamples, new_samples
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.path_kernel import WORN
 from rtmbs.kinematics.path_solver import PathSolver
+from rtmbs.model import Spline
 
 Array = NDArray[np.float64]
 
@@ -204,3 +206,49 @@ def cross(
     samples.weak[k] = 0.0
     refined.crossed.append(float(samples.t[k]))
     return True
+
+
+HALVINGS = 40  # of an interval in which a driver jumps
+LEFT, SEEN = 0.5, 1e-9  # share of a step that rates do not explain; smallest change that is looked at
+
+
+def driver_notes(equations: KinematicEquations, samples: KinematicSamples) -> list[str]:
+    """Return what a user should know of the drivers over these samples: jumps, and tables that end."""
+    found = []
+    for slot, (name, profile) in enumerate(equations.profiles):
+        for begin, end in spans(profile):
+            if len(samples.t) and not (begin <= samples.t[0] and samples.t[-1] <= end):
+                found.append(
+                    f"driver {name!r}: its table is from {begin:g} s to {end:g} s; beyond, its spline goes on straight"
+                )
+        change, h = np.diff(samples.drivers[:, 0, slot]), np.diff(samples.t)
+        rate = np.maximum(np.abs(samples.drivers[1:, 1, slot]), np.abs(samples.drivers[:-1, 1, slot]))
+        unexplained = np.abs(change) - h * rate
+        for k in np.flatnonzero(unexplained > np.maximum(LEFT * np.abs(change), SEEN))[:1]:
+            if jump := jump_between(equations, slot, float(samples.t[k]), float(samples.t[k + 1])):
+                found.append(
+                    f"driver {name!r} jumps by {jump[1]:.6g} at t = {jump[0]:.6g} s, which its rates do not tell; write"
+                    " it as a smooth step for a motion without jumps"
+                )
+    return found
+
+
+def spans(profile: Any) -> list[tuple[float, float]]:
+    """Return the times between which the tables of a profile lie [s]; an expression may hold several."""
+    parts = [operand for kind, operand in getattr(profile, "steps", ()) if kind == "profile"]
+    tables = [one for one in (profile, *parts) if isinstance(one, Spline)]
+    return [(float(np.min(one.t)), float(np.max(one.t))) for one in tables]
+
+
+def jump_between(equations: KinematicEquations, slot: int, a: float, b: float) -> tuple[float, float] | None:
+    """Return where a driver jumps between two times, and by how much; None where it is steep and goes on."""
+    whole = np.diff(equations.drivers_at(np.array([a, b]))[:, 0, slot])[0]
+    for _ in range(HALVINGS):
+        middle = 0.5 * (a + b)
+        if not a < middle < b:
+            break
+        values = equations.drivers_at(np.array([a, middle, b]))[:, 0, slot]
+        a, b = (a, middle) if abs(values[1] - values[0]) > abs(values[2] - values[1]) else (middle, b)
+    aside = SEEN * max(abs(a), abs(b), 1.0)
+    left = np.diff(equations.drivers_at(np.array([a - aside, b + aside]))[:, 0, slot])[0]
+    return (b, float(left)) if abs(left) > LEFT * abs(whole) else None

@@ -201,7 +201,7 @@ def model_value(args: Arguments, key: str, value: Any, words: bool = False) -> A
     if isinstance(value, Quantity):
         return value.value
     if isinstance(value, Timed):
-        return Expression(value.steps)
+        return Expression(with_objects(args, key, value.steps))
     if isinstance(value, Word):
         if words and value.name.member is None:
             return value.name.text.lower()
@@ -214,9 +214,18 @@ def model_value(args: Arguments, key: str, value: Any, words: bool = False) -> A
     return called_object(args, key, value)
 
 
+def with_objects(args: Arguments, key: str, steps: Steps) -> Steps:
+    """Return instructions with the profiles that their calls mean."""
+    return tuple(
+        (kind, called_object(args, key, operand) if isinstance(operand, Call) else operand) for kind, operand in steps
+    )
+
+
 def component(args: Arguments, key: str, item: Any) -> Steps:
     """Return one component of a row of functions of time."""
-    return item.steps if isinstance(item, Timed) else (("number", args.checked(key, item, None)),)
+    return (
+        with_objects(args, key, item.steps) if isinstance(item, Timed) else (("number", args.checked(key, item, None)),)
+    )
 
 
 def callables() -> dict[str, type]:

@@ -77,12 +77,17 @@ class ModelBuilder:
         self.carriers: dict[str, BodyAxes] = {ground.name: BodyAxes(ground, np.zeros(3), np.eye(3))}
         self.analysis: Analysis | None = None
         self.constants: dict[str, float] = {}
+        self.arrays: dict[str, list[float]] = {}
+        self.given: dict[str, float] = {}  # constants whose value the caller sets
+        self.later: dict[str, int] = {}  # constants that the text gives further down, and the line of each
+        self.constraints: list[Any] = []  # of a kinematic analysis alone
+        self.measures: dict[str, dict[str, Any]] = {}  # targets by name, as a driver has them
         self.places: dict[str, Place] = {}
         self.functions: list[tuple[Source, int, str, Profile]] = []  # of drivers: where each stands
 
     def scope(self, source: Source) -> Scope:
         """Return the scope of the values of a text."""
-        return Scope(source, self.constants, self.folder)
+        return Scope(source, self.constants, self.folder, later=self.later)
 
     def set_gravity(self, gravity: np.ndarray) -> None:
         """Replace gravity (3,) [m/s^2]."""
@@ -145,6 +150,10 @@ def find(kind: str, known: Mapping[str, Any], name: str, at: int, args: Argument
 
 def missing(kind: str, name: str, known: Iterable[str], near: list[str], at: int, args: Arguments) -> LanguageError:
     """Return the error of a name that nothing carries."""
+    if kind == "triad" and name.lower() in ("ground", "world"):
+        return args.source.error(
+            at, f"{args.subject}: {name} is a body; write body = {name}, or a triad on it: triad o (body = {name});"
+        )
     some = list(known)[:6]
     hint = f"did you mean {', '.join(map(repr, near))}?" if near else f"there are {', '.join(map(repr, some))}"
     if not some:

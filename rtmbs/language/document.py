@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from rtmbs.model import Model
 
@@ -94,9 +94,18 @@ class Document:
         Analysis that the file asks for.
     places : Mapping[str, Place], optional
         Places by kind and name, such as ``body crank``.
+    constraints : tuple, optional
+        Constraints for a kinematic analysis alone, as ``rtmbs.kinematics.Analysis`` takes them.
+    measures : Mapping[str, Mapping[str, object]], optional
+        Measured quantities by name, each a target as ``Model.add_driver`` takes it.
+    constants : Mapping[str, float], optional
+        Constants of the file by name.
     """
 
     path: str
     model: Model
     analysis: Analysis
     places: Mapping[str, Place] = field(default_factory=dict)  # by ``kind name``, such as ``body crank``; ``system``
+    constraints: tuple[Any, ...] = ()
+    measures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    constants: Mapping[str, float] = field(default_factory=dict)

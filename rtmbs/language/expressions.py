@@ -1,8 +1,8 @@
 """Functions of time in a file: postfix instructions, evaluated on a stack, never by Python's eval.
 
 An instruction is (kind, operand): ``("number", 8.0)``, ``("time", 0.0)``, ``("operator", "+")``, ``("negative", "")``,
-``("call", "sin")``. The fingerprint of a model sees a function as the tuple of its instructions. Values are plain
-NumPy; the first two derivatives in time follow by the chain rule (``Jet``).
+``("call", "sin")``, ``("profile", SmoothStep(...))``. The fingerprint of a model sees a function as the tuple of its
+instructions. Values are plain
 """
 
 import math
@@ -14,7 +14,15 @@ import numpy as np
 
 CONSTANTS = {"pi": math.pi}
 Steps = tuple[tuple[str, Any], ...]
-BINDING = {"+": 1, "-": 1, "*": 2, "/": 2, "negative": 3, "^": 4}  # how tightly operands are held
+COMPARISONS = ("<", "<=", ">", ">=")
+BINDING = dict.fromkeys(COMPARISONS, 0) | {
+    "+": 1,
+    "-": 1,
+    "*": 2,
+    "/": 2,
+    "negative": 3,
+    "^": 4,
+}  # how tightly operands are held
 
 
 class Function(NamedTuple):
@@ -136,6 +144,20 @@ def larger(u: Jet, v: Jet) -> Jet:
     return Jet(*(np.where(u.f >= v.f, a, b) for a, b in zip(u, v, strict=True)))
 
 
+def compared(compare: Callable[[Any, Any], Any]) -> "Binary":
+    """Return a comparison: one where it holds, zero elsewhere."""
+
+    def value(a: Any, b: Any) -> Any:
+        return np.where(compare(a, b), 1.0, 0.0)
+
+    return Binary(value, lambda u, v: Jet(value(u.f, v.f), 0.0, 0.0), smooth=False)
+
+
+def chosen(condition: Any, a: Any, b: Any) -> Any:
+    """Return a where a condition is not zero, b elsewhere."""
+    return np.where(condition != 0.0, a, b)
+
+
 def steady(u: Jet) -> bool:
     """True for a number plus a multiple of TIME, written so that its rate is known as one number."""
     return isinstance(u.fd, float) and isinstance(u.fdd, float) and u.fdd == 0.0
@@ -160,6 +182,10 @@ OPERATORS: dict[str, Binary] = {
     "*": Binary(lambda a, b: a * b, multiply),
     "/": Binary(lambda a, b: a / b, divide),
     "^": Binary(lambda a, b: a**b, raise_to),
+    "<": compared(np.less),
+    "<=": compared(np.less_equal),
+    ">": compared(np.greater),
+    ">=": compared(np.greater_equal),
 }
 PAIRS: dict[str, Binary] = {
     "atan2": Binary(np.arctan2, arc_tangent_2, smooth=False),
@@ -168,10 +194,14 @@ PAIRS: dict[str, Binary] = {
 }
 
 
+CHOICE = "if"  # (condition, value where it holds, value elsewhere)
+
+
 def is_smooth(steps: Steps) -> bool:
     """True when the function and its derivatives never jump."""
-    known: dict[str, Function | Binary] = {**FUNCTIONS, **PAIRS}
-    return all(known[operand].smooth for kind, operand in steps if kind == "call")
+    known: dict[str, Function | Binary] = {**FUNCTIONS, **PAIRS, **OPERATORS}
+    called = [operand for kind, operand in steps if kind in ("call", "operator")]
+    return CHOICE not in called and all(known[operand].smooth for operand in called)
 
 
 def value_at(steps: Steps, t: Any) -> Any:
@@ -184,6 +214,11 @@ def value_at(steps: Steps, t: Any) -> Any:
             stack.append(t)
         elif kind == "negative":
             stack.append(-stack.pop())
+        elif kind == "profile":
+            stack.append(profile_jet(operand, t).f)
+        elif operand == CHOICE:
+            other, one = stack.pop(), stack.pop()
+            stack.append(chosen(stack.pop(), one, other))
         elif kind == "call" and operand in FUNCTIONS:
             stack.append(FUNCTIONS[operand].value(stack.pop()))
         else:
@@ -203,6 +238,12 @@ def jet_at(steps: Steps, t: Any) -> Jet:
             stack.append(Jet(t, 1.0, 0.0))
         elif kind == "negative":
             stack.append(Jet(*(-one for one in stack.pop())))
+        elif kind == "profile":
+            stack.append(profile_jet(operand, t))
+        elif operand == CHOICE:
+            v, u = stack.pop(), stack.pop()
+            condition = stack.pop().f
+            stack.append(Jet(*(chosen(condition, a, b) for a, b in zip(u, v, strict=True))))
         elif kind == "call" and operand in FUNCTIONS:
             stack.append(apply(FUNCTIONS[operand], stack.pop()))
         else:
@@ -210,6 +251,13 @@ def jet_at(steps: Steps, t: Any) -> Jet:
             pair = OPERATORS[operand] if kind == "operator" else PAIRS[operand]
             stack.append(pair.jet(stack.pop(), second))
     return stack.pop()
+
+
+def profile_jet(profile: Any, t: Any) -> Jet:
+    """Return value, rate and acceleration of a profile at ``t`` [s], a number or an array."""
+    if np.ndim(t) == 0:
+        return Jet(*(np.float64(one) for one in profile(float(t))))
+    return Jet(*np.array([profile(one) for one in np.ravel(t).tolist()]).T.reshape(3, *np.shape(t)))
 
 
 @dataclass(frozen=True)
@@ -263,8 +311,8 @@ class ExpressionRow:
             return tuple(float(value_at(steps, np.float64(t))) for steps in self.rows)
 
 
-def written(steps: Steps) -> str:
-    """Return an expression as text that reads back to the same instructions."""
+def written(steps: Steps, profile: Callable[[Any], str] = repr, variable: str = "TIME") -> str:
+    """Return an expression as text that reads back to the same instructions; ``profile`` writes a profile in it."""
     starts = operand_starts(steps)
     parts: list[str] = []
     left: list[tuple[str, int] | str] = [("any", len(steps) - 1)]
@@ -274,6 +322,10 @@ def written(steps: Steps) -> str:
             parts.append(one)
             continue
         where, k = one
+        kind, operand = steps[k]
+        if kind in ("profile", "time"):
+            parts.append(profile(operand) if kind == "profile" else variable)
+            continue
         left.extend(reversed(pieces(steps, starts, where, k)))
     return "".join(parts)
 
@@ -294,30 +346,32 @@ def operand_starts(steps: Steps) -> list[int]:
 
 def operand_count(kind: str, operand: Any) -> int:
     """Return how many operands an instruction takes."""
-    if kind in ("number", "time"):
+    if kind in ("number", "time", "profile"):
         return 0
+    if operand == CHOICE:
+        return 3
     return 1 if kind == "negative" or operand in FUNCTIONS else 2
 
 
 def pieces(steps: Steps, starts: list[int], where: str, k: int) -> list[tuple[str, int] | str]:
     """Return instruction ``k`` as text and operands, in brackets where precedence needs them."""
     kind, operand = steps[k]
-    if kind == "time":
-        return ["TIME"]
     if kind == "number":
         text = repr(float(operand))
         return [f"({text})" if text.startswith("-") and where != "any" else text]
     if kind == "call":
-        if operand in FUNCTIONS:
-            return [f"{operand}(", ("any", k - 1), ")"]
-        return [f"{operand}(", ("any", starts[k - 1] - 1), ", ", ("any", k - 1), ")"]
+        ends = [k - 1]
+        for _ in range(operand_count(kind, operand) - 1):
+            ends.insert(0, starts[ends[0]] - 1)
+        inside: list[tuple[str, int] | str] = [part for end in ends for part in (", ", ("any", end))]
+        return [f"{operand}(", *inside[1:], ")"]
     own = BINDING["negative" if kind == "negative" else operand]
     inner: list[tuple[str, int] | str]
     if kind == "negative":
         inner = ["-", ("3", k - 1)]
     else:
         first, second = starts[k - 1] - 1, k - 1
-        sides = ("5", "4") if operand == "^" else (str(own), str(own + 1))
+        sides = ("5", "4") if operand == "^" else (str(max(own, 1)), str(own + 1))
         inner = [(sides[0], first), operand if operand == "^" else f" {operand} ", (sides[1], second)]
     return inner if where == "any" or own >= int(where) else ["(", *inner, ")"]
 

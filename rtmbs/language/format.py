@@ -11,9 +11,10 @@ from rtmbs.language.parse import Sheet, is_whole, parse, tokens
 from rtmbs.language.syntax import Source
 
 WIDTH = 120
+BLOCK = "  "  # before statements of a block
 COMMENT = re.compile(r"#[^\n]*|//[^\n]*|/\*.*?\*/", re.DOTALL)
 OPENING, CLOSING = ("LPAR", "LSQB"), ("RPAR", "RSQB")
-SPACED = ("PLUS", "MINUS", "STAR", "SLASH", "EQUAL")
+SPACED = ("PLUS", "MINUS", "STAR", "SLASH", "EQUAL", "COMPARISON")
 BEFORE_SIGN = (*OPENING, *SPACED, "COMMA", "CIRCUMFLEX")  # what follows these is a sign, not an operator
 CAPITALS = ("body", "system")  # as the paper writes them
 
@@ -28,18 +29,27 @@ def format(sheet: Sheet | Source | str, large: bool = False) -> str:
     parse(source, fragment=fragment, large=large)  # refuses what is no text of the language
     pieces = list(split(list(tokens(source, fragment))))
     lines: list[str] = []
-    last = 0
+    last = depth = 0
     for k, piece in enumerate(pieces):
+        begins, ends = opens(piece)
+        depth -= ends
         trailing, before = between(source.text[last : piece[0].start_pos], first=k == 0)
         if trailing:
             lines[-1] += f"  {trailing}"
         inside = [text for a, b in pairwise(piece) for text in found(source.text, a, b)]
-        lines += [*before, *inside, *statement_lines(piece)]
+        lines += [*before, *inside, *(BLOCK * depth + line for line in statement_lines(piece))]
+        depth += begins
         last = piece[-1].end_pos or 0
     trailing, after = between(source.text[last:], first=not pieces)
     if trailing:
         lines[-1] += f"  {trailing}"
     return "\n".join([*lines, *after]).rstrip() + "\n"
+
+
+def opens(piece: list[Token]) -> tuple[int, int]:
+    """Return 1 for a statement that begins a block, and 1 for one that ends a block."""
+    words = [str(token).lower() for token in piece[:2] if token.type == "WORD"]
+    return int(words[:1] in (["repeat"], ["submodel"])), int(words in (["end", "repeat"], ["end", "submodel"]))
 
 
 def split(all_tokens: list[Token]) -> Iterator[list[Token]]:
@@ -159,6 +169,8 @@ def gap(piece: list[Token], k: int) -> bool:
         return False
     if before in ("MINUS", "PLUS"):  # a sign holds what follows
         return not (k < 2 or piece[k - 2].type in BEFORE_SIGN)
+    if here == "LSQB" and before in ("WORD", "STRING"):  # an index
+        return False
     if here == "LPAR":
         return before not in ("WORD", "STRING") or all(token.type in ("WORD", "STRING") for token in piece[:k])
     return True

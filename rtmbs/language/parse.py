@@ -34,6 +34,7 @@ SIGNS = {
     "SEMICOLON": "';'",
     "EQUAL": "'='",
     "DOT": "'.'",
+    "COMPARISON": "a comparison",
     "WORD": "a name",
     "STRING": "a name",
     "NUMBER": "a number",
@@ -132,7 +133,9 @@ def unexpected(source: Source, error: UnexpectedInput) -> LanguageError:
     expected = list(dict.fromkeys(SIGNS[one] for one in SIGNS if one in names))
     expected += ["an operator"] * bool(names & OPERATORS and "NUMBER" not in names)
     wanted = f"{', '.join(expected[:-1])} or {expected[-1]}" if len(expected) > 1 else "".join(expected)
-    return source.error(at, f"{found} cannot stand here; expected {wanted}", expected)
+    behind = bool(re.search(r"[\w.]\s*\Z", source.text[max(at - LONGEST_FACTOR, 0) : at])) and found[1:2].isalnum()
+    product = "; a product is written with *" if behind and "an operator" in expected else ""
+    return source.error(at, f"{found} cannot stand here; expected {wanted}{product}", expected)
 
 
 @functools.cache
@@ -178,11 +181,20 @@ class Actions:
     def words(self, children: list[Token]) -> list[Token]:
         return children
 
-    def statement_of(self, words: list[Token], arguments: tuple[Argument, ...], assigned: Code | None) -> None:
+    def head(self, children: list[Any]) -> tuple[list[Token], Code | None]:
+        return children[0], children[1] if len(children) > 1 else None
+
+    def index(self, children: list[int]) -> int:
+        return children[0]
+
+    def statement_of(
+        self, head: tuple[list[Token], Code | None], arguments: tuple[Argument, ...], assigned: Code | None
+    ) -> None:
+        words, index = head
         texts = tuple(unquoted(word) for word in words)
         places = tuple(int(word.start_pos or 0) for word in words)
         quoted = tuple(word.type == "STRING" for word in words)
-        self.statements.append(Statement(texts, places, quoted, arguments, assigned))
+        self.statements.append(Statement(texts, places, quoted, arguments, assigned, index))
 
     def bare(self, children: list[Any]) -> None:
         self.statement_of(children[0], (), None)
@@ -224,6 +236,14 @@ class Actions:
     def path(self, children: list[Any]) -> int:
         words, member = children
         return self.emit("name", name_of(words, unquoted(member)), int(words[0].start_pos or 0))
+
+    def item(self, children: list[Any]) -> int:
+        words, _, *member = children
+        name = name_of(words, unquoted(member[0]) if member else None)
+        return self.emit("item", name, int(words[0].start_pos or 0))
+
+    def compared(self, children: list[Any]) -> int:
+        return self.emit("operator", str(children[1]), children[0])
 
     def call(self, children: list[Any]) -> int:
         words = children[0]

@@ -1,39 +1,43 @@
 """``read``: from a file, with what it includes, to a Document."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import numpy as np
 
-from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
+from rtmbs.errors import LanguageError, ModelError, nearest_names, shown, unknown_name
 from rtmbs.language.arguments import Arguments
+from rtmbs.language.blocks import Blocks
 from rtmbs.language.builder import STAGES, STATEMENTS, ModelBuilder, StatementKind
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import ExpressionProfile
 from rtmbs.language.parse import WAY_OUT, Sheet, Size, is_whole, measure, parse
+from rtmbs.language.scope import Row
 from rtmbs.language.statements import bodies, drivers, elements, system  # noqa: F401 - each registers
 from rtmbs.language.statements.elements import register_forces, register_joints, register_kernel_forces
 from rtmbs.language.syntax import Source, Statement, inside, load
 from rtmbs.model import Model
 from rtmbs.model.mesh import read_once
 
+LOOPS = ("for", "while", "do", "loop", "foreach")  # how other languages begin a loop
 MOST_FILES = 100  # that a model file includes
 MOST_TIMES, MOST_VALUES = 10_001, 1_000_000  # at which functions of time are tried
 
 Line = tuple[Source, Statement]
 
 
-def read(path: str | Path, large: bool = False) -> Document:
+def read(path: str | Path, large: bool = False, constants: Mapping[str, float | str] | None = None) -> Document:
     """Return the model and the analysis that a file describes; raises LanguageError, which names file and place.
 
     large: the file may have more than the usual number of bodies, words, rows and steps (``rtmbs.language.parse``).
+    constants: values in place of those in the file, by name: numbers, or text such as "30 mm".
     """
     name = str(path)
     source = load(Path(path), name)
-    return build(parse(source, large=large), large)
+    return build(parse(source, large=large), large, constants)
 
 
-def build(sheet: Sheet | str, large: bool = False) -> Document:
+def build(sheet: Sheet | str, large: bool = False, constants: Mapping[str, float | str] | None = None) -> Document:
     """Return the model and the analysis of parsed statements or of a text.
 
     Parameters
@@ -42,6 +46,8 @@ def build(sheet: Sheet | str, large: bool = False) -> Document:
         Parsed statements, or a text.
     large : bool, default False
         True to lift the usual limits of size.
+    constants : Mapping[str, float or str], optional
+        Values in place of those of the text, by name: numbers, or text such as "30 mm".
 
     Returns
     -------
@@ -60,16 +66,22 @@ def build(sheet: Sheet | str, large: bool = False) -> Document:
         builder = ModelBuilder(Model(sheet.name), folder_of(sheet.source))
     except ModelError as error:
         raise sheet.source.error(0, str(error)) from None
+    builder.given = given_constants(constants or {})
+    builder.later = constant_lines(sheet)
     register_joints()
     register_forces()
+    blocks = Blocks(builder.scope, builder.arrays, large)
     sorted_lines: dict[str, list[tuple[Source, Statement, StatementKind]]] = {stage: [] for stage in STAGES}
-    for source, statement in Includes(sheet.source, large).lines(sheet):
+    for source, statement in blocks.flat(Includes(sheet.source, large).lines(sheet)):
         size.count(source, statement)
         if is_constant(statement):
             add_constant(builder, source, statement)
         else:
             kind = kind_of(source, statement)
             sorted_lines[kind.stage].append((source, statement, kind))
+    if unused := builder.given.keys() - builder.constants.keys():
+        why = str(unknown_name("constant", min(unused), builder.constants))
+        raise sheet.source.error(0, f"{why}, which a value is given for", list(builder.constants))
     with read_once():
         for stage in STAGES:
             for source, statement, kind in sorted_lines[stage]:
@@ -80,7 +92,26 @@ def build(sheet: Sheet | str, large: bool = False) -> Document:
         source, statement, _ = sorted_lines["system"][0]
         raise source.error(statement.places[0], too_much)
     check_times(builder, builder.analysis)
-    return Document(sheet.source.name, builder.model, builder.analysis, builder.places)
+    kept = (tuple(builder.constraints), builder.measures, builder.constants)
+    return Document(sheet.source.name, builder.model, builder.analysis, builder.places, *kept)
+
+
+def given_constants(given: Mapping[str, float | str]) -> dict[str, float]:
+    """Return constants that the caller sets, in SI units; raises LanguageError for a text that is no number."""
+    found = {}
+    for name, value in given.items():
+        if isinstance(value, str):
+            sheet = parse(f"constant c = {value};", name=f"{name} = {value}", fragment=True)
+            builder = ModelBuilder(Model("constants"))
+            add_constant(builder, sheet.source, sheet.statements[0])
+            value = builder.constants["c"]
+        found[name] = float(value)
+    return found
+
+
+def constant_lines(sheet: Sheet) -> dict[str, int]:
+    """Return the line of every constant of a text, by name."""
+    return {one.words[-1]: sheet.source.place(one.places[-1]).line for one in sheet.statements if is_constant(one)}
 
 
 def folder_of(source: Source) -> Path | None:
@@ -109,6 +140,15 @@ def add_constant(builder: ModelBuilder, source: Source, statement: Statement) ->
     if args.name in builder.constants:
         raise source.error(args.at, f"{args.label}: there is already a constant of this name; choose another")
     value = args.scope.evaluate(statement.assigned)
+    if args.name in builder.arrays:
+        raise source.error(args.at, f"{args.label}: there is already a constant of this name; choose another")
+    builder.later.pop(args.name, None)
+    if args.name in builder.given:
+        builder.constants[args.name] = builder.given[args.name]
+        return
+    if isinstance(value, Row):
+        builder.arrays[args.name] = args.items("its value", value, None, range(1, MOST_VALUES))
+        return
     builder.constants[args.name] = args.checked("its value", value, None)
 
 
@@ -130,6 +170,8 @@ def kind_of(source: Source, statement: Statement) -> StatementKind:
     else:
         titles = list(STATEMENTS)
         near = nearest_names(but_last, titles) or nearest_names(whole, titles)
+        if words[0] in LOOPS:
+            near, but_last = ["repeat k (from = 1, to = 5); ... end repeat"], words[0]
         hint = f"did you mean {near[0]}?" if near else "statements are BODY, triad, revolute joint, driver and others"
         raise source.error(at, f"there is no statement {shown(but_last or whole)}; {hint}", near)
     if statement.assigned is not None:

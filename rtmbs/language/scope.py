@@ -6,11 +6,32 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from rtmbs.errors import LanguageError, nearest_names, shown
-from rtmbs.language.expressions import CONSTANTS, FUNCTIONS, OPERATORS, PAIRS, Binary, Function, Steps, operand_count
+from rtmbs.language.expressions import (
+    CHOICE,
+    CONSTANTS,
+    FUNCTIONS,
+    OPERATORS,
+    PAIRS,
+    Binary,
+    Function,
+    Steps,
+    chosen,
+    operand_count,
+)
 from rtmbs.language.syntax import TIME, Code, Instruction, Name, Number, Source
 from rtmbs.language.units import Dimension
 
-ARITHMETIC: dict[str, Function | Binary] = {**FUNCTIONS, **PAIRS}
+
+class Choice(NamedTuple):
+    """A value where a condition holds, another elsewhere."""
+
+    value: Any
+
+
+ARITHMETIC: dict[str, Function | Binary | Choice] = {**FUNCTIONS, **PAIRS, CHOICE: Choice(chosen)}
+PROFILE_CALLS = ("constantrate", "sine", "smoothstep", "spline")  # that arithmetic takes as functions of time
+SHORT = 2  # letters of a name that is no misspelt function
+CLOCK = ("t", "time", "tm")  # names that others give the time
 
 
 class Quantity(NamedTuple):
@@ -73,9 +94,18 @@ class Operand(NamedTuple):
 class Scope:
     """Constants of a file, its folder, and how its values are read."""
 
-    def __init__(self, source: Source, constants: dict[str, float], folder: Path | None = None) -> None:
+    def __init__(
+        self,
+        source: Source,
+        constants: dict[str, float],
+        folder: Path | None = None,
+        variable: str = TIME,
+        later: dict[str, int] | None = None,
+    ) -> None:
         self.source = source
         self.constants = constants
+        self.variable = variable  # what a function is of: the time, or the parameter of a curve
+        self.later = later or {}  # constants by name, and the line of each
         self.folder = folder  # of the model, None: it is no file
 
     def evaluate(self, code: Code) -> Any:
@@ -88,7 +118,15 @@ class Scope:
     def unknown(self, item: Word) -> LanguageError:
         """Return the error of a name that means no number."""
         text = item.name.text
-        near = nearest_names(text, [*self.constants, *CONSTANTS, "TIME", *ARITHMETIC])
+        if text in self.later:
+            known = f"constant {text!r} is given in line {self.later[text]}; write it above"
+            return self.source.error(item.at, f"there is no constant named {shown(text)} up to here; {known}")
+        if text.lower() in CLOCK and self.variable == TIME:
+            return self.source.error(
+                item.at, f"there is no constant named {shown(text)}; did you mean TIME, the time in seconds?", ["TIME"]
+            )
+        functions = ARITHMETIC if len(text) > SHORT else ()  # everything is near a letter
+        near = nearest_names(text, [*self.constants, *CONSTANTS, "TIME", *functions])
         hint = f"; did you mean {', '.join(map(repr, near))}?" if near else "; define it: constant NAME = VALUE;"
         return self.source.error(item.at, f"there is no constant named {shown(text)}{hint}", near)
 
@@ -125,7 +163,7 @@ class Evaluation:
             self.push(one.at, self.scope.constants[word], None, name)
         elif word in CONSTANTS:
             self.push(one.at, CONSTANTS[word], None, name)
-        elif word is not None and word.lower() == TIME:
+        elif word is not None and word.lower() == self.scope.variable:
             self.stack.append(Operand(len(self.steps), one.at, None, None, name))
             self.steps.append((TIME, 0.0))
         else:
@@ -140,6 +178,7 @@ class Evaluation:
         count = operand_count(kind, operand)
         items = self.stack[len(self.stack) - count :]
         del self.stack[len(self.stack) - count :]
+        items = self.with_profiles(items)
         for item in items:
             if isinstance(item, Word):
                 raise self.scope.unknown(item)
@@ -156,6 +195,26 @@ class Evaluation:
             raise self.source.error(items[-1].at, "division by zero")
         self.steps.append((kind, operand))
         self.stack.append(Operand(start, one.at, None))
+
+    def with_profiles(self, items: list[Any]) -> list[Any]:
+        """Return operands with calls of profiles as functions of time: one instruction each, in its place."""
+        if not any(is_profile(item) for item in items):
+            return items
+        operands = [item for item in items if isinstance(item, Operand)]
+        begin = operands[0].start if operands else len(self.steps)
+        ends = [*(one.start for one in operands[1:]), len(self.steps)]
+        tail, found = list[tuple[str, Any]](), list[Any]()
+        for item in items:
+            if isinstance(item, Operand):
+                found.append(item._replace(start=begin + len(tail)))
+                tail += self.steps[item.start : ends.pop(0)]
+            elif is_profile(item):
+                found.append(Operand(begin + len(tail), item.at, None))
+                tail.append(("profile", item))
+            else:
+                found.append(item)
+        self.steps[begin:] = tail
+        return found
 
     def folded(self, one: Instruction, kind: str, operand: str, items: list[Operand], values: list[float]) -> float:
         """Return the number that numbers give; raises LanguageError where there is none."""
@@ -205,7 +264,7 @@ class Evaluation:
             wanted = operand_count("call", function)
             items = self.stack[len(self.stack) - count :]
             if count != wanted or any(isinstance(item, Pair) for item in items):
-                numbers = "one number" if wanted == 1 else "two numbers"
+                numbers = {1: "one number", 2: "two numbers"}.get(wanted, "a condition and two numbers")
                 raise self.source.error(one.at, f"{function} takes {numbers} in its brackets, not {count}")
             self.combine(one, "call", function)
             return
@@ -215,3 +274,8 @@ class Evaluation:
         if len(plain) + len(pairs) < count:
             raise self.source.error(one.at, f"{name} is given one of its arguments twice")
         self.stack.append(Call(name, plain, pairs, one.at))
+
+
+def is_profile(item: Any) -> bool:
+    """True for the call of a profile that arithmetic takes."""
+    return isinstance(item, Call) and item.name.lower().replace(" ", "").replace("_", "") in PROFILE_CALLS

@@ -98,7 +98,7 @@ class Instruction(NamedTuple):
 
     kind: ``number`` (operand a float, unit its dimension or None), ``name`` (operand ``Name``), ``operator`` (operand
     one of + - * / ^ and ``negative``), ``call`` (operand (name, count)), ``row`` (operand the count), ``named`` (of the
-    two parts before it the first is a key).
+    two parts before it the first is a key), ``item`` (operand ``Name``; the part before it is its index).
     """
 
     kind: str
@@ -144,3 +144,4 @@ class Statement(NamedTuple):
     quoted: tuple[bool, ...]  # which words are
     arguments: tuple[Argument, ...]
     assigned: Code | None
+    at_index: Code | None = None  # behind its name, in square brackets

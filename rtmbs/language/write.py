@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.language.arguments import callables
+from rtmbs.language.curves import PARAMETER, CamCurve, Curve
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import Expression, ExpressionRow, written
 from rtmbs.language.format import format as formatted
@@ -47,7 +49,9 @@ def write(model: Model | Document, analysis: Analysis | None = None, folder: str
     is that of the file that a Document was read from, otherwise the present one.
     """
     if isinstance(model, Document):
-        return write(model.model, analysis or model.analysis, Path(model.path).parent if folder is None else folder)
+        text = write(model.model, analysis or model.analysis, Path(model.path).parent if folder is None else folder)
+        more = [*(constraint(one) for one in model.constraints), *(measure(*one) for one in model.measures.items())]
+        return formatted("\n".join([text.rstrip().removesuffix("ENDMODEL"), *more, "ENDMODEL\n"])) if more else text
     here = Path(folder or ".")
     parts = [f"MODEL {quoted(model.name)}", system(model, analysis or Analysis(kind="dynamic"))]
     if model.ground.name in model.looks:
@@ -268,14 +272,48 @@ def driver(model: Model, one: Driver) -> str:
     return statement("driver", one.name, [f"{key} = {value_text(f'driver {one.name!r}', one.profile)}"])
 
 
+def constraint(one: Any) -> str:
+    """Return the statement of a constraint of kinematics that a file made."""
+    if hasattr(one, "profile"):
+        value = value_text(f"driver {one.name!r}", one.profile)
+        return statement("driver", one.name, [f"{quoted(one.marker)}.{one.coordinate} = {value}"])
+    if not isinstance(getattr(one, "curve", None), Curve):
+        raise ModelError(f"{type(one).__name__} {one.name!r} comes from Python, which a file cannot hold")
+    rows = ", ".join(written(steps, variable=PARAMETER) for steps in one.curve.rows)
+    arguments = [f"triad = {quoted(one.marker)}", f"body = {quoted(one.body)}", f"curve = ({rows})"]
+    arguments.append(f"start = {number(one.start)}")
+    if isinstance(one.curve, CamCurve):
+        arguments[2] = f"radius = {rows}"
+        arguments += [f"origin = {row(one.curve.origin)}", f"axes = {matrix(one.curve.axes)}"]
+        arguments.append(f"roller = {number(one.curve.roller)}")
+        return statement("cam", one.name, arguments)
+    return statement("point on curve", one.name, arguments)
+
+
+def measure(name: str, target: Any) -> str:
+    """Return the statement of a measured quantity."""
+    if "marker" in target:
+        marker, axis = target["marker"]
+        return statement("measure", name, [f"{quoted(marker.name)}.{axis}"])
+    if "between" in target:
+        return statement("measure", name, [f"distance({', '.join(quoted(one.name) for one in target['between'])})"])
+    if "axes" in target:
+        return statement(
+            "measure", name, [f"angle({', '.join(f'{quoted(one.name)}.{axis}' for one, axis in target['axes'])})"]
+        )
+    ((kind, owner),) = target.items()
+    owner = owner if isinstance(owner, tuple) else (owner, owner.type.coordinates[0])
+    return statement("measure", name, [f"{kind}({quoted(owner[0].name)}, {quoted(owner[1])})"])
+
+
 def value_text(what: str, value: Any) -> str:
     """Return a number, numbers, a word, an expression, or a profile by name; raises ModelError for anything else."""
     if isinstance(value, str):
         return value
     if isinstance(value, Expression):
-        return written(value.steps)
+        return written(value.steps, partial(value_text, what))
     if isinstance(value, ExpressionRow):
-        return f"({', '.join(written(steps) for steps in value.rows)})"
+        return f"({', '.join(written(steps, partial(value_text, what)) for steps in value.rows)})"
     if callable(value) or isinstance(value, Input):
         kind = callables().get(type(value).__name__.lower())
         if kind is not type(value):

@@ -105,6 +105,22 @@ class Result(Keyed, StrictAttributes):
         """Every channel by name; a function that lists them is called at the first use."""
         return dict(self._given() if callable(self._given) else self._given)
 
+    def extended(self, sources: Mapping[str, Source]) -> "Result":
+        """Return this Result with more channels; one of a name that is there already takes its place.
+
+        Parameters
+        ----------
+        sources : Mapping[str, Source]
+            Channels by name.
+
+        Returns
+        -------
+        Result
+            All channels.
+        """
+        known = (self.name, self.fingerprint, self.outcomes, lambda: self.warnings, self.system, self.report)
+        return Result(lambda: {**self._sources, **sources}, *known)
+
     def names(self) -> list[str]:
         """Return the names of all channels.
 

@@ -73,3 +73,15 @@ def test_a_file_that_is_no_result_is_one_line(tmp_path, capsys):
     path.write_text("x")
     assert main(["plot", str(path), "t", "--out", "a.png"]) == 2
     assert "broken.h5" in capsys.readouterr().err
+
+
+def test_paths_of_points_are_plotted(motion, tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    motion.save(tmp_path / "a.npz")
+    picture = tmp_path / "paths.png"
+    words = ["plot", str(tmp_path / "a.npz"), "pend1", "block", "--path"]
+    assert main([*words, "xy", "--out", str(picture)]) == 0
+    assert picture.stat().st_size > 1000
+    assert "2 channels over 5 samples" in capsys.readouterr().out
+    assert main([*words, "xw", "--out", str(picture)]) == 2
+    assert "two of x, y and z" in capsys.readouterr().err

@@ -351,6 +351,53 @@ def test_the_angle_of_two_axes_goes_through_zero_and_pi():
     np.testing.assert_allclose(motion["axle.rate"], 2.0, rtol=0, atol=1e-9)
 
 
+def test_an_axis_that_joints_carry_on_counts_turns_between_bodies_far_apart():
+    model = Model("arm")
+    for k, name in enumerate(("a", "b", "c")):
+        model.add_body(name, mass=0.0, position=(k, 0, 0))
+    model.add_joint("j1", Revolute(axis=m.Z), "ground", "a", point=(0, 0, 0))
+    model.add_joint("slide", Prismatic(axis=m.X), "a", "b", point=(0, 0, 0))
+    model.add_joint("j2", Revolute(axis=m.Z), "b", "c", point=(2, 0, 0))
+    model.add_marker("o", "ground", axes=np.eye(3))
+    model.add_marker("tip", "c", axes=np.eye(3))
+    model.add_driver("d1", ConstantRate(0.7), joint="j1")
+    model.add_driver("d2", ConstantRate(0.1), joint="slide")
+    model.add_driver("d3", ConstantRate(-4.0), axes=(("o", "f"), ("tip", "f")))
+    motion = Analysis(model).run(0.0, 2.0, 0.05)
+    turned = motion["j1.angle"] + motion["j2.angle"]
+    np.testing.assert_allclose(np.abs(turned), 4.0 * motion.t, rtol=0, atol=1e-9)  # more than a turn
+
+
+def two_turns():
+    """Return a body that turns about x of one that turns about z."""
+    model = Model("two turns")
+    model.add_body("a", mass=0.0)
+    model.add_body("b", mass=0.0)
+    model.add_joint("j1", Revolute(axis=m.Z), "ground", "a", point=(0, 0, 0))
+    model.add_joint("j2", Revolute(axis=m.X), "a", "b", point=(0, 0, 0))
+    model.add_marker("o", "ground", axes=np.eye(3))
+    model.add_marker("tb", "b", axes=np.eye(3))
+    model.add_driver("d1", ConstantRate(0.7), joint="j1")
+    return model
+
+
+def test_an_angle_in_space_is_held_by_its_cosine():
+    model = two_turns()
+    model.add_driver("d2", ConstantRate(-0.5, 0.5 * np.pi), axes=(("o", "h"), ("tb", "g")))
+    motion = Analysis(model).run(0.0, 1.0, 0.05)
+    np.testing.assert_allclose(motion["j2.angle"], 0.5 * motion.t, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(motion["j2.rate"], 0.5, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(motion["j2.acceleration"], 0.0, rtol=0, atol=1e-8)
+
+
+@pytest.mark.parametrize("first", [0.0, np.pi, -0.5, 4.0])
+def test_an_angle_that_a_cosine_does_not_tell_is_refused(first):
+    model = two_turns()
+    model.add_driver("d2", ConstantRate(0.0, first), axes=(("o", "h"), ("tb", "g")))
+    with pytest.raises(InputError, match=r"'d2'.*angle of o.h and tb.g is asked to be .* must stay between 0 and pi"):
+        Analysis(model).run(0.0, 1.0, 0.1)
+
+
 @pytest.mark.parametrize("coordinate", ["yaw", "pitch", "roll"])
 def test_euler_angles_of_a_body_are_driven(coordinate):
     model = Model("top")

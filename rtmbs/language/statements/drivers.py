@@ -3,13 +3,17 @@
 from collections.abc import Callable
 from typing import Any
 
-from rtmbs.errors import LanguageError, nearest_names, shown
-from rtmbs.language.arguments import Arguments, model_value
+import numpy as np
+
+from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
+from rtmbs.language.arguments import Arguments, component, model_value
 from rtmbs.language.builder import ModelBuilder, statement
+from rtmbs.language.curves import PARAMETER, CamCurve, Curve
 from rtmbs.language.expressions import Expression, ExpressionProfile
-from rtmbs.language.scope import Call, Quantity, Timed, Word
-from rtmbs.model import Profile
-from rtmbs.model.constraints import BODY_COORDINATES, MARKER_AXES
+from rtmbs.language.scope import Call, Quantity, Row, Scope, Timed, Word
+from rtmbs.language.statements.bodies import turn
+from rtmbs.model import Marker, Profile
+from rtmbs.model.constraints import BODY_COORDINATES, MARKER_AXES, PLACES
 
 OF_TWO = {"distance": "between", "angle": "axes"}
 OF_ONE = ("joint", "body")  # joint(NAME, COORDINATE): for a joint and a body of one name
@@ -25,8 +29,80 @@ def driver(builder: ModelBuilder, args: Arguments) -> None:
     where = target(builder, args, args.scope.evaluate(arguments[0].key))
     profile = profile_of(args, arguments[0].value)
     with args.refusals():
-        builder.model.add_driver(args.name, profile, **where)
+        if "marker" in where:
+            marker, coordinate = where["marker"]
+            add_point_driver(builder, args, marker, coordinate, profile)
+        else:
+            builder.model.add_driver(args.name, profile, **where)
     builder.functions.append((args.source, arguments[0].value[-1].at, f"driver {args.name!r}", profile))
+
+
+def add_point_driver(builder: ModelBuilder, args: Arguments, marker: Marker, coordinate: str, profile: Profile) -> None:
+    """Prescribe a coordinate of a triad in the world; a kinematic analysis alone follows it."""
+    if marker.body is builder.model.ground:
+        raise ModelError(f"driver {args.name!r}: triad {marker.name!r} is on ground, which does not move")
+    from rtmbs.kinematics.elements import PointDriver  # a file without one loads no kernels
+
+    check_name(builder, args)
+    builder.constraints.append(PointDriver(args.name, marker.name, coordinate, profile))
+
+
+def check_name(builder: ModelBuilder, args: Arguments) -> None:
+    """Refuse a name that another constraint or driver has."""
+    if args.name in builder.model.drivers or any(one.name == args.name for one in builder.constraints):
+        raise ModelError(f"{args.label}: there is already an element of this name; choose another")
+
+
+@statement("measure", "initial", free=True)
+def measure(builder: ModelBuilder, args: Arguments) -> None:
+    """Name a quantity that a result has as a channel: a coordinate, a distance or an angle of two axes."""
+    arguments = args.statement.arguments
+    if len(arguments) != 1 or arguments[0].key is not None:
+        raise args.source.error(args.at, f"{args.label} takes one thing: (distance(a, b)), (crank.angle) or (tip.x)")
+    if args.name in builder.measures:
+        raise args.source.error(args.at, f"{args.label}: there is already a measure of this name; choose another")
+    builder.measures[args.name] = target(builder, args, args.scope.evaluate(arguments[0].value))
+
+
+@statement("point on curve", "driver", keys=("triad", "body", "curve", "start"))
+def point_on_curve(builder: ModelBuilder, args: Arguments) -> None:
+    """Keep a triad on a curve of a body: ``curve = (cos(s), sin(s), 0)`` in body axes, the parameter s an unknown."""
+    value = curve_scope(builder, args).evaluate(args.code("curve"))
+    if not isinstance(value, Row) or len(value.items) != 3:
+        raise args.source.error(value.at, f"{args.label}: curve takes three values, such as (cos(s), sin(s), 0)")
+    rows = tuple(component(args, "curve", item) for item in value.items)
+    add_curve(builder, args, Curve(rows))
+
+
+@statement("cam", "driver", keys=("triad", "body", "radius", "origin", "axes", "roller", "start"))
+def cam(builder: ModelBuilder, args: Arguments) -> None:
+    """Keep a follower on a cam: ``radius`` is an expression of the angle s; the triad is the centre of the roller."""
+    radius = component(args, "radius", curve_scope(builder, args).evaluate(args.code("radius")))
+    origin = args.row("origin", "m") if args.has("origin") else np.zeros(3)
+    add_curve(builder, args, CamCurve((radius,), origin, turn(args, "axes"), args.number("roller", 0.0, "m")))
+
+
+def curve_scope(builder: ModelBuilder, args: Arguments) -> Scope:
+    """Return a scope in which the parameter of a curve has its name."""
+    return Scope(args.source, builder.constants, builder.folder, PARAMETER, builder.later)
+
+
+def add_curve(builder: ModelBuilder, args: Arguments, curve: Curve) -> None:
+    """Add a point on a curve between a triad and a body."""
+    from rtmbs.kinematics.elements import PointOnCurve  # a file without one loads no kernels
+
+    triad, at = args.names("triad", 1)[0]
+    marker = builder.triad(triad, at, args)
+    owner, at = args.names("body", 1)[0]
+    carrier = builder.carrier(owner, at, args)
+    if np.any(carrier.position) or not np.array_equal(carrier.orientation, np.eye(3)):
+        raise args.source.error(at, f"{args.label}: {owner.text} is ground with axes of its own; name ground itself")
+    if marker.body is carrier.body:
+        raise args.source.error(at, f"{args.label}: triad {marker.name!r} is on body {owner.text!r} itself; name two")
+    with args.refusals():
+        check_name(builder, args)
+    start = args.number("start", 0.0)
+    builder.constraints.append(PointOnCurve(args.name, marker.name, carrier.body.name, curve, start))
 
 
 def profile_of(args: Arguments, code: Any) -> Profile:
@@ -97,6 +173,9 @@ def member(builder: ModelBuilder, args: Arguments, words: tuple[str, ...], coord
     """Return ``b2.x`` or ``rev1.angle``."""
     owner = " ".join(words)
     joint, body = builder.model.joints.get(owner), builder.carriers.get(owner)
+    triad = builder.model.markers.get(owner)
+    if triad is not None and joint is None and body is None and coordinate.lower() in PLACES:
+        return {"marker": (triad, coordinate.lower())}
     of_joint = joint is not None and coordinate in joint.type.coordinates
     of_body = body is not None and coordinate.lower() in BODY_COORDINATES
     if of_joint and of_body:
@@ -121,7 +200,11 @@ def nothing(builder: ModelBuilder, args: Arguments, text: str, at: int) -> Langu
     """Return the error of something that cannot be driven."""
     bodies = [f"{name}{coordinate}" for name in list(builder.carriers)[:300] for coordinate in BODY_COORDINATES]
     near = nearest_names(text, [*builder.model.joints, *bodies])
-    hint = f"did you mean {', '.join(near[:3])}?" if near else "write BODYx, BODY.x, JOINT.angle or distance(A, B)"
+    hint = (
+        f"did you mean {', '.join(near[:3])}?"
+        if near
+        else "write BODYx, BODY.x, TRIAD.x, JOINT.angle or distance(A, B)"
+    )
     return args.source.error(at, f"{args.label}: there is no coordinate {shown(text)}; {hint}", near)
 
 

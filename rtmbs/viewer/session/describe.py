@@ -1,5 +1,6 @@
 """SceneDescription of a compiled System: bodies with their shapes, joints, connectors, forces, inputs."""
 
+import copy
 import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -13,7 +14,8 @@ from rtmbs.forces.kind import DrawnArrow, DrawnLine
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
 from rtmbs.methods import METHODS
-from rtmbs.model import Model
+from rtmbs.model import Floating, Model
+from rtmbs.model.description import characteristic_length
 from rtmbs.model.shapes import Bar, Box, Cylinder, Looks, Shape, Shapes, Sphere, checked_shapes
 from rtmbs.results.reactions import rods
 from rtmbs.results.result import Result
@@ -38,6 +40,7 @@ from rtmbs.viewer.session.mouse_spring import MOUSE_SPRING, compiled_with_mouse_
 
 Array = NDArray[np.float64]
 
+SMALL = 0.01  # radius of gyration of a body without mass in a picture, in sizes of the mechanism
 PLAIN = (bool, int, float, str)  # parameters that a window offers, and that go to another process
 CHOICES = {
     "jacobian": tuple(source_names()),
@@ -97,7 +100,7 @@ def describe_recorded(result: Result, model: Model | None) -> SceneDescription |
     run has ``warnings``. Raises as ``Model.compile``.
     """
     if model is not None:
-        system = model.compile()
+        system = drawable(model).compile()
         return replace(describe(Simulation(system)), warnings=other_numbers(result, system, model))
     if result.system is None:
         return None
@@ -105,6 +108,36 @@ def describe_recorded(result: Result, model: Model | None) -> SceneDescription |
         return describe(Simulation(result.system))
     except RtmbsError:
         return None
+
+
+def drawable(model: Model) -> Model:
+    """Return a model for pictures of its results, itself where a Simulation could step it.
+
+    A kinematic analysis moves bodies that drivers or rods alone hold, and drives coordinates that a Simulation does
+    not. In a picture such bodies float, and such drivers are left out; what has no mass gets a small one.
+    """
+    reached = {model.ground.name}
+    ends = [{joint.a.name, joint.b.name} for joint in model.joints.values() if not joint.cut]
+    for _ in ends:
+        further = reached.union(*(pair for pair in ends if pair & reached))
+        if further == reached:
+            break
+        reached = further
+    loose = [name for name in model.bodies if name not in reached]
+    only = [name for name, driver in model.drivers.items() if not driver.dynamic]
+    if not (loose or only):
+        return model
+    drawn = copy.deepcopy(model)
+    for name in only:
+        del drawn.drivers[name]
+    for name in loose:
+        drawn.add_joint(f"{name} floats", Floating(), drawn.ground, drawn.bodies[name])
+    small = (SMALL * characteristic_length(model)) ** 2 * np.eye(3)
+    for body in drawn.bodies.values():
+        if body is not drawn.ground and not body.mass:
+            for field, value in (("mass", 1.0), ("inertia", small)):
+                object.__setattr__(body, field, value)  # of this copy alone
+    return drawn
 
 
 def facts(sim: Simulation) -> dict[str, str]:

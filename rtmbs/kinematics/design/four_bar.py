@@ -1,0 +1,496 @@
+"""``FourBar``: positions, rates, transmission angle, type of Grashof, dead centres, poles and cognates in closed form.
+
+Points are complex numbers inside: A and D are the ground pivots, B the pin of the crank and C that of the rocker. With
+e2, e3, e4 the unit vectors of crank, coupler and rocker the loop is a e2 + b e3 = g + c e4.
+"""
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from rtmbs.errors import InputError, shown
+
+Array = NDArray[np.float64]
+Complex = NDArray[np.complex128]
+
+LENGTHS = ("ground", "crank", "coupler", "rocker")
+PARAMETERS = (*LENGTHS, "u", "v")  # what derivatives are taken by
+EQUAL = 1e-9  # of the sum of the lengths: a change point
+BRANCHES = (1, -1)
+FOLLOWED = 33  # poses at which cognates are compared
+
+
+class FourBarMotion(NamedTuple):
+    """Motion of a four-bar at S crank angles; nan where it cannot be assembled.
+
+    Parameters
+    ----------
+    crank : ndarray
+        Crank angles (S,) from the line of the ground pivots [rad].
+    coupler : ndarray
+        Coupler angles (S,) from this line [rad].
+    rocker : ndarray
+        Rocker angles (S,) from this line [rad].
+    coupler_rate : ndarray
+        Rates of the coupler (S,) [rad/s].
+    rocker_rate : ndarray
+        Rates of the rocker (S,) [rad/s].
+    coupler_acceleration : ndarray
+        Angular accelerations of the coupler (S,) [rad/s^2].
+    rocker_acceleration : ndarray
+        Angular accelerations of the rocker (S,) [rad/s^2].
+    point : ndarray
+        Coupler point (S, 2) [m].
+    velocity : ndarray
+        Velocity of the coupler point (S, 2) [m/s].
+    acceleration : ndarray
+        Acceleration of the coupler point (S, 2) [m/s^2].
+    transmission : ndarray
+        Angle between coupler and rocker (S,), 0 to pi [rad].
+    """
+
+    crank: Array
+    coupler: Array
+    rocker: Array
+    coupler_rate: Array
+    rocker_rate: Array
+    coupler_acceleration: Array
+    rocker_acceleration: Array
+    point: Array
+    velocity: Array
+    acceleration: Array
+    transmission: Array
+
+
+class DeadCentre(NamedTuple):
+    """Pose in which two links of a four-bar lie in one line.
+
+    Parameters
+    ----------
+    kind : str
+        "limit of the rocker", crank and coupler in line; or "limit of the crank", coupler and rocker in line.
+    crank : float
+        Crank angle from the line of the ground pivots [rad].
+    rocker : float
+        Rocker angle from this line [rad].
+    stretched : bool
+        True for links end to end, False for links folded on each other.
+    """
+
+    kind: str
+    crank: float
+    rocker: float
+    stretched: bool
+
+
+@dataclass(frozen=True)
+class FourBar:
+    """A planar four-bar with a coupler point.
+
+    Parameters
+    ----------
+    ground : float
+        Distance of the ground pivots A and D [m].
+    crank : float
+        Length of the crank A B [m].
+    coupler : float
+        Length of the coupler B C [m].
+    rocker : float
+        Length of the rocker D C [m].
+    point : tuple[float, float], default (0.0, 0.0)
+        Coupler point from B: along the coupler and to its left [m].
+    pivot : tuple[float, float], default (0.0, 0.0)
+        Place of A [m].
+    tilt : float, default 0.0
+        Angle of the line from A to D from the x axis [rad].
+    branch : int, default 1
+        1: C lies left of the line from B to D; -1: right of it.
+
+    Raises
+    ------
+    InputError
+        For lengths that are not above zero, and for four that close in no pose.
+
+    Examples
+    --------
+    >>> bar = FourBar(ground=8.0, crank=2.0, coupler=7.0, rocker=5.0, point=(3.5, 2.0))
+    >>> bar.grashof
+    'crank-rocker'
+    """
+
+    ground: float
+    crank: float
+    coupler: float
+    rocker: float
+    point: tuple[float, float] = (0.0, 0.0)
+    pivot: tuple[float, float] = (0.0, 0.0)
+    tilt: float = 0.0
+    branch: int = 1
+
+    def __post_init__(self) -> None:
+        for name in LENGTHS:
+            value = getattr(self, name)
+            if not (isinstance(value, float | int) and 0.0 < value < math.inf):
+                raise InputError(f"four-bar: {name} is {shown(value)}; it must be a length above zero [m]")
+        if self.branch not in BRANCHES:
+            raise InputError(f"four-bar: branch is {shown(self.branch)}; it must be 1 or -1")
+        longest = max(self.lengths)
+        if 2.0 * longest > sum(self.lengths) * (1.0 + EQUAL):
+            raise InputError(
+                f"four-bar: the longest link is {longest:g} m and the others are {sum(self.lengths) - longest:g} m"
+                " together; they must be longer to close the loop"
+            )
+
+    @property
+    def lengths(self) -> tuple[float, float, float, float]:
+        """Lengths of ground, crank, coupler and rocker [m]."""
+        return self.ground, self.crank, self.coupler, self.rocker
+
+    @property
+    def grashof(self) -> str:
+        """Type by Grashof: the motion of crank and rocker against ground.
+
+        "crank-rocker", "rocker-crank", "double-crank" and "double-rocker" have a link that turns fully, the shortest;
+        "triple-rocker" has none; "change-point" can flatten.
+        """
+        s, p, q, l = sorted(self.lengths)
+        margin = p + q - s - l
+        if abs(margin) <= EQUAL * sum(self.lengths):
+            return "change-point"
+        if margin < 0.0:
+            return "triple-rocker"
+        kinds = ("double-crank", "crank-rocker", "double-rocker", "rocker-crank")
+        return kinds[self.lengths.index(s)]
+
+    @property
+    def crank_turns(self) -> bool:
+        """Whether the crank turns fully."""
+        reach = (abs(self.coupler - self.rocker), self.coupler + self.rocker)
+        return reach[0] <= abs(self.ground - self.crank) and self.ground + self.crank <= reach[1]
+
+    def motion(self, angles: ArrayLike, rate: float = 1.0, acceleration: float = 0.0) -> FourBarMotion:
+        """Return positions, rates and accelerations at crank angles.
+
+        Parameters
+        ----------
+        angles : array_like
+            Crank angles (S,) from the line of the ground pivots [rad].
+        rate : float, default 1.0
+            Rate of the crank [rad/s].
+        acceleration : float, default 0.0
+            Angular acceleration of the crank [rad/s^2].
+
+        Returns
+        -------
+        FourBarMotion
+            The motion; nan where the four-bar cannot be assembled.
+        """
+        t2 = np.atleast_1d(np.asarray(angles, np.float64))
+        t3, t4 = self.angles(t2)
+        e2, e3, e4 = (np.exp(1j * t) for t in (t2, t3, t4))
+        a, b, c, z = self.crank, self.coupler, self.rocker, complex(*self.point)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sine = (e3 * e4.conj()).imag  # of the transmission angle
+            w3 = -a * rate * (e2 * e4.conj()).imag / (b * sine)
+            w4 = -a * rate * (e2 * e3.conj()).imag / (c * sine)
+            left = a * e2 * (1j * acceleration - rate**2) - b * e3 * w3**2 + c * e4 * w4**2
+            a3, a4 = (left * e4.conj()).real / (b * sine), (left * e3.conj()).real / (c * sine)
+        at = np.exp(1j * self.tilt)
+        place = complex(*self.pivot) + at * (a * e2 + z * e3)
+        velocity = at * 1j * (a * rate * e2 + z * w3 * e3)
+        along = at * (a * e2 * (1j * acceleration - rate**2) + z * e3 * (1j * a3 - w3**2))
+        between = np.abs(np.angle(e3 * e4.conj()))
+        return FourBarMotion(t2, t3, t4, w3, w4, a3, a4, pairs(place), pairs(velocity), pairs(along), between)
+
+    def angles(self, crank: Array) -> tuple[Array, Array]:
+        """Return the angles of coupler and rocker (S,) from the line of the ground pivots [rad].
+
+        Parameters
+        ----------
+        crank : ndarray
+            Crank angles (S,) from this line [rad].
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Angles of coupler and rocker, nan where the four-bar cannot be assembled.
+        """
+        b, c = self.coupler, self.rocker
+        B = self.crank * np.exp(1j * np.asarray(crank, np.float64))
+        d = self.ground - B
+        size = np.abs(d)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            t3 = np.angle(d) + self.branch * np.arccos((b * b + size * size - c * c) / (2.0 * b * size))
+        C = B + b * np.exp(1j * t3)
+        return np.angle(np.exp(1j * t3)), np.angle(C - self.ground)
+
+    def path(self, samples: int = 360) -> Array:
+        """Return the coupler curve: places of the coupler point (S, 2) over the angles that the crank reaches [m].
+
+        Parameters
+        ----------
+        samples : int, default 360
+            Number of points.
+
+        Returns
+        -------
+        ndarray
+            Points (S, 2) in their order along the curve.
+        """
+        return self.motion(self.crank_angles(samples)).point
+
+    def crank_angles(self, samples: int) -> Array:
+        """Return crank angles (S,) over the whole range of the crank [rad].
+
+        Parameters
+        ----------
+        samples : int
+            Number of angles.
+
+        Returns
+        -------
+        ndarray
+            Angles of one turn, or from one limit to the other.
+        """
+        if self.crank_turns:
+            return np.linspace(0.0, 2.0 * np.pi, samples)
+        limits = sorted(one.crank % (2.0 * np.pi) for one in self.dead_centres() if one.kind == "limit of the crank")
+        through_pi = np.isfinite(self.angles(np.array([np.pi]))[0][0])
+        if len(limits) == 4 or through_pi:  # four limits: two ranges, one each side of the ground line
+            return np.linspace(limits[0], limits[1], samples)
+        return np.linspace(limits[1] - 2.0 * np.pi, limits[0], samples)
+
+    def transmission_angle(self, angles: ArrayLike) -> Array:
+        """Return the angle between coupler and rocker (S,), 0 to pi [rad]; pi / 2 is best.
+
+        Parameters
+        ----------
+        angles : array_like
+            Crank angles (S,) [rad].
+
+        Returns
+        -------
+        ndarray
+            Transmission angles, nan where the four-bar cannot be assembled.
+        """
+        b, c = self.coupler, self.rocker
+        square = np.abs(self.ground - self.crank * np.exp(1j * np.asarray(angles, np.float64))) ** 2
+        with np.errstate(invalid="ignore"):
+            return np.asarray(np.arccos((b * b + c * c - square) / (2.0 * b * c)))
+
+    @property
+    def worst_transmission(self) -> float:
+        """Smallest angle between the lines of coupler and rocker over a turn of the crank [rad]; else zero."""
+        if not self.crank_turns:
+            return 0.0
+        angles = self.transmission_angle(np.array([0.0, np.pi]))
+        return float(np.min(np.minimum(angles, np.pi - angles)))
+
+    def dead_centres(self) -> list[DeadCentre]:
+        """Return all poses in which crank and coupler, or coupler and rocker, lie in one line.
+
+        Returns
+        -------
+        list[DeadCentre]
+            Limits of the rocker, then limits of the crank, each on both sides of the ground line.
+        """
+        g, a, b, c = self.lengths
+        found = []
+        for stretched, reach in ((True, a + b), (False, b - a)):
+            cosine = (g * g + reach * reach - c * c) / (2.0 * g * reach) if reach else math.nan
+            if abs(cosine) <= 1.0:
+                for side in (1.0, -1.0):
+                    turn = side * math.acos(cosine)
+                    C = reach * complex(math.cos(turn), math.sin(turn))
+                    crank = turn if stretched else turn + math.pi
+                    rocker = float(np.angle(C - g))
+                    found.append(DeadCentre("limit of the rocker", math.remainder(crank, math.tau), rocker, stretched))
+        for stretched, reach in ((True, b + c), (False, abs(b - c))):
+            cosine = (a * a + g * g - reach * reach) / (2.0 * a * g)
+            if abs(cosine) <= 1.0 and reach:
+                for side in (1.0, -1.0):
+                    crank = side * math.acos(cosine)
+                    line = g - a * complex(math.cos(crank), math.sin(crank))
+                    C = folded_pin(g, line, b, c, stretched)
+                    found.append(DeadCentre("limit of the crank", crank, float(np.angle(C - g)), stretched))
+        return found
+
+    def assemblies(self, angle: float) -> list["FourBar"]:
+        """Return the four-bar on every branch that closes at a crank angle.
+
+        Parameters
+        ----------
+        angle : float
+            Crank angle [rad].
+
+        Returns
+        -------
+        list[FourBar]
+            Two four-bars, or none where the crank does not reach the angle.
+        """
+        found = [replace(self, branch=branch) for branch in BRANCHES]
+        return [one for one in found if np.isfinite(one.angles(np.array([angle]))[0][0])]
+
+    def velocity_pole(self, angles: ArrayLike) -> Array:
+        """Return the instant centres of the coupler (S, 2) [m]: where its velocity vanishes.
+
+        Parameters
+        ----------
+        angles : array_like
+            Crank angles (S,) [rad].
+
+        Returns
+        -------
+        ndarray
+            Points, infinite or nan where the coupler only translates.
+        """
+        m = self.motion(angles)
+        at, e2 = np.exp(1j * self.tilt), np.exp(1j * m.crank)
+        with np.errstate(divide="ignore", invalid="ignore"):  # v_B + i w3 (P - B) = 0
+            pole = self.crank * e2 * (1.0 - 1.0 / m.coupler_rate)
+        return pairs(complex(*self.pivot) + at * pole)
+
+    def acceleration_pole(self, angles: ArrayLike, rate: float = 1.0, acceleration: float = 0.0) -> Array:
+        """Return the points of the coupler (S, 2) without acceleration [m].
+
+        Parameters
+        ----------
+        angles : array_like
+            Crank angles (S,) [rad].
+        rate : float, default 1.0
+            Rate of the crank [rad/s].
+        acceleration : float, default 0.0
+            Angular acceleration of the crank [rad/s^2].
+
+        Returns
+        -------
+        ndarray
+            Points (S, 2).
+        """
+        m = self.motion(angles, rate, acceleration)
+        at, B = np.exp(1j * self.tilt), self.crank * np.exp(1j * m.crank)
+        with np.errstate(divide="ignore", invalid="ignore"):  # a_B + (i a3 - w3^2)(P - B) = 0
+            pole = B - B * (1j * acceleration - rate**2) / (1j * m.coupler_acceleration - m.coupler_rate**2)
+        return pairs(complex(*self.pivot) + at * pole)
+
+    def cognates(self) -> list["FourBar"]:
+        """Return the two other four-bars with the same coupler curve (Roberts and Chebyshev).
+
+        Their crank angle, from their own ground line, is the coupler angle of this four-bar. They change their branch
+        where this one has a limit of its rocker, or of its crank.
+
+        Returns
+        -------
+        list[FourBar]
+            The cognate at A and the cognate at D, on the branch that follows this four-bar in most poses.
+
+        Raises
+        ------
+        InputError
+            For a coupler point on a pin, where the curve is an arc.
+        """
+        g, a, b, c = self.lengths
+        z = complex(*self.point) / b
+        if min(abs(z), abs(z - 1.0)) < EQUAL:
+            raise InputError("four-bar: its coupler point is a pin, which moves on an arc; there are no cognates")
+        A, at = complex(*self.pivot), complex(math.cos(self.tilt), math.sin(self.tilt))
+        first = (A, z, b, a, c, a * abs(z) / z)  # place, ratio, lengths of crank, coupler, rocker over |ratio|, point
+        second = (A + at * g, z - 1.0, b, c, a, c * abs(1.0 - z) / (1.0 - z))
+        found = []
+        for place, ratio, crank, coupler, rocker, point in (first, second):
+            size, tilt = abs(ratio), math.remainder(self.tilt + float(np.angle(ratio)), math.tau)
+            found.append(
+                FourBar(
+                    size * g, size * crank, size * coupler, size * rocker, (point.real, point.imag),
+                    (place.real, place.imag), tilt,
+                )
+            )  # fmt: skip
+        return [self.following(one) for one in found]
+
+    def following(self, cognate: "FourBar") -> "FourBar":
+        """Return a cognate on the branch that follows this four-bar in most poses."""
+        m = self.motion(self.crank_angles(FOLLOWED)[1:-1])
+        ways = [np.abs(replace(cognate, branch=branch).motion(m.coupler).point - m.point) for branch in BRANCHES]
+        return replace(cognate, branch=1 if np.sum(ways[0] <= ways[1]) >= np.sum(ways[1] <= ways[0]) else -1)
+
+    def derivatives(self, angles: ArrayLike) -> tuple[Array, Array]:
+        """Return the exact derivatives of coupler point and rocker angle by the lengths at fixed crank angles.
+
+        Parameters
+        ----------
+        angles : array_like
+            Crank angles (S,) [rad].
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            d point (S, 2, 6) [1] and d rocker (S, 6) [rad/m] by ground, crank, coupler, rocker, u and v.
+        """
+        m = self.motion(angles)
+        e2, e3, e4 = (np.exp(1j * one) for one in (m.crank, m.coupler, m.rocker))
+        zero, one = np.zeros_like(e2), np.ones_like(e2)
+        loop = np.stack([-one, e2, e3, -e4, zero, zero], axis=-1)  # of a e2 + b e3 - c e4 - g
+        with np.errstate(divide="ignore", invalid="ignore"):
+            sine = (e3 * e4.conj()).imag
+            turn = (loop * e4.conj()[:, None]).real / (self.coupler * sine)[:, None]  # loop + i b e3 t3 - i c e4 t4 = 0
+            rocker = (loop * e3.conj()[:, None]).real / (self.rocker * sine)[:, None]
+        explicit = np.stack([zero, e2, zero, zero, e3, 1j * e3], axis=-1)
+        place = np.exp(1j * self.tilt) * (explicit + 1j * complex(*self.point) * e3[:, None] * turn)
+        return np.stack([place.real, place.imag], axis=1), rocker
+
+    def model(self, rate: float = 1.0, start: float = 0.0) -> Any:
+        """Return the four-bar as a Model with a driven crank, for pictures, loads and dynamics.
+
+        Parameters
+        ----------
+        rate : float, default 1.0
+            Rate of the crank [rad/s].
+        start : float, default 0.0
+            Crank angle at t = 0 [rad].
+
+        Returns
+        -------
+        Model
+            Bodies "crank", "coupler" and "rocker", joints "A", "B", "C", "D", marker "point", driver "drive".
+
+        Raises
+        ------
+        InputError
+            For a crank angle that cannot be reached.
+        """
+        from rtmbs.model import ConstantRate, Model, Revolute
+
+        m = self.motion(np.array([start]))
+        if not np.isfinite(m.coupler[0]):
+            raise InputError(f"four-bar: the crank does not reach {start:g} rad; dead_centres() lists its limits")
+        at = np.exp(1j * self.tilt)
+        A, B = complex(*self.pivot), complex(*self.pivot) + at * self.crank * np.exp(1j * start)
+        D, C = A + at * self.ground, B + at * self.coupler * np.exp(1j * m.coupler[0])
+        model = Model("four-bar")
+        for name, place, angle in (("crank", A, start), ("coupler", B, m.coupler[0]), ("rocker", D, m.rocker[0])):
+            turn = [math.cos(0.5 * (angle + self.tilt)), 0.0, 0.0, math.sin(0.5 * (angle + self.tilt))]
+            model.add_body(name, mass=0.0, position=(place.real, place.imag, 0.0), orientation=turn)
+        joints = (("A", "ground", "crank", A), ("B", "crank", "coupler", B), ("C", "coupler", "rocker", C))
+        for name, first, second, place in (*joints, ("D", "ground", "rocker", D)):
+            point = (complex(place).real, complex(place).imag, 0.0)
+            model.add_joint(name, Revolute(axis=(0, 0, 1)), first, second, point=point)
+        tip = m.point[0]
+        model.add_marker("point", "coupler", point=(tip[0], tip[1], 0.0))
+        model.add_driver("drive", ConstantRate(rate), joint="A")
+        return model
+
+
+def pairs(z: Complex) -> Array:
+    """Return complex numbers (S,) as points (S, 2)."""
+    return np.stack([z.real, z.imag], axis=-1)
+
+
+def folded_pin(g: float, line: complex, b: float, c: float, stretched: bool) -> complex:
+    """Return C where coupler and rocker lie in the line from B to D: between them, or beyond the end of the shorter."""
+    along = line / abs(line)
+    if stretched:
+        return g - c * along
+    return g + c * along if b > c else g - c * along

@@ -1,0 +1,367 @@
+"""Synthesis of four-bars for a path, a function or a motion: least squares with exact derivatives, from many starts.
+
+The loop is kept as an equation, with the angles of the links at every point as unknowns beside the lengths. So no start
+leads to a four-bar that does not close, and every derivative is a product of a length and a unit vector.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.optimize import least_squares
+
+from rtmbs.errors import InputError, shown
+from rtmbs.kinematics.design.four_bar import FourBar
+
+Array = NDArray[np.float64]
+
+STILL = 1e-14  # relative changes at which least squares ends
+SHORTEST, LONGEST = 0.05, 20.0  # of a link, in sizes of what is wanted
+SPREAD = 1.5  # of random starts, in these sizes
+TRIES = 40  # dyads of random starts
+
+
+class Synthesis(NamedTuple):
+    """A four-bar that was found for a task.
+
+    Parameters
+    ----------
+    mechanism : FourBar
+        The four-bar.
+    error : float
+        Largest distance of a point [m], or of an angle [rad], from what is wanted.
+    crank : ndarray
+        Crank angles (K,) at the wanted points, from the line of the ground pivots [rad].
+    on_one_branch : bool
+        Whether all points lie on one assembly branch, so that the mechanism need not be taken apart between them.
+    starts : int
+        Number of starts that were tried.
+    """
+
+    mechanism: FourBar
+    error: float
+    crank: Array
+    on_one_branch: bool
+    starts: int
+
+
+# ---- path -----------------------------------------------------------------------------------------------------------
+
+
+def path_generator(points: ArrayLike, angles: ArrayLike | None = None, starts: int = 40, seed: int = 0) -> Synthesis:
+    """Return the four-bar whose coupler point comes nearest to points.
+
+    Parameters
+    ----------
+    points : array_like
+        Points (K, 2) in their order [m].
+    angles : array_like, optional
+        Crank angles (K,) at the points from the first one's, for prescribed timing [rad]; free unless given.
+    starts : int, default 40
+        Number of random starts; the best four-bar is returned.
+    seed : int, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Synthesis
+        The four-bar with its distance from the points.
+
+    Raises
+    ------
+    InputError
+        For points that are no list of two coordinates, and for no start that closes.
+    """
+    wanted = np.array(points, np.float64)
+    if wanted.ndim != 2 or wanted.shape[1] != 2 or len(wanted) < 3 or not np.all(np.isfinite(wanted)):
+        raise InputError(f"points are {shown(points)}; they must be at least three rows (x, y) [m]")
+    timing = None if angles is None else np.array(angles, np.float64)
+    if timing is not None and timing.shape != (len(wanted),):
+        raise InputError(f"angles are {shown(angles)}; they must be {len(wanted)} numbers, one for each point [rad]")
+    middle = wanted.mean(axis=0)
+    size = float(np.abs(wanted - middle).max())
+    task = PathTask((wanted[:, 0] + 1j * wanted[:, 1] - complex(*middle)) / size, timing)
+    rng = np.random.default_rng(seed)
+    found = [one for one in (path_start(task, rng) for _ in range(starts)) if one is not None]
+    return chosen(found, size, middle, starts)
+
+
+class PathTask:
+    """Equations of a path in sizes of one: x = (pivot 2, tilt, g, a, b, c, u, v, crank angles, coupler angles)."""
+
+    LINKS, FIRST = slice(3, 7), 9
+
+    def __init__(self, points: Any, timing: Array | None) -> None:
+        self.points, self.timing, self.K = points, timing, len(points)
+        self.turns = self.K if timing is None else 1  # crank angles that are unknown
+
+    def parts(self, x: Array) -> tuple[Any, ...]:
+        """Return pivot, tilt's unit vector, lengths, point, and unit vectors of crank and coupler."""
+        crank = x[self.FIRST : self.FIRST + self.turns]
+        if self.timing is not None:
+            crank = crank[0] + self.timing
+        e2, e3 = np.exp(1j * crank), np.exp(1j * x[self.FIRST + self.turns :])
+        return complex(x[0], x[1]), np.exp(1j * x[2]), x[3:7], complex(x[7], x[8]), e2, e3
+
+    def residuals(self, x: Array) -> Array:
+        """Return the misses of all points (2 K,) and of all loops (K,)."""
+        A, at, (g, a, b, c), z, e2, e3 = self.parts(x)
+        miss = A + at * (a * e2 + z * e3) - self.points
+        C = a * e2 + b * e3 - g
+        return np.concatenate([miss.real, miss.imag, 0.5 * (np.abs(C) ** 2 - c * c)])
+
+    def jacobian(self, x: Array) -> Array:
+        """Return their derivatives (3 K, n)."""
+        _, at, (g, a, b, c), z, e2, e3 = self.parts(x)
+        K, n, one = self.K, len(x), np.ones(self.K)
+        C = a * e2 + b * e3 - g
+        by = np.zeros((K, n), np.complex128)  # of the points
+        loop = np.zeros((K, n))
+        by[:, 0], by[:, 1], by[:, 2] = one, 1j * one, 1j * at * (a * e2 + z * e3)
+        by[:, 4], by[:, 7], by[:, 8] = at * e2, at * e3, 1j * at * e3
+        for column, part in ((3, -one), (4, e2), (5, e3)):
+            loop[:, column] = (C.conj() * part).real
+        loop[:, 6] = -c
+        rows, first = np.arange(K), self.FIRST + self.turns
+        turns = self.FIRST + (rows if self.timing is None else 0 * rows)
+        by[rows, turns], loop[rows, turns] = 1j * at * a * e2, (C.conj() * 1j * a * e2).real
+        by[rows, first + rows], loop[rows, first + rows] = 1j * at * z * e3, (C.conj() * 1j * b * e3).real
+        return np.concatenate([by.real, by.imag, loop])
+
+    def start(self, rng: np.random.Generator) -> Array:
+        """Return a random start."""
+        crank = rng.uniform(-np.pi, np.pi) + np.linspace(0.0, 1.9 * np.pi, self.K) * rng.choice([-1.0, 1.0])
+        links = np.exp(rng.normal(size=4) * 0.6) * SPREAD
+        coupler = rng.uniform(-np.pi, np.pi) + 0.3 * np.sin(crank)
+        turns = crank if self.timing is None else crank[:1]
+        return np.concatenate(
+            [SPREAD * rng.normal(size=2), rng.uniform(-3, 3, 1), links, rng.normal(size=2), turns, coupler]
+        )
+
+
+Found = tuple[float, bool, FourBar, Array]  # error, on one branch, mechanism, crank angles
+
+
+def path_start(task: PathTask, rng: np.random.Generator) -> Found | None:
+    """Return what one start leads to in sizes of one, or None for links out of range."""
+    x0 = task.start(rng)
+    low, high = np.full(len(x0), -np.inf), np.full(len(x0), np.inf)
+    low[task.LINKS], high[task.LINKS] = SHORTEST, LONGEST
+    found = least_squares(
+        task.residuals, x0, task.jacobian, (low, high), xtol=STILL, ftol=STILL, gtol=STILL, max_nfev=300
+    )
+    A, _, (g, a, b, c), z, e2, e3 = task.parts(found.x)
+    try:
+        bar = FourBar(g, a, b, c, (z.real, z.imag), (A.real, A.imag), float(found.x[2]))
+    except InputError:
+        return None
+    crank = np.angle(e2)
+    error, single, best = np.inf, False, bar
+    for branch in (1, -1):
+        one = replace(bar, branch=branch)
+        miss = one.motion(crank).point @ np.array([1.0, 1j]) - task.points
+        if (largest := float(np.max(np.abs(miss)))) < error:
+            error, single, best = largest, True, one
+    if not np.isfinite(error):
+        return None
+    sides = np.sign(((g - a * e2).conj() * e3).imag)
+    return error, single and bool(np.all(sides == best.branch)), best, crank
+
+
+def chosen(found: list[Found], size: float, middle: Array, starts: int) -> Synthesis:
+    """Return the best of several, in the units of the task."""
+    if not found:
+        raise InputError("no start led to a four-bar that closes at all points; take more starts, or fewer points")
+    error, single, bar, crank = min(found, key=lambda one: (one[0], not one[1]))
+    links = {name: float(size * getattr(bar, name)) for name in ("ground", "crank", "coupler", "rocker")}
+    point = (float(size * bar.point[0]), float(size * bar.point[1]))
+    pivot = (float(size * bar.pivot[0] + middle[0]), float(size * bar.pivot[1] + middle[1]))
+    return Synthesis(
+        FourBar(**links, point=point, pivot=pivot, tilt=bar.tilt, branch=bar.branch),
+        size * error,
+        crank,
+        single,
+        starts,
+    )
+
+
+# ---- function -------------------------------------------------------------------------------------------------------
+
+
+def function_generator(
+    crank: ArrayLike, rocker: ArrayLike, starts: int = 100, seed: int = 0, ground: float = 1.0
+) -> Synthesis:
+    """Return the four-bar whose rocker turns with its crank as wanted.
+
+    Both angles count from a first position that the synthesis chooses. Up to five pairs can be met exactly.
+
+    Parameters
+    ----------
+    crank : array_like
+        Turns of the crank (K,) [rad].
+    rocker : array_like
+        Turns of the rocker (K,) [rad].
+    starts : int, default 100
+        Number of random starts.
+    seed : int, default 0
+        Seed of the random numbers.
+    ground : float, default 1.0
+        Distance of the ground pivots, which sets the scale [m].
+
+    Returns
+    -------
+    Synthesis
+        The four-bar; ``crank`` holds its crank angles from the ground line.
+
+    Raises
+    ------
+    InputError
+        For lists of different lengths, and for no start that closes.
+    """
+    turn, wanted = np.array(crank, np.float64), np.array(rocker, np.float64)
+    if turn.ndim != 1 or turn.shape != wanted.shape or len(turn) < 3:
+        raise InputError(
+            f"crank and rocker have shapes {turn.shape} and {wanted.shape}; they must be lists of equal length"
+        )
+
+    def loop(x: Array) -> tuple[Any, Any, Any]:
+        e2, e4 = np.exp(1j * (turn + x[3])), np.exp(1j * (wanted + x[4]))
+        return x[0] * e2 - 1.0 - x[2] * e4, e2, e4
+
+    def residuals(x: Array) -> Array:
+        return 0.5 * (np.abs(loop(x)[0]) ** 2 / x[1] ** 2 - 1.0)  # relative, so that long links are no way out
+
+    def jacobian(x: Array) -> Array:
+        d, e2, e4 = loop(x)
+        parts = (e2, None, -e4, 1j * x[0] * e2, -1j * x[2] * e4)
+        columns = [
+            (d.conj() * part).real / x[1] ** 2 if part is not None else -(np.abs(d) ** 2) / x[1] ** 3 for part in parts
+        ]
+        return np.stack(columns, axis=1)
+
+    rng, found = np.random.default_rng(seed), list[Found]()
+    bounds = ([SHORTEST] * 3 + [-np.inf] * 2, [LONGEST] * 3 + [np.inf] * 2)
+    for _ in range(starts):
+        x0 = np.concatenate([np.exp(0.5 * rng.normal(size=3)), rng.uniform(-np.pi, np.pi, 2)])
+        x = least_squares(residuals, x0, jacobian, bounds, xtol=STILL, ftol=STILL, gtol=STILL, max_nfev=300).x
+        found += generated(x, turn, wanted)
+    one = chosen(found, ground, np.zeros(2), starts)
+    return one._replace(error=one.error / ground)
+
+
+def generated(x: Array, turn: Array, wanted: Array) -> Iterator[Found]:
+    """Yield the four-bar of unknowns on each branch, with its largest error of the rocker angle."""
+    for branch in (1, -1):
+        try:
+            bar = FourBar(1.0, float(x[0]), float(x[1]), float(x[2]), branch=branch)
+        except InputError:
+            return
+        crank = turn + x[3]
+        _, rocker = bar.angles(crank)
+        error = float(np.max(np.abs(np.angle(np.exp(1j * (rocker - wanted - x[4]))))))
+        if np.isfinite(error):
+            yield error, True, bar, crank
+
+
+# ---- motion ---------------------------------------------------------------------------------------------------------
+
+
+def motion_generator(poses: ArrayLike, starts: int = 40, seed: int = 0) -> Synthesis:
+    """Return the four-bar whose coupler goes through poses (rigid-body guidance).
+
+    A link from ground to the coupler meets up to five poses exactly. Two of them make a four-bar.
+
+    Parameters
+    ----------
+    poses : array_like
+        Places and angles of the coupler (K, 3): x, y [m] and angle [rad].
+    starts : int, default 40
+        Number of random starts for each link.
+    seed : int, default 0
+        Seed of the random numbers.
+
+    Returns
+    -------
+    Synthesis
+        The four-bar; its coupler point goes through x and y, and ``error`` holds distance and turn.
+
+    Raises
+    ------
+    InputError
+        For poses that are no rows of three numbers, and where fewer than two links are found.
+    """
+    wanted = np.array(poses, np.float64)
+    if wanted.ndim != 2 or wanted.shape[1] != 3 or not len(wanted) >= 2:
+        raise InputError(f"poses are {shown(poses)}; they must be at least two rows (x, y, angle)")
+    middle = wanted[:, :2].mean(axis=0)
+    size = float(max(np.abs(wanted[:, :2] - middle).max(), 1e-12))
+    p, turn = (wanted[:, 0] + 1j * wanted[:, 1] - complex(*middle)) / size, np.exp(1j * wanted[:, 2])
+    dyads = guiding_links(p, turn, np.random.default_rng(seed), starts)
+    found = list[Found]()
+    for i, first in enumerate(dyads):
+        for second in dyads[:i]:
+            found += [*guided(first, second, p, turn), *guided(second, first, p, turn)]
+    return chosen(found, size, middle, starts)
+
+
+Dyad = tuple[complex, complex, float]  # pin in the coupler, pivot on ground, miss
+
+
+def guiding_links(p: Any, turn: Any, rng: np.random.Generator, starts: int) -> list[Dyad]:
+    """Return links whose pin in the coupler stays on a circle about a pivot: (pin, pivot, largest miss)."""
+
+    def arms(x: Array) -> Any:
+        return p + complex(x[0], x[1]) * turn - complex(x[2], x[3])
+
+    def residuals(x: Array) -> Array:
+        return 0.5 * (np.abs(arms(x)) ** 2 / x[4] ** 2 - 1.0)
+
+    def jacobian(x: Array) -> Array:
+        d = arms(x)
+        parts = (turn, 1j * turn, -1.0 + 0.0 * turn, -1j + 0.0 * turn)
+        columns = [(d.conj() * part).real / x[4] ** 2 for part in parts]
+        return np.stack([*columns, -(np.abs(d) ** 2) / x[4] ** 3], axis=1)
+
+    found: list[Dyad] = []
+    bounds = ([-LONGEST] * 4 + [SHORTEST], [LONGEST] * 5)
+    for _ in range(starts):
+        x0 = np.concatenate([SPREAD * rng.normal(size=4), np.exp(0.5 * rng.normal(size=1))])
+        x = least_squares(residuals, x0, jacobian, bounds, xtol=STILL, ftol=STILL, gtol=STILL, max_nfev=300).x
+        one = (complex(x[0], x[1]), complex(x[2], x[3]), float(np.max(np.abs(residuals(x)))))
+        if all(abs(one[0] - pin) + abs(one[1] - pivot) > 1e-4 for pin, pivot, _ in found):
+            found.append(one)
+    return sorted(found, key=lambda dyad: dyad[2])[:TRIES]
+
+
+def guided(crank: Dyad, rocker: Dyad, p: Any, turn: Any) -> Iterator[Found]:
+    """Yield the four-bar of two links on each branch, its coupler point at the origin of the poses."""
+    (pin, A, _), (other, D, _) = crank, rocker
+    along, ground = other - pin, D - A
+    if min(abs(along), abs(ground)) < SHORTEST:
+        return
+    B = p + pin * turn
+    a, c = float(np.mean(np.abs(B - A))), float(np.mean(np.abs(p + other * turn - D)))
+    point = -pin / (along / abs(along))
+    cranks = np.angle((B - A) / ground)
+    for branch in (1, -1):
+        try:
+            bar = FourBar(
+                abs(ground),
+                a,
+                abs(along),
+                c,
+                (point.real, point.imag),
+                (A.real, A.imag),
+                float(np.angle(ground)),
+                branch,
+            )
+        except InputError:
+            return
+        m = bar.motion(cranks)
+        miss = np.abs(m.point @ np.array([1.0, 1j]) - p)
+        turned = np.abs(np.angle(np.exp(1j * (m.coupler + bar.tilt)) / (turn * along / abs(along))))
+        error = float(np.max(np.maximum(miss, turned)))
+        if np.isfinite(error):
+            yield error, True, bar, cranks

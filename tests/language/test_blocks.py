@@ -1,0 +1,224 @@
+"""Loops, submodels, arrays, profiles in expressions, ``if``, driven triads, curves, measures, given constants."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs import language
+from rtmbs.errors import LanguageError
+from rtmbs.kinematics import Analysis
+from rtmbs.language.expressions import ExpressionProfile, value_at
+from rtmbs.model import SmoothStep, Spline
+
+HEAD = "MODEL m\nSYSTEM (KINEMATIC ANALYSIS, ending time = 1, print interval = 0.1);\n"
+WHEEL = "BODY w (); revolute joint j (body = ground, body = w, axis = (0, 0, 1));\n"
+
+
+def document(text, **options):
+    return language.build(f"{HEAD}{text}\nENDMODEL", **options)
+
+
+def motion(text, **options):
+    made = document(text, **options)
+    return language.with_measures(made, Analysis(made.model, made.constraints).run(0.0, 1.0, 0.1))
+
+
+def profile(value):
+    return document(f"{WHEEL} driver d (j = {value});").model.drivers["d"].profile
+
+
+@pytest.mark.parametrize(
+    ("text", "function"),
+    [
+        ("2 + 3 * smooth step(0, 1, 0, 1)", lambda t: 2.0 + 3.0 * SmoothStep(0, 1, 0, 1)(t)[0]),
+        ("smooth step(0, 1, 0, 1) - TIME", lambda t: SmoothStep(0, 1, 0, 1)(t)[0] - t),
+        ("sine(1, 2) * sine(3, 4)", lambda t: np.sin(2 * t) * 3 * np.sin(4 * t)),
+        ("-constant rate(2) / (1 + TIME)", lambda t: -2.0 * t / (1.0 + t)),
+        ("cos(spline([0, 1, 2], [0, 1, 0]))", lambda t: np.cos(Spline([0, 1, 2], [0, 1, 0])(t)[0])),
+        ("if(TIME < 0.5, TIME ^ 2, sine(1, 1))", lambda t: t * t if t < 0.5 else np.sin(t)),
+        (
+            "if(0.25 >= TIME, 1, if(TIME > 0.75, 2, 3 * TIME))",
+            lambda t: 1.0 if t <= 0.25 else 2.0 if t > 0.75 else 3 * t,
+        ),
+        ("max(sine(1, 5), 0.2)", lambda t: max(np.sin(5 * t), 0.2)),
+    ],
+)
+def test_profiles_compose_with_exact_rates(text, function):
+    found = profile(text)
+    assert isinstance(found, ExpressionProfile)
+    for t in (0.11, 0.37, 0.62, 0.93):
+        h = 1e-4
+        f, fd, fdd = found(t)
+        assert f == pytest.approx(function(t), abs=1e-14)
+        assert value_at(found.steps, np.float64(t)) == pytest.approx(f, abs=1e-14)
+        assert fd == pytest.approx((function(t + h) - function(t - h)) / (2 * h), abs=1e-5)
+        assert fdd == pytest.approx((function(t + h) - 2 * f + function(t - h)) / (h * h), abs=1e-4)
+    times = np.linspace(0.0, 1.0, 7)
+    np.testing.assert_allclose(found.many(times).T, [found(t) for t in times], rtol=0, atol=1e-14)
+
+
+def test_a_profile_alone_stays_a_profile_and_an_expression_reads_back():
+    assert isinstance(profile("smooth step(0, 1, 0, 1)"), SmoothStep)
+    made = document(f"{WHEEL} driver d (j = 1 - if(TIME <= 0.5, sine(1, 2) ^ 2, spline([0, 1], [0, 1]) * 3));")
+    text = language.write(made)
+    again = language.build(text)
+    assert language.write(again) == text
+    for t in (0.2, 0.7):
+        assert again.model.drivers["d"].profile(t) == made.model.drivers["d"].profile(t)
+
+
+def test_forces_take_profiles_in_expressions():
+    text = """MODEL f SYSTEM (DYNAMIC ANALYSIS, ending time = 0.1, gravity = (0, 0, 0));
+    BODY w (mass = 1, inertia = (1, 1, 2)); revolute joint j (body = ground, body = w, axis = (0, 0, 1));
+    motor m (joint = j, torque = 2 * smooth step(0, 1, 1, 1) * if(TIME < 5, 1, 0)); ENDMODEL"""
+    made = language.build(text)
+    result = rtmbs.Simulation(made.model.compile(), h=1e-3).run(0.1)
+    assert result["j.angle"][-1] == pytest.approx(0.5 * 0.1**2, rel=1e-6)
+
+
+CHAIN = """
+constant lengths = [3, 2, 1];
+BODY link[0] (); revolute joint j[0] (body = ground, body = link[0], axis = (0, 0, 1)); driver d[0] (j[0] = TIME);
+repeat k (to = 3);
+  BODY link[k] (position = (lengths[k], 0, 0));
+  revolute joint j[k] (body = link[k - 1], body = link[k], axis = (0, 0, 1), point = (k, 0, 0));
+  driver d[k] (j[k] = k * TIME);
+end repeat;
+"""
+
+
+def test_a_loop_writes_its_statements_for_every_value():
+    made = document(CHAIN)
+    assert list(made.model.bodies) == ["ground", "link_0", "link_1", "link_2", "link_3"]
+    np.testing.assert_array_equal(made.model.bodies["link_2"].position, [2.0, 0.0, 0.0])
+    found = motion(CHAIN)
+    np.testing.assert_allclose(found["j_3.angle"], 3.0 * found.t, rtol=0, atol=1e-9)
+    assert list(document("repeat k (from = 3, to = 2); BODY b[k] (); end repeat;").model.bodies) == ["ground"]
+
+
+def test_instances_of_submodels_have_names_and_parameters_of_their_own():
+    text = """
+    submodel arm (at, L = 1);
+      constant half = L / 2;
+      BODY bar (position = (half, 0, 0)); triad tip (body = bar, origin = (half, 0, 0));
+      revolute joint pin (body = at, body = bar, axis = (0, 0, 1));
+      driver turn (pin = L * TIME); measure far (tip.x);
+    end submodel;
+    submodel pair (at);
+      arm one (at = at, L = 3); repeat k (to = 2); arm more[k] (at = one_bar); end repeat;
+    end submodel;
+    arm left (at = ground, L = 2); pair both (at = left_bar);
+    """
+    made = document(text)
+    assert list(made.model.bodies)[1:] == ["left_bar", "both_one_bar", "both_more_1_bar", "both_more_2_bar"]
+    assert made.constants == {"left_half": 1.0, "both_one_half": 1.5, "both_more_1_half": 0.5, "both_more_2_half": 0.5}
+    found = motion(text)
+    np.testing.assert_allclose(found["both_one_pin.angle"], 3.0 * found.t, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["left_far"], 2.0 * np.cos(2.0 * found.t), rtol=0, atol=1e-9)
+    assert language.write(language.build(language.write(made))) == language.write(made)
+
+
+def test_a_loop_is_formatted_with_its_statements_moved_in():
+    text = language.format(f"MODEL m\n{CHAIN}\nENDMODEL")
+    assert "\n  BODY link[k] (position = (lengths[k], 0, 0));\n" in text
+    assert "\nend repeat;\n" in text
+    assert language.format(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("repeat k (to = 2); BODY b[k] ();", "this repeat has no end; write end repeat"),
+        ("end repeat;", "end repeat has no beginning: no repeat stands above it"),
+        (
+            "submodel s (); repeat k (to = 2); end submodel;",
+            "repeat is not closed here; its end is written: end repeat;",
+        ),
+        ("repeat k (to = 1.5); end repeat;", "to is 1.5; it must be a whole number"),
+        ("repeat k (count = 2); end repeat;", "a loop is written: repeat k"),
+        ("repeat k (to = 1e6); end repeat;", "more than 1,000 turns of loops"),
+        (
+            f"repeat k (to = 900); submodel s (); {'BODY b (); ' * 100} end submodel; end repeat;",
+            "there are more than 5,000 statements of blocks up to here",
+        ),
+        ("submodel s (x); end submodel; s a ();", "s 'a' needs x = ..."),
+        ("submodel s (xyz); end submodel; s a (xya = 2);", "did you mean 'xyz'?"),
+        ("submodel s (x, x); end submodel;", "a parameter is a name, given once"),
+        ("submodel (x); end submodel;", "a submodel is written"),
+        ("submodel s (); s a (); end submodel; s b ();", "submodel 's' has itself as a part"),
+        ("constant a = [1, 2]; BODY b (mass = a[3]);", "a[3] does not exist; a has the items 1 to 2"),
+        ("BODY b[1.5] ();", "the index is 1.5; it must be a whole number"),
+        ("submodel s (x); BODY b (mass = x.y); end submodel; s a (x = 2);", "x is a value here"),
+        ("constant a = [1]; constant a = 2;", "already a constant"),
+        ("for k (to = 2);", "did you mean repeat k"),
+        (f"{WHEEL} driver d (j = 2 * t);", "did you mean TIME"),
+        (f"{WHEEL} driver d (j = 2 * L * TIME); constant L = 1; constant M = N; constant N = 2;", "given in line 4"),
+        (f"{WHEEL} driver d (j = 2 pi TIME);", "a product is written with *"),
+        (f"{WHEEL} driver d (j = if(TIME, 1));", "a condition and two numbers"),
+        (f"{WHEEL} driver d (j = 1 + staircase([0], [1]));", "+ takes numbers"),
+        ("BODY b (); spherical joint s (triad = ground, triad = ground);", "ground is a body; write body = ground"),
+        ("triad t (body = ground); driver d (t.x = 1);", "triad 't' is on ground, which does not move"),
+        ("measure m (a = 2);", "takes one thing"),
+        (f"{WHEEL} measure m (j); measure m (j);", "already a measure"),
+        (f"{WHEEL} triad t (body = w); cam c (triad = t, body = w, radius = 1);", "is on body 'w' itself"),
+        (f"{WHEEL} triad t (body = w); point on curve c (triad = t, body = ground, curve = 2);", "takes three values"),
+        (f"{WHEEL} triad t (body = w); driver d (t.x = 1); driver d (t.y = 1);", "already an element of this name"),
+    ],
+)
+def test_mistakes_are_named_with_their_cure(text, sentence):
+    with pytest.raises(LanguageError) as caught:
+        document(text)
+    assert sentence in str(caught.value)
+    assert caught.value.line
+
+
+def test_constants_are_given_from_outside():
+    text = f"constant L = 2; constant M = 2 * L; {WHEEL} driver d (j = M * TIME);"
+    assert document(text).constants == {"L": 2.0, "M": 4.0}
+    assert document(text, constants={"L": 3}).constants == {"L": 3.0, "M": 6.0}
+    assert document(text, constants={"L": "30 mm"}).constants["M"] == pytest.approx(0.06)
+    with pytest.raises(LanguageError, match="there is no constant named 'K'"):
+        document(text, constants={"K": 3})
+    with pytest.raises(LanguageError, match="no unit"):
+        document(text, constants={"L": "30 mmm"})
+
+
+MACHINE = """
+BODY a (); BODY b (pqr = [(1, 0, 0), (1, 0, 1), (1, 1, 0)]);
+triad o (body = ground, origin = (0, 2, 0)); triad p (body = b, origin = (1, 0, 0));
+revolute joint j (body = ground, body = a, axis = (0, 0, 1));
+revolute joint k (body = a, body = b, axis = (0, 0, 1), point = (1, 0, 0));
+driver x (p.x = 1 - 0.3 * TIME); driver y (p.y = 1 + 0.5 * TIME);
+measure px (p.x); measure gap (distance(o, p)); measure turn (angle(o.f, p.g)); measure bend (k); measure yaw (b.yaw);
+measure lift (by);
+"""
+
+
+def test_a_driven_triad_and_measures():
+    found = motion(MACHINE)
+    np.testing.assert_allclose(
+        found["p.position"][:, :2].T, [1.0 - 0.3 * found.t, 1.0 + 0.5 * found.t], rtol=0, atol=1e-10
+    )
+    np.testing.assert_allclose(found["p.velocity"][:, :2], np.tile([-0.3, 0.5], (11, 1)), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["px"], 1.0 - 0.3 * found.t, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found["gap"], np.hypot(1.0 - 0.3 * found.t, 0.5 * found.t - 1.0), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found["bend"], found["k.angle"], rtol=0, atol=0)
+    np.testing.assert_allclose(found["yaw"], found["j.angle"] + found["k.angle"] + np.pi / 2, rtol=0, atol=1e-10)
+    np.testing.assert_allclose(np.cos(found["turn"]), -np.sin(found["yaw"]), rtol=0, atol=1e-10)
+    np.testing.assert_allclose(found["lift"], np.sin(found["j.angle"]), rtol=0, atol=1e-10)
+    assert found.about("gap")[1] == "m"
+    assert found.about("turn")[1] == "rad"
+
+
+def test_a_point_on_a_curve_of_a_turning_body_with_derivatives():
+    text = """BODY w (); BODY p (position = (1.2, 0, 0)); triad t (body = p);
+    revolute joint j (body = ground, body = w, axis = (0, 0, 1));
+    prismatic joint g (body = ground, body = p, axis = (1, 0, 0));
+    point on curve c (triad = t, body = w,
+        curve = ((1 + 0.2 * cos(3 * s)) * cos(s), (1 + 0.2 * cos(3 * s)) * sin(s), 0));
+    driver d (j = 2 * TIME);"""
+    found = motion(text)
+    angle = -2.0 * found.t
+    np.testing.assert_allclose(found["t.position"][:, 0], 1.0 + 0.2 * np.cos(3 * angle), rtol=0, atol=1e-9)
+    np.testing.assert_allclose(found["t.velocity"][:, 0], 1.2 * np.sin(3 * angle), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found["t.acceleration"][:, 0], -7.2 * np.cos(3 * angle), rtol=0, atol=1e-7)
