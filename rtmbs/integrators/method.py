@@ -192,6 +192,7 @@ class Method(Protocol):
         state : State
             State with changed positions or rates; its memory is updated in place.
         """
+        return None  # noqa: RET501 - mypy takes a method without a body for abstract
 
     def pushed(self, equations: Equations, work: Any, state: State, roughly: bool = False) -> bool:
         """Update ``state.memory`` after inputs changed between two steps, before accelerations are updated.
