@@ -103,6 +103,6 @@ def register(kind: Class) -> Class:
             ADDING[base](kind)
             return kind
     raise InputError(
-        f"{shown(kind)} is no class that can be registered; derive it from rtmbs.model.JointType, rtmbs.model.ForceLaw, "
-        "rtmbs.methods.Method or rtmbs.formulations.Formulation"
+        f"{shown(kind)} is no class that can be registered; derive it from rtmbs.model.JointType, "
+        "rtmbs.model.ForceLaw, rtmbs.methods.Method or rtmbs.formulations.Formulation"
     )
