@@ -254,8 +254,15 @@ def rheonomic_double_pendulum() -> FunctionSystem:
         damper = 0.4 * (v[2:] - v[:2])
         return np.concatenate((damper, -damper)) - np.array([0.0, GRAVITY, 0.0, 2.0 * GRAVITY])
 
-    names: dict[str, Any] = {"coordinate_names": ["x1", "y1", "x2", "y2"], "row_names": ["first rod", "second rod"]}
-    return FunctionSystem(4, 2, lambda q, t: np.diag([1.0, 1.0, 2.0, 2.0]), force, phi, **names)
+    return FunctionSystem(
+        4,
+        2,
+        lambda q, t: np.diag([1.0, 1.0, 2.0, 2.0]),
+        force,
+        phi,
+        coordinate_names=["x1", "y1", "x2", "y2"],
+        row_names=["first rod", "second rod"],
+    )
 
 
 def slider_crank() -> FunctionSystem:
