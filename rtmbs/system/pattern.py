@@ -54,6 +54,7 @@ from rtmbs.system.tables import CondensedClosures, Connectors, Interfaces, Paths
 
 Pairs = list[tuple[int, int]]
 
+LARGE = 1000  # dofs beyond which another elimination order is looked at
 WORTH_WHILE = 0.8  # part of the arithmetic that interfaces may leave at most: they have entries to fill, too
 
 
@@ -345,13 +346,13 @@ def elimination_order(
 ) -> Integers:
     """Return the elimination order: from the tips, unknowns of an interface after all that hangs on it, then it.
 
-    Unknowns of a closure come before the first of the dofs that they meet. Dofs stand in the order of the tree; with
-    closures, whichever has less arithmetic, that or the order of their depths, so that branches side by side shrink
-    together.
+    Unknowns of a closure come before the first of the dofs that they meet. Dofs stand in the order of the tree; in
+    large trees, and with condensed closures, whichever has less arithmetic, that or the order of their depths, so that
+    branches side by side shrink together.
     """
     n = len(sections.of)
     listed = np.arange(n)[::-1]
-    if closed is None:
+    if closed is None and n <= LARGE:
         return ordered(listed, sections, closed)
     pointer, index, _ = symmetric_pattern(total, rows, cols)
     deepest = np.argsort(-depths(parent), kind="stable")
