@@ -46,9 +46,9 @@ class Structure:
         return np.abs(self.places[self.bars[:, 1]] - self.places[self.bars[:, 0]])
 
 
-def structure(kind: str, count: int, rng: np.random.Generator) -> Structure:
-    """Return a structure of about ``count`` bars, its nodes somewhat off a regular drawing."""
-    size = 10.0 ** rng.uniform(-1.0, 1.0)
+def structure(kind: str, count: int, rng: np.random.Generator, size: float | None = None) -> Structure:
+    """Return a structure of about ``count`` bars of mean length ``size`` [m], its nodes off a regular drawing."""
+    size = 10.0 ** rng.uniform(-1.0, 1.0) if size is None else size
     places, bars, fixed = GRAPHS[kind](count)
     places = size * (places + 0.1 * (rng.normal(size=len(places)) + 1j * rng.normal(size=len(places))))
     numbers = len(bars)

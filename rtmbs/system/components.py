@@ -287,7 +287,8 @@ def restricted(tables: Tables, coordinates: Integers) -> SubsystemTables:
         laws=restricted_laws(tables.laws, linked, number, new),
         balance=balance_of(new[tables.balance.component[coordinates]], float(tables.balance.length[0])),
     )
-    lu, kept = give_places(kept, condensed=len(tables.interfaces.dof) > 0)
+    dense_loops = len(tables.condensed.closure) == 0
+    lu, kept = give_places(kept, condensed=len(tables.interfaces.dof) > 0, closures=not dense_loops)
     rows = np.flatnonzero(np.concatenate([rows_of(closures, linked[closures.connector]), driven]))
     states = np.flatnonzero(new[state_dofs(tables.laws, law_dofs(tables))] >= 0)
     return SubsystemTables(coordinates, rows, references, with_origins(kept), lu, states)

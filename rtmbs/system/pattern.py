@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rtmbs.linear.symbolic import analyse, analyse_order, entries, flops, symmetric_pattern
+from rtmbs.linear.symbolic import analyse, analyse_order, entries, flops, nonzeros, symmetric_pattern
 from rtmbs.system.closure_tables import pointer
 from rtmbs.system.condensed_closures import (
     PLACES,
@@ -139,15 +139,15 @@ def lay_out(
     return build_paths([]), no_interfaces(len(parent)), no_condensed(), build_connectors(parent, pairs, couplers)
 
 
-def give_places(tables: Tables, condensed: bool = True) -> tuple[Any, Tables]:
+def give_places(tables: Tables, condensed: bool = True, closures: bool = True) -> tuple[Any, Tables]:
     """Return the static factorisation of the tangent, and the tables with the places of all entries in its values.
 
-    Interfaces and condensed closures are chosen when they are allowed, by ``condensed``, and pay. Places in the flat
-    Phi_z, ``Closures.entry_pointer``, are given with the others.
+    Interfaces and condensed closures are chosen when they are allowed, by ``condensed``, and pay; condensed closures
+    by ``closures`` as well. Places in the flat Phi_z, ``Closures.entry_pointer``, are given with the others.
     """
     laws, parent = tables.laws, tables.dofs.parent
     coupled = laws.row[laws.force_entry[:, 0]], laws.input[laws.force_entry[:, 1], 0]
-    found = analyse_pattern(tables, coupled, condensed)
+    found = analyse_pattern(tables, coupled, condensed, closures)
     connectors = with_places(found.lu, tables, found.condensed)
     diagonal = places(found.lu, np.arange(len(parent)), np.arange(len(parent)))
     rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(tables.connectors.pointer)
@@ -172,6 +172,19 @@ def with_places(lu: Any, tables: Tables, condensed: CondensedClosures) -> Connec
     return connectors._replace(entry=block_places(lu, connectors))
 
 
+def factor_text(system: System) -> str:
+    """Return the sentence about the Newton matrix: its form, and the arithmetic and memory that one factor takes."""
+    tables, lu = system.tables, system.lu
+    interfaces, condensed = len(tables.interfaces.dof), len(tables.condensed.closure)
+    form = "all pairs of a path" if interfaces == 0 else f"{interfaces} interfaces between sections of the tree"
+    if condensed:
+        form += f", {condensed} long loops closed by multipliers"
+    return (
+        f"Newton matrix        {form}; a factor takes {flops(lu):.2g} operations on {nonzeros(lu):.2g} numbers,"
+        f" {lu.total} unknowns"
+    )
+
+
 def uncondensed(system: System) -> System:
     """Return the System with all pairs of a path in its pattern: K and C of other sources need them."""
     if len(system.tables.interfaces.dof) == 0:
@@ -180,17 +193,27 @@ def uncondensed(system: System) -> System:
     return replace(system, tables=tables, lu=lu)
 
 
-def analyse_pattern(tables: Tables, more: tuple[Integers, Integers], condensed: bool = True) -> TangentPattern:
+def with_blocks(system: System) -> System:
+    """Return the System without condensed closures: the midpoint rule takes Phi_z of two poses."""
+    if len(system.tables.condensed.closure) == 0:
+        return system
+    lu, tables = give_places(system.tables, closures=False)
+    return replace(system, tables=tables, lu=lu)
+
+
+def analyse_pattern(
+    tables: Tables, more: tuple[Integers, Integers], condensed: bool = True, closures: bool = True
+) -> TangentPattern:
     """Return the factorisation with least arithmetic, with interfaces (if allowed, by ``condensed``) or without.
 
-    ``more`` are rows and columns of further entries: joints that a force law couples. Without interfaces the pattern
+    ``closures`` says whether closures over long branches may be condensed. ``more`` are rows and columns of further entries: joints that a force law couples. Without interfaces the pattern
     holds all pairs of a path.
     """
     parent = tables.dofs.parent
     interfaces, of = choose_interfaces(parent, tables.dofs.tip)
     if not condensed or len(interfaces) == 0:
         return direct_pattern(tables, more)
-    far = long_closures(tables.closures, int(tables.conditions.first[0]), tables.connectors, of)
+    far = long_closures(tables.closures, int(tables.conditions.first[0]) if closures else 0, tables.connectors, of)
     best = condensed_pattern(tables, Sections.cut(interfaces, of, parent, len(far) > 0), far, more)
     if len(far) and least_flops(tables, False) < flops(best.lu):
         best = cheaper(condensed_pattern(tables, Sections.cut(interfaces, of, parent, False), far[:0], more), best)
