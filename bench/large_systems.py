@@ -5,10 +5,10 @@
     python -m bench.large_systems --python venv/bin/python          # Exudyn in another environment
     python -m bench.large_systems --write                           # puts the table into docs/performance.md
 
-The structures are those of ``bench.campaigns.large_structures``. Programs take turns, a process each. Times are processor
-times of one thread. The start of rtmbs is ``compile`` and ``Simulation``, that of Exudyn the building of its system. The
-error is the largest distance of a node from its place in natural coordinates, over the largest way of a node. It is
-found up to 1,000 bars.
+The structures are those of ``bench.campaigns.large_structures``. Programs take turns, a process each. Times are
+processor times of one thread. The start of rtmbs is ``compile`` and ``Simulation``, that of Exudyn the building of its
+system. The error is the largest distance of a node from its place in natural coordinates, over the largest way of a
+node. It is found up to 1,000 bars.
 """
 
 import argparse

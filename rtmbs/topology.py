@@ -155,8 +155,8 @@ def spanning_trees(name: str, bodies: Sequence[str], edges: Sequence[Edge]) -> l
 
     Welds come into the tree first, then joints whose coordinate is needed, then the others in the order of the
     candidate, and floating joints last. Where all of these close long loops, and clusters of neighbouring bodies give
-    far shorter ones, that tree is the only candidate. Raises TopologyError for a body that no joint connects to ground, and for a
-    joint between bodies that fixed joints already hold together.
+    far shorter ones, that tree is the only candidate. Raises TopologyError for a body that no joint connects to ground,
+    and for a joint between bodies that fixed joints already hold together.
     """
     found: list[Topology] = []
     for order in ORDERS:

@@ -112,7 +112,7 @@ def wheel(count: int) -> tuple[Array, Indices, Indices]:
 GRAPHS = {"chain": chain, "rope": rope, "ladder": ladder, "net": net, "tree": tree, "wheel": wheel}
 
 
-# ---- natural coordinates ----------------------------------------------------------------------------------------------
+# ---- natural coordinates ---------------------------------------------------------------------------------------------
 
 
 class NaturalCoordinates:
@@ -152,7 +152,7 @@ class NaturalCoordinates:
         data, rows, columns = (np.concatenate(part) for part in zip(*parts, strict=True))
         J = csc_array(coo_array((data, (rows, columns)), shape=(len(self.rows), 2 * len(self.free))))
         K = csc_array(block_array([[self.M, J.T], [J, None]]))
-        found = splu(K).solve(np.concatenate((self.force, -np.abs(relative) ** 2)))
+        found = splu(K).solve(np.concatenate((self.force, -(np.abs(relative) ** 2))))
         n = len(self.free)
         return np.asarray(found[:n] + 1j * found[n : 2 * n])
 
@@ -173,7 +173,7 @@ class NaturalCoordinates:
         return places
 
 
-# ---- the same in joint coordinates ------------------------------------------------------------------------------------
+# ---- the same in joint coordinates -----------------------------------------------------------------------------------
 
 
 def model_of(one: Structure, plane: Array) -> rtmbs.Model:

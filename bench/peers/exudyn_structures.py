@@ -1,6 +1,6 @@
 """A planar structure of pinned bars in Exudyn: reads its arrays as JSON, prints times and the places of its nodes.
 
-    python -m bench.peers.exudyn_structures < structure.json
+python -m bench.peers.exudyn_structures < structure.json
 """
 
 import json
@@ -56,9 +56,9 @@ def main() -> None:
     seconds = solve(mbs, given["h"], given["steps"], time.process_time)
     places = [list(place) for place in given["places"]]
     for (i, j), (node, center, length) in zip(given["bars"], nodes, strict=True):
-        x, y, angle = mbs.GetNodeOutput(node, exudyn.OutputVariableType.Coordinates) + mbs.GetNode(node)[
-            "referenceCoordinates"
-        ]
+        x, y, angle = (
+            mbs.GetNodeOutput(node, exudyn.OutputVariableType.Coordinates) + mbs.GetNode(node)["referenceCoordinates"]
+        )
         turn = np.array([[np.cos(angle), -np.sin(angle)], [np.sin(angle), np.cos(angle)]])
         for pin, along in ((i, 0.0), (j, length)):
             places[pin] = list(np.array([x, y]) + turn @ (np.array([along, 0.0]) - center))

@@ -270,7 +270,9 @@ def restricted(tables: Tables, coordinates: Integers) -> SubsystemTables:
     driven, forced = new[tables.drivers.dof] >= 0, new[tables.joint_forces.dof] >= 0
     dofs, references = restricted_dofs(tables.dofs, coordinates, new)
     pairs = list(zip(new[a[linked]].tolist(), new[b[linked]].tolist(), strict=True))
-    paths, interfaces, condensed, connectors = lay_out(dofs.parent, pairs, restricted_branches(tables, closed, number, new))
+    paths, interfaces, condensed, connectors = lay_out(
+        dofs.parent, pairs, restricted_branches(tables, closed, number, new)
+    )
     kept = Tables(
         dofs=dofs,
         origins=no_origins(len(coordinates)),

@@ -51,7 +51,9 @@ class CondensedEntries(NamedTuple):
 PLACES = ("pulled", "seen", "twist", "wrench", "turned", "turning", "turned_wrench", "turning_twist", "one")
 
 
-def condensed_entries(which: Integers, closures: Closures, connectors: Connectors, sections: Sections) -> CondensedEntries:
+def condensed_entries(
+    which: Integers, closures: Closures, connectors: Connectors, sections: Sections
+) -> CondensedEntries:
     """Return the entries of the closures ``which``; their unknowns follow those of the interfaces, mu before phi."""
     rows = np.diff(closures.row_pointer)[which]
     first = np.concatenate([[0], np.cumsum(rows)]).astype(np.int64)

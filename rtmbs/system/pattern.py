@@ -111,9 +111,7 @@ def build_connectors(parent: Integers, pairs: Pairs, couplers: Mapping[int, Inte
     """Return the connectors between pairs of dofs, or of the dofs that a coupler joins; their places still open."""
     none = np.zeros(0, np.int64)
     above, depth = parent.tolist(), depths(parent).tolist()
-    found = [
-        (none, couplers[l]) if l in couplers else branches(above, depth, a, b) for l, (a, b) in enumerate(pairs)
-    ]
+    found = [(none, couplers[l]) if l in couplers else branches(above, depth, a, b) for l, (a, b) in enumerate(pairs)]
     sizes = np.array([len(to_a) + len(to_b) for to_a, to_b in found], np.int64)
     return Connectors(
         a=np.array([a for a, _ in pairs], np.int64),
@@ -206,8 +204,8 @@ def analyse_pattern(
 ) -> TangentPattern:
     """Return the factorisation with least arithmetic, with interfaces (if allowed, by ``condensed``) or without.
 
-    ``closures`` says whether closures over long branches may be condensed. ``more`` are rows and columns of further entries: joints that a force law couples. Without interfaces the pattern
-    holds all pairs of a path.
+    ``closures`` says whether closures over long branches may be condensed. ``more`` are rows and columns of further
+    entries: joints that a force law couples. Without interfaces the pattern holds all pairs of a path.
     """
     parent = tables.dofs.parent
     interfaces, of = choose_interfaces(parent, tables.dofs.tip)
@@ -278,7 +276,9 @@ def condensed_pattern(
 
 def locate_interfaces(lu: Any, sections: Sections, added: Any) -> Interfaces:
     """Return the tables of interfaces with the places of their entries."""
-    at = {name: pair_places(lu, getattr(added, name)) for name in ("below", "above", "one", "minus", "inertia", "twist")}
+    at = {
+        name: pair_places(lu, getattr(added, name)) for name in ("below", "above", "one", "minus", "inertia", "twist")
+    }
     empty = no_interfaces(len(sections.of))
     empty.below[added.under] = at["below"]
     return Interfaces(
@@ -389,10 +389,14 @@ def ordered(dofs: Integers, sections: Sections, closed: CondensedEntries | None)
     place = np.empty(n, np.int64)
     place[dofs] = np.arange(n)
     own = sections.unknowns[:, ::-1]
-    at, step, number = [place, np.repeat(place[sections.interfaces], own.shape[1])], [np.full(n, 2), np.zeros(own.size)], [
-        np.arange(n),
-        own.ravel(),
-    ]
+    at, step, number = (
+        [place, np.repeat(place[sections.interfaces], own.shape[1])],
+        [np.full(n, 2), np.zeros(own.size)],
+        [
+            np.arange(n),
+            own.ravel(),
+        ],
+    )
     if closed is not None:
         plain = closed.plain
         meets = np.full(len(plain.closure), n, np.int64)

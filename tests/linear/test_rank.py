@@ -114,7 +114,9 @@ def test_blocks_far_apart_are_brought_together(monkeypatch):
     count = 100
     place = np.concatenate([np.arange(0, count, 2), np.arange(1, count, 2)])  # of every block on the line
     rows, columns = np.repeat(np.arange(count), 2), np.stack([place, place + 1], 1).ravel()
-    P = csr_array((np.ones(2 * count + 1), (np.append(rows, count), np.append(columns, 3))), shape=(count + 1, count + 1))
+    P = csr_array(
+        (np.ones(2 * count + 1), (np.append(rows, count), np.append(columns, 3))), shape=(count + 1, count + 1)
+    )
     blocks = np.arange(count + 1)
     found = module.banded(P, blocks, count)
     assert sorted(found) == list(range(count + 1))
