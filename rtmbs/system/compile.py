@@ -217,9 +217,7 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
     # interfaces follow from the tree, which the dofs say, condensed closures and the balance from all the rest
     derived, laws = Interfaces | CondensedClosures | Balance, without_lanes(tables.laws, draft.laws.tape)
     hashed = [
-        laws if part is tables.laws else without_no_pitch(part)
-        for part in tables
-        if not isinstance(part, derived)
+        laws if part is tables.laws else without_no_pitch(part) for part in tables if not isinstance(part, derived)
     ]
     placed = [part for info in (*bodies.values(), *markers.values()) for part in info]
     return System(
