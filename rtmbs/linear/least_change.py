@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.linalg import lu_factor, lu_solve
 from scipy.linalg.lapack import dgetrf, dgetrs
-from scipy.sparse import block_array, csc_array, diags_array
+from scipy.sparse import csc_array, diags_array
 from scipy.sparse.linalg import splu
 
 Array = NDArray[np.float64]
@@ -40,21 +40,21 @@ def least_change(J: csc_array, r: Array, weight: Array) -> Array:
     if J.shape[1] <= SMALL:
         return small_change(J.toarray(), r, weight)
     JT, stiffness = J.T.tocsr(), stiffness_of(abs(J))
-    if np.diff(JT.tocsc().indptr).max() > WIDE:
-        return iterated(J, JT, r, weight, stiffness, augmented(J, weight, stiffness))
+    wide, long = np.bincount(J.indices, minlength=1), np.diff(J.indptr)  # entries of rows and of columns
+    if wide.max() > WIDE and np.sum(long * long) < np.sum(wide * wide):
+        return iterated(J, JT, r, weight, stiffness, eliminated(J, weight, stiffness))
     solve = factored(csc_array(diags_array(weight) + stiffness * (JT @ J)))
     return iterated(J, JT, r, weight, stiffness, solve)
 
 
-def augmented(J: csc_array, weight: Array, stiffness: float) -> Callable[[Array], Array]:
-    """Return the solution with W + stiffness J^T J by the factor of [[W, J^T], [J, -1/stiffness]].
+def eliminated(J: csc_array, weight: Array, stiffness: float) -> Callable[[Array], Array]:
+    """Return the solution with W + stiffness J^T J, the coordinates of [[W, J^T], [J, -1/stiffness]] eliminated first.
 
-    A row of J over many coordinates makes J^T J dense.
+    A row of J over many coordinates makes J^T J dense, and leaves J W^-1 J^T as sparse as rows share coordinates.
     """
-    m, n = J.shape
-    A = block_array([[diags_array(weight), J.T], [J, diags_array(np.full(m, -1.0 / stiffness))]], format="csc")
-    factor = splu(A, permc_spec="MMD_AT_PLUS_A", diag_pivot_thresh=0.0, options={"SymmetricMode": True})
-    return lambda b: np.asarray(factor.solve(np.concatenate((b, np.zeros(m))))[:n])
+    light = J @ diags_array(1.0 / weight)
+    solve = factored(csc_array(light @ J.T + diags_array(np.full(J.shape[0], 1.0 / stiffness))))
+    return lambda b: (b - J.T @ solve(light @ b)) / weight
 
 
 def small_change(J: Array, r: Array, weight: Array) -> Array:

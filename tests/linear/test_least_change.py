@@ -30,7 +30,7 @@ def test_no_coordinate_and_many():
 
 
 def test_a_row_over_many_coordinates():
-    """The augmented matrix gives the least change that the product of the rows with themselves would."""
+    """Coordinates eliminated first: the least change that the product of the columns with themselves would give."""
     rng, n = np.random.default_rng(3), module.WIDE + 40
     J = np.zeros((4, n))
     J[0], J[1, : n // 2] = rng.normal(size=n) / n, rng.normal(size=n // 2) / n
