@@ -68,7 +68,8 @@ class PenaltyTrapezoidal(Method):
     tol : float, default 1e-09
         Tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11.
     tangent_terms : str, default 'inertia'
-        "paper", "inertia", "lagged" or "exact", METHODS 5.
+        "paper", "inertia", "lagged" or "exact", METHODS 5. With long loops that are condensed, "inertia" has the
+        turning of loop forces of the iterate as well.
     max_iterations : int, default 8
         Largest number of Newton's iterations.
     fixed_iterations : bool, default False
