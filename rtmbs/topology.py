@@ -16,7 +16,7 @@ from rtmbs.errors import LISTED, TopologyError
 
 ORDERS = ("listed", "breadth", "depth")
 CLUSTERED = "clustered"  # another order, of large mechanisms with long loops
-LARGE = 200  # bodies beyond which it is looked at
+LARGE = 60  # bodies beyond which it is looked at
 LONG_LOOP = 24  # bodies on the branches of a cut joint, in the mean, beyond which it is looked at
 SHORTER = 0.5  # of the mean of the others: what its own must be below
 SAMPLED = 200  # cut joints that the mean is of
