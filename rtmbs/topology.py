@@ -15,6 +15,12 @@ from numpy.typing import NDArray
 from rtmbs.errors import LISTED, TopologyError
 
 ORDERS = ("listed", "breadth", "depth")
+CLUSTERED = "clustered"  # another order, of large mechanisms with long loops
+LARGE = 60  # bodies beyond which it is looked at
+LONG_LOOP = 24  # bodies on the branches of a cut joint, in the mean, beyond which it is looked at
+SHORTER = 0.5  # of the mean of the others: what its own must be below
+SAMPLED = 200  # cut joints that the mean is of
+RADIUS = 2  # joints from the middle of a cluster to its rim
 ROD, DRIVEN_DISTANCE, CONSTRAINT = "Rod", "driven distance", "constraint"  # types of connectors
 
 
@@ -148,8 +154,9 @@ def spanning_trees(name: str, bodies: Sequence[str], edges: Sequence[Edge]) -> l
     """Return the different candidates, the user's order first.
 
     Welds come into the tree first, then joints whose coordinate is needed, then the others in the order of the
-    candidate, and floating joints last. Raises TopologyError for a body that no joint connects to ground, and for a
-    joint between bodies that fixed joints already hold together.
+    candidate, and floating joints last. Where all of these close long loops, and clusters of neighbouring bodies give
+    far shorter ones, that tree is the only candidate. Raises TopologyError for a body that no joint connects to ground,
+    and for a joint between bodies that fixed joints already hold together.
     """
     found: list[Topology] = []
     for order in ORDERS:
@@ -157,7 +164,26 @@ def spanning_trees(name: str, bodies: Sequence[str], edges: Sequence[Edge]) -> l
         topology = grow(name, bodies, edges, chosen)
         if all(other.tree != topology.tree for other in found):
             found.append(topology)
+    if len(bodies) > LARGE and (longest := min(map(mean_loop, found))) > LONG_LOOP:
+        clustered = grow(name, bodies, edges, choose(len(bodies), edges, CLUSTERED))
+        if mean_loop(clustered) < SHORTER * longest:
+            return [clustered]
     return found
+
+
+def mean_loop(topology: Topology) -> float:
+    """Return the mean number of bodies on the branches of cut joints, of at most SAMPLED of them."""
+    parent, depth = [0] * len(topology.bodies), [0] * len(topology.bodies)
+    for branch in topology.tree:
+        parent[branch.child], depth[branch.child] = branch.parent, depth[branch.parent] + 1
+    sizes = []
+    for cut in topology.cuts[:: max(1, len(topology.cuts) // SAMPLED)]:
+        a, b, size = topology.edges[cut.edge].a, topology.edges[cut.edge].b, 0
+        while a != b:
+            a, b = (parent[a], b) if depth[a] >= depth[b] else (a, parent[b])
+            size += 1
+        sizes.append(size)
+    return float(np.mean(sizes)) if sizes else 0.0
 
 
 def choose(count: int, edges: Sequence[Edge], order: str) -> set[int]:
@@ -167,7 +193,9 @@ def choose(count: int, edges: Sequence[Edge], order: str) -> set[int]:
     first = [k for k in free if edges[k].weld] + [k for k in free if edges[k].needed]
     chosen = {k for k in first if groups.join(edges[k].a, edges[k].b)}
     others = [k for k in free if not (edges[k].weld or edges[k].needed or edges[k].floating)]
-    if order != "listed":
+    if order == CLUSTERED:
+        others = list(clusters(count, edges, chosen, others))
+    elif order != "listed":
         others = list(traverse(count, edges, chosen, others, deep=order == "depth"))
     last = [k for k in free if edges[k].floating]
     chosen.update(k for k in (*others, *last) if groups.join(edges[k].a, edges[k].b))
@@ -207,6 +235,55 @@ def traverse(count: int, edges: Sequence[Edge], chosen: set[int], others: list[i
                 yield k
                 more = list(reach(fresh[0]))
                 waiting.extendleft(reversed(more)) if deep else waiting.extend(more)
+
+
+def clusters(count: int, edges: Sequence[Edge], chosen: set[int], others: list[int]) -> Iterator[int]:
+    """Yield ``others`` in the order of nested clusters: trees within balls of RADIUS joints, then among the balls.
+
+    Loops within a ball are short, and so are those between neighbouring balls (after Alon, Karp, Peleg and West 1995).
+    """
+    groups = UnionFind(count)
+    for k in chosen:
+        groups.join(edges[k].a, edges[k].b)
+    while True:
+        around: dict[int, list[tuple[int, int]]] = {}
+        for k in others:
+            a, b = groups.find(edges[k].a), groups.find(edges[k].b)
+            if a != b:
+                around.setdefault(a, []).append((k, b))
+                around.setdefault(b, []).append((k, a))
+        if not around:
+            return
+        yield from balls(around, groups)
+
+
+def balls(around: dict[int, list[tuple[int, int]]], groups: "UnionFind") -> Iterator[int]:
+    """Yield the edges of trees within balls around groups, breadth first, and join the groups of each ball.
+
+    ``around`` lists edges and other ends for every group. A ball begins next to the one before it.
+    """
+    seen: set[int] = set()
+    joined: list[tuple[int, int]] = []
+    waiting = deque(sorted(around))
+    while waiting:
+        root = waiting.popleft()
+        if root in seen:
+            continue
+        seen.add(root)
+        shell = [root]
+        for _ in range(RADIUS):
+            outside = []
+            for group in shell:
+                for k, other in around[group]:
+                    if other not in seen:
+                        seen.add(other)
+                        outside.append(other)
+                        joined.append((group, other))
+                        yield k
+            shell = outside
+        waiting.extendleft(other for group in shell for _, other in around[group] if other not in seen)
+    for one, other in joined:
+        groups.join(one, other)
 
 
 def grow(name: str, bodies: Sequence[str], edges: Sequence[Edge], chosen: set[int]) -> Topology:

@@ -13,11 +13,12 @@ from rtmbs.forces.register import KINDS, Forces
 from rtmbs.forces.springs import Springs
 from rtmbs.forces.wrenches import Wrenches
 from rtmbs.system.components import no_balance
+from rtmbs.system.condensed_closures import no_condensed
 from rtmbs.system.condition_tables import no_conditions
 from rtmbs.system.dof_layout import elements_of
+from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.law_tables import WIDTH, no_program
 from rtmbs.system.origins import no_origins, with_origins
-from rtmbs.system.pattern import no_interfaces
 from rtmbs.system.tables import (
     DISTANCE,
     DOT,
@@ -181,6 +182,7 @@ def random_tables(
         no_origins(n),
         make_paths(dofs.parent),
         no_interfaces(n),
+        no_condensed(),
         connectors,
         closure_tables,
         no_conditions(len(closures)),

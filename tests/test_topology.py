@@ -130,3 +130,40 @@ def test_the_table_shows_tree_and_cuts_and_what_the_start_found():
     known = replace(topology, degrees_of_freedom=1, rank=2, redundant=("d",))
     assert "5 loop equations, 1 degree of freedom" in str(known)
     assert "rank of the loop equations 2, 3 redundant (d)" in str(known)
+
+
+def ladder(rungs):
+    """Return bodies and joints of a ladder, as a user lists them: rails first, then rungs between them."""
+    edges, body = [], lambda part, k: 1 + part * rungs + k
+    for rail in range(2):
+        edges += [pin(f"rail {rail} {k}", body(rail, k - 1) if k else 0, body(rail, k)) for k in range(rungs)]
+    for k in range(rungs):
+        edges.append(pin(f"near {k}", body(0, k), body(2, k)))
+        edges.append(pin(f"far {k}", body(2, k), body(1, k)))
+    return ["ground", *(f"body {k}" for k in range(3 * rungs))], edges
+
+
+def test_clusters_keep_the_loops_of_a_long_ladder_short():
+    """Along the rails the loop of a rung goes down to ground and up again."""
+    bodies, edges = ladder(100)
+    found = spanning_trees("ladder", bodies, edges)
+    assert len(found) == 1
+    assert max(len(found[0].loop(edges[cut.edge].a, edges[cut.edge].b)) for cut in found[0].cuts) < 20
+    assert len(found[0].tree) == len(bodies) - 1
+    assert len(found[0].cuts) == len(edges) - len(found[0].tree)
+
+
+def test_clusters_are_not_looked_for_in_small_mechanisms_and_in_one_long_loop():
+    assert len(spanning_trees("short", *ladder(15))) > 1
+    count = 400
+    ring = [pin(f"pin {k}", k, (k + 1) % (count + 1)) for k in range(count + 1)]
+    found = spanning_trees("ring", ["ground", *(f"body {k}" for k in range(count))], ring)
+    assert names(found[0], found[0].cuts) == [f"pin {count}"]
+
+
+def test_clusters_hold_welds_and_needed_joints_in_the_tree():
+    bodies, edges = ladder(100)
+    edges = [replace(one, needed=True) if one.name == "far 50" else one for one in edges]
+    edges.append(weld("plate", 20, 301))
+    (found,) = spanning_trees("ladder", [*bodies, "plate"], edges)
+    assert {"far 50", "plate"} <= set(names(found, found.tree))

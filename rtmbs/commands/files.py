@@ -58,6 +58,7 @@ def check_mechanism(name: str, words: list[str]) -> int:
     """Check a mechanism of the library."""
     from rtmbs import library
     from rtmbs.simulation import Simulation
+    from rtmbs.system.pattern import factor_text
 
     defaults = library.defaults(name)
     options = vars(option_parser(f"rtmbs check {name}", defaults, library.describe(name)).read(words))
@@ -66,6 +67,7 @@ def check_mechanism(name: str, words: list[str]) -> int:
     print()
     print(sim.start_report)
     print(f"method               {suited_method(sim)}")
+    print(factor_text(sim.system))
     return 0
 
 
@@ -106,13 +108,15 @@ def check_file(path: str, large: bool) -> int:
 
 def summary(document: Document) -> str:
     """Return tree or equations of a model, by the kind of its analysis."""
+    from rtmbs.system.pattern import factor_text
+
     model, analysis = document.model, document.analysis
     head = f"{model.name}: {analysis.kind} analysis from {analysis.t0:g} s to {analysis.t1:g} s every {analysis.dt:g} s"
     if analysis.kind == "kinematic":
         return f"{head}\n\n{kinematics(document).check(analysis.t0)}"
     sim = simulation(document)
     method = f"method               {suited_method(sim)}"
-    return f"{head}\n\n{sim.start_report.topology}\n\n{sim.start_report}\n{method}"
+    return f"{head}\n\n{sim.start_report.topology}\n\n{sim.start_report}\n{method}\n{factor_text(sim.system)}"
 
 
 def run_command(words: list[str]) -> int:

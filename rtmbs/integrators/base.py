@@ -108,6 +108,10 @@ class StepEquations(Protocol):
     solver: LinearSolver  # of the next factor; the caller may exchange it for another of ``solvers``
 
     @property
+    def long_loops(self) -> bool:
+        """True when closures over long branches are condensed: the tension of long loops then joins the tangent."""
+
+    @property
     def stiffness(self) -> float:
         """Largest share of applied forces in the diagonal of the last Newton matrix; 1 when that is not known."""
 

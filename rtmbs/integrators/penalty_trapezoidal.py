@@ -17,6 +17,7 @@ from rtmbs.integrators.checks import one_of, positive, switches, whole
 from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
+    FOLLOWED,
     LOOP_TOLERANCE,
     MAX_ITERATIONS,
     MOST_TRIES,
@@ -67,7 +68,8 @@ class PenaltyTrapezoidal(Method):
     tol : float, default 1e-09
         Tolerance of the increment in typical sizes (1 rad; characteristic length), METHODS 1.11.
     tangent_terms : str, default 'inertia'
-        "paper", "inertia", "lagged" or "exact", METHODS 5.
+        "paper", "inertia", "lagged" or "exact", METHODS 5. With long loops that are condensed, "inertia" has the
+        turning of loop forces of the iterate as well.
     max_iterations : int, default 8
         Largest number of Newton's iterations.
     fixed_iterations : bool, default False
@@ -249,7 +251,9 @@ class PenaltyTrapezoidal(Method):
             reuse_below=FREED / math.sqrt(max(float(np.max(held, initial=0.0)), 1.0)),
             max_projections=PROJECTIONS_SCALED if self.alpha is None else PROJECTIONS_FIXED,
             projection_bound=float(self.projection_tol),
-            tangent_terms=TANGENT_TERMS.index(self.tangent_terms),
+            tangent_terms=FOLLOWED
+            if self.tangent_terms == "inertia" and equations.long_loops
+            else TANGENT_TERMS.index(self.tangent_terms),
             project_velocities=bool(self.project_velocities),
             project_accelerations=bool(self.project_accelerations),
             hold_energy=bool(self.hold_energy and self.project_velocities and self.alpha is None),

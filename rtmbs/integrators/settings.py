@@ -10,7 +10,8 @@ from rtmbs.state import State
 Array = Any
 
 TANGENT_TERMS = ("paper", "inertia", "lagged", "exact")  # METHODS 5; the index is the code kernels see
-PAPER, INERTIA, LAGGED, EXACT, FOLLOWED = range(5)  # FOLLOWED: of further tries only, see ``tries.TRY_TERMS``
+PAPER, INERTIA, LAGGED, EXACT, FOLLOWED = range(5)  # FOLLOWED: LAGGED at the
+# iterate, of further tries (TRY_TERMS), and in place of INERTIA where long loops are condensed
 
 KEPT, OWN = 0, 1  # columns of the memory "energy": of the path, and that of z and zd as they are
 LOOP_TOLERANCE = 1e-3  # violation of a loop, in terms of its size, above which a step is refused

@@ -51,11 +51,13 @@ from rtmbs.integrators.settings import (
     EVALUATIONS,
     FACTORISATIONS,
     FIRST_CORRECTION,
+    FOLLOWED,
     FORCES,
     GIVEN,
     ITERATIONS,
     ITERATIONS_TO_TOLERANCE,
     JACOBIANS,
+    LAGGED,
     LEFT,
     LOOPS,
     NEAR_SINGULAR,
@@ -153,14 +155,16 @@ class TrapezoidalStep:
         The readable form of ``semirecursive.step.correct``; both are judged by ``integrators.newton``.
         """
         settings, stats = self.settings, self.stats
-        terms, previous, slow, reusable = settings.tangent_terms, 0.0, 0, False
+        terms, previous, slow, reusable, lam = settings.tangent_terms, 0.0, 0, False, old.lam
         for iteration in range(1, settings.max_iterations + 1):
             f = self.residual(increment, old)
+            here = self.followed(increment, old, lam) if terms == FOLLOWED else old
             dz, norm = self.reused_correction(f, increment, previous) if reusable else (None, 0.0)
             if dz is None:
-                dz = self.fresh_correction(f, terms, old)
+                dz = self.fresh_correction(f, *((LAGGED, here) if terms == FOLLOWED else (terms, old)))
                 norm = self.correction_norm(dz, increment + dz)
                 reusable = may_reuse(settings.refactor, terms, dz, settings.typical, settings.reuse_below)
+            lam = self.equations.multipliers(dz) if terms == FOLLOWED else lam
             increment = self.equations.corrected(increment, dz)
             rate = contraction_rate(norm, previous)
             stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
@@ -188,6 +192,11 @@ class TrapezoidalStep:
         with self.phase("residual"):
             q4 = 0.25 * self.settings.h**2
             return np.asarray(q4 * self.equations.residual(*self.iterate_at(increment, old), old.R0))
+
+    def followed(self, increment: Array, old: StateArrays, lam: Array) -> StateArrays:
+        """Return the iterate with the multipliers ``lam`` (m,) that linear solutions gave on the way to it."""
+        z, zd, zdd = self.iterate_at(increment, old)
+        return old._replace(z=z, zd=zd, zdd=zdd, lam=lam)
 
     def may_spend(self, answer: int, iteration: int) -> bool:
         """True when fixed iterations diverge, and some are left to try another way."""

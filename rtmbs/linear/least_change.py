@@ -22,6 +22,7 @@ LARGE = 1e4  # bound of |J|^2 above which beta shrinks: W must not be lost besid
 MAX_ITERATIONS = 12
 ENOUGH = 1e-14
 SMALL = 60  # coordinates; above, the pattern of the matrix pays
+WIDE = 500  # coordinates in one row of J, above which J^T J is not formed
 DENSE = 0.3  # share of entries above which a dense factor is faster
 
 
@@ -39,8 +40,21 @@ def least_change(J: csc_array, r: Array, weight: Array) -> Array:
     if J.shape[1] <= SMALL:
         return small_change(J.toarray(), r, weight)
     JT, stiffness = J.T.tocsr(), stiffness_of(abs(J))
+    wide, long = np.bincount(J.indices, minlength=1), np.diff(J.indptr)  # entries of rows and of columns
+    if wide.max() > WIDE and np.sum(long * long) < np.sum(wide * wide):
+        return iterated(J, JT, r, weight, stiffness, eliminated(J, weight, stiffness))
     solve = factored(csc_array(diags_array(weight) + stiffness * (JT @ J)))
     return iterated(J, JT, r, weight, stiffness, solve)
+
+
+def eliminated(J: csc_array, weight: Array, stiffness: float) -> Callable[[Array], Array]:
+    """Return the solution with W + stiffness J^T J, the coordinates of [[W, J^T], [J, -1/stiffness]] eliminated first.
+
+    A row of J over many coordinates makes J^T J dense, and leaves J W^-1 J^T as sparse as rows share coordinates.
+    """
+    light = J @ diags_array(1.0 / weight)
+    solve = factored(csc_array(light @ J.T + diags_array(np.full(J.shape[0], 1.0 / stiffness))))
+    return lambda b: (b - J.T @ solve(light @ b)) / weight
 
 
 def small_change(J: Array, r: Array, weight: Array) -> Array:

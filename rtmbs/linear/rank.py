@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from scipy.linalg import qr
 from scipy.linalg.lapack import dgeqp3, dormqr
 from scipy.sparse import coo_array, csc_array, csr_array, lil_array
+from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
 Array = NDArray[np.float64]
@@ -23,6 +24,10 @@ Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 EQUILIBRATIONS = 12
+MANY = 1000  # blocks beyond which rows are first settled by columns that no other block touches
+FEW = 200  # blocks below which their order does not matter
+FAR, NEARER = 30, 0.25  # distance of two blocks that share a column; of it, what another order must leave at most
+SAFE = 1e-3  # of the largest singular value: rows above are independent beyond doubt
 PROBES = 8  # directions of the inverse iteration; more when all of them turn out to be dependent
 ITERATIONS = 3
 GROWTH = 1e4  # of a combination of basic columns, above which other pivots are looked for
@@ -77,12 +82,79 @@ def independent_rows(P: csr_array, blocks: Indices, tolerance: float) -> Mask:
     blocks : (m,) block of every row; blocks are eliminated in ascending order
     tolerance : a row is dependent when its part outside the rows kept before is at most so long
     """
-    kept, R = eliminate(P, blocks, tolerance)
     keep = np.zeros(P.shape[0], np.bool_)
-    keep[kept] = True
+    left = np.arange(P.shape[0])
+    if len(np.unique(blocks)) > MANY:
+        settled, keep = private_rows(P, blocks, tolerance)
+        left = np.flatnonzero(~settled)
+        P, blocks = P[left], blocks[left]
+    kept, R = eliminate(P, blocks, tolerance)
+    keep[left[kept]] = True
     if len(kept):
-        keep[kept[weak_columns(R, tolerance)]] = False
+        keep[left[kept[weak_columns(R, tolerance)]]] = False
     return keep
+
+
+def banded(P: csr_array, blocks: Indices, count: int) -> Indices:
+    """Return other numbers (m,) of the blocks of rows, of the first ``count`` blocks, where these keep fronts narrow.
+
+    Blocks far apart that share columns make fronts of all blocks between them. The order of Cuthill and McKee is taken
+    where it brings them far nearer.
+    """
+    if count < FEW:
+        return blocks
+    row = np.repeat(np.arange(P.shape[0]), np.diff(P.indptr))
+    some = (P.data != 0.0) & (blocks[row] < count)
+    at = blocks[row[some]], P.indices[some]
+    B = csr_array((np.ones(len(at[0])), at), shape=(count, P.shape[1]))
+    if np.bincount(B.indices, minlength=1).max() > FEW:  # a column of so many blocks: no order keeps these apart
+        return blocks
+    joined = csr_array(B @ B.T)
+    i, j = joined.nonzero()
+    place = np.empty(count, np.int64)
+    place[reverse_cuthill_mckee(joined, symmetric_mode=True)] = np.arange(count)
+    near, before = np.abs(place[i] - place[j]).max(initial=0), np.abs(i - j).max(initial=0)
+    if before <= FAR or near > NEARER * before:
+        return blocks
+    return np.where(blocks < count, place[np.minimum(blocks, count - 1)], blocks)
+
+
+def private_rows(P: csr_array, blocks: Indices, tolerance: float) -> tuple[Mask, Mask]:
+    """Return which rows are settled before any elimination, and which of these are independent.
+
+    A row that is not longer than ``tolerance`` depends on nothing. Where columns that no other block touches hold all
+    other rows of a block, these are independent, whatever the rows of other blocks are.
+    """
+    squares = np.bincount(np.repeat(np.arange(P.shape[0]), np.diff(P.indptr)), P.data**2, P.shape[0])
+    rows, columns = P.nonzero()
+    low, high = np.full(P.shape[1], len(blocks) + 1), np.full(P.shape[1], -1)
+    number = np.unique(blocks, return_inverse=True)[1]
+    np.minimum.at(low, columns, number[rows])
+    np.maximum.at(high, columns, number[rows])
+    short = np.sqrt(squares) <= tolerance
+    settled, keep = short.copy(), np.zeros(P.shape[0], np.bool_)
+    order = np.argsort(number, kind="stable")
+    for own in np.split(order, np.flatnonzero(np.diff(number[order])) + 1):
+        mine = own[~short[own]]
+        touched = np.unique(np.concatenate([P.indices[P.indptr[row] : P.indptr[row + 1]] for row in mine] or [mine]))
+        private = touched[low[touched] == high[touched]]
+        if not 0 < len(mine) <= len(private):
+            continue
+        values = np.linalg.svd(dense_rows(P, mine, private), compute_uv=False)
+        if values[-1] > max(SAFE * values[0], tolerance / SAFE):
+            settled[mine] = keep[mine] = True
+    return settled, keep
+
+
+def dense_rows(P: csr_array, rows: Indices, columns: Indices) -> Array:
+    """Return some rows and columns, ascending, of P as a dense matrix."""
+    found = np.zeros((len(rows), len(columns)))
+    for k, row in enumerate(rows):
+        at = slice(P.indptr[row], P.indptr[row + 1])
+        place = np.minimum(np.searchsorted(columns, P.indices[at]), len(columns) - 1)
+        inside = columns[place] == P.indices[at]
+        found[k, place[inside]] = P.data[at][inside]
+    return found
 
 
 def eliminate(P: csr_array, blocks: Indices, tolerance: float) -> tuple[Indices, csc_array]:

@@ -15,6 +15,7 @@ from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.midpoint_equations import Midpoint
 from rtmbs.semirecursive.trbdf2_step import interpolate_inputs
+from rtmbs.system.pattern import with_blocks
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
@@ -56,7 +57,10 @@ class SemiRecursiveEquations(EvaluatedEquations):
         return self._fused if self.source is None and not self.system.called else None
 
     def midpoint(self) -> Midpoint:
-        """Return the equations of the variational midpoint step."""
+        """Return the equations of the variational midpoint step; all closures have blocks from then on."""
+        if self.long_loops:
+            self.compiled = with_blocks(self.compiled)
+            self.source = self.source  # takes the tables
         return Midpoint(self)
 
     def fused_trbdf2(self) -> FusedTRBDF2 | None:

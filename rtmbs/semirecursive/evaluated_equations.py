@@ -158,6 +158,11 @@ class EvaluatedEquations:
         return out
 
     @property
+    def long_loops(self) -> bool:
+        """True when closures over long branches are condensed (``system.condensed_closures``)."""
+        return len(self.tables.condensed.closure) > 0
+
+    @property
     def stiffness(self) -> float:
         """Largest share of applied forces in the diagonal of the last Newton matrix; 1 when a source made it."""
         return float(self.ws.stiff[0]) if self.source is None else 1.0

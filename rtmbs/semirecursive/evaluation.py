@@ -7,6 +7,7 @@ from rtmbs.integrators.settings import EXACT, LAGGED, PAPER
 from rtmbs.jit.compiled import coarse_kernel, inner_kernel
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.closures import evaluate_closures
+from rtmbs.semirecursive.condensed_loops import add_condensed_loops, add_condensed_multipliers, carry_wrenches
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
 from rtmbs.semirecursive.passes import (
     forward_accelerations,
@@ -54,6 +55,12 @@ def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws,
     elif terms == LAGGED:
         forward_accelerations(tables.dofs, ws.zd, old.zdd, u, ws)
         inverse_dynamics(tables.dofs, ws)
+    if len(tables.condensed.closure) > 0:
+        if terms == EXACT:
+            inverse_dynamics(tables.dofs, ws)  # Fc, which an assembly before may have added to
+            carry_wrenches(tables, ws.impulse, ws)
+        elif terms == LAGGED:
+            carry_wrenches(tables, old.lam, ws)
     for k in range(len(values)):
         values[k] = 0.0
     set_rate_columns(tables.dofs, ws.z, ws)
@@ -67,10 +74,14 @@ def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws,
         add_force_tangent(tables, u, velocity, position, ws, values)
         ws.stiff[0] = applied_share(tables.paths, ws, values)
     add_loop_tangent(tables, alpha, position, ws.Phi_z, ws.Phi_z, values)
+    if len(tables.condensed.closure) > 0:
+        add_condensed_loops(tables, alpha, position, ws, values)
     if terms == EXACT:
         add_multiplier_tangent(tables, ws.impulse, position, ws, values)
+        add_condensed_multipliers(tables, ws.impulse, position, ws, values)
     elif terms == LAGGED:
         add_multiplier_tangent(tables, old.lam, position, ws, values)
+        add_condensed_multipliers(tables, old.lam, position, ws, values)
 
 
 @inner_kernel
@@ -109,3 +120,5 @@ def assemble_mass_metric(tables, position, alpha, ws, values):
         values[k] = 0.0
     add_rigid_body_tangent(tables, 1.0, 0.0, 0.0, ws, values)
     add_loop_tangent(tables, alpha, position, ws.Phi_z, ws.Phi_z, values)
+    if len(tables.condensed.closure) > 0:
+        add_condensed_loops(tables, alpha, position, ws, values)

@@ -191,6 +191,7 @@ def assemble_end(tables, weight, ws, own_mass, values):
     dofs, paths = tables.dofs, tables.paths
     if len(tables.interfaces.dof) > 0:
         assemble_mass_metric(tables, 1.0, weight, ws, values)
+        gather_inertias(dofs, ws)
         for j in range(len(own_mass)):
             own_mass[j] = dot6(inertia_times(load10(ws.Ic, j), load6(ws.S, j)), load6(ws.S, j))
         return

@@ -32,11 +32,13 @@ from rtmbs.integrators.settings import (
     FACTOR_TICKS,
     FACTORISATIONS,
     FIRST_CORRECTION,
+    FOLLOWED,
     FORCES,
     GIVEN,
     ITERATIONS,
     ITERATIONS_TO_TOLERANCE,
     JACOBIANS,
+    LAGGED,
     LEFT,
     LOOPS,
     NEAR_SINGULAR,
@@ -145,6 +147,15 @@ def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats
         return False
     stats[SOLVE_TICKS] += ticks() - factored
     return True
+
+
+@inner_kernel
+def plain_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):
+    """``fresh_correction`` of the plain iteration; FOLLOWED has accelerations and multipliers of the iterate."""
+    if terms == FOLLOWED:
+        here = StateArrays(ws.z, ws.zd, ws.zdd, ws.lam_here, old.R0, old.energy, old.s, old.sd)
+        return fresh_correction(tables, lu, work, settings, LAGGED, alpha, u, here, ws, stats)
+    return fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats)
 
 
 @inner_kernel
@@ -331,6 +342,9 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
     """
     h, terms, policy = settings.h, settings.tangent_terms, settings.refactor
     previous, slow, reusable = 0.0, 0, False
+    if terms == FOLLOWED:
+        for row in range(len(alpha)):
+            ws.lam_here[row] = old.lam[row]
     for iteration in range(1, settings.max_iterations + 1):
         start = ticks()
         set_iterate(h, old, ws)
@@ -339,10 +353,12 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
         norm = reused_correction(lu, work, settings, ws, stats) if reusable else np.inf
         done = stats[ITERATIONS_TO_TOLERANCE] > 0.0  # fixed iterations go on for the same work's sake
         if not (reusable and (done or reuse_pays(policy, norm, contraction_rate(norm, previous)))):
-            if not fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):
+            if not plain_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):
                 return small_pivot(work.original, ws.residual)
             norm = correction_norm(settings, ws)
             reusable = may_reuse(policy, terms, ws.dz, settings.typical, settings.reuse_below)
+        if terms == FOLLOWED:
+            set_multipliers(tables, alpha, ws, ws.lam_here)
         add_correction(tables.dofs, ws.z, ws.dz, ws.increment)
         rate = contraction_rate(norm, previous)
         stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm

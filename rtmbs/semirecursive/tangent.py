@@ -94,16 +94,28 @@ def coriolis_transposed(ws, i, a):
 
 
 @inner_kernel
-def accumulate_composites(dofs, ws):
-    """Subtree sums of inertia and of its Coriolis part: plain sums, for all share the global origin."""
+def accumulate_composites(tables, ws):
+    """Subtree sums of inertia and of its Coriolis part: plain sums, for all share the global origin.
+
+    Where sections count their own bodies only, sums end at the interface above, and ws.section has those of a section.
+    """
+    parent, interfaces = tables.dofs.parent, tables.interfaces
     n = len(ws.tau)
     for i in range(n):
         store_coriolis(ws, i)
         for k in range(10):
             ws.Ic[i, k] = ws.inertia[i, k]
+    for r in range(len(ws.section)):
+        for k in range(22):
+            ws.section[r, k] = 0.0
     for i in range(n - 1, -1, -1):
-        p = dofs.parent[i]
-        if p >= 0:
+        p, r = parent[i], interfaces.of[i]
+        if len(ws.section) > 0 and r >= 0 and interfaces.dof[r] == p:
+            for k in range(10):
+                ws.section[r, k] += ws.Ic[i, k]
+            for k in range(12):
+                ws.section[r, 10 + k] += ws.Bc[i, k]
+        elif p >= 0:
             for k in range(10):
                 ws.Ic[p, k] += ws.Ic[i, k]
             for k in range(12):
@@ -175,7 +187,7 @@ def pair_many(paths, start, last, left, left_coriolis, right, ws, values):
 def add_rigid_body_tangent(tables, mass, velocity, position, ws, values):
     """values += mass M + velocity C + position K of the rigid bodies and gravity; needs inverse_dynamics before."""
     dofs, paths = tables.dofs, tables.paths
-    accumulate_composites(dofs, ws)
+    accumulate_composites(tables, ws)
     ws.held[len(ws.held) - 1] = 0
     for i in range(len(ws.tau)):
         base, S = dofs.base[i], load6(ws.S, i)
@@ -252,19 +264,53 @@ def join_sections(tables, ws, values):
                 values[interfaces.above[entry, 9 + k]] = ws.S[j, k]
             for k in range(3):
                 values[interfaces.above[entry, 6 + k]] = -ws.Y[j, k]
+            if len(interfaces.twist) > 0:
+                for k in range(6):
+                    values[interfaces.twist[entry, k]] = -ws.S[j, k]
+    for r in range(len(ws.section)):
+        join_inertia(interfaces.inertia, r, ws, values)
+
+
+@inner_kernel
+def join_inertia(places, r, ws, values):
+    """What the bodies of the section below interface ``r`` have with its t in the rows of its f: -I, and -2 B."""
+    inertia, B = load10(ws.section, r), ws.section
+    for k in range(6):
+        column = inertia_times(inertia, unit6(k))
+        for row in range(6):
+            values[places[r, 9 * row + k]] = -column[row]
+    px, py, pz = B[r, 10], B[r, 11], B[r, 12]
+    for k in range(3):
+        values[places[r, 27 + 6 + k]] = -B[r, 13 + k]
+        values[places[r, 36 + 6 + k]] = -B[r, 16 + k]
+        values[places[r, 45 + 6 + k]] = -B[r, 19 + k]
+    # -2 e_k x p
+    values[places[r, 6]], values[places[r, 15]], values[places[r, 24]] = 0.0, 2.0 * pz, -2.0 * py
+    values[places[r, 7]], values[places[r, 16]], values[places[r, 25]] = -2.0 * pz, 0.0, 2.0 * px
+    values[places[r, 8]], values[places[r, 17]], values[places[r, 26]] = 2.0 * py, -2.0 * px, 0.0
+
+
+@inlined_kernel
+def unit6(k):
+    """Return the unit motion vector ``k``."""
+    a, b, c = 1.0 if k == 0 else 0.0, 1.0 if k == 1 else 0.0, 1.0 if k == 2 else 0.0
+    return (a, b, c, 1.0 if k == 3 else 0.0, 1.0 if k == 4 else 0.0, 1.0 if k == 5 else 0.0)
 
 
 @kernel
 def add_loop_tangent(tables, alpha, position, left, right, values):
     """values += position left^T diag(alpha) right of two Phi_z (entries,); five rows at a time, as in closure_jacobian.
 
-    Penalties take Phi_z of one pose twice, the midpoint rule those of the two ends of a step.
+    Penalties take Phi_z of one pose twice, the midpoint rule those of the two ends of a step. Condensed closures are
+    left to ``add_condensed_loops``.
     """
     closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
     for l in range(len(closures.point_a)):
         begin, end, entry = closures.row_pointer[at(l)], closures.row_pointer[at(l + 1)], closures.entry_pointer[at(l)]
         connector, whole = closures.connector[at(l)], end - (end - begin) % 5
         block = connectors.block_pointer[at(connector)]
+        if connectors.block_pointer[at(connector + 1)] == block:  # condensed
+            continue
         width = connectors.pointer[at(connector + 1)] - connectors.pointer[at(connector)]
         for row in range(begin, whole, 5):
             add_five_rows(left, right, entry, width, alpha, row, position, connectors.entry, block, values)
@@ -308,6 +354,8 @@ def add_multiplier_tangent(tables, lam, position, ws, values):
     closures, connectors = tables.closures, tables.connectors
     for l in range(tables.conditions.first[0]):
         connector = closures.connector[l]
+        if connectors.block_pointer[connector + 1] == connectors.block_pointer[connector]:  # condensed
+            continue
         a, b = connectors.a[connector], connectors.b[connector]
         F = closure_wrench(closures, l, lam, ws)
         xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))

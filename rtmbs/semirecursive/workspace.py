@@ -31,6 +31,7 @@ class Workspace(NamedTuple):
     Fc: Array  # (n, 6) inertia wrenches summed over the subtree
     Ic: Array  # (n, 10) inertias summed over the subtree (M_sum)
     Bc: Array  # (n, 12) Coriolis part summed over the subtree: linear momentum (3), angular block (9)
+    section: Array  # (nr, 22) Ic and Bc of the sections below interfaces, or none where sums are those of subtrees
     X: Array  # (n, 6) per column: mass S + velocity (psid + Sd) + position psidd
     Y: Array  # (n, 3) per column, angular parts: velocity S + position psid
     psid: Array  # (n, 6) V_base x S
@@ -117,6 +118,7 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "untold": (n,),
     }  # fmt: skip
     shapes["rate"] = (n if np.any(tables.dofs.reference >= 0) else 0, 6)
+    shapes["section"] = (len(tables.interfaces.inertia), 22)
     laws = tables.laws
     laws_between, program = len(laws.frame_a), laws.program
     inputs = FRAME_INPUTS * laws_between + len(laws.input)

@@ -2,15 +2,19 @@
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
+from rtmbs.linear.selected_inverse import SelectedInverse
 from rtmbs.semirecursive.accelerations import factor_weights
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import RELATIVE, LoopJacobian, closure_points, noise_of
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
+MANY = 1000  # blocks from which on the inverse of M within its pattern is found
 LIGHTEST = 1e-2  # effective mass of a block at least, relative to the mean of the bodies that its loop moves
 
 
@@ -30,11 +34,14 @@ def effective_masses(equations: SemiRecursiveEquations, jacobian: LoopJacobian) 
     Phi_z = jacobian.sparse(values).tocsr()
     seeing = np.bincount(jacobian.rows, np.abs(values) > noise_of(equations, jacobian), equations.m) > 0.0
     masses, blind_rows = np.zeros(equations.m), np.zeros(equations.m, np.bool_)
-    points = closure_points(equations)[1]
-    for rows in blocks_of_rows(system):
+    points, blocks = closure_points(equations)[1], blocks_of_rows(system)
+    inverse = mass_inverse(equations, len(blocks))
+    for rows in blocks:
         blind = not np.any(seeing[rows])
         masses[rows] = (
-            mass_of_blind(equations, points, int(rows[0])) if blind else mass_against(equations, Phi_z[rows].toarray())
+            mass_of_blind(equations, points, int(rows[0]), inverse)
+            if blind
+            else mass_against(equations, *rows_of(Phi_z, rows), inverse)
         )
         blind_rows[rows] = blind
     return np.maximum(masses, LIGHTEST * typical_masses(system)), blind_rows
@@ -49,10 +56,11 @@ def typical_masses(system: System) -> Array:
     dofs, connectors = system.tables.dofs, system.tables.connectors
     turning = np.trace(dofs.inertia, axis1=1, axis2=2) / 3.0
     found = np.zeros(len(system.row_names))
+    starts = system.tables.closures.row_pointer.tolist()
     for closure, connector in enumerate(system.tables.closures.connector):
         branch = connectors.dof[connectors.pointer[connector] : connectors.pointer[connector + 1]]
         bodies = branch[dofs.mass[branch] > 0.0]
-        rows = np.flatnonzero(system.closure_of_row == closure)
+        rows = slice(starts[closure], starts[closure + 1])
         if len(bodies):
             means = np.where(system.row_is_rotation[rows], turning[bodies].mean(), dofs.mass[bodies].mean())
             found[rows] = means
@@ -66,7 +74,24 @@ def blocks_of_rows(system: System) -> list[NDArray[np.int64]]:
     return np.split(order, starts[1:]) if len(order) else []
 
 
-def mass_of_blind(equations: SemiRecursiveEquations, points: Array, row: int) -> float:
+def rows_of(Phi_z: csr_array, rows: Indices) -> tuple[Indices, Array]:
+    """Return the columns (w,) that rows of one block touch, and their entries (k, w)."""
+    first, last = Phi_z.indptr[rows[0]], Phi_z.indptr[rows[0] + 1]
+    columns, width = Phi_z.indices[first:last], last - first
+    starts = Phi_z.indptr[rows]
+    return columns.astype(np.int64), Phi_z.data[starts[:, None] + np.arange(width)]
+
+
+def mass_inverse(equations: SemiRecursiveEquations, blocks: int) -> SelectedInverse | None:
+    """Return the inverse of M within its pattern where that takes less than a solution for every row of a block."""
+    if blocks < MANY or equations.solver is not equations.solvers[0]:
+        return None
+    return SelectedInverse(equations.lu, equations.work.factored)
+
+
+def mass_of_blind(
+    equations: SemiRecursiveEquations, points: Array, row: int, inverse: SelectedInverse | None = None
+) -> float:
     """Return the mass, or inertia, against the relative motion that a blind block would hold if it could.
 
     ``points`` (nc, 3) are those of the closures on their dofs b.
@@ -80,9 +105,7 @@ def mass_of_blind(equations: SemiRecursiveEquations, points: Array, row: int) ->
     motion = spin if turning else ws.S[dofs, :3] + np.cross(spin, x)
     reach = np.linalg.norm(spin, axis=1) * (1.0 if turning else np.linalg.norm(x - ws.r[dofs], axis=1))
     if np.any(np.linalg.norm(motion, axis=1) > RELATIVE * np.maximum(reach, system.length)):
-        rows = np.zeros((3, equations.n))
-        rows[:, dofs] = (sign[:, None] * motion).T
-        return mass_against(equations, rows)
+        return mass_against(equations, dofs, (sign[:, None] * motion).T, inverse)
     return mass_held(equations, closure, turning)
 
 
@@ -102,8 +125,16 @@ def mean_mass(equations: SemiRecursiveEquations) -> float:
     return float(np.mean(mass[mass > 0.0])) if np.any(mass > 0.0) else 1.0
 
 
-def mass_against(equations: SemiRecursiveEquations, rows: Array) -> float:
-    """Return 1 / lambda_max(P_l M^-1 P_l^T) for the dense rows P_l (k, n)."""
+def mass_against(
+    equations: SemiRecursiveEquations, columns: Indices, entries: Array, inverse: SelectedInverse | None = None
+) -> float:
+    """Return 1 / lambda_max(P_l M^-1 P_l^T) for rows P_l with ``entries`` (k, w) in ``columns`` (w,)."""
+    within = None if inverse is None else inverse.block(columns)
+    if within is not None:
+        held = entries @ within @ entries.T
+        return 1.0 / float(np.linalg.eigvalsh(0.5 * (held + held.T))[-1])
+    rows = np.zeros((len(entries), equations.n))
+    rows[:, columns] = entries
     answers = np.array([equations.solve(row) for row in rows])
     return 1.0 / float(np.linalg.eigvalsh(0.5 * (rows @ answers.T + answers @ rows.T))[-1])
 

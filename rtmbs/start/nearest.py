@@ -37,6 +37,7 @@ OPEN = 3.0  # of the gap: smaller singular values may be zero where it is closed
 CONVEX = 0.1  # least eigenvalue of the Lagrangian along the equations, 1 without curvature
 DIFFERENCE = 1e-6  # of a typical size
 MOST = 200  # coordinates beyond which a dense factor costs more than slow steps
+MANY = 400  # groups of loops beyond which least changes of all are solved for at once
 WAYS = 20  # degrees of freedom likewise: two Jacobians each
 
 
@@ -228,6 +229,13 @@ class NearestPose(ABC):
         self.gap(z)
         return z
 
+    def few_groups(self) -> Sequence[Group]:
+        """Return the groups; all as one where a factor of each would take longer than one of all."""
+        if len(self.groups) <= MANY:
+            return self.groups
+        rows, columns = ([getattr(group, side) for group in self.groups] for side in ("rows", "columns"))
+        return (Group(np.sort(np.concatenate(rows)), np.sort(np.concatenate(columns))),)
+
     def change(self, z: Array, back: Array, gap: Array, kept: Mask, weights: Array, bounded: bool = False) -> Array:
         """Return the Gauss-Newton step: towards ``back`` where the equations allow, and onto them.
 
@@ -236,7 +244,7 @@ class NearestPose(ABC):
         """
         J = self.scaled_jacobian(z)
         step = np.where(kept, 0.0, back)
-        for group in self.groups:
+        for group in self.few_groups():
             free = group.columns[~kept[group.columns]]
             block = block_of(J, group.rows, free)
             left = -gap[group.rows] - block @ (back[free] / self.typical[free])
@@ -291,7 +299,7 @@ class NearestPose(ABC):
         """
         rates, remaining = wanted.copy(), left(wanted)
         for _ in range(ROUNDS):
-            for group in self.groups:
+            for group in self.few_groups():
                 free = group.columns[~kept[group.columns]]
                 change = least_change(block_of(J, group.rows, free), -remaining[group.rows], weights[free])
                 rates[free] += change * self.typical[free]

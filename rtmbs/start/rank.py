@@ -9,7 +9,7 @@ from scipy.sparse import csr_array
 
 from rtmbs.errors import StartError
 from rtmbs.integrators.method import Method
-from rtmbs.linear.rank import equilibrate
+from rtmbs.linear.rank import banded, equilibrate
 from rtmbs.linear.rank import independent_rows as rows_above
 from rtmbs.semirecursive.accelerations import first_accelerations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -33,7 +33,8 @@ class Scaled:
         rounding = scaled_entries(noise, row, column)
         squares = np.bincount(rounding.indices, rounding.data**2, equations.m)  # of the rows
         self.tolerance = float(np.sqrt(np.max(squares, initial=1.0)))
-        self.blocks = blocks_of(equations)
+        closures = len(equations.system.closures)
+        self.blocks = banded(self.P, blocks_of(equations), closures)  # drivers stay the last
 
     def independent(self, rows: NDArray[np.int64] | None = None) -> Mask:
         """Return which rows are independent, of all or of those given."""

@@ -36,7 +36,7 @@ from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.recorded_laws import LawRecorder
 from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System, joint_info
-from rtmbs.system.tables import PRISMATIC, Balance, Dofs, Interfaces, Laws, Tables
+from rtmbs.system.tables import PRISMATIC, Balance, CondensedClosures, Dofs, Interfaces, Laws, Tables
 from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Relation, Topology, spanning_trees
 
 FORMAT = 5  # of the tables; part of the fingerprint
@@ -167,7 +167,7 @@ def write_draft(
     closure_table = tabulate_closures(closures, connector_list)
     forces = build_forces(model, layout, slots, connector_list)
     laws = build_laws(recorder, layout, slots, connector_list)
-    paths, interfaces, connectors = lay_out(dofs.parent, connector_list.pairs, connector_list.branches)
+    paths, interfaces, condensed, connectors = lay_out(dofs.parent, connector_list.pairs, connector_list.branches)
     check_connectors(closures, closure_table.connector, connectors.pointer)
     lu, tables = give_places(
         Tables(
@@ -175,6 +175,7 @@ def write_draft(
             origins=no_origins(len(dofs.parent)),
             paths=paths,
             interfaces=interfaces,
+            condensed=condensed,
             connectors=connectors,
             closures=closure_table,
             conditions=condition_tables,
@@ -213,12 +214,10 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
     infos = closure_infos(draft.closures)
     said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items())]
     said += [*slots.identities, *draft.laws.code, *(f"{one.force}.{one.name}" for one in draft.laws.states)]
-    # interfaces follow from the tree, which the dofs say, and the balance from all the rest
-    laws = without_lanes(tables.laws, draft.laws.tape)
+    # interfaces follow from the tree, which the dofs say, condensed closures and the balance from all the rest
+    derived, laws = Interfaces | CondensedClosures | Balance, without_lanes(tables.laws, draft.laws.tape)
     hashed = [
-        laws if part is tables.laws else without_no_pitch(part)
-        for part in tables
-        if not isinstance(part, Interfaces | Balance)
+        laws if part is tables.laws else without_no_pitch(part) for part in tables if not isinstance(part, derived)
     ]
     placed = [part for info in (*bodies.values(), *markers.values()) for part in info]
     return System(

@@ -270,12 +270,15 @@ def restricted(tables: Tables, coordinates: Integers) -> SubsystemTables:
     driven, forced = new[tables.drivers.dof] >= 0, new[tables.joint_forces.dof] >= 0
     dofs, references = restricted_dofs(tables.dofs, coordinates, new)
     pairs = list(zip(new[a[linked]].tolist(), new[b[linked]].tolist(), strict=True))
-    paths, interfaces, connectors = lay_out(dofs.parent, pairs, restricted_branches(tables, closed, number, new))
+    paths, interfaces, condensed, connectors = lay_out(
+        dofs.parent, pairs, restricted_branches(tables, closed, number, new)
+    )
     kept = Tables(
         dofs=dofs,
         origins=no_origins(len(coordinates)),
         paths=paths,
         interfaces=interfaces,
+        condensed=condensed,
         connectors=connectors,
         closures=restricted_closures(closures, linked, number),
         conditions=restricted_conditions(tables, closed, new),
@@ -286,7 +289,8 @@ def restricted(tables: Tables, coordinates: Integers) -> SubsystemTables:
         laws=restricted_laws(tables.laws, linked, number, new),
         balance=balance_of(new[tables.balance.component[coordinates]], float(tables.balance.length[0])),
     )
-    lu, kept = give_places(kept, condensed=len(tables.interfaces.dof) > 0)
+    dense_loops = len(tables.condensed.closure) == 0
+    lu, kept = give_places(kept, condensed=len(tables.interfaces.dof) > 0, closures=not dense_loops)
     rows = np.flatnonzero(np.concatenate([rows_of(closures, linked[closures.connector]), driven]))
     states = np.flatnonzero(new[state_dofs(tables.laws, law_dofs(tables))] >= 0)
     return SubsystemTables(coordinates, rows, references, with_origins(kept), lu, states)

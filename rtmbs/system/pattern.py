@@ -19,6 +19,16 @@ only pairs of dofs within a section, a substructure of the tree, remain entries,
 Eliminated after the dofs below and before the interface itself, t and f have pivots 1, and what then joins them is the
 articulated inertia of all that hangs on the interface. Their right-hand sides are zero, so ``linear`` condenses
 them: callers of the factor do not see them.
+
+In a long tree the sums over all that hangs on a dof lose digits: the inertia of n links about a joint grows with n^3,
+while what the joint feels grows with n. There left and right hold the bodies of the dof's own section only. With I and
+2 B the inertia and the Coriolis part of the section below c, f_c takes over the rest:
+
+    f_c - sum_i right_i dz_i - I t_c[X] - 2 B t_c[Y] - sum_below f = 0
+
+A closure over long branches passes through interfaces as well: ``system.condensed_closures``. It needs the twist
+
+    w_c - w_up - sum_j S_j dz_j = 0    6 numbers, over c and the dofs above it.
 """
 
 from collections.abc import Mapping
@@ -26,15 +36,25 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rtmbs.linear.symbolic import analyse, entries, flops
+from rtmbs.linear.symbolic import analyse, analyse_order, entries, flops, nonzeros, symmetric_pattern
 from rtmbs.system.closure_tables import pointer
+from rtmbs.system.condensed_closures import (
+    PLACES,
+    CondensedEntries,
+    condensed_entries,
+    long_closures,
+    no_condensed,
+)
+from rtmbs.system.interfaces import Sections, choose_interfaces, interface_entries, no_interfaces
 from rtmbs.system.system import Integers, System
-from rtmbs.system.tables import MOTION, WRENCH, Connectors, Interfaces, Paths, Tables
+from rtmbs.system.tables import CondensedClosures, Connectors, Interfaces, Paths, Tables
 
 Pairs = list[tuple[int, int]]
 
+LARGE = 1000  # dofs beyond which another elimination order is looked at
 WORTH_WHILE = 0.8  # part of the arithmetic that interfaces may leave at most: they have entries to fill, too
 
 
@@ -44,6 +64,7 @@ class TangentPattern(NamedTuple):
     lu: Any
     paths: Paths
     interfaces: Interfaces
+    condensed: CondensedClosures
 
 
 def paths_to_ground(parent: Integers) -> list[Integers]:
@@ -55,14 +76,28 @@ def paths_to_ground(parent: Integers) -> list[Integers]:
     return paths
 
 
-def branches(paths: list[Integers], a: int, b: int) -> tuple[Integers, Integers]:
+def depths(parent: Integers) -> Integers:
+    """Return the number of dofs from ground to every dof (n,), itself included."""
+    found = np.ones(len(parent), np.int64)
+    for i, p in enumerate(parent.tolist()):
+        if p >= 0:
+            found[i] += found[p]
+    return found
+
+
+def branches(parent: list[int], depth: list[int], a: int, b: int) -> tuple[Integers, Integers]:
     """Return the dofs below the last common ancestor of ``a`` and ``b``: down to a, and down to b."""
-    none = np.zeros(0, np.int64)
-    way_a, way_b = paths[a] if a >= 0 else none, paths[b] if b >= 0 else none
-    short = min(len(way_a), len(way_b))
-    apart = np.flatnonzero(way_a[:short] != way_b[:short])
-    common = int(apart[0]) if len(apart) else short
-    return way_a[common:], way_b[common:]
+    to_a: list[int] = []
+    to_b: list[int] = []
+    a, b = max(a, -1), max(b, -1)
+    while a != b:
+        if b < 0 or (a >= 0 and depth[a] >= depth[b]):
+            to_a.append(a)
+            a = max(parent[a], -1)
+        else:
+            to_b.append(b)
+            b = max(parent[b], -1)
+    return np.array(to_a[::-1], np.int64), np.array(to_b[::-1], np.int64)
 
 
 def build_paths(paths: list[Integers]) -> Paths:
@@ -72,12 +107,12 @@ def build_paths(paths: list[Integers]) -> Paths:
     return Paths(ways, dofs, np.zeros(len(dofs), np.int64), np.zeros(len(dofs), np.int64))
 
 
-def build_connectors(paths: list[Integers], pairs: Pairs, couplers: Mapping[int, Integers]) -> Connectors:
+def build_connectors(parent: Integers, pairs: Pairs, couplers: Mapping[int, Integers]) -> Connectors:
     """Return the connectors between pairs of dofs, or of the dofs that a coupler joins; their places still open."""
     none = np.zeros(0, np.int64)
-    found = [(none, couplers[l]) if l in couplers else branches(paths, a, b) for l, (a, b) in enumerate(pairs)]
+    above, depth = parent.tolist(), depths(parent).tolist()
+    found = [(none, couplers[l]) if l in couplers else branches(above, depth, a, b) for l, (a, b) in enumerate(pairs)]
     sizes = np.array([len(to_a) + len(to_b) for to_a, to_b in found], np.int64)
-    blocks = pointer(sizes * sizes)
     return Connectors(
         a=np.array([a for a, _ in pairs], np.int64),
         b=np.array([b for _, b in pairs], np.int64),
@@ -86,41 +121,65 @@ def build_connectors(paths: list[Integers], pairs: Pairs, couplers: Mapping[int,
         sign=np.concatenate(
             [np.zeros(0), *(np.full(len(s), sign) for both in found for s, sign in zip(both, (-1.0, 1.0), strict=True))]
         ),
-        block_pointer=blocks,
-        entry=np.zeros(int(blocks[-1]), np.int64),
+        block_pointer=np.zeros(len(sizes) + 1, np.int64),
+        entry=none,
     )
 
 
-def lay_out(parent: Integers, pairs: Pairs, couplers: Mapping[int, Integers]) -> tuple[Paths, Interfaces, Connectors]:
-    """Return paths to ground, no interfaces, and connectors between ``pairs`` of dofs, without places.
+def lay_out(
+    parent: Integers, pairs: Pairs, couplers: Mapping[int, Integers]
+) -> tuple[Paths, Interfaces, CondensedClosures, Connectors]:
+    """Return paths, interfaces and condensed closures, all still empty, and connectors without places.
 
-    ``couplers`` lists the dofs of connectors that join coordinates, by the number of the connector.
+    The connectors stand between ``pairs`` of dofs. ``couplers`` lists the dofs of those that join coordinates, by the
+    number of the connector.
     """
-    paths = paths_to_ground(parent)
-    return build_paths(paths), no_interfaces(len(paths)), build_connectors(paths, pairs, couplers)
+    return build_paths([]), no_interfaces(len(parent)), no_condensed(), build_connectors(parent, pairs, couplers)
 
 
-def give_places(tables: Tables, condensed: bool = True) -> tuple[Any, Tables]:
+def give_places(tables: Tables, condensed: bool = True, closures: bool = True) -> tuple[Any, Tables]:
     """Return the static factorisation of the tangent, and the tables with the places of all entries in its values.
 
-    Interfaces are chosen when they are allowed, by ``condensed``, and pay. Places in the flat Phi_z,
-    ``Closures.entry_pointer``, are given with the others.
+    Interfaces and condensed closures are chosen when they are allowed, by ``condensed``, and pay; condensed closures
+    by ``closures`` as well. Places in the flat Phi_z, ``Closures.entry_pointer``, are given with the others.
     """
-    laws, parent, tip = tables.laws, tables.dofs.parent, tables.dofs.tip
+    laws, parent = tables.laws, tables.dofs.parent
     coupled = laws.row[laws.force_entry[:, 0]], laws.input[laws.force_entry[:, 1], 0]
-    found = analyse_pattern(parent, tip, paths_to_ground(parent), tables.connectors, coupled, condensed)
-    connectors = tables.connectors._replace(entry=block_places(found.lu, tables.connectors))
+    found = analyse_pattern(tables, coupled, condensed, closures)
+    connectors = with_places(found.lu, tables, found.condensed)
     diagonal = places(found.lu, np.arange(len(parent)), np.arange(len(parent)))
     rows_of, branches_of = np.diff(tables.closures.row_pointer), np.diff(tables.connectors.pointer)
     entry = np.column_stack((laws.force_entry[:, :3], places(found.lu, *coupled)))
     return found.lu, tables._replace(
         paths=found.paths,
         interfaces=found.interfaces,
+        condensed=found.condensed,
         connectors=connectors,
         closures=tables.closures._replace(entry_pointer=pointer(rows_of * branches_of[tables.closures.connector])),
         drivers=tables.drivers._replace(entry=diagonal[tables.drivers.dof]),
         joint_forces=tables.joint_forces._replace(entry=diagonal[tables.joint_forces.dof]),
         laws=laws._replace(force_entry=entry),
+    )
+
+
+def with_places(lu: Any, tables: Tables, condensed: CondensedClosures) -> Connectors:
+    """Return the connectors with the places of their blocks; condensed closures have none."""
+    sizes = np.diff(tables.connectors.pointer)
+    sizes[tables.closures.connector[condensed.closure]] = 0
+    connectors = tables.connectors._replace(block_pointer=pointer(sizes * sizes))
+    return connectors._replace(entry=block_places(lu, connectors))
+
+
+def factor_text(system: System) -> str:
+    """Return the sentence about the Newton matrix: its form, and the arithmetic and memory that one factor takes."""
+    tables, lu = system.tables, system.lu
+    interfaces, condensed = len(tables.interfaces.dof), len(tables.condensed.closure)
+    form = "all pairs of a path" if interfaces == 0 else f"{interfaces} interfaces between sections of the tree"
+    if condensed:
+        form += f", {condensed} long loops closed by multipliers"
+    return (
+        f"Newton matrix        {form}; a factor takes {flops(lu):.2g} operations on {nonzeros(lu):.2g} numbers,"
+        f" {lu.total} unknowns"
     )
 
 
@@ -132,65 +191,122 @@ def uncondensed(system: System) -> System:
     return replace(system, tables=tables, lu=lu)
 
 
+def with_blocks(system: System) -> System:
+    """Return the System without condensed closures: the midpoint rule takes Phi_z of two poses."""
+    if len(system.tables.condensed.closure) == 0:
+        return system
+    lu, tables = give_places(system.tables, closures=False)
+    return replace(system, tables=tables, lu=lu)
+
+
 def analyse_pattern(
-    parent: Integers,
-    tip: Integers,
-    ways: list[Integers],
-    connectors: Connectors,
-    more: tuple[Integers, Integers],
-    condensed: bool = True,
+    tables: Tables, more: tuple[Integers, Integers], condensed: bool = True, closures: bool = True
 ) -> TangentPattern:
     """Return the factorisation with least arithmetic, with interfaces (if allowed, by ``condensed``) or without.
 
-    ``ways`` are the paths from ground. ``more`` are rows and columns of further entries: joints that a force law
-    couples. Without interfaces the pattern holds all pairs of a path.
+    ``closures`` says whether closures over long branches may be condensed. ``more`` are rows and columns of further
+    entries: joints that a force law couples. Without interfaces the pattern holds all pairs of a path.
     """
-    interfaces, of = choose_interfaces(parent, tip)
-    rows, cols = block_pairs(connectors, len(parent))
-    entries = np.concatenate([rows, more[0]]), np.concatenate([cols, more[1]])
+    parent = tables.dofs.parent
+    interfaces, of = choose_interfaces(parent, tables.dofs.tip)
     if not condensed or len(interfaces) == 0:
-        return direct_pattern(ways, entries)
-    short = condensed_pattern(interfaces, of, ways, entries)
-    above = np.array([len(way) - 1 for way in ways])  # entries below a pivot, but for what loops add
-    if flops(short.lu) <= WORTH_WHILE * np.sum(above + 2 * above * above):
-        return short
-    direct = direct_pattern(ways, entries)
-    return short if flops(short.lu) <= WORTH_WHILE * flops(direct.lu) else direct
+        return direct_pattern(tables, more)
+    far = long_closures(tables.closures, int(tables.conditions.first[0]) if closures else 0, tables.connectors, of)
+    best = condensed_pattern(tables, Sections.cut(interfaces, of, parent, len(far) > 0), far, more)
+    if len(far) and least_flops(tables, False) < flops(best.lu):
+        best = cheaper(condensed_pattern(tables, Sections.cut(interfaces, of, parent, False), far[:0], more), best)
+    if flops(best.lu) <= WORTH_WHILE * least_flops(tables, True):
+        return best
+    direct = direct_pattern(tables, more)
+    return best if flops(best.lu) <= WORTH_WHILE * flops(direct.lu) else direct
 
 
-def direct_pattern(ways: list[Integers], entries: tuple[Integers, Integers]) -> TangentPattern:
-    """Return the pattern of all pairs (dof, ancestor), and ``entries``."""
-    n, paths = len(ways), build_paths(ways)
+def cheaper(one: TangentPattern, other: TangentPattern) -> TangentPattern:
+    """Return the pattern with less arithmetic."""
+    return one if flops(one.lu) <= flops(other.lu) else other
+
+
+def least_flops(tables: Tables, whole_paths: bool) -> float:
+    """Return a lower bound of the arithmetic of a pattern that holds the block of every connector.
+
+    A block of k dofs has k pivots with up to k - 1 entries below them. ``whole_paths`` says whether all pairs of a
+    path are in the pattern as well: entries below a pivot, but for what loops add.
+    """
+    block = float(np.diff(tables.connectors.pointer).max(initial=0))
+    bound = block**2 / 2 + 2 * block**3 / 3 - 2 * block**2
+    if whole_paths:
+        above = depths(tables.dofs.parent) - 1
+        bound = max(bound, float(np.sum(above + 2 * above * above)))
+    return bound
+
+
+def direct_pattern(tables: Tables, more: tuple[Integers, Integers]) -> TangentPattern:
+    """Return the pattern of all pairs (dof, ancestor), of the blocks of connectors, and ``more``."""
+    n, paths = len(tables.dofs.parent), build_paths(paths_to_ground(tables.dofs.parent))
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
-    lu = analyse(n, np.concatenate([row, entries[0]]), np.concatenate([paths.dof, entries[1]]))
-    return TangentPattern(lu, located(lu, paths, row), no_interfaces(n))
+    rows, cols = block_pairs(tables.connectors, n)
+    lu = analyse(n, np.concatenate([row, rows, more[0]]), np.concatenate([paths.dof, cols, more[1]]))
+    return TangentPattern(lu, located(lu, paths, row), no_interfaces(n), no_condensed())
 
 
 def condensed_pattern(
-    interfaces: Integers, of: Integers, ways: list[Integers], entries: tuple[Integers, Integers]
+    tables: Tables, sections: Sections, far: Integers, more: tuple[Integers, Integers]
 ) -> TangentPattern:
-    """Return the pattern of the pairs of each section of the tree, and of the unknowns of their interfaces."""
-    n, unknowns = len(ways), UNKNOWNS * len(interfaces)
-    cut = [len(ways[interfaces[r]]) if r >= 0 else 0 for r in of]
-    short = [way[start:] for way, start in zip(ways, cut, strict=True)]
-    paths = build_paths(short)
-    under, below, above, starts, one, minus = condensed_entries(interfaces, of, short)
+    """Return the pattern of the pairs of each section of the tree, and of the unknowns of interfaces and closures.
+
+    ``far`` are the closures that are condensed.
+    """
+    n, paths = len(sections.of), build_paths(sections.ways)
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
-    pairs = np.concatenate([below.reshape(-1, 2), above.reshape(-1, 2), minus])
-    rows, cols = np.concatenate([row, entries[0], pairs[:, 0]]), np.concatenate([paths.dof, entries[1], pairs[:, 1]])
-    lu = analyse(n, rows, cols, order=interface_order(interfaces, n), condensed=unknowns)
-    table = no_interfaces(n).below
-    table[under] = places(lu, below[..., 0], below[..., 1]).reshape(below.shape[:-1])
-    found = Interfaces(
-        dof=interfaces,
-        of=of,
-        below=table,
-        pointer=starts,
-        above=places(lu, above[..., 0], above[..., 1]).reshape(above.shape[:-1]),
-        one=places(lu, one[:, 0], one[:, 1]),
-        minus=places(lu, minus[:, 0], minus[:, 1]),
+    added, closed = interface_entries(sections), None
+    found = [np.column_stack((row, paths.dof)), np.column_stack(more), added.all()]
+    if len(far):
+        closed = condensed_entries(far, tables.closures, tables.connectors, sections)
+        found.append(closed.all())
+    blocks: NDArray[np.bool_] = np.ones(len(tables.connectors.a), np.bool_)
+    blocks[tables.closures.connector[far]] = False
+    found.append(np.column_stack(block_pairs(tables.connectors, n, blocks)))
+    rows, cols = np.concatenate(found).T
+    unknowns = sections.width * len(sections.interfaces) + (len(closed.first) if closed else 0)
+    order = elimination_order(sections, tables.dofs.parent, closed, rows, cols, n + unknowns)
+    lu = analyse(n, rows, cols, order=order, condensed=unknowns)
+    interfaces = locate_interfaces(lu, sections, added)
+    return TangentPattern(lu, located(lu, paths, row), interfaces, locate_closures(lu, closed))
+
+
+def locate_interfaces(lu: Any, sections: Sections, added: Any) -> Interfaces:
+    """Return the tables of interfaces with the places of their entries."""
+    at = {
+        name: pair_places(lu, getattr(added, name)) for name in ("below", "above", "one", "minus", "inertia", "twist")
+    }
+    empty = no_interfaces(len(sections.of))
+    empty.below[added.under] = at["below"]
+    return Interfaces(
+        dof=sections.interfaces,
+        of=sections.of,
+        below=empty.below,
+        pointer=added.pointer,
+        above=at["above"],
+        one=at["one"],
+        minus=at["minus"],
+        inertia=at["inertia"].reshape(-1, empty.inertia.shape[1]),
+        twist=at["twist"].reshape(-1, empty.twist.shape[1]),
     )
-    return TangentPattern(lu, located(lu, paths, row), found)
+
+
+def locate_closures(lu: Any, closed: CondensedEntries | None) -> CondensedClosures:
+    """Return the tables of condensed closures with the places of their entries."""
+    if closed is None:
+        return no_condensed()
+    return closed.plain._replace(**{name: pair_places(lu, getattr(closed.plain, name)) for name in PLACES})
+
+
+def pair_places(lu: Any, found: Integers) -> Integers:
+    """Return the places (...) of rows and columns (..., 2); -1 where there is none."""
+    flat = found.reshape(-1, 2)
+    given, out = flat[:, 0] >= 0, np.full(len(flat), -1, np.int64)
+    out[given] = places(lu, flat[given, 0], flat[given, 1])
+    return out.reshape(found.shape[:-1])
 
 
 def located(lu: Any, paths: Paths, row: Integers) -> Paths:
@@ -198,15 +314,17 @@ def located(lu: Any, paths: Paths, row: Integers) -> Paths:
     return paths._replace(entry=places(lu, row, paths.dof), entry_transposed=places(lu, paths.dof, row))
 
 
-def block_pairs(connectors: Connectors, n: int) -> tuple[Integers, Integers]:
+def block_pairs(connectors: Connectors, n: int, which: NDArray[np.bool_] | None = None) -> tuple[Integers, Integers]:
     """Return rows and columns of every entry in some connector's (branch, branch) block, each once.
 
     With B the connectors over the n dofs of their branches, these are the entries of B^T B: in a chain whose bodies are
-    all tied to each other the blocks hold hundreds of times as many.
+    all tied to each other the blocks hold hundreds of times as many. ``which`` (nl,) leaves connectors out.
     """
     if len(connectors.dof) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     B = csr_array((np.ones(len(connectors.dof), np.int64), connectors.dof, connectors.pointer), (len(connectors.a), n))
+    if which is not None:
+        B = B[np.flatnonzero(which)]
     found = (B.T @ B).tocoo()
     return found.row.astype(np.int64), found.col.astype(np.int64)
 
@@ -217,13 +335,15 @@ def block_places(lu: Any, connectors: Connectors) -> Integers:
     Blocks that hold more than the whole matrix read their places off a table of it, one connector at a time.
     """
     branches = np.split(connectors.dof, connectors.pointer[1:-1])
-    if connectors.block_pointer[-1] <= lu.total * lu.total:
+    blocks, sizes = connectors.block_pointer, np.diff(connectors.block_pointer)
+    branches = [branch if size else branch[:0] for branch, size in zip(branches, sizes, strict=False)]
+    if blocks[-1] <= lu.total * lu.total:
         rows = join([np.repeat(branch, len(branch)) for branch in branches])
         return places(lu, rows, join([np.tile(branch, len(branch)) for branch in branches]))
     table = np.zeros((lu.total, lu.total), np.int64)
     table.flat[lu.pattern] = places(lu, *np.divmod(lu.pattern, lu.total))
-    found = np.empty(int(connectors.block_pointer[-1]), np.int64)
-    for branch, start, end in zip(branches, connectors.block_pointer, connectors.block_pointer[1:], strict=False):
+    found = np.empty(int(blocks[-1]), np.int64)
+    for branch, start, end in zip(branches, blocks, blocks[1:], strict=False):
         found[start:end] = table[np.ix_(branch, branch)].ravel()
     return found
 
@@ -236,79 +356,53 @@ def join(parts: list[Integers]) -> Integers:
     return np.concatenate([np.zeros(0, np.int64), *parts])
 
 
-SPACING = 12  # dofs from interface to interface on a path; fewest entries and nearly least arithmetic in towers
-UNKNOWNS = MOTION + WRENCH  # unknowns of an interface
+# ---- elimination order ----------------------------------------------------------------------------------------------
 
 
-def choose_interfaces(parent: Integers, tip: Integers) -> tuple[Integers, Integers]:
-    """Return (interfaces, of): dofs that SPACING others separate from the one above and from the deepest tip.
+def elimination_order(
+    sections: Sections,
+    parent: Integers,
+    closed: CondensedEntries | None,
+    rows: Integers,
+    cols: Integers,
+    total: int,
+) -> Integers:
+    """Return the elimination order: from the tips, unknowns of an interface after all that hangs on it, then it.
 
-    ``of`` (n,) is the index of the interface above every dof, or -1. Only the last dof of an element (``tip``, as in
-    ``Dofs``) may be one: three rotation dofs turn each other's columns.
+    Unknowns of a closure come before the first of the dofs that they meet. Dofs stand in the order of the tree; in
+    large trees, and with condensed closures, whichever has less arithmetic, that or the order of their depths, so that
+    branches side by side shrink together.
     """
-    n = len(parent)
-    height = np.zeros(n, np.int64)
-    for i in range(n - 1, -1, -1):
-        if parent[i] >= 0:
-            height[parent[i]] = max(height[parent[i]], height[i] + 1)
-    interfaces: list[int] = []
-    of, since = np.full(n, -1, np.int64), np.ones(n, np.int64)
-    own: dict[int, int] = {}
-    for i, p in enumerate(np.asarray(parent).tolist()):
-        if p in own:
-            of[i] = own[p]
-        elif p >= 0:
-            of[i], since[i] = of[p], since[p] + 1
-        if since[i] >= SPACING and height[i] >= SPACING and tip[i] == i:
-            own[i] = len(interfaces)
-            interfaces.append(i)
-    return np.array(interfaces, np.int64), of
+    n = len(sections.of)
+    listed = np.arange(n)[::-1]
+    if closed is None and n <= LARGE:
+        return ordered(listed, sections, closed)
+    pointer, index, _ = symmetric_pattern(total, rows, cols)
+    deepest = np.argsort(-depths(parent), kind="stable")
+    found = [ordered(dofs, sections, closed) for dofs in (listed, deepest)]
+    return min(found, key=lambda order: analyse_order(pointer, index, order)[2])
 
 
-def condensed_entries(interfaces: Integers, of: Integers, paths: list[Integers]) -> tuple[Integers, ...]:
-    """Return (below, above, pointer, one, minus): rows and columns, (..., 2), of the entries of interfaces.
-
-    ``paths`` leads from the interface above every dof to the dof. Unknowns of interface r: n + UNKNOWNS r on, t
-    before f. below (n, UNKNOWNS, 2): t of the interface above in the row of a dof, the dof in the rows of f; above
-    (entries, UNKNOWNS, 2), step by step of an interface's path: the dof in the rows of t, f in the row of the dof.
-    """
-    n, count = len(of), len(interfaces)
-    unknowns = n + UNKNOWNS * np.arange(count)[:, None] + np.arange(UNKNOWNS)  # (count, UNKNOWNS)
-    dofs = np.arange(n)[:, None]
-    under = np.flatnonzero(of >= 0)
-    below = swap(dofs[under], unknowns[of[under]], range(MOTION, UNKNOWNS))
-    pointer = np.cumsum([0, *(len(paths[c]) for c in interfaces)]).astype(np.int64)
-    way = np.concatenate([np.zeros(0, np.int64), *(paths[c] for c in interfaces)]).astype(np.int64)
-    above = swap(way[:, None], unknowns[np.repeat(np.arange(count), np.diff(pointer))], range(MOTION))
-    one = np.stack([unknowns.ravel(), unknowns.ravel()], -1)
-    fed = np.flatnonzero(of[interfaces] >= 0)
-    minus = swap(unknowns[fed], unknowns[of[interfaces[fed]]], range(MOTION, UNKNOWNS))  # t_c, t_up and f_up, f_c
-    return under, below, above, pointer, one, minus.reshape(-1, 2)
-
-
-def swap(rows: Integers, columns: Integers, exchanged: range) -> Integers:
-    """Return (count, UNKNOWNS, 2) pairs of rows and columns, the two exchanged in some of the UNKNOWNS."""
-    pairs = np.stack(np.broadcast_arrays(rows, columns), -1)
-    pairs[:, list(exchanged)] = pairs[:, list(exchanged), ::-1]
-    return pairs
-
-
-def interface_order(interfaces: Integers, n: int) -> Integers:
-    """Return the elimination order: from the tips, f and t of an interface after all that hangs on it, then it."""
-    own = {int(c): r for r, c in enumerate(interfaces)}
-    order: list[int] = []
-    for i in range(n - 1, -1, -1):
-        if i in own:
-            first = n + UNKNOWNS * own[i]
-            order.extend(range(first + UNKNOWNS - 1, first - 1, -1))
-        order.append(i)
-    return np.array(order, np.int64)
-
-
-def no_interfaces(n: int) -> Interfaces:
-    """Return the tables of a tree without interfaces."""
-    none = np.zeros(0, np.int64)
-    return Interfaces(
-        none, np.full(n, -1, np.int64), np.zeros((n, UNKNOWNS), np.int64), np.zeros(1, np.int64),
-        np.zeros((0, UNKNOWNS), np.int64), none.copy(), none.copy(),
-    )  # fmt: skip
+def ordered(dofs: Integers, sections: Sections, closed: CondensedEntries | None) -> Integers:
+    """Return the order of all unknowns, for an order of the ``dofs`` with children before parents."""
+    n = len(dofs)
+    place = np.empty(n, np.int64)
+    place[dofs] = np.arange(n)
+    own = sections.unknowns[:, ::-1]
+    at, step, number = (
+        [place, np.repeat(place[sections.interfaces], own.shape[1])],
+        [np.full(n, 2), np.zeros(own.size)],
+        [
+            np.arange(n),
+            own.ravel(),
+        ],
+    )
+    if closed is not None:
+        plain = closed.plain
+        meets = np.full(len(plain.closure), n, np.int64)
+        np.minimum.at(meets, np.repeat(np.arange(len(meets)), np.diff(plain.pointer)), place[plain.dof])
+        at.append(meets[closed.first])
+        step.append(np.ones(len(closed.first)))
+        number.append(plain.one[:, 0])
+    order = np.lexsort((np.arange(sum(map(len, at))), np.concatenate(step), np.concatenate(at)))
+    return np.concatenate(number)[order]

@@ -37,7 +37,7 @@ TRANSLATION, DOT, DISTANCE, RELATION, CONDITION = 0, 1, 2, 3, 4
 GRAVITY_SLOT = 0
 FRAME_INPUTS = 18  # of a force law between two frames: r (3), R (9, row-major), v (3), w (3) of b relative to a
 POSE_INPUTS = 13  # of a constraint between two frames: r (3), R (9, row-major) of b relative to a, t
-MOTION, WRENCH = 9, 6  # unknowns of an interface: its t and its f
+MOTION, WRENCH, TWIST = 9, 6, 6  # unknowns of an interface: its t, its f, and its w where closures pass through
 
 
 @struct
@@ -84,15 +84,40 @@ class Paths(NamedTuple):
 
 @struct
 class Interfaces(NamedTuple):
-    """Dofs of a deep tree with unknowns of their own, t (9,) and f (6,); ``system.pattern`` has the equations."""
+    """Dofs of a deep tree with unknowns of their own, t (9,), f (6,), w (6,); ``system.pattern`` has the equations."""
 
     dof: Array  # (nr,) int64
     of: Array  # (n,) int64: interface above each dof, or -1
     below: Array  # (n, 15) int64: places of t of that interface in the row of the dof, of the dof in the rows of f
     pointer: Array  # (nr + 1,) int64 into above
     above: Array  # (entries, 15) int64, along the path of each: places of a dof in the rows of t, f in its row
-    one: Array  # (15 nr,) int64: diagonal places
-    minus: Array  # (15 nr at most,) int64: places (t, t of the interface above) and (f of the interface above, f)
+    one: Array  # (15 nr, or 21 nr with w) int64: diagonal places
+    minus: Array  # (at most as many) int64: places (t, t of the interface above), likewise w, (f of the one above, f)
+    inertia: Array  # (nr, 54) int64: places of t in the rows of f, row by row; none where bodies count as a part of all
+    # sections above
+    twist: Array  # (entries, 6) int64: places of a dof in the rows of w; none without condensed closures
+
+
+@struct
+class CondensedClosures(NamedTuple):
+    """Closures over long branches, with multipliers mu and wrenches phi as unknowns (``system.condensed_closures``)."""
+
+    closure: Array  # (k,) int64: number of each
+    pointer: Array  # (k + 1,) int64 into dof
+    dof: Array  # (ends,) int64: dofs of the sections of the tree in which a and b lie, down to a and b
+    sign: Array  # (ends,) float64: -1 on the way to a, +1 on the way to b
+    row: Array  # (k + 1,) int64: first mu of each
+    place: Array  # (k,) int64: start in pulled and seen
+    pulled: Array  # (places,) int64: places of mu in the rows of dofs, dof by dof
+    seen: Array  # (places,) int64: places of dofs in the rows of mu, dof by dof
+    interface: Array  # (k, 2) int64: interfaces above a and b, or -1
+    twist: Array  # (mu, 2, 6) int64: places of their w in the rows of mu
+    wrench: Array  # (mu, 2, 6) int64: places of mu in the rows of their f
+    turned: Array  # (ends, 6) int64: places of phi of the dof's side in its row
+    turning: Array  # (ends, 12) int64: places of the dof in the rows of phi of a and b
+    turned_wrench: Array  # (k, 2, 6) int64: places of phi in the rows of f
+    turning_twist: Array  # (k, 2, 12, 6) int64: places of w in the rows of phi
+    one: Array  # (mu + 12 k,) int64: diagonal places
 
 
 @struct
@@ -104,7 +129,7 @@ class Connectors(NamedTuple):
     pointer: Array  # (nl + 1,) int64 into dof and sign
     dof: Array  # (branches,) int64: branch of a (root to tip), then branch of b
     sign: Array  # (branches,) float64: -1 on the branch of a, +1 on the branch of b
-    block_pointer: Array  # (nl + 1,) int64 into entry
+    block_pointer: Array  # (nl + 1,) int64 into entry; connectors of condensed closures have no block
     entry: Array  # (blocks,) int64: row-major (branch, branch) places [row j, column i] in the sparse matrix
 
 
@@ -227,6 +252,7 @@ class Tables(NamedTuple):
     origins: Origins
     paths: Paths
     interfaces: Interfaces
+    condensed: CondensedClosures
     connectors: Connectors
     closures: Closures
     conditions: Conditions

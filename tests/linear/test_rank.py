@@ -6,6 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.sparse import csr_array, diags_array
 
+from rtmbs.linear import rank as module
 from rtmbs.linear.rank import equilibrate, independent_rows
 
 TOLERANCE = 1e-9
@@ -83,3 +84,45 @@ def test_equilibration_takes_units_out(seed, rows, columns):
     assert scaled.max(axis=0).min() >= 0.25
     assert scaled.max() <= 2.0
     assert set(np.unique(np.frexp(row)[0])) == {0.5}, "powers of two: scaling does not round"
+
+
+def many_blocks(rng, spokes, shared):
+    """Return P and blocks: two rows each with two columns of their own and one of all; some depend on others."""
+    P = np.zeros((2 * spokes, 2 * spokes + 1))
+    for k in range(spokes):
+        P[2 * k : 2 * k + 2, 2 * k : 2 * k + 2] = np.eye(2) + 0.3 * rng.normal(size=(2, 2))
+    P[:, -1] = shared * rng.normal(size=2 * spokes)
+    P[0] = 0.0  # holds nothing
+    P[5] = 0.0
+    P[5, -1] = 1.0
+    P[7] = 2.0 * P[5]
+    return csr_array(P), np.repeat(np.arange(spokes), 2)
+
+
+@pytest.mark.parametrize("few", [True, False], ids=["settled first", "eliminated"])
+def test_rows_with_columns_of_their_own_are_independent(monkeypatch, few):
+    monkeypatch.setattr(module, "MANY", 10 if few else 10**6)
+    P, blocks = many_blocks(np.random.default_rng(0), 40, 1.0)
+    keep = module.independent_rows(P, blocks, 1e-9)
+    assert list(np.flatnonzero(~keep)) == [0, 7]
+    assert np.linalg.matrix_rank(P.toarray()) == np.count_nonzero(keep)
+
+
+def test_blocks_far_apart_are_brought_together(monkeypatch):
+    """Two families of blocks along one line, numbered one family after the other; the last block stays the last."""
+    monkeypatch.setattr(module, "FEW", 10)
+    count = 100
+    place = np.concatenate([np.arange(0, count, 2), np.arange(1, count, 2)])  # of every block on the line
+    rows, columns = np.repeat(np.arange(count), 2), np.stack([place, place + 1], 1).ravel()
+    P = csr_array(
+        (np.ones(2 * count + 1), (np.append(rows, count), np.append(columns, 3))), shape=(count + 1, count + 1)
+    )
+    blocks = np.arange(count + 1)
+    found = module.banded(P, blocks, count)
+    assert sorted(found) == list(range(count + 1))
+    assert found[-1] == count
+    along = found[np.argsort(place)]
+    assert np.abs(np.diff(along)).max() <= 2
+    np.testing.assert_array_equal(module.banded(P, blocks, 5), blocks)
+    in_line = csr_array((P.data[:-1], (rows, np.stack([np.arange(count), np.arange(count) + 1], 1).ravel())))
+    np.testing.assert_array_equal(module.banded(in_line, np.arange(count), count), np.arange(count))
