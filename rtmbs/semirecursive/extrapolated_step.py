@@ -56,7 +56,7 @@ from rtmbs.semirecursive.midpoint_step import begin, correct, finish, set_accele
 from rtmbs.semirecursive.momenta import assemble_end, evaluate_boundary, mass_times
 from rtmbs.semirecursive.multipliers import factor_copy
 from rtmbs.semirecursive.passes import forward_velocities
-from rtmbs.semirecursive.projection_kernels import in_range, note_violation, relative_violation
+from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.step import copy_rotations, start_stats, startable, state_in_row
 from rtmbs.spatial import add6, dot3, dot6, load3, load6, scale6, store6
@@ -66,6 +66,7 @@ Array = Any
 PERTURBED, MOVED, ONE, TWO, FOUR = 0, 1, 2, 3, 5  # first rows of the states in between
 FIRST_ROW = ONE, TWO, FOUR
 ROWS = 9
+FAR_FROM_FACTOR = 1e-7  # typical sizes: loops of the weight 100 c that moved farther need a factor of their own
 REFUSED = -1  # exit code of a step whose error is too large
 
 
@@ -226,17 +227,18 @@ def is_rotation(dofs, i):
 @inner_kernel
 def close_loops(tables, lu, work, settings, weight, u, new, ws, own, stats):
     """Move new.z to the loops, by the least change in the metric of M; leaves the factor and the passes there."""
-    before = np.inf
-    for number in range(ROUNDS):
+    before, moved = np.inf, FAR_FROM_FACTOR
+    for row in range(len(weight)):
+        own.stiff[row] = STIFFER * weight[row]
+    for _ in range(ROUNDS):
         evaluate_boundary(tables, new.z, new.R0, u, ws)
         left = relative_violation(ws.Phi, settings.scale)
-        if number == 0:
-            for row in range(len(weight)):
-                own.stiff[row] = STIFFER * weight[row]
+        if moved >= FAR_FROM_FACTOR:
             assemble_end(tables, own.stiff, ws, own.own_mass, work.original)
             stats[FACTORISATIONS] += 1
             if factor_copy(lu, work) != 0:
                 return SMALL_PIVOT
+            moved = 0.0
         if not left > SMALL_ERROR or left > PROGRESS * before:
             break
         before = left
@@ -248,6 +250,7 @@ def close_loops(tables, lu, work, settings, weight, u, new, ws, own, stats):
         solve(lu, work.factored, work, ws.dz)
         for i in range(len(ws.dz)):
             new.z[i] += ws.dz[i]
+        moved += largest_rate(ws.dz, settings.typical)
         commit_rotations(tables.dofs, new.z, new.R0)
     note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
     return CONVERGED if relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance else LOOP_OPEN
