@@ -17,7 +17,7 @@ TURNS = {2: 0.08, 3: 0.24}  # runs: of the fastest part at the start, in the lon
 ORDERS = {2: (3.9, 4.1), 3: (5.8, 6.2)}
 HALVINGS, STEPS, SAMPLES = 7, 32, 8  # halvings at most: until errors are below DEEP
 ROUNDING = 4e-12  # of the size: errors below it show no order
-FAR, DEEP = {2: 1e-5, 3: 1e-8}, {2: 1e-8, 3: 3e-11}  # of the size: errors from which steps show an order, and the last
+FAR, DEEP = {2: 1e-5, 3: 1e-8}, {2: 3e-10, 3: 3e-11}  # of the size: errors from which steps show an order, and the last
 RTOL = 1e-13
 FINE = VariationalMidpoint(tol=1e-13)
 

@@ -111,7 +111,7 @@ def take_part(tables, lu, work, settings, h, weight, old, u0, new, u1, guessed, 
     if guessed:
         for i in range(len(own.y)):
             own.y[i] = between.guess[i]
-    ending = correct(tables, lu, work, settings, h, weight, old, u1, ws, own, stats)
+    ending = correct(tables, lu, work, settings, h, weight, False, old, u1, ws, own, stats)
     if not accepted(ending):
         return ending
     finished = finish(tables, lu, work, settings, h, weight, old, u1, new, not guessed, ws, own, stats)

@@ -14,6 +14,7 @@ from rtmbs.integrators.newton import (
     DIVERGED,
     ENOUGH,
     ENOUGH_OF_FORCES,
+    GO_ON,
     LOST_DIRECTION,
     MISSED,
     MISSED_BY_FORCES,
@@ -35,6 +36,7 @@ from rtmbs.integrators.newton import (
 )
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
+    ADAPTIVE,
     EVALUATIONS,
     FACTOR_TICKS,
     FACTORISATIONS,
@@ -380,16 +382,19 @@ def factor_step(tables, lu, work, h, weight, old, ws, own, stats):
 
 
 @inner_kernel
-def correction(tables, lu, work, settings, h, weight, previous, reusable, old, ws, own, stats):
+def correction(tables, lu, work, settings, h, weight, near, previous, reusable, old, ws, own, stats):
     """ws.dz, the correction of what was evaluated; returns its scaled norm, and whether an older factor found it.
+
+    ``near``: that one is of the end of the step before.
 
     The norm is -1 when there is no factor.
     """
     for _ in range(2):
         if not reusable and factor_step(tables, lu, work, h, weight, old, ws, own, stats) != 0:
             return -1.0, False
+        stiff = own.stiff if near and reusable else weight
         for row in range(len(weight)):
-            own.row[row] = 0.5 * weight[row] * ws.Phi[row]
+            own.row[row] = 0.5 * stiff[row] * ws.Phi[row]
         for i in range(len(ws.base)):
             ws.base[i] = ws.dz[i] = ws.residual[i]
         if reusable:  # a factor that was checked when it was made
@@ -415,31 +420,40 @@ def far_off(h, old, typical, ws, own):
 
 
 @inner_kernel
-def correct(tables, lu, work, settings, h, weight, old, u1, ws, own, stats):
+def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats):
     """Newton's iteration on the half increment and the impulse; CONVERGED, UNFINISHED, or how it failed.
 
     An older factor serves where its Phi_z is near enough, as in ``correction``: corrections are made from what is left
-    of the equations themselves, so that it costs no accuracy.
+    of the equations themselves, so that it costs no accuracy. ``near``: the first corrections are found with the factor
+    of the end of the step before, M + Phi_z^T stiff Phi_z, for as long as that pays.
     """
-    previous, slow, reusable = 0.0, 0, False
+    previous, slow, reusable = 0.0, 0, near
+    if near:
+        for entry in range(len(own.first)):
+            own.left[entry], own.right[entry] = own.first[entry], own.first[entry]
     for iteration in range(1, settings.max_iterations + 1):
         start = ticks()
         evaluate_step(tables, h, old, u1, ws, own)
         stats[EVALUATIONS] += 1
         stats[RESIDUAL_TICKS] += ticks() - start
-        norm, reusable = correction(tables, lu, work, settings, h, weight, previous, reusable, old, ws, own, stats)
+        norm, reusable = correction(
+            tables, lu, work, settings, h, weight, near, previous, reusable, old, ws, own, stats
+        )
         if norm < 0.0:
             return SMALL_PIVOT
-        rate = contraction_rate(norm, previous)
+        rate, near = contraction_rate(norm, previous), near and reusable
+        stiff = own.stiff if near else weight
         apply_through(tables, own.right, ws.dz, own.row)
         for row in range(len(weight)):
-            own.impulse[row] += 0.5 * weight[row] * (ws.Phi[row] + 2.0 * own.row[row])
+            own.impulse[row] += 0.5 * stiff[row] * (ws.Phi[row] + 2.0 * own.row[row])
         add_correction(tables.dofs, ws.z, ws.dz, own.y)
         if not reusable:
             reusable = may_reuse(settings.refactor, INERTIA, ws.dz, settings.typical, settings.reuse_below)
         stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
         answer, previous = verdict(iteration, norm, rate, slow), norm
+        if near and answer == ACCEPT and rate * norm > SURE:  # the older factor leaves a share of each correction
+            answer = GO_ON
         if answer > DIVERGED:
             return NOT_FINITE
         if answer == ACCEPT and stats[ITERATIONS_TO_TOLERANCE] == 0.0:
@@ -453,6 +467,28 @@ def correct(tables, lu, work, settings, h, weight, old, u1, ws, own, stats):
     if stats[ITERATIONS_TO_TOLERANCE] > 0.0:
         return CONVERGED
     return UNFINISHED if settings.fixed_iterations else NOT_CONVERGED
+
+
+LARGE = 24  # coordinates: from there on a factor takes longer than an iteration
+LITTLE = 0.01  # typical sizes in a step: then the factor of the end of the step before is near enough
+SURE = 1e-3  # of the tolerance: what corrections by that factor leave
+
+
+@inner_kernel
+def moves_little(settings, h, state):
+    """True when corrections may begin with the factor of the end of the step before."""
+    little = len(state.zd) >= LARGE and settings.refactor == ADAPTIVE and not settings.fixed_iterations
+    return little and h * largest_rate(state.zd, settings.typical) <= LITTLE
+
+
+@inner_kernel
+def factor_start(tables, lu, work, weight, ws, own, stats):
+    """Factor what the step before has left at its end, for the first step of a call; True when there is a factor."""
+    for row in range(len(weight)):
+        own.stiff[row] = STIFFER * weight[row]
+    assemble_end(tables, own.stiff, ws, own.own_mass, work.original)
+    stats[FACTORISATIONS] += 1
+    return factor_copy(lu, work) == 0
 
 
 @kernel
@@ -472,7 +508,10 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
         new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
         start_stats(stats)
         begin(tables, h, before, inputs, u, ws, own)
-        ending = correct(tables, lu, work, settings, h, weight, before, u, ws, own, stats)
+        near = moves_little(settings, h, before)
+        if near and k == 0:
+            near = factor_start(tables, lu, work, weight, ws, own, stats)
+        ending = correct(tables, lu, work, settings, h, weight, near, before, u, ws, own, stats)
         if accepted(ending):
             finished = finish(tables, lu, work, settings, h, weight, before, u, new, True, ws, own, stats)
             if finished != CONVERGED:
