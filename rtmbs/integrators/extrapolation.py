@@ -27,7 +27,7 @@ LARGEST_TURN = 6.0  # typical sizes (1 rad; characteristic length) in a step: 1.
 SMALL_ERROR = 1e-15  # of the size of a loop: what is left open
 SMALL_TURN = 1e-6  # typical sizes between neighbours
 IRREGULAR = 0.5  # of the difference of two runs: a difference of their extrapolations that tells of a kink
-SAFE, LEAST = 4.0, 0.05  # of the share by which the error of order six is smaller than that of order four
+SAFE, LEAST = 20.0, 0.1  # of the share by which the error of order six is smaller than that of order four
 FIFTEEN = 15.0  # the error of an extrapolation is a fifteenth of the difference, or all of it at a kink
 
 

@@ -43,15 +43,22 @@ from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.tables import Array
 
-TOGETHER = (
-    5.0  # tolerances that the errors of all steps may sum up to without their signs: with them they must keep one
-)
+TOGETHER = 2.0, 5.0  # tolerances that errors of all steps may sum up to without their signs: with them they keep one
+ROUGH, SMOOTH = (
+    -4.0,
+    -6.0,
+)  # powers of ten: tolerances of the first and of the second; long steps judge themselves worse
 LINE = 1.5  # [rad] that a step may turn the line of a spring: it is looked at in seven places
 SIZE, TIMED, TRIES = 48, 8, 128  # steps in one call; with functions of time; and tries
 FREE = 0.25  # of a step that failed: the next one
 KERNEL_FAILURES = 2  # in a row, before a step is taken in plain Python
 NEAR_TOLERANCE = 0.3  # tolerances that the errors have grown to, from which on bodies are looked at in every batch
 NEWTON = 1e-4, 1e-14  # of the tolerance, and the least: that of Newton's iteration
+
+
+def sum_without_signs(tolerance: float) -> float:
+    """Return the tolerances that the errors of all steps may sum up to without their signs."""
+    return float(np.interp(-np.log10(tolerance), (-ROUGH, -SMOOTH), TOGETHER))
 
 
 def newton_tolerance(tolerance: float, own: float) -> float:
@@ -118,7 +125,7 @@ class ExtrapolatedSteps:
         sim, n = run.sim, run.sim.system.n
         self.control = np.zeros(CONTROL_SIZE)
         self.control[LONGEST], self.control[SPAN] = run.choice.longest, run.choice.span
-        self.control[ALLOWED] = TOGETHER * tolerance / run.choice.span
+        self.control[ALLOWED] = sum_without_signs(run.tolerance) * tolerance / run.choice.span
         size = TIMED if sim.system.signals else SIZE
         self.chunk = chunk_for(sim.state, size)
         size = len(self.chunk.stats)
