@@ -545,6 +545,7 @@ BOUNDED = {
     "results/parquet.py: unsigned": "every turn takes a byte",
     "model/mesh.py: chunks": "every turn takes a head of eight bytes at least",
     "simulation/controlled.py: go_to": "StepBound ends a run of too many steps",
+    "simulation/extrapolated_run.py: go_to": "StepBound ends a run of too many steps",
     "simulation/events.py: act": "an event happens AGAIN times at one instant at most",
     "simulation/events.py: look": "every turn takes a zero off the list",
     "simulation/controlled.py: run_with_tolerance": "MOST_AGAIN",

@@ -15,6 +15,7 @@ from bench.campaigns.campaign import Campaign, Tally
 from bench.campaigns.own_mechanisms import GROUND, planar_model
 from rtmbs import Simulation, refined
 from rtmbs.errors import RtmbsError
+from rtmbs.methods import Method
 
 Array = NDArray[np.float64]
 
@@ -41,7 +42,7 @@ def law_of(rng: np.random.Generator, name: str, size: float) -> Law | None:
     return laws.get(name)
 
 
-def case_of(seed: int) -> tuple[float, float, str]:
+def case_of(seed: int, method: Method | None = None) -> tuple[float, float, str]:
     """Return the largest error over its estimate, the share of channels that are NaN, and what describes the case."""
     rng = np.random.default_rng((seed, 3203))
     kind, name = KINDS[seed % len(KINDS)], str(rng.choice(LAWS))
@@ -54,7 +55,7 @@ def case_of(seed: int) -> tuple[float, float, str]:
     sim = Simulation(both.model.compile(), T_END / steps)
     times = np.linspace(0.0, T_END, steps + 1)[1:]
     exact = both.motion(sim, times, RTOL, 1e-3 if law else math.inf)
-    result = refined(sim.system, T_END / steps, T_END, runs=runs)
+    result = refined(sim.system, T_END / steps, T_END, runs=runs, method=method)
     worst, unknown, channels = 0.0, 0, 0
     for channel, true in exact.items():
         off = np.abs(result[channel][1:] - true).max(axis=1)
@@ -68,12 +69,12 @@ def case_of(seed: int) -> tuple[float, float, str]:
     return worst, unknown / channels, what
 
 
-def run(cases: int, seed: int) -> Tally:
+def run(cases: int, seed: int, method: Method | None = None) -> Tally:
     """Try every case."""
     tally, unknown, words = Tally(), 0.0, 0
     for k in range(seed, seed + cases):
         try:
-            worst, share, what = case_of(k)
+            worst, share, what = case_of(k, method)
         except RtmbsError:
             words += 1
             tally.survive()

@@ -8,8 +8,9 @@ import numpy as np
 
 from bench.campaigns.campaign import Campaign, Tally
 from bench.campaigns.own_mechanisms import KINDS, drawn, error_of
-from rtmbs import At, Simulation
+from rtmbs import At, PenaltyTrapezoidal, Simulation
 from rtmbs.errors import RtmbsError
+from rtmbs.methods import Method
 
 RATES = -1.0, 6.0  # powers of ten [rad/s]
 TURNS = 3.0, 25.0  # angle of the fastest part in a run [rad]
@@ -20,14 +21,14 @@ SAMPLES = 8
 MOST_STEPS = 60_000
 
 
-def case_of(seed: int) -> tuple[float, str]:
+def case_of(seed: int, method: Method | None = None) -> tuple[float, str]:
     """Return the error in tolerances of one random run, and what describes it; NaN: it ended in words."""
     rng = np.random.default_rng((seed, 3104))
     rate, tolerance = float(10.0 ** rng.uniform(*RATES)), float(10.0 ** rng.uniform(*TOLERANCES))
     case = drawn(rng, KINDS[seed % len(KINDS)], rate)
     span = min(float(rng.uniform(*TURNS)) / rate, LONGEST)
     system = case.model.compile()
-    sim = Simulation(system, span * float(10.0 ** rng.uniform(-4.0, -0.5)))
+    sim = Simulation(system, span * float(10.0 ** rng.uniform(-4.0, -0.5)), method or PenaltyTrapezoidal())
     times = span * np.arange(1, SAMPLES + 1) / SAMPLES
     exact = case.exact(sim, times, 1e-6 * tolerance)
     what = f"{case.kind}, {rate:.3g} rad/s, {span:.3g} s, tolerance {tolerance:.1e}"
@@ -39,11 +40,11 @@ def case_of(seed: int) -> tuple[float, str]:
     return error, f"{what}: {error:.2f} tolerances, {result.steps}, {dict(result.outcomes)}"  # type: ignore[attr-defined]
 
 
-def run(cases: int, seed: int) -> Tally:
+def run(cases: int, seed: int, method: Method | None = None) -> Tally:
     """Run every case; the share that ended in words is told."""
     tally, words = Tally(), 0
     for k in range(seed, seed + cases):
-        error, what = case_of(k)
+        error, what = case_of(k, method)
         if error != error:
             words += 1
             tally.survive()

@@ -9,8 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.campaigns.campaign import Campaign, Tally, each
-from bench.campaigns.own_mechanisms import Both, planar_model
-from rtmbs import At, Simulation, VariationalMidpoint
+from bench.campaigns.own_mechanisms import planar_model
+from rtmbs import At, Result, Simulation, VariationalMidpoint
 from rtmbs.integrators.method import Method
 
 KINDS = "chain", "crank_rocker", "slider_crank", "rotor", "planar"
@@ -27,12 +27,14 @@ VARIATIONAL = VariationalMidpoint()
 Array = NDArray[np.float64]
 
 
-def errors_of(both: Both, sim: Simulation, exact: dict[str, Array], times: Array) -> dict[str, float]:
+def errors_of(sim: Simulation, exact: dict[str, Array], times: Array) -> dict[str, float]:
     """Return the largest error of every quantity in a run, each over the largest value."""
-    pulls = exact["reaction"]
-    result = sim.run(float(times[-1]), record=At(times))
-    last = slice(-len(times), None)
-    found = {}
+    return errors_at(sim.run(float(times[-1]), record=At(times)), exact, np.arange(-len(times), 0))
+
+
+def errors_at(result: Result, exact: dict[str, Array], last: NDArray[np.int64]) -> dict[str, float]:
+    """Return the largest error of every quantity at the samples ``last`` of a result, each over the largest value."""
+    pulls, found = exact["reaction"], {}
     for name in QUANTITIES:
         channels = [channel for channel in exact if channel.endswith(name)]
         size = max(float(np.abs(exact[channel]).max()) for channel in channels)
@@ -52,7 +54,7 @@ def judged(seed: int, tally: Tally, method: Method = VARIATIONAL) -> str:
     times = h * STEPS * np.arange(1, SAMPLES + 1) / SAMPLES
     start = Simulation(system, h, method)
     exact = {**both.motion(start, times, RTOL, np.inf), "reaction": both.pulls(start, times, RTOL)}
-    runs = [errors_of(both, Simulation(system, h / parts, method), exact, times) for parts in (1, 2, 4)]
+    runs = [errors_of(Simulation(system, h / parts, method), exact, times) for parts in (1, 2, 4)]
     wrong: list[str] = []
     if max(runs[1].values()) > FAR:
         tally.largest("cases that are not judged", tally.worst.get("cases that are not judged", 0.0) + 1.0)

@@ -244,6 +244,18 @@ class MidpointEquations(Protocol):
     def factor_end(self, weight: Array) -> None:
         """Factor M + Phi_z^T weight Phi_z where the step ends, at the pose of ``end``; raises the same."""
 
+    def wrenches(self, zd: Array) -> Array:
+        """Return the momenta (n, 6) of all that each dof moves, about the common origin, at the pose of ``end``."""
+
+    def along(self, wrenches: Array) -> Array:
+        """Return the momenta p (n,) that the momenta (n, 6) behind the dofs make at the pose of ``end``."""
+
+    def turns(self, R: Array, after: Array) -> Array:
+        """Return the turns (n,) of rotation dofs from rotations ``R`` to others; zero for other dofs."""
+
+    def fused_extrapolation(self) -> Any:
+        """Return extrapolated steps as a kernel; None where they have to ask Python."""
+
     def fused(self) -> FusedMidpoint | None:
         """Return the step as a kernel; None where it has to ask Python."""
 

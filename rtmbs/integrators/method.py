@@ -76,6 +76,7 @@ class Method(Protocol):
     symmetric: ClassVar[bool] = False  # errors are even powers of h: the way back undoes a step
     redundant: bool = True  # takes dependent loop equations that agree with each other as they are
     averages_inputs: ClassVar[bool] = False  # of both ends of a step: a jump inside is then told by its mean
+    extrapolates: ClassVar[bool] = False  # runs with a tolerance extrapolate its steps, which must be MidpointSteps
 
     @property
     def orders(self) -> Orders | None:

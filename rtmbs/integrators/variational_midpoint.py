@@ -6,7 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Equations, FusedMidpoint, MidpointEquations, NotFinite, SingularTangent
+from rtmbs.integrators.base import Equations, FusedMidpoint, MidpointEquations, NotFinite, SingularTangent, Turned
 from rtmbs.integrators.checks import positive, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
 from rtmbs.integrators.method import PENALTY, USUAL, Method
@@ -120,8 +120,8 @@ class MidpointStep:
             return Outcome.CONVERGED, y, impulse
         return (Outcome.UNFINISHED if settings.fixed_iterations else Outcome.NOT_CONVERGED), y, impulse
 
-    def rates(self, p1: Array, guess: Array, old: State, new: State) -> Array:
-        """Return zd (n,) with M zd = p1 - Phi_z^T Lambda and Phid = 0 where the step ends.
+    def rates(self, p1: Array, guess: Array, old: Turned, new: State) -> Array:
+        """Return zd (n,) with M zd = p1 - Phi_z^T Lambda and Phid = 0 where the step ends; rotations begin at ``old``.
 
         Every round corrects what is left of both equations, so momenta are kept to rounding and not to that of the
         factor.
@@ -214,9 +214,11 @@ class VariationalMidpoint(Method):
     order: ClassVar[int] = 2
     symmetric: ClassVar[bool] = True
     averages_inputs: ClassVar[bool] = True
+    extrapolates: ClassVar[bool] = True
     capabilities: ClassVar[frozenset[Capability]] = USUAL | {
         Capability.RAMPS,
         Capability.CHUNKS,
+        Capability.TOLERANCE,
         Capability.SENSITIVITY,
     }
 

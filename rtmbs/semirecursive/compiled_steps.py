@@ -32,6 +32,7 @@ from rtmbs.semirecursive.exit_codes import (
     SMALL_PIVOT,
     Ending,
 )
+from rtmbs.semirecursive.extrapolated_step import REFUSED, Judged, march_extrapolated, scratch_between
 from rtmbs.semirecursive.groups import Groups
 from rtmbs.semirecursive.input_jump import FollowKernel
 from rtmbs.semirecursive.midpoint_step import march_midpoint, scratch_for
@@ -195,6 +196,39 @@ class FusedTRBDF2:
             self.march = entry_for(march_trbdf2, arguments)
         ending, done = self.march(*arguments)
         return OUTCOMES[ending], int(done)
+
+
+class FusedExtrapolation:
+    """The machine code of ``extrapolated_step.march_extrapolated`` and its scratch; answers ``integrators.base``."""
+
+    def __init__(self, equations: EvaluatedEquations) -> None:
+        self.equations, self.between = equations, scratch_between(equations.n)
+        self.own = scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
+        self.march: Callable[..., Any] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Copies and pickles look up the machine code for themselves: it is an address in this process."""
+        return {**vars(self), "march": None}
+
+    @property
+    def error(self) -> Array:
+        """Error (2, n) of positions and rates of the last step that was tried."""
+        return np.asarray(self.between.error)
+
+    def __call__(
+        self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk, inputs: Array, rows: Chunk,
+        control: Array, first: Array, judged: Judged,
+    ) -> tuple[Outcome | None, int]:  # fmt: skip
+        """Take a step for every row from ``old``; how the last one ended, None: refused, and the steps taken."""
+        equations = self.equations
+        arguments = (
+            equations.tables, equations.lu, equations.work, settings, weight, old, u, chunk, inputs, rows, control,
+            first, judged, equations.ws, self.own, self.between, round(LONGEST_CALL / seconds_per_tick()),
+        )  # fmt: skip
+        if self.march is None:
+            self.march = entry_for(march_extrapolated, arguments)
+        ending, done = self.march(*arguments)
+        return None if ending == REFUSED else OUTCOMES[ending], int(done)
 
 
 LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step

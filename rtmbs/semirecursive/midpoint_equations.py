@@ -4,8 +4,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import PAPER
+from rtmbs.rotations.vectors import turn_between
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
-from rtmbs.semirecursive.compiled_steps import FusedMidpoint
+from rtmbs.semirecursive.compiled_steps import FusedExtrapolation, FusedMidpoint
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.law_kernels import call_laws, differentiate_laws
@@ -64,6 +65,25 @@ class Midpoint:
     def state_rates(self) -> Array:
         """Return the rates (ns,) of force states at the state of ``middle``."""
         return self.equations.ws.state_rate.copy()
+
+    def wrenches(self, zd: Array) -> Array:
+        """Return the momenta (n, 6) of all that each dof moves, about the common origin, at the pose of ``end``."""
+        self.here(zd)
+        return np.array(self.equations.ws.Fc[: self.equations.n])
+
+    def along(self, wrenches: Array) -> Array:
+        """Return the momenta p (n,) that the momenta (n, 6) behind the dofs make at the pose of ``end``."""
+        return np.asarray(np.sum(self.equations.ws.S[: self.equations.n] * wrenches, axis=1))
+
+    def turns(self, R: Array, after: Array) -> Array:
+        """Return the turns (n,) of rotation dofs from rotations ``R`` to others; zero for other dofs."""
+        dofs, out = self.equations.tables.dofs, np.zeros(self.equations.n)
+        first = np.flatnonzero(dofs.reference >= 0)
+        if len(first):
+            between = turn_between(R, after)
+            for i in first:
+                out[i : i + 3] = dofs.axis[i : i + 3] @ between[dofs.reference[i]]
+        return out
 
     # ---- rotations --------------------------------------------------------------------------------------------------
 
@@ -130,6 +150,10 @@ class Midpoint:
     def fused(self) -> FusedMidpoint | None:
         """Return the step as a kernel; None where laws need Python."""
         return None if self.equations.system.called else FusedMidpoint(self.equations)
+
+    def fused_extrapolation(self) -> FusedExtrapolation | None:
+        """Return extrapolated steps as a kernel; None where laws need Python."""
+        return None if self.equations.system.called else FusedExtrapolation(self.equations)
 
     def factor_end(self, weight: Array) -> None:
         """Factor M + Phi_z^T weight Phi_z where the step ends, at the pose of ``end``; raises the same."""

@@ -14,6 +14,7 @@ from rtmbs.integrators.newton import (
     DIVERGED,
     ENOUGH,
     ENOUGH_OF_FORCES,
+    GO_ON,
     LOST_DIRECTION,
     MISSED,
     MISSED_BY_FORCES,
@@ -35,6 +36,7 @@ from rtmbs.integrators.newton import (
 )
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
+    ADAPTIVE,
     EVALUATIONS,
     FACTOR_TICKS,
     FACTORISATIONS,
@@ -155,14 +157,14 @@ def step_momentum(tables, h, old, new, ws, own):
 
 
 @inner_kernel
-def finish(tables, lu, work, settings, weight, old, u1, new, ws, own, stats):
+def finish(tables, lu, work, settings, h, weight, old, u1, new, accelerates, ws, own, stats):
     """Fill ``new``: the momentum at the end, the rates that it stands for, accelerations and multipliers.
 
     CONVERGED, or why the readable step is to be asked. Leaves the passes of ``evaluate_boundary`` at the end, and in
-    own.p0 the momentum there.
+    own.p0 the momentum there. Accelerations and multipliers are left out unless ``accelerates``.
     """
     start = ticks()
-    step_momentum(tables, settings.h, old, new, ws, own)
+    step_momentum(tables, h, old, new, ws, own)
     evaluate_boundary(tables, new.z, new.R0, u1, ws)
     note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
     if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
@@ -173,33 +175,36 @@ def finish(tables, lu, work, settings, weight, old, u1, new, ws, own, stats):
     stats[FACTORISATIONS] += 1
     if factor_copy(lu, work) != 0:
         return SMALL_PIVOT
-    settled = set_rates(tables, lu, work, settings, own.stiff, u1, new, ws, own, stats)
+    settled = set_rates(tables, lu, work, settings, h, own.stiff, u1, new, ws, own, stats)
     for i in range(len(ws.z)):
         own.p0[i] = own.p[i]
-    for i in range(len(ws.z)):  # of the trapezoidal rule: near enough for most steps to need one round
-        new.zdd[i] = 2.0 / settings.h * (new.zd[i] - old.zd[i]) - old.zdd[i]
-    settled = set_accelerations(tables, lu, work, settings, own.stiff, u1, new, ws, own, stats) and settled
+    if accelerates:
+        for i in range(len(ws.z)):  # of the trapezoidal rule: near enough for most steps to need one round
+            new.zdd[i] = 2.0 / h * (new.zd[i] - old.zd[i]) - old.zdd[i]
+        settled = set_accelerations(tables, lu, work, settings, h, own.stiff, u1, new, ws, own, stats) and settled
     stats[PROJECTION_TICKS] += ticks() - start
-    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)
-    if not (numbers and in_range(new.s) and in_range(new.sd)):
+    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.s)
+    if accelerates:
+        numbers = numbers and in_range(new.zdd) and in_range(new.lam) and in_range(new.sd)
+    if not numbers:
         return NOT_FINITE
     return CONVERGED if settled else NOT_CONVERGED
 
 
 @inner_kernel
-def set_rates(tables, lu, work, settings, weight, u, new, ws, own, stats):
+def set_rates(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
     """new.zd with M zd = p1 - Phi_z^T impulse and Phid = 0; True when the loops hold it to their bound.
 
     own.p is then the momentum M zd.
     """
     for row in range(len(weight)):
-        own.row[row] = 2.0 / settings.h * own.impulse[row]
+        own.row[row] = 2.0 / h * own.impulse[row]
     closure_velocities(tables, new.zd, u, ws)
     mass_times(tables.dofs, new.zd, ws, own.p)
     for i in range(len(ws.z)):
         ws.residual[i] = own.p1[i] - own.p[i]
     solve_saddle(
-        tables, lu, work, settings, weight, ENOUGH, MISSED, ANY_IMPULSE, new.zd, ws.Phid, own.row, ws, own, stats
+        tables, lu, work, settings, h, weight, ENOUGH, MISSED, ANY_IMPULSE, new.zd, ws.Phid, own.row, ws, own, stats
     )  # fmt: skip
     mass_times(tables.dofs, new.zd, ws, own.p)
     note_violation(ws.Phid, settings, stats, VELOCITY_VIOLATION)
@@ -209,7 +214,7 @@ def set_rates(tables, lu, work, settings, weight, u, new, ws, own, stats):
 
 
 @inner_kernel
-def set_accelerations(tables, lu, work, settings, weight, u, new, ws, own, stats):
+def set_accelerations(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
     """new.zdd and new.lam with M zdd - Q + Phi_z^T lam = 0 and Phidd = 0; True when the loops hold them."""
     ws.state_half[0] = 0.0
     for i in range(len(ws.state_base)):
@@ -228,8 +233,8 @@ def set_accelerations(tables, lu, work, settings, weight, u, new, ws, own, stats
     for i in range(len(ws.z)):
         ws.residual[i] = -ws.tau[i]
     solve_saddle(
-        tables, lu, work, settings, weight, ENOUGH_OF_FORCES, MISSED_BY_FORCES, SETTLED, new.zdd, ws.Phidd, new.lam,
-        ws, own, stats,
+        tables, lu, work, settings, h, weight, ENOUGH_OF_FORCES, MISSED_BY_FORCES, SETTLED, new.zdd, ws.Phidd,
+        new.lam, ws, own, stats,
     )  # fmt: skip
     note_violation(ws.Phidd, settings, stats, ACCELERATION_VIOLATION)
     rate, acceleration = largest_rate(new.zd, settings.typical), largest_rate(new.zdd, settings.typical)
@@ -238,7 +243,7 @@ def set_accelerations(tables, lu, work, settings, weight, u, new, ws, own, stats
 
 @inner_kernel
 def solve_saddle(
-    tables, lu, work, settings, weight, enough, missed, moves, rates, violation, multiplier, ws, own, stats
+    tables, lu, work, settings, h, weight, enough, missed, moves, rates, violation, multiplier, ws, own, stats
 ):
     """Solve M dx + Phi_z^T multiplier = ws.residual, Phi_z dx = -violation in rounds; ``rates`` go by dx.
 
@@ -268,7 +273,7 @@ def solve_saddle(
         closed = open_by <= missed * fastest and (moved <= bound or moved * moved <= bound * moved_before)
         if (balanced or left > PROGRESS * before) and (closed or open_by > PROGRESS * opened):
             break
-    still = STILL * settings.absolute[0] / settings.typical[0] / settings.h
+    still = STILL * settings.absolute[0] / settings.typical[0] / h
     if open_by > LOST_DIRECTION * fastest + still:
         stats[NEAR_SINGULAR] = 1.0
 
@@ -377,17 +382,19 @@ def factor_step(tables, lu, work, h, weight, old, ws, own, stats):
 
 
 @inner_kernel
-def correction(tables, lu, work, settings, weight, previous, reusable, old, ws, own, stats):
+def correction(tables, lu, work, settings, h, weight, near, previous, reusable, old, ws, own, stats):
     """ws.dz, the correction of what was evaluated; returns its scaled norm, and whether an older factor found it.
+
+    ``near``: that one is of the end of the step before.
 
     The norm is -1 when there is no factor.
     """
-    h = settings.h
     for _ in range(2):
         if not reusable and factor_step(tables, lu, work, h, weight, old, ws, own, stats) != 0:
             return -1.0, False
+        stiff = own.stiff if near and reusable else weight
         for row in range(len(weight)):
-            own.row[row] = 0.5 * weight[row] * ws.Phi[row]
+            own.row[row] = 0.5 * stiff[row] * ws.Phi[row]
         for i in range(len(ws.base)):
             ws.base[i] = ws.dz[i] = ws.residual[i]
         if reusable:  # a factor that was checked when it was made
@@ -413,31 +420,40 @@ def far_off(h, old, typical, ws, own):
 
 
 @inner_kernel
-def correct(tables, lu, work, settings, weight, old, u1, ws, own, stats):
+def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats):
     """Newton's iteration on the half increment and the impulse; CONVERGED, UNFINISHED, or how it failed.
 
     An older factor serves where its Phi_z is near enough, as in ``correction``: corrections are made from what is left
-    of the equations themselves, so that it costs no accuracy.
+    of the equations themselves, so that it costs no accuracy. ``near``: the first corrections are found with the factor
+    of the end of the step before, M + Phi_z^T stiff Phi_z, for as long as that pays.
     """
-    h, previous, slow, reusable = settings.h, 0.0, 0, False
+    previous, slow, reusable = 0.0, 0, near
+    if near:
+        for entry in range(len(own.first)):
+            own.left[entry], own.right[entry] = own.first[entry], own.first[entry]
     for iteration in range(1, settings.max_iterations + 1):
         start = ticks()
         evaluate_step(tables, h, old, u1, ws, own)
         stats[EVALUATIONS] += 1
         stats[RESIDUAL_TICKS] += ticks() - start
-        norm, reusable = correction(tables, lu, work, settings, weight, previous, reusable, old, ws, own, stats)
+        norm, reusable = correction(
+            tables, lu, work, settings, h, weight, near, previous, reusable, old, ws, own, stats
+        )
         if norm < 0.0:
             return SMALL_PIVOT
-        rate = contraction_rate(norm, previous)
+        rate, near = contraction_rate(norm, previous), near and reusable
+        stiff = own.stiff if near else weight
         apply_through(tables, own.right, ws.dz, own.row)
         for row in range(len(weight)):
-            own.impulse[row] += 0.5 * weight[row] * (ws.Phi[row] + 2.0 * own.row[row])
+            own.impulse[row] += 0.5 * stiff[row] * (ws.Phi[row] + 2.0 * own.row[row])
         add_correction(tables.dofs, ws.z, ws.dz, own.y)
         if not reusable:
             reusable = may_reuse(settings.refactor, INERTIA, ws.dz, settings.typical, settings.reuse_below)
         stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
         answer, previous = verdict(iteration, norm, rate, slow), norm
+        if near and answer == ACCEPT and rate * norm > SURE:  # the older factor leaves a share of each correction
+            answer = GO_ON
         if answer > DIVERGED:
             return NOT_FINITE
         if answer == ACCEPT and stats[ITERATIONS_TO_TOLERANCE] == 0.0:
@@ -453,6 +469,28 @@ def correct(tables, lu, work, settings, weight, old, u1, ws, own, stats):
     return UNFINISHED if settings.fixed_iterations else NOT_CONVERGED
 
 
+LARGE = 24  # coordinates: from there on a factor takes longer than an iteration
+LITTLE = 0.01  # typical sizes in a step: then the factor of the end of the step before is near enough
+SURE = 1e-3  # of the tolerance: what corrections by that factor leave
+
+
+@inner_kernel
+def moves_little(settings, h, state):
+    """True when corrections may begin with the factor of the end of the step before."""
+    little = len(state.zd) >= LARGE and settings.refactor == ADAPTIVE and not settings.fixed_iterations
+    return little and h * largest_rate(state.zd, settings.typical) <= LITTLE
+
+
+@inner_kernel
+def factor_start(tables, lu, work, weight, ws, own, stats):
+    """Factor what the step before has left at its end, for the first step of a call; True when there is a factor."""
+    for row in range(len(weight)):
+        own.stiff[row] = STIFFER * weight[row]
+    assemble_end(tables, own.stiff, ws, own.own_mass, work.original)
+    stats[FACTORISATIONS] += 1
+    return factor_copy(lu, work) == 0
+
+
 @kernel
 def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, budget):
     """Take a step for every row, the first from ``old`` with inputs ``u0``, the next from the row before it.
@@ -460,7 +498,7 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
     Returns (how the last step ended, accepted steps): it stops after a step that fails, and when ``budget`` ticks are
     over.
     """
-    begun, before, inputs, ending = ticks(), old, u0, CONVERGED
+    begun, before, inputs, ending, h = ticks(), old, u0, CONVERGED, settings.h
     if not startable(old, weight):
         start_stats(chunk.stats[0])
         return NOT_FINITE, 0
@@ -469,10 +507,13 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
     for k in range(len(chunk.stats)):
         new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
         start_stats(stats)
-        begin(tables, settings.h, before, inputs, u, ws, own)
-        ending = correct(tables, lu, work, settings, weight, before, u, ws, own, stats)
+        begin(tables, h, before, inputs, u, ws, own)
+        near = moves_little(settings, h, before)
+        if near and k == 0:
+            near = factor_start(tables, lu, work, weight, ws, own, stats)
+        ending = correct(tables, lu, work, settings, h, weight, near, before, u, ws, own, stats)
         if accepted(ending):
-            finished = finish(tables, lu, work, settings, weight, before, u, new, ws, own, stats)
+            finished = finish(tables, lu, work, settings, h, weight, before, u, new, True, ws, own, stats)
             if finished != CONVERGED:
                 ending = finished
             elif ending == CONVERGED and stats[NEAR_SINGULAR] > 0.0:

@@ -170,7 +170,7 @@ def finish_step(tables, lu, work, settings, alpha, weight, u, old, new, ws, own,
     stats[FACTORISATIONS] += 1
     if factor_copy(lu, work) != 0:
         return SMALL_PIVOT
-    settled = set_accelerations(tables, lu, work, settings, own.stiff, u, new, ws, own, stats)
+    settled = set_accelerations(tables, lu, work, settings, settings.h, own.stiff, u, new, ws, own, stats)
     stats[PROJECTION_TICKS] += ticks() - start
     numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)
     if not (numbers and in_range(new.s) and in_range(new.sd)):

@@ -30,12 +30,14 @@ from rtmbs.simulation.events import (
     moment_of,
     width,
 )
+from rtmbs.simulation.extrapolated_run import ExtrapolatedSteps, newton_tolerance
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.jumps import edge_of, jump_times
 from rtmbs.simulation.local_error import Past
 from rtmbs.simulation.running import WATCHING, TimeBar, check_end, observers_of
 from rtmbs.simulation.step_choice import (
     SIZE,
+    SMALLEST,
     Batch,
     StepBound,
     StepChoice,
@@ -141,7 +143,6 @@ class RecordTimes:
         return not self.every_step and (self.next == len(self.times) or self.times[self.next] > until)
 
 
-SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
 OFF_LOOPS = "off their loops: a smaller step had no smaller error, halves of it agreed"
 ANEW = "begun anew with a fifth of the error a step: errors grow in this motion"
 EVENT_FUNCTION = "an event function"
@@ -175,6 +176,8 @@ class Controlled:
         self.outcomes: Counter[str] = Counter()
         self.helped = self.off_loops = 0
         self.system, self.bar = sim.system, bar
+        less = tolerance * LESS**again
+        self.extrapolated = ExtrapolatedSteps(self, less) if sim.method.extrapolates else None
 
     # ---- the run ----------------------------------------------------------------------------------------------------
 
@@ -209,6 +212,8 @@ class Controlled:
 
     def go_to(self, land: float) -> bool:
         """Step to the time ``land`` [s] exactly; False when an event stopped the run."""
+        if self.extrapolated is not None:
+            return self.extrapolated.go_to(land)
         sim = self.sim
         while (left := land - sim.t) > SMALLEST * self.choice.span:
             self.bound.check(len(self.tried), sim.t, self.h, self.choice.cause)
@@ -268,10 +273,11 @@ class Controlled:
 
     def take_in(self, batch: Batch, good: int) -> tuple[int, bool, bool]:
         """Show, record and watch ``good`` steps; returns (taken, whether the run stops, whether it began anew)."""
+        times = batch.times
         for k in range(good):
-            before, after = batch.moments[k], batch.moments[k + 1]
-            if not self.events.monitors and self.record.skips(after.t):
+            if not self.events.monitors and self.record.skips(times[k + 1]):
                 continue
+            before, after = batch.moments[k], batch.moments[k + 1]
             stretch = Stretch(self.system.tables.dofs, before, after)
             instant = self.look(batch, stretch, k)
             if instant is not None:
@@ -370,7 +376,7 @@ class Controlled:
             rows = first(batch.chunk, count)
             self.count({one.name: number for one, number in outcomes_of(rows.stats).items()}, count)
             self.helped += int(np.count_nonzero(rows.stats[:, TRIES]))
-            t = np.array([moment.t for moment in batch.moments[1 : count + 1]])
+            t = batch.times[1 : count + 1]
             with callback_rights(self.sim, LOOK, WATCHING):
                 for observer in self.observers:
                     observer.observe_chunk(self.sim, t, rows)
@@ -445,6 +451,14 @@ def check_method(method: Any, tolerance: Any) -> None:
     demand(method, Capability.TOLERANCE, f"tolerance = {tolerance!r}")
 
 
+def method_options(method: Any, tolerance: float) -> dict[str, Any]:
+    """Return the options of a method in a run with a tolerance."""
+    if method.extrapolates:
+        return {"tol": newton_tolerance(tolerance, method.tol)}
+    # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
+    return {"hold_energy": False, "projection_tol": projection_tol(tolerance, method.projection_tol)}
+
+
 def run_with_tolerance(
     sim: Any, t_end: float, tolerance: float, when: Any, record: Schedule | None, observers: Any, at_most: int,
     progress: bool, most_steps: int,
@@ -468,8 +482,7 @@ def run_with_tolerance(
                 sim, t_end, tolerance, events, times, watching, at_most, jumps, bar, most_steps, again
             )
             try:
-                # the balance of energy keeps a bias of the rates that belongs to one h (METHODS 1.7)
-                sim.change(hold_energy=False, projection_tol=projection_tol(tolerance, method.projection_tol))
+                sim.change(**method_options(method, tolerance))
                 controlled.run()
             except ToleranceError as error:
                 if again == MOST_AGAIN or watching or controlled.acted:

@@ -75,6 +75,7 @@ LUCK = 0.4  # of a power above the expected one
 TWICE = 0.8  # of the difference to the extrapolation of steps twice as large
 AROUND = 8  # an error is the largest of a time around: the run over this
 NEAR = 4  # samples at least
+IRREGULAR = 2  # the same of a motion that is not regular, on both sides
 ROUNDING = 1e-9  # of the largest value: errors below it are those of penalties
 TELLING = 1e-8  # of the largest value: differences below it show no power
 
@@ -142,7 +143,8 @@ def estimate(value: Array, beside: Ladder, regular: bool, known: bool, expected:
 
     The difference of the last two extrapolations would be the error for p = 1 and is divided by 2^p - 1, with the
     least of the measured power, there and in the whole run, and 1, times SAFETY. Where the motion is not ``regular``,
-    it is at least that of the last two runs themselves: extrapolation may have made them worse. NaN: the differences
+    it is at least that of the last two runs themselves: extrapolation may have made them worse. It is then the largest
+    of half of the run on both sides: all runs may miss a steep force alike, and part later. NaN: the differences
     do not shrink, although no rounding explains that: the whole motion is not ``known``. Differences that shrink faster
     than by the ``expected`` power are luck: the error is then at least that of one power less, from the larger one.
     """
@@ -163,7 +165,10 @@ def estimate(value: Array, beside: Ladder, regular: bool, known: bool, expected:
     errors = np.maximum(errors, TWICE * spread(doubled, len(near)))
     lucky = np.where(np.maximum(here, whole) > expected + LUCK, first / 2.0 ** (expected - 1.0), 0.0)
     errors = np.maximum(errors, spread(lucky, len(near)))
-    return errors if regular else np.maximum(errors, around(beside.finest - beside.plain))
+    if regular:
+        return errors
+    errors = np.maximum(errors, around(beside.finest - beside.plain))
+    return np.asarray(maximum_filter1d(errors, 2 * (len(errors) // IRREGULAR) + 1, mode="nearest"))
 
 
 def around(difference: Array) -> Array:

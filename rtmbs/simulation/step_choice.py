@@ -30,6 +30,7 @@ LEAST, MOST = 1e-9, 0.1  # tolerances; below it the rounding of steps so small i
 SAFETY, SHRINK, GROW = 0.85, 0.2, 2.5
 FEWEST = 10  # steps a run
 STUCK = 0.7  # of the error before: it should be less than 0.7^3
+SMALLEST = 1e-10  # of the run: a step that the tolerance makes smaller ends it
 UNJUDGED = 2
 EXCUSED = 1.0  # tolerances that steps off the loops may add to a run
 KINK = 0.5  # of what the errors of a time may sum up to, for steps over kinks beside the others
@@ -315,7 +316,7 @@ class Batch:
     """Steps just taken; the Simulation stands behind the last of them."""
 
     start: State  # of its own
-    moments: list[Moment]  # at the start and behind every step
+    moments: Sequence[Moment]  # at the start and behind every step
     states: list[State] | None  # behind every step; None: the rows of the chunk tell
     chunk: Chunk | None
     reports: list[StepReport] | None
@@ -325,6 +326,11 @@ class Batch:
     def count(self) -> int:
         """Steps."""
         return len(self.moments) - 1
+
+    @property
+    def times(self) -> Array:
+        """Times (k + 1,) at the start and behind every step [s]."""
+        return np.array([moment.t for moment in self.moments])
 
     def track(self) -> Track:
         """Return the states, stacked."""

@@ -1,0 +1,321 @@
+"""Runs with a tolerance by extrapolated midpoint steps, which estimate their own errors (METHODS 6.10)."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import nullcontext
+from typing import Any, overload
+
+import numpy as np
+
+from rtmbs.integrators.extrapolated_midpoint import ExtrapolatedMidpoint
+from rtmbs.integrators.extrapolation import (
+    ADAPTS,
+    AFTER_REFUSAL,
+    ALLOWED,
+    CONTROL_SIZE,
+    FASTEST,
+    LANDED,
+    LARGEST_TURN,
+    LEFT,
+    LONGEST,
+    POWER,
+    REFUSALS,
+    SPAN,
+    STEEPEST,
+    STEP,
+    TRIED,
+    error_time,
+    next_factor,
+    step_error,
+)
+from rtmbs.integrators.report import TAKEN, StepReport, outcomes_of, report_of
+from rtmbs.integrators.settings import STATS_SIZE, Chunk, arrays_of, chunk_for, first, one_row_chunk
+from rtmbs.jit.compile_progress import announced
+from rtmbs.jit.intrinsics import seconds_per_tick
+from rtmbs.semirecursive.extrapolated_step import ROWS, Judged
+from rtmbs.simulation.access import STEP as RIGHT
+from rtmbs.simulation.access import guarded
+from rtmbs.simulation.dense_output import Moment
+from rtmbs.simulation.events import moment_of
+from rtmbs.simulation.failures import step_error as failure
+from rtmbs.simulation.local_error import Track
+from rtmbs.simulation.step_choice import SMALLEST, Batch, fastest, line_turns
+from rtmbs.state import State
+from rtmbs.system.input_slots import evaluate_signals
+from rtmbs.system.tables import Array
+
+TOGETHER = 2.0, 5.0  # tolerances that errors of all steps may sum up to without their signs: with them they keep one
+ROUGH, SMOOTH = (
+    -4.0,
+    -6.0,
+)  # powers of ten: tolerances of the first and of the second; long steps judge themselves worse
+LINE = 1.5  # [rad] that a step may turn the line of a spring: it is looked at in seven places
+SIZE, TIMED, TRIES = 48, 8, 128  # steps in one call; with functions of time; and tries
+FREE = 0.25  # of a step that failed: the next one
+KERNEL_FAILURES = 2  # in a row, before a step is taken in plain Python
+NEAR_TOLERANCE = 0.3  # tolerances that the errors have grown to, from which on bodies are looked at in every batch
+NEWTON = 1e-4, 1e-14  # of the tolerance, and the least: that of Newton's iteration
+
+
+def sum_without_signs(tolerance: float) -> float:
+    """Return the tolerances that the errors of all steps may sum up to without their signs."""
+    return float(np.interp(-np.log10(tolerance), (-ROUGH, -SMOOTH), TOGETHER))
+
+
+def newton_tolerance(tolerance: float, own: float) -> float:
+    """Return the tolerance of increments in a run with a ``tolerance``, ``own`` at most."""
+    return min(own, max(NEWTON[0] * tolerance, NEWTON[1]))
+
+
+class RowMoments(Sequence[Moment]):
+    """Moments at the start of a batch and behind its steps, made when they are asked for: most never are."""
+
+    def __init__(self, start: State, rows: Chunk, times: Array) -> None:
+        self.start, self.rows, self.times = start, rows, times
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+    @overload
+    def __getitem__(self, k: int) -> Moment: ...
+    @overload
+    def __getitem__(self, k: slice) -> list[Moment]: ...
+    def __getitem__(self, k: Any) -> Any:
+        if isinstance(k, slice):
+            return [self[i] for i in range(*k.indices(len(self)))]
+        k = range(len(self))[k]
+        if k == 0:
+            return moment_of(self.start)
+        values: list[Array] = [getattr(self.rows, name)[k - 1].copy() for name in Moment._fields[1:]]
+        return Moment(float(self.times[k]), *values)
+
+    def __iter__(self) -> Iterator[Moment]:
+        return (self[k] for k in range(len(self)))
+
+
+class ExtrapolatedBatch(Batch):
+    """Steps of different sizes just taken."""
+
+    def __init__(self, start: State, rows: Chunk, h: Array, t: float) -> None:
+        self.h = h
+        times = t + np.concatenate(([0.0], np.cumsum(h)))
+        super().__init__(start, RowMoments(start, rows, times), None, rows, None, None)
+
+    @property
+    def times(self) -> Array:
+        """Times (k + 1,) at the start and behind the steps [s]."""
+        return self.moments.times  # type: ignore[attr-defined]
+
+    def state(self, k: int) -> State:
+        """Return the state behind ``k`` steps, a copy."""
+        state = self.start.copy()
+        if k:
+            for name, values in arrays_of(state)._asdict().items():
+                values[:] = getattr(self.chunk, name)[k - 1]
+            assert self.chunk is not None
+            state.u[:] = self.chunk.u[k - 1]
+            state.t_ref, state.k, state.h = float(self.times[k]), 0, float(self.h[k - 1])
+        return state
+
+
+class ExtrapolatedSteps:
+    """Steps of one run with a tolerance; ``run`` is the Controlled run, which records and watches."""
+
+    def __init__(self, run: Any, tolerance: float) -> None:
+        self.run, self.sim, self.tolerance = run, run.sim, tolerance
+        sim, n = run.sim, run.sim.system.n
+        self.control = np.zeros(CONTROL_SIZE)
+        self.control[LONGEST], self.control[SPAN] = run.choice.longest, run.choice.span
+        self.control[ALLOWED] = sum_without_signs(run.tolerance) * tolerance / run.choice.span
+        size = TIMED if sim.system.signals else SIZE
+        self.chunk = chunk_for(sim.state, size)
+        size = len(self.chunk.stats)
+        self.rows = chunk_for(sim.state, ROWS)
+        self.inputs = np.zeros((4 * size, len(sim.state.u)))
+        self.judged = Judged(np.zeros(size), np.zeros((size, 2, n)), np.zeros((TRIES, 4)))
+        self.kernel: Any = None
+        self.kernel_of: Any = None
+        self.failed_in_a_row = 0
+
+    @property
+    def _claim(self) -> Any:
+        return self.sim._claim
+
+    # ---- from jump to jump ------------------------------------------------------------------------------------------
+
+    def go_to(self, land: float) -> bool:
+        """Step to the time ``land`` [s] exactly; False when an event stopped the run."""
+        run = self.run
+        while (left := land - self.sim.t) > LANDED * run.choice.span:
+            run.bound.check(len(run.tried), self.sim.t, run.h, run.choice.cause)
+            self.control[LEFT], self.control[STEP] = left, min(run.h, self.control[LONGEST])
+            if self.accept(*self.take(), land):
+                return False
+            if run.h < SMALLEST * run.choice.span:
+                raise run.too_small(ExtrapolatedBatch(self.sim.state.copy(), self.chunk, np.zeros(0), self.sim.t))
+        return True
+
+    def accept(self, batch: ExtrapolatedBatch, tried: Array, failed: StepReport | None, land: float) -> bool:
+        """Take in the steps of a batch; True when an event stopped the run."""
+        run, control = self.run, self.control
+        good, t_end = batch.count, self.sim.t + control[LEFT] + float(batch.h.sum())
+        run.tried += [(t_end - left, h, error, taken > 0.0) for left, h, error, taken in tried.tolist()]
+        if good and not control[LEFT] > LANDED * batch.h[-1]:
+            batch.times[-1] = land
+        if good:
+            run.growth.position, run.growth.rate = self.judged.growth[good - 1].copy()
+            run.growth.at, run.last_h = batch.moments[good], float(batch.h[-1])
+            self.sim._store.stand_at(batch.state(good))
+            run.choice.worst = self.worst()
+            if batch.reports is None and not run.in_chunks:
+                batch.reports = [self.report(batch, k) for k in range(good)]
+        _, stopped, anew = run.take_in(batch, good)
+        if good and run.growth.size > NEAR_TOLERANCE * run.tolerance:
+            run.growth.check(run.tolerance, self.sim.t)
+        run.bar.show(self.sim.t)
+        if failed is not None and not anew:
+            run.failures += 1
+            if run.failures > run.at_most or failed.hopeless:
+                raise failure(len(run.tried), failed)
+        run.h = float(control[STEP])
+        return stopped
+
+    def worst(self) -> str:
+        """Return the name of the coordinate with the largest error so far."""
+        return str(self.run.growth.worst) if self.sim.system.n else ""
+
+    def report(self, batch: ExtrapolatedBatch, k: int) -> StepReport:
+        """Return the report of step ``k`` of a batch."""
+        assert batch.chunk is not None
+        stats = batch.chunk.stats[k]
+        (outcome,) = outcomes_of(stats[None])
+        return report_of(stats, outcome, float(batch.times[k + 1]), seconds_per_tick())
+
+    # ---- steps ------------------------------------------------------------------------------------------------------
+
+    @guarded(RIGHT, "run")
+    def take(self) -> tuple[ExtrapolatedBatch, Array, StepReport | None]:
+        """Take steps; returns them, the tries, and the report of a step that failed in plain Python too."""
+        store = self.sim._store
+        old, _ = store.begin_step()
+        start = old.copy()
+        fused = self.fused(store)
+        if fused is None or self.failed_in_a_row >= KERNEL_FAILURES:
+            return self.take_one(start)
+        self.fill_inputs(start)
+        growth = np.array([self.run.growth.position, self.run.growth.rate])
+        with nullcontext() if store.compiled else announced():
+            store.check_arrays(old)
+            settings = store.work.settings._replace(h=float(self.control[STEP]))
+            outcome, done = fused(
+                settings, store.work.weight, arrays_of(old), old.u, self.chunk, self.inputs, self.rows, self.control,
+                growth, self.judged,
+            )  # fmt: skip
+        store.compiled = True
+        tried = self.judged.tried[: int(self.control[TRIED])]
+        good = self.looked_at(start, done)
+        if good < done:
+            tried = tried[: int(np.flatnonzero(tried[:, 3])[good]) + 1]
+            tried[-1, 2:] = np.nan, 0.0
+            self.control[LEFT] = tried[-1, 0]
+        if good < done or (outcome is not None and outcome not in TAKEN):
+            self.failed_in_a_row += 1
+            self.control[STEP] = FREE * tried[-1, 1]
+        elif outcome is None:
+            done = good = self.after_refusal(start, good, tried)
+        if good:
+            self.failed_in_a_row = 0
+            self.chunk.u[:good] = self.inputs[3 : 4 * good : 4]
+        return ExtrapolatedBatch(start, first(self.chunk, good), self.judged.h[:good].copy(), start.t), tried, None
+
+    def fused(self, store: Any) -> Any:
+        """Return the kernel for the equations of a store; None where there is none."""
+        if self.kernel_of is not store.equations:
+            self.kernel, self.kernel_of = None, store.equations
+            if store.options.method.fused:
+                self.kernel = store.work.midpoint.fused_extrapolation()
+        return self.kernel
+
+    def fill_inputs(self, start: State) -> None:
+        """Fill in the inputs at the ends of all quarters; steps adapt in the kernel where no function of time acts."""
+        self.inputs[:] = start.u
+        self.control[ADAPTS] = 0.0 if self.sim.system.signals else 1.0
+        self.control[REFUSALS] = 0.0
+        if self.sim.system.signals:
+            parts = np.ceil(self.control[LEFT] / self.control[STEP] * (1.0 - LANDED))
+            h = self.control[LEFT] / max(parts, 1.0)
+            for k in range(int(min(4 * parts, len(self.inputs)))):
+                evaluate_signals(self.sim.system, start.t + 0.25 * (k + 1) * h, self.inputs[k])
+
+    def looked_at(self, start: State, done: int) -> int:
+        """Return how many of the steps turn no bushing by more than half a turn, and no spring's line too far."""
+        if done and self.sim._half_turns is not None:
+            longest = start.copy()
+            longest.h = float(self.judged.h[:done].max())
+            done = self.sim._half_turns.good(longest, self.chunk, done)
+        if done and len(self.sim.equations.tables.forces.springs.connector):
+            rows = {name: np.concatenate((getattr(start, name)[None], getattr(self.chunk, name)[:done]))
+                    for name in Track._fields[1:]}  # fmt: skip
+            far = np.flatnonzero(line_turns(self.sim.equations, Track(np.zeros(done + 1), **rows)) > LINE)
+            done = int(far[0]) if len(far) else done
+        return done
+
+    def after_refusal(self, start: State, good: int, tried: Array) -> int:
+        """Choose the next step after one that was refused, or take it after all; returns how many steps are taken.
+
+        A step over a kink may take half of the share of a step before it (METHODS 1.34).
+        """
+        left, h, error, _ = tried[-1]
+        errors = np.concatenate((tried[tried[:, 3] > 0.0, 2], [error]))
+        t = start.t + float(self.judged.h[:good].sum())
+        if np.isfinite(error) and self.run.choice.grants(t, h, errors, len(errors) - 1, self.run.last_h):
+            before = self.judged.growth[good - 1] if good else [self.run.growth.position, self.run.growth.rate]
+            self.judged.h[good], self.judged.growth[good] = h, before + self.kernel.error
+            tried[-1, 3], self.control[LEFT], self.control[STEP] = 1.0, left - h, h
+            return good + 1
+        self.control[STEP] = h * min(next_factor(error), AFTER_REFUSAL) if np.isfinite(error) else FREE * h
+        return good
+
+    # ---- in plain Python --------------------------------------------------------------------------------------------
+
+    def take_one(self, start: State) -> tuple[ExtrapolatedBatch, Array, StepReport | None]:
+        """Take one step in plain Python, where force laws need it or the kernel has failed."""
+        store, control = self.sim._store, self.control
+        parts = max(np.ceil(control[LEFT] / control[STEP] * (1.0 - LANDED)), 1.0)
+        h = float(control[LEFT] / parts) if parts <= 4.0 else float(control[STEP])
+        stepper = ExtrapolatedMidpoint(store.options.method, store.equations, store.work)
+        inputs = np.repeat(start.u[None], 4, axis=0)
+        for k in range(4 * bool(self.sim.system.signals)):
+            evaluate_signals(self.sim.system, start.t + 0.25 * (k + 1) * h, inputs[k])
+        taken = stepper.take(start, h, inputs)
+        row = one_row_chunk(taken.new, np.zeros(STATS_SIZE))
+        tried = np.array([[control[LEFT], h, np.nan, 0.0]])
+        report: StepReport = taken.report
+        if report.outcome in TAKEN and self.sim._half_turns is not None:
+            report = self.sim._half_turns.checked(report, start, taken.new)
+        if report.outcome not in TAKEN:
+            control[STEP] = FREE * h
+            return ExtrapolatedBatch(start, first(row, 0), np.zeros(0), start.t), tried, report
+        error = self.judge(taken, h, start)
+        tried[0, 2:] = error, float(error <= 1.0)
+        if not error <= 1.0:
+            control[STEP] = h * min(next_factor(error), AFTER_REFUSAL) if np.isfinite(error) else FREE * h
+            return ExtrapolatedBatch(start, first(row, 0), np.zeros(0), start.t), tried, None
+        last = np.array([self.run.growth.position, self.run.growth.rate])
+        self.judged.growth[0] = stepper.grown(start, h, taken, last)
+        control[LEFT], control[STEP] = control[LEFT] - h, min(h * next_factor(error), control[LONGEST])
+        self.failed_in_a_row = 0
+        batch = ExtrapolatedBatch(start, row, np.array([h]), start.t)
+        batch.reports = [report]
+        return batch, tried, None
+
+    def judge(self, taken: Any, h: float, start: State) -> float:
+        """Return the error of a step in terms of what it may be."""
+        control, typical, new = self.control, self.sim.system.typical, taken.new
+        control[FASTEST] = max(control[FASTEST], float(np.max(np.abs(new.zd) / typical, initial=0.0)))
+        control[STEEPEST] = max(control[STEEPEST], float(np.max(np.abs(new.zdd) / typical, initial=0.0)))
+        error = step_error(taken.error, taken.second, error_time(control), typical) / (h * control[ALLOWED])
+        track = Track(np.array([start.t, new.t]), *(np.array([getattr(one, name) for one in (start, new)])
+                                                    for name in Track._fields[1:]))  # fmt: skip
+        rate = float(fastest(self.sim.system, self.sim.equations, track).max())
+        line = float(line_turns(self.sim.equations, track).max(initial=0.0))
+        return float(max(error, (h * rate / LARGEST_TURN) ** POWER, (line / LINE) ** POWER))
