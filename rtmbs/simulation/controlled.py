@@ -30,7 +30,7 @@ from rtmbs.simulation.events import (
     moment_of,
     width,
 )
-from rtmbs.simulation.extrapolated_run import ExtrapolatedSteps, newton_tolerance
+from rtmbs.simulation.extrapolated_run import ExtrapolatedSteps, kinks_unseen, newton_tolerance
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.jumps import edge_of, jump_times
 from rtmbs.simulation.local_error import Past
@@ -436,7 +436,7 @@ class Controlled:
         t, h, error, taken = (np.array(column) for column in columns)
         counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops, ANEW: self.again}
         warnings = started_of(self.sim) | {name: count for name, count in counts.items() if count}
-        warnings |= self.events.warnings
+        warnings |= self.events.warnings | (kinks_unseen(self.system) if self.extrapolated is not None else {})
         tables = self.sim.equations.tables
         self.outcomes = +self.outcomes
         log = StepLog(t, h, error, taken.astype(bool))

@@ -6,6 +6,7 @@ from typing import Any, overload
 
 import numpy as np
 
+from rtmbs.ad import operations as o
 from rtmbs.integrators.extrapolated_midpoint import ExtrapolatedMidpoint
 from rtmbs.integrators.extrapolation import (
     ADAPTS,
@@ -41,6 +42,7 @@ from rtmbs.simulation.local_error import Track
 from rtmbs.simulation.step_choice import SMALLEST, Batch, fastest, line_turns
 from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals
+from rtmbs.system.system import System
 from rtmbs.system.tables import Array
 
 TOGETHER = 2.0, 5.0  # tolerances that errors of all steps may sum up to without their signs: with them they keep one
@@ -48,6 +50,9 @@ ROUGH, SMOOTH = (
     -4.0,
     -6.0,
 )  # powers of ten: tolerances of the first and of the second; long steps judge themselves worse
+KINKED = (o.ABS, o.SIGN, o.FLOOR, o.TRUTH, o.MINIMUM, o.MAXIMUM, o.LESS, o.LESS_EQUAL, o.EQUAL, o.SELECT)
+NAMED = 3  # force laws in a warning
+SEEN_BY = "PenaltyTrapezoidal sees kinks"
 LINE = 1.5  # [rad] that a step may turn the line of a spring: it is looked at in seven places
 SIZE, TIMED, TRIES = 48, 8, 128  # steps in one call; with functions of time; and tries
 FREE = 0.25  # of a step that failed: the next one
@@ -59,6 +64,19 @@ NEWTON = 1e-4, 1e-14  # of the tolerance, and the least: that of Newton's iterat
 def sum_without_signs(tolerance: float) -> float:
     """Return the tolerances that the errors of all steps may sum up to without their signs."""
     return float(np.interp(-np.log10(tolerance), (-ROUGH, -SMOOTH), TOGETHER))
+
+
+def kinks_unseen(system: System) -> dict[str, int]:
+    """Return the warning that kinks of force laws may be missed, for a System whose laws may have some.
+
+    The three ways over a step may miss a kink alike (METHODS 6.10). Laws that branch or that take abs, sign, floor,
+    minimum or maximum may have kinks, and so may laws that Python calls.
+    """
+    laws = [force.name for force in system.forces.values() if force.kind in ("law", "joint law")]
+    if not (system.called or np.isin(system.tables.laws.program.operation, KINKED).any()):
+        return {}
+    named = ", ".join(laws[:NAMED]) + (f" and {len(laws) - NAMED} more" if len(laws) > NAMED else "")
+    return {f"a kink of force laws ({named}) within a step may add more than the tolerance; {SEEN_BY}": 1}
 
 
 def newton_tolerance(tolerance: float, own: float) -> float:

@@ -171,6 +171,11 @@ def test_a_stop_with_a_kink_is_met():
     t = (t_end + 0.5 * fast) % (fast + slow)
     exact = np.sin(20.0 * t) if t < fast else -2.0 * np.sin(10.0 * (t - fast))
     assert abs(float(result["rail.displacement"][-1]) - exact) < 3e-3
+    assert any("a kink of force laws (law) within a step" in text for text in result.warnings)
+
+
+def test_smooth_forces_are_not_said_to_have_kinks():
+    assert not any("kink" in text for text in built("crank_rocker").run(0.2, tolerance=1e-4).warnings)
 
 
 def test_the_log_tells_every_try():
