@@ -1,0 +1,116 @@
+"""The native library of a target: kernels compiled once, C sources linked with them, and both kept on disk."""
+
+import hashlib
+import os
+import pickle
+import shutil
+import subprocess
+import sys
+import tempfile
+from importlib.util import find_spec
+from pathlib import Path
+
+import rtmbs
+from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.export.instance import Instance
+from rtmbs.export.mechanism_file import layout_header
+from rtmbs.export.native_code import BASELINE, TARGETS
+from rtmbs.jit.cache_folder import PLACE
+
+HERE = Path(__file__).parent
+C = HERE / "c"
+SOURCES = ("runtime.c", "check.c", "fmi2.c", "fmi3.c")
+ENDINGS = {"linux": ".so", "windows": ".dll"}
+ZIG = {
+    "x86_64_v2-linux": "x86_64-linux-gnu.2.17",
+    "x86_64_v3-linux": "x86_64-linux-gnu.2.17",
+    "aarch64-linux": "aarch64-linux-gnu.2.17",
+    "x86_64-windows": "x86_64-windows-gnu",
+}  # triples with the oldest C library that serves
+HOST = "x86_64_v2-linux"
+FLAGS = ("-shared", "-O2", "-std=c11", "-fvisibility=hidden", "-ffp-contract=off", "-Wall", "-Wextra")
+OF_LINUX = ("-fPIC", "-Wl,--no-undefined", "-Wl,-rpath,$ORIGIN", "-Wl,-s")
+
+
+def native_library(example: Instance, target: str = HOST) -> Path:
+    """Return the native library of a target; it is compiled when the kept one is of other sources.
+
+    Parameters
+    ----------
+    example : Instance
+        Any Instance: types and layout are the same for all.
+    target : str
+        Key of ``native_code.TARGETS``.
+
+    Returns
+    -------
+    Path
+        Shared library.
+
+    Raises
+    ------
+    InputError
+        For an unknown target, without a linker, and for a folder that cannot be written.
+    """
+    if target not in TARGETS:
+        raise unknown_name("target", target, TARGETS)
+    folder = kept_folder()
+    library = folder / f"librtmbs.{target}{ending(target)}"
+    if not library.is_file():
+        code = kernel_object(example, target, folder)
+        (folder / "layout.h").write_text(layout_header(example, rtmbs.__version__))
+        beside = library.with_name(f"{library.name}.{os.getpid()}")
+        run([*linker(target), *FLAGS, *(OF_LINUX if "linux" in target else ()), f"-I{folder}", f"-I{C}", f"-I{C / 'fmi'}",
+             *(str(C / name) for name in SOURCES), str(code), "-lm", "-o", str(beside)], "the native library")  # fmt: skip
+        os.replace(beside, library)
+    return library
+
+
+def ending(target: str) -> str:
+    """Return the ending of shared libraries of a target."""
+    return ENDINGS[target.rpartition("-")[2]]
+
+
+def kept_folder() -> Path:
+    """Return the folder of the libraries of exactly these sources; it is made if needed."""
+    digest = hashlib.sha256(rtmbs.__version__.encode())
+    for path in sorted([*HERE.glob("*.py"), *C.rglob("*.[ch]")]):
+        digest.update(path.read_bytes())
+    folder = (PLACE.folder or Path(tempfile.gettempdir()) / f"rtmbs-{os.getpid()}") / f"native-{digest.hexdigest()[:16]}"
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{folder} cannot be written ({error.strerror}); set RTMBS_CACHE_DIR to a folder that can") from error
+    return folder
+
+
+def kernel_object(example: Instance, target: str, folder: Path) -> Path:
+    """Return the object file of the kernels of a target, compiled by a process of its own when it is missing."""
+    found = folder / f"kernels.{target}.o"
+    if not found.is_file():
+        with tempfile.TemporaryDirectory() as scratch:
+            (Path(scratch) / "example.pickle").write_bytes(pickle.dumps(example))
+            path = os.pathsep.join([str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+            given = {**os.environ, **BASELINE, "RTMBS_CACHE_DIR": scratch, "PYTHONPATH": path}
+            run([sys.executable, "-m", "rtmbs.export.native_code", scratch, target], "the native kernels", given)
+            shutil.copyfile(Path(scratch) / found.name, beside := found.with_name(f"{found.name}.{os.getpid()}"))
+            os.replace(beside, found)
+    return found
+
+
+def linker(target: str) -> list[str]:
+    """Return the command of a C compiler for a target: ``cc`` for this machine, else that of the ziglang wheel."""
+    compiler = os.environ.get("CC") or "cc"
+    if target in ("x86_64_v2-linux", "x86_64_v3-linux") and sys.platform == "linux" and shutil.which(compiler):
+        return [compiler]
+    if find_spec("ziglang") is None:
+        raise InputError(f"no C compiler for {target} was found; install one, or pip install 'rtmbs[export]'")
+    return [sys.executable, "-m", "ziglang", "cc", "-target", ZIG[target]]
+
+
+def run(command: list[str], what: str, environment: dict[str, str] | None = None) -> None:
+    """Run a command that makes ``what``; InputError with its last line when it fails."""
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+    if done.returncode:
+        lines = [line for line in done.stderr.splitlines() if line.strip()] or ["no message"]
+        raise InputError(f"{what} could not be made: {shown(lines[-1])}")
