@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
-from rtmbs.export.time_functions import recorded_signals
+from rtmbs.export.time_functions import TimeProgram, recorded_signals
 from rtmbs.forces.register import BY_WORD
 from rtmbs.results.channel import Source, units_of
 from rtmbs.results.evaluation import Evaluation
@@ -53,8 +53,7 @@ class Ports(NamedTuple):
     ends: Array
     picked: Integers
     size: int
-    program: Any
-    signal_slot: Integers
+    time: TimeProgram
 
 
 def ports_of(sim: Simulation, inputs: Sequence[str], outputs: Sequence[str]) -> Ports:
@@ -81,12 +80,12 @@ def ports_of(sim: Simulation, inputs: Sequence[str], outputs: Sequence[str]) -> 
     InputError
         For a channel that only Python evaluates, and for a function of time that cannot be recorded.
     """
-    program, slots = recorded_signals(sim.system.signals)
+    time = recorded_signals(sim.system.signals)
     settable = tuple(settable_ports(sim, inputs))
     rows = OutputRows(sim)
     for name in outputs:
         rows.add(name)
-    return Ports(settable, tuple(rows.ports), *rows.tables_of_rows(), rows.size, program, slots)
+    return Ports(settable, tuple(rows.ports), *rows.tables_of_rows(), rows.size, time)
 
 
 def settable_ports(sim: Simulation, chosen: Sequence[str]) -> Iterator[Port]:

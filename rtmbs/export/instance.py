@@ -80,7 +80,7 @@ class Instance(NamedTuple):
     clock: Array  # (1,) time at the end of the step [s]
     signals: Any  # ad.Program of the functions of time
     signal_memory: Array  # (slots,)
-    signal_parameter: Array  # (0,)
+    signal_parameter: Array  # (p,)
     signal_value: Array  # (k,)
     signal_slot: Array  # (k,) int64: slot of each value
     turns: Array  # (bushings, 3) rotation vectors of the bushings at the start of a step [rad]
@@ -123,9 +123,9 @@ def instance_of(sim: Simulation, ports: Ports) -> Instance:
         next_z=np.zeros((1, n)), next_zd=np.zeros((1, n)), next_zdd=np.zeros((1, n)), next_lam=np.zeros((1, m)),
         next_R0=np.zeros((1, nr, 3, 3)), next_energy=np.zeros((1, n, 2)), next_s=np.zeros((1, ns)),
         next_sd=np.zeros((1, ns)), next_u=np.zeros((1, nu)), stats=np.zeros((1, STATS_SIZE)), still=np.zeros(n),
-        no_energy=np.zeros((n, 2)), found_energy=np.zeros((n, 2)), clock=np.zeros(1), signals=ports.program,
-        signal_memory=memory_of(ports.program), signal_parameter=np.zeros(0),
-        signal_value=np.zeros(len(ports.signal_slot)), signal_slot=ports.signal_slot,
+        no_energy=np.zeros((n, 2)), found_energy=np.zeros((n, 2)), clock=np.zeros(1), signals=ports.time.program,
+        signal_memory=memory_of(ports.time.program), signal_parameter=ports.time.parameter,
+        signal_value=np.zeros(len(ports.time.slot)), signal_slot=ports.time.slot,
         turns=np.zeros((len(measured[2]), 3)), turning=turning_bushings(sim), outputs=outputs,
     )  # fmt: skip
 

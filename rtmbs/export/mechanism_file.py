@@ -157,7 +157,7 @@ def mechanism_bytes(instance: Instance, ports: Ports, name: str, token: str, sta
     records += [record(port, places, OUTPUT) for port in ports.outputs]
     body = words(extents) + words(flags) + words(numbers) + b"".join(records) + text + b"".join(content)
     head = [FORMAT, layout_digest(instance), HEADER * WORD + len(body), 0, len(extents), len(flags), len(numbers)]
-    head += [len(records), len(text), len(b"".join(content)), float_word(start), int(len(ports.signal_slot) > 0)]
+    head += [len(records), len(text), len(b"".join(content)), float_word(start), int(len(ports.time.slot) > 0)]
     head += [places[name], places[token], 0]
     data = bytearray(MAGIC + words(head) + body)
     data[COUNTED * WORD : (COUNTED + 1) * WORD] = checksum(bytes(data)).to_bytes(WORD, "little")

@@ -7,18 +7,20 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
 import rtmbs
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.export.instance import Instance
-from rtmbs.export.mechanism_file import layout_header
+from rtmbs.export.mechanism_file import layout_digest, layout_header
 from rtmbs.export.native_code import BASELINE, TARGETS
-from rtmbs.jit.cache_folder import PLACE
+from rtmbs.jit.cache_folder import PLACE, print_note
 
 HERE = Path(__file__).parent
 C = HERE / "c"
+KERNELS = (HERE / "entry_kernels.py", HERE / "native_code.py", HERE / "channels.py")  # what kernels are made of
 SOURCES = ("runtime.c", "check.c", "fmi2.c", "fmi3.c")
 ENDINGS = {"linux": ".so", "windows": ".dll"}
 ZIG = {
@@ -54,15 +56,14 @@ def native_library(example: Instance, target: str = HOST) -> Path:
     """
     if target not in TARGETS:
         raise unknown_name("target", target, TARGETS)
+    header = layout_header(example, rtmbs.__version__)
     folder = kept_folder()
-    library = folder / f"librtmbs.{target}{ending(target)}"
+    code = folder / f"kernels-{digest_of(KERNELS, str(layout_digest(example)))}.{target}.o"
+    library = folder / f"librtmbs-{digest_of(sorted(C.rglob('*.[ch]')), header + code.name)}.{target}{ending(target)}"
     if not library.is_file():
-        code = kernel_object(example, target, folder)
-        (folder / "layout.h").write_text(layout_header(example, rtmbs.__version__))
-        beside = library.with_name(f"{library.name}.{os.getpid()}")
-        run([*linker(target), *FLAGS, *(OF_LINUX if "linux" in target else ()), f"-I{folder}", f"-I{C}", f"-I{C / 'fmi'}",
-             *(str(C / name) for name in SOURCES), str(code), "-lm", "-o", str(beside)], "the native library")  # fmt: skip
-        os.replace(beside, library)
+        if not code.is_file():
+            compile_kernels(example, target, code)
+        link(header, target, code, library)
     return library
 
 
@@ -72,30 +73,52 @@ def ending(target: str) -> str:
 
 
 def kept_folder() -> Path:
-    """Return the folder of the libraries of exactly these sources; it is made if needed."""
-    digest = hashlib.sha256(rtmbs.__version__.encode())
-    for path in sorted([*HERE.glob("*.py"), *C.rglob("*.[ch]")]):
-        digest.update(path.read_bytes())
-    folder = (PLACE.folder or Path(tempfile.gettempdir()) / f"rtmbs-{os.getpid()}") / f"native-{digest.hexdigest()[:16]}"
+    """Return the folder of the libraries, beside the compiled kernels of Python; it is made if needed."""
+    folder = (PLACE.folder or Path(tempfile.gettempdir()) / f"rtmbs-native-{os.getpid()}") / "native"
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
-        raise InputError(f"{folder} cannot be written ({error.strerror}); set RTMBS_CACHE_DIR to a folder that can") from error
+        raise InputError(
+            f"{folder} cannot be written ({error.strerror}), and a native library is kept there; set RTMBS_CACHE_DIR"
+        ) from error
     return folder
 
 
-def kernel_object(example: Instance, target: str, folder: Path) -> Path:
-    """Return the object file of the kernels of a target, compiled by a process of its own when it is missing."""
-    found = folder / f"kernels.{target}.o"
-    if not found.is_file():
-        with tempfile.TemporaryDirectory() as scratch:
-            (Path(scratch) / "example.pickle").write_bytes(pickle.dumps(example))
-            path = os.pathsep.join([str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
-            given = {**os.environ, **BASELINE, "RTMBS_CACHE_DIR": scratch, "PYTHONPATH": path}
-            run([sys.executable, "-m", "rtmbs.export.native_code", scratch, target], "the native kernels", given)
-            shutil.copyfile(Path(scratch) / found.name, beside := found.with_name(f"{found.name}.{os.getpid()}"))
-            os.replace(beside, found)
-    return found
+def digest_of(files: Iterable[Path], text: str) -> str:
+    """Return a digest of files and a text, for names of what is made of them."""
+    digest = hashlib.sha256(text.encode())
+    for path in files:
+        digest.update(path.read_bytes())
+    return digest.hexdigest()[:16]
+
+
+def compile_kernels(example: Instance, target: str, code: Path) -> None:
+    """Write the object file of the kernels of a target, compiled by a process of its own."""
+    print_note("compiling the native kernels, once for these sources; this takes a minute or more")
+    with tempfile.TemporaryDirectory() as scratch:
+        (Path(scratch) / "example.pickle").write_bytes(pickle.dumps(example))
+        path = os.pathsep.join([str(HERE.parents[1]), *filter(None, [os.environ.get("PYTHONPATH")])])
+        given = {**os.environ, **BASELINE, "RTMBS_CACHE_DIR": scratch, "PYTHONPATH": path}
+        run([sys.executable, "-m", "rtmbs.export.native_code", scratch, target], "the native kernels", given)
+        keep(Path(scratch) / f"kernels.{target}.o", code)
+
+
+def link(header: str, target: str, code: Path, library: Path) -> None:
+    """Compile the C sources of a target with the layout ``header``, and link them with the kernels."""
+    with tempfile.TemporaryDirectory() as scratch:
+        made = Path(scratch) / library.name
+        (Path(scratch) / "layout.h").write_text(header)
+        command = [*linker(target), *FLAGS, *(OF_LINUX if "linux" in target else ()), f"-I{scratch}", f"-I{C}"]
+        command += [f"-I{C / 'fmi'}", *(str(C / name) for name in SOURCES), str(code), "-lm", "-o", str(made)]
+        run(command, "the native library")
+        keep(made, library)
+
+
+def keep(made: Path, place: Path) -> None:
+    """Move a file to its place in one step: processes share the folder."""
+    beside = place.with_name(f"{place.name}.{os.getpid()}")
+    shutil.copyfile(made, beside)
+    os.replace(beside, place)
 
 
 def linker(target: str) -> list[str]:

@@ -361,7 +361,7 @@ static const char *check_scratch(M it, const sizes *s) {
     SHAPE2(L_next_z, 1, n); SHAPE2(L_next_zd, 1, n); SHAPE2(L_next_zdd, 1, n); SHAPE2(L_next_lam, 1, m);
     SHAPE3(L_next_R0, 1, s->nr, 3); WANT(L_next_R0, EXTENT(it, L_next_R0, 3) == 3); SHAPE3(L_next_energy, 1, n, 2);
     SHAPE2(L_next_s, 1, s->ns); SHAPE2(L_next_sd, 1, s->ns); SHAPE2(L_next_u, 1, s->nu); SHAPE2(L_stats, 1, STATS_SIZE);
-    SHAPE1(L_clock, 1); SHAPE1(L_signal_parameter, 0); SHAPE1(L_signal_value, E(L_signal_slot));
+    SHAPE1(L_clock, 1); SHAPE1(L_signal_value, E(L_signal_slot));
     RANGE(L_signal_slot, 0, s->nu - 1);
     return NULL;
 }
@@ -413,6 +413,7 @@ const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
                       E(L_tables_conditions_slot), E(L_ws_pose_output)));
     SUB(check_program(it, L_tables_laws_program_operation, L_ws_law_memory, E(L_ws_law_number), E(L_tables_laws_slot),
                       E(L_ws_law_output)));
-    SUB(check_program(it, L_signals_operation, L_signal_memory, E(L_signal_slot) ? 1 : 0, 0, E(L_signal_value)));
+    SUB(check_program(it, L_signals_operation, L_signal_memory, E(L_signal_slot) ? 1 : 0,
+                      E(L_signal_parameter), E(L_signal_value)));
     return NULL;
 }
