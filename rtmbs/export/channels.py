@@ -85,7 +85,7 @@ def ports_of(sim: Simulation, inputs: Sequence[str], outputs: Sequence[str]) -> 
     rows = OutputRows(sim)
     for name in outputs:
         rows.add(name)
-    return Ports(settable, tuple(rows.ports), *rows.tables_of_rows(), rows.size, time)
+    return Ports(settable=settable, outputs=tuple(rows.ports), size=rows.size, time=time, **rows.tables_of_rows())
 
 
 def settable_ports(sim: Simulation, chosen: Sequence[str]) -> Iterator[Port]:
@@ -177,13 +177,16 @@ class OutputRows:
         self.signs.append(float(places._sign[k, 0]))
         self.ends.append(places._point[k])
 
-    def tables_of_rows(self) -> tuple[Any, ...]:
-        """Return the rows as arrays, in the order of ``Ports``."""
-        return (
-            np.array(self.plan, np.int64).reshape(-1, 4), np.array(self.points, np.float64).reshape(-1, 3),
-            np.array(self.reactions, np.int64).reshape(-1, 4), np.array(self.signs, np.float64),
-            np.array(self.ends, np.float64).reshape(-1, 3), np.array(self.picked, np.int64).reshape(-1, 4),
-        )  # fmt: skip
+    def tables_of_rows(self) -> dict[str, Any]:
+        """Return the rows as arrays by the names of ``Ports``."""
+        return {
+            "plan": np.array(self.plan, np.int64).reshape(-1, 4),
+            "points": np.array(self.points, np.float64).reshape(-1, 3),
+            "reactions": np.array(self.reactions, np.int64).reshape(-1, 4),
+            "signs": np.array(self.signs, np.float64),
+            "ends": np.array(self.ends, np.float64).reshape(-1, 3),
+            "picked": np.array(self.picked, np.int64).reshape(-1, 4),
+        }
 
 
 def split(name: str) -> tuple[str, str]:

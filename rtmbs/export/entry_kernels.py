@@ -25,7 +25,6 @@ from rtmbs.semirecursive.law_kernels import evaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.newton_restarts import retry
 from rtmbs.semirecursive.passes import (
-    forward_accelerations,
     forward_positions,
     forward_velocities,
     gravity_energy,

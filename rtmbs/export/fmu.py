@@ -61,9 +61,13 @@ class Description:
             f'  <CoSimulation modelIdentifier="{self.identifier}" canHandleVariableCommunicationStepSize="true" '
             f'fixedInternalStepSize="{self.h!r}" canGetAndSetFMUState="true" canSerializeFMUState="true"/>'
         )
-        variables = ['    <Float64 name="time" valueReference="0" causality="independent" variability="continuous" unit="s"/>']
+        variables = [
+            '    <Float64 name="time" valueReference="0" causality="independent" variability="continuous" unit="s"/>'
+        ]
         for number, port in enumerate(self.variables, 1):
-            variables.append(f'    <Float64 name={quoteattr(port.name)} valueReference="{number}" {self.kind(port, number)}/>')
+            variables.append(
+                f'    <Float64 name={quoteattr(port.name)} valueReference="{number}" {self.kind(port, number)}/>'
+            )
         structure = [f'    <Output valueReference="{number}"/>' for number in self.outputs]
         structure += [f'    <InitialUnknown valueReference="{number}"/>' for number in self.outputs]
         return [
@@ -91,11 +95,13 @@ class Description:
             start = "".join(re.findall(r' (?:start|unit)=(?:"[^"]*"|\'[^\']*\')', f" {words}"))
             words = re.sub(r' (?:start|unit)=(?:"[^"]*"|\'[^\']*\')', "", words)
             variables.append(
-                f"    <ScalarVariable name={quoteattr(port.name)} valueReference=\"{number}\" {words}>"
+                f'    <ScalarVariable name={quoteattr(port.name)} valueReference="{number}" {words}>'
                 f"<Real{start}/></ScalarVariable>"
             )
         unknowns = [f'      <Unknown index="{number + 1}"/>' for number in self.outputs]
-        structure = [f"    <{part}>\n" + "\n".join(unknowns) + f"\n    </{part}>" for part in ("Outputs", "InitialUnknowns")]
+        structure = [
+            f"    <{part}>\n" + "\n".join(unknowns) + f"\n    </{part}>" for part in ("Outputs", "InitialUnknowns")
+        ]
         return [
             '<?xml version="1.0" encoding="UTF-8"?>', head, simulation, *self.shared_lines(),
             "  <ModelVariables>", *variables, "  </ModelVariables>",

@@ -86,7 +86,7 @@ def layout_header(example: Instance, version: str) -> str:
     numbers = [leaf for leaf in found if not isinstance(leaf.value, np.ndarray)]
     names = [leaf.name.replace(".", "_") for leaf in arrays]
     rows = [
-        f'    {{{leaf.word}, {leaf.value.dtype.itemsize}, {leaf.value.ndim}, {leaf.storage}, '
+        f"    {{{leaf.word}, {leaf.value.dtype.itemsize}, {leaf.value.ndim}, {leaf.storage}, "
         f"'{KINDS[leaf.value.dtype.kind]}', \"{leaf.name}\"}}, \\"
         for leaf in arrays
     ]

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rtmbs.errors import InputError, shown, with_count
+from rtmbs.errors import InputError, shown
 from rtmbs.export.channels import Ports, ports_of
 from rtmbs.export.fmu import PLATFORMS, Description, identifier, token_of, write_archive
 from rtmbs.export.instance import Instance, instance_of
@@ -151,7 +151,11 @@ def export_library(
     try:
         place.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(library, place / f"librtmbs{ending(target)}")
-        for name, target_name in (("rtmbs.h", "rtmbs.h"), ("CMakeLists.txt.in", "CMakeLists.txt"), ("main.c.in", "main.c")):
+        for name, target_name in (
+            ("rtmbs.h", "rtmbs.h"),
+            ("CMakeLists.txt.in", "CMakeLists.txt"),
+            ("main.c.in", "main.c"),
+        ):
             text = (HERE / name).read_text().replace("@MECHANISM@", f"{stem}.rtm")
             with replacing(place / target_name) as file:
                 file.write(text.encode())
@@ -162,9 +166,7 @@ def export_library(
     return place
 
 
-def exported(
-    system: Any, inputs: Sequence[str], outputs: Sequence[str], h: float, method: Method | None
-) -> Exported:
+def exported(system: Any, inputs: Sequence[str], outputs: Sequence[str], h: float, method: Method | None) -> Exported:
     """Return a mechanism with its file; InputError for one that Python must evaluate."""
     for what, names in (("inputs", inputs), ("outputs", outputs)):
         if isinstance(names, str) or not all(isinstance(name, str) for name in names):
@@ -187,13 +189,15 @@ def check_exportable(sim: Simulation) -> None:
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)
         raise InputError(
-            f"{with_count(len(system.called), 'force law')} of {system.name!r} can be called from Python only: {names}; "
-            "the warning at compile says why each was not recorded"
+            f"force {names}: the law could not be recorded, so only Python can call it, and a native library cannot; "
+            "the warning of compile says why"
         )
     if sim.equations.source is not None:
         raise InputError("the native library differentiates by the closed form; export with jacobian='structured'")
     if system.signals and sim.t != 0.0:
-        raise InputError(f"functions of time act, so the export begins at t = 0 s, not at {sim.t:g} s; take a new Simulation")
+        raise InputError(
+            f"functions of time act, so the export begins at t = 0 s, not at {sim.t:g} s; take a new Simulation"
+        )
 
 
 def targets_of(targets: Sequence[str]) -> Sequence[str]:
