@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from rtmbs.errors import InputError, shown
+from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.export.channels import Ports, ports_of
 from rtmbs.export.fmu import PLATFORMS, Description, identifier, token_of, write_archive
 from rtmbs.export.instance import Instance, instance_of
@@ -201,9 +201,12 @@ def check_exportable(sim: Simulation) -> None:
 
 
 def targets_of(targets: Sequence[str]) -> Sequence[str]:
-    """Return targets as a list; InputError for anything else, and for none."""
+    """Return targets as a list; InputError for anything else and for none, UnknownNameError for an unknown one."""
     if isinstance(targets, str) or not targets:
         raise InputError(f"targets is {shown(targets)}; it must be a list of {', '.join(TARGETS)}")
+    for target in targets:
+        if target not in TARGETS:
+            raise unknown_name("target", target, TARGETS)
     return targets
 
 
