@@ -12,9 +12,9 @@ STEP = 1e-3  # [s]
 
 def export_command(words: list[str]) -> int:
     """Write an FMU or a native library of a mechanism."""
-    from rtmbs.export.native_code import TARGETS
     from rtmbs.export.native_library import HOST
     from rtmbs.export.packages import export_fmu, export_library
+    from rtmbs.jit.native_code import TARGETS
 
     parser = Parser(prog="rtmbs export", description=export_command.__doc__)
     parser.add_argument("model", help="a Python file with a Model `model` or a System `system`, or a library mechanism")

@@ -15,12 +15,12 @@ import rtmbs
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.export.instance import Instance
 from rtmbs.export.mechanism_file import layout_digest, layout_header
-from rtmbs.export.native_code import BASELINE, TARGETS
 from rtmbs.jit.cache_folder import PLACE, print_note
+from rtmbs.jit.native_code import BASELINE, TARGETS
 
 HERE = Path(__file__).parent
 C = HERE / "c"
-KERNELS = (HERE / "entry_kernels.py", HERE / "native_code.py", HERE / "channels.py")  # what kernels are made of
+KERNELS = (HERE / "entry_kernels.py", HERE / "channels.py")  # what kernels are made of
 SOURCES = ("runtime.c", "check.c", "fmi2.c", "fmi3.c")
 ENDINGS = {"linux": ".so", "windows": ".dll"}
 ZIG = {
@@ -42,7 +42,7 @@ def native_library(example: Instance, target: str = HOST) -> Path:
     example : Instance
         Any Instance: types and layout are the same for all.
     target : str
-        Key of ``native_code.TARGETS``.
+        Key of ``rtmbs.jit.native_code.TARGETS``.
 
     Returns
     -------

@@ -10,11 +10,11 @@ from rtmbs.export.channels import Ports, ports_of
 from rtmbs.export.fmu import PLATFORMS, Description, identifier, token_of, write_archive
 from rtmbs.export.instance import Instance, instance_of
 from rtmbs.export.mechanism_file import checksum, mechanism_bytes
-from rtmbs.export.native_code import TARGETS
 from rtmbs.export.native_library import HOST, ending, native_library
 from rtmbs.files.atomic_file import replacing
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.jit.native_code import TARGETS
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 
@@ -64,7 +64,7 @@ def export_fmu(
     method : Method, optional
         ``PenaltyTrapezoidal()`` unless given.
     targets : sequence of str, optional
-        Processors and systems: keys of ``rtmbs.export.native_code.TARGETS``.
+        Processors and systems: keys of ``rtmbs.jit.native_code.TARGETS``.
 
     Returns
     -------
@@ -126,7 +126,7 @@ def export_library(
     method : Method, optional
         ``PenaltyTrapezoidal()`` unless given.
     target : str, optional
-        Processor and system: a key of ``rtmbs.export.native_code.TARGETS``.
+        Processor and system: a key of ``rtmbs.jit.native_code.TARGETS``.
 
     Returns
     -------
