@@ -1,4 +1,4 @@
-"""Compile the entry kernels for targets: ``python -m rtmbs.export.native_code FOLDER TARGET ...``, a process of its own.
+"""Compile the entry kernels: ``python -m rtmbs.export.native_code FOLDER TARGET ...``, a process of its own.
 
 The folder holds ``example.pickle``, any Instance, and gets ``kernels.TARGET.o``.
 """

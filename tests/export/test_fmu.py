@@ -75,8 +75,7 @@ class Importer:
     @property
     def state(self):
         state = self.fmu.getFMUState()
-        serialise = self.fmu.serializeFMUState if self.three else self.fmu.serializeFMUState
-        found = serialise(state)
+        found = self.fmu.serializeFMUState(state)
         self.fmu.freeFMUState(state)
         return found
 

@@ -283,6 +283,28 @@ static const char *check_program(M it, int leaf, int memory, int64_t x, int64_t 
     return NULL;
 }
 
+/* The program of laws in lanes: rows of eight numbers; what it takes and gives stands in tables of slot, lane, place. */
+static const char *check_lanes(M it) {
+    int64_t slots = E(L_ws_law_lanes), inputs = E(L_ws_law_number) - E(L_s), runs = E(L_tables_laws_lanes_lanes);
+    int64_t given = E(L_tables_laws_lanes_given), outputs = E(L_tables_laws_lanes_program_output);
+    WANT(L_ws_law_lanes, EXTENT(it, L_ws_law_lanes, 1) == 8);
+    WANT(L_tables_laws_lanes_constants, EXTENT(it, L_tables_laws_lanes_constants, 1) == 8);
+    SHAPE2(L_tables_laws_lanes_given, given, 3);
+    SHAPE2(L_tables_laws_lanes_found, E(L_tables_laws_lanes_found), 3);
+    if (runs == 0) return NULL; /* no kernel looks at the rest */
+    SHAPE1(L_tables_laws_lanes_program_operation, runs); RANGE(L_tables_laws_lanes_lanes, 0, 8);
+    SUB(check_program(it, L_tables_laws_lanes_program_operation, L_ws_law_lanes, 0, 0, outputs));
+    int64_t n = INTEGERS(it, L_tables_laws_lanes_program_sizes)[0];
+    WANT(L_tables_laws_lanes_program_sizes, n >= 0 && n <= inputs);
+    WANT(L_tables_laws_lanes_given, column(it, L_tables_laws_lanes_given, 0, 0, slots - 1) &&
+         column(it, L_tables_laws_lanes_given, 1, 0, 7) &&
+         column(it, L_tables_laws_lanes_given, 2, 0, n + E(L_tables_laws_slot) - 1));
+    WANT(L_tables_laws_lanes_found, column(it, L_tables_laws_lanes_found, 0, 0, slots - 1) &&
+         column(it, L_tables_laws_lanes_found, 1, 0, 7) &&
+         column(it, L_tables_laws_lanes_found, 2, 0, E(L_ws_law_output) - 1));
+    return NULL;
+}
+
 enum { FIRST, WIDTH, REST, UPPER, LOWER, LIST, REMAINDER, STRIDE, PARENT, KEPT, SAME, STARTS, INHERITS, COLUMNS };
 
 static const char *check_front(M it, const int64_t *all, int64_t count, int64_t s, int64_t size, int64_t remainder) {
@@ -413,6 +435,7 @@ const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
                       E(L_tables_conditions_slot), E(L_ws_pose_output)));
     SUB(check_program(it, L_tables_laws_program_operation, L_ws_law_memory, E(L_ws_law_number), E(L_tables_laws_slot),
                       E(L_ws_law_output)));
+    SUB(check_lanes(it));
     SUB(check_program(it, L_signals_operation, L_signal_memory, E(L_signal_slot) ? 1 : 0,
                       E(L_signal_parameter), E(L_signal_value)));
     return NULL;
