@@ -20,7 +20,7 @@ H, STEPS = 1e-4, 15
 
 
 def tree(seed):
-    """Return the Simulation of a random tree with forces of all kinds; None where a law is one that only Python calls."""
+    """Return the Simulation of a random tree with forces of all kinds; None where only Python can call a law."""
     rng = np.random.default_rng((seed, 35))
     model = rtmbs.Model(f"tree {seed}", gravity=rng.normal(size=3) - (0.0, 0.0, 9.81))
 
