@@ -1,12 +1,24 @@
 """Inputs and outputs of an exported mechanism by name: slots, units and rows of the entry kernels."""
 
 from collections.abc import Iterator, Sequence
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
+from rtmbs.export.entry_kernels import (
+    BUSHING,
+    ENERGY,
+    GIVEN,
+    JOINT_FORCE,
+    LAW_FORCE,
+    LAW_STATE,
+    MISSED,
+    MULTIPLIER,
+    SPRING,
+)
 from rtmbs.export.time_functions import TimeProgram, recorded_signals
 from rtmbs.forces.register import BY_WORD
 from rtmbs.results.channel import Source, units_of
@@ -14,7 +26,7 @@ from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import ENERGIES
 from rtmbs.results.reactions import JointReactions
 from rtmbs.results.samples import one_sample
-from rtmbs.results.shared_reactions import shared_reactions
+from rtmbs.results.shared_reactions import SharedReactions, shared_reactions
 from rtmbs.simulation.channel_reader import kernel_channels
 from rtmbs.simulation.inputs import driver_slots, input_unit
 from rtmbs.simulation.simulation import Simulation
@@ -23,8 +35,6 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 
-# Kinds of numbers that ``entry_kernels.picked`` returns.
-ENERGY, MISSED, SPRING, GIVEN, BUSHING, LAW_FORCE, INPUT, JOINT_FORCE, MULTIPLIER, LAW_STATE = range(10)
 MEASURED = {"spring": SPRING, "wrench": GIVEN, "bushing": BUSHING}  # by the word of a kind of force
 MOTION = ("value", "rate", "acceleration")  # of a driver that the host sets
 Pick = tuple[int, int, int]  # kind, row, column
@@ -152,6 +162,9 @@ class OutputRows:
             self.plan.append((one.kind, one.order, one.dof, first))
             self.points.append(one.point)
         elif channel in self.picks:
+            kind, row, _ = self.picks[channel][0]
+            if kind == MULTIPLIER and row in self.shared.force:
+                raise InputError(not_unique(channel))
             self.picked += [(*pick, first + k) for k, pick in enumerate(self.picks[channel])]
         elif channel.removesuffix(".reaction") in self.system.joints:
             self.add_reaction(channel.removesuffix(".reaction"), first)
@@ -161,13 +174,15 @@ class OutputRows:
                 "velocities, accelerations, coordinates of the tree, reactions, forces, energies or violations"
             )
 
+    @cached_property
+    def shared(self) -> SharedReactions:
+        """Return what balance leaves free at the present state."""
+        return shared_reactions(Evaluation(self.system, self.tables, one_sample(self.sim.state)))
+
     def add_reaction(self, joint: str, first: int) -> None:
         """Add the reaction of a joint; one that balance leaves free is refused."""
-        found = shared_reactions(Evaluation(self.system, self.tables, one_sample(self.sim.state)))
-        if joint in found.wrench:
-            raise InputError(
-                f"channel '{joint}.reaction' is not unique, for loops hold it more than once; export another reaction"
-            )
+        if joint in self.shared.wrench:
+            raise InputError(not_unique(f"{joint}.reaction"))
         places = JointReactions(self.system, self.tables)
         k = places._names.index(joint)
         ground = -1
@@ -187,6 +202,11 @@ class OutputRows:
             "ends": np.array(self.ends, np.float64).reshape(-1, 3),
             "picked": np.array(self.picked, np.int64).reshape(-1, 4),
         }
+
+
+def not_unique(channel: str) -> str:
+    """Return the sentence about a force that loops hold more than once."""
+    return f"channel {channel!r} is not unique, for loops hold it more than once; export another force"
 
 
 def split(name: str) -> tuple[str, str]:
@@ -211,6 +231,8 @@ def picks(system: System, tables: Any) -> Iterator[tuple[str, list[Pick]]]:
     for name, own in rows.items():
         for order, what in enumerate(("violation", "violation_rate", "violation_acceleration")):
             yield f"{name}.{what}", [(MISSED, row, order) for row in own]
+    for row in range(len(tables.closures.kind), system.m):
+        yield f"{system.row_names[row]}.force", [(MULTIPLIER, row, 0)]
     for info in system.forces.values():
         if info.kind in MEASURED:
             kind = BY_WORD[info.kind]

@@ -9,7 +9,6 @@ bytes.
 import numpy as np
 
 from rtmbs.ad.program import evaluate
-from rtmbs.export.channels import BUSHING, ENERGY, GIVEN, JOINT_FORCE, LAW_FORCE, LAW_STATE, MISSED, MULTIPLIER, SPRING
 from rtmbs.forces.bushings import BUSHINGS
 from rtmbs.forces.springs import SPRINGS
 from rtmbs.forces.wrenches import WRENCHES
@@ -36,6 +35,8 @@ from rtmbs.semirecursive.step import march
 from rtmbs.spatial import cross3, load3, load6, place, scale6, sub3
 
 HALF_TURN, NOT_FOLLOWED = 9, 10  # further exit codes, behind those of ``semirecursive.exit_codes``
+# Kinds of numbers that ``picked`` returns.
+ENERGY, MISSED, SPRING, GIVEN, BUSHING, LAW_FORCE, INPUT, JOINT_FORCE, MULTIPLIER, LAW_STATE = range(10)
 NO_LIMIT = 2**62  # ticks of a kernel call
 
 measure_spring, measure_given, measure_bushing = SPRINGS.measure, WRENCHES.measure, BUSHINGS.measure

@@ -20,7 +20,7 @@ from rtmbs.jit.native_code import BASELINE, TARGETS
 
 HERE = Path(__file__).parent
 C = HERE / "c"
-KERNELS = (HERE / "entry_kernels.py", HERE / "channels.py")  # what kernels are made of
+KERNELS = (HERE / "entry_kernels.py",)  # what kernels are made of
 SOURCES = ("runtime.c", "check.c", "fmi2.c", "fmi3.c")
 ENDINGS = {"linux": ".so", "windows": ".dll"}
 ZIG = {

@@ -9,10 +9,8 @@ from rtmbs.export.packages import exported
 from tests.export.test_native_library import run_both, state_bytes
 from tests.mechanisms import (
     TREE_TYPES,
-    add_random_bushings,
     add_random_forces,
     add_random_joint,
-    add_random_laws,
     grow_tree,
 )
 
@@ -28,11 +26,10 @@ def tree(seed):
         add_random_joint(rng, model, f"tree {k}", TREE_TYPES[(k + seed) % len(TREE_TYPES)], *ends)
 
     names = grow_tree(rng, model, 4 + seed % 4, join)
+    add_random_joint(rng, model, "ghost", "Cylindrical", "ground", names[-1], cut=True)
     movable = [joint.name for joint in model.joints.values() if joint.type.coordinates]
     if movable:
         add_random_forces(rng, model, names, names[1:], movable)
-        add_random_laws(rng, model, names, names[1:], movable)
-    add_random_bushings(rng, model, names)
     try:
         system = model.compile()
         return None if system.called else rtmbs.Simulation(system, h=H)
