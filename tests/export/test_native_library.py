@@ -1,6 +1,7 @@
 """The native library steps with the bytes of a Simulation, and keeps to its contract."""
 
 import ctypes
+import re
 import subprocess
 import threading
 from pathlib import Path
@@ -241,3 +242,13 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(rtmbs.errors.InputError, match="cannot be written"):
         rtmbs.export_library(build("top").compile(), tmp_path / "file" / "folder")
+
+
+def test_the_examples_of_the_page_run(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    page = (Path(rtmbs.__file__).parents[1] / "docs" / "embedding.md").read_text(encoding="utf-8")
+    names = {"__name__": "page"}
+    for example in re.findall(r"```python\n(.*?)```", page, re.DOTALL):
+        exec(compile(example, "embedding.md", "exec"), names)
+    assert (tmp_path / "slider.fmu").is_file()
+    assert (tmp_path / "slider" / "librtmbs.so").is_file()
