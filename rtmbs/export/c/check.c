@@ -116,7 +116,7 @@ static const char *check_closures(M it, const sizes *s) {
     RANGE(L_tables_connectors_entry, 0, s->size - 1);
     const int64_t *block = INTEGERS(it, L_tables_connectors_block_pointer);
     for (int64_t l = 0; l < nl; l++)
-        if (block[l + 1] - block[l] != width_of(it, l) * width_of(it, l)) FAIL(L_tables_connectors_block_pointer);
+        if (block[l + 1] != block[l] && block[l + 1] - block[l] != width_of(it, l) * width_of(it, l)) FAIL(L_tables_connectors_block_pointer);
     SHAPE1(L_tables_closures_connector, nc); RANGE(L_tables_closures_connector, 0, nl - 1);
     SHAPE1(L_tables_closures_row_pointer, nc + 1); POINTER(L_tables_closures_row_pointer, mc);
     SHAPE2(L_tables_closures_point_a, nc, 3); SHAPE2(L_tables_closures_point_b, nc, 3);
@@ -135,6 +135,38 @@ static const char *check_closures(M it, const sizes *s) {
     SHAPE1(L_tables_joint_forces_slot, nj); SHAPE1(L_tables_joint_forces_entry, nj);
     RANGE(L_tables_joint_forces_dof, 0, s->n - 1); RANGE(L_tables_joint_forces_slot, 0, s->nu - 4);
     RANGE(L_tables_joint_forces_entry, 0, s->size - 1);
+    return NULL;
+}
+
+/* Closures over long branches, and what sections of a deep tree have beside them. */
+static const char *check_condensed(M it, const sizes *s) {
+    int64_t k = E(L_tables_condensed_closure), ends = E(L_tables_condensed_dof), places = E(L_tables_condensed_pulled);
+    int64_t last = s->size - 1, sections = E(L_tables_interfaces_inertia), twists = E(L_tables_interfaces_twist);
+    SHAPE2(L_tables_interfaces_inertia, sections ? E(L_tables_interfaces_dof) : 0, 54);
+    RANGE(L_tables_interfaces_inertia, 0, last); SHAPE2(L_ws_section, sections, 22);
+    SHAPE2(L_tables_interfaces_twist, twists ? E(L_tables_interfaces_above) : 0, 6); RANGE(L_tables_interfaces_twist, 0, last);
+    RANGE(L_tables_condensed_closure, 0, s->nc - 1); SHAPE1(L_tables_condensed_pointer, k + 1);
+    POINTER(L_tables_condensed_pointer, ends); RANGE(L_tables_condensed_dof, 0, s->n - 1);
+    SHAPE1(L_tables_condensed_sign, ends); SHAPE1(L_tables_condensed_row, k + 1); SHAPE1(L_tables_condensed_place, k);
+    const int64_t *row = INTEGERS(it, L_tables_condensed_row), *pointer = INTEGERS(it, L_tables_condensed_pointer);
+    int64_t mu = row[k];
+    POINTER(L_tables_condensed_row, mu); SHAPE1(L_tables_condensed_seen, places);
+    RANGE(L_tables_condensed_place, 0, places); RANGE(L_tables_condensed_pulled, 0, last);
+    RANGE(L_tables_condensed_seen, 0, last); SHAPE2(L_tables_condensed_interface, k, 2);
+    RANGE(L_tables_condensed_interface, -1, E(L_tables_interfaces_dof) - 1);
+    for (int64_t c = 0; c < k; c++) {
+        int64_t rows = row[c + 1] - row[c], l = INTEGERS(it, L_tables_condensed_closure)[c];
+        const int64_t *begin = INTEGERS(it, L_tables_closures_row_pointer);
+        if (rows != begin[l + 1] - begin[l]) FAIL(L_tables_condensed_row);
+        if (INTEGERS(it, L_tables_condensed_place)[c] + rows * (pointer[c + 1] - pointer[c]) > places) FAIL(L_tables_condensed_place);
+    }
+    SHAPE3(L_tables_condensed_twist, mu, 2, 6); SHAPE3(L_tables_condensed_wrench, mu, 2, 6);
+    SHAPE2(L_tables_condensed_turned, ends, 6); SHAPE2(L_tables_condensed_turning, ends, 12);
+    SHAPE3(L_tables_condensed_turned_wrench, k, 2, 6); SHAPE3(L_tables_condensed_turning_twist, k, 2, 12);
+    RANGE(L_tables_condensed_twist, -1, last); RANGE(L_tables_condensed_wrench, -1, last);
+    RANGE(L_tables_condensed_turned, -1, last); RANGE(L_tables_condensed_turning, -1, last);
+    RANGE(L_tables_condensed_turned_wrench, -1, last); RANGE(L_tables_condensed_turning_twist, -1, last);
+    RANGE(L_tables_condensed_one, 0, last);
     return NULL;
 }
 
@@ -428,7 +460,7 @@ const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
     };
     WANT(L_lam, s.m >= s.mc);
     WANT(L_work_original, s.size >= 0 && s.size <= (int64_t)1 << 31);
-    SUB(check_dofs(it, &s)); SUB(check_paths(it, &s)); SUB(check_closures(it, &s)); SUB(check_conditions(it, &s));
+    SUB(check_dofs(it, &s)); SUB(check_paths(it, &s)); SUB(check_closures(it, &s)); SUB(check_condensed(it, &s)); SUB(check_conditions(it, &s));
     SUB(check_forces(it, &s)); SUB(check_laws(it, &s)); SUB(check_factor(it, &s)); SUB(check_settings(it, &s));
     SUB(check_scratch(it, &s)); SUB(check_outputs(it, &s));
     SUB(check_program(it, L_tables_conditions_program_operation, L_ws_pose_memory, E(L_ws_pose_input),
