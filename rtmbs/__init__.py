@@ -87,6 +87,8 @@ HOMES = {
     "compare": "rtmbs.results",
     "equilibria": "rtmbs.analysis.equilibrium",
     "equilibrium": "rtmbs.analysis.equilibrium",
+    "export_fmu": "rtmbs.export.packages",
+    "export_library": "rtmbs.export.packages",
     "inverse_dynamics": "rtmbs.analysis.inverse_dynamics",
     "linearise": "rtmbs.analysis.linearisation",
     "load_result": "rtmbs.results",
@@ -138,6 +140,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.dae.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.errors import RtmbsWarning as RtmbsWarning
+    from rtmbs.export.packages import export_fmu as export_fmu
+    from rtmbs.export.packages import export_library as export_library
     from rtmbs.integrators.explicit import AdamsBashforth as AdamsBashforth
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
     from rtmbs.integrators.report import Outcome as Outcome

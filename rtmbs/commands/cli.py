@@ -1,4 +1,4 @@
-"""The console script ``rtmbs``: info, check, run, format, plot, sweep, warmup, bench, view, explain."""
+"""The console script ``rtmbs``: info, check, run, format, plot, sweep, export, warmup, bench, view, explain."""
 
 import gc
 import os
@@ -147,6 +147,13 @@ def sweep(words: Words) -> int:
     return sweep_command(words)
 
 
+def export(words: Words) -> int:
+    """Write an FMU or a native library: rtmbs export slider_crank --fmi 3 --outputs slider.position --out slider.fmu"""
+    from rtmbs.commands.export import export_command
+
+    return export_command(words)
+
+
 def warmup(words: Words) -> int:
     """Compile all kernels ahead of the first run, once after each installation."""
     from rtmbs.commands.warmup import compile_kernels
@@ -188,6 +195,7 @@ COMMANDS: dict[str, Callable[[Words], int]] = {
     "format": format_file,
     "plot": plot,
     "sweep": sweep,
+    "export": export,
     "warmup": warmup,
     "bench": bench,
     "view": view,

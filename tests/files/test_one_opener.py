@@ -35,6 +35,9 @@ ALLOWED = {
     "viewer/web/page.py": "files of the page of rtmbs",
     "viewer/qt/capture.py": "writes",
     "sweeps/task.py": "the null device, and bytes that the process of the sweep wrote",
+    "export/native_code.py": "the Instance that the process of the user wrote",
+    "export/native_library.py": "sources of rtmbs",
+    "export/packages.py": "sources of rtmbs, and the library that was just made",
     "system/user_functions.py": "bytes within a pickle that the user loads",
 }
 

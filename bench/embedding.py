@@ -1,0 +1,149 @@
+"""Figures of docs/embedding.md: ``python -m bench.embedding [--bounded]``.
+
+Bytes of the native library beside those of a Simulation, costs of a step in C and in an FMU, sizes, load time, memory
+over a million steps, states that are saved and restored, and mutated files under AddressSanitizer. Times are processor
+time, medians of 21 pairs in turn.
+"""
+
+import argparse
+import random
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+
+import rtmbs
+from bench.native_host import Mechanism, opened
+from rtmbs.export.mechanism_file import layout_digest, layout_header
+from rtmbs.export.native_library import HOST, KERNELS, SOURCES, C, digest_of, kept_folder, native_library
+from rtmbs.export.packages import exported
+from rtmbs.library import build
+
+HERE = Path(__file__).parent
+H = 1e-3
+MECHANISMS = {
+    "fourbar --ny 4 --nz 40": ("fourbar", {"ny": 4, "nz": 40}),
+    "bricard": ("bricard", {}),
+    "governor": ("governor", {}),
+    "slider_crank": ("slider_crank", {}),
+    "driven_fourbar": ("driven_fourbar", {}),
+    "slider_crank, input before every step": ("slider_crank", {}),
+}
+FUZZED = ("slider_crank", "driven_fourbar", "top")
+
+
+def state_bytes(sim):
+    """Return the state of a Simulation as the native library keeps it."""
+    state = sim.state
+    arrays = (state.z, state.zd, state.zdd, state.lam, state.R0, state.memory["energy"], state.s, state.sd, state.u)
+    return b"".join(array.tobytes() for array in (*arrays, state.u))
+
+
+def compared(library, label, steps):
+    """Print after how many steps the bytes of both worlds were still equal."""
+    name, options = MECHANISMS[label]
+    sim = rtmbs.Simulation(build(name, **options).compile(), h=H)
+    given = "input" in label
+    it = Mechanism(library, exported(sim, ["gravity"] if given else (), (), H, None).file)
+    rng, same = random.Random(35), 0
+    for k in range(steps):
+        if given:
+            g = [rng.uniform(-1.0, 1.0), rng.uniform(-1.0, 1.0), -9.81 + rng.uniform(-1.0, 1.0)]
+            sim.inputs["gravity"] = np.array(g)
+            for axis, value in enumerate(g):
+                it.set(f"gravity[{axis}]", value)
+        taken = sim.step().outcome.accepted
+        if taken != bool(library.rtmbs_taken(it.step())):
+            print(f"bytes  {label}: outcomes differ at step {k + 1}")
+            return
+        if not taken or state_bytes(sim) != it.arrays:
+            break
+        same += 1
+    print(f"bytes  {label}: equal over {same} of {steps} steps")
+
+
+def costs(library_file, label, steps, scratch):
+    """Print load time, times of a step and memory of one mechanism in a C host, beside the kernel in Python."""
+    name, options = MECHANISMS[label]
+    found = exported(build(name, **options).compile(), (), (), H, None)
+    (scratch / "mechanism.rtm").write_bytes(found.file)
+    program = scratch / "embedding"
+    subprocess.run(
+        ["cc", "-O2", f"-I{C}", f"-I{C / 'fmi'}", HERE / "embedding.c", "-ldl", "-o", program], check=True
+    )  # fmt: skip
+    words = [program, library_file, scratch / "mechanism.rtm", found.token, scratch, str(steps)]
+    done = subprocess.run(words, capture_output=True, text=True, check=True)
+    load, many, single, communication, growth = map(float, done.stdout.split())
+    kernel = kernel_time(rtmbs.Simulation(build(name, **options).compile(), h=H))
+    print(
+        f"costs  {label}: file {len(found.file)} bytes, load {load:.2f} ms; a step {many:.2f} us in one call, "
+        f"{single:.2f} us in its own, {communication:.2f} us as fmi3DoStep; kernel of Python {kernel:.2f} us; memory "
+        f"grows by {growth:.0f} kB over {steps} steps"
+    )
+
+
+def kernel_time(sim, steps=2000, rounds=7):
+    """Return the processor time of a step of the first ``steps`` in kernel calls of Python [us]: runs in chunks."""
+    times = []
+    for _ in range(rounds):
+        again = sim.independent()
+        begin = time.process_time()
+        again.run(again.t + steps * H, record=rtmbs.At([again.t + steps * H]))
+        times.append(1e6 * (time.process_time() - begin) / steps)
+    return float(np.median(times))
+
+
+def states(library, count):
+    """Print at how many random points a saved state goes on with the same bytes in another instance."""
+    content = exported(build("governor").compile(), (), (), H, None).file
+    one, other, rng, same = Mechanism(library, content), Mechanism(library, content), random.Random(3), 0
+    for _ in range(count):
+        one.step(rng.randrange(1, 20))
+        other.step(rng.randrange(0, 5))
+        other.state = one.state
+        further = one.state
+        one.step(3)
+        other.step(3)
+        same += one.state == other.state
+        one.state = further
+    print(f"states {same} of {count} go on with the same bytes")
+
+
+def fuzzed(name, count, scratch):
+    """Print how many mutated files of a mechanism were loaded under AddressSanitizer."""
+    found = exported(build(name).compile(), (), (), H, None)
+    (scratch / "layout.h").write_text(layout_header(found.instance, rtmbs.__version__))
+    (scratch / "fuzzed.rtm").write_bytes(found.file)
+    code = kept_folder() / f"kernels-{digest_of(KERNELS, str(layout_digest(found.instance)))}.{HOST}.o"
+    sources = [HERE / "fuzz_mechanism.c", *(C / one for one in SOURCES if not one.startswith("fmi"))]
+    flags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", f"-I{scratch}", f"-I{C}"]
+    subprocess.run(["cc", *flags, *sources, code, "-lm", "-o", scratch / "fuzz"], check=True)
+    done = subprocess.run(
+        [scratch / "fuzz", scratch / "fuzzed.rtm", str(count), "7"], capture_output=True, text=True, check=False
+    )
+    last = done.stderr.strip().splitlines()[-1:] or [""]
+    print(f"fuzz   {name}: {done.stdout.strip()}, exit code {done.returncode} {last[0]}")
+
+
+def main():
+    """Print all figures."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--bounded", action="store_true", help="a tenth of the steps and files")
+    share = 10 if parser.parse_args().bounded else 1
+    library_file = native_library(exported(build("top").compile(), (), (), H, None).instance)
+    library = opened(library_file)
+    print(f"library {library_file.stat().st_size} bytes")
+    for label in MECHANISMS:
+        compared(library, label, 10_000 // share)
+    states(library, 1000 // share)
+    with tempfile.TemporaryDirectory() as folder:
+        for label in ("fourbar --ny 4 --nz 40", "slider_crank"):
+            costs(library_file, label, 1_000_000 // share if label == "slider_crank" else 20_000 // share, Path(folder))
+        for name in FUZZED:
+            fuzzed(name, 100_000 // share, Path(folder))
+
+
+if __name__ == "__main__":
+    main()

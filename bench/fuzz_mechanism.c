@@ -1,0 +1,82 @@
+/* Mutated mechanism files and mutated call sequences, for AddressSanitizer: `fuzz FILE COUNT SEED` changes words, bytes
+ * and lengths of a mechanism file, gives every other one the checksum that belongs to it, loads it, and calls what a
+ * host may call in any order. Prints how many were loaded. */
+#include "mechanism.h"
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static uint64_t seed;
+static uint64_t next(void) {
+    seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
+    return seed;
+}
+static void seal(char *bytes, size_t size) {
+    uint64_t sum = 0xcbf29ce484222325u, word;
+    for (size_t i = 0; i + 8 <= size; i += 8) {
+        memcpy(&word, bytes + i, 8);
+        if (i == 32) word = 0;
+        sum = (sum ^ word) * 0x100000001b3u;
+        sum ^= sum >> 29;
+    }
+    if (size >= 40) memcpy(bytes + 32, &sum, 8);
+}
+static uint64_t odd(void) {
+    static const uint64_t known[] = {0, 1, ~(uint64_t)0, 1u << 31, (uint64_t)1 << 62, (uint64_t)1 << 63, 2, 1000000};
+    uint64_t kind = next() % 4;
+    return kind == 0 ? known[next() % 8] : kind == 1 ? next() % 64 : kind == 2 ? (uint64_t)-(int64_t)(next() % 8) : next();
+}
+static void call_anything(rtmbs_mechanism *it, char *state) {
+    for (int k = 0; k < 12; k++) {
+        int handle = (int)(next() % 12) - 2;
+        double value;
+        uint64_t bits = next();
+        memcpy(&value, &bits, 8);
+        switch (next() % 9) {
+        case 0: rtmbs_set_input(it, handle, next() % 2 ? value : 1.0); break;
+        case 1: case 2: rtmbs_step(it, (int64_t)(next() % 4) - 1); break;
+        case 3: (void)rtmbs_output_value(it, handle); break;
+        case 4: rtmbs_get_state(it, state); break;
+        case 5: if (next() % 2) state[next() % rtmbs_state_size(it)] ^= 1; rtmbs_set_state(it, state, rtmbs_state_size(it)); break;
+        case 6: rtmbs_reset(it); break;
+        case 7: (void)rtmbs_input_name(it, handle); (void)rtmbs_output_unit(it, handle); (void)rtmbs_input_value(it, handle); break;
+        default: (void)rtmbs_set_start(it, value); break;
+        }
+    }
+}
+
+int main(int count, char **words) {
+    FILE *file = count == 4 ? fopen(words[1], "rb") : NULL;
+    if (!file) return 2;
+    static char whole[1 << 22];
+    size_t size = fread(whole, 1, sizeof whole, file);
+    fclose(file);
+    long runs = atol(words[2]), loaded = 0;
+    seed = 88172645463325252u ^ strtoull(words[3], NULL, 10);
+    for (long run = 0; run < runs; run++) {
+        size_t length = next() % 50 ? size : next() % (size + 1);
+        char *bytes = malloc(length + 1), error[256] = "";
+        memcpy(bytes, whole, length);
+        for (uint64_t left = next() % 4; left > 0 && length >= 48; left--) {
+            size_t place = 40 + next() % (length - 47) / 8 * 8;
+            uint64_t word = odd();
+            if (place + 8 > length) continue;
+            if (next() % 3) memcpy(bytes + place, &word, 8);
+            else bytes[place + next() % 8] ^= (char)(1 << next() % 8);
+        }
+        if (next() % 8) seal(bytes, length);
+        rtmbs_mechanism *it = rtmbs_load_memory(bytes, length, error, sizeof error);
+        free(bytes);
+        if (!it) {
+            if (!error[0]) return 3;
+            continue;
+        }
+        loaded++;
+        char *state = calloc(1, rtmbs_state_size(it));
+        call_anything(it, state);
+        free(state);
+        rtmbs_free(it);
+    }
+    printf("%ld files, %ld loaded\n", runs, loaded);
+    return 0;
+}

@@ -1,0 +1,274 @@
+"""Entry kernels of the native library: a step, following inputs, and outputs, each on an ``Instance``.
+
+They take one address, and call the kernels that a Simulation calls. So the native library and Python give the same
+bytes.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+import numpy as np
+
+from rtmbs.ad.program import evaluate
+from rtmbs.forces.bushings import BUSHINGS
+from rtmbs.forces.springs import SPRINGS
+from rtmbs.forces.wrenches import WRENCHES
+from rtmbs.integrators.settings import Chunk, StateArrays
+from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.limits.bounds import BEYOND
+from rtmbs.results.sample_kernels import balance_bodies, connector_wrenches, read_instant
+from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
+from rtmbs.semirecursive.exit_codes import NOT_CONVERGED, NOT_FINITE, SMALL_PIVOT, accepted
+from rtmbs.semirecursive.force_kernels import spring_energy
+from rtmbs.semirecursive.input_jump import follow_inputs
+from rtmbs.semirecursive.law_kernels import evaluate_laws
+from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.semirecursive.newton_restarts import retry
+from rtmbs.semirecursive.passes import (
+    forward_positions,
+    forward_velocities,
+    gravity_energy,
+    inverse_dynamics,
+    kinetic_energy,
+    place_inertias,
+)
+from rtmbs.semirecursive.step import march
+from rtmbs.spatial import cross3, load3, load6, place, scale6, sub3
+
+HALF_TURN, NOT_FOLLOWED = 9, 10  # further exit codes, behind those of ``semirecursive.exit_codes``
+# Kinds of numbers that ``picked`` returns.
+ENERGY, MISSED, SPRING, GIVEN, BUSHING, LAW_FORCE, INPUT, JOINT_FORCE, MULTIPLIER, LAW_STATE = range(10)
+NO_LIMIT = 2**62  # ticks of a kernel call
+
+measure_spring, measure_given, measure_bushing = SPRINGS.measure, WRENCHES.measure, BUSHINGS.measure
+
+
+@inner_kernel
+def present(it):
+    """Return the present state."""
+    return StateArrays(it.z, it.zd, it.zdd, it.lam, it.R0, it.energy, it.s, it.sd)
+
+
+@inner_kernel
+def next_row(it):
+    """Return the row that a step writes."""
+    return Chunk(
+        it.next_z, it.next_zd, it.next_zdd, it.next_lam, it.next_R0, it.next_energy, it.next_u, it.stats, it.next_s,
+        it.next_sd,
+    )  # fmt: skip
+
+
+@kernel
+def take_step(it):
+    """Take a step from the present state into the next row, and go on from there; returns how it ended.
+
+    Functions of time are evaluated at ``it.clock``. A step that fails leaves the present state as it was.
+    """
+    bad = 0
+    for i in range(len(it.u)):
+        it.next_u[0, i] = it.target[i]
+    if len(it.signal_slot) > 0:
+        evaluate(it.signals, it.signal_memory, it.clock, it.signal_parameter, it.signal_value)
+        for k in range(len(it.signal_slot)):
+            it.next_u[0, it.signal_slot[k]] = it.signal_value[k]
+    for i in range(len(it.u)):
+        bad += 0 if abs(it.next_u[0, i]) <= BEYOND else 1
+    if bad > 0:
+        return NOT_FINITE
+    old, row = present(it), next_row(it)
+    if len(it.turns) > 0:
+        note_turns(it, old.R0, old.z, it.u, it.turns)
+    ending, _ = march(it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws, NO_LIMIT)
+    if may_retry(ending, it.settings):
+        ending = retry(it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws)
+    if accepted(ending) and len(it.turns) > 0 and half_turn(it):
+        it.work.step[0] = 0.0
+        return HALF_TURN
+    if accepted(ending):
+        go_on(it)
+    return ending
+
+
+@inner_kernel
+def may_retry(ending, settings):
+    """True when further tries of a failed step may help, as ``compiled_steps.may_retry`` says."""
+    if accepted(ending) or settings.tries == 0 or ending == SMALL_PIVOT:
+        return False
+    return not settings.fixed_iterations or ending == NOT_CONVERGED
+
+
+@inner_kernel
+def go_on(it):
+    """Let the present state be the one that the step reached."""
+    for i in range(len(it.z)):
+        it.z[i], it.zd[i], it.zdd[i] = it.next_z[0, i], it.next_zd[0, i], it.next_zdd[0, i]
+        it.energy[i, 0], it.energy[i, 1] = it.next_energy[0, i, 0], it.next_energy[0, i, 1]
+    for row in range(len(it.lam)):
+        it.lam[row] = it.next_lam[0, row]
+    for k in range(len(it.R0)):
+        for i in range(3):
+            for j in range(3):
+                it.R0[k, i, j] = it.next_R0[0, k, i, j]
+    for i in range(len(it.s)):
+        it.s[i], it.sd[i] = it.next_s[0, i], it.next_sd[0, i]
+    for i in range(len(it.u)):
+        it.u[i], it.target[i] = it.next_u[0, i], it.next_u[0, i]
+
+
+@inner_kernel
+def note_turns(it, R0, z, u, turns):
+    """turns (bushings, 3): rotation vectors of the bushings at a pose."""
+    bushings = it.outputs.bushings
+    forward_positions(it.tables, R0, z, it.ws)
+    for i in range(len(it.still)):
+        it.ws.zd[i] = 0.0
+    forward_velocities(it.tables.dofs, it.ws.zd, it.ws)
+    for k in range(len(turns)):
+        measure_bushing(it.tables, k, u, it.ws, bushings[k])
+        for c in range(3):
+            turns[k, c] = bushings[k, 3 + c]
+
+
+@inner_kernel
+def half_turn(it):
+    """True when a bushing with torques passes half a turn in the step: its rotation vector jumps."""
+    bushings = it.outputs.bushings
+    forward_positions(it.tables, it.next_R0[0], it.next_z[0], it.ws)
+    forward_velocities(it.tables.dofs, it.next_zd[0], it.ws)
+    for k in range(len(it.turns)):
+        measure_bushing(it.tables, k, it.next_u[0], it.ws, bushings[k])
+        jump = 0.0
+        for c in range(3):
+            jump += (bushings[k, 3 + c] - it.turns[k, c]) ** 2
+        if it.turning[k] == 1 and np.sqrt(jump) > np.pi:
+            return True
+    return False
+
+
+@kernel
+def follow_changed_inputs(it):
+    """Let accelerations, multipliers and balances of energy follow changed inputs; returns 0, or NOT_FOLLOWED."""
+    state = present(it)
+    found = follow_inputs(
+        it.tables, it.lu, it.work, it.settings, it.alpha, it.u, state, it.still, it.no_energy, it.found_energy, it.ws,
+        False,
+    )  # fmt: skip
+    return 0 if found else NOT_FOLLOWED
+
+
+@kernel
+def end_balances(it):
+    """Let balances of energy begin anew: an input moves along a step."""
+    for i in range(len(it.energy)):
+        it.energy[i, 0], it.energy[i, 1] = 0.0, 0.0
+    return 0
+
+
+@kernel
+def evaluate_signals(it):
+    """Let functions of time be those of ``it.clock`` in the inputs of now."""
+    if len(it.signal_slot) > 0:
+        evaluate(it.signals, it.signal_memory, it.clock, it.signal_parameter, it.signal_value)
+        for k in range(len(it.signal_slot)):
+            it.u[it.signal_slot[k]] = it.signal_value[k]
+            it.target[it.signal_slot[k]] = it.signal_value[k]
+    return 0
+
+
+# ---- outputs --------------------------------------------------------------------------------------------------------
+
+
+@kernel
+def read_outputs(it):
+    """Fill ``it.outputs.values`` at the present state; returns 0."""
+    out = it.outputs
+    read_instant(it.tables, out.plan, out.points, present(it), it.u, it.ws, out.values)
+    if len(out.reactions) > 0 or len(out.picked) > 0:
+        evaluate_present(it)
+    if len(out.reactions) > 0:
+        connector_wrenches(it.tables, it.lam, it.u, it.ws, out.wrenches[len(it.graph.dof) :])
+        balance_bodies(it.tables, it.graph, it.ws, out.wrenches)
+    for k in range(len(out.reactions)):
+        row, dof, ground, first = out.reactions[k, 0], out.reactions[k, 1], out.reactions[k, 2], out.reactions[k, 3]
+        F = scale6(out.signs[k], load6(out.wrenches, row))
+        if dof >= 0:
+            x = place(it.ws.A, it.ws.r, dof, load3(out.ends, k))
+        else:
+            x = sub3(load3(out.ends, k), scale_ground(it.ws.r, ground))
+        f = (F[0], F[1], F[2])
+        moment = sub3((F[3], F[4], F[5]), cross3(x, f))
+        out.values[first], out.values[first + 1], out.values[first + 2] = f
+        out.values[first + 3], out.values[first + 4], out.values[first + 5] = moment
+    for k in range(len(out.picked)):
+        out.values[out.picked[k, 3]] = picked(it, out.picked[k, 0], out.picked[k, 1], out.picked[k, 2])
+    return 0
+
+
+@inner_kernel
+def scale_ground(r, ground):
+    """Return the origin that the row ``ground`` sees, (3,): minus its r."""
+    return -r[ground, 0], -r[ground, 1], -r[ground, 2]
+
+
+@inner_kernel
+def evaluate_present(it):
+    """Evaluate loops, laws, energies and force elements at the present state."""
+    out = it.outputs
+    evaluate_closures(it.tables, it.z, it.u, it.ws)
+    closure_velocities(it.tables, it.zd, it.u, it.ws)
+    closure_accelerations(it.tables, it.zd, it.zdd, it.u, it.ws)
+    for row in range(len(it.lam)):
+        out.missed[0, row], out.missed[1, row], out.missed[2, row] = it.ws.Phi[row], it.ws.Phid[row], it.ws.Phidd[row]
+    if len(it.ws.s) > 0:
+        hold_states(it.s, it.ws)
+    if len(it.ws.law_output) > 0:
+        evaluate_laws(it.tables, it.z, it.zd, it.u, it.ws)
+    for k in range(len(out.law_forces)):
+        out.law_forces[k] = it.ws.law_force[k]
+    for k in range(len(out.springs)):
+        measure_spring(it.tables, k, it.u, it.ws, out.springs[k])
+    for k in range(len(out.given)):
+        measure_given(it.tables, k, it.u, it.ws, out.given[k])
+    for k in range(len(out.bushings)):
+        measure_bushing(it.tables, k, it.u, it.ws, out.bushings[k])
+    place_inertias(it.tables.dofs, it.ws)
+    inverse_dynamics(it.tables.dofs, it.ws)
+    out.energies[0] = kinetic_energy(it.ws)
+    out.energies[1] = gravity_energy(it.tables, it.ws, it.u)
+    out.energies[2] = spring_energy(it.tables, it.z, it.u, it.ws)
+
+
+@inner_kernel
+def picked(it, kind, row, column):
+    """Return one number of the evaluated state."""
+    out = it.outputs
+    if kind == ENERGY:
+        return out.energies[row] if row < 3 else out.energies[0] + out.energies[1] + out.energies[2]
+    if kind == MISSED:
+        return out.missed[column, row]
+    if kind == SPRING:
+        return out.springs[row, column]
+    if kind == GIVEN:
+        return out.given[row, column]
+    if kind == BUSHING:
+        return out.bushings[row, column]
+    if kind == LAW_FORCE:
+        return out.law_forces[row]
+    if kind == JOINT_FORCE:
+        forces = it.tables.joint_forces
+        dof, slot = forces.dof[row], forces.slot[row]
+        push = it.u[slot + 3] - it.u[slot] * (it.z[dof] - it.u[slot + 2])
+        return push - it.u[slot + 1] * it.zd[dof]
+    if kind == MULTIPLIER:
+        return -it.lam[row]
+    if kind == LAW_STATE:
+        return it.s[row]
+    return it.u[row]
+
+
+ENTRIES = {
+    "rtmbs_kernel_step": take_step,
+    "rtmbs_kernel_follow": follow_changed_inputs,
+    "rtmbs_kernel_end_balances": end_balances,
+    "rtmbs_kernel_signals": evaluate_signals,
+    "rtmbs_kernel_outputs": read_outputs,
+}

@@ -1,0 +1,134 @@
+"""Functions of time as one recorded program, for the native library: no Python runs there."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.ad import Program, lowered, record_branches
+from rtmbs.ad.errors import TraceError, UnsupportedFunctionError
+from rtmbs.errors import InputError
+from rtmbs.model.profiles import ConstantRate, Sine, SmoothStep
+from rtmbs.system.input_slots import signal_values
+from rtmbs.system.law_tables import no_program
+from rtmbs.system.system import Signal
+
+Array = NDArray[np.float64]
+TRIED = (0.0, 0.11, 0.37, 0.83, 1.7, 12.9)  # [s] times at which a recorded function is compared with the function
+AGREES = 1e-9  # relative: rounding of sums in another order
+
+
+class TimeProgram(NamedTuple):
+    """All functions of time of a System as one program."""
+
+    program: Program  # of one independent, the time
+    slot: NDArray[np.int64]  # (k,) input slot of each output
+    parameter: Array  # (p,) numbers of known profiles, which a recorder must not multiply with each other
+
+
+class Traceable(NamedTuple):
+    """A function of time that a recorder can call: f(t, p) -> ``size`` values."""
+
+    function: Callable[[Any, Any], Sequence[Any]]
+    parameter: tuple[float, ...] = ()
+
+
+def recorded_signals(signals: Sequence[Signal]) -> TimeProgram:
+    """Return all functions of time as one program.
+
+    Parameters
+    ----------
+    signals : Sequence[Signal]
+        Functions of time of a System.
+
+    Returns
+    -------
+    TimeProgram
+        Program, slots and parameters.
+
+    Raises
+    ------
+    InputError
+        For a function that cannot be recorded, and for one that jumps, with its name.
+    """
+    if not signals:
+        return TimeProgram(no_program(), np.zeros(0, np.int64), np.zeros(0))
+    functions = [traceable(signal) for signal in signals]
+    for signal, one in zip(signals, functions, strict=True):
+        check_recorded(signal, one)
+    counts = np.cumsum([0, *(len(one.parameter) for one in functions)])
+
+    def all_values(x: Any, p: Any = None) -> Any:
+        parts = [
+            one.function(x[0], None if p is None else p[first : first + len(one.parameter)])
+            for one, first in zip(functions, counts, strict=False)
+        ]
+        return np.concatenate([np.stack(list(part)) for part in parts])
+
+    size = sum(signal.size for signal in signals)
+    tape, _ = record_branches(all_values, 1, size, k=int(counts[-1]))
+    slots = [slot for signal in signals for slot in range(signal.slot, signal.slot + signal.size)]
+    parameter = np.array([number for one in functions for number in one.parameter], np.float64)
+    return TimeProgram(lowered(tape), np.array(slots, np.int64), parameter)
+
+
+def traceable(signal: Signal) -> Traceable:
+    """Return the function of a signal as one that takes a traced time and returns ``size`` values."""
+    function = getattr(signal.function, "function", signal.function)
+    if function is float:
+        return Traceable(lambda t, _: (1.0 * t,))
+    if isinstance(function, Sine):
+        return Traceable(sine, (function.amplitude, function.frequency_rad_s, function.phase, function.offset))
+    if isinstance(function, SmoothStep):
+        span, rise = function.t1 - function.t0, function.end - function.start
+        return Traceable(smooth_step, (function.t0, span, function.start, rise))
+    if isinstance(function, ConstantRate):
+        return Traceable(lambda t, p: (p[0] + p[1] * t, p[1] + 0.0 * t, 0.0 * t), (function.start, function.rate))
+    if signal.size == 1:
+        return Traceable(lambda t, _: (1.0 * np.reshape(function(t), ()),))
+    return Traceable(lambda t, _: [part + 0.0 * t for part in function(t)])
+
+
+def sine(t: Any, p: Any) -> Sequence[Any]:
+    """Return value, rate and acceleration of a ``Sine``, as it does itself."""
+    amplitude, w, phase, offset = p[0], p[1], p[2], p[3]
+    wave = amplitude * np.sin(w * t + phase)
+    return offset + wave, amplitude * w * np.cos(w * t + phase), -w * w * wave
+
+
+def smooth_step(t: Any, p: Any) -> Sequence[Any]:
+    """Return value, rate and acceleration of a ``SmoothStep``, as it does itself."""
+    t0, span, start, rise = p[0], p[1], p[2], p[3]
+    s = np.minimum(np.maximum((t - t0) / span, 0.0), 1.0)
+    f = s * s * s * (10.0 + s * (6.0 * s - 15.0))
+    rest = s * (1.0 - s)
+    fd, fdd = 30.0 * (rest * rest), 60.0 * s * (1.0 - s) * (1.0 - 2.0 * s)
+    return start + rise * f, rise * fd / span, rise * fdd / (span * span)
+
+
+def check_recorded(signal: Signal, one: Traceable) -> None:
+    """Refuse a function of time that jumps, that cannot be recorded, or that is another when recorded: InputError."""
+    if signal.jumps:
+        raise InputError(
+            f"the function of time {signal.name!r} jumps at t = {signal.jumps[0]:g} s, which a native library does not "
+            "follow; make it an rtmbs.Input, which the host sets"
+        )
+    way_out = "write it with numpy, without conditions, or make it an rtmbs.Input, which the host sets"
+    try:
+        numbers = np.array(one.parameter)
+        _, ways = record_branches(lambda x: np.stack(list(one.function(x[0], numbers))), 1, signal.size)
+    except (TraceError, UnsupportedFunctionError, TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"the function of time {signal.name!r} cannot be recorded ({error}); {way_out}") from error
+    if ways > 1 and signal.jumps is None:
+        raise InputError(f"the function of time {signal.name!r} has conditions, so it may jump; {way_out}")
+    for t in TRIED:
+        wanted = signal_values(signal, t)
+        found = np.array([float(value) for value in one.function(np.float64(t), numbers)])
+        size = np.maximum(np.abs(wanted), 1e-3)
+        if not np.all(np.abs(found - wanted) <= AGREES * size) or not math.isfinite(float(np.sum(found))):
+            raise InputError(
+                f"the function of time {signal.name!r} returns {wanted.tolist()} at t = {t:g} s and "
+                f"{found.tolist()} when it is recorded; {way_out}"
+            )

@@ -1,0 +1,127 @@
+"""Mechanism files: refused with a sentence when they are damaged, and never a reason to crash."""
+
+import random
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rtmbs.export
+from bench.native_host import Mechanism
+from rtmbs.export.mechanism_file import COUNTED, FORMAT, MAGIC, WORD, checksum, layout_digest, leaves
+from rtmbs.export.packages import exported
+from rtmbs.library import build
+
+CHECKS = (Path(rtmbs.export.__file__).parent / "c" / "check.c").read_text()
+
+
+@pytest.fixture(scope="module")
+def found():
+    """An exported mechanism with an output."""
+    return exported(build("slider_crank").compile(), ["gravity"], ["slider.position", "energy.total"], 1e-3, None)
+
+
+def sealed(data):
+    """Return a changed file with the checksum that belongs to it."""
+    data = bytearray(data)
+    data[COUNTED * WORD : (COUNTED + 1) * WORD] = bytes(WORD)
+    data[COUNTED * WORD : (COUNTED + 1) * WORD] = checksum(bytes(data)).to_bytes(WORD, "little")
+    return bytes(data)
+
+
+def test_the_head_says_what_the_file_is(found):
+    assert found.file.startswith(MAGIC)
+    head = np.frombuffer(found.file[: 6 * WORD], np.uint64)
+    assert head[1] == FORMAT
+    assert head[2] == layout_digest(found.instance)
+    assert head[3] == len(found.file)
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        (lambda data: data[:-8], "its size"),
+        (lambda data: data[:100], "its size"),
+        (lambda data: b"", "its size"),
+        (lambda data: b"X" + data[1:], "its first bytes"),
+        (lambda data: data[:8] + b"\2" + data[9:], "the version of its format"),
+        (lambda data: data[:16] + b"\0\0" + data[18:], "the version of rtmbs that wrote it"),
+        (lambda data: data[:-1] + bytes([data[-1] ^ 1]), "its checksum"),
+        (lambda data: data + bytes(8), "its size"),
+    ],
+)
+def test_a_damaged_file_is_refused_with_a_sentence(library, found, change, sentence):
+    with pytest.raises(ValueError, match=sentence):
+        Mechanism(library, change(found.file))
+
+
+def test_every_single_byte_counts(library, found):
+    rng = random.Random(35)
+    for _ in range(300):
+        place = rng.randrange(len(found.file))
+        data = bytearray(found.file)
+        data[place] ^= 1 << rng.randrange(8)
+        with pytest.raises(ValueError, match="mechanism file"):
+            Mechanism(library, bytes(data))
+
+
+def content_places(found):
+    """Return the place in the file of the content of every array that has one."""
+    head = np.frombuffer(found.file[: 16 * WORD], np.int64)
+    place, places = len(found.file) - int(head[10]), {}
+    for leaf in leaves(found.instance):
+        if isinstance(leaf.value, np.ndarray) and leaf.value.size and np.any(leaf.value != 0):
+            places[leaf.name] = place
+            place += -(-leaf.value.nbytes // WORD) * WORD
+    return places
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "tables.dofs.parent", "tables.dofs.tip", "tables.paths.pointer", "tables.paths.dof", "tables.paths.entry",
+        "tables.connectors.b", "tables.connectors.pointer", "tables.connectors.entry", "tables.closures.row_pointer",
+        "tables.closures.entry_pointer", "lu.order", "lu.fronts", "outputs.plan", "outputs.picked", "graph.parent",
+        "tables.origins.row",
+    ],
+)  # fmt: skip
+def test_an_index_out_of_range_is_refused_by_the_name_of_its_array(library, found, name):
+    places = content_places(found)
+    assert name in places
+    for value in (10**6, -(10**6), 2**62):
+        data = bytearray(found.file)
+        data[places[name] : places[name] + WORD] = value.to_bytes(WORD, "little", signed=True)
+        with pytest.raises(ValueError, match="damaged mechanism file"):
+            Mechanism(library, sealed(data))
+
+
+def test_every_array_has_a_rule(found):
+    lists = set(re.findall(r"L_\w+", CHECKS))
+    missing = [
+        leaf.name
+        for leaf in leaves(found.instance)
+        if isinstance(leaf.value, np.ndarray)
+        and f"L_{leaf.name.replace('.', '_')}" not in lists
+        and not re.search(r"(program|signals)\.\w+$", leaf.name)  # check_program
+    ]
+    assert not missing
+
+
+def test_mutated_files_with_the_right_checksum_load_or_are_refused_but_never_crash(library, found):
+    rng, loaded = random.Random(3535), 0
+    for _ in range(400):
+        data = bytearray(found.file)
+        for _ in range(rng.randrange(1, 4)):
+            place = rng.randrange(5 * WORD, len(data)) // WORD * WORD
+            value = rng.choice([0, 1, -1, 2**31, 2**62, -(2**63), rng.randrange(0, 200), rng.getrandbits(63)])
+            data[place : place + WORD] = value.to_bytes(WORD, "little", signed=True)
+        try:
+            it = Mechanism(library, sealed(data))
+        except ValueError:
+            continue
+        loaded += 1
+        it.step(3)
+        for k in range(library.rtmbs_output_count(it.it)):
+            library.rtmbs_output_value(it.it, k)
+    assert loaded > 20
