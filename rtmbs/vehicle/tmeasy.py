@@ -119,9 +119,9 @@ class TMeasy(Tyre):
         TyreForces
             Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
         """
-        return self.of_slips(at, at.slip, -np.tan(at.slip_angle))
+        return self.forces_of_slips(at, at.slip, -np.tan(at.slip_angle))
 
-    def of_slips(self, at: TyreInput, sx: Any, sy: Any) -> TyreForces:
+    def forces_of_slips(self, at: TyreInput, sx: Any, sy: Any) -> TyreForces:
         """Return force and moment from a slip vector (sx, sy), which points as the force does.
 
         Parameters

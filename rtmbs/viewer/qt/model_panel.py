@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from rtmbs.viewer.qt.canvas import Selection
 from rtmbs.viewer.qt.parameters import SliderSpin
 from rtmbs.viewer.scene.description import InputDescription, SceneDescription
-from rtmbs.viewer.scene.drawing import AXIS_NORMALS, Section, across
+from rtmbs.viewer.scene.drawing import AXIS_NORMALS, Section, section_normal_to
 from rtmbs.viewer.scene.elements import (
     FORCE,
     INPUT,
@@ -359,7 +359,7 @@ class SectionPanel(QWidget):
     def section(self) -> Section | None:
         """Return the section plane."""
         axis = self.axis.currentText()
-        return None if axis == NONE else across(axis, self.place.value(), self.turned.isChecked())
+        return None if axis == NONE else section_normal_to(axis, self.place.value(), self.turned.isChecked())
 
     def _changed(self) -> None:
         self._enable()
