@@ -100,7 +100,7 @@ def methods_with(capability: Capability) -> list[str]:
 
 
 def demand(method: Any, capability: Capability, asked: str) -> None:
-    """Raise InputError unless the method has a capability; ``asked`` says what was asked for.
+    """Raise InputError unless the method has a capability; ``asked`` names the request in the message.
 
     The sentence names the method, the capability and the methods that have it.
     """

@@ -35,7 +35,7 @@ Pair = tuple[Any, Any]
 
 
 class Motion(NamedTuple):
-    """Coordinates at the asked times: ``(n,)`` for one time, ``(times, n)`` for an array of times."""
+    """Coordinates and derivatives at given times: ``(n,)`` for one time, ``(times, n)`` for an array of times."""
 
     q: Array
     qd: Array
@@ -107,7 +107,7 @@ def windows_energy(n: int, phi: Array, phid: Array) -> Array:
 
 
 class TopMotion(NamedTuple):
-    """At the asked times: ``(4,)`` or ``(times, 4)``, ``(3,)`` or ``(times, 3)``."""
+    """Motion of a top: ``(4,)`` and ``(3,)`` for one time, ``(times, 4)`` and ``(times, 3)`` for an array of times."""
 
     quaternion: Array  # (w, x, y, z), body to world
     omega: Array  # body axes [rad/s]

@@ -149,7 +149,7 @@ def transpose_times(A, v):
 
 
 def counting(name, verbs, rest):
-    """Return a kernel that adds energies of one kind, and which components it works on uncounted; then the rest."""
+    """Return a kernel that adds energies of one kind, marks components with uncounted work, and runs the rest."""
     table, energy = verbs.table, verbs.energy
 
     def every(tables, u, ws):

@@ -1,4 +1,4 @@
-"""Wall-clock pacing: wait for the next deadline of a fixed period and count the ones that were missed.
+"""Wall-clock pacing: wait for the next deadline of a fixed period, and count the missed deadlines.
 
 A pacer knows no physics. A real-time loop reads
 

@@ -171,7 +171,7 @@ class Fields:
             )
 
     def done(self) -> None:
-        """Refuse fields that nobody has read."""
+        """Refuse fields that are left unread."""
         if self.left:
             known = sorted(set(self.given) - self.left)
             raise unknown_name(f"field of {self.what}", min(self.left), known)

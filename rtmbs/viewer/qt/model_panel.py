@@ -121,7 +121,7 @@ BLANK = "\N{EN DASH}"
 
 
 class Inspector(QWidget):
-    """Values are asked for while the inspector is seen, and no longer."""
+    """Panel of the values of one element; it requests them only while it is visible."""
 
     wanted = Signal(tuple, int)  # names of channels, ticket
     asked = Signal(object)  # a Command
@@ -215,7 +215,7 @@ class Inspector(QWidget):
         self._ask()
 
     def show_frame(self, frame: Frame) -> None:
-        """Write the values of a frame; one that was asked for something else is left out."""
+        """Show the values of a frame; a frame with values of another element is left out."""
         if frame.inspect_ticket == self.ticket:
             for row, item in self._rows:
                 values = "  ".join(figures(value, DIGITS) for value in frame.inspected[row.place].tolist())

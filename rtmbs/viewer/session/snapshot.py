@@ -298,7 +298,7 @@ class FrameBuilder:
     def take(
         self, playing: bool = False, speed: float = 1.0, deadlines: int = 0, missed: int = 0, **asked: Any
     ) -> Frame:
-        """Return a Frame of the present state; ``asked`` is what a Frame says of commands, by its names."""
+        """Return a Frame of the present state; ``asked`` holds its fields about commands by name."""
         session, timing = self.session, self.timing
         state, report = session.state, self.session.report
         self.recorder.write()

@@ -235,9 +235,7 @@ class ThreadConnection(LocalConnection):
 
 
 class ManualConnection(LocalConnection):
-    """A Connection without a thread; ``options`` are those of Controller. It plays from the start unless told
-    otherwise.
-    """
+    """Connection without a thread; ``options`` are those of Controller. It plays from the start by default."""
 
     def __init__(self, sim: Simulation, *, playing: bool = True, **options: Any) -> None:
         super().__init__()
