@@ -19,7 +19,7 @@ from rtmbs.limits.register import Register
 
 
 class Capability(Enum):
-    """What a method of time integration may be able to do. ``value`` is the sentence for the user."""
+    """Capability of a method of time integration. ``value`` is the sentence for the user."""
 
     FORCE_STATES = "integrates the first-order states of force laws"
     REDUNDANT = "takes redundant loop equations"

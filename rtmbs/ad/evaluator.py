@@ -199,7 +199,7 @@ class Evaluator:
 
     @cached_property
     def pattern(self) -> NDArray[np.bool_]:
-        """Which outputs may depend on which independents (m, n)."""
+        """Sparsity pattern of the Jacobian (m, n): outputs that may depend on independents."""
         return pattern(self.passes.graph, self.m, self.n)
 
     @cached_property

@@ -87,7 +87,7 @@ class Equilibrium(Report):
 
     @property
     def stable(self) -> bool:
-        """Whether no small motion grows. Directions without stiffness count as stable."""
+        """True when no small motion grows. Directions without stiffness count as stable."""
         return self.modes.stable
 
     def line(self) -> str:

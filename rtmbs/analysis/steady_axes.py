@@ -52,7 +52,7 @@ class Axes:
 
     @property
     def steady(self) -> bool:
-        """Whether the coefficients are constant along the motion."""
+        """True when the coefficients are constant along the motion."""
         return self.change <= STEADY
 
 

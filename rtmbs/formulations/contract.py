@@ -235,7 +235,7 @@ class Formulation(Protocol):
 
     @property
     def redundant(self) -> bool:
-        """Whether dependent rows that agree with each other are accepted."""
+        """True when dependent rows that agree with each other are accepted."""
 
     def memory(self) -> Any:
         """Return what the caller keeps from state to state of a motion; None where there is nothing to keep."""

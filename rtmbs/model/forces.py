@@ -47,7 +47,7 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class ForceLaw:
-    """What every law answers: where it attaches, and its parameters in the order of the slots of its table."""
+    """Base class of force laws: the attachment, and the parameters in the order of the slots of its table."""
 
     attaches: ClassVar[Attachment]
     table: ClassVar[str] = ""  # kind of force it is one of; by default that of springs, joint forces or wrenches

@@ -165,7 +165,7 @@ def is_number_field(field: Field[Any]) -> bool:
 
 @dataclass(frozen=True)
 class JointType:
-    """What every joint type answers.
+    """Base class and checklist of joint types.
 
     1. Its fields are directions in joint axes (world axes at the reference pose, or those of ``frame=``). A field of
        type ``float`` is a number, with its unit in ``field_units``.

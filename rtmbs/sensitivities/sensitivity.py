@@ -70,8 +70,8 @@ class Sensitivity(Keyed, Report):
     method : str
         "direct" or "adjoint".
     missed : float
-        Largest difference of the recorded steps from the equations that were differentiated, over the largest rates and
-        accelerations of the run. Tolerances of the steps leave it.
+        Relative residual: largest difference of the recorded steps from the differentiated equations, over the largest
+        rates and accelerations of the run. The tolerances of the steps cause it.
     """
 
     value: Array

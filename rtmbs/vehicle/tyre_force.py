@@ -31,7 +31,7 @@ SLIP_STATES = ("slip_x", "slip_y")  # deflections of the contact [m]
 
 
 class Contact(NamedTuple):
-    """Where and how a wheel touches the road, in the axes W of the contact point."""
+    """Contact of a wheel with the road: geometry, load and velocities in the axes W of the contact point."""
 
     cos: Any  # x_W = (cos, sin, 0), y_W = (-sin, cos, 0) in axes of the road
     sin: Any
