@@ -14,13 +14,14 @@ import tomllib
 from collections.abc import Iterator
 from enum import EnumType
 from pathlib import Path
+from types import ModuleType
 
 import numpydoc.validate as numpydoc
 
 import rtmbs
 
 ROOT = Path(__file__).parent.parent
-ROOMS = ("dae", "formulations", "kinematics", "language", "library", "recursive")
+ROOMS = ("dae", "errors", "formulations", "kinematics", "language", "library", "model", "recursive", "vehicle")
 
 
 def public_names() -> Iterator[str]:
@@ -49,10 +50,19 @@ def public_objects() -> Iterator[tuple[str, object]]:
         yield f"rtmbs.{name}", getattr(rtmbs, name)
     for room in ROOMS:
         module = importlib.import_module(f"rtmbs.{room}")
-        for name in module.__all__:
+        for name in getattr(module, "__all__", None) or defined_names(module):
             yield f"rtmbs.{room}.{name}", getattr(module, name)
     for name in rtmbs.library.MECHANISMS:
         yield f"rtmbs.library.{name}", getattr(rtmbs.library, name)
+
+
+def defined_names(module: ModuleType) -> list[str]:
+    """Return the names without underscore of the classes and functions that a module without ``__all__`` defines."""
+    return [
+        name
+        for name, value in vars(module).items()
+        if not name.startswith("_") and getattr(value, "__module__", "") == module.__name__
+    ]
 
 
 def members(kind: type) -> Iterator[tuple[str, object]]:

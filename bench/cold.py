@@ -47,7 +47,7 @@ MECHANISMS: dict[str, tuple[str, dict[str, object], float]] = {
 
 
 def main() -> int:
-    """Measure, print, and write the tables when asked to."""
+    """Measure, print, and write the tables with the option for it."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--rounds", type=int, default=3, help="of every cold compilation")
     parser.add_argument("--processes", type=int, default=20, help="of every first step")

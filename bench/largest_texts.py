@@ -69,7 +69,7 @@ def parallel(system: str) -> list[str]:
 
 
 def wordy(system: str) -> list[str]:
-    """Return the table on legs with as many words as may be: the others are in a constant that nobody needs."""
+    """Return the table on legs with as many words as allowed: the others are in an unused constant."""
     lines = parallel(system)
     left = WORDS - sum(len(MARKS.findall(line)) for line in lines) - ROOM
     return [*lines, f"constant c = 1{' + 1' * (left // 2)};"]

@@ -44,7 +44,7 @@ def measure(options: list[str]) -> dict[str, Any]:
 
 
 def main() -> int:
-    """Print the table in Markdown, and write it into the README when asked to."""
+    """Print the table in Markdown, and write it into the README with its option."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--docs", action="store_true", help="write the table into README.md")
     options = parser.parse_args()

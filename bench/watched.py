@@ -161,7 +161,7 @@ def open_session(parameters: dict[str, Any], arguments: argparse.Namespace) -> A
 
 
 def open_window(parameters: dict[str, Any], arguments: argparse.Namespace) -> Any:
-    """Return a window on a session that is built and stands still, with the panels that are asked for."""
+    """Return a window on a session that is built and stands still, with the given panels."""
     from rtmbs.viewer.qt.application import application
     from rtmbs.viewer.session.connect import connect
 

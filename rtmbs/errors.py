@@ -25,7 +25,15 @@ class RtmbsError(Exception):
     Parameters
     ----------
     *arguments : object
-        Text of the error.
+        Text of the error: the culprit, the fault and the remedy.
+
+    Examples
+    --------
+    >>> try:
+    ...     rtmbs.Model("crane").add_body("boom", mass=-1.0)
+    ... except rtmbs.RtmbsError as error:
+    ...     print(error.page)
+    docs/errors.md#modelerror
     """
 
     def __init__(self, *arguments: object) -> None:
@@ -43,27 +51,73 @@ class RtmbsWarning(UserWarning):
 
 
 class ModelError(RtmbsError, ValueError):
-    """Error of a model that cannot be a mechanism: a wrong value, shape or name."""
+    """Error of a model that cannot be a mechanism: a wrong value, shape or name.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
 
 
 class UnknownNameError(ModelError):
-    """Error of a name that is not in the model; the message lists the nearest ones."""
+    """Error of a name that is not in the model; the message lists the nearest ones.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
 
 
 class TopologyError(ModelError):
-    """Error of the graph of bodies and joints: an unconnected body, a joint that cannot move."""
+    """Error of the graph of bodies and joints: an unconnected body, a joint that cannot move.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
 
 
 class InputError(RtmbsError, ValueError):
-    """Error of an option or an input of a run: ``h <= 0``, an unknown input, a value that is not finite."""
+    """Error of an option or an input of a run: ``h <= 0``, an unknown input, a value that is not finite.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
 
 
 class ArgumentError(RtmbsError, TypeError):
-    """Error of an unknown keyword argument; the message names the nearest one and lists all."""
+    """Error of an unknown keyword argument; the message names the nearest one and lists all.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
 
 
 class LanguageError(InputError):
-    """Error of a model file. The message is one line; ``picture`` shows the file's line with a caret."""
+    """Error of a model file. The message is one line; ``picture`` shows the file's line with a caret.
+
+    Parameters
+    ----------
+    message : str
+        Sentence for the user.
+    file : str, optional
+        Path of the model file.
+    line : int, default 0
+        Number of the line, from 1; 0 for an error of the whole file.
+    column : int, default 0
+        Number of the column, from 1; 0 for an error of the whole file.
+    text : str, optional
+        Text of the line.
+    expected : Sequence[str], optional
+        Words that the grammar takes at this place.
+    """
 
     def __init__(
         self,
@@ -93,27 +147,64 @@ class LanguageError(InputError):
 
 
 class StateError(RtmbsError, ValueError):
-    """Error of a state or its file: damaged, not finite, or of another model."""
+    """Error of a state or its file: damaged, not finite, or of another model.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
 
 
 class ResultError(InputError):
-    """Error of a result file that is truncated, damaged, or none at all."""
+    """Error of a result file that is truncated, damaged, or none at all.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
 
 
 class BusyError(RtmbsError, RuntimeError):
-    """Error of a second thread inside a Simulation."""
+    """Error of a second thread inside a Simulation.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
 
 
 class StartError(RtmbsError):
-    """Error of a start without a consistent state: loops do not close, or pinned values contradict each other."""
+    """Error of a start without a consistent state: loops do not close, or pinned values contradict each other.
+
+    Parameters
+    ----------
+    *arguments : object
+        Text of the error: the culprit, the fault and the remedy.
+    """
 
 
 class StepError(RtmbsError):
     """Error of a failed step; the state is as it was before.
 
-    ``step`` and ``t`` are those the step set out for, ``residuals`` the history of Newton's scaled corrections,
-    ``worst`` the drivers, laws, loops or coordinates at fault, ``reason`` a sentence about them. ``result`` is the
-    Result up to that step when it failed in ``Simulation.run``, otherwise None.
+    ``result`` is the Result up to that step when it failed in ``Simulation.run``, otherwise None.
+
+    Parameters
+    ----------
+    message : str
+        Sentence for the user.
+    step : int, default -1
+        Number of the step that failed.
+    t : float, default nan
+        Time at the end of that step [s].
+    residuals : Sequence[float], optional
+        History of Newton's scaled corrections.
+    worst : Sequence[str], optional
+        Names of the elements at fault: drivers, force laws, loops or coordinates.
+    reason : str, optional
+        Sentence about the elements at fault.
     """
 
     result: Any = None
@@ -161,29 +252,118 @@ class MotionError(RtmbsError):
 
 
 class NotConvergedError(StepError):
-    """Error of Newton's iteration without convergence."""
+    """Error of Newton's iteration without convergence.
+
+    Parameters
+    ----------
+    message : str
+        Sentence for the user.
+    step : int, default -1
+        Number of the step that failed.
+    t : float, default nan
+        Time at the end of that step [s].
+    residuals : Sequence[float], optional
+        History of Newton's scaled corrections.
+    worst : Sequence[str], optional
+        Names of the elements at fault: drivers, force laws, loops or coordinates.
+    reason : str, optional
+        Sentence about the elements at fault.
+    """
 
 
 class SingularTangentError(StepError):
-    """Error of a singular Newton matrix."""
+    """Error of a singular Newton matrix.
+
+    Parameters
+    ----------
+    message : str
+        Sentence for the user.
+    step : int, default -1
+        Number of the step that failed.
+    t : float, default nan
+        Time at the end of that step [s].
+    residuals : Sequence[float], optional
+        History of Newton's scaled corrections.
+    worst : Sequence[str], optional
+        Names of the elements at fault: drivers, force laws, loops or coordinates.
+    reason : str, optional
+        Sentence about the elements at fault.
+    """
 
 
 class NotFiniteError(StepError):
-    """Error of a force, a driver or a state that is not finite."""
+    """Error of a force, a driver or a state that is not finite.
+
+    Parameters
+    ----------
+    message : str
+        Sentence for the user.
+    step : int, default -1
+        Number of the step that failed.
+    t : float, default nan
+        Time at the end of that step [s].
+    residuals : Sequence[float], optional
+        History of Newton's scaled corrections.
+    worst : Sequence[str], optional
+        Names of the elements at fault: drivers, force laws, loops or coordinates.
+    reason : str, optional
+        Sentence about the elements at fault.
+    """
 
 
 class LoopOpenError(StepError):
-    """Error of a loop that is open by more than its bound after convergence."""
+    """Error of a loop that is open by more than its bound after convergence.
+
+    Parameters
+    ----------
+    message : str
+        Sentence for the user.
+    step : int, default -1
+        Number of the step that failed.
+    t : float, default nan
+        Time at the end of that step [s].
+    residuals : Sequence[float], optional
+        History of Newton's scaled corrections.
+    worst : Sequence[str], optional
+        Names of the elements at fault: drivers, force laws, loops or coordinates.
+    reason : str, optional
+        Sentence about the elements at fault.
+    """
 
 
 class HalfTurnError(StepError):
-    """Error of a bushing turned past half a turn, where its rotation vector and torque jump."""
+    """Error of a bushing turned past half a turn, where its rotation vector and torque jump.
+
+    Parameters
+    ----------
+    message : str
+        Sentence for the user.
+    step : int, default -1
+        Number of the step that failed.
+    t : float, default nan
+        Time at the end of that step [s].
+    residuals : Sequence[float], optional
+        History of Newton's scaled corrections.
+    worst : Sequence[str], optional
+        Names of the elements at fault: drivers, force laws, loops or coordinates.
+    reason : str, optional
+        Sentence about the elements at fault.
+    """
 
 
 def warn(message: str, file: str = "", line: int = 0) -> None:
-    """Warn by RtmbsWarning, at ``line`` of ``file``; unless given, where the user called the package.
+    """Issue an RtmbsWarning at ``line`` of ``file``; unless given, at the user's call of the package.
 
     The filters of ``warnings`` show the same words at the same place once.
+
+    Parameters
+    ----------
+    message : str
+        Sentence for the user.
+    file : str, optional
+        File of the warning; unless given, the one with the user's call of the package.
+    line : int, default 0
+        Line of the file.
     """
     if not file:
         frame: Any = sys._getframe(1)
@@ -194,12 +374,43 @@ def warn(message: str, file: str = "", line: int = 0) -> None:
 
 
 def with_count(count: int, what: str, several: str = "") -> str:
-    """Return a number with its noun, singular or plural."""
+    """Return a number with its noun, singular or plural.
+
+    Parameters
+    ----------
+    count : int
+        Number of things.
+    what : str
+        Noun in the singular.
+    several : str, optional
+        Noun in the plural; ``what`` with an s unless given.
+
+    Returns
+    -------
+    str
+        Number and noun, such as "2 bodies".
+
+    Examples
+    --------
+    >>> rtmbs.errors.with_count(2, "body", "bodies")
+    '2 bodies'
+    """
     return f"{count} {what if count == 1 else several or what + 's'}"
 
 
 def shown(value: object) -> str:
-    """Return a value as text for a message: at most a line or two, whatever its own ``repr`` does."""
+    """Return a value as text for a message: at most a line or two, whatever its own ``repr`` does.
+
+    Parameters
+    ----------
+    value : object
+        Value of any type.
+
+    Returns
+    -------
+    str
+        The ``repr`` of the value, cut after 200 letters; the name of its type where ``repr`` fails.
+    """
     try:
         text = repr(value)
     except Exception:  # noqa: BLE001 - an integer of 5,000 digits, or whatever a user's object raises
@@ -208,7 +419,22 @@ def shown(value: object) -> str:
 
 
 def unknown_name(kind: str, name: object, valid: Iterable[str]) -> UnknownNameError:
-    """Return the error for a ``name`` that no ``kind`` carries: with the names of an element, or the nearest ones."""
+    """Return the error for a ``name`` that no ``kind`` carries: with the names of an element, or the nearest ones.
+
+    Parameters
+    ----------
+    kind : str
+        Noun of the elements, such as "body".
+    name : object
+        Name that was given.
+    valid : Iterable[str]
+        Names of all elements of this kind.
+
+    Returns
+    -------
+    UnknownNameError
+        Error to raise. Its message lists ``name.`` channels of an element, the nearest names, or the first six names.
+    """
     names = list(valid)
     if not names:
         return UnknownNameError(f"there is no {kind} named {shown(name)}; the model has no {kind} yet")
@@ -225,7 +451,25 @@ def unknown_name(kind: str, name: object, valid: Iterable[str]) -> UnknownNameEr
 
 
 def nearest_names(name: str, names: Iterable[str]) -> list[str]:
-    """Return the names most like ``name``, the nearest first; long names and long lists are not looked through."""
+    """Return the names most like ``name``, the nearest first; long names and long lists are not looked through.
+
+    Parameters
+    ----------
+    name : str
+        Name that was given; one of more than 60 letters has no nearest names.
+    names : Iterable[str]
+        Names to compare with: the first 2000 of at most 60 letters.
+
+    Returns
+    -------
+    list[str]
+        At most six names, the nearest first.
+
+    Examples
+    --------
+    >>> rtmbs.errors.nearest_names("stifness", ["damping", "stiffness"])
+    ['stiffness']
+    """
     if len(name) > LONGEST_COMPARED:
         return []
     compared = [known for known in names if len(known) <= LONGEST_COMPARED][:COMPARED]

@@ -19,7 +19,7 @@ from rtmbs.limits.register import Register
 
 
 class Capability(Enum):
-    """What a method of time integration may be able to do. ``value`` is the sentence for the user."""
+    """Capability of a method of time integration. ``value`` is the sentence for the user."""
 
     FORCE_STATES = "integrates the first-order states of force laws"
     REDUNDANT = "takes redundant loop equations"
@@ -100,7 +100,7 @@ def methods_with(capability: Capability) -> list[str]:
 
 
 def demand(method: Any, capability: Capability, asked: str) -> None:
-    """Raise InputError unless the method has a capability; ``asked`` says what was asked for.
+    """Raise InputError unless the method has a capability; ``asked`` names the request in the message.
 
     The sentence names the method, the capability and the methods that have it.
     """

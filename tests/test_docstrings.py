@@ -41,6 +41,7 @@ def test_the_checker_sees_what_is_missing(checker):
     names = list(checker.public_names())
     assert len(names) == len(set(names)) > 300
     assert {"rtmbs.Model.add_body", "rtmbs.dae.Integrator.points", "rtmbs.library.pendulum"} <= set(names)
+    assert {"rtmbs.vehicle.Car.rest", "rtmbs.model.Dof", "rtmbs.errors.HalfTurnError"} <= set(names)
 
 
 def free_names(source: str) -> set[str]:

@@ -53,7 +53,7 @@ class Shown(NamedTuple):
 
 
 def finish(shown: Shown) -> None:
-    """Print the check, write the picture where one is asked for, and end with an error when the check fails."""
+    """Print the check, write the picture where a path is given, and end with an error when the check fails."""
     parser = argparse.ArgumentParser()
     parser.add_argument("--picture", metavar="FILE", help="draw the motion (.png, .pdf, .svg)")
     options = parser.parse_args()

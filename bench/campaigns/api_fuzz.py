@@ -119,7 +119,7 @@ def sound() -> rtmbs.Model:
 
 
 def shape(value: Any, draw: Any) -> Any:
-    """Return a shape with odd numbers in it, None for one that was refused; its mass may be asked for too."""
+    """Return a shape with odd numbers, with or without a call of its mass; None for a refused one."""
     makers = (rtmbs.Box, rtmbs.Cylinder, rtmbs.Sphere, rtmbs.Bar, rtmbs.Surface, rtmbs.Mesh)
     size = {rtmbs.Box: 1, rtmbs.Sphere: 1, rtmbs.Mesh: 1, rtmbs.Bar: 3}
     maker = draw(st.sampled_from(makers))

@@ -1,7 +1,7 @@
-"""Random linear states of force laws: told exactly where the step is too long for the fastest, with its true constant.
+"""Random linear states of force laws: a warning exactly where the step is too long for the fastest time constant.
 
-The reference has no part of rtmbs: eigenvalues by scipy, and the run beside the exponential of the matrix. Where
-nothing is told, a run from the first values is right within the error that is promised.
+The reference has no part of rtmbs: eigenvalues by scipy, and the run beside the exponential of the matrix. Without
+a warning, a run from the first values is right within the promised error.
 """
 
 import warnings
@@ -15,7 +15,7 @@ from bench.campaigns.campaign import Campaign, Tally, each
 from rtmbs import RtmbsWarning
 
 Array = Any
-TOO_FAST = 0.5  # h |lambda| that is told
+TOO_FAST = 0.5  # h |lambda| of a warning
 PROMISED = 0.03  # of the first values: what half a time constant a step makes of a decay
 
 

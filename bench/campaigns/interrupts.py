@@ -39,7 +39,7 @@ def run(cases: int, seed: int) -> Tally:
 
 
 class Reference:
-    """An undisturbed Simulation that can be asked for the state after any step, and how long a step takes."""
+    """Undisturbed Simulation with its state after any step, and the duration of a step."""
 
     def __init__(self, name: str, threads: int) -> None:
         self.sim = simulation(name, 0, threads=threads)

@@ -117,7 +117,7 @@ def compiled(kind: str, plant: Plant, results: list[int], x: Array, p: Array) ->
 
 
 def one_law(seed: int) -> dict[str, Any]:
-    """Return the worst errors of one law, in the units that are allowed, and what is wrong with it."""
+    """Return the largest errors of one law in roundings, and its faults in words."""
     rng = np.random.default_rng([seed, 8])
     kind = KINDS[rng.integers(len(KINDS))]
     size = LARGEST if seed % EVERY == 0 else int(3 * (LARGEST / 3) ** rng.random() ** 2)

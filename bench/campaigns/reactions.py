@@ -33,7 +33,7 @@ KINDS = ("door", "linkage", "stack", "guides", "legs", "box", "welds", "gears", 
 
 @dataclass(frozen=True)
 class Given:
-    """A joint as it is asked for."""
+    """Arguments of one joint."""
 
     name: str
     type: Any

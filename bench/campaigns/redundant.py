@@ -151,7 +151,7 @@ def tree(
 
 
 def add(model: rtmbs.Model, joint: Joined, redundant: bool, forced: bool) -> None:
-    """Add a joint and, where asked, its copies."""
+    """Add a joint and its requested copies."""
     cut = True if joint.cut and forced else None
     model.add_joint(joint.name, joint.type, *joint.ends, point=joint.point, **({"cut": True} if cut else {}))
     for k, point in enumerate(joint.copies if redundant else ()):

@@ -41,7 +41,7 @@ def case_of(seed: int, method: Method | None = None) -> tuple[float, str]:
 
 
 def run(cases: int, seed: int, method: Method | None = None) -> Tally:
-    """Run every case; the share that ended in words is told."""
+    """Run every case, and report the share of those that ended in an error message."""
     tally, words = Tally(), 0
     for k in range(seed, seed + cases):
         error, what = case_of(k, method)

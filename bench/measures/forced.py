@@ -253,7 +253,7 @@ def add_laws(rng, model, unit, names):
 
 
 def both_systems(seed):
-    """Return the model, its units, and the mechanism in joint and in reference-point coordinates, inputs alike."""
+    """Return the model, its units, and the mechanism in joint and in reference-point coordinates with equal inputs."""
     model, unit = forced_model(seed)
     joints, bodies = JointCoordinates(model.compile()), ReferencePointCoordinates(model)
     rng = np.random.default_rng((seed, 32))

@@ -62,7 +62,7 @@ def channels(result: RefinedResult) -> dict[str, list[str]]:
 
 
 def orders(name: str, h: float, t_end: float, runs: int) -> tuple[int, dict[str, tuple[float, float]]]:
-    """Return the order told, and by kind of channel the slope and the error of the coarsest step, relative."""
+    """Return the stated order, and by kind of channel the slope and the relative error of the coarsest step."""
     system = (maxwell() if name == "maxwell" else library.build(name)).compile()
     exact = refined(system, h / 2 ** (LEVELS - 1) / FINER, t_end, runs=3)
     results = [refined(system, h / 2**k, t_end, runs=runs) for k in range(LEVELS)]

@@ -142,7 +142,7 @@ class Campaign:
     def try_one(
         self, mutant: Mutant, idle: "SimpleQueue[Workspace]", records: dict[str, Record], budget: float
     ) -> Verdict:
-        """Try one mutant in a copy that nobody uses: a file of kernels with numba switched off."""
+        """Try one mutant in a free copy: a file of kernels with numba switched off."""
         workspace = idle.get()
         try:
             plain = mutant.file in self.kernel_files

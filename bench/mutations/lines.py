@@ -35,7 +35,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Keep the tests that were asked for; a name that no test has any more is passed over."""
+    """Keep the named tests; a name that no test has any more is passed over."""
     if chosen := config.getoption("--only-tests"):
         found = {item.nodeid: item for item in items}
         items[:] = [found[name] for name in chosen.read_text(encoding="utf-8").splitlines() if name in found]

@@ -126,7 +126,7 @@ def in_turns(calls: dict[str, Callable[[], Any]]) -> dict[str, float]:
 
 
 def main() -> None:
-    """Measure, print a table, and write it into the page where asked."""
+    """Measure, print a table, and write it into the page with its option."""
     parser = argparse.ArgumentParser(prog=NAME, description=__doc__)
     parser.add_argument("sizes", nargs="*", type=int, metavar="K", help="pairs of the loop")
     parser.add_argument("--write", action="store_true", help="write the table into docs/recursion.md")

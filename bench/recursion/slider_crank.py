@@ -36,7 +36,7 @@ def model() -> rtmbs.Model:
 
 @dataclass(frozen=True)
 class Shared:
-    """Accelerations by the parts of several ranks, each of which integrates the whole alike."""
+    """Accelerations by the parts of several ranks; each rank integrates the same whole."""
 
     march: Any
     redundant = True

@@ -8,7 +8,7 @@ from rtmbs.recursive.ranks import world
 
 
 def main() -> None:
-    """Measure what is asked for."""
+    """Run the requested measurements."""
     what, *numbers = sys.argv[1:]
     if what == "growth":
         answer = growth.of_ranks([int(k) for k in numbers] or growth.SIZES)

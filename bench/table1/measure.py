@@ -113,7 +113,7 @@ def judge(system: System, sim: Simulation, timed: Timed | None) -> Row:
 
 
 def compare(rows: list[Row]) -> None:
-    """Add the ratio of every scaled time to that of differences of the same Q; null when those were not asked for."""
+    """Add the ratio of every scaled time to that of differences of the same Q; null when those were not measured."""
     scaled = {row["source"]: row["scaled_s"] for row in rows}
     for row in rows:
         differences = scaled.get(FOOTING.get(row["source"], DIFFERENCES))

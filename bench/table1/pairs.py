@@ -23,7 +23,7 @@ class Pair(NamedTuple):
 
 
 class Question(NamedTuple):
-    """What a source is asked: the state and inputs of one pair."""
+    """State and inputs of one pair, the arguments of a source."""
 
     z: Array  # (n,)
     zd: Array  # (n,)

@@ -53,7 +53,8 @@ class GraphPasses:
         self.run = ProgramRunner(finished(graph.builder, graph.factor, tape.n, tape.k))
 
     @property
-    def edges(self) -> tuple[Any, ...]:
+    def pass_arguments(self) -> tuple[Any, ...]:
+        """Arguments of both passes: sources and targets of the edges, places of their factors, and the memory."""
         return self.graph.source, self.graph.target, self.run.program.output, self.run.memory
 
     def forward(self, x: Floats, V: Floats, p: Floats) -> Floats:
@@ -64,7 +65,7 @@ class GraphPasses:
             part = slice(first, first + BLOCK)
             dot = np.zeros((self.graph.vertices, V[:, part].shape[1]))
             dot[self.graph.input] = V[self.graph.column, part]
-            forward_pass(*self.edges, dot)
+            forward_pass(*self.pass_arguments, dot)
             result[self.graph.row, part] = dot[self.graph.output]
         return result
 
@@ -76,7 +77,7 @@ class GraphPasses:
             part = slice(first, first + BLOCK)
             bar = np.zeros((self.graph.vertices, W[part].shape[0]))
             np.add.at(bar, self.graph.output, W[part, self.graph.row].T)
-            reverse_pass(*self.edges, bar)
+            reverse_pass(*self.pass_arguments, bar)
             result[part, self.graph.column] = bar[self.graph.input].T
         return result
 
@@ -198,7 +199,7 @@ class Evaluator:
 
     @cached_property
     def pattern(self) -> NDArray[np.bool_]:
-        """Which outputs may depend on which independents (m, n)."""
+        """Sparsity pattern of the Jacobian (m, n): outputs that may depend on independents."""
         return pattern(self.passes.graph, self.m, self.n)
 
     @cached_property

@@ -135,15 +135,15 @@ def condition(tape: OpenTape, x: Any) -> TracedArray:
     return x if isinstance(x, TracedArray) and x.boolean else truth(tape, x)
 
 
-def both(tape: OpenTape, x: Any, y: Any) -> TracedArray:
+def logical_and(tape: OpenTape, x: Any, y: Any) -> TracedArray:
     return TracedArray(tape, smaller(tape, condition(tape, x), condition(tape, y)).ids, boolean=True)
 
 
-def either(tape: OpenTape, x: Any, y: Any) -> TracedArray:
+def logical_or(tape: OpenTape, x: Any, y: Any) -> TracedArray:
     return TracedArray(tape, greater(tape, condition(tape, x), condition(tape, y)).ids, boolean=True)
 
 
-def no(tape: OpenTape, x: Any) -> TracedArray:
+def logical_not(tape: OpenTape, x: Any) -> TracedArray:
     return equal(tape, x, 0.0)
 
 
@@ -190,15 +190,15 @@ UNIVERSAL.update(
         np.float_power: operation("POWER"),
         np.greater: swapped(operation("LESS", boolean=True)),
         np.greater_equal: swapped(operation("LESS_EQUAL", boolean=True)),
-        np.not_equal: lambda tape, x, y: no(tape, equal(tape, x, y)),
-        np.logical_and: both,
-        np.logical_or: either,
-        np.logical_not: no,
-        np.logical_xor: lambda tape, x, y: no(tape, equal(tape, condition(tape, x), condition(tape, y))),
-        np.bitwise_and: conditions_only(both),
-        np.bitwise_or: conditions_only(either),
-        np.bitwise_xor: conditions_only(lambda tape, x, y: no(tape, equal(tape, x, y))),
-        np.invert: conditions_only(no),
+        np.not_equal: lambda tape, x, y: logical_not(tape, equal(tape, x, y)),
+        np.logical_and: logical_and,
+        np.logical_or: logical_or,
+        np.logical_not: logical_not,
+        np.logical_xor: lambda tape, x, y: logical_not(tape, equal(tape, condition(tape, x), condition(tape, y))),
+        np.bitwise_and: conditions_only(logical_and),
+        np.bitwise_or: conditions_only(logical_or),
+        np.bitwise_xor: conditions_only(lambda tape, x, y: logical_not(tape, equal(tape, x, y))),
+        np.invert: conditions_only(logical_not),
         np.positive: composed(lambda x: x),
         np.conjugate: composed(lambda x: x),
         np.square: composed(lambda x: x * x),

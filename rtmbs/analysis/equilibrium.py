@@ -12,7 +12,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.analysis.linearisation import by_inputs, input_slots
+from rtmbs.analysis.linearisation import input_derivatives, input_slots
 from rtmbs.analysis.modes import Modes, modes
 from rtmbs.analysis.neighbourhood import closed, driver_motion, loop_null_space, moves_drivers, neighbourhood
 from rtmbs.analysis.report import NamedValues, Report, rows
@@ -87,7 +87,7 @@ class Equilibrium(Report):
 
     @property
     def stable(self) -> bool:
-        """Whether no small motion grows. Directions without stiffness count as stable."""
+        """True when no small motion grows. Directions without stiffness count as stable."""
         return self.modes.stable
 
     def line(self) -> str:
@@ -345,7 +345,7 @@ def preload(sim: Simulation, inputs: Sequence[str]) -> dict[str, float | Array]:
     first = static(own)
     for _ in range(20):
         here, near = static(own), neighbourhood(own)
-        Q_u, _ = by_inputs(near, slots, driver_motion(near, slots))
+        Q_u, _ = input_derivatives(near, slots, driver_motion(near, slots))
         change = scipy.linalg.lstsq(here.N.T @ Q_u, here.g, cond=1e-12)[0] if slots else np.zeros(0)
         state = own.state.copy()
         if np.any(np.abs(change) > NO_EFFECT * np.maximum(np.abs(state.u[slots]), 1.0)):

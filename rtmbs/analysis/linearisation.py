@@ -133,9 +133,9 @@ def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ())
     sim = simulation_of("linearise", sim)
     near = neighbourhood(sim)
     slots, input_names = input_slots(sim, inputs)
-    (M, C, K), by_s = projected(near), by_states(near)
+    (M, C, K), by_s = projected(near), force_state_derivatives(near)
     motion = driver_motion(near, slots)
-    Q_u, s_u = by_inputs(near, slots, motion)
+    Q_u, s_u = input_derivatives(near, slots, motion)
     shaken = Q_u + motion.forces(near)
     A, Q_s = system_matrix(near, (M, C, K), by_s), by_s[0]
     B = np.vstack((motion.drift(near), solved(M, near.N.T @ shaken), s_u))
@@ -148,7 +148,10 @@ def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ())
 
 
 def system_matrix(near: Neighbourhood, matrices: tuple[Array, Array, Array], by_s: tuple[Array, Array]) -> Array:
-    """Return A (nx, nx) from mass, damping and stiffness of the independent coordinates, and ``by_states``."""
+    """Return A (nx, nx) from mass, damping and stiffness of the independent coordinates and ``by_s``.
+
+    ``by_s`` is the answer of ``force_state_derivatives``.
+    """
     M, C, K = matrices
     (Q_s, s_x), f = by_s, near.f
     A = np.zeros((2 * f + len(s_x), 2 * f + len(s_x)))
@@ -195,7 +198,7 @@ def checked(what: str, names: Any) -> tuple[str, ...]:
     return tuple(names)
 
 
-def by_inputs(near: Neighbourhood, slots: list[int], motion: DriverMotion) -> tuple[Array, Array]:
+def input_derivatives(near: Neighbourhood, slots: list[int], motion: DriverMotion) -> tuple[Array, Array]:
     """Return forces (n, k) of unit inputs at a fixed pose, and rates (ns, k) of force states beside drivers."""
     equations, n = near.equations, near.equations.n
     Q, rates = np.zeros((n, len(slots))), np.zeros((len(near.arrays.s), len(slots)))
@@ -214,7 +217,7 @@ def residual_along(near: Neighbourhood, way: dict[str, Array], share: float) -> 
     return np.concatenate(near.residual(**{name: share * change for name, change in way.items()}))
 
 
-def by_states(near: Neighbourhood) -> tuple[Array, Array]:
+def force_state_derivatives(near: Neighbourhood) -> tuple[Array, Array]:
     """Return forces (n, ns) of force states, and derivatives (ns, 2f + ns) of their rates by x."""
     equations, f, ns = near.equations, near.f, len(near.arrays.s)
     Q, rates = np.zeros((equations.n, ns)), np.zeros((ns, 2 * f + ns))

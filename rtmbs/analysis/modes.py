@@ -224,7 +224,7 @@ class Modes(Report, Oscillations):
 
     @property
     def stable(self) -> bool:
-        """Whether no mode grows, to rounding."""
+        """True when no mode grows, to rounding."""
         return bool(np.all(self.eigenvalues.real <= GROWING * np.abs(self.eigenvalues).max(initial=0.0)))
 
     @cached_property

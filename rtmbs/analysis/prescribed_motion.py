@@ -241,7 +241,7 @@ def turn_of(what: str, value: Any, times: Array) -> RelativeOrientation:
         )
     q, qd, qdd = (found[:, k] for k in range(3))
     check_quaternions(what, q, times)
-    return RelativeOrientation(rotations(normalised(q)), *angular(q, qd, qdd))
+    return RelativeOrientation(rotations(normalised(q)), *angular_velocity_and_acceleration(q, qd, qdd))
 
 
 def differentiated(what: str, q: Array, times: Array) -> RelativeOrientation:
@@ -265,7 +265,7 @@ def differentiated(what: str, q: Array, times: Array) -> RelativeOrientation:
         )
     q = q * np.cumprod(np.concatenate(([1.0], np.where(along < 0.0, -1.0, 1.0))))[:, None]
     spline = make_interp_spline(times, q, k=5 if len(times) > 5 else 3)
-    return RelativeOrientation(rotations(q), *angular(q, spline(times, 1), spline(times, 2)))
+    return RelativeOrientation(rotations(q), *angular_velocity_and_acceleration(q, spline(times, 1), spline(times, 2)))
 
 
 def check_quaternions(what: str, q: Array, times: Array) -> None:
@@ -280,8 +280,8 @@ def check_quaternions(what: str, q: Array, times: Array) -> None:
         )
 
 
-def angular(q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
-    """Return w and w' (S, 3) in turning axes of quaternions s (S, 4) with two derivatives; only s / |s| counts."""
+def angular_velocity_and_acceleration(q: Array, qd: Array, qdd: Array) -> tuple[Array, Array]:
+    """Return w and w' (S, 3) in body axes of quaternions s (S, 4) with two derivatives; only s / |s| counts."""
     size = np.einsum("sk,sk->s", q, q)[:, None]
     growth = np.einsum("sk,sk->s", q, qd)[:, None]  # |s| |s|'
     back = conjugate(q)

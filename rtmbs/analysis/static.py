@@ -10,7 +10,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.analysis.linearisation import by_states
+from rtmbs.analysis.linearisation import force_state_derivatives
 from rtmbs.analysis.neighbourhood import LoopNullSpace, closed, loop_null_space, matrices, neighbourhood
 from rtmbs.errors import RtmbsError, StartError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -94,7 +94,7 @@ def static(sim: Simulation) -> StaticBalance:
     T = N.T
     M, K, g = T @ pose.M @ N, T @ pose.K @ N, T @ r
     if len(pose.state_rate):
-        Q_s, rates = by_states(neighbourhood(sim))
+        Q_s, rates = force_state_derivatives(neighbourhood(sim))
         f = len(independent)
         K = K + T @ Q_s @ scipy.linalg.lstsq(rates[:, 2 * f :], rates[:, :f], cond=1e-12)[0]
     typical = equations.system.typical
@@ -176,7 +176,7 @@ def settle_states(sim: Simulation) -> None:
     before = sim.state.copy()
     for _ in range(STATES):
         near = neighbourhood(sim)
-        _, rates = by_states(near)
+        _, rates = force_state_derivatives(near)
         sd, slopes = near.residual()[1], rates[:, 2 * near.f :].copy()
         size = np.maximum(np.abs(sim.state.s), 1.0)
         slopes[np.abs(slopes) * size < SETTLED * np.abs(sd)[:, None]] = 0.0  # differences leave rounding there
@@ -228,7 +228,7 @@ def augmented_balance(sim: Simulation) -> AugmentedBalance:
     """Return forces, rates of states and their derivatives at the pose of a Simulation at rest."""
     pose, state = pose_at_rest(sim), sim.state
     N, T, independent = pose.basis.N, pose.basis.N.T, pose.basis.independent
-    Q_s, rates = by_states(neighbourhood(sim))
+    Q_s, rates = force_state_derivatives(neighbourhood(sim))
     f = len(independent)
     M, K, g = T @ pose.M @ N, T @ pose.K @ N, T @ pose.r
     matrix = np.block([[K, -T @ Q_s], [rates[:, :f], rates[:, 2 * f :]]])

@@ -16,7 +16,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.analysis.linearisation import by_states, projected, system_matrix
+from rtmbs.analysis.linearisation import force_state_derivatives, projected, system_matrix
 from rtmbs.analysis.neighbourhood import Indices, Neighbourhood, neighbourhood
 from rtmbs.simulation.simulation import Simulation, store_of
 
@@ -52,7 +52,7 @@ class Axes:
 
     @property
     def steady(self) -> bool:
-        """Whether the coefficients are constant along the motion."""
+        """True when the coefficients are constant along the motion."""
         return self.change <= STEADY
 
 
@@ -103,7 +103,7 @@ def motion_note(axes: Axes | None) -> str:
 
 def full_state_matrix(near: Neighbourhood) -> Array:
     """Return A (nx, nx) of a neighbourhood."""
-    return system_matrix(near, projected(near), by_states(near))
+    return system_matrix(near, projected(near), force_state_derivatives(near))
 
 
 def sizes_of(near: Neighbourhood, pace: float) -> Array:

@@ -154,7 +154,7 @@ def check_folder(path: Path | None) -> None:
 
 
 def write(path: Path | None, record: dict[str, Any]) -> None:
-    """Write the measured values, when asked for."""
+    """Write the measured values to a file, where one is given."""
     if path is not None:
         path.write_text(json.dumps(record, indent=2, allow_nan=False) + "\n", encoding="utf-8")
         print(f"written to {path}")

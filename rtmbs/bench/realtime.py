@@ -76,7 +76,7 @@ def percentiles(seconds: Array) -> dict[str, float]:
 
 
 def punctual(pacer: Pacer) -> dict[str, float]:
-    """Return deadlines, how many were missed, and by how much ``wait`` returned late [us]."""
+    """Return the number of deadlines, of missed ones, and the lateness of ``wait`` [us]."""
     found: Punctuality = pacer.punctuality()
     late = {"p50": found.p50, "p99": found.p99, "p999": found.p999, "max": found.max_lateness}
     return {"deadlines": found.deadlines, "missed": found.missed, "moved": found.moved} | {

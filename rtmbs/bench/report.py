@@ -16,7 +16,7 @@ def text(record: Record) -> str:
     head = f"multiple four-bar, {record['layout']} {record['ny']} x {record['nz']}, rtmbs {record['version']}"
     sections = (
         ("mechanism", mechanism(record)),
-        ("method", method(record)),
+        ("method", method_rows(record)),
         ("time", times(record)),
         ("work", work(record)),
         ("errors", errors(record)),
@@ -38,7 +38,7 @@ def mechanism(r: Record) -> Lines:
     yield "start", f"{r['angle_deg']:g} degrees, first row at {r['rate']:g} rad/s"
 
 
-def method(r: Record) -> Lines:
+def method_rows(r: Record) -> Lines:
     yield "steps", f"{r['steps']} of {1e3 * r['h']:g} ms to t = {r['t_end']:g} s"
     chosen = f"c = {r['penalty']:g}" if r["penalty"] is not None else "fixed"
     yield "penalty", f"{chosen}, alpha {spread(r['alpha_min'], r['alpha_max'])}"

@@ -131,7 +131,7 @@ class RungeKutta(DAEMethod):
         return None if self.formulation is None else super().start(equations, state)
 
     def advance(self, equations: Equations, work: Any, old: State, new: State) -> StepReport:
-        """Take a step; functions of time are asked at every stage."""
+        """Take a step; functions of time are evaluated at every stage."""
         if self.formulation is not None:
             return super().advance(equations, work, old, new)
         try:

@@ -40,15 +40,15 @@ def write_archive(path: str | Path, form: int, entries: Iterable[tuple[str, Any]
     Raises TypeError naming an entry that holds no numbers or words, and WriteError.
     """
     digest = hashlib.sha256()
-    with replacing(path) as file, zipfile.ZipFile(AppendOnlyFile(file), "w", allowZip64=True) as archive:
+    with replacing(path) as file, zipfile.ZipFile(SequentialFile(file), "w", allowZip64=True) as archive:
         write_entry(archive, FORMAT, np.array(form), digest)
         for name, value in entries:
             write_entry(archive, name, np.asarray(value, order="C"), digest)
         write_entry(archive, CHECKSUM, np.array(digest.hexdigest()), digest)
 
 
-class AppendOnlyFile:
-    """File without seeking: an archive that goes back to small entries takes twice as long."""
+class SequentialFile:
+    """Binary file without seeking: an archive that goes back to small entries takes twice as long."""
 
     def __init__(self, file: BinaryIO) -> None:
         self.file = file

@@ -59,7 +59,7 @@ class Baumgarte:
 
     @property
     def redundant(self) -> bool:
-        """Whether dependent rows are accepted: as ``within`` or the solver does."""
+        """True when dependent rows are accepted: as ``within`` or the solver does."""
         return takes_parts(self.solver) if self.within is None else self.within.redundant
 
     def memory(self) -> Any:

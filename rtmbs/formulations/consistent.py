@@ -158,7 +158,7 @@ def jacobian_at(system: ConstrainedSystem, q: Array, t: float) -> Array:
 
 
 def demand_closed(system: ConstrainedSystem, what: str, left: Array, size: float, t: float, near: Array) -> None:
-    """Raise FormulationError naming the worst row, when ``left`` (m,) is more than rounding of ``size``."""
+    """Raise FormulationError with the row of the largest residual, when ``left`` (m,) exceeds rounding of ``size``."""
     i = int(np.argmax(np.abs(left)))
     if np.abs(left[i]) > OPEN * size:
         kept = np.flatnonzero(near == 0.0)

@@ -235,7 +235,7 @@ class Formulation(Protocol):
 
     @property
     def redundant(self) -> bool:
-        """Whether dependent rows that agree with each other are accepted."""
+        """True when dependent rows that agree with each other are accepted."""
 
     def memory(self) -> Any:
         """Return what the caller keeps from state to state of a motion; None where there is nothing to keep."""
@@ -243,7 +243,7 @@ class Formulation(Protocol):
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array | None]:
-        """Return a (n,) and lam (m,), or None for lam where it was not asked for.
+        """Return accelerations a (n,) and multipliers lam (m,); lam is None for a formulation without multipliers.
 
         ``memory`` is changed in place. Without it each state is answered by itself.
 

@@ -44,7 +44,7 @@ class Direct:
 
     @property
     def redundant(self) -> bool:
-        """Whether dependent rows are accepted: as the solver does."""
+        """True when dependent rows are accepted: as the solver does."""
         return takes_parts(self.solver)
 
     def memory(self) -> None:

@@ -80,7 +80,7 @@ class QR:
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array | None]:
-        """Return a (n,), and lam (m,) when asked for, at a state; ``memory`` is a Basis."""
+        """Return accelerations a (n,) and, with ``multipliers``, lam (m,) at a state; ``memory`` is a Basis."""
         terms = terms_at(system, q, v, t)
         system = terms.system
         basis = self.memory() if memory is None else memory
@@ -196,7 +196,7 @@ class SVD:
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array | None]:
-        """Return a (n,), and lam (m,) when asked for, at a state."""
+        """Return accelerations a (n,) and, with ``multipliers``, lam (m,) at a state."""
         terms = terms_at(system, q, v, t)
         U1, sigma, V1, V2 = decomposed(terms.Phi_q, self.rank_tolerance)
         particular = V1 @ ((U1.T @ terms.gamma) / sigma)
@@ -292,7 +292,7 @@ class NullSpace:
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array | None]:
-        """Return a (n,), and lam (m,) when asked for, at a state; ``memory`` is a Completion."""
+        """Return accelerations a (n,) and, with ``multipliers``, lam (m,) at a state; ``memory`` is a Completion."""
         terms = terms_at(system, q, v, t)
         completion = self.memory() if memory is None else memory
         basis, rows = self.basis(terms, q, v, t, completion)

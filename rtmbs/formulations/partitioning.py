@@ -67,7 +67,7 @@ class Partitioning:
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
     ) -> tuple[Array, Array | None]:
-        """Return a (n,), and lam (m,) when asked for, at a state; ``memory`` is a Partition."""
+        """Return accelerations a (n,) and, with ``multipliers``, lam (m,) at a state; ``memory`` is a Partition."""
         terms = terms_at(system, q, v, t)
         system = terms.system
         partition = self.memory() if memory is None else memory

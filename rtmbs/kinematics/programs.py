@@ -28,7 +28,7 @@ KINDS = VALUES, BY_DRIVERS, SECOND, BEND = (  # of evaluations of the tape, as t
 
 
 class SparseProgram(NamedTuple):
-    """Entries of a matrix as a program, with the values of the function before them when these were asked for."""
+    """Program of the entries of a matrix, after the values of the function where it has these."""
 
     run: ProgramRunner
     row: Integers

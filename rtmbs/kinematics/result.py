@@ -80,8 +80,8 @@ class BetweenBodies(Measured):
         return RelativeMotion(a, b, self.info.point_a, self.info.point_b)
 
 
-def motion_sources(programs: Programs, samples: KinematicSamples) -> dict[str, Source]:
-    """Return all channels by name. A name that two kinds of element ask for goes to neither: ``kind:name`` for each."""
+def named_sources(programs: Programs, samples: KinematicSamples) -> dict[str, Source]:
+    """Return all channels by name; a name that two kinds of element share becomes ``kind:name`` for each."""
     found = resolve_names(offered(Bodies(programs, samples)))
     return {name: entry.source for name, entry in found.items()}
 
@@ -274,7 +274,7 @@ class KinematicReport:
 def kinematic_result(programs: Programs, report: KinematicReport) -> Result:
     """Return the Result of a kinematic analysis."""
     return Result(
-        lambda: motion_sources(programs, report.samples),
+        lambda: named_sources(programs, report.samples),
         programs.equations.model.name,
         outcomes={"CONVERGED": len(report.samples.t)},
         warnings=dict.fromkeys([*map(str, report.singular), *report.notes], 1),

@@ -35,7 +35,7 @@ Pair = tuple[Any, Any]
 
 
 class Motion(NamedTuple):
-    """Coordinates at the asked times: ``(n,)`` for one time, ``(times, n)`` for an array of times."""
+    """Coordinates and derivatives at given times: ``(n,)`` for one time, ``(times, n)`` for an array of times."""
 
     q: Array
     qd: Array
@@ -107,7 +107,7 @@ def windows_energy(n: int, phi: Array, phid: Array) -> Array:
 
 
 class TopMotion(NamedTuple):
-    """At the asked times: ``(4,)`` or ``(times, 4)``, ``(3,)`` or ``(times, 3)``."""
+    """Motion of a top: ``(4,)`` and ``(3,)`` for one time, ``(times, 4)`` and ``(times, 3)`` for an array of times."""
 
     quaternion: Array  # (w, x, y, z), body to world
     omega: Array  # body axes [rad/s]
@@ -176,7 +176,7 @@ class Chain:
 
 def crank_rocker(times: ArrayLike, angle: float = START, rate: float = 6.0) -> Motion:
     """Return the crank's angle from +Y about +X [rad] and its rates; free motion under gravity."""
-    return integrate(one_degree(_fourbar_inertia, _fourbar_potential), angle, rate, times)
+    return integrate(one_degree(_fourbar_inertia, _fourbar_potential_energy), angle, rate, times)
 
 
 def driven_rocker(times: ArrayLike, profile: str = "sine", angle: float = START) -> Array:
@@ -237,7 +237,7 @@ def _fourbar_inertia(q: Any) -> Any:
     return LENGTHS.crank**3 / 3.0 + coupler + LENGTHS.rocker**3 / 3.0 * w4**2
 
 
-def _fourbar_potential(q: Any) -> Any:
+def _fourbar_potential_energy(q: Any) -> Any:
     (_, bz), _, (_, cz) = _fourbar(q)
     return GRAVITY * 0.5 * (LENGTHS.crank * bz + LENGTHS.coupler * (bz + cz) + LENGTHS.rocker * cz)
 

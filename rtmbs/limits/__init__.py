@@ -1,1 +1,1 @@
-"""What calls and objects of every room share: bounds of numbers and memory, keywords, names in brackets, tables."""
+"""Helpers of all rooms: bounds of numbers and memory, keywords, names in brackets, tables."""

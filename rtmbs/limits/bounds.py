@@ -1,4 +1,4 @@
-"""How large and how small numbers may be before they stop being numbers of a mechanism, in any units."""
+"""Bounds of the numbers of a mechanism in any units: the largest and the smallest sizes."""
 
 from typing import Any
 

@@ -47,6 +47,8 @@ SYMBOLS = {  # short names of textbooks and other programs, and the arguments th
 }
 
 WRAPPERS: set[CodeType] = set()  # the code of ``call``
+CONSTRUCTORS = ("__init__", "__new__")  # of a NamedTuple the second one
+IN_EVERY_STEP = ("StepReport",)  # classes whose constructor keeps its speed
 
 
 def checked(value: Any) -> Any:
@@ -56,7 +58,7 @@ def checked(value: Any) -> Any:
     called by position, at every step of a run, and cost nothing more. A function is replaced where it is defined.
     """
     if isinstance(value, type):
-        if not issubclass(value, BaseException | Enum):
+        if not issubclass(value, Enum) and value.__name__ not in IN_EVERY_STEP:
             for kind in value.__mro__:
                 if kind.__module__.startswith("rtmbs."):
                     for name, method in list(methods(kind)):
@@ -95,7 +97,7 @@ def methods(kind: type) -> Iterator[tuple[str, Any]]:
         function = held.__func__ if bound else held
         if not isinstance(function, FunctionType) or function.__code__ in WRAPPERS:
             continue
-        own = name == "__init__" and not getattr(kind, "_is_protocol", False)  # typing compares that of a protocol
+        own = name in CONSTRUCTORS and not getattr(kind, "_is_protocol", False)  # typing compares that of a protocol
         if own or (not name.startswith("_") and optional(function)):
             yield name, type(held)(refusing(function)) if bound else refusing(function)
 
@@ -128,7 +130,7 @@ def unknown_keyword(function: Any, args: tuple[Any, ...], keywords: Iterable[str
     if any(one.kind is Parameter.VAR_KEYWORD for one in parameters):
         return None
     named = (Parameter.POSITIONAL_OR_KEYWORD, Parameter.KEYWORD_ONLY)
-    known = [one.name for one in parameters if one.kind in named and one.name not in ("self", "cls")]
+    known = [one.name for one in parameters if one.kind in named and one.name not in ("self", "cls", "_cls")]
     unknown = next((name for name in keywords if name not in known), None)
     if unknown is None:
         return None
@@ -147,4 +149,4 @@ def called(function: Any, args: tuple[Any, ...]) -> str:
         return str(name)
     kind = args[0] if args and isinstance(args[0], type) else type(args[0]) if args else None
     shown = kind.__name__ if kind is not None else owner
-    return shown if name == "__init__" else f"{shown}.{name}"
+    return shown if name in CONSTRUCTORS else f"{shown}.{name}"

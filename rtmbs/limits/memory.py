@@ -1,4 +1,4 @@
-"""How much memory there is: what is larger is refused in words before it is asked for."""
+"""Limit of memory: the size of this machine, and a check of large arrays before they are allocated."""
 
 import os
 from functools import cache
@@ -10,9 +10,9 @@ UNKNOWN = float("inf")  # on a system that does not say
 
 @cache
 def machine_memory() -> float:
-    """Return the memory of this machine, or of the container it runs in [bytes]; infinite when nobody says.
+    """Return the memory of this machine, or of the container it runs in [bytes]; infinite when it is unknown.
 
-    The files that say so are read once: every run asks, and a short one takes no longer than that.
+    The files with these sizes are read once, because every run calls this and a short run takes no longer.
     """
     try:
         size = float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))

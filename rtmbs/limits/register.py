@@ -1,4 +1,4 @@
-"""Registers of classes by name: those of the package, each loaded when it is asked for, and those that users add."""
+"""Registers of classes by name: those of the package, each loaded on first use, and those that users add."""
 
 import importlib
 from collections.abc import Callable, Iterator, Mapping, MutableMapping

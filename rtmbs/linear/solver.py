@@ -22,7 +22,7 @@ class Unsolved(ArithmeticError):
 
 
 class Contradiction(Unsolved):
-    """Error of dependent equations that contradict each other: ``row`` has the residual ``missed``."""
+    """Error of dependent equations that contradict each other: ``missed`` is the residual of the equation ``row``."""
 
     def __init__(self, row: int, missed: float) -> None:
         super().__init__(f"row {row} contradicts the others: they leave it {missed:g}")

@@ -13,7 +13,25 @@ ROUNDING = 1e-9  # what an inertia may miss a condition by, relative to its larg
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """One body as written by the user; two bodies are the same only when they are one object."""
+    """One body as written by the user; two bodies are the same only when they are one object.
+
+    ``Model.add_body`` makes and checks it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the body.
+    mass : float
+        Mass [kg].
+    center_of_mass : ndarray
+        Mass centre (3,) in body axes [m].
+    inertia : ndarray
+        Inertia (3, 3) about the mass centre in body axes [kg m^2].
+    position : ndarray
+        Body origin (3,) at the reference pose in world axes [m].
+    orientation : ndarray
+        Rotation (3, 3) from body axes to world axes at the reference pose.
+    """
 
     name: str
     mass: float  # [kg]
@@ -23,11 +41,33 @@ class Body:
     orientation: Array  # (3, 3) body to world at the reference pose
 
     def world(self, point: Array) -> Array:
-        """Return a ``point`` (3,) in body axes at the reference pose in world axes [m]."""
+        """Return the world position of a body point at the reference pose.
+
+        Parameters
+        ----------
+        point : ndarray
+            Point (3,) in body axes [m].
+
+        Returns
+        -------
+        ndarray
+            Point (3,) in world axes [m].
+        """
         return self.position + self.orientation @ point
 
     def local(self, point: Array) -> Array:
-        """Return a world ``point`` (3,) of the reference pose in body axes [m]."""
+        """Return the body coordinates of a world point at the reference pose.
+
+        Parameters
+        ----------
+        point : ndarray
+            Point (3,) in world axes [m].
+
+        Returns
+        -------
+        ndarray
+            Point (3,) in body axes [m].
+        """
         return np.asarray(self.orientation.T @ (point - self.position))
 
 

@@ -28,7 +28,25 @@ MARKER_AXES = ("f", "g", "h")  # columns of ``Marker.axes``
 
 @dataclass(frozen=True, eq=False)
 class Driver:
-    """What follows ``profile``: one of the four is given."""
+    """Motion of a joint coordinate, distance, body coordinate or angle as a function of time; one of the four.
+
+    ``Model.add_driver`` makes and checks it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the driver.
+    profile : Profile
+        Function of time that the coordinate follows [rad or m].
+    joint : tuple[Joint, int], optional
+        Joint and number of its coordinate.
+    between : tuple[Marker, Marker], optional
+        Markers of a distance.
+    body : tuple[Body, str], optional
+        Body and one of its coordinates x, y, z [m], yaw, pitch, roll [rad].
+    axes : tuple[tuple[Marker, int], tuple[Marker, int]], optional
+        Two axes of an angle: markers and columns of their ``axes``.
+    """
 
     name: str
     profile: Profile
@@ -39,12 +57,12 @@ class Driver:
 
     @property
     def dynamic(self) -> bool:
-        """True when a Simulation can follow it."""
+        """True when a Simulation can follow the driver: one of a joint coordinate or a distance."""
         return self.joint is not None or self.between is not None
 
     @property
     def target(self) -> str:
-        """What is prescribed, in words."""
+        """Name of the driven quantity in words."""
         if self.joint:
             joint, k = self.joint
             return f"{joint.name}.{(joint.type.coordinates or PLACES)[k]}"
@@ -82,7 +100,23 @@ ConstraintFunction = Callable[[Any, Any, Mapping[str, Any]], Any]
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """A function that must be zero, between two frames or on joint coordinates."""
+    """Constraint equations between two frames or on joint coordinates: a function that is zero.
+
+    ``Model.add_constraint`` makes and checks it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the constraint.
+    law : Law
+        Function ``(t, pose, parameters)`` and the defaults of its parameters.
+    equations : int or None
+        Number of equations that the user gave; None for as many as the function returns.
+    between : tuple[Marker, Marker], optional
+        Frames of the constraint.
+    joints : tuple[tuple[Joint, int], ...], optional
+        Joint coordinates of the constraint: joints and numbers of their coordinates.
+    """
 
     name: str
     law: Law  # the function and the defaults of its parameters
@@ -119,7 +153,23 @@ LARGEST_SPREAD = 1e9  # of the largest factor over the smallest: beyond that one
 
 @dataclass(frozen=True, eq=False)
 class Coupler:
-    """One equation: the sum of factor times coordinate is ``offset``, a number or a function of time."""
+    """One linear equation: the sum of factor times coordinate is ``offset``, a number or a function of time.
+
+    ``Model.add_coupler``, ``add_gear`` and the like make and check it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the coupler.
+    kind : str
+        Kind of the coupler: coupler, gear, rack and pinion, screw or differential.
+    terms : tuple[tuple[Joint, int, float], ...]
+        Terms of the sum: joint, number of its coordinate and factor.
+    offset : float or Profile
+        Right side of the equation, a number or a function of time.
+    number : float
+        Number that the user gave: ratio, radius [m] or pitch [m a turn]; 0 for a coupler, which has several.
+    """
 
     name: str
     kind: str  # coupler, gear, rack and pinion, screw, differential
@@ -129,16 +179,17 @@ class Coupler:
 
     @property
     def coordinates(self) -> tuple[str, ...]:
-        """The coordinates by name, in the order of the terms."""
+        """Names of the coordinates in the order of the terms."""
         return tuple(f"{joint.name}.{joint.type.coordinates[k]}" for joint, k, _ in self.terms)
 
     @property
     def factors(self) -> tuple[float, ...]:
+        """Factors of the coordinates in the order of the terms."""
         return tuple(factor for _, _, factor in self.terms)
 
     @property
     def units(self) -> tuple[str, ...]:
-        """The units of the coordinates, rad or m."""
+        """Units of the coordinates in the order of the terms, rad or m."""
         return tuple(joint.type.units()[k] for joint, k, _ in self.terms)
 
 

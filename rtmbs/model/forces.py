@@ -47,7 +47,7 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class ForceLaw:
-    """What every law answers: where it attaches, and its parameters in the order of the slots of its table."""
+    """Base class of force laws: the attachment, and the parameters in the order of the slots of its table."""
 
     attaches: ClassVar[Attachment]
     table: ClassVar[str] = ""  # kind of force it is one of; by default that of springs, joint forces or wrenches
@@ -274,7 +274,27 @@ ADDING[ForceLaw] = add_force_type
 
 @dataclass(frozen=True, eq=False)
 class Force:
-    """A law and what it acts on."""
+    """Force law with the points, the coordinates or the body that it acts on.
+
+    ``Model.add_force`` makes and checks it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the force.
+    law : ForceLaw or Law
+        Force law of the package, or a function of the user with its parameters.
+    between : tuple[Marker, Marker], optional
+        Markers of a force between two points or frames.
+    joint : tuple[Joint, int], optional
+        Joint and number of its coordinate, for a force on one joint coordinate.
+    joints : tuple[tuple[Joint, int], ...], optional
+        Joints and numbers of their coordinates, for a force on several; an empty one means all of the tree.
+    body : Body, optional
+        Body of a force at a point of it.
+    point : ndarray, optional
+        Point (3,) of the force in body axes of ``body`` [m].
+    """
 
     name: str
     law: ForceLaw | Law

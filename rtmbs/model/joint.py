@@ -19,7 +19,33 @@ CLOSURE_OPTIONS = {"line": 2, "point": 3}  # equations
 
 @dataclass(frozen=True, eq=False)
 class Joint:
-    """Joins ``a`` and ``b``; a positive coordinate moves b relative to a."""
+    """Joint between the bodies ``a`` and ``b``; a positive coordinate moves b relative to a.
+
+    ``Model.add_joint`` makes and checks it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the joint.
+    type : JointType
+        Type of the joint with its directions.
+    a : Body
+        First body.
+    b : Body
+        Second body.
+    point_a : ndarray
+        Joint point (3,) in body axes of a [m].
+    point_b : ndarray
+        Joint point (3,) in body axes of b [m].
+    axes_a : ndarray
+        Rotation (3, 3) from joint axes to body axes of a.
+    axes_b : ndarray
+        Rotation (3, 3) from joint axes to body axes of b.
+    cut : bool
+        True to close a loop in this joint.
+    closure : ClosureOption or None
+        Closure of a cut revolute: "line" (2 equations), "point" (3), or None for all five.
+    """
 
     name: str
     type: JointType
@@ -34,11 +60,17 @@ class Joint:
 
     @property
     def equation_count(self) -> int:
-        """Number of equations when it is cut."""
+        """Number of equations of the cut joint."""
         return 6 - len(self.type.dofs()) if self.closure is None else CLOSURE_OPTIONS[self.closure]
 
     def equations(self) -> JointEquations:
-        """Return the equations of this joint when it is cut."""
+        """Return the equations of this joint when it is cut.
+
+        Returns
+        -------
+        tuple[JointEquation, ...]
+            Equations of the joint type, or those of the ``closure`` of a revolute.
+        """
         if self.closure == "point":
             return Spherical().equations()
         if self.closure == "line" and isinstance(self.type, Revolute):
@@ -46,7 +78,13 @@ class Joint:
         return self.type.equations()
 
     def aligned(self) -> tuple[Array, ...]:
-        """Return the directions (joint axes) that must point the same way in both bodies when it is cut."""
+        """Return the directions that must point the same way in both bodies when the joint is cut.
+
+        Returns
+        -------
+        tuple[ndarray, ...]
+            Directions (3,) in joint axes; none for a joint with a ``closure``.
+        """
         return () if self.closure else self.type.aligned()
 
 
@@ -134,7 +172,23 @@ MEANINGS = {
 
 @dataclass(frozen=True, eq=False)
 class Initial:
-    """Start values of one joint, in the order of its coordinates."""
+    """Start values of one joint, in the order of its coordinates.
+
+    ``Model.set_initial`` makes and checks it.
+
+    Parameters
+    ----------
+    joint : Joint
+        Joint that starts there.
+    position : ndarray or None
+        Coordinates at the start [rad or m], or the numbers of a pose; None leaves them to the assembly.
+    rate : ndarray or None
+        Rates at the start [rad/s or m/s]; None leaves them to the assembly.
+    pin : bool
+        True when assembly must keep these values.
+    weight : float
+        Weight of the change that assembly may make, against 1 for all others.
+    """
 
     joint: Joint
     position: Array | None

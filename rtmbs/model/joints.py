@@ -22,7 +22,19 @@ NONE = np.zeros(3)
 
 
 class JointEquation(NamedTuple):
-    """One equation of a cut joint."""
+    """One equation of a cut joint.
+
+    Parameters
+    ----------
+    kind : {'translation', 'dot'}
+        Kind of the equation: ``u . (x_a - x_b)`` of a translation [m], ``u . v`` of a dot product.
+    u : ndarray
+        Direction (3,) in joint axes, carried by body a.
+    v : ndarray
+        Direction (3,) in joint axes, carried by body b; zero for a translation.
+    label : str
+        Name of the equation, which follows that of the joint.
+    """
 
     kind: Literal["translation", "dot"]
     u: Array  # (3,) joint axes, carried by body a
@@ -83,7 +95,17 @@ X, Y, Z = np.eye(3)
 
 
 class Dof(NamedTuple):
-    """One elementary degree of freedom, on the way from body a to body b."""
+    """One elementary degree of freedom, on the way from body a to body b.
+
+    Parameters
+    ----------
+    kind : {'revolute', 'prismatic', 'rotation'}
+        Kind of the degree of freedom.
+    axis : ndarray
+        Unit vector (3,) in joint axes; of a rotation, in the axes of the body that the tree enters.
+    pitch : float, default 0.0
+        Way along the axis per radian of a revolute dof [m/rad]; one that is not zero makes it helical.
+    """
 
     kind: Kind
     axis: Array  # (3,) unit vector in joint axes; of a rotation, in the axes of the body that the tree enters
@@ -143,7 +165,7 @@ def is_number_field(field: Field[Any]) -> bool:
 
 @dataclass(frozen=True)
 class JointType:
-    """What every joint type answers.
+    """Base class and checklist of joint types.
 
     1. Its fields are directions in joint axes (world axes at the reference pose, or those of ``frame=``). A field of
        type ``float`` is a number, with its unit in ``field_units``.

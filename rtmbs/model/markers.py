@@ -11,7 +11,21 @@ from rtmbs.model.checks import Array, Numbers, number
 
 @dataclass(frozen=True, eq=False)
 class Marker:
-    """A point that a body carries."""
+    """Named point of a body, with axes.
+
+    ``Model.add_marker`` makes and checks it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the marker.
+    body : Body
+        Body that carries the marker.
+    point : ndarray
+        Point (3,) in body axes [m].
+    axes : ndarray, optional
+        Rotation (3, 3) from marker axes to body axes; force laws work in marker axes. Body axes unless given.
+    """
 
     name: str
     body: Body
@@ -19,7 +33,13 @@ class Marker:
     axes: Array = field(default_factory=lambda: np.eye(3))  # (3, 3) marker axes to body axes; force laws work in them
 
     def reference(self) -> Array:
-        """Return the point at the reference pose, (3,) world axes [m]."""
+        """Return the point at the reference pose.
+
+        Returns
+        -------
+        ndarray
+            Point (3,) in world axes [m].
+        """
         return self.body.world(self.point)
 
 
@@ -30,7 +50,19 @@ def reference_distance(first: Marker, second: Marker) -> float:
 
 @dataclass(frozen=True, eq=False)
 class Rod:
-    """Keeps the distance of two markers."""
+    """Massless rod that keeps the distance of two markers.
+
+    ``Model.add_rod`` makes and checks it.
+
+    Parameters
+    ----------
+    name : str
+        Name of the rod.
+    between : tuple[Marker, Marker]
+        Markers at the ends.
+    length : float
+        Length [m].
+    """
 
     name: str
     between: tuple[Marker, Marker]

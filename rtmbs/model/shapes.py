@@ -361,7 +361,19 @@ COLORS = {
 
 @dataclass(frozen=True, eq=False)
 class Looks:
-    """Shapes, colour, opacity and edges of a body; without shapes the viewer draws bars between joints."""
+    """Shapes, colour, opacity and edges of a body; without shapes the viewer draws bars between joints.
+
+    Parameters
+    ----------
+    shapes : tuple[Shape, ...], optional
+        Shapes in body axes.
+    color : str, optional
+        Colour "#rrggbb"; the colour of the theme unless given.
+    opacity : float, default 1.0
+        Opacity, above 0 and at most 1.
+    edges : bool, default True
+        True to draw sharp edges as lines.
+    """
 
     shapes: tuple[Shape, ...] = ()
     color: str = ""  # "#rrggbb", "" for the theme's

@@ -33,7 +33,7 @@ class Schedule:
         return None
 
     def uneven(self, h: float) -> str:
-        """Return what there is to say when steps of ``h`` [s] cannot meet the times that are asked for; else ''.
+        """Return a warning when steps of ``h`` [s] cannot meet the times of the schedule; otherwise ''.
 
         Parameters
         ----------
@@ -178,7 +178,7 @@ class At(Schedule):
         return min(steps, len(self.times))
 
     def due(self, t: float) -> bool:
-        """Return True when the step that ended at ``t`` [s] is to be looked at; asked once a step.
+        """Return True when the step that ended at ``t`` [s] is to be observed; called once a step.
 
         Parameters
         ----------

@@ -172,7 +172,7 @@ class RankSteps:
         self.evaluate(t)
 
     def evaluate(self, t: float) -> None:
-        """Find the accelerations at the stage's state. Raises StepError, on all ranks alike."""
+        """Compute the accelerations at the stage's state. Raises StepError, on all ranks."""
         part = self.part
         if self.system.signals:
             evaluate_signals(self.system, t, self.u)

@@ -133,7 +133,7 @@ def quantity(labels: Sequence[str], unit: str) -> str:
 
 
 def save_figure(figure: Any, file: str | Path | None) -> Any:
-    """Write the figure where a file is asked for, and return it."""
+    """Save the figure where a file is given, and return it."""
     if file is not None:
         if Path(file).suffix.lower() not in PICTURES:
             raise InputError(f"file is {str(file)!r}; a picture ends in one of {', '.join(PICTURES)}")

@@ -93,16 +93,19 @@ def coordinate_sources(info: JointInfo, resampled: Evaluation, measured: "Measur
     for k, (coordinate, unit) in enumerate(zip(info.coordinates, info.units, strict=True)):
         units = ANGLE_UNITS if unit == "rad" else LENGTH_UNITS
         for order, (suffix, unit_of_order) in enumerate(zip(ORDERS, units, strict=True)):
-            source = Source((), unit_of_order, coordinate_values(info, resampled, measured, k, order))
+            source = Source((), unit_of_order, coordinate_reader(info, resampled, measured, k, order))
             yield f"{info.name}.{coordinate}{suffix}", source
             if suffix and len(info.coordinates) == 1:
                 yield f"{info.name}.{suffix[1:]}", source
 
 
-def coordinate_values(
+def coordinate_reader(
     info: JointInfo, resampled: Evaluation, measured: "Measured", k: int, order: int
 ) -> Callable[[], Array]:
-    """Return what reads (in the tree) or measures (cut) coordinate ``k``: value, rate or acceleration by ``order``."""
+    """Return the function that reads (in the tree) or measures (cut) coordinate ``k``.
+
+    ``order`` 0 is its value, 1 its rate, 2 its acceleration.
+    """
     if info.in_tree:
         raw = (resampled.samples.z, resampled.samples.zd, resampled.samples.zdd)[order]
         return lambda: raw[:, info.dofs[k]]

@@ -1,4 +1,4 @@
-"""Where a mechanism may hold states of self-stress: the joints on its loops and their equilibrium (METHODS 1.40).
+"""States of self-stress of a mechanism: the joints on its loops and their equilibrium (METHODS 1.40).
 
 A state of self-stress is a set of reactions in balance with each other, without any load. It is known from the wrenches
 of cut joints, rods and constraints, and from the forces of couplers and drivers: reactions of tree joints follow from

@@ -132,15 +132,15 @@ def body_energies(dofs, i, V, W, center, ws):
     """V . M V and V . M W of the body of dof ``i``, motions V and W, its mass centre at ``center``."""
     v, w, turn, other = point_velocity(V, center), point_velocity(W, center), angular(V), angular(W)
     A, J = load33(ws.A, i), load33(dofs.inertia, i)
-    own, own_other = in_dof_axes(A, turn), in_dof_axes(A, other)
+    own, own_other = transpose_times(A, turn), transpose_times(A, other)
     spin = (dot3(J[0], own), dot3(J[1], own), dot3(J[2], own))
     mass = dofs.mass[i]
     return mass * dot3(v, v) + dot3(own, spin), mass * dot3(v, w) + dot3(own_other, spin)
 
 
 @inner_kernel
-def in_dof_axes(A, v):
-    """A^T v."""
+def transpose_times(A, v):
+    """Product A^T v of a matrix (3, 3) and a vector (3,)."""
     return (
         A[0][0] * v[0] + A[1][0] * v[1] + A[2][0] * v[2],
         A[0][1] * v[0] + A[1][1] * v[1] + A[2][1] * v[2],
@@ -149,7 +149,7 @@ def in_dof_axes(A, v):
 
 
 def counting(name, verbs, rest):
-    """Return a kernel that adds energies of one kind, and which components it works on uncounted; then the rest."""
+    """Return a kernel that adds energies of one kind, marks components with uncounted work, and runs the rest."""
     table, energy = verbs.table, verbs.energy
 
     def every(tables, u, ws):

@@ -179,7 +179,7 @@ def law_variation(tables, k, side, X, dV, u, ws):
 
 @inner_kernel
 def law_energy(tables, k, u, ws):
-    """No energy, but work that nobody counts: a law that is zero now, as a contact that ends, may have worked."""
+    """No energy, but uncounted work: a law that is zero now, as a contact that ends, may have worked."""
     return 0.0, 0.0, 1.0
 
 

@@ -133,7 +133,7 @@ class Channels:
 
     # ---- parameters -------------------------------------------------------------------------------------------------
 
-    def explicit(self, samples: Samples, first: int, parameter: SensitivityParameter) -> Array | None:
+    def partial_derivative(self, samples: Samples, first: int, parameter: SensitivityParameter) -> Array | None:
         """Return the derivative (S, w) of the channels by a parameter at fixed samples; None where there is none."""
         if parameter.of_motion or parameter.name not in self.touching(parameter):
             return None
@@ -185,7 +185,7 @@ class Channels:
             ways = [Direction(*(part[:, :, j] for part in parts.values())) for j in range(X.shape[2])]
             found = np.stack([self.along(samples, way) for way in ways], axis=2) * self.signs(samples, first)[:, None]
         for j, parameter in enumerate(parameters.found):
-            if (explicit := self.explicit(samples, first, parameter)) is not None:
+            if (explicit := self.partial_derivative(samples, first, parameter)) is not None:
                 found[:, :, j] += explicit
         return found
 

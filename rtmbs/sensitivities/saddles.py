@@ -103,7 +103,7 @@ def factor_weighted(own: Saddle) -> None:
 
 @inner_kernel
 def is_sound(own: Saddle, n: int, size: int) -> bool:
-    """Return whether the factor reproduces a known solution, whose two parts load the upper rows alike."""
+    """Return whether the factor reproduces a known solution with two parts that load the upper rows equally."""
     S, mass, load = own.S, 0.0, 0.0
     for i in range(n):
         for j in range(n):

@@ -70,8 +70,8 @@ class Sensitivity(Keyed, Report):
     method : str
         "direct" or "adjoint".
     missed : float
-        Largest difference of the recorded steps from the equations that were differentiated, over the largest rates and
-        accelerations of the run. Tolerances of the steps leave it.
+        Relative residual: largest difference of the recorded steps from the differentiated equations, over the largest
+        rates and accelerations of the run. The tolerances of the steps cause it.
     """
 
     value: Array
@@ -320,7 +320,7 @@ def by_adjoint(
         missed = adjoint.through(steps, channels.pulled_back(samples, first, own))
         worst, lead = max(worst, missed.behind(first)), int(first > 0)
         for j, parameter in enumerate(parameters.found):
-            if (explicit := channels.explicit(samples, first, parameter)) is not None:
+            if (explicit := channels.partial_derivative(samples, first, parameter)) is not None:
                 explicitly[:, j] += np.einsum("ksw,sw->k", own[:, lead:], explicit[lead:])
     return adjoint.ended(start) + explicitly, worst
 

@@ -279,7 +279,7 @@ class Controlled:
                 continue
             before, after = batch.moments[k], batch.moments[k + 1]
             stretch = Stretch(self.system.tables.dofs, before, after)
-            instant = self.look(batch, stretch, k)
+            instant = self.first_event(batch, stretch, k)
             if instant is not None:
                 return k, self.stop_at_event(batch, stretch, k, instant), True
             self.record_step(batch, stretch, k, after.t)
@@ -313,7 +313,7 @@ class Controlled:
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
-    def look(self, batch: Batch, stretch: Stretch, k: int) -> EventInstant | None:
+    def first_event(self, batch: Batch, stretch: Stretch, k: int) -> EventInstant | None:
         """Return the first instant within step ``k`` at which events stop the run or act."""
         try:
             with callback_rights(self.sim, LOOK, EVENT_FUNCTION):
@@ -374,7 +374,7 @@ class Controlled:
         if batch.reports is None:
             assert batch.chunk is not None
             rows = first(batch.chunk, count)
-            self.count({one.name: number for one, number in outcomes_of(rows.stats).items()}, count)
+            self.count_outcomes({one.name: number for one, number in outcomes_of(rows.stats).items()}, count)
             self.helped += int(np.count_nonzero(rows.stats[:, TRIES]))
             t = batch.times[1 : count + 1]
             with callback_rights(self.sim, LOOK, WATCHING):
@@ -384,7 +384,7 @@ class Controlled:
         reached = self.sim._store.mark()
         for k in range(count):
             report = batch.reports[k]
-            self.count({report.outcome.name: 1}, int(k < self.choice.unjudged))
+            self.count_outcomes({report.outcome.name: 1}, int(k < self.choice.unjudged))
             self.helped += int(report.tries > 0)
             if self.observers:
                 self.sim._store.stand_at(batch.state(k + 1))
@@ -393,8 +393,8 @@ class Controlled:
                         observer.observe(self.sim, report)
         self.sim._store.back_to(reached)
 
-    def count(self, outcomes: Mapping[str, int], most: int) -> None:
-        """Count outcomes; of steps that were not judged, ``most`` at most, none counts as CONVERGED."""
+    def count_outcomes(self, outcomes: Mapping[str, int], most: int) -> None:
+        """Count outcomes; of the steps taken whatever their error, ``most`` at most, none counts as CONVERGED."""
         self.outcomes.update(outcomes)
         unjudged = min(self.choice.unjudged, most, outcomes.get(Outcome.CONVERGED.name, 0))
         if unjudged:

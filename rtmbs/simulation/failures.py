@@ -56,7 +56,7 @@ def error_of(sim: Any, report: StepReport) -> StepError:
 
 
 def retry(sim: Any, report: StepReport, on_failure: str, at_most: int) -> StepReport:
-    """Take the failed step in 2, 4, ... parts when asked and of use; raise the matching error otherwise."""
+    """Retry a failed step in 2, 4, ... parts where ``on_failure`` allows it and it can help, or raise its error."""
     state = sim.state
     spoilt = not_finite_inputs(sim.system, state.u) or out_of_range(
         sim.system, state, state.memory.get("alpha", NO_FACTORS)
@@ -97,7 +97,7 @@ def in_parts(sim: Any, report: StepReport, at_most: int) -> StepReport:
 
 
 def whole(reports: list[StepReport]) -> StepReport:
-    """Return the report of a step from those of its parts: sums of counts, worst outcome, largest violations."""
+    """Return the report of a step from those of its parts: sums of counts, most severe outcome, largest violations."""
     outcomes = [report.outcome for report in reports]
     worst = next((outcome for outcome in WORST if outcome in outcomes), outcomes[-1])
     sums = (

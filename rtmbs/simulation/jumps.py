@@ -240,7 +240,7 @@ NONE = -1  # no grid time
 
 
 class Cut(NamedTuple):
-    """Where steps end before a jump, and where they go on behind it."""
+    """Times of a jump: the end of the step before it, and the start of the step behind it."""
 
     land: float  # [s]
     go: float  # [s]

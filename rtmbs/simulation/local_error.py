@@ -22,14 +22,14 @@ class Track(NamedTuple):
 
 
 class Past(NamedTuple):
-    """What the step before the first one had."""
+    """Size of the step before the first one of a batch, and the accelerations at its start."""
 
     h: float  # [s]
     zdd: Array  # (n,) at its start
 
 
 class Noise(NamedTuple):
-    """What positions and rates may be off across their loops without any harm, for it does not add up; and rounding."""
+    """Errors across the loops that are harmless, because they do not add up, and rounding."""
 
     position: Array  # (n,)
     rate: Array  # (n,)

@@ -1,4 +1,4 @@
-"""Wall-clock pacing: wait for the next deadline of a fixed period and count the ones that were missed.
+"""Wall-clock pacing: wait for the next deadline of a fixed period, and count the missed deadlines.
 
 A pacer knows no physics. A real-time loop reads
 
@@ -29,7 +29,7 @@ KEPT = 1 << 17  # waits whose lateness is kept for the percentiles: the last 11 
 
 @dataclass(frozen=True)
 class Punctuality:
-    """How a paced loop kept its deadlines. Times in seconds."""
+    """Punctuality of a paced loop: counts of deadlines and lateness. Times in seconds."""
 
     deadlines: int  # waits so far
     missed: int  # waits that began after their deadline

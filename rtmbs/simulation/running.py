@@ -133,7 +133,7 @@ def take_chunk(sim: Any, watching: Sequence[Observer], chunk: Chunk) -> tuple[in
 
 
 def take_step(sim: Any, watching: Sequence[Observer], on_failure: str, at_most: int) -> None:
-    """Take one step, in parts when it fails and that is asked for."""
+    """Take one step; take it in parts when it fails and ``on_failure`` allows that."""
     with shown_to_all(sim, watching) as show:
         report = sim.step()
         if not report.outcome.accepted:

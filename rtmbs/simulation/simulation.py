@@ -712,7 +712,7 @@ class Simulation(Keyed, StrictAttributes):
         return self.independent()
 
     def __getstate__(self) -> dict[str, Any]:
-        """Return the attributes for pickle, and for copies: the reader of channels is made anew when asked for."""
+        """Return the attributes for pickle, and for copies: the reader of channels is made anew on first use."""
         return {**vars(self), "_reader": None}
 
 

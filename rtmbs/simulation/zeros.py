@@ -33,7 +33,7 @@ class Zero(NamedTuple):
 
 
 class Found(NamedTuple):
-    """What the looks at a step tell."""
+    """Zeros, signs and sizes of an event function within a step."""
 
     zeros: list[Zero]
     last: float  # value at the end of the step

@@ -121,7 +121,7 @@ class NearestPose(ABC):
 
     @abstractmethod
     def scaled_jacobian(self, z: Array) -> csc_array:
-        """Return the derivative (m, n) of the gap by z / typical, at the z whose gap was asked for last."""
+        """Return the derivative (m, n) of the gap by z / typical, at the z of the latest gap."""
 
     def unwound(self, z: Array, wanted: Array, kept: Mask) -> Array:
         """Return the same pose in the coordinates nearest to the initial ones."""

@@ -98,8 +98,7 @@ class Start:
 
 @refuses_unfactorised(StartError, "start")
 def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembly_offset: bool = False) -> Start:
-    """Return a consistent start; sets ``equations.alpha`` and ``masses`` and, when asked, the assembly offset of the
-    closures.
+    """Return a consistent start; set ``alpha``, ``masses`` and, with ``assembly_offset``, the offset of the closures.
 
     Raises ModelError for a massless body that nothing holds, StartError when loops cannot close, pinned values
     contradict each other, a coordinate has no inertia, or a redundant closure is inconsistent enough to stress the

@@ -132,7 +132,7 @@ class Task:
         return f"timed out after {self.timeout:g} s"
 
     def too_large(self, error: MemoryError) -> str:
-        """Return the sentence of a run that asked for too much memory."""
+        """Return the sentence of a run that needs too much memory."""
         return f"memory: it needs more than {in_words(self.memory or 0.0)} ({told(error)})"
 
     def result(self, parameters: dict[str, Any]) -> Any:

@@ -37,7 +37,7 @@ def identity(function: Any) -> str:
 
 
 def digest_parts(value: Any, seen: set[int], asked: bool = False) -> Iterator[bytes]:
-    """Yield the bytes that identify ``value``; of an object its parameters when it is the one ``asked`` about."""
+    """Yield the bytes that identify ``value``; of the outermost object (``asked``) they are those of its parameters."""
     if isinstance(value, PLAIN):
         yield f"{type(value).__name__} {value!r}".encode("utf-8", "surrogatepass")
     elif isinstance(value, np.ndarray | np.generic) and value.dtype.kind in "biufcUS":

@@ -16,10 +16,32 @@ CHASSIS = "chassis"
 
 @dataclass(frozen=True)
 class AntiRollBar:
-    """Half bars that turn about the y axis of the chassis; the left one carries the right one.
+    """Anti-roll bar: two half bars about the y axis of the chassis with a torsion spring between them.
 
-    Each ends at (arm, +-half_width, 0) from ``origin``, and a massless drop link leads from there by ``drop`` in z to
-    the part it is attached to. Small roll: the torque is stiffness times the difference of the travels over ``arm``.
+    The left half carries the right one. Each ends at (arm, +-half_width, 0) from ``origin``. A massless drop link leads
+    from there by ``drop`` in z to the part it is attached to. For small roll the torque is stiffness times the
+    difference of the travels over ``arm``.
+
+    Parameters
+    ----------
+    origin : ndarray
+        Middle of the bar (3,) in the chassis frame [m].
+    half_width : float
+        Distance of a drop link from the middle along y [m].
+    arm : float
+        Distance of the drop link from the axis along x [m].
+    drop : float
+        Distance of the part from the end of the arm along z [m].
+    stiffness : float
+        Torsional stiffness of the whole bar [N m/rad].
+    damping : float, default 0.0
+        Torsional damping [N m s/rad].
+    mass : float, default 1.0
+        Mass of one half, with its centre at half of the half width [kg].
+    moments : tuple[float, float, float], default (0.1, 0.002, 0.1)
+        Moments of inertia of one half about its centre, chassis axes [kg m^2].
+    part : str, default "lower_arm"
+        Part of the suspension that the drop links are attached to.
     """
 
     origin: Array  # middle of the bar, chassis frame [m]

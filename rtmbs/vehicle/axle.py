@@ -22,7 +22,19 @@ Kind = Literal["revolute", "spherical", "universal", "distance", "line", "free"]
 
 @dataclass(frozen=True)
 class Part:
-    """A rigid part: mass [kg], centre of mass [m] and inertia (3, 3) about it [kg m^2], chassis axes at design."""
+    """Rigid part of a car, left side, with points and axes of the chassis frame at design.
+
+    Parameters
+    ----------
+    name : str
+        Name of the part, without a corner.
+    mass : float
+        Mass [kg].
+    com : ndarray
+        Centre of mass (3,) [m].
+    inertia : ndarray
+        Inertia (3, 3) about the centre of mass, chassis axes [kg m^2].
+    """
 
     name: str
     mass: float
@@ -30,13 +42,39 @@ class Part:
     inertia: Array
 
     def mirrored(self) -> Self:
-        """Return the part of the right side."""
+        """Return the part of the right side.
+
+        Returns
+        -------
+        Part
+            Part with the signs of y reversed.
+        """
         return replace(self, com=MIRROR * self.com, inertia=self.inertia * np.outer(MIRROR, MIRROR))
 
 
 @dataclass(frozen=True)
 class Connection:
-    """A joint or a massless rod between two parts."""
+    """Joint or massless rod between two parts, left side, chassis frame at design.
+
+    Parameters
+    ----------
+    name : str
+        Name of the joint, without a corner.
+    kind : {'revolute', 'spherical', 'universal', 'distance', 'line', 'free'}
+        Kind of the joint; "distance" is a massless rod.
+    a : str
+        Part that the joint starts from.
+    b : str
+        Part that the joint leads to.
+    point : ndarray
+        Joint point (3,) [m]; of a rod its end on a.
+    axis : ndarray, optional
+        Unit vector (3,) of a revolute or a line; of a universal joint the axis that a carries.
+    axis_b : ndarray, optional
+        Unit vector (3,) of a universal joint that b carries.
+    point_b : ndarray, optional
+        End (3,) of a rod on b [m].
+    """
 
     name: str
     kind: Kind
@@ -48,7 +86,13 @@ class Connection:
     point_b: Array | None = None  # of a rod: its end on b
 
     def mirrored(self) -> Self:
-        """Return the joint of the right side."""
+        """Return the joint of the right side.
+
+        Returns
+        -------
+        Connection
+            Joint with the signs of y reversed in its points and axes.
+        """
         axis, axis_b, point_b = (
             None if one is None else MIRROR * one for one in (self.axis, self.axis_b, self.point_b)
         )
@@ -57,7 +101,23 @@ class Connection:
 
 @dataclass(frozen=True)
 class Strut:
-    """A spring or a damper between two points."""
+    """Spring or damper between two points, left side, chassis frame at design.
+
+    Parameters
+    ----------
+    name : str
+        Name of the spring or damper, without a corner.
+    a : str
+        Part of the first point.
+    b : str
+        Part of the second point.
+    point_a : ndarray
+        Point (3,) on a [m].
+    point_b : ndarray
+        Point (3,) on b [m].
+    law : Spring or Damper
+        Law of the force along the line of the points.
+    """
 
     name: str
     a: str
@@ -67,12 +127,18 @@ class Strut:
     law: StrutLaw
 
     def mirrored(self) -> Self:
-        """Return the strut of the right side."""
+        """Return the strut of the right side.
+
+        Returns
+        -------
+        Strut
+            Strut with the signs of y reversed in its points.
+        """
         return replace(self, point_a=MIRROR * self.point_a, point_b=MIRROR * self.point_b)
 
     @property
     def design_length(self) -> float:
-        """The distance of the points at design [m]."""
+        """Distance of the points at design [m]."""
         return float(np.linalg.norm(self.point_b - self.point_a))
 
 
@@ -80,13 +146,30 @@ class Strut:
 class Axle:
     """Both sides of an axle: parts of the left side besides the wheel, their joints and struts.
 
-    Attributes
+    Points and axes are in the chassis frame at design (ISO 8855: x forward, y left, z up).
+
+    Parameters
     ----------
-    wheel_centre : left wheel centre [m]
-    spin_axis : unit vector, pointing left on both sides
-    wheel_carrier : the part that the wheel turns in
-    spindle : what turns with the wheel beside rim and tyre
-    shaft_inertia : of the drive shaft about the spin axis [kg m^2]
+    kind : str
+        Kind of the suspension, such as "double_wishbone".
+    parts : tuple[Part, ...]
+        Parts of the left side besides the wheel.
+    connections : tuple[Connection, ...]
+        Joints and rods of the left side.
+    struts : tuple[Strut, ...]
+        Springs and dampers of the left side.
+    wheel_centre : ndarray
+        Left wheel centre (3,) [m].
+    spindle : Part, optional
+        Part that turns with the wheel beside rim and tyre.
+    spin_axis : ndarray, default (0, 1, 0)
+        Unit vector (3,) of the spin axis, pointing left on both sides.
+    wheel_carrier : str, default "upright"
+        Part that the wheel turns in.
+    shaft_inertia : float, default 0.0
+        Inertia of the drive shaft about the spin axis [kg m^2].
+    anti_roll_bar : AntiRollBar, optional
+        Anti-roll bar between both sides.
     """
 
     kind: str
@@ -102,7 +185,7 @@ class Axle:
 
     @property
     def steered(self) -> bool:
-        """Whether a joint is attached to the steering."""
+        """True when a joint is attached to the steering."""
         return any(RACK in (one.a, one.b) for one in self.connections)
 
     @property
@@ -119,7 +202,31 @@ class Axle:
         return found
 
     def with_points(self, points: Mapping[str, Numbers]) -> "Axle":
-        """Return the axle with other hard points (3,) by name [m]. Raises UnknownNameError, ModelError."""
+        """Return the axle with other hard points.
+
+        Parameters
+        ----------
+        points : Mapping[str, array_like]
+            Points (3,) of the left side by the names of ``hard_points``, chassis frame at design [m].
+
+        Returns
+        -------
+        Axle
+            New axle; axes of joints stay as they are.
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that is no hard point.
+        ModelError
+            For a point that is not three finite numbers.
+
+        Examples
+        --------
+        >>> car = rtmbs.vehicle.read("sedan", variant="from_models")
+        >>> x, y, z = car.data.front.hard_points["wheel_centre"]
+        >>> axle = car.data.front.with_points({"wheel_centre": (x, y, z + 0.01)})
+        """
         known = self.hard_points
         for name in points:
             if name not in known:
@@ -143,7 +250,38 @@ class Axle:
 
 
 def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str) -> Part:
-    """Return a checked part; an inertia of 3 numbers is about chassis axes. Triangles are checked by the car."""
+    """Return a checked part; an inertia of 3 numbers is about chassis axes.
+
+    The car checks the triangle inequality of the inertia.
+
+    Parameters
+    ----------
+    name : str
+        Name of the part, without a corner.
+    mass : float
+        Mass [kg], zero or more.
+    com : array_like
+        Centre of mass (3,) in the chassis frame at design [m].
+    inertia : array_like
+        Moments (3,) or inertia (3, 3) about the centre of mass, chassis axes [kg m^2].
+    what : str
+        Name of the part in the message of an error.
+
+    Returns
+    -------
+    Part
+        Part of the left side or the chassis.
+
+    Raises
+    ------
+    ModelError
+        For a negative mass, a wrong shape or a number that is not finite.
+
+    Examples
+    --------
+    >>> rtmbs.vehicle.part("chassis", 1500.0, (0.0, 0.0, 0.2), (300.0, 1500.0, 1700.0), "chassis").mass
+    1500.0
+    """
     kilograms = number(mass, f"{what}: mass")
     if kilograms < 0.0:
         raise ModelError(f"{what}: mass is {kilograms:g}; it must be zero or more")
@@ -156,17 +294,72 @@ def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str) ->
 
 
 def hinge(name: str, a: str, b: str, front: Numbers, back: Numbers) -> Connection:
-    """Return a revolute joint through two points of its axis [m]."""
+    """Return a revolute joint through two points of its axis.
+
+    Parameters
+    ----------
+    name : str
+        Name of the joint, without a corner.
+    a : str
+        Part that the joint starts from.
+    b : str
+        Part that the joint leads to.
+    front : array_like
+        Front point (3,) of the axis, chassis frame at design [m].
+    back : array_like
+        Back point (3,) of the axis [m].
+
+    Returns
+    -------
+    Connection
+        Joint with its point in the middle and its axis from back to front.
+    """
     one, two = (numbers(point, f"joint {name!r}: axis", (3,)) for point in (front, back))
     return Connection(name, "revolute", a, b, 0.5 * (one + two), axis=direction(one - two, f"joint {name!r}: axis"))
 
 
 def ball(name: str, a: str, b: str, point: Numbers) -> Connection:
-    """Return a spherical joint at a point [m]."""
+    """Return a spherical joint at a point.
+
+    Parameters
+    ----------
+    name : str
+        Name of the joint, without a corner.
+    a : str
+        Part that the joint starts from.
+    b : str
+        Part that the joint leads to.
+    point : array_like
+        Joint point (3,), chassis frame at design [m].
+
+    Returns
+    -------
+    Connection
+        Spherical joint.
+    """
     return Connection(name, "spherical", a, b, numbers(point, f"joint {name!r}: point", (3,)))
 
 
 def rod(name: str, a: str, b: str, point_a: Numbers, point_b: Numbers) -> Connection:
-    """Return a massless rod between a point of a and a point of b [m]."""
+    """Return a massless rod between a point of a and a point of b.
+
+    Parameters
+    ----------
+    name : str
+        Name of the rod, without a corner.
+    a : str
+        Part of the first end.
+    b : str
+        Part of the second end.
+    point_a : array_like
+        End (3,) on a, chassis frame at design [m].
+    point_b : array_like
+        End (3,) on b [m].
+
+    Returns
+    -------
+    Connection
+        Constraint of the distance.
+    """
     one, two = (numbers(point, f"rod {name!r}: end", (3,)) for point in (point_a, point_b))
     return Connection(name, "distance", a, b, one, point_b=two)

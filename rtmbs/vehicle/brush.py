@@ -12,7 +12,7 @@ TINY = 1e-30  # under a root: keeps its derivative at zero
 
 
 class BrushTyre(Tyre):
-    """Isotropic brush tyre with Coulomb friction.
+    """Isotropic brush tyre with Coulomb friction (Pacejka, Tyre and Vehicle Dynamics, ch. 3).
 
     Bristles of stiffness ``tread_stiffness`` c stand on a contact length 2 a, with a = sqrt(R0 Fz / stiffness). The
     theoretical slips are slip / (1 + slip) and tan(slip_angle) / (1 + slip), their size is s, and
@@ -20,12 +20,26 @@ class BrushTyre(Tyre):
 
     Parameters
     ----------
-    free_radius : without load [m]
-    vertical_stiffness : of the tyre [N/m]
-    vertical_damping : of the tyre [N s/m]
-    tread_stiffness : of the bristles for each length of the contact [N/m^2]
-    friction : coefficient mu
-    relaxation_length : longitudinal and lateral [m]
+    free_radius : float
+        Radius without load R0 [m].
+    vertical_stiffness : float
+        Vertical stiffness [N/m].
+    tread_stiffness : float
+        Stiffness of the bristles for each length of the contact c [N/m^2].
+    friction : float
+        Coefficient of friction mu.
+    vertical_damping : float, default 0.0
+        Vertical damping [N s/m].
+    relaxation_length : float, default 0.3
+        Longitudinal and lateral relaxation length [m].
+
+    Examples
+    --------
+    >>> tyre = rtmbs.vehicle.BrushTyre(
+    ...     free_radius=0.32, vertical_stiffness=2e5, tread_stiffness=2e7, friction=1.0
+    ... )
+    >>> round(float(tyre.steady(load=4000.0, slip_angle=0.5).Fy))  # slides: -mu Fz
+    -4000
     """
 
     kind: ClassVar[str] = "brush"
@@ -47,11 +61,33 @@ class BrushTyre(Tyre):
         self.friction, self.relaxation_length = found["friction"], found["relaxation_length"]
 
     def half_length(self, load: Any) -> Any:
-        """Return half of the contact length [m]."""
+        """Return half of the contact length.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+
+        Returns
+        -------
+        float or ndarray
+            Half length a = sqrt(R0 Fz / stiffness) [m].
+        """
         return np.sqrt(self.free_radius * load / self.vertical_stiffness + 1e-12)
 
     def forces(self, at: TyreInput) -> TyreForces:
-        """Return force and moment at steady slip."""
+        """Return force and moment at steady slip.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slips, camber, speed and friction of the wheel.
+
+        Returns
+        -------
+        TyreForces
+            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
+        """
         rolled = at_least(1.0 + at.slip, 1e-2)
         sx, sy = at.slip / rolled, np.tan(at.slip_angle) / rolled
         size = np.sqrt(sx * sx + sy * sy + TINY)
@@ -64,14 +100,53 @@ class BrushTyre(Tyre):
         return TyreForces(Fx, Fy, 0.0 * Fy, 0.0 * Fy, -at.forward * trail * Fy)
 
     def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the given relaxation length, twice [m]."""
+        """Return the relaxation length of the constructor for both directions.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            Longitudinal and lateral relaxation length [m].
+        """
         return self.relaxation_length, self.relaxation_length
 
     def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return 2 c a^2, twice [N, N/rad]."""
+        """Return the slip stiffness 2 c a^2 for both directions.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            dFx/dslip [N] and -dFy/dslip_angle [N/rad] at no slip, both positive.
+        """
         value = 2.0 * self.tread_stiffness * self.half_length(load) ** 2
         return value, value
 
     def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return mu Fz, twice [N]."""
+        """Return the largest force mu Fz for both directions.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            Largest longitudinal and lateral force [N], both positive.
+        """
         return self.friction * load, self.friction * load

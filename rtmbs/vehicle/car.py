@@ -32,42 +32,62 @@ BREAKS = "breaks the triangle inequality"
 
 
 class Car(Model):
-    """A car: chassis, two axles, steering, wheels, tyres and brakes.
+    """Model of a whole car: chassis, two axles, steering, wheels, tyres and brakes.
+
+    The axes are those of ISO 8855: x forward, y left, z up; positive pitch is nose down. Everything that a Model offers
+    can be added.
+
+    * The bodies are ``chassis``, ``upright_fl``, ``wheel_fl`` and so on.
+    * The joints of the wheels are ``hub_fl`` and so on, the springs ``spring_fl``, the tyres ``tyre_fl``.
+    * The brakes are ``brake_fl`` with the inputs ``brake_fl.torque`` [N m].
+    * The drive torques of the driven wheels are ``drive_rl`` with the inputs ``drive_rl.torque`` [N m].
+    * The driver of the steering is ``steering``.
 
     Parameters
     ----------
-    data : chassis, axles, steering and wheels, as ``CarData``; ``read`` makes it of a file. Or give the parts:
-    name : of the Model
-    chassis : Part of the chassis
-    front : front axle, an Axle or a suspension template such as DoubleWishbone; with ``data`` it replaces its axle
-    rear : rear axle, likewise
-    steering : RackAndPinion or PitmanArm
-    rim : part that turns with each wheel, about the wheel centre
-    tyre_mass : likewise
-    driven : the driven axle, "front" or "rear"
-    tyres : a Tyre or the path of a ``.tir`` file for all wheels, or two of them, front and rear. A Magic Formula tyre
+    data : CarData, optional
+        Chassis, axles, steering and wheels; ``read`` makes it of a file. Or give the parts below.
+    tyres : Tyre, path or pair of them
+        Tyre or the path of a ``.tir`` file for all wheels, or two of them, front and rear. A Magic Formula tyre
         counts as one of the left side, and the right side has its mirror image.
-    options : keyword arguments of the list below
+    name : str, default "car"
+        Name of the Model.
+    chassis : Part, optional
+        Chassis.
+    front : Axle or template, optional
+        Front axle, or a suspension template such as DoubleWishbone; with ``data`` it replaces its axle.
+    rear : Axle or template, optional
+        Rear axle, likewise.
+    steering : RackAndPinion or PitmanArm, optional
+        Steering of the front axle.
+    rim : Part, optional
+        Part that turns with each wheel, about the wheel centre.
+    tyre_mass : Part, optional
+        Mass of a tyre, about the wheel centre.
+    driven : {'front', 'rear'}, default 'rear'
+        Driven axle of a car that is given in parts.
+    **options : Any
+        Keyword arguments of this list:
 
-    Options:
+        * steer: angle of the pinion or Pitman arm [rad], positive left, a number or a profile; None makes it the input
+          ``steering``.
+        * friction: factor of the road on the friction of the tyres; inputs ``tyre_fl.friction`` and so on.
+        * transient, slip_point: options of the tyres, see ``add_tyre``.
+        * brakes: torque of each brake [N m], a number or a function of time; None leaves the brakes out; a dictionary
+          with the keys "f" and "r" has one for the front and one for the rear.
+        * spin: the wheels turn; without, they are fixed to their carriers, as for equilibria.
+        * slope: rise over run of the road; the weight pulls the car back.
+        * gravity: acceleration of gravity [m/s^2].
+        * impossible_inertia: treatment of inertias that no body has: "keep" with a warning that names them, "nearest"
+          takes the nearest possible one, "error" refuses them.
+        * h: step that the car asks for [s].
 
-    * steer: angle of the pinion or Pitman arm [rad], positive left, a number or a profile; None makes it the input
-      ``steering``
-    * friction: factor of the road on the friction of the tyres; inputs ``tyre_fl.friction`` ...
-    * transient, slip_point: of the tyres, see ``add_tyre``
-    * brakes: torque of each brake [N m], a number or a function of time; None leaves the brakes out; a dictionary with
-      the keys "f" and "r" has one for the front and one for the rear
-    * spin: the wheels turn; without, they are fixed to their carriers, as for equilibria
-    * slope: of the road, rise over run: the weight pulls the car back
-    * gravity: [m/s^2]
-    * impossible_inertia: what happens to inertias that no body has: "keep" with a warning that names them, "nearest"
-      takes the nearest possible one, "error" refuses them
-    * h: step that the car asks for [s]
-
-    The bodies are ``chassis``, ``upright_fl``, ``wheel_fl`` and so on, the joints ``hub_fl`` ..., the springs
-    ``spring_fl``, the tyres ``tyre_fl``, the brakes ``brake_fl`` with the inputs ``brake_fl.torque`` [N m], the
-    drive torques of the driven wheels ``drive_rl`` with the inputs ``drive_rl.torque`` [N m], and the driver of the
-    steering ``steering``. Everything that a Model offers can be added.
+    Raises
+    ------
+    UnknownNameError
+        For an option that is not in the list.
+    ModelError
+        For tyres or a part that is missing, and for values that cannot be.
 
     Examples
     --------
@@ -117,13 +137,43 @@ class Car(Model):
         build(self)
 
     def changed(self, **options: Any) -> "Car":
-        """Return the same car with other options, such as ``steer=0.1``; what was added to the Model is not in it."""
+        """Return the same car with other options; elements that were added to the Model are not in it.
+
+        Parameters
+        ----------
+        **options : Any
+            Options of ``Car`` to replace, such as ``steer=0.1`` [rad].
+
+        Returns
+        -------
+        Car
+            New car.
+        """
         return Car(self.data, self.tyres, **(self.options | options))
 
     def with_points(self, axle: Literal["front", "rear"], points: Mapping[str, Numbers]) -> "Car":
-        """Return the car with other hard points of an axle, those of the left side, by name [m].
+        """Return the car with other hard points of an axle; the right side mirrors the left one.
 
-        ``car.data.front.hard_points`` lists them. The right side mirrors the left one.
+        ``car.data.front.hard_points`` lists them.
+
+        Parameters
+        ----------
+        axle : {'front', 'rear'}
+            Axle of the points.
+        points : Mapping[str, array_like]
+            Points (3,) of the left side by name, chassis frame at design [m].
+
+        Returns
+        -------
+        Car
+            New car with the same options; elements that were added to the Model are not in it.
+
+        Raises
+        ------
+        ModelError
+            For another axle, and for a point that is not three finite numbers.
+        UnknownNameError
+            For a name that is no hard point.
         """
         if axle not in ("front", "rear"):
             raise ModelError(f"car {self.name!r}: axle is {shown(axle)}; it must be one of front, rear")
@@ -131,24 +181,51 @@ class Car(Model):
         return Car(self.data._replace(**{axle: moved}), self.tyres, **self.options)
 
     def axle(self, corner: str) -> Axle:
-        """Return the axle of a corner such as "fl", or of "f" or "r"."""
+        """Return the axle of a corner.
+
+        Parameters
+        ----------
+        corner : str
+            Corner such as "fl", or the axle "f" or "r".
+
+        Returns
+        -------
+        Axle
+            Front or rear axle.
+        """
         return self.data.front if corner[0] == "f" else self.data.rear
 
     @property
     def driven(self) -> tuple[str, ...]:
-        """The corners that are driven, such as ("rl", "rr")."""
+        """Corners that are driven, such as ("rl", "rr")."""
         return tuple(corner for corner in CORNERS if corner[0] == self.data.driven[0])
 
     def rest(self) -> "Rest":
-        """Return the car at rest on the road: wheel loads, pitch, heights and modes, without side forces of tyres."""
+        """Return the equilibrium of the car on the road, without side forces of tyres.
+
+        Returns
+        -------
+        Rest
+            Wheel loads, pitch, heights and modes.
+        """
         from rtmbs.vehicle.rest import rest
 
         return rest(self)
 
     def at_speed(self, speed: Numbers, rest: "Rest | None" = None) -> "Car":
-        """Return the car in its pose of rest, driving straight on with a ``speed`` [m/s] and rolling wheels.
+        """Return the car in its pose of rest, driving straight on with a ``speed`` and rolling wheels.
 
-        ``rest`` is what ``rest()`` gave before, to look for it once.
+        Parameters
+        ----------
+        speed : float
+            Speed along x [m/s].
+        rest : Rest, optional
+            Equilibrium from an earlier ``rest()``, which saves its search.
+
+        Returns
+        -------
+        Car
+            New car with initial values of all joints.
         """
         from rtmbs.vehicle.rest import at_speed
 
@@ -160,16 +237,32 @@ def read(path: str | os.PathLike[str], *, variant: str | None = None, tyres: Any
 
     Parameters
     ----------
-    path : a JSON file, or "sedan" or "hmmwv" for those of the package
-    variant : one of those in the file; by default the first
-    tyres : "pac2002" or "tmeasy" for the tyre in the file, or what ``Car`` takes
-    options : those of ``Car``
+    path : str or path
+        JSON file, or "sedan" or "hmmwv" for those of the package.
+    variant : str, optional
+        Variant in the file; the first unless given.
+    tyres : Any, default "pac2002"
+        "pac2002" or "tmeasy" for the tyre in the file, or tyres as ``Car`` takes them.
+    **options : Any
+        Options of ``Car``.
 
-    Raises ModelError and UnknownNameError naming the file and the field.
+    Returns
+    -------
+    Car
+        Model of the car.
+
+    Raises
+    ------
+    ModelError
+        For a damaged file, and for a field that is missing or wrong; the message names the file and the field.
+    UnknownNameError
+        For an unknown field, variant or option.
 
     Examples
     --------
     >>> car = rtmbs.vehicle.read("sedan", variant="from_models")
+    >>> car.driven
+    ('fl', 'fr')
     """
     data = read_data(path, variant)
     if tyres in ("pac2002", "tmeasy"):

@@ -36,7 +36,35 @@ SIDES = ("LEFT", "RIGHT", "SYMMETRIC")
 
 
 class CarData(NamedTuple):
-    """What a file says of a car."""
+    """Data of a car: chassis, axles, steering, wheels and driveline.
+
+    ``read`` takes them from a vehicle data file.
+
+    Parameters
+    ----------
+    name : str
+        Name of the car.
+    chassis : Part
+        Chassis, with its centre of mass in the chassis frame.
+    front : Axle
+        Front axle.
+    rear : Axle
+        Rear axle.
+    steering : RackAndPinion or PitmanArm
+        Steering of the front axle.
+    rim : Part
+        Rim of each wheel; its centre of mass is relative to the wheel centre.
+    tyre : Part
+        Mass of each tyre, likewise.
+    tyres : Mapping[str, Any]
+        Parameters of the tyres by model, "pac2002" and "tmeasy".
+    driven : str
+        Driven axle: "front" or "rear".
+    max_brake_torque : float
+        Largest brake torque of a wheel [N m].
+    powertrain : Mapping[str, Any]
+        Fields of the driveline as they stand in the file.
+    """
 
     name: str
     chassis: Part
@@ -54,7 +82,37 @@ class CarData(NamedTuple):
     def of_parts(
         cls, name: str, chassis: Any, front: Any, rear: Any, steering: Any, rim: Any, tyre_mass: Any, driven: str
     ) -> "CarData":
-        """Return the data of a car that is given in parts; ModelError for one that is missing."""
+        """Return the data of a car that is given in parts.
+
+        Parameters
+        ----------
+        name : str
+            Name of the car.
+        chassis : Part
+            Chassis.
+        front : Axle or template
+            Front axle, or a suspension such as DoubleWishbone.
+        rear : Axle or template
+            Rear axle, likewise.
+        steering : RackAndPinion or PitmanArm
+            Steering of the front axle.
+        rim : Part or None
+            Rim of each wheel; None for one of 10 kg.
+        tyre_mass : Part or None
+            Mass of each tyre; None for one of 10 kg.
+        driven : str
+            Driven axle: "front" or "rear".
+
+        Returns
+        -------
+        CarData
+            Data without parameters of tyres and without a limit of the brake torque.
+
+        Raises
+        ------
+        ModelError
+            For a part that is missing, an axle that is none, and another driven axle.
+        """
         given = {"chassis": chassis, "front": front, "rear": rear, "steering": steering}
         if missing := [key for key, value in given.items() if value is None]:
             raise ModelError(f"car {name!r}: {', '.join(missing)} is missing; give each part, or data=")
@@ -113,7 +171,7 @@ class Fields:
             )
 
     def done(self) -> None:
-        """Refuse fields that nobody has read."""
+        """Refuse fields that are left unread."""
         if self.left:
             known = sorted(set(self.given) - self.left)
             raise unknown_name(f"field of {self.what}", min(self.left), known)

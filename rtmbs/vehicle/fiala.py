@@ -23,20 +23,40 @@ def positive(what: str, values: dict[str, float], zero: tuple[str, ...] = ()) ->
 class FialaTyre(Tyre):
     """Fiala tyre: friction that falls from ``friction`` to ``sliding_friction`` with the total slip.
 
+    Force and moment follow from six numbers (Fiala 1954, in the form of Adams/Tyre). Camber has no effect. Longitudinal
+    and lateral force share the friction through the total slip only.
+
     Parameters
     ----------
-    free_radius : without load [m]
-    width : of the tyre [m]
-    vertical_stiffness : of the tyre [N/m]
-    vertical_damping : of the tyre [N s/m]
-    slip_stiffness : dFx/dslip at no slip [N]
-    cornering_stiffness : -dFy/dslip_angle at no slip [N/rad]
-    friction : coefficient at no slip
-    sliding_friction : coefficient at a total slip of one
-    rolling_resistance : lever of the vertical force [m]
-    relaxation_length : longitudinal and lateral [m]
+    free_radius : float
+        Radius without load [m].
+    width : float
+        Width [m].
+    vertical_stiffness : float
+        Vertical stiffness [N/m].
+    slip_stiffness : float
+        Slope dFx/dslip at no slip [N].
+    cornering_stiffness : float
+        Slope -dFy/dslip_angle at no slip [N/rad].
+    friction : float
+        Coefficient of friction at no slip.
+    sliding_friction : float
+        Coefficient of friction at a total slip of one.
+    vertical_damping : float, default 0.0
+        Vertical damping [N s/m].
+    rolling_resistance : float, default 0.0
+        Lever of the vertical force [m].
+    relaxation_length : float, default 0.3
+        Longitudinal and lateral relaxation length [m].
 
-    Camber has no effect. Longitudinal and lateral force share the friction through the total slip only.
+    Examples
+    --------
+    >>> tyre = rtmbs.vehicle.FialaTyre(
+    ...     free_radius=0.32, width=0.2, vertical_stiffness=2e5, slip_stiffness=1e5, cornering_stiffness=8e4,
+    ...     friction=1.0, sliding_friction=0.8,
+    ... )
+    >>> bool(tyre.steady(load=4000.0, slip_angle=0.02).Fy < 0.0)  # the contact point moves to the left
+    True
     """
 
     kind: ClassVar[str] = "Fiala"
@@ -64,7 +84,18 @@ class FialaTyre(Tyre):
         self.rolling_resistance, self.relaxation_length = found["rolling_resistance"], found["relaxation_length"]
 
     def forces(self, at: TyreInput) -> TyreForces:
-        """Return force and moment at steady slip."""
+        """Return force and moment at steady slip.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slips, camber, speed and friction of the wheel.
+
+        Returns
+        -------
+        TyreForces
+            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
+        """
         tangent = np.tan(at.slip_angle)
         total = np.sqrt(at.slip * at.slip + tangent * tangent + 1e-30)
         grip = self.friction - (self.friction - self.sliding_friction) * at_most(total, 1.0)
@@ -80,13 +111,52 @@ class FialaTyre(Tyre):
         return TyreForces(Fx, Fy, 0.0 * Fy, -self.rolling_resistance * at.load * at.forward, Mz)
 
     def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the given relaxation length, twice [m]."""
+        """Return the relaxation length of the constructor for both directions.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            Longitudinal and lateral relaxation length [m].
+        """
         return self.relaxation_length, self.relaxation_length
 
     def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the slip stiffness and the cornering stiffness [N, N/rad]."""
+        """Return the slip stiffness and the cornering stiffness of the constructor.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            dFx/dslip [N] and -dFy/dslip_angle [N/rad] at no slip, both positive.
+        """
         return self.slip_stiffness, self.cornering_stiffness
 
     def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the friction at no slip times the load, twice [N]."""
+        """Return the friction at no slip times the load for both directions.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            Largest longitudinal and lateral force [N], both positive.
+        """
         return self.friction * load, self.friction * load

@@ -34,20 +34,29 @@ class Side(NamedTuple):
 class MagicFormula(Tyre):
     """Magic Formula tyre (PAC2002, MF-Tyre 5.2) of a ``.tir`` file.
 
+    Equations and coefficient names are those of Pacejka, Tyre and Vehicle Dynamics, and of the Adams/Tyre manual.
+
     Parameters
     ----------
-    parameters : the path of a ``.tir`` file, or its keys and numbers in SI units. Coefficients that are not given
-        are 0, scale factors 1.
-    combined : "formula" couples Fx and Fy by the R coefficients (RBX1 ... RVY6) and not at all when there are none;
+    parameters : Mapping[str, float], str or path
+        Path of a ``.tir`` file, or its keys and numbers in SI units. Coefficients that are not given are 0, scale
+        factors 1.
+    combined : {'formula', 'ellipse'}, default 'formula'
+        "formula" couples Fx and Fy by the R coefficients (RBX1 ... RVY6) and not at all when there are none;
         "ellipse" by the friction ellipse of Adams (FE_METHOD).
-    mirrored : take the tyre for the other side of the car: forces with slip_angle and camber, Fy, Mx and Mz reversed.
+    mirrored : bool, default False
+        True for a tyre of the other side of the car: forces with slip_angle and camber, Fy, Mx and Mz reversed.
 
     Attributes
     ----------
-    left_out : names of coefficients that are given and not zero, and that this model does not use, as those of turn
-        slip or of the gyroscopic couple of the belt
+    left_out : tuple[str, ...]
+        Names of coefficients that are given and not zero, and that this model does not use, as those of turn
+        slip or of the gyroscopic couple of the belt.
 
-    Raises ModelError for keys that are missing or unknown, for another FITTYP, and for numbers that cannot be.
+    Raises
+    ------
+    ModelError
+        For keys that are missing or unknown, for another FITTYP, and for numbers that cannot be.
 
     Examples
     --------
@@ -83,20 +92,48 @@ class MagicFormula(Tyre):
         return f"MagicFormula(R0={self.free_radius:g} m, Fz0={self.nominal_load:g} N, combined={self.combined!r}{side})"
 
     def other_side(self) -> "MagicFormula":
-        """Return the same tyre mounted on the other side of the car."""
+        """Return the same tyre mounted on the other side of the car.
+
+        Returns
+        -------
+        MagicFormula
+            Tyre with ``mirrored`` reversed.
+        """
         return MagicFormula(self.c.given, combined=self.combined, mirrored=not self.mirrored)
 
     # ---- force and moment ------------------------------------------------------------------------------------------
 
     def forces(self, at: TyreInput) -> TyreForces:
-        """Return force and moment at steady slip."""
+        """Return force and moment at steady slip.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slips, camber, speed and friction of the wheel.
+
+        Returns
+        -------
+        TyreForces
+            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
+        """
         if not self.mirrored:
             return self.of_measured_side(at)
         Fx, Fy, Mx, My, Mz = self.of_measured_side(at._replace(slip_angle=-at.slip_angle, camber=-at.camber))
         return TyreForces(Fx, -Fy, -Mx, My, -Mz)
 
     def of_measured_side(self, at: TyreInput) -> TyreForces:
-        """Return force and moment on the side that the file was measured on."""
+        """Return force and moment on the side that the file was measured on.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slips, camber, speed and friction of the wheel.
+
+        Returns
+        -------
+        TyreForces
+            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
+        """
         c = self.c
         dfz = self.dfz(at.load)
         x, y = self.pure_longitudinal(at, dfz), self.pure_lateral(at, dfz)
@@ -113,12 +150,36 @@ class MagicFormula(Tyre):
         return TyreForces(Fx, Fy, self.free_radius * at.load * leaning * c.LMX, self.rolling_resistance(at, Fx), Mz)
 
     def dfz(self, load: Any) -> Any:
-        """Return the change of the load from the nominal one, relative to it."""
+        """Return the change of the load from the nominal one, relative to it.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+
+        Returns
+        -------
+        float or ndarray
+            Relative change dfz = (Fz - LFZO FNOMIN) / (LFZO FNOMIN).
+        """
         nominal = self.c.LFZO * self.c.FNOMIN
         return (load - nominal) / nominal
 
     def pure_longitudinal(self, at: TyreInput, dfz: Any) -> Side:
-        """Return the longitudinal force at a slip angle of zero."""
+        """Return the longitudinal force at a slip angle of zero.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slip, camber and friction of the wheel.
+        dfz : float or ndarray
+            Relative change of the load.
+
+        Returns
+        -------
+        Side
+            Force [N] with the shifted slip, friction, stiffness and shifts.
+        """
         c, gamma = self.c, at.camber * self.c.LGAX
         SH = (c.PHX1 + c.PHX2 * dfz) * c.LHX * at.fade
         kx = at.slip + SH
@@ -130,7 +191,20 @@ class MagicFormula(Tyre):
         return pure_slip(at.load, kx, mu, c.PCX1 * c.LCX, E, K, SH, SV)
 
     def pure_lateral(self, at: TyreInput, dfz: Any) -> Side:
-        """Return the lateral force at no longitudinal slip."""
+        """Return the lateral force at no longitudinal slip.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slip angle, camber and friction of the wheel.
+        dfz : float or ndarray
+            Relative change of the load.
+
+        Returns
+        -------
+        Side
+            Force [N] with the shifted slip angle, friction, stiffness and shifts.
+        """
         c, gamma = self.c, at.camber * self.c.LGAY
         SH = ((c.PHY1 + c.PHY2 * dfz) * c.LHY + c.PHY3 * gamma) * at.fade
         ay = at.slip_angle + SH
@@ -142,7 +216,20 @@ class MagicFormula(Tyre):
         return pure_slip(at.load, ay, mu, c.PCY1 * c.LCY, E, K, SH, SV)
 
     def cornering(self, load: Any, gamma: Any) -> Any:
-        """Return Ky over the load; sin(2 atan u) is 2 u / (1 + u^2), so a load of zero has its limit."""
+        """Return Ky over the load; sin(2 atan u) is 2 u / (1 + u^2), so a load of zero has its limit.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        gamma : float or ndarray
+            Camber times its scale factor LGAY [rad].
+
+        Returns
+        -------
+        float or ndarray
+            Cornering stiffness over load [1/rad], negative as PKY1 is.
+        """
         c = self.c
         scale = c.PKY2 * (1.0 + c.PPY2 * self.dpi)
         u = load / (scale * c.FNOMIN * c.LFZO)
@@ -150,7 +237,24 @@ class MagicFormula(Tyre):
         return peak / (1.0 + u * u) * (1.0 - c.PKY3 * magnitude(gamma)) * c.LKY
 
     def by_formula(self, at: TyreInput, dfz: Any, x: Side, y: Side) -> tuple[Any, Any, Any]:
-        """Return Fx, Fy and SVyk by the coefficients of combined slip."""
+        """Return Fx, Fy and SVyk by the coefficients of combined slip.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slip, slip angle, camber and friction of the wheel.
+        dfz : float or ndarray
+            Relative change of the load.
+        x : Side
+            Longitudinal force of pure slip.
+        y : Side
+            Lateral force of pure slip.
+
+        Returns
+        -------
+        tuple
+            Fx, Fy, and the part SVyk of Fy that slip causes [N].
+        """
         c, kappa, alpha = self.c, at.slip, at.slip_angle
         B = c.RBX1 * np.cos(np.arctan(c.RBX2 * kappa)) * c.LXAL
         Fx = x.F0 * weight(B, c.RCX1, at_most(c.REX1 + c.REX2 * dfz, 1.0), alpha, c.RHX1)
@@ -162,7 +266,22 @@ class MagicFormula(Tyre):
         return Fx, Fy + SV, SV
 
     def trail(self, at: TyreInput, dfz: Any, kappa: Any) -> Any:
-        """Return the pneumatic trail [m]."""
+        """Return the pneumatic trail.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slip angle, camber and friction of the wheel.
+        dfz : float or ndarray
+            Relative change of the load.
+        kappa : float or ndarray
+            Slip times the ratio of the slip stiffnesses Kx / Ky.
+
+        Returns
+        -------
+        float or ndarray
+            Trail [m], positive when the force acts behind the contact point.
+        """
         c, gamma = self.c, at.camber * self.c.LGAZ
         at_ = at.slip_angle + c.QHZ1 + c.QHZ2 * dfz + (c.QHZ3 + c.QHZ4 * dfz) * gamma
         B = (c.QBZ1 + c.QBZ2 * dfz + c.QBZ3 * dfz * dfz) * (1.0 + c.QBZ4 * gamma + c.QBZ5 * magnitude(gamma))
@@ -174,7 +293,24 @@ class MagicFormula(Tyre):
         return at.forward * D * cosine(B, c.QCZ1, E, equivalent(at_, kappa)) * np.cos(at.slip_angle)
 
     def residual(self, at: TyreInput, dfz: Any, y: Side, kappa: Any) -> Any:
-        """Return the residual aligning moment [N m]."""
+        """Return the residual aligning moment.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slip angle, camber and friction of the wheel.
+        dfz : float or ndarray
+            Relative change of the load.
+        y : Side
+            Lateral force of pure slip.
+        kappa : float or ndarray
+            Slip times the ratio of the slip stiffnesses Kx / Ky.
+
+        Returns
+        -------
+        float or ndarray
+            Moment Mzr [N m], positive when it turns the wheel to the left.
+        """
         c, gamma = self.c, at.camber * self.c.LGAZ
         ar = at.slip_angle + y.SH + y.SV / y.K
         B = c.QBZ9 * c.LKY / (c.LMUY * at.friction) + c.QBZ10 * y.BC
@@ -183,7 +319,20 @@ class MagicFormula(Tyre):
         return D * np.cos(np.arctan(B * equivalent(ar, kappa))) * np.cos(at.slip_angle)
 
     def rolling_resistance(self, at: TyreInput, Fx: Any) -> Any:
-        """Return My [N m], against the rolling."""
+        """Return the rolling resistance moment My, against the rolling.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, speed and direction of rolling of the wheel.
+        Fx : float or ndarray
+            Longitudinal force [N].
+
+        Returns
+        -------
+        float or ndarray
+            Moment My [N m], negative when the wheel rolls forward.
+        """
         c, share = self.c, at.speed / self.reference_speed
         sum_ = c.QSY1 + c.QSY2 * Fx / c.FNOMIN + c.QSY3 * magnitude(share) + c.QSY4 * share**4
         return -self.free_radius * at.load * sum_ * c.LMY * at.forward
@@ -191,19 +340,63 @@ class MagicFormula(Tyre):
     # ---- stiffness, friction, radius, relaxation -------------------------------------------------------------------
 
     def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return Kx and -Ky, both positive [N, N/rad]."""
+        """Return Kx and -Ky, both positive.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            dFx/dslip [N] and -dFy/dslip_angle [N/rad] at no slip, both positive.
+        """
         at = TyreInput(load, 0.0, 0.0, camber, self.reference_speed)
         dfz = self.dfz(load)
         return load * self.pure_longitudinal(at, dfz).K, -load * self.cornering(load, at.camber * self.c.LGAY)
 
     def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return Dx and Dy [N]."""
+        """Return the peak factors Dx and Dy.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            Largest longitudinal and lateral force [N], both positive.
+        """
         at = TyreInput(load, 0.0, 0.0, camber, self.reference_speed)
         dfz = self.dfz(load)
         return load * self.pure_longitudinal(at, dfz).mu, load * self.pure_lateral(at, dfz).mu
 
     def effective_radius(self, load: Any, loaded_radius: Any = 0.0) -> Any:
-        """Return the effective rolling radius [m] by BREFF, DREFF and FREFF; Rill's estimate where there are none."""
+        """Return the effective rolling radius by BREFF, DREFF and FREFF; Rill's estimate where there are none.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        loaded_radius : float or ndarray, default 0.0
+            Distance of the wheel centre from the contact point [m], for Rill's estimate.
+
+        Returns
+        -------
+        float or ndarray
+            Effective rolling radius [m].
+
+        Raises
+        ------
+        ModelError
+            When the coefficients are given and VERTICAL_STIFFNESS is missing.
+        """
         c = self.c
         if not (c.DREFF or c.FREFF):
             return super().effective_radius(load, loaded_radius)
@@ -212,7 +405,20 @@ class MagicFormula(Tyre):
         return self.free_radius - c.FNOMIN / self.file_stiffness() * sunk
 
     def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return sigma_kappa and sigma_alpha [m]."""
+        """Return the relaxation lengths sigma_kappa and sigma_alpha.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            Longitudinal and lateral relaxation length [m].
+        """
         c, dfz = self.c, self.dfz(load)
         along = load * (c.PTX1 + c.PTX2 * dfz) * np.exp(-c.PTX3 * dfz) * (self.free_radius / c.FNOMIN) * c.LSGKP
         gamma = camber * c.LGAY
@@ -221,7 +427,18 @@ class MagicFormula(Tyre):
         return along, across * self.free_radius * c.LFZO * c.LSGAL
 
     def file_stiffness(self) -> float:
-        """Return VERTICAL_STIFFNESS without its scale factor [N/m]; ModelError when the file has none."""
+        """Return VERTICAL_STIFFNESS without its scale factor.
+
+        Returns
+        -------
+        float
+            Vertical stiffness [N/m].
+
+        Raises
+        ------
+        ModelError
+            When the file has none.
+        """
         if not self.c.VERTICAL_STIFFNESS > 0.0:
             raise ModelError("tyre: VERTICAL_STIFFNESS is missing; it must be a positive number [N/m]")
         return self.c.VERTICAL_STIFFNESS

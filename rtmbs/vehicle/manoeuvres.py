@@ -25,7 +25,17 @@ STANDSTILL = 0.01  # [m/s]
 
 @dataclass(frozen=True)
 class Metric:
-    """A number with its unit and its definition."""
+    """Number with its unit and its definition.
+
+    Parameters
+    ----------
+    value : float
+        Number.
+    unit : str
+        Unit, such as "rad/s".
+    definition : str
+        Definition in words.
+    """
 
     value: float
     unit: str
@@ -34,14 +44,18 @@ class Metric:
 
 @dataclass(frozen=True)
 class Report:
-    """What a manoeuvre gave.
+    """Metrics, signals and result of a manoeuvre.
 
-    Attributes
+    Parameters
     ----------
-    name : of the manoeuvre
-    metrics : by name
-    signals : of the car over time by name (k,); t [s] and those of ``signals_of``
-    result : all channels of the run
+    name : str
+        Name of the manoeuvre.
+    metrics : dict[str, Metric]
+        Metrics by name.
+    signals : dict[str, ndarray]
+        Signals of the car over time by name (k,): t [s] and those of ``signals_of``.
+    result : Result
+        All channels of the run.
     """
 
     name: str
@@ -101,14 +115,28 @@ class StepSteer:
 
     Parameters
     ----------
-    speed : at the beginning [m/s]
-    lateral_acceleration : steady value that the angle is searched for [m/s^2], positive to the left
-    angle : of the pinion or Pitman arm [rad], in place of a lateral acceleration
-    steer_time : of the ramp [s]
-    begin : of the ramp; before, the car settles on the road [s]
-    duration : after the ramp began [s]
-    throttle : "held" drives with the torque that holds the speed on the straight, "released" without
-    h : step of the Simulation [s]
+    speed : float
+        Speed at the beginning [m/s].
+    lateral_acceleration : float, default 4.0
+        Steady value that the angle is searched for [m/s^2], positive to the left.
+    angle : float, optional
+        Angle of the pinion or Pitman arm [rad], positive left, in place of a lateral acceleration.
+    steer_time : float, default 0.1
+        Duration of the ramp [s].
+    begin : float, default 2.0
+        Time at which the ramp begins [s]; before, the car settles on the road.
+    duration : float, default 3.0
+        Duration of the run after the ramp began [s].
+    throttle : {'held', 'released'}, default 'held'
+        "held" drives with the torque that holds the speed on the straight, "released" without.
+    h : float, default 1e-3
+        Step of the Simulation [s].
+
+    Examples
+    --------
+    >>> manoeuvre = rtmbs.vehicle.StepSteer(speed=20.0, lateral_acceleration=4.0)
+    >>> report = manoeuvre.run(rtmbs.vehicle.read("sedan"))  # doctest: +SKIP
+    >>> report["yaw_response_time"]  # doctest: +SKIP
     """
 
     speed: float
@@ -121,7 +149,23 @@ class StepSteer:
     h: float = 1e-3
 
     def run(self, car: "Car") -> Report:
-        """Return the report. Raises ModelError where no angle leads to the lateral acceleration."""
+        """Run the manoeuvre; search the angle of a lateral acceleration unless it is given.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+
+        Returns
+        -------
+        Report
+            Metrics and signals of the run.
+
+        Raises
+        ------
+        ModelError
+            Where no angle leads to the lateral acceleration, and for a speed or throttle that cannot be.
+        """
         speed = number(self.speed, "step steer: speed")
         if self.throttle not in ("held", "released"):
             raise ModelError(f"step steer: throttle is {self.throttle!r}; it must be one of held, released")
@@ -151,7 +195,24 @@ class StepSteer:
         )
 
     def at_angle(self, car: "Car", angle: float, torque: float, rest: Rest) -> Result:
-        """Return the run for one angle."""
+        """Run the manoeuvre with one steering angle.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test.
+        angle : float
+            Angle of the pinion or Pitman arm [rad], positive left.
+        torque : float
+            Torque of each driven wheel [N m], positive forward.
+        rest : Rest
+            Equilibrium of the car.
+
+        Returns
+        -------
+        Result
+            Channels of the run.
+        """
         steer = Ramp(self.begin, self.begin + self.steer_time, 0.0, angle)
         moving = car.changed(steer=steer).at_speed(self.speed, rest)
         sim = Simulation(moving.compile(), self.h)
@@ -160,7 +221,22 @@ class StepSteer:
         return sim.run(self.begin + self.duration)
 
     def report(self, car: "Car", angle: float, result: Result) -> Report:
-        """Return the metrics of a run; t = 0 where the steering passes half of its angle."""
+        """Return the metrics of a run; t = 0 where the steering passes half of its angle.
+
+        Parameters
+        ----------
+        car : Car
+            Car of the run.
+        angle : float
+            Angle of the pinion or Pitman arm [rad], positive left.
+        result : Result
+            Channels of the run.
+
+        Returns
+        -------
+        Report
+            Metrics and signals of the run.
+        """
         signals = signals_of(car, result)
         zero = self.begin + 0.5 * self.steer_time
         r, ay = steady(signals, "yaw_rate"), steady(signals, "lateral_acceleration")
@@ -187,16 +263,27 @@ class StepSteer:
 
 @dataclass(frozen=True, kw_only=True)
 class Braking:
-    """Straight braking to standstill: the torque of each brake rises within ``rise_time`` and is held.
+    """Straight braking to standstill (ISO 21994): the torque of each brake rises within ``rise_time`` and is held.
 
     Parameters
     ----------
-    speed : at the beginning of the braking [m/s]
-    torque : of each front brake, or of front and rear ones [N m]
-    rise_time : of the torque [s]
-    begin : of the braking; before, the car settles on the road [s]
-    after : time at rest that is looked at [s]
-    h : step of the Simulation [s]
+    speed : float
+        Speed at the beginning of the braking [m/s].
+    torque : float or tuple[float, float], default 800.0
+        Torque of each front brake, or of front and rear ones [N m].
+    rise_time : float, default 0.2
+        Time in which the torque rises [s].
+    begin : float, default 2.0
+        Time at which the braking begins [s]; before, the car settles on the road.
+    after : float, default 2.0
+        Time at rest that the run goes on for [s]; the creep is measured in its second half.
+    h : float, default 1e-3
+        Step of the Simulation [s].
+
+    Examples
+    --------
+    >>> report = rtmbs.vehicle.Braking(speed=25.0).run(rtmbs.vehicle.read("sedan"))  # doctest: +SKIP
+    >>> report["stopping_distance"]  # doctest: +SKIP
     """
 
     speed: float
@@ -207,7 +294,23 @@ class Braking:
     h: float = 1e-3
 
     def run(self, car: "Car") -> Report:
-        """Return the report. Raises ModelError for a car that does not come to rest."""
+        """Run the manoeuvre to standstill.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+
+        Returns
+        -------
+        Report
+            Metrics and signals of the run; its result holds the channels of the last part.
+
+        Raises
+        ------
+        ModelError
+            For a car that does not come to rest, and for a speed or torque that cannot be.
+        """
         speed = number(self.speed, "braking: speed")
         pair = self.torque if isinstance(self.torque, tuple) else (self.torque, self.torque)
         front, rear = (number(value, "braking: torque") for value in pair)
@@ -232,7 +335,18 @@ class Braking:
         return Report(f"braking from {speed:g} m/s", self.metrics(signals), signals, runs[-1])
 
     def metrics(self, signals: dict[str, Array]) -> dict[str, Metric]:
-        """Return the metrics of the joined signals."""
+        """Return the metrics of the joined signals.
+
+        Parameters
+        ----------
+        signals : dict[str, ndarray]
+            Signals of the whole run (k,), and the wheel loads ``load_fl`` and so on [N].
+
+        Returns
+        -------
+        dict[str, Metric]
+            Metrics by name.
+        """
         t, v, x = signals["t"], signals["speed"], signals["x"]
         first = int(np.argmin(np.abs(t - self.begin)))
         v0 = float(v[first])

@@ -32,17 +32,27 @@ class CarryingTyre(Tyre):
 
 @dataclass(frozen=True)
 class Rest:
-    """A car at rest.
+    """Equilibrium of a car on a level road: wheel loads, pose and modes.
 
-    Attributes
+    Parameters
     ----------
-    equilibrium : of the car whose wheels are fixed to their carriers and whose tyres only carry
-    wheel_loads : vertical forces of the road by corner, "fl", "fr", "rl", "rr" [N]
-    height : of the origin of the chassis frame above the road [m]
-    pitch, roll : of the chassis [rad]; positive pitch is nose down, positive roll right side down
-    wheel_heights : of the wheel centres above the road by corner [m]
-    camber, toe : of the wheels by corner [rad]; camber > 0: top to the right; toe > 0: turned left, measured in the
-        road between the wheel plane and the x axis of the chassis
+    equilibrium : Equilibrium
+        Equilibrium of the car with its wheels fixed to their carriers and tyres that only carry.
+    wheel_loads : dict[str, float]
+        Vertical forces of the road by corner, "fl", "fr", "rl", "rr" [N].
+    height : float
+        Height of the origin of the chassis frame above the road [m].
+    pitch : float
+        Pitch of the chassis [rad], positive nose down.
+    roll : float
+        Roll of the chassis [rad], positive right side down.
+    wheel_heights : dict[str, float]
+        Heights of the wheel centres above the road by corner [m].
+    camber : dict[str, float]
+        Camber of the wheels by corner [rad], positive when the top leans to the right.
+    toe : dict[str, float]
+        Toe of the wheels by corner [rad], positive when turned left, measured in the road between the wheel plane and
+        the x axis of the chassis.
     """
 
     equilibrium: Equilibrium

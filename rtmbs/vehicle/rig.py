@@ -30,14 +30,26 @@ STILL = 1e-6  # end of a run that is asked for its beginning only
 class WheelCurves:
     """Curves of one wheel over the motion of the rig, in chassis axes; ``rates`` are their derivatives by it.
 
-    Attributes
+    Parameters
     ----------
-    x, y, z : displacement of the wheel centre from design (k,) [m]
-    camber : positive when the top leans to the right (k,) [rad]
-    toe : positive when turned to the left (k,) [rad]
-    contact_x, contact_y : displacement of the lowest point of the wheel from design (k,) [m]
-    lengths : of springs and dampers by name (k,) [m]
-    rates : by the names above and those of the lengths (k,), for each m of travel or each rad of the pinion
+    x : ndarray
+        Forward displacement of the wheel centre from design (k,) [m].
+    y : ndarray
+        Left displacement of the wheel centre from design (k,) [m].
+    z : ndarray
+        Upward displacement of the wheel centre from design (k,) [m].
+    camber : ndarray
+        Camber (k,) [rad], positive when the top leans to the right.
+    toe : ndarray
+        Toe (k,) [rad], positive when turned to the left.
+    contact_x : ndarray
+        Forward displacement of the lowest point of the wheel from design (k,) [m].
+    contact_y : ndarray
+        Left displacement of the lowest point of the wheel from design (k,) [m].
+    lengths : Mapping[str, ndarray]
+        Lengths of springs and dampers by name (k,) [m].
+    rates : Mapping[str, ndarray]
+        Derivatives (k,) by the names above and those of the lengths, for each m of travel or each rad of the pinion.
     """
 
     x: Array
@@ -53,16 +65,25 @@ class WheelCurves:
 
 @dataclass(frozen=True)
 class RigCurves:
-    """What the rig measured.
+    """Kinematic curves of an axle on the rig.
 
-    Attributes
+    Parameters
     ----------
-    motion : "bump", "roll" or "steer"
-    axle : "front" or "rear"
-    values : of the motion (k,): wheel travel up [m], of the left wheel in roll, or angle of the pinion [rad]
-    left, right : curves of the wheels
-    track : distance of the lowest points of both wheels (k,) [m]
-    roll_centre_height : over the road (k,) [m], of "bump" only: half of the track times dy/dz of the lowest point
+    motion : str
+        Motion of the rig: "bump", "roll" or "steer".
+    axle : str
+        Axle: "front" or "rear".
+    values : ndarray
+        Values of the motion (k,): wheel travel up [m], of the left wheel in roll, or angle of the pinion [rad].
+    left : WheelCurves
+        Curves of the left wheel.
+    right : WheelCurves
+        Curves of the right wheel.
+    track : ndarray
+        Distance of the lowest points of both wheels (k,) [m].
+    roll_centre_height : ndarray or None
+        Height of the roll centre over the road (k,) [m], of "bump" only: half of the track times dy/dz of the lowest
+        point.
     """
 
     motion: str
@@ -74,9 +95,26 @@ class RigCurves:
     roll_centre_height: Array | None
 
     def at(self, value: float, name: str, *, side: Literal["left", "right"] = "left") -> float:
-        """Return a derivative by the motion at a value of it, such as ``at(0.0, "toe")`` [rad/m], bump steer.
+        """Return a derivative by the motion at a value of it; it is linear between the points.
 
-        Names are those of ``WheelCurves.rates``. Between the points it is linear.
+        Parameters
+        ----------
+        value : float
+            Value of the motion [m or rad].
+        name : str
+            Name of ``WheelCurves.rates``, such as "toe" for bump steer [rad/m].
+        side : {'left', 'right'}, default 'left'
+            Wheel.
+
+        Returns
+        -------
+        float
+            Derivative in the unit of the curve, for each m of travel or each rad of the pinion.
+
+        Raises
+        ------
+        ModelError
+            For a name that is no curve.
         """
         rates = getattr(self, side).rates
         if name not in rates:
@@ -107,17 +145,34 @@ def rig(
 
     Parameters
     ----------
-    car : the car; forces, tyres and brakes take no part
-    axle : "front" or "rear"
-    motion : "bump" moves both wheels up, "roll" the left one up and the right one down, "steer" turns the pinion or
-        Pitman arm with the wheel centres at their heights
-    values : increasing values of the motion (k,) with 0 among them: travel [m] or angle [rad]; by default 25 from
-        -60 to 60 mm, or to the end of the steering
-    ride : travel of both wheels from design at which roll and steer take place [m]
-    wheel_radius : of the lowest point of the wheel [m], by default the free radius of the tyre
-    pitch : of the chassis over the road [rad], nose down: the lowest point and the roll centre belong to the road
+    car : Car
+        Car; forces, tyres and brakes take no part.
+    axle : {'front', 'rear'}
+        Axle that moves.
+    motion : {'bump', 'roll', 'steer'}, default 'bump'
+        "bump" moves both wheels up, "roll" the left one up and the right one down, "steer" turns the pinion or
+        Pitman arm with the wheel centres at their heights.
+    values : Sequence[float], optional
+        Increasing values of the motion (k,) with 0 among them: travel [m] or angle [rad]. 25 from -60 to 60 mm unless
+        given; those of "steer" reach the end of the steering, 1 rad at most.
+    ride : float, default 0.0
+        Travel of both wheels from design at which roll and steer take place [m].
+    wheel_radius : float, optional
+        Radius of the lowest point of the wheel [m]; the free radius of the tyre unless given.
+    pitch : float, default 0.0
+        Pitch of the chassis over the road [rad], nose down: the lowest point and the roll centre belong to the road.
 
-    Raises ModelError for values that cannot be, MotionError where the axle does not reach a value.
+    Returns
+    -------
+    RigCurves
+        Curves of both wheels.
+
+    Raises
+    ------
+    ModelError
+        For values that cannot be.
+    MotionError
+        Where the axle does not reach a value.
 
     Examples
     --------

@@ -19,7 +19,21 @@ DRIVER = "steering"  # name of the driver and of its input
 
 @dataclass(frozen=True)
 class RackAndPinion:
-    """A rack that slides along y in the chassis: displacement = -pinion_radius * pinion angle."""
+    """Rack-and-pinion steering: a rack slides along y in the chassis, displacement = -pinion_radius * pinion angle.
+
+    A positive angle turns the wheels left. The tie rods of the front axle hang on the rack.
+
+    Parameters
+    ----------
+    rack : Part
+        Rack.
+    point : ndarray
+        Point (3,) of the slide in the chassis frame [m].
+    pinion_radius : float
+        Radius of the pinion [m].
+    max_angle : float
+        Largest angle of the pinion [rad].
+    """
 
     rack: Part
     point: Array  # of the slide [m]
@@ -28,7 +42,7 @@ class RackAndPinion:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """The rack."""
+        """Parts of the steering: the rack."""
         return (self.rack,)
 
     @property
@@ -37,17 +51,58 @@ class RackAndPinion:
         return -self.pinion_radius
 
     def add(self, model: Model) -> tuple[str, str]:
-        """Add the joint of the rack; return joint and coordinate that the driver moves."""
+        """Add the joints of the steering to a Model.
+
+        Parameters
+        ----------
+        model : Model
+            Model of the car, with its chassis and the parts of the steering.
+
+        Returns
+        -------
+        tuple[str, str]
+            Joint and coordinate that the driver moves.
+        """
         model.add_joint("rack", Prismatic((0.0, 1.0, 0.0)), CHASSIS, self.rack.name, point=self.point, frame=CHASSIS)
         return "rack", "displacement"
 
     def replace_constraints(self, model: Model) -> None:
-        """Change nothing: a rack has joints only."""
+        """Leave the model as it is: a rack has joints only.
+
+        Parameters
+        ----------
+        model : Model
+            Model of the car.
+        """
 
 
 @dataclass(frozen=True)
 class PitmanArm:
-    """A Pitman arm on the sector shaft moves a relay rod, which an idler arm of the same length guides."""
+    """Pitman-arm steering: an arm on the sector shaft moves a relay rod, which an idler arm of the same length guides.
+
+    A positive angle turns the wheels left. The tie rods of the front axle hang on the relay rod.
+
+    Parameters
+    ----------
+    link : Part
+        Relay rod.
+    arm : Part
+        Pitman arm.
+    shaft_point : ndarray
+        Point (3,) of the sector shaft in the chassis frame [m].
+    shaft_axis : ndarray
+        Unit vector (3,) of the sector shaft.
+    joint_point : ndarray
+        Point (3,) of the universal joint between arm and relay rod [m].
+    axis_on_link : ndarray
+        Unit vector (3,) of the universal joint that the relay rod carries.
+    idler_point : ndarray
+        Point (3,) of the idler arm on the chassis [m].
+    idler_end : ndarray
+        Point (3,) of the idler arm on the relay rod [m].
+    max_angle : float
+        Largest angle of the arm [rad].
+    """
 
     link: Part
     arm: Part
@@ -61,7 +116,7 @@ class PitmanArm:
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Relay rod and Pitman arm."""
+        """Parts of the steering: relay rod and Pitman arm."""
         return (self.link, self.arm)
 
     @property
@@ -70,7 +125,18 @@ class PitmanArm:
         return -1.0
 
     def add(self, model: Model) -> tuple[str, str]:
-        """Add the joints of arm, relay and idler; return joint and coordinate that the driver moves."""
+        """Add the joints of the steering to a Model.
+
+        Parameters
+        ----------
+        model : Model
+            Model of the car, with its chassis and the parts of the steering.
+
+        Returns
+        -------
+        tuple[str, str]
+            Joint and coordinate that the driver moves.
+        """
         link, arm = self.link.name, self.arm.name
         axis = tuple(self.shaft_axis)
         model.add_joint("sector_shaft", Revolute(axis), CHASSIS, arm, point=self.shaft_point, frame=CHASSIS)
@@ -85,7 +151,13 @@ class PitmanArm:
         return "sector_shaft", "angle"
 
     def replace_constraints(self, model: Model) -> None:
-        """Put an idler arm with two joints in the place of its equations, for a kinematic analysis."""
+        """Replace the equations of the idler arm by an arm with two joints, for a kinematic analysis.
+
+        Parameters
+        ----------
+        model : Model
+            Model of the car, changed in place.
+        """
         del model.constraints["idler"]
         ends = [model.markers[name].reference() for name in ("idler.chassis", "idler.link")]
         model.add_body("idler_arm", mass=0.0, position=ends[0])
@@ -108,9 +180,28 @@ def idler_arm(axis: Array, length: float) -> Callable[..., Any]:
 
 @dataclass(frozen=True)
 class Ramp(Numeric):
-    """From ``start`` before t0 to ``end`` after t1 at a constant rate that builds up and ends within ``blend`` [s].
+    """Profile from ``start`` before t0 to ``end`` after t1 at a constant rate that builds up and ends within ``blend``.
 
     The ends are parabolas from t0 - blend / 2 to t0 + blend / 2 and likewise at t1, so the rate does not jump.
+
+    Parameters
+    ----------
+    t0 : float
+        Time at which the ramp begins [s].
+    t1 : float
+        Time at which the ramp ends [s].
+    start : float
+        Value before the ramp [rad].
+    end : float
+        Value after the ramp [rad].
+    blend : float, default 2e-3
+        Duration of the parabolas [s].
+
+    Examples
+    --------
+    >>> ramp = rtmbs.vehicle.Ramp(1.0, 3.0, 0.0, 0.4)
+    >>> round(ramp(2.0)[0], 6)
+    0.2
     """
 
     t0: float
@@ -126,7 +217,18 @@ class Ramp(Numeric):
         return self.start + f, fd, fdd
 
     def eased(self, t: float) -> Motion:
-        """Return max(t, 0) with a parabola in place of its corner."""
+        """Return max(t, 0) with a parabola in place of its corner.
+
+        Parameters
+        ----------
+        t : float
+            Time from the corner [s].
+
+        Returns
+        -------
+        tuple[float, float, float]
+            Value [s], first derivative [1] and second derivative [1/s].
+        """
         b = self.blend
         if t <= -0.5 * b:
             return 0.0, 0.0, 0.0

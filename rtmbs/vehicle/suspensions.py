@@ -16,22 +16,34 @@ ROUND = (0.02, 0.02, 0.03)  # [kg m2] inertia of an arm when none is given
 
 @dataclass(frozen=True, kw_only=True)
 class Suspension:
-    """What all templates have.
+    """Data of all suspension templates: wheel, tie rod, spring and damper of the left side, chassis frame at design.
 
     Parameters
     ----------
-    wheel_centre : left wheel centre [m]
-    tie_rod_inner : end of the tie rod on rack or chassis [m]
-    tie_rod_outer : its end on the upright [m]
-    spring : law of the spring
-    damper : law of the damper
-    steered : the inner end is on the rack, or else on the chassis
-    upright : mass [kg], centre of mass [m] and inertia [kg m2] of the upright; 10 kg at the wheel centre by default
-    spindle : of what turns with the wheel beside rim and tyre
-    shaft_inertia : of the drive shaft about the spin axis [kg m2]
-    toe : at design [rad], positive turns the left wheel to the left
-    camber : at design [rad], positive leans the top of the left wheel to the right
-    anti_roll_bar : between both sides
+    wheel_centre : array_like
+        Left wheel centre (3,) [m].
+    spring : Spring
+        Law of the spring.
+    damper : Damper
+        Law of the damper.
+    tie_rod_inner : array_like
+        End (3,) of the tie rod on rack or chassis [m].
+    tie_rod_outer : array_like
+        End (3,) of the tie rod on the upright [m].
+    steered : bool, default False
+        True for an inner end of the tie rod on the rack, False for one on the chassis.
+    upright : Part, optional
+        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
+    spindle : Part, optional
+        Part that turns with the wheel beside rim and tyre.
+    shaft_inertia : float, default 0.0
+        Inertia of the drive shaft about the spin axis [kg m^2].
+    toe : float, default 0.0
+        Toe at design [rad], positive when the left wheel is turned to the left.
+    camber : float, default 0.0
+        Camber at design [rad], positive when the top of the left wheel leans to the right.
+    anti_roll_bar : AntiRollBar, optional
+        Anti-roll bar between both sides.
     """
 
     wheel_centre: Numbers
@@ -50,7 +62,29 @@ class Suspension:
     def built(
         self, kind: str, parts: tuple[Part, ...], joints: tuple[Connection, ...], struts: tuple[Strut, ...]
     ) -> Axle:
-        """Return the axle of a template with upright, tie rod and wheel."""
+        """Return the axle of a template with upright, tie rod and wheel.
+
+        Parameters
+        ----------
+        kind : str
+            Kind of the suspension, such as "double_wishbone".
+        parts : tuple[Part, ...]
+            Parts of the left side besides the upright.
+        joints : tuple[Connection, ...]
+            Joints and rods of the left side besides the tie rod.
+        struts : tuple[Strut, ...]
+            Springs and dampers of the left side.
+
+        Returns
+        -------
+        Axle
+            Parts, joints, rods and struts of the left side.
+
+        Raises
+        ------
+        ModelError
+            For a wheel centre that is not on the left, and for numbers that are not finite.
+        """
         what = f"{type(self).__name__}"
         centre = numbers(self.wheel_centre, f"{what}: wheel_centre", (3,))
         if centre[1] <= 0.0:
@@ -69,7 +103,22 @@ class Suspension:
         )
 
     def struts(self, other: str, chassis: Numbers, end: Numbers) -> tuple[Strut, ...]:
-        """Return spring and damper between a point of the chassis and one of another part."""
+        """Return spring and damper between a point of the chassis and one of another part.
+
+        Parameters
+        ----------
+        other : str
+            Name of the other part.
+        chassis : array_like
+            Point (3,) on the chassis [m].
+        end : array_like
+            Point (3,) on the other part [m].
+
+        Returns
+        -------
+        tuple[Strut, ...]
+            Spring "spring" and damper "shock".
+        """
         what = f"{type(self).__name__}: strut"
         one, two = numbers(chassis, f"{what}_chassis", (3,)), numbers(end, f"{what}_arm", (3,))
         laws = (("spring", self.spring), ("shock", self.damper))
@@ -84,20 +133,70 @@ def arm_of(name: str, mass: float, front: Numbers, back: Numbers, end: Numbers, 
 
 @dataclass(frozen=True, kw_only=True)
 class DoubleWishbone(Suspension):
-    """Two arms, each with a hinge on the chassis and a ball joint on the upright.
+    """Double wishbone suspension: two arms, each with a hinge on the chassis and a ball joint on the upright.
+
+    Points are those of the left side in the chassis frame at design (ISO 8855: x forward, y left, z up).
 
     Parameters
     ----------
-    upper_front : front point of the hinge of the upper arm [m]
-    upper_back : its back point [m]
-    upper_ball : ball joint of the upper arm [m]
-    lower_front : front point of the hinge of the lower arm [m]
-    lower_back : its back point [m]
-    lower_ball : ball joint of the lower arm [m]
-    strut_chassis : end of spring and damper on the chassis [m]
-    strut_arm : their end on the lower arm [m]
-    upper_arm_mass : of the upper arm [kg]
-    lower_arm_mass : of the lower arm [kg]
+    wheel_centre : array_like
+        Left wheel centre (3,) [m].
+    spring : Spring
+        Law of the spring.
+    damper : Damper
+        Law of the damper.
+    tie_rod_inner : array_like
+        End (3,) of the tie rod on rack or chassis [m].
+    tie_rod_outer : array_like
+        End (3,) of the tie rod on the upright [m].
+    steered : bool, default False
+        True for an inner end of the tie rod on the rack, False for one on the chassis.
+    upright : Part, optional
+        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
+    spindle : Part, optional
+        Part that turns with the wheel beside rim and tyre.
+    shaft_inertia : float, default 0.0
+        Inertia of the drive shaft about the spin axis [kg m^2].
+    toe : float, default 0.0
+        Toe at design [rad], positive when the left wheel is turned to the left.
+    camber : float, default 0.0
+        Camber at design [rad], positive when the top of the left wheel leans to the right.
+    anti_roll_bar : AntiRollBar, optional
+        Anti-roll bar between both sides.
+    upper_front : array_like
+        Front point (3,) of the hinge of the upper arm [m].
+    upper_back : array_like
+        Back point (3,) of that hinge [m].
+    upper_ball : array_like
+        Ball joint (3,) of the upper arm [m].
+    lower_front : array_like
+        Front point (3,) of the hinge of the lower arm [m].
+    lower_back : array_like
+        Back point (3,) of that hinge [m].
+    lower_ball : array_like
+        Ball joint (3,) of the lower arm [m].
+    strut_chassis : array_like
+        End (3,) of spring and damper on the chassis [m].
+    strut_arm : array_like
+        End (3,) of spring and damper on the lower arm [m].
+    upper_arm_mass : float, default 2.0
+        Mass of the upper arm [kg].
+    lower_arm_mass : float, default 4.0
+        Mass of the lower arm [kg].
+
+    Examples
+    --------
+    >>> suspension = rtmbs.vehicle.DoubleWishbone(
+    ...     wheel_centre=(0.0, 0.75, 0.0), steered=True,
+    ...     upper_front=(0.1, 0.4, 0.15), upper_back=(-0.1, 0.4, 0.15), upper_ball=(0.0, 0.65, 0.15),
+    ...     lower_front=(0.15, 0.35, -0.12), lower_back=(-0.15, 0.35, -0.12), lower_ball=(0.0, 0.7, -0.12),
+    ...     tie_rod_inner=(0.12, 0.35, -0.05), tie_rod_outer=(0.12, 0.68, -0.05),
+    ...     strut_chassis=(0.0, 0.45, 0.35), strut_arm=(0.0, 0.55, -0.1),
+    ...     spring=rtmbs.vehicle.Spring(free_length=0.5, stiffness=40000.0),
+    ...     damper=rtmbs.vehicle.Damper(damping=2500.0),
+    ... )
+    >>> suspension.axle().steered
+    True
     """
 
     upper_front: Numbers
@@ -112,7 +211,13 @@ class DoubleWishbone(Suspension):
     lower_arm_mass: float = 4.0
 
     def axle(self) -> Axle:
-        """Return the axle."""
+        """Return the axle of this suspension.
+
+        Returns
+        -------
+        Axle
+            Parts, joints, rods and struts of the left side.
+        """
         what = "DoubleWishbone"
         parts = (
             arm_of(UPPER, self.upper_arm_mass, self.upper_front, self.upper_back, self.upper_ball, what),
@@ -129,16 +234,48 @@ class DoubleWishbone(Suspension):
 
 @dataclass(frozen=True, kw_only=True)
 class MacPherson(Suspension):
-    """A lower arm, and a strut that slides in the upright with its top on the chassis.
+    """MacPherson suspension: a lower arm, and a strut that slides in the upright with its top on the chassis.
+
+    Points are those of the left side in the chassis frame at design (ISO 8855: x forward, y left, z up).
 
     Parameters
     ----------
-    lower_front : front point of the hinge of the lower arm [m]
-    lower_back : its back point [m]
-    lower_ball : ball joint of the lower arm [m]
-    strut_top : ball joint of the strut on the chassis [m]
-    strut_bottom : another point of the line that the strut slides along, on the upright; end of spring and damper [m]
-    lower_arm_mass : of the lower arm [kg]
+    wheel_centre : array_like
+        Left wheel centre (3,) [m].
+    spring : Spring
+        Law of the spring.
+    damper : Damper
+        Law of the damper.
+    tie_rod_inner : array_like
+        End (3,) of the tie rod on rack or chassis [m].
+    tie_rod_outer : array_like
+        End (3,) of the tie rod on the upright [m].
+    steered : bool, default False
+        True for an inner end of the tie rod on the rack, False for one on the chassis.
+    upright : Part, optional
+        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
+    spindle : Part, optional
+        Part that turns with the wheel beside rim and tyre.
+    shaft_inertia : float, default 0.0
+        Inertia of the drive shaft about the spin axis [kg m^2].
+    toe : float, default 0.0
+        Toe at design [rad], positive when the left wheel is turned to the left.
+    camber : float, default 0.0
+        Camber at design [rad], positive when the top of the left wheel leans to the right.
+    anti_roll_bar : AntiRollBar, optional
+        Anti-roll bar between both sides.
+    lower_front : array_like
+        Front point (3,) of the hinge of the lower arm [m].
+    lower_back : array_like
+        Back point (3,) of that hinge [m].
+    lower_ball : array_like
+        Ball joint (3,) of the lower arm [m].
+    strut_top : array_like
+        Ball joint (3,) of the strut on the chassis [m].
+    strut_bottom : array_like
+        Another point (3,) of the line that the strut slides along, on the upright; end of spring and damper [m].
+    lower_arm_mass : float, default 4.0
+        Mass of the lower arm [kg].
     """
 
     lower_front: Numbers
@@ -149,7 +286,13 @@ class MacPherson(Suspension):
     lower_arm_mass: float = 4.0
 
     def axle(self) -> Axle:
-        """Return the axle."""
+        """Return the axle of this suspension.
+
+        Returns
+        -------
+        Axle
+            Parts, joints, rods and struts of the left side.
+        """
         what = "MacPherson"
         arm = arm_of(ARM, self.lower_arm_mass, self.lower_front, self.lower_back, self.lower_ball, what)
         top = numbers(self.strut_top, f"{what}: strut_top", (3,))
@@ -165,13 +308,42 @@ class MacPherson(Suspension):
 
 @dataclass(frozen=True, kw_only=True)
 class FiveLink(Suspension):
-    """Five massless links between chassis and upright; the tie rod is one of them.
+    """Five-link suspension: five massless links between chassis and upright; the tie rod is one of them.
+
+    Points are those of the left side in the chassis frame at design (ISO 8855: x forward, y left, z up).
 
     Parameters
     ----------
-    links : four pairs of points, on the chassis and on the upright [m]
-    strut_chassis : end of spring and damper on the chassis [m]
-    strut_upright : their end on the upright [m]
+    wheel_centre : array_like
+        Left wheel centre (3,) [m].
+    spring : Spring
+        Law of the spring.
+    damper : Damper
+        Law of the damper.
+    tie_rod_inner : array_like
+        End (3,) of the tie rod on rack or chassis [m].
+    tie_rod_outer : array_like
+        End (3,) of the tie rod on the upright [m].
+    steered : bool, default False
+        True for an inner end of the tie rod on the rack, False for one on the chassis.
+    upright : Part, optional
+        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
+    spindle : Part, optional
+        Part that turns with the wheel beside rim and tyre.
+    shaft_inertia : float, default 0.0
+        Inertia of the drive shaft about the spin axis [kg m^2].
+    toe : float, default 0.0
+        Toe at design [rad], positive when the left wheel is turned to the left.
+    camber : float, default 0.0
+        Camber at design [rad], positive when the top of the left wheel leans to the right.
+    anti_roll_bar : AntiRollBar, optional
+        Anti-roll bar between both sides.
+    links : tuple[tuple[array_like, array_like], ...]
+        Four pairs of points (3,), on the chassis and on the upright [m].
+    strut_chassis : array_like
+        End (3,) of spring and damper on the chassis [m].
+    strut_upright : array_like
+        End (3,) of spring and damper on the upright [m].
     """
 
     links: tuple[tuple[Numbers, Numbers], ...] = field(default=())
@@ -179,7 +351,18 @@ class FiveLink(Suspension):
     strut_upright: Numbers
 
     def axle(self) -> Axle:
-        """Return the axle."""
+        """Return the axle of this suspension.
+
+        Returns
+        -------
+        Axle
+            Parts, joints, rods and struts of the left side.
+
+        Raises
+        ------
+        ModelError
+            For another number of links than four beside the tie rod.
+        """
         if len(self.links) != 4:
             raise ModelError(f"FiveLink: {len(self.links)} links; it must be 4 beside the tie rod")
         links = tuple(rod(f"link_{k}", CHASSIS, UPRIGHT, *ends) for k, ends in enumerate(self.links, 1))

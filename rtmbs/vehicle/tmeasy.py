@@ -28,20 +28,33 @@ class Curve(NamedTuple):
 
 
 class TMeasy(Tyre):
-    """TMeasy tyre.
+    """TMeasy tyre (Rill): forces from the slopes, peaks and ends of two curves at two loads.
 
     Parameters
     ----------
-    parameters : numbers by name. Pairs are values at the load ``pn`` [N] and at twice that load: ``dfx0``, ``dfy0``
+    parameters : Mapping[str, Any]
+        Numbers by name. Pairs are values at the load ``pn`` [N] and at twice that load: ``dfx0``, ``dfy0``
         slopes at zero slip [N]; ``fxm``, ``fym`` peaks [N] at the slips ``sxm``, ``sym``; ``fxs``, ``fys`` forces of
         full sliding [N] from the slips ``sxs``, ``sys`` on; ``nL0`` trail over contact length, ``sq0`` its first
         zero, ``sqe`` its end. Numbers are ``pn_max`` largest load of the curves [N], ``R0`` free radius, ``width``,
         ``rim_radius`` [m], ``cz``, ``dz`` vertical stiffness and damping [N/m, N s/m], ``mu0`` friction that the
         curves hold for, and ``rolling_resistance``.
-    tangential_stiffness : of tread and carcass along x and y [N/m], for the deflections of ``add_tyre``
-    tangential_damping : likewise [N s/m]
+    tangential_stiffness : Sequence[float], default (2e5, 1.5e5)
+        Stiffness of tread and carcass along x and y [N/m], for the deflections of ``add_tyre``.
+    tangential_damping : Sequence[float], default (500.0, 500.0)
+        Damping of tread and carcass along x and y [N s/m].
 
-    Raises ModelError for a parameter that is missing, unknown or impossible.
+    Raises
+    ------
+    ModelError
+        For a parameter that is missing, unknown or impossible.
+
+    Examples
+    --------
+    >>> car = rtmbs.vehicle.read("sedan", tyres="tmeasy")
+    >>> tyre = car.tyres["fl"]
+    >>> bool(tyre.steady(load=4000.0, slip=0.02).Fx > 0.0)  # drives
+    True
     """
 
     kind: ClassVar[str] = "TMeasy"
@@ -73,7 +86,20 @@ class TMeasy(Tyre):
             raise ModelError("tyre: tangential_stiffness must be above zero, and tangential_damping zero or more")
 
     def at_load(self, name: str, load: Any) -> Any:
-        """Return a parameter at a load: forces by a parabola through zero, the others linear."""
+        """Return a parameter at a load: forces by a parabola through zero, the others linear.
+
+        Parameters
+        ----------
+        name : str
+            Name of a parameter that is a pair, such as "dfx0".
+        load : float or ndarray
+            Vertical force [N]; beyond ``pn_max`` it counts as ``pn_max``.
+
+        Returns
+        -------
+        float or ndarray
+            Parameter at that load, in its unit.
+        """
         q = at_most(load, self.largest_load) / self.nominal_load
         one, two = self.pairs[name]
         if name in BY_PARABOLA:
@@ -81,16 +107,59 @@ class TMeasy(Tyre):
         return one + (two - one) * (q - 1.0)
 
     def forces(self, at: TyreInput) -> TyreForces:
-        """Return force and moment; the slips are slip and -tan(slip_angle)."""
-        return self.of_slips(at, at.slip, -np.tan(at.slip_angle))
+        """Return force and moment; the slips are slip and -tan(slip_angle).
 
-    def of_slips(self, at: TyreInput, sx: Any, sy: Any) -> TyreForces:
-        """Return force and moment of the slips (sx, sy), which point as the force does."""
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slips, camber, speed and friction of the wheel.
+
+        Returns
+        -------
+        TyreForces
+            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
+        """
+        return self.forces_of_slips(at, at.slip, -np.tan(at.slip_angle))
+
+    def forces_of_slips(self, at: TyreInput, sx: Any, sy: Any) -> TyreForces:
+        """Return force and moment from a slip vector (sx, sy), which points as the force does.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, camber, speed and friction of the wheel; its slips are not used.
+        sx : float or ndarray
+            Longitudinal slip, positive when it drives.
+        sy : float or ndarray
+            Lateral slip -tan(slip_angle), positive when the force points to the left.
+
+        Returns
+        -------
+        TyreForces
+            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
+        """
         f = self.over_slip(at.load, sx, sy, at.friction)
         return self.with_moments(at, sy, f * sx, f * sy)
 
     def with_moments(self, at: TyreInput, sy: Any, Fx: Any, Fy: Any) -> TyreForces:
-        """Return the force and its moments; the trail follows from the lateral slip ``sy``."""
+        """Return the force with its moments; the trail follows from the lateral slip ``sy``.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, camber and direction of rolling of the wheel.
+        sy : float or ndarray
+            Lateral slip -tan(slip_angle).
+        Fx : float or ndarray
+            Longitudinal force [N].
+        Fy : float or ndarray
+            Lateral force [N].
+
+        Returns
+        -------
+        TyreForces
+            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
+        """
         n = self.trail_share(at.load, sy)
         length = 2.0 * np.sqrt(self.free_radius * at.load / self.vertical_stiffness + 1e-12)
         Mx = -(self.width**2) * self.vertical_stiffness / 12.0 * at.camber + 0.0 * Fy
@@ -98,13 +167,47 @@ class TMeasy(Tyre):
         return TyreForces(Fx, Fy, Mx, My, -Fy * length * n * at.forward)
 
     def over_slip(self, load: Any, sx: Any, sy: Any, friction: Any = 1.0) -> Any:
-        """Return the tangential force over the size of the slip [N], by the curve in the direction of the slip."""
+        """Return the tangential force over the size of the slip, by the curve in the direction of the slip.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        sx : float or ndarray
+            Longitudinal slip.
+        sy : float or ndarray
+            Lateral slip -tan(slip_angle).
+        friction : float or ndarray, default 1.0
+            Factor of the road on the friction of the tyre.
+
+        Returns
+        -------
+        float or ndarray
+            Force over slip [N].
+        """
         xx, yy = sx * sx + 0.5 * TINY**2, sy * sy + 0.5 * TINY**2
         s = np.sqrt(xx + yy)
         return force_of_slip(self.curve(load, xx / (s * s), yy / (s * s), friction), s) / s
 
     def curve(self, load: Any, cos2: Any, sin2: Any, friction: Any) -> Curve:
-        """Return the curve in the direction with these squares of cosine and sine."""
+        """Return the curve of force over slip in one direction.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        cos2 : float or ndarray
+            Square of the cosine of the angle between slip and x_W.
+        sin2 : float or ndarray
+            Square of the sine of that angle.
+        friction : float or ndarray
+            Factor of the road on the friction of the tyre.
+
+        Returns
+        -------
+        Curve
+            Slope dF0 [N], peak FM [N] at the slip sM, and force of full sliding FS [N] from the slip sS on.
+        """
 
         def between(x: str, y: str) -> Any:
             one, two = self.at_load(x, load), self.at_load(y, load)
@@ -115,7 +218,20 @@ class TMeasy(Tyre):
         return Curve(at_least(dF0, 2.0 * FM / sM), sM, FM, sS, FS)
 
     def trail_share(self, load: Any, sy: Any) -> Any:
-        """Return the pneumatic trail over the contact length."""
+        """Return the pneumatic trail over the contact length.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        sy : float or ndarray
+            Lateral slip -tan(slip_angle).
+
+        Returns
+        -------
+        float or ndarray
+            Trail over contact length, positive when the force acts behind the contact point.
+        """
         n0, s0, sE = (self.at_load(name, load) for name in ("nL0", "sq0", "sqe"))
         s, w = magnitude(sy), s0 / sE
         x = at_most(s / s0, 1.0)
@@ -125,20 +241,60 @@ class TMeasy(Tyre):
         return np.where(s.real <= s0.real, near, far)
 
     def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the relaxation lengths at small slips: slope over tangential stiffness [m]."""
+        """Return the relaxation lengths at small slips: slope over tangential stiffness.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            Longitudinal and lateral relaxation length [m].
+        """
         Kx, Ky = self.stiffnesses(load)
         return Kx / self.stiffness[0], Ky / self.stiffness[1]
 
     def steady_slip(self, rolling: Rolling) -> tuple[Any, Any]:
-        """Return slip and tan(slip_angle) of velocities, over the speed of rolling."""
+        """Return the slips of velocities, over the speed of rolling.
+
+        Parameters
+        ----------
+        rolling : Rolling
+            Velocities of the wheel in W axes.
+
+        Returns
+        -------
+        tuple
+            Slip and tan(slip_angle).
+        """
         speed = magnitude(rolling.rolls) + AT_REST
         return -rolling.slides_x / speed, rolling.slides_y / speed
 
     def deflected(self, at: TyreInput, rolling: Rolling, x: Any, y: Any) -> tuple[TyreForces, tuple[Any, Any]]:
-        """Return force, moment, and the rates of the deflections ``x``, ``y`` [m] of the contact (Rill).
+        """Return force, moment, and the rates of the deflections ``x``, ``y`` of the contact (Rill).
 
         The force is c x + d dx/dt. With f the steady force over the slip and vT the speed of rolling,
         dx/dt = -(vT c x + f v) / (vT d + f). At rest vT is 0, and the tyre a spring with a damper that does not creep.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, camber and friction of the wheel; its slips are not used.
+        rolling : Rolling
+            Velocities of the wheel in W axes.
+        x : float
+            Longitudinal deflection [m].
+        y : float
+            Lateral deflection [m].
+
+        Returns
+        -------
+        tuple
+            TyreForces [N, N m] and the pair of rates dx/dt, dy/dt [m/s].
         """
         sx, tangent = self.steady_slip(rolling)
         f = at_least(self.over_slip(at.load, sx, -tangent, at.friction), 1.0)
@@ -151,11 +307,37 @@ class TMeasy(Tyre):
         return self.with_moments(at, Fy / f, Fx, Fy), (rate_x, rate_y)
 
     def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the slopes at zero slip [N]."""
+        """Return the slopes ``dfx0`` and ``dfy0`` at zero slip.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            dFx/dslip [N] and -dFy/dslip_angle [N/rad] at no slip, both positive.
+        """
         return self.at_load("dfx0", load), self.at_load("dfy0", load)
 
     def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the peaks [N]."""
+        """Return the peaks ``fxm`` and ``fym``.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            Largest longitudinal and lateral force [N], both positive.
+        """
         return self.at_load("fxm", load), self.at_load("fym", load)
 
 

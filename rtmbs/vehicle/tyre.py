@@ -14,7 +14,23 @@ from rtmbs.model.checks import as_floats
 
 
 class TyreForces(NamedTuple):
-    """Force [N] and moment [N m] of the road on the wheel at the contact point, W axes."""
+    """Force and moment of the road on the wheel at the contact point, W axes.
+
+    The axes are those of ISO 8855: x_W forward in the road, y_W left in the road, z_W the normal of the road, up.
+
+    Parameters
+    ----------
+    Fx : float or ndarray
+        Longitudinal force [N], positive when it drives.
+    Fy : float or ndarray
+        Lateral force [N], positive to the left.
+    Mx : float or ndarray
+        Overturning moment [N m].
+    My : float or ndarray
+        Rolling resistance moment [N m], negative when the wheel rolls forward.
+    Mz : float or ndarray
+        Aligning moment [N m], positive when it turns the wheel to the left.
+    """
 
     Fx: Any
     Fy: Any
@@ -24,7 +40,27 @@ class TyreForces(NamedTuple):
 
 
 class TyreInput(NamedTuple):
-    """What a tyre's forces depend on: numbers, arrays, complex or recorded numbers."""
+    """Input of the forces of a tyre: numbers, arrays, complex or recorded numbers.
+
+    Parameters
+    ----------
+    load : float or ndarray
+        Vertical force [N].
+    slip : float or ndarray
+        Longitudinal slip -Vsx / abs(Vcx), positive when it drives.
+    slip_angle : float or ndarray
+        Slip angle [rad] with tan(slip_angle) = Vsy / abs(Vcx), positive when the contact point moves to the left.
+    camber : float or ndarray
+        Camber [rad], positive when the top of the wheel leans to the right.
+    speed : float or ndarray
+        Longitudinal velocity Vcx [m/s].
+    friction : float or ndarray, default 1.0
+        Factor of the road on the friction of the tyre.
+    fade : float or ndarray, default 1.0
+        Factor of the offsets that a tyre has without slip: 1 rolling, 0 at rest.
+    forward : float or ndarray, default 1.0
+        Sign of the speed, smooth near rest.
+    """
 
     load: Any  # vertical force [N]
     slip: Any  # longitudinal slip -Vsx / |Vcx|
@@ -63,27 +99,101 @@ class Tyre:
     kind: ClassVar[str] = "tyre"
 
     def forces(self, at: TyreInput) -> TyreForces:
-        """Return force and moment at steady slip."""
+        """Return force and moment at steady slip.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, slips, camber, speed and friction of the wheel.
+
+        Returns
+        -------
+        TyreForces
+            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
+        """
         raise NotImplementedError
 
     def relaxation_lengths(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the longitudinal and the lateral relaxation length [m]."""
+        """Return the longitudinal and the lateral relaxation length.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            Longitudinal and lateral relaxation length [m].
+        """
         raise NotImplementedError
 
     def stiffnesses(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return dFx/dslip > 0 and -dFy/dslip_angle > 0 at no slip [N, N/rad]."""
+        """Return the slip stiffness and the cornering stiffness at no slip.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            dFx/dslip [N] and -dFy/dslip_angle [N/rad] at no slip, both positive.
+        """
         raise NotImplementedError
 
     def peaks(self, load: Any, camber: Any = 0.0) -> tuple[Any, Any]:
-        """Return the largest longitudinal and lateral force [N] at the reference friction."""
+        """Return the largest longitudinal and lateral force at the reference friction.
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        camber : float or ndarray, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+
+        Returns
+        -------
+        tuple
+            Largest longitudinal and lateral force [N], both positive.
+        """
         raise NotImplementedError
 
     def effective_radius(self, load: Any, loaded_radius: Any) -> Any:
-        """Return the effective rolling radius [m]: by default (2 R0 + loaded radius) / 3 (Rill)."""
+        """Return the effective rolling radius: by default (2 R0 + loaded radius) / 3 (Rill).
+
+        Parameters
+        ----------
+        load : float or ndarray
+            Vertical force [N].
+        loaded_radius : float or ndarray
+            Distance of the wheel centre from the contact point [m].
+
+        Returns
+        -------
+        float or ndarray
+            Effective rolling radius [m].
+        """
         return (2.0 * self.free_radius + loaded_radius) / 3.0
 
     def steady_slip(self, rolling: "Rolling") -> tuple[Any, Any]:
-        """Return slip and tan(slip_angle) of velocities; speeds below ``low_speed`` are rounded up to it."""
+        """Return the slips of velocities; speeds below ``low_speed`` are rounded up to it.
+
+        Parameters
+        ----------
+        rolling : Rolling
+            Velocities of the wheel in W axes.
+
+        Returns
+        -------
+        tuple
+            Slip and tan(slip_angle).
+        """
         speed = np.sqrt(rolling.speed * rolling.speed + self.low_speed**2)
         return -rolling.slides_x / speed, rolling.slides_y / speed
 
@@ -99,20 +209,40 @@ class Tyre:
     ) -> TyreForces:
         """Return force and moment of a wheel that rolls steadily.
 
-        load: vertical force [N], zero or more.
-        slip: longitudinal slip kappa = -Vsx / |Vcx|; -1 is a locked wheel.
-        slip_angle: [rad], tan(slip_angle) = Vsy / |Vcx|.
-        camber: [rad].
-        speed: Vcx [m/s]; by default the reference speed of the tyre.
-        friction: factor on the friction of the tyre, 1 for the road it was measured on.
+        Arrays are broadcast against each other. Complex numbers pass through, for derivatives by the complex step.
 
-        Each is a number or an array; arrays are broadcast against each other. Complex numbers pass through, for
-        derivatives by the complex step. The result is TyreForces: Fx, Fy [N], Mx, My, Mz [N m] in W axes. Raises
-        ModelError for what is no number or a negative load.
+        Parameters
+        ----------
+        load : float or array_like
+            Vertical force [N], zero or more.
+        slip : float or array_like, default 0.0
+            Longitudinal slip kappa = -Vsx / abs(Vcx), positive when it drives; -1 is a locked wheel.
+        slip_angle : float or array_like, default 0.0
+            Slip angle [rad] with tan(slip_angle) = Vsy / abs(Vcx), positive when the contact point moves to the left.
+        camber : float or array_like, default 0.0
+            Camber [rad], positive when the top of the wheel leans to the right.
+        speed : float or array_like, optional
+            Longitudinal velocity Vcx [m/s]; the reference speed of the tyre unless given.
+        friction : float or array_like, default 1.0
+            Factor on the friction of the tyre, 1 for the road it was measured on.
+
+        Returns
+        -------
+        TyreForces
+            Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
+
+        Raises
+        ------
+        ModelError
+            For an argument that is no finite number, a negative load, and arrays of shapes that do not fit together.
 
         Examples
         --------
-        >>> tyre.steady(load=4000.0, slip=0.05).Fx  # doctest: +SKIP
+        >>> tyre = rtmbs.vehicle.BrushTyre(
+        ...     free_radius=0.32, vertical_stiffness=2e5, tread_stiffness=2e7, friction=1.0
+        ... )
+        >>> tyre.steady(load=4000.0, slip=[0.0, 0.05]).Fx.shape
+        (2,)
         """
         speed = self.reference_speed if speed is None else speed
         given = {"load": load, "slip": slip, "slip_angle": slip_angle, "camber": camber, "speed": speed}

@@ -31,7 +31,7 @@ SLIP_STATES = ("slip_x", "slip_y")  # deflections of the contact [m]
 
 
 class Contact(NamedTuple):
-    """Where and how a wheel touches the road, in the axes W of the contact point."""
+    """Contact of a wheel with the road: geometry, load and velocities in the axes W of the contact point."""
 
     cos: Any  # x_W = (cos, sin, 0), y_W = (-sin, cos, 0) in axes of the road
     sin: Any
@@ -71,10 +71,19 @@ def contact_of(tyre: Tyre, kinematics: Kinematics, slip_point: SlipPoint = "cont
 
 
 class TyreLaw:
-    """The force law of a tyre between a marker of the road (z axis: its normal) and one of the wheel.
+    """Force law of a tyre between a marker of the road (z axis: its normal) and one of the wheel.
 
-    The marker of the wheel is its centre, and its y axis the spin axis, left. Without ``transient`` the forces are
-    those of steady slip at every instant.
+    The marker of the wheel is its centre, and its y axis the spin axis, left. ``add_tyre`` makes the law and that
+    marker.
+
+    Parameters
+    ----------
+    tyre : Tyre
+        Tyre model.
+    transient : bool, default True
+        With it, deflections of the contact are states; without, forces are those of steady slip at every instant.
+    slip_point : {'contact', 'centre'}, default 'contact'
+        Point of the velocity in the slip: contact point or wheel centre.
     """
 
     def __init__(self, tyre: Tyre, transient: bool = True, slip_point: SlipPoint = "contact") -> None:
@@ -100,7 +109,20 @@ class TyreLaw:
         return wrench(contact, forces), np.stack(rates)
 
     def input_of(self, contact: Contact, friction: Any) -> tuple[TyreInput, Rolling]:
-        """Return what the tyre sees, without slip, and the velocities that slip comes of."""
+        """Return the input of the tyre without slip, and the velocities that the slip follows from.
+
+        Parameters
+        ----------
+        contact : Contact
+            Contact of the wheel with the road.
+        friction : float
+            Factor of the road on the friction of the tyre.
+
+        Returns
+        -------
+        tuple[TyreInput, Rolling]
+            Input with slips of zero, and velocities in W axes [m/s].
+        """
         tyre = self.tyre
         speed = contact.speed
         load = at_most(contact.load, tyre.largest_load)
@@ -111,11 +133,27 @@ class TyreLaw:
         return at, Rolling(speed, speed - rolls, contact.across, rolls)
 
     def relaxed(self, at: TyreInput, rolling: Rolling, u: Any, v: Any) -> tuple[TyreForces, tuple[Any, Any]]:
-        """Return force, moment and the rates of the deflections ``u``, ``v`` [m] of the contact (Pacejka).
+        """Return force, moment and the rates of the deflections ``u``, ``v`` of the contact (Pacejka).
 
-        sigma du/dt + |Vcx| u = -sigma Vsx, slip = u / sigma; likewise tan(slip_angle) = v / sigma. At rest the tyre is
-        a spring: it holds without creep. Below the low speed a damper works beside it, and a deflection beyond that of
-        the peak force stops growing.
+        sigma du/dt + abs(Vcx) u = -sigma Vsx, slip = u / sigma; likewise tan(slip_angle) = v / sigma. At rest the tyre
+        is a spring: it holds without creep. Below the low speed a damper works beside it, and a deflection beyond that
+        of the peak force stops growing.
+
+        Parameters
+        ----------
+        at : TyreInput
+            Load, camber, speed and friction of the wheel; its slips are not used.
+        rolling : Rolling
+            Velocities of the wheel in W axes.
+        u : float
+            Longitudinal deflection [m].
+        v : float
+            Lateral deflection [m].
+
+        Returns
+        -------
+        tuple
+            TyreForces [N, N m] and the pair of rates du/dt, dv/dt [m/s].
         """
         lengths = self.tyre.relaxation_lengths(at.load, at.camber)
         speed, resting = magnitude(rolling.speed), 1.0 - at.fade

@@ -43,12 +43,24 @@ def timed_brake(torque: Callable[[Any], Any]) -> Callable[..., Any]:
 def add_brake(model: Model, name: str, hub: str, torque: float | Callable[[Any], Any] = 0.0) -> Force:
     """Add a brake to the joint ``hub`` of a wheel.
 
+    Its state ``name.bristle`` [rad] is the deflection that holds the wheel.
+
     Parameters
     ----------
-    torque : largest friction torque [N m], zero or more; the input ``name.torque`` changes it. Or a function of time
+    model : Model
+        Model that gets the force ``name``.
+    name : str
+        Name of the brake.
+    hub : str
+        Revolute joint between wheel carrier and wheel.
+    torque : float or function, default 0.0
+        Largest friction torque [N m], zero or more; the input ``name.torque`` changes it. Or a function of time
         in plain NumPy, as for a test.
 
-    Its state ``name.bristle`` [rad] is the deflection that holds the wheel.
+    Returns
+    -------
+    Force
+        Force on the joint; its torque is against the rotation of the wheel.
     """
     law, parameters = (timed_brake(torque), None) if callable(torque) else (brake_law, {"torque": torque})
     return model.add_force(
@@ -65,9 +77,21 @@ def drive_law(t: float, kinematics: Kinematics, parameters: Any) -> Any:
 def add_drive(model: Model, name: str, wheel_marker: str) -> Force:
     """Add a drive torque to a wheel; the input ``name.torque`` [N m] is positive forward.
 
+    The reaction is on the chassis, not on the wheel carrier.
+
     Parameters
     ----------
-    wheel_marker : at the wheel centre, with the spin axis, left, as its y axis, such as ``tyre_fl.centre``
+    model : Model
+        Model that gets the force ``name`` and the marker ``name.chassis``.
+    name : str
+        Name of the drive torque.
+    wheel_marker : str
+        Marker at the wheel centre with the spin axis, left, as its y axis, such as ``tyre_fl.centre``.
+
+    Returns
+    -------
+    Force
+        Force between chassis and wheel.
     """
     marker = f"{name}.chassis"
     model.add_marker(marker, CHASSIS, np.zeros(3), frame=CHASSIS)

@@ -7,7 +7,7 @@ import pytest
 
 from rtmbs.library import references
 from rtmbs.library.linkages import LENGTHS, START, corners
-from rtmbs.library.references import _fourbar_inertia, _fourbar_potential, top
+from rtmbs.library.references import _fourbar_inertia, _fourbar_potential_energy, top
 from rtmbs.library.single_bodies import TOP_CENTER, TOP_INERTIA, TOP_MASS, TOP_RATE
 
 
@@ -56,7 +56,7 @@ def test_windows():
 
 def test_crank_rocker_keeps_its_energy():
     motion = references.crank_rocker([0.0, 0.4, 0.9, 2.0])
-    energy = 0.5 * _fourbar_inertia(motion.q) * motion.qd**2 + _fourbar_potential(motion.q)
+    energy = 0.5 * _fourbar_inertia(motion.q) * motion.qd**2 + _fourbar_potential_energy(motion.q)
     np.testing.assert_allclose(energy[:, 0], energy[0, 0], rtol=1e-11)
 
 

@@ -19,7 +19,7 @@ def public():
     """Yield every public class and function of rtmbs and of its rooms, with its name."""
     for name in rtmbs.HOMES:
         yield name, getattr(rtmbs, name)
-    for room in ("dae", "formulations", "kinematics", "language", "recursive"):
+    for room in ("dae", "formulations", "kinematics", "language", "recursive", "vehicle"):
         module = getattr(rtmbs, room)
         for name in module.__all__:
             yield f"{room}.{name}", getattr(module, name)
@@ -104,6 +104,17 @@ def test_every_public_call_names_an_unknown_keyword(name, call):
         (lambda: rtmbs.sweep(None, {}, {}, tend=1.0), "sweep takes no argument 'tend'; did you mean 't_end'?"),
         (lambda: rtmbs.dae.HHT(alfa=0.0), "HHT takes no argument 'alfa'; did you mean 'alpha'?"),
         (lambda: rtmbs.Revolute((1, 0, 0), zzzz=1), "Revolute takes no argument 'zzzz'; it takes axis"),
+        (
+            lambda: rtmbs.kinematics.Gear("g", "a", "b", ratoi=2.0),
+            "Gear takes no argument 'ratoi'; did you mean 'ratio'? It takes name, first, second, ratio",
+        ),
+        (lambda: rtmbs.dae.Orders(2, 2, 2, lamda=2), "Orders takes no argument 'lamda'; did you mean 'lam'?"),
+        (lambda: rtmbs.vehicle.TyreInput(4e3, 0, 0, 0, 15, fiction=1), "TyreInput takes no argument 'fiction'"),
+        (
+            lambda: rtmbs.EventError("m", t=1.0, event=()),
+            "EventError takes no argument 'event'; did you mean 'events'?",
+        ),
+        (lambda: rtmbs.RtmbsError("m", mesage=1), "RtmbsError takes no argument 'mesage'; it takes none by name"),
     ],
 )
 def test_the_nearest_name_stands_in_the_message(call, message):
@@ -119,6 +130,18 @@ def test_a_class_of_the_user_is_named_itself():
 
     with pytest.raises(ArgumentError, match=r"^Soft takes no argument 'k'"):
         Soft(k=1.0)
+
+
+def test_a_tuple_with_names_is_copied_and_pickled_as_before():
+    one = rtmbs.vehicle.TyreForces(1.0, 2.0, 3.0, 4.0, 5.0)
+    assert pickle.loads(pickle.dumps(one)) == one == rtmbs.vehicle.TyreForces._make(one)
+    assert one._replace(Fx=0.0) == (0.0, 2.0, 3.0, 4.0, 5.0)
+    assert list(inspect.signature(rtmbs.vehicle.TyreForces).parameters) == list(one._fields)
+
+
+def test_the_report_of_a_step_keeps_the_constructor_of_tuples():
+    """A report is made in every step, which an extra call would lengthen."""
+    assert not hasattr(rtmbs.StepReport.__new__, "__wrapped__")
 
 
 def test_other_type_errors_stay():

@@ -27,7 +27,7 @@ from PySide6.QtWidgets import (
 from rtmbs.viewer.qt.canvas import Selection
 from rtmbs.viewer.qt.parameters import SliderSpin
 from rtmbs.viewer.scene.description import InputDescription, SceneDescription
-from rtmbs.viewer.scene.drawing import AXIS_NORMALS, Section, across
+from rtmbs.viewer.scene.drawing import AXIS_NORMALS, Section, section_normal_to
 from rtmbs.viewer.scene.elements import (
     FORCE,
     INPUT,
@@ -121,7 +121,7 @@ BLANK = "\N{EN DASH}"
 
 
 class Inspector(QWidget):
-    """Values are asked for while the inspector is seen, and no longer."""
+    """Panel of the values of one element; it requests them only while it is visible."""
 
     wanted = Signal(tuple, int)  # names of channels, ticket
     asked = Signal(object)  # a Command
@@ -215,7 +215,7 @@ class Inspector(QWidget):
         self._ask()
 
     def show_frame(self, frame: Frame) -> None:
-        """Write the values of a frame; one that was asked for something else is left out."""
+        """Show the values of a frame; a frame with values of another element is left out."""
         if frame.inspect_ticket == self.ticket:
             for row, item in self._rows:
                 values = "  ".join(figures(value, DIGITS) for value in frame.inspected[row.place].tolist())
@@ -359,7 +359,7 @@ class SectionPanel(QWidget):
     def section(self) -> Section | None:
         """Return the section plane."""
         axis = self.axis.currentText()
-        return None if axis == NONE else across(axis, self.place.value(), self.turned.isChecked())
+        return None if axis == NONE else section_normal_to(axis, self.place.value(), self.turned.isChecked())
 
     def _changed(self) -> None:
         self._enable()

@@ -393,13 +393,13 @@ def build_rows(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
 def input_row(entry: InputDescription) -> dict[str, Any]:
     """Return the slider of an input, or a group of them for one of several numbers."""
     if entry.default.size == 1:
-        return number(entry.name, float(entry.default[0]), entry.unit)
+        return slider_row(entry.name, float(entry.default[0]), entry.unit)
     names = AXES if entry.default.size == len(AXES) else tuple(str(k + 1) for k in range(entry.default.size))
-    rows = [number(name, float(value), entry.unit) for name, value in zip(names, entry.default, strict=True)]
+    rows = [slider_row(name, float(value), entry.unit) for name, value in zip(names, entry.default, strict=True)]
     return {"name": entry.name, "type": "group", "children": rows}
 
 
-def number(name: str, value: float, unit: str) -> dict[str, Any]:
+def slider_row(name: str, value: float, unit: str) -> dict[str, Any]:
     """Return a row with a slider."""
     return {"name": name, "type": NUMBER, "value": value, "default": value, "unit": unit}
 

@@ -200,7 +200,7 @@ class Plots(QSplitter):
     # ---- drawing ----------------------------------------------------------------------------------------------------
 
     def _lay_out(self, anew: bool = False) -> None:
-        """Make one plot for each chosen name, and ask for the numbers; ``anew`` asks a session that was never asked."""
+        """Make one plot for each chosen name, and request the numbers; ``anew`` requests them from a new session."""
         self._drawn = ()
         self.area.clear()
         self._plots, self._curves, self._nows, self._others, self._cursors, self.seen = {}, {}, [], {}, [], {}

@@ -354,8 +354,8 @@ def part(corners: Array, before: Array) -> Array:
     return np.array(found if len(found) == 4 else [*found, found[-1]])
 
 
-def across(axis: str, offset: float, turned: bool = False) -> Section:
-    """Return the section across an axis of the world; ``turned`` takes away the other side."""
+def section_normal_to(axis: str, offset: float, turned: bool = False) -> Section:
+    """Return the section normal to an axis of the world; ``turned`` takes away the other side."""
     sign = -1.0 if turned else 1.0
     return Section(sign * np.array(AXIS_NORMALS[axis]), sign * offset)
 

@@ -20,7 +20,7 @@ from rtmbs.viewer.scene.drawing import Batch, Drawing, Floor, Lines, Section
 
 
 class Program:
-    """A compiled program; the places of its numbers are asked for once. Needs a current context whenever it is called.
+    """Compiled shader program; the locations of its uniforms are read once. Every call needs a current context.
 
     ShaderCompilationError carries the driver's words. Programs are linked without validation, which asks for a bound
     framebuffer: a window has one only later.

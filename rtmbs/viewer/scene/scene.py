@@ -445,7 +445,7 @@ class Hit(NamedTuple):
 
 
 def nearest_primitive(distances: Array, start: Array, direction: Array) -> Hit | None:
-    """Return the primitive with the smallest of ``distances`` (k,) along a ray, None when all were missed."""
+    """Return the primitive with the smallest of ``distances`` (k,) along a ray, None when the ray meets none."""
     if not len(distances) or not np.isfinite(distances).any():
         return None
     number = int(np.argmin(distances))
@@ -526,7 +526,7 @@ def nearest_name(batches: list[Batch], start: Array, direction: Array) -> Named 
 
 
 def distances_to(batch: Batch, start: Array, direction: Array) -> Array:
-    """Return distances (k,) along a ray to every placement of a batch; infinite where it is missed."""
+    """Return distances (k,) along a ray to every placement of a batch; infinite where the ray passes by."""
     place = batch.placement
     if batch.mesh.kind == "cube":
         return boxes(start, direction, place)

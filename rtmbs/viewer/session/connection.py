@@ -105,8 +105,8 @@ class Inbox:
             found.append(self._messages.popleft())
         return found
 
-    def failures(self) -> str:
-        """Return the sentences of the failures that wait."""
+    def failure_text(self) -> str:
+        """Return the texts of the unread failure messages in one sentence."""
         return "; ".join(message.text for message in self._messages if message.kind == "failure")
 
 

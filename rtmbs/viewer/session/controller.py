@@ -294,7 +294,7 @@ class Controller:
             self.tell("warning", str(error))
 
     def _file(self, command: SaveResults | SaveState | LoadState) -> None:
-        """Read or write a file; the time it takes counts as no missed deadline."""
+        """Read or write a file; the time for it does not count as a missed deadline."""
         try:
             if isinstance(command, SaveResults):
                 result = self.live.result()

@@ -320,7 +320,7 @@ class History:
         self._append(moment)
         self._place += 1
         if self._disk is not None:
-            self.keep_up()
+            self.save_new_moments()
         if len(self._moments) > self.states or self.used > self.limit:
             self._forget()
         return False
@@ -445,7 +445,7 @@ class History:
         own = moment.options, moment.attachment, moment.hold
         self._settings.append(StepSettings(moment.step, *own, moment.commands))
 
-    def keep_up(self) -> None:
+    def save_new_moments(self) -> None:
         """Write new moments to the disk at intervals; called after every step, and in pause."""
         disk = self._disk
         if disk is None or disk.failed or disk.busy:

@@ -160,7 +160,7 @@ def title(name: str) -> str:
 
 
 def refuse_parameters(name: str, changes: Mapping[str, Any]) -> None:
-    """Raise InputError when a model without a factory is asked to change."""
+    """Raise InputError for changes of parameters of a model without a factory."""
     if changes:
         raise InputError(f"{name!r} has no parameters to build it with; start from a factory 'module:function'")
 

@@ -114,7 +114,7 @@ class ProcessConnection(Inbox):
             alive = self._process.is_alive()
             self._read(LOOK if alive else 0.0)
             if self._scene is None and not alive:
-                raise RtmbsError(self.failures() or exit_sentence(self._process.exitcode))
+                raise RtmbsError(self.failure_text() or exit_sentence(self._process.exitcode))
         self._read(0.0)
         return self._scene
 

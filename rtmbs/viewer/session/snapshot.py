@@ -92,13 +92,13 @@ class Timing:
             self._report = report
 
     @property
-    def phases(self) -> Array:
-        """Seconds of every phase of the last step; asked for a picture, which few steps have."""
+    def phase_times(self) -> Array:
+        """Duration of each phase of the last step [s], computed for pictures only, which few steps have."""
         times = {} if self._report is None else self._report.phases
         return np.array([times.get(name, 0.0) for name in PHASES])
 
-    def late(self, seconds: float) -> None:
-        """Note by how much a step began after its deadline."""
+    def add_lateness(self, seconds: float) -> None:
+        """Record the delay of the beginning of a step after its deadline [s]."""
         self.lateness.add(seconds)
 
     def mark(self, t: float) -> None:
@@ -298,7 +298,7 @@ class FrameBuilder:
     def take(
         self, playing: bool = False, speed: float = 1.0, deadlines: int = 0, missed: int = 0, **asked: Any
     ) -> Frame:
-        """Return a Frame of the present state; ``asked`` is what a Frame says of commands, by its names."""
+        """Return a Frame of the present state; ``asked`` holds its fields about commands by name."""
         session, timing = self.session, self.timing
         state, report = session.state, self.session.report
         self.recorder.write()
@@ -362,7 +362,7 @@ def step_statistics(timing: Timing, h: float) -> dict[str, Any]:
         "p99": p99,
         "late_p50": late[0],
         "late_p99": late[1],
-        "phases": timing.phases,
+        "phases": timing.phase_times,
         "actual_speed": timing.actual_speed(),
         "real_time_factor": timing.real_time_factor(h),
     }

@@ -106,7 +106,7 @@ class Worker:
             self._listen(remaining - MARGIN)
             return
         controller.pacer.wait()
-        controller.timing.late(period - controller.pacer.remaining())
+        controller.timing.add_lateness(period - controller.pacer.remaining())
         self._step()
         if controller.playing:
             controller.timing.mark(controller.live.t)
@@ -160,7 +160,7 @@ class Worker:
         now = time.perf_counter()
         if now - self._looked > IDLE:
             self._looked = now
-            self.controller.live.history.keep_up()
+            self.controller.live.history.save_new_moments()
             self.controller.over = self.controller.over or not self._wanted()
 
 
@@ -193,7 +193,7 @@ class ThreadConnection(LocalConnection):
     def describe(self) -> SceneDescription:
         self._described.wait()
         if self._scene is None:
-            raise RtmbsError(self.failures() or "the session ended")
+            raise RtmbsError(self.failure_text() or "the session ended")
         return self._scene
 
     def send(self, command: Command) -> None:
@@ -235,9 +235,7 @@ class ThreadConnection(LocalConnection):
 
 
 class ManualConnection(LocalConnection):
-    """A Connection without a thread; ``options`` are those of Controller. It plays from the start unless told
-    otherwise.
-    """
+    """Connection without a thread; ``options`` are those of Controller. It plays from the start by default."""
 
     def __init__(self, sim: Simulation, *, playing: bool = True, **options: Any) -> None:
         super().__init__()

@@ -8,7 +8,7 @@ pytest.importorskip("OpenGL", reason="PyOpenGL is not installed; pip install 'rt
 
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.film import Flat
-from rtmbs.viewer.scene.drawing import across
+from rtmbs.viewer.scene.drawing import section_normal_to
 from rtmbs.viewer.scene.elements import BODY, JOINT, Choice
 from rtmbs.viewer.scene.theme import WHITE, rgba
 from tests.patience import LONGEST_MS
@@ -57,17 +57,17 @@ def test_a_section_leaves_one_side(window, painter):
 
     left, right = columns(drawn(None))
     middle, slack = column_at(window, 0.5), 6
-    first, last = columns(drawn(across("y", 0.5)))
+    first, last = columns(drawn(section_normal_to("y", 0.5)))
     assert abs(first - left) <= 2
     assert abs(last - middle) <= slack
-    first, last = columns(drawn(across("y", 0.5, turned=True)))
+    first, last = columns(drawn(section_normal_to("y", 0.5, turned=True)))
     assert abs(first - middle) <= slack
     assert abs(last - right) <= 2
 
 
 def test_the_whole_is_back_without_the_section(window):
     whole = picture(window)
-    window.scene.section = across("y", 0.5)
+    window.scene.section = section_normal_to("y", 0.5)
     assert np.abs(picture(window) - whole).max() > DISTINCT
     window.scene.section = None
     picture(window)  # a shadow may be one picture late
@@ -75,7 +75,7 @@ def test_the_whole_is_back_without_the_section(window):
 
 
 def test_a_ray_begins_and_ends_at_the_section():
-    section, x = across("x", 1.0), np.array([1.0, 0.0, 0.0])
+    section, x = section_normal_to("x", 1.0), np.array([1.0, 0.0, 0.0])
     start, reach = section.kept(np.array([5.0, 2.0, 0.0]), -x)
     assert (start.tolist(), reach) == ([1.0, 2.0, 0.0], np.inf)
     assert section.kept(np.array([5.0, 2.0, 0.0]), x)[1] == 0.0

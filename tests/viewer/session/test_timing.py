@@ -74,11 +74,11 @@ def test_statistics_begin_anew_where_steps_are_of_another_kind():
     timing = Timing()
     for _ in range(5):
         timing.add(2.0, None)
-        timing.late(0.1)
+        timing.add_lateness(0.1)
     timing.forget()
     assert percentiles(timing.step_times) == percentiles(timing.lateness) == (0.0, 0.0)
     timing.add(1e-3, None)
-    timing.late(2e-4)
+    timing.add_lateness(2e-4)
     assert percentiles(timing.step_times) == (1e-3, 1e-3), "none of the steps before"
     assert percentiles(timing.lateness) == (2e-4, 2e-4)
     assert timing.steps_before + timing.step_times.count == 6, "but they are counted"
@@ -129,7 +129,7 @@ def test_the_time_of_a_step_is_that_of_the_step_alone(monkeypatch):
     worker._step()
     assert worker.controller.live.step_number == 1
     assert worker.controller.timing.step_times.known() < slow
-    assert worker.controller.timing.phases.sum() > 0.0
+    assert worker.controller.timing.phase_times.sum() > 0.0
 
 
 @pytest.mark.parametrize(
