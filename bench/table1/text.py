@@ -40,7 +40,8 @@ def block(rows: list[Row]) -> str:
         head += f", method: {first['method']}"
     if "unprojected" in first:
         left = max(row["velocity_violation"] for row in rows)
-        head += f" (steps that one projection leaves too far off: {max(row['unprojected'] for row in rows)}; rates of loops up to {left:.1e} m/s)"
+        missed = max(row["unprojected"] for row in rows)
+        head += f" (steps that one projection leaves too far off: {missed}; rates of loops up to {left:.1e} m/s)"
     printed = paper.TABLE.get((first["ny"], first["nz"]))
     if printed is not None:
         head += (
