@@ -24,6 +24,7 @@ COLOURS = {
     "complex-step": "#2f8f4e",
     "finite-difference-page": "#b06aa8",
     "autograd": "#a01c3c",
+    "autograd-forward": "#5a3ca0",
 }
 
 

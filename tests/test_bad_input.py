@@ -709,6 +709,7 @@ RUNS = {
     "alpha negative": (option(alpha=-1.0), InputError, ["alpha is -1.0", "positive"]),
     "alpha not a number": (option(alpha=NAN), InputError, ["alpha is nan"]),
     "tol zero": (option(tol=0.0), InputError, ["tol is 0.0", "positive"]),
+    "no projection": (option(max_projections=0), InputError, ["max_projections is 0", "from 1 to 100"]),
     "projection tol zero": (option(projection_tol=0.0), InputError, ["projection_tol is 0.0", "positive"]),
     "tol infinite": (option(tol=INF), InputError, ["tol is inf", "positive"]),
     "no iterations": (option(max_iterations=0), InputError, ["max_iterations is 0", "from 1 to 48"]),

@@ -133,7 +133,7 @@ def test_sources_that_call_the_whole_force_call_its_laws(traced, called, name):
         np.testing.assert_allclose(mine, theirs, atol=1e-5 * np.abs(theirs).max())
 
 
-@pytest.mark.parametrize("name", ["finite-difference-page", "complex-step", "autograd", "trace"])
+@pytest.mark.parametrize("name", ["finite-difference-page", "complex-step", "autograd", "autograd-forward", "trace"])
 def test_sources_that_look_into_the_force_refuse_a_called_law(called, name):
     with pytest.raises(InputError, match=r"'line', which only Python can evaluate.*structured"):
         Simulation(called, h=H, jacobian=name)

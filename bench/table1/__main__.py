@@ -23,11 +23,13 @@ def run(words: list[str]) -> int:
     layouts = options.layouts(chosen.layout)
     print(text.heading(chosen.budget))
     rows: list[measure.Row] = []
-    for done in measure.measure(measure.Options(layouts, chosen.rows, chosen.sources, chosen.budget)):
+    alpha = chosen.alpha if chosen.paper else None
+    for done in measure.measure(measure.Options(layouts, chosen.rows, chosen.sources, chosen.budget, alpha)):
         tqdm.write(text.block(done))  # above the progress bar
         rows += done
-    print(text.summary(rows))
-    write(chosen.json, {"rows": rows})
+    for name in dict.fromkeys(row.get("method") for row in rows):
+        print(text.summary([row for row in rows if row.get("method") == name]))
+    write(chosen.json, {"rows": rows} | ({} if alpha is None else {"alpha": alpha}))
     return 0
 
 

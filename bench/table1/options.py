@@ -5,6 +5,7 @@ import re
 from pathlib import Path
 
 from bench.table1 import paper
+from bench.table1.measure import ALPHA
 from rtmbs.commands.arguments import Parser, positive
 from rtmbs.errors import unknown_name
 from rtmbs.semirecursive.sources import source_names
@@ -26,6 +27,12 @@ def table1_parser(program: str) -> Parser:
     add("--rows", type=sizes, default=tuple(paper.TABLE), metavar="4x40,...", help="n_y x n_z; the paper's 16 rows")
     add("--sources", type=names, default=tuple(source_names()), metavar="NAME,...", help="of K and C; all of them")
     add("--budget", type=positive, default=BUDGET, metavar="S", help="a source takes fewer steps after so long [s]")
+    add(
+        "--paper",
+        action="store_true",
+        help="measure the method as printed beside ours: one alpha, Eq. 17, one projection",
+    )
+    add("--alpha", type=positive, default=ALPHA, metavar="A", help="penalty of all rows with --paper [N/m]")
     add("--json", type=Path, metavar="PATH", help="write the measured rows to this file")
     return parser
 

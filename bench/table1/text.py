@@ -36,6 +36,12 @@ def block(rows: list[Row]) -> str:
     """Return the lines of one mechanism."""
     first = rows[0]
     head = f"{name(first)}, {first['bodies']} bodies"
+    if "method" in first:
+        head += f", method: {first['method']}"
+    if "unprojected" in first:
+        left = max(row["velocity_violation"] for row in rows)
+        missed = max(row["unprojected"] for row in rows)
+        head += f" (steps that one projection leaves too far off: {missed}; rates of loops up to {left:.1e} m/s)"
     printed = paper.TABLE.get((first["ny"], first["nz"]))
     if printed is not None:
         head += (
@@ -75,7 +81,7 @@ def conclusions(rows: list[Row]) -> Iterable[str]:
                 f"one pair by {source}: {min(values):.3g} to {max(values):.3g} times as fast as by {DIFFERENCES},"
                 f" faster in {faster} of {len(gains)} rows; {largest(gains)}"
             )
-    for source in ("trace", "autograd"):
+    for source in ("trace", "autograd", "autograd-forward"):
         ratios = [row["ratio_to_differences"] for row in rows if row["source"] == source]
         if ratios and None not in ratios:
             yield (

@@ -17,6 +17,7 @@ SOURCES: dict[str, Callable[..., Derivatives]] = {
     "central-difference": partial(FiniteDifference, scheme="central"),
     "complex-step": ComplexStep,
     "autograd": Autograd,
+    "autograd-forward": partial(Autograd, mode="forward"),
     "trace": Traced,
 }
 

@@ -89,6 +89,7 @@ def measure(options: Options) -> Record:
     warm(options)
     compiled = time.perf_counter()
     sim = options.simulation(options.ny, options.nz)
+    prepare_source(sim)
     ready = time.perf_counter()
     watching, before = meters(), sim.state.copy()
     seconds = timed_steps(sim, steps, watching, f"four-bar {options.ny} x {options.nz}")
@@ -135,6 +136,14 @@ def warm(options: Options) -> None:
     """Load or compile every kernel of the run on the smallest mechanism of its kind."""
     with announced() as compilations, compiling_processes(compilations, ONE_RUN, usable_cores() - 1):
         timed_steps(options.simulation(1, 1), 1, meters(), "warm")
+
+
+def prepare_source(sim: Simulation) -> None:
+    """Ask the source of K and C once: "trace" records and compiles its tape at its first answer, which is no step."""
+    if (source := sim.equations.source) is not None:
+        state = sim.state
+        with announced():
+            source(state.z, state.zd, state.R0, np.concatenate((state.u, state.s)))
 
 
 def sizes(sim: Simulation) -> Record:

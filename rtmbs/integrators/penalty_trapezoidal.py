@@ -38,6 +38,7 @@ from rtmbs.state import State
 Array = NDArray[np.float64]
 
 PROJECTIONS_SCALED, PROJECTIONS_FIXED = 3, 10  # projection iterations at most, METHODS 1.12
+MOST_PROJECTIONS = 100
 RELATIVE = 1e-6
 FREED = 5e-3  # sqrt(c) times the largest correction behind which an older factor may serve (METHODS 1.10)
 SAME_ENERGY = 1e-9  # relative difference of a state's energy that is rounding
@@ -96,6 +97,9 @@ class PenaltyTrapezoidal(Method):
     tries : int, optional
         Largest number of further tries of a step whose Newton iteration fails, damped and from other starts (METHODS
         1.11); 0 for none. Steps that need none cost nothing. Fixed iterations spend only their own number.
+    max_projections : int, optional
+        Largest number of iterations of a projection, 3 unless given and 10 with ``alpha``. 1 is the projection of the
+        paper (Eq. 23 and 25); steps that it leaves with more violation than they may have answer UNPROJECTED.
 
     Raises
     ------
@@ -128,6 +132,7 @@ class PenaltyTrapezoidal(Method):
     hold_energy: bool = True
     fused: bool = True
     tries: int = MOST_TRIES
+    max_projections: int | None = None
 
     def __post_init__(self) -> None:
         if self.penalty is not None and self.alpha is not None:
@@ -138,6 +143,8 @@ class PenaltyTrapezoidal(Method):
         positive(**({"penalty": self.c} if self.alpha is None else {"alpha": self.alpha}))
         whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
         whole("tries", self.tries, 0, MOST_TRIES)
+        if self.max_projections is not None:
+            whole("max_projections", self.max_projections, 1, MOST_PROJECTIONS)
         one_of("tangent_terms", self.tangent_terms, TANGENT_TERMS)
         one_of("refactor", self.refactor, REFACTOR)
         one_of("projection_metric", self.projection_metric, ("tangent", "mass"))
@@ -152,6 +159,13 @@ class PenaltyTrapezoidal(Method):
         if self.alpha is not None:
             return None
         return PENALTY if self.penalty is None else self.penalty
+
+    @property
+    def most_projections(self) -> int:
+        """Largest number of iterations of a projection."""
+        if self.max_projections is not None:
+            return int(self.max_projections)
+        return PROJECTIONS_SCALED if self.alpha is None else PROJECTIONS_FIXED
 
     def changed(self, changes: dict[str, Any]) -> "PenaltyTrapezoidal":
         """Return these options with some changed; a penalty takes the place of an alpha and the reverse."""
@@ -249,7 +263,7 @@ class PenaltyTrapezoidal(Method):
             tries=int(self.tries),
             refactor=REFACTOR.index(self.refactor),
             reuse_below=FREED / math.sqrt(max(float(np.max(held, initial=0.0)), 1.0)),
-            max_projections=PROJECTIONS_SCALED if self.alpha is None else PROJECTIONS_FIXED,
+            max_projections=self.most_projections,
             projection_bound=float(self.projection_tol),
             tangent_terms=FOLLOWED
             if self.tangent_terms == "inertia" and equations.long_loops

@@ -4,8 +4,9 @@
 
 ``structured`` is not in this table: it is the closed form that the equations assemble straight into the sparse matrix.
 The others differentiate the whole Q(z, zd) with the means of ``rtmbs.ad``. Differences and complex step go through the
-compiled kernels; autograd and trace go through ``page.py``, for they overload operators; ``finite-difference-page``
-takes differences of ``page.py``, so that autograd has a like to be compared with (METHODS 1.19).
+compiled kernels; both modes of autograd and trace go through ``page.py``, for they overload operators;
+``finite-difference-page`` takes differences of ``page.py``, so that autograd has a like to be compared with (METHODS
+1.19). The paper overloads operators in forward mode: ``autograd-forward``.
 """
 
 from collections.abc import Callable
@@ -113,10 +114,17 @@ def complex_step(system: System) -> Derivatives:
 
 
 def autograd(system: System) -> Derivatives:
-    """Reverse mode by operator overloading, all rows in one pass: the paper's t_AD."""
+    """Reverse mode by operator overloading, all rows in one pass."""
     from rtmbs.ad import Autograd
 
     return Autograd(PageForce(system), 2 * system.n, system.n, batched=True)
+
+
+def autograd_forward(system: System) -> Derivatives:
+    """Forward mode by operator overloading, all columns in one pass: the paper's t_AD."""
+    from rtmbs.ad import Autograd
+
+    return Autograd(PageForce(system), 2 * system.n, system.n, mode="forward", batched=True)
 
 
 def trace(system: System) -> Derivatives:
@@ -138,6 +146,7 @@ SOURCES: dict[str, Callable[[System], Derivatives]] = {
     "finite-difference-page": page_difference,
     "complex-step": complex_step,
     "autograd": autograd,
+    "autograd-forward": autograd_forward,
     "trace": trace,
 }
 

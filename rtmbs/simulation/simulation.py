@@ -65,7 +65,8 @@ class Simulation(Keyed, StrictAttributes):
         Object with options of its own, ``PenaltyTrapezoidal()`` unless given; see ``rtmbs.methods``.
     jacobian : str, default "structured"
         Source of the stiffness and damping matrices K and C. "structured" is the closed form. The others are
-        "finite-difference", "central-difference", "finite-difference-page", "complex-step", "autograd" and "trace".
+        "finite-difference", "central-difference", "finite-difference-page", "complex-step",
+        "autograd" (reverse mode), "autograd-forward" (the mode of the paper) and "trace".
     assembly_offset : bool, default False
         Measure inconsistent redundant closures from the pose as it is (METHODS 1.13).
     threads : int, default 1

@@ -58,6 +58,20 @@ def test_the_schema_refuses_what_it_should(written):
             jsonschema.validate({**written, **broken}, SCHEMA)
 
 
+def test_a_tape_is_recorded_before_the_first_measured_step(monkeypatch):
+    """The sources that prepare themselves at their first answer are asked once before."""
+    asked, plain = [], fourbar.timed_steps
+
+    def timed_steps(sim, *rest):
+        made = sim.equations.source.derivatives
+        asked.append("jacobian_entries" in vars(made))
+        return plain(sim, *rest)
+
+    monkeypatch.setattr(fourbar, "timed_steps", timed_steps)
+    measure(jacobian="trace", t_end=0.05)
+    assert asked[-1], "the tape of the measured mechanism is compiled"
+
+
 def test_counts(written):
     assert written["bodies"] == (1 + 2 * 2) * 3 + 1
     assert written["coordinates"] == 15

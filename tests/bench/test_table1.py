@@ -14,7 +14,7 @@ KEYS = {
     *("ny", "nz", "layout", "source", "bodies", "n_jacs", "steps", "scaled_s", "pair_ms"),
     *("error_K", "error_C", "ratio_to_differences"),
 }
-EXACT = ("structured", "complex-step", "autograd", "trace")
+EXACT = ("structured", "complex-step", "autograd", "autograd-forward", "trace")
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_exact_sources_are_exact_and_differences_are_not(rows):
 
 def test_ratios_stand_on_equal_footing(rows):
     for (ny, nz, name), row in rows.items():
-        footing = "finite-difference-page" if name in ("autograd", "finite-difference-page") else "finite-difference"
+        footing = measure.FOOTING.get(name, "finite-difference")
         assert row["ratio_to_differences"] == pytest.approx(row["scaled_s"] / rows[ny, nz, footing]["scaled_s"])
 
 
@@ -105,6 +105,16 @@ def test_without_differences_there_is_no_ratio():
     assert math.isfinite(found[0]["scaled_s"])
     assert "one pair by" not in text.summary(found)
     json.dumps(found, allow_nan=False)
+
+
+def test_the_method_as_printed_stands_beside_ours():
+    options = measure.Options(("stacked",), ((1, 2),), ("structured", "finite-difference"), 0.2, alpha=1e5)
+    paper_rows, ours = measure.measure(options)
+    assert [row["method"] for row in (*paper_rows, *ours)] == ["paper"] * 2 + ["ours"] * 2
+    assert "unprojected" not in ours[0]
+    assert paper_rows[0]["unprojected"] > 0, "one projection with a soft penalty leaves the loops moving"
+    assert paper_rows[0]["velocity_violation"] > 1e-6
+    assert "method: paper (steps that one projection leaves too far off" in text.block(paper_rows)
 
 
 def test_nothing_but_the_table_in_a_pipe(capfd):

@@ -22,6 +22,7 @@ SWITCHES = [
     {"tol": 1e-6},
     {"projection_metric": "mass"},
     {"projection_tol": 1e-13},
+    {"max_projections": 1},
     {"project_velocities": False, "project_accelerations": False},
     {"fused": False},
     {"refactor": "every-iteration"},
