@@ -9,7 +9,7 @@ f = (v, a, sd) + (P(y) - y) / tau, P the correction. The pull is zero on the con
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.dae.contract import Motion, Point
+from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.linearisation import acceleration_derivatives, constraint_rate, derivative
 from rtmbs.errors import RtmbsError
@@ -22,6 +22,7 @@ Array = NDArray[np.float64]
 PULL = 10.0  # tau in steps: a faster pull shortens steps, a slower one lets the solver drift further
 MEMORY = 0.9  # of the mean of the logarithms of steps
 FIRST = 30  # steps without a pull: a solver grows its step then, and keeps a matrix that was made at a short one
+MOST_REFUSED = 1000  # trials without an answer in a row: a solver that shortens its step by them gives up long before
 LIGHT = 1e-12  # of the largest inertia: less counts as this
 
 
@@ -38,6 +39,7 @@ class FirstOrderMotion:
         inertia = np.abs(np.diag(motion.system.mass(motion.q, motion.t0)))
         self.unit = 1.0 / np.sqrt(np.maximum(inertia, LIGHT * (float(inertia.max(initial=0.0)) or 1.0)))
         self.refusal: RtmbsError | None = None
+        self.refused = 0  # trials without an answer since the last one with an answer
         self.t, self.step, self.count = motion.t0, np.inf, 0  # end of the last step, mean step [s], and steps so far
 
     @property
@@ -59,7 +61,11 @@ class FirstOrderMotion:
         )
 
     def rates(self, t: float, y: Array) -> Array:
-        """Return dy/dt; not a number where there is no answer."""
+        """Return dy/dt; not a number where there is no answer.
+
+        Raises the reason where there is none at the start, which no shorter step reaches, and for a solver that goes on
+        for ever. SciPy's explicit solvers do so from a first step that is not a number.
+        """
         try:
             if np.all(np.isfinite(y)):
                 q, v, s = self.own(y)
@@ -68,9 +74,13 @@ class FirstOrderMotion:
                 found = np.concatenate((v, a, sd))
                 if self.corrects and self.several and self.count >= FIRST:
                     found += (np.concatenate((q, v, s)) - y) / (PULL * self.step)
+                self.refused = 0
                 return found
         except (FormulationError, OutOfRange) as error:
             self.refusal = error
+        self.refused += 1
+        if self.refused > MOST_REFUSED or np.array_equal(y, self.start):
+            raise self.refusal or MotionError(f"the solver asks for rates at numbers that are not finite, t = {t:g}")
         return np.full(len(y), np.nan)
 
     def jacobian(self, t: float, y: Array) -> Array:

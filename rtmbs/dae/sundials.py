@@ -22,6 +22,10 @@ Array = NDArray[np.float64]
 
 MOST_STEPS = 10**6  # between two samples
 UNTESTED = 1e12  # absolute tolerance of lam and mu: their errors are larger by 1/h, and must not choose the step
+MOST_STUCK, ROUNDED = (
+    20,
+    16.0,
+)  # steps in a row of so many spacings of t: CVODE closes in on a time without rates behind it
 FORMULAS = {"adams": "Adams", "bdf": "BDF"}
 
 
@@ -123,6 +127,7 @@ class CVODERun:
 
         Raises MotionError, and what the system refuses.
         """
+        stuck, reason = 0, None
         for _ in range(MOST_STEPS):
             if self.t >= t:
                 y = self.y if self.t == t else solution_at(self.solver, t, "CVODE")
@@ -132,6 +137,10 @@ class CVODERun:
             if not found.success:
                 raise self.equations.refusal or MotionError(f"CVODE failed at t = {self.t:g}: {found.message}")
             self.motion.counts.steps += 1
+            reason = self.equations.refusal or reason
+            stuck = stuck + 1 if float(np.ravel(found.t)[0]) - self.t <= ROUNDED * np.spacing(abs(self.t)) else 0
+            if stuck > MOST_STUCK:
+                raise reason or MotionError(f"CVODE takes steps of rounding only at t = {self.t:g}")
             self.t, self.y = float(np.ravel(found.t)[0]), np.array(found.y, np.float64).ravel()
             self.equations.stepped(self.t, self.y)
         raise MotionError(f"CVODE took {MOST_STEPS} steps and is at t = {self.t:g}; t = {t:g} is wanted")
