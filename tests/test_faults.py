@@ -561,6 +561,8 @@ BOUNDED = {
     "recursive/partition.py: branches_of": "no loop of its own: that of find",
     "recursive/partition.py: find": "every turn goes up a tree, which has a root",
     "recursive/partition.py: trunk_of": "every turn goes down the tree",
+    "recursive/partition.py: coupling_force": "no loop of its own: that of branch",
+    "recursive/partition.py: branch": "every turn goes up a tree, which has a root",
     "recursive/part_kernels.py: march_part": "every thread counts once a stage, and none leaves before the others",
     "semirecursive/compiled_steps.py: __call__": "every turn takes a row, and rows are finite in number",
     "jit/parallel_compile.py: monitor": "every worker says once that it ended, killed or not; Ctrl+C and STOP end all",

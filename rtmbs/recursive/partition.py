@@ -137,6 +137,11 @@ def split(system: System, ranks: int) -> Split:
     branches = sorted(branches_of(system.tables, parent, trunk), key=len, reverse=True)
     if ranks > len(branches):
         many = f"{len(branches)} branches" if len(branches) != 1 else "one branch"
+        if force := coupling_force(system, parent, trunk):
+            raise InputError(
+                f"{system.name} has {many} for {ranks} ranks: {force!r} acts between two branches, and these stay on "
+                "one rank; take as many ranks as branches at most, or formulations.Recursive on one processor"
+            )
         raise InputError(
             f"{system.name} has {many} for {ranks} ranks; take as many ranks as branches at most, or cut a joint "
             "nearer the middle of a loop (cut=True)"
@@ -145,6 +150,24 @@ def split(system: System, ranks: int) -> Split:
     for branch in branches:
         min(shares, key=len).extend(branch.tolist())
     return Split(trunk, tuple(np.array(sorted(share), np.int64) for share in shares))
+
+
+def coupling_force(system: System, parent: Integers, trunk: Integers) -> str:
+    """Return the name of a force between bodies of two branches of the tree, empty where there is none."""
+    inner = {-1, *trunk.tolist()}
+
+    def branch(body: str) -> int:
+        head = i = max(system.bodies[body].dof, -1)
+        while i not in inner:
+            head, i = i, int(parent[i])
+        return head
+
+    for name, force in system.forces.items():
+        if force.a in system.bodies and force.b in system.bodies:
+            ends = branch(force.a), branch(force.b)
+            if ends[0] != ends[1] and not inner & {*ends}:
+                return name
+    return ""
 
 
 def trunk_of(parent: Integers) -> Integers:

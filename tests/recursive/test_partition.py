@@ -79,6 +79,13 @@ def test_a_spring_keeps_two_branches_on_one_rank():
     assert sorted(len(share) for share in found.shares) == [6, 12]
 
 
+def test_the_spring_that_keeps_branches_together_is_named():
+    model, unit = branched(1, branches=2)
+    model.add_force("tie", rtmbs.SpringDamper(1.0, 0.0, unit.length), between=("eye 0", "eye 1"))
+    with pytest.raises(InputError, match=r"one branch for 2 ranks: 'tie' acts between two branches"):
+        split(model.compile(), 2)
+
+
 def test_more_ranks_than_branches():
     with pytest.raises(InputError, match=r"loop of 9 has 2 branches for 3 ranks; take as many ranks as branches"):
         split(rtmbs.library.build("loop", k=9).compile(), 3)
