@@ -80,7 +80,7 @@ class FirstOrderMotion:
             self.refusal = error
         self.refused += 1
         if self.refused > MOST_REFUSED or np.array_equal(y, self.start):
-            raise self.refusal or MotionError(f"the solver asks for rates at numbers that are not finite, t = {t:g}")
+            raise self.refusal or MotionError(f"a trial of the solver is not finite at t = {t:g}")
         return np.full(len(y), np.nan)
 
     def jacobian(self, t: float, y: Array) -> Array:

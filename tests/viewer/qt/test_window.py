@@ -18,7 +18,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
 from rtmbs.viewer.qt.plots import ENERGY, VIOLATION
 from rtmbs.viewer.qt.window import Window
-from rtmbs.viewer.scene.drawing import across
+from rtmbs.viewer.scene.drawing import section_normal_to
 from rtmbs.viewer.scene.elements import Choice
 from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
 from rtmbs.viewer.session import commands
@@ -736,7 +736,7 @@ def test_keys_and_clicks_while_a_session_starts_again(window, tmp_path):
     window.restart()
     for action in ("trail", "follow", "hide", "isolate", "labels", "fit", "copy_state"):
         window.act[action]()
-    window.selection.cut(across("x", 0.0))
+    window.selection.cut(section_normal_to("x", 0.0))
     window.selection.picked(window.canvas.pick(*window.canvas.camera.project(window.scene.center_of(1))[0, :2]))
     until(window, window.banner.isVisible)
     assert "ZeroDivisionError" in window.banner.text.text()
