@@ -52,6 +52,7 @@ KERNEL_FILES = (
     "rotations/plain.py",
     "sensitivities/saddles.py",
     "sensitivities/step_solver.py",
+    "simulation/stiff_forces.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels
 PRIVATE = 0o700

@@ -37,11 +37,10 @@ from rtmbs.simulation.state_store import NO_RAMPS, StateStore, copied, state_pai
 from rtmbs.simulation.step_checks import (
     FastStates,
     HalfTurns,
-    StiffForces,
     fast_states_of,
     half_turns_of,
-    stiff_forces_of,
 )
+from rtmbs.simulation.stiff_forces import StiffForces, stiff_forces_of
 from rtmbs.start.prepare import StartReport, prepare
 from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals
@@ -184,6 +183,8 @@ class Simulation(Keyed, StrictAttributes):
     def _warn_of_stiff_forces(self, old: State, zd: Array, zdd: Array) -> None:
         """Warn of coordinates whose accelerations (k, n) steps from ``old`` do not resolve, each once."""
         assert self._stiff_forces is not None
+        if not self._stiff_forces.suspects(old.h, old, zd, zdd):
+            return
         method, rates = type(self._store.options.method).__name__, np.concatenate((old.zd[None], zd))
         for one in self._stiff_forces.look(old.h, rates, np.concatenate((old.zdd[None], zdd)), method):
             warn(str(one))

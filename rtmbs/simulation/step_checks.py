@@ -1,4 +1,4 @@
-"""Checks of accepted steps: bushings past half a turn, forces too stiff and states of force laws too fast for the step.
+"""Checks of accepted steps: bushings past half a turn, and states of force laws too fast for the step.
 
 A state alone does not tell on which side of half a turn a bushing was, so the two ends of every step are compared. The
 rotation is measured only where the rates say that half a turn may have been reached since it was last measured.
@@ -14,7 +14,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.forces.bushings import BUSHINGS, DAMPING, PRELOAD
-from rtmbs.integrators.newton import BESIDE
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import Chunk
 from rtmbs.results.sample_kernels import REPLAY, resample_law_forces
@@ -179,68 +178,3 @@ def transient_error(x: float) -> float:
 def fast_states_of(system: System, tables: Tables) -> FastStates | None:
     """Return the check of the states of a System's laws, or None without any."""
     return FastStates(system, tables) if system.states else None
-
-
-# ---- warnings of forces that are too stiff for the step, such as a brake of 1e7 N m s/rad ---------------------------
-
-
-MOST = 1.1  # of what the faster end of a step moves in it: what the acceleration at its end may move
-JUMP = 0.3  # the same for the change of accelerations over the step: of a vibration of w h = 0.8
-STRUCK = 0.2  # of the faster rate: change of a rate that neither acceleration explains
-ADVICE = "method=rtmbs.TRBDF2() damps what is stiff within a step, and a smaller h resolves it"
-
-
-class StiffForce(NamedTuple):
-    """A coordinate whose acceleration no step resolves."""
-
-    coordinate: str
-    h: float  # [s]
-    method: str
-
-    def __str__(self) -> str:
-        remedy = "a smaller h resolves it" if self.method == "TRBDF2" else ADVICE
-        return (
-            f"{self.coordinate}: its acceleration stops or reverses all motion within a step of h = {self.h:g} s of "
-            f"{self.method}: a force on it is too stiff or too sudden for h, and the motion behind it may be wrong; "
-            f"{remedy}"
-        )
-
-
-class StiffForces:
-    """Check of accelerations after every step: also of steps that were taken one by one or in parts.
-
-    A rule that does not damp answers a damper of c h / m far above one with rates that change their sign and do not
-    decay: accelerations are then c / m times a rate that is no rate at all. Steps in an even number of parts hide the
-    sign, but not the size. A contact of one step makes accelerations jump, and a shorter one leaves only the change of
-    rates. A constant acceleration is never too large: over a step it makes a rate of its own.
-    """
-
-    def __init__(self, system: System) -> None:
-        self.system, self.found = system, dict[str, StiffForce]()
-
-    def look(self, h: float, rates: Array, zdd: Array, method: str) -> list[StiffForce]:
-        """Return what was not found before in steps of ``h`` [s] with rates and accelerations (k + 1, n)."""
-        typical = self.system.typical
-        with np.errstate(all="ignore"):
-            way = np.maximum((h * np.abs(rates) / typical).max(axis=1), BESIDE)
-            way = np.maximum(way[1:], way[:-1])
-            push = 0.5 * h * h / MOST * np.abs(zdd[1:]) / typical
-            settles = np.abs(zdd[1:]) < 0.5 * np.abs(zdd[:-1])  # as behind a brake that was just set and holds
-            jump = np.where(settles, 0.0, 0.5 * h * h / JUMP * np.abs(zdd[1:] - zdd[:-1]) / typical)
-            explained = h * np.maximum(np.abs(zdd[1:]), np.abs(zdd[:-1]))
-            struck = h / STRUCK * (np.abs(rates[1:] - rates[:-1]) - explained) / typical
-            push = np.maximum(push, np.maximum(jump, struck))
-            stiff = push.max(axis=1) > way
-        new = []
-        for k in np.flatnonzero(stiff):
-            name = self.system.coordinate_names[int(np.argmax(push[k]))]
-            if name not in self.found:
-                self.found[name] = StiffForce(name, h, method)
-                new.append(self.found[name])
-        return new
-
-
-def stiff_forces_of(system: System, tables: Tables) -> StiffForces | None:
-    """Return the check of accelerations, or None for a System without forces that may be stiff."""
-    forces = len(tables.connectors.a) > len(tables.closures.connector)
-    return StiffForces(system) if forces or len(tables.joint_forces.dof) or len(tables.laws.row) else None

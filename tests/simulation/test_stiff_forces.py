@@ -7,7 +7,7 @@ import pytest
 
 import rtmbs
 from rtmbs import PenaltyTrapezoidal, Simulation, VariationalMidpoint, library
-from rtmbs.simulation.step_checks import StiffForces
+from rtmbs.simulation.stiff_forces import StiffForces
 
 H = 1e-3
 SENTENCE = "its acceleration stops or reverses all motion within a step"
@@ -88,3 +88,18 @@ def test_each_condition_by_itself():
     assert not seen((12.0, 12.1), (100.0, 100.0))
     assert not seen((0.1, -0.1), (-1e9, 0.0))
     assert not seen((0.1, -0.1), (0.0, -0.2))  # too small a motion to matter
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_the_kernel_suspects_just_the_steps_that_are_found(seed):
+    """Random rates and accelerations about the border of the rule."""
+    rng = np.random.default_rng(seed)
+    system = rtmbs.library.build("crank_rocker").compile()
+    h, k, n = 10.0 ** rng.uniform(-4, -1), 5, system.n
+    zd = rng.normal(size=(k + 1, n)) * 10.0 ** rng.uniform(-3, 2)
+    zdd = rng.normal(size=(k + 1, n)) * np.abs(zd).max() / h * 10.0 ** rng.uniform(-2, 1)
+    check = StiffForces(system)
+    state = rtmbs.Simulation(system, 1e-3).state.copy()
+    state.zd[:], state.zdd[:] = zd[0], zdd[0]
+    suspected = check.suspects(h, state, zd[1:], zdd[1:])
+    assert suspected == bool(check.look(h, zd, zdd, "PenaltyTrapezoidal"))
