@@ -13,46 +13,46 @@ __version__ = "0.2.0"
 # The public names, sorted, and the module each one lives in.
 HOMES = {
     "AdamsBashforth": "rtmbs.integrators.explicit",
-    "At": "rtmbs.observers",
-    "AtRate": "rtmbs.observers",
+    "At": "rtmbs.simulation.observers",
+    "AtRate": "rtmbs.simulation.observers",
     "Bar": "rtmbs.model",
     "Box": "rtmbs.model",
     "Bushing": "rtmbs.model",
-    "ChannelRecorder": "rtmbs.observers",
+    "ChannelRecorder": "rtmbs.simulation.observers",
     "ConstantRate": "rtmbs.model",
     "Cylinder": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
-    "Dask": "rtmbs.sweeps.dask_engine",
-    "EnergyMeter": "rtmbs.observers",
-    "Equilibrium": "rtmbs.analysis.equilibrium",
+    "Dask": "rtmbs.studies.sweeps.dask_engine",
+    "EnergyMeter": "rtmbs.simulation.observers",
+    "Equilibrium": "rtmbs.studies.analysis.equilibrium",
     "Event": "rtmbs.simulation.events",
     "EventError": "rtmbs.simulation.events",
-    "Every": "rtmbs.observers",
-    "EveryStep": "rtmbs.observers",
+    "Every": "rtmbs.simulation.observers",
+    "EveryStep": "rtmbs.simulation.observers",
     "Fixed": "rtmbs.model",
     "Floating": "rtmbs.model",
     "Function": "rtmbs.model",
-    "Grid": "rtmbs.sweeps.designs",
+    "Grid": "rtmbs.studies.sweeps.designs",
     "Input": "rtmbs.model",
-    "InverseDynamics": "rtmbs.analysis.inverse_dynamics",
-    "IterationMeter": "rtmbs.observers",
-    "LatinHypercube": "rtmbs.sweeps.designs",
+    "InverseDynamics": "rtmbs.studies.analysis.inverse_dynamics",
+    "IterationMeter": "rtmbs.simulation.observers",
+    "LatinHypercube": "rtmbs.studies.sweeps.designs",
     "Line": "rtmbs.model",
-    "LogUniform": "rtmbs.sweeps.designs",
+    "LogUniform": "rtmbs.studies.sweeps.designs",
     "METHODS": "rtmbs.methods",
     "Mesh": "rtmbs.model",
     "Model": "rtmbs.model",
-    "MonteCarlo": "rtmbs.sweeps.designs",
+    "MonteCarlo": "rtmbs.studies.sweeps.designs",
     "Motor": "rtmbs.model",
-    "Normal": "rtmbs.sweeps.designs",
-    "Observer": "rtmbs.observers",
+    "Normal": "rtmbs.studies.sweeps.designs",
+    "Observer": "rtmbs.simulation.observers",
     "Outcome": "rtmbs.integrators.report",
     "Pacer": "rtmbs.simulation.pacing",
     "PenaltyTrapezoidal": "rtmbs.integrators.penalty_trapezoidal",
     "Planar": "rtmbs.model",
     "Prismatic": "rtmbs.model",
-    "Processes": "rtmbs.sweeps.engines",
-    "Recorder": "rtmbs.observers",
+    "Processes": "rtmbs.studies.sweeps.engines",
+    "Recorder": "rtmbs.simulation.observers",
     "RefinedResult": "rtmbs.simulation.refined",
     "Result": "rtmbs.results",
     "Revolute": "rtmbs.model",
@@ -60,8 +60,8 @@ HOMES = {
     "RtmbsWarning": "rtmbs.errors",
     "RungeKutta": "rtmbs.dae.runge_kutta",
     "Screw": "rtmbs.model",
-    "Sensitivity": "rtmbs.sensitivities.sensitivity",
-    "Serial": "rtmbs.sweeps.engines",
+    "Sensitivity": "rtmbs.studies.sensitivities.sensitivity",
+    "Serial": "rtmbs.studies.sweeps.engines",
     "Simulation": "rtmbs.simulation",
     "Sine": "rtmbs.model",
     "SmoothStep": "rtmbs.model",
@@ -72,35 +72,35 @@ HOMES = {
     "Staircase": "rtmbs.model",
     "State": "rtmbs.state",
     "StepReport": "rtmbs.integrators.report",
-    "StepTimeMeter": "rtmbs.observers",
+    "StepTimeMeter": "rtmbs.simulation.observers",
     "Surface": "rtmbs.model",
-    "SweepResult": "rtmbs.sweeps.result",
+    "SweepResult": "rtmbs.studies.sweeps.result",
     "TRBDF2": "rtmbs.integrators.trbdf2",
     "TorsionSpring": "rtmbs.model",
-    "Uniform": "rtmbs.sweeps.designs",
+    "Uniform": "rtmbs.studies.sweeps.designs",
     "Universal": "rtmbs.model",
     "VariationalMidpoint": "rtmbs.integrators.variational_midpoint",
-    "ViolationMeter": "rtmbs.observers",
-    "Workload": "rtmbs.analysis.workload",
+    "ViolationMeter": "rtmbs.simulation.observers",
+    "Workload": "rtmbs.studies.analysis.workload",
     "Wrench": "rtmbs.model",
-    "campbell": "rtmbs.analysis.campbell",
+    "campbell": "rtmbs.studies.analysis.campbell",
     "compare": "rtmbs.results",
-    "equilibria": "rtmbs.analysis.equilibrium",
-    "equilibrium": "rtmbs.analysis.equilibrium",
+    "equilibria": "rtmbs.studies.analysis.equilibrium",
+    "equilibrium": "rtmbs.studies.analysis.equilibrium",
     "export_fmu": "rtmbs.export.packages",
     "export_library": "rtmbs.export.packages",
-    "inverse_dynamics": "rtmbs.analysis.inverse_dynamics",
-    "linearise": "rtmbs.analysis.linearisation",
+    "inverse_dynamics": "rtmbs.studies.analysis.inverse_dynamics",
+    "linearise": "rtmbs.studies.analysis.linearisation",
     "load_result": "rtmbs.results",
     "mass_properties": "rtmbs.model",
-    "modes": "rtmbs.analysis.modes",
-    "preload": "rtmbs.analysis.equilibrium",
+    "modes": "rtmbs.studies.analysis.modes",
+    "preload": "rtmbs.studies.analysis.equilibrium",
     "refined": "rtmbs.simulation.refined",
-    "register": "rtmbs.limits.register",
-    "sensitivity": "rtmbs.sensitivities.sensitivity",
-    "sweep": "rtmbs.sweeps.sweep",
+    "register": "rtmbs.core.register",
+    "sensitivity": "rtmbs.studies.sensitivities.sensitivity",
+    "sweep": "rtmbs.studies.sweeps.sweep",
     "view": "rtmbs.viewer.view",
-    "workload": "rtmbs.analysis.workload",
+    "workload": "rtmbs.studies.analysis.workload",
 }
 ROOMS = (
     "dae",
@@ -126,17 +126,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import methods as methods
     from rtmbs import recursive as recursive
     from rtmbs import vehicle as vehicle
-    from rtmbs.analysis.campbell import campbell as campbell
-    from rtmbs.analysis.equilibrium import Equilibrium as Equilibrium
-    from rtmbs.analysis.equilibrium import equilibria as equilibria
-    from rtmbs.analysis.equilibrium import equilibrium as equilibrium
-    from rtmbs.analysis.equilibrium import preload as preload
-    from rtmbs.analysis.inverse_dynamics import InverseDynamics as InverseDynamics
-    from rtmbs.analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
-    from rtmbs.analysis.linearisation import linearise as linearise
-    from rtmbs.analysis.modes import modes as modes
-    from rtmbs.analysis.workload import Workload as Workload
-    from rtmbs.analysis.workload import workload as workload
+    from rtmbs.core.register import register as register
     from rtmbs.dae.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.errors import RtmbsWarning as RtmbsWarning
@@ -148,7 +138,6 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.integrators.report import StepReport as StepReport
     from rtmbs.integrators.trbdf2 import TRBDF2 as TRBDF2
     from rtmbs.integrators.variational_midpoint import VariationalMidpoint as VariationalMidpoint
-    from rtmbs.limits.register import register as register
     from rtmbs.methods import METHODS as METHODS
     from rtmbs.model import Bar as Bar
     from rtmbs.model import Box as Box
@@ -180,40 +169,51 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.model import Universal as Universal
     from rtmbs.model import Wrench as Wrench
     from rtmbs.model import mass_properties as mass_properties
-    from rtmbs.observers import At as At
-    from rtmbs.observers import AtRate as AtRate
-    from rtmbs.observers import ChannelRecorder as ChannelRecorder
-    from rtmbs.observers import EnergyMeter as EnergyMeter
-    from rtmbs.observers import Every as Every
-    from rtmbs.observers import EveryStep as EveryStep
-    from rtmbs.observers import IterationMeter as IterationMeter
-    from rtmbs.observers import Observer as Observer
-    from rtmbs.observers import Recorder as Recorder
-    from rtmbs.observers import StepTimeMeter as StepTimeMeter
-    from rtmbs.observers import ViolationMeter as ViolationMeter
     from rtmbs.results import Result as Result
     from rtmbs.results import compare as compare
     from rtmbs.results import load_result as load_result
-    from rtmbs.sensitivities.sensitivity import Sensitivity as Sensitivity
-    from rtmbs.sensitivities.sensitivity import sensitivity as sensitivity
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.simulation.events import Event as Event
     from rtmbs.simulation.events import EventError as EventError
+    from rtmbs.simulation.observers import At as At
+    from rtmbs.simulation.observers import AtRate as AtRate
+    from rtmbs.simulation.observers import ChannelRecorder as ChannelRecorder
+    from rtmbs.simulation.observers import EnergyMeter as EnergyMeter
+    from rtmbs.simulation.observers import Every as Every
+    from rtmbs.simulation.observers import EveryStep as EveryStep
+    from rtmbs.simulation.observers import IterationMeter as IterationMeter
+    from rtmbs.simulation.observers import Observer as Observer
+    from rtmbs.simulation.observers import Recorder as Recorder
+    from rtmbs.simulation.observers import StepTimeMeter as StepTimeMeter
+    from rtmbs.simulation.observers import ViolationMeter as ViolationMeter
     from rtmbs.simulation.pacing import Pacer as Pacer
     from rtmbs.simulation.refined import RefinedResult as RefinedResult
     from rtmbs.simulation.refined import refined as refined
     from rtmbs.state import State as State
-    from rtmbs.sweeps.dask_engine import Dask as Dask
-    from rtmbs.sweeps.designs import Grid as Grid
-    from rtmbs.sweeps.designs import LatinHypercube as LatinHypercube
-    from rtmbs.sweeps.designs import LogUniform as LogUniform
-    from rtmbs.sweeps.designs import MonteCarlo as MonteCarlo
-    from rtmbs.sweeps.designs import Normal as Normal
-    from rtmbs.sweeps.designs import Uniform as Uniform
-    from rtmbs.sweeps.engines import Processes as Processes
-    from rtmbs.sweeps.engines import Serial as Serial
-    from rtmbs.sweeps.result import SweepResult as SweepResult
-    from rtmbs.sweeps.sweep import sweep as sweep
+    from rtmbs.studies.analysis.campbell import campbell as campbell
+    from rtmbs.studies.analysis.equilibrium import Equilibrium as Equilibrium
+    from rtmbs.studies.analysis.equilibrium import equilibria as equilibria
+    from rtmbs.studies.analysis.equilibrium import equilibrium as equilibrium
+    from rtmbs.studies.analysis.equilibrium import preload as preload
+    from rtmbs.studies.analysis.inverse_dynamics import InverseDynamics as InverseDynamics
+    from rtmbs.studies.analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
+    from rtmbs.studies.analysis.linearisation import linearise as linearise
+    from rtmbs.studies.analysis.modes import modes as modes
+    from rtmbs.studies.analysis.workload import Workload as Workload
+    from rtmbs.studies.analysis.workload import workload as workload
+    from rtmbs.studies.sensitivities.sensitivity import Sensitivity as Sensitivity
+    from rtmbs.studies.sensitivities.sensitivity import sensitivity as sensitivity
+    from rtmbs.studies.sweeps.dask_engine import Dask as Dask
+    from rtmbs.studies.sweeps.designs import Grid as Grid
+    from rtmbs.studies.sweeps.designs import LatinHypercube as LatinHypercube
+    from rtmbs.studies.sweeps.designs import LogUniform as LogUniform
+    from rtmbs.studies.sweeps.designs import MonteCarlo as MonteCarlo
+    from rtmbs.studies.sweeps.designs import Normal as Normal
+    from rtmbs.studies.sweeps.designs import Uniform as Uniform
+    from rtmbs.studies.sweeps.engines import Processes as Processes
+    from rtmbs.studies.sweeps.engines import Serial as Serial
+    from rtmbs.studies.sweeps.result import SweepResult as SweepResult
+    from rtmbs.studies.sweeps.sweep import sweep as sweep
     from rtmbs.viewer.view import view as view
 
 
@@ -222,7 +222,7 @@ def __getattr__(name: str) -> Any:
         return importlib.import_module(f"rtmbs.{name}")
     if name not in HOMES:
         raise AttributeError(f"module 'rtmbs' has no attribute '{name}'", name=name, obj=None)
-    from rtmbs.limits.keywords import checked
+    from rtmbs.core.keywords import checked
 
     home = importlib.import_module(HOMES[name])
     value = checked(getattr(home, name))

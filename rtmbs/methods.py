@@ -13,9 +13,9 @@ from collections.abc import Iterable
 from enum import Enum
 from typing import Any
 
+from rtmbs.core.keywords import checked
+from rtmbs.core.register import Register
 from rtmbs.errors import InputError
-from rtmbs.limits.keywords import checked
-from rtmbs.limits.register import Register
 
 
 class Capability(Enum):

@@ -10,11 +10,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.archive import read_archive, write_archive
+from rtmbs.core.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
+from rtmbs.core.notebook import folded_html, number_text, title_html
+from rtmbs.core.reading import DamagedFile
 from rtmbs.errors import StateError, shown, with_count
-from rtmbs.files.archive import read_archive, write_archive
-from rtmbs.files.reading import DamagedFile
-from rtmbs.limits.bounds import BEYOND, LONGEST, SHORTEST, are_rotations
-from rtmbs.limits.notebook import folded_html, number_text, title_html
 
 FORMAT = 4
 FLOAT = np.dtype(np.float64)

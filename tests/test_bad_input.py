@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from rtmbs import PenaltyTrapezoidal, RungeKutta, Simulation, errors, library
+from rtmbs.core.archive import write_archive
 from rtmbs.errors import (
     InputError,
     LoopOpenError,
@@ -20,7 +21,6 @@ from rtmbs.errors import (
     TopologyError,
     UnknownNameError,
 )
-from rtmbs.files.archive import write_archive
 from rtmbs.model import (
     ConstantRate,
     Cylinder,

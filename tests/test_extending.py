@@ -189,8 +189,8 @@ print("fine")
 
 SOLVER = """
 import numpy as np
-from rtmbs.linear import SOLVERS
-from rtmbs.linear.solver import Unsolved
+from rtmbs.numerics.linear import SOLVERS
+from rtmbs.numerics.linear.solver import Unsolved
 
 A = np.array([[0.0, 2.0, 0.0], [3.0, 0.0, 1.0], [1e-9, 0.0, 5e-9]])  # rows of different units
 solver = SOLVERS["qr"].of(A)

@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent
 PACKAGE = ROOT / "rtmbs"
 LONGEST_FUNCTION = 50  # lines, without its docstring
 LARGEST_FILE = 600  # lines, without docstrings: a class, or one idea
-LOOSE = {"__init__", "__main__", "errors", "methods", "spatial", "state", "topology"}
+LOOSE = {"__init__", "__main__", "errors", "methods", "state"}
 
 # Above the walls today, with the size; to be taken down. No line may be added.
 LARGE_FILES: dict[str, int] = {}

@@ -12,8 +12,8 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs import Simulation, State, library
+from rtmbs.core.archive import write_archive
 from rtmbs.errors import StateError
-from rtmbs.files.archive import write_archive
 from rtmbs.simulation.options import by_name
 from rtmbs.state import FORMAT
 from rtmbs.system.tables import ROTATION

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import rtmbs
 from rtmbs.library.shapes import add_bar
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 
 Array = NDArray[np.float64]
 

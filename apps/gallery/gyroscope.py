@@ -4,7 +4,7 @@ import numpy as np
 from gallery import Shown, finish
 
 import rtmbs
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 
 MASS, ARM, AXIAL, ACROSS, SPIN = 1.0, 0.3, 0.005, 0.0026, 60.0  # [kg, m, kg m^2, kg m^2, rad/s]
 

@@ -13,8 +13,8 @@ import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
 from bench.measures.forced import forced_model
 from bench.measures.random_mechanisms import random_mechanism
-from rtmbs.analysis.equilibrium import NoEquilibrium
 from rtmbs.errors import InputError, RtmbsError
+from rtmbs.studies.analysis.equilibrium import NoEquilibrium
 
 ALLOWED = 1e-8  # of the accelerations of the first pose, or of gravity
 STEP, LONG, RESTS = 0.02, 400.0, 1e-6  # of a damped run, over its pace: step and duration; and what may be left of it

@@ -15,10 +15,10 @@ import pyarrow.parquet
 from bench.campaigns.damaged_files import result_told
 from bench.campaigns.forged_meshes import Anything
 from bench.campaigns.machines import simulation
-from rtmbs.observers import channel_recorder
 from rtmbs.results.hdf5 import BLOCK, CHANNELS, MARK
-from rtmbs.sweeps.folder import sound as sound_rows
-from rtmbs.sweeps.result import read_parquet
+from rtmbs.simulation.observers import channel_recorder
+from rtmbs.studies.sweeps.folder import sound as sound_rows
+from rtmbs.studies.sweeps.result import read_parquet
 
 LONG = 3 * 10**7
 

@@ -16,7 +16,7 @@ import rtmbs
 from bench.campaigns.campaign import Campaign, Tally, each
 from bench.measures.random_mechanisms import DRAWS, Rng, random_mechanism, triad
 from rtmbs.errors import InputError, ModelError, RtmbsError, StartError, StepError, TopologyError
-from rtmbs.sensitivities.parameters import model_numbers
+from rtmbs.studies.sensitivities.parameters import model_numbers
 
 Array = NDArray[np.float64]
 

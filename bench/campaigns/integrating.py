@@ -15,7 +15,7 @@ import rtmbs
 from bench.campaigns.campaign import Campaign, Tally, each
 from bench.campaigns.equilibria import accelerations
 from bench.campaigns.turned import G, mechanism
-from rtmbs.analysis.equilibrium import NoEquilibrium
+from rtmbs.studies.analysis.equilibrium import NoEquilibrium
 
 TARGET = 1e-9  # [rad]: how far the angle may be from its target
 LEFT = 1e-6  # of gravity over the size: accelerations at the equilibrium

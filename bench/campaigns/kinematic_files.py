@@ -19,7 +19,7 @@ from bench.campaigns.campaign import Campaign, Tally
 from rtmbs import language
 from rtmbs.errors import MotionError, StartError
 from rtmbs.kinematics import Analysis
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 
 Array = NDArray[np.float64]
 Poses = dict[str, tuple[Array, Array]]  # origin and axes of every body

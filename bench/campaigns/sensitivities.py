@@ -21,8 +21,8 @@ from bench.measures.complex_steps import errors
 from bench.measures.energy import ring
 from bench.measures.random_mechanisms import random_mechanism
 from rtmbs.errors import InputError, StartError, StepError
-from rtmbs.sensitivities import sensitivity
-from rtmbs.sensitivities.parameters import ModelNumber, model_numbers
+from rtmbs.studies.sensitivities import sensitivity
+from rtmbs.studies.sensitivities.parameters import ModelNumber, model_numbers
 
 ALLOWED = 1e-6  # of the largest derivative, beyond twice the error of the differences
 EXACT = 1e-8  # of the largest derivative of a kind: the complex step of a reference model

@@ -15,8 +15,8 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally
-from rtmbs.analysis.equilibrium import NoEquilibrium
 from rtmbs.errors import RtmbsError
+from rtmbs.studies.analysis.equilibrium import NoEquilibrium
 from rtmbs.system.system import System
 
 Array = NDArray[np.float64]

@@ -15,12 +15,12 @@ import numpy as np
 import rtmbs
 from bench.documents import DOCS, table, told
 from rtmbs.semirecursive import page
-from rtmbs.sensitivities.initial_state import FirstChange
-from rtmbs.sensitivities.parameters import parameters_of
-from rtmbs.sensitivities.recorded_run import CheckpointedRun
-from rtmbs.sensitivities.sensitivity import direct_method, prepare, private_simulation
-from rtmbs.sensitivities.step_solver import solve_steps
-from rtmbs.sensitivities.steps import LinearSteps, RunRecorder, Steps
+from rtmbs.studies.sensitivities.initial_state import FirstChange
+from rtmbs.studies.sensitivities.parameters import parameters_of
+from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun
+from rtmbs.studies.sensitivities.sensitivity import direct_method, prepare, private_simulation
+from rtmbs.studies.sensitivities.step_solver import solve_steps
+from rtmbs.studies.sensitivities.steps import LinearSteps, RunRecorder, Steps
 
 Array = np.ndarray[Any, np.dtype[np.float64]]
 TINY = 1e-30  # the imaginary part

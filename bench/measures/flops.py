@@ -16,7 +16,7 @@ import numpy as np
 
 from rtmbs.integrators import multiplier_bounds
 from rtmbs.integrators.settings import INERTIA, StateArrays, arrays_of
-from rtmbs.linear.sparse_lu import factor, solve, solve_refined
+from rtmbs.numerics.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.semirecursive import balance, passes, projection_kernels, step
 from rtmbs.semirecursive import multipliers as reactions
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual

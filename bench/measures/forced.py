@@ -9,8 +9,8 @@ from rtmbs.formulations import JointCoordinates, ReferencePointCoordinates, cons
 from rtmbs.formulations.contract import FormulationError
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.model import JOINT_TYPES
-from rtmbs.rotations.quaternions import quaternions, world_rates
-from rtmbs.start.checks import check_facing
+from rtmbs.numerics.rotations.quaternions import quaternions, world_rates
+from rtmbs.semirecursive.start.checks import check_facing
 
 KINDS = ("Revolute", "Cylindrical", "Spherical", "Universal", "Prismatic", "Planar", "Floating", "Line", "Fixed")
 CUTS = ("Revolute", "Spherical", "Universal", "Cylindrical", "Line")

@@ -12,9 +12,9 @@ import numpy as np
 
 import rtmbs
 from rtmbs.formulations import Direct, JointCoordinates, ReferencePointCoordinates
-from rtmbs.linear.dense_solver import DenseSolver
-from rtmbs.linear.kkt_solver import KKTSolver
-from rtmbs.linear.superlu_solver import SuperLUSolver
+from rtmbs.numerics.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.superlu_solver import SuperLUSolver
 
 COUNTS = (5, 10, 20, 50, 100, 200)
 SOLVERS = {"dense": DenseSolver, "superlu": SuperLUSolver, "kkt": KKTSolver}

@@ -41,7 +41,7 @@ class Record:
 
 
 def mirror(file: str) -> str:
-    """Return the folder of the tests that mirror a file's folder: tests/start/ for rtmbs/start/nearest.py."""
+    """Return the folder of the tests that mirror a file's folder: tests/model/ for rtmbs/model/joints.py."""
     return "/".join(["tests", *Path(file).parts[1:-1], ""])
 
 

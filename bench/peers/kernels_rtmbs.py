@@ -16,7 +16,7 @@ from bench.peers.rtmbs_joints import model
 from rtmbs import Simulation
 from rtmbs.integrators.settings import TANGENT_TERMS
 from rtmbs.jit.compiled import kernel
-from rtmbs.linear.sparse_lu import factor, solve
+from rtmbs.numerics.linear.sparse_lu import factor, solve
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
 

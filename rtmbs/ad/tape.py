@@ -35,8 +35,8 @@ from rtmbs.ad.builder import (
 )
 from rtmbs.ad.errors import TapeFileError
 from rtmbs.ad.open_tape import Ids, OpenTape
-from rtmbs.files.atomic_file import replacing
-from rtmbs.files.reading import DamagedFile, check_unpacked, opened
+from rtmbs.core.atomic_file import replacing
+from rtmbs.core.reading import DamagedFile, check_unpacked, opened
 from rtmbs.jit.compiled import kernel
 
 VERSION = 1

@@ -18,10 +18,10 @@ from rtmbs.integrators.report import StepReport
 from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.parallel_compile import usable_cores
 from rtmbs.library import references
-from rtmbs.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
-from rtmbs.observers.observer import Observer
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.failures import error_of
+from rtmbs.simulation.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
+from rtmbs.simulation.observers.observer import Observer
 from rtmbs.simulation.simulation import store_of
 from rtmbs.state import State
 

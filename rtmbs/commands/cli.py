@@ -10,8 +10,8 @@ from rtmbs.commands.arguments import Parser
 from rtmbs.commands.arguments import count as whole_number
 from rtmbs.commands.explain import answer
 from rtmbs.errors import unknown_name
-from rtmbs.sweeps.one_thread import THREAD_VARIABLES
-from rtmbs.sweeps.one_thread import one_thread as set_one_thread
+from rtmbs.studies.sweeps.one_thread import THREAD_VARIABLES
+from rtmbs.studies.sweeps.one_thread import one_thread as set_one_thread
 
 PACKAGES = ("numpy", "scipy", "numba", "llvmlite", "autograd", "tqdm")
 EXTRAS = ("matplotlib", "h5py", "pandas", "xarray", "pyarrow", "PySide6", "pyqtgraph", "distributed")

@@ -10,11 +10,11 @@ import numpy as np
 
 from rtmbs.commands.analyses import constants_of, kinematics, simulation
 from rtmbs.commands.arguments import FAILED, check_target
+from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, RtmbsError
-from rtmbs.files.atomic_file import replacing
 from rtmbs.language import Document, read
 from rtmbs.language.measures import with_measures
-from rtmbs.observers import Every
+from rtmbs.simulation.observers import Every
 
 MOST = 100_000  # runs
 SHOWN = 12  # significant digits of a table

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 from rtmbs.commands.analyses import constants_of, kinematics, simulation
 from rtmbs.commands.arguments import FAILED, SUFFIX, Parser, check_target, count, option_parser
+from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError, unknown_name
-from rtmbs.files.atomic_file import replacing
 from rtmbs.language import Analysis as FileAnalysis
 from rtmbs.language import Document, Place
 from rtmbs.language.measures import with_measures
@@ -24,8 +24,8 @@ from rtmbs.results.result import load_result
 if TYPE_CHECKING:
     from rtmbs.results.result import Result
     from rtmbs.simulation import Simulation
-    from rtmbs.sweeps.engines import Engine
-    from rtmbs.sweeps.result import SweepResult
+    from rtmbs.studies.sweeps.engines import Engine
+    from rtmbs.studies.sweeps.result import SweepResult
 
 EPILOG = """
 A channel is NAME.QUANTITY, as `rtmbs plot FILE` lists it. A component is NAME.QUANTITY[AXIS] or NAME.QUANTITY.AXIS;
@@ -163,8 +163,8 @@ def run_command(words: list[str]) -> int:
 def run_mechanism(name: str, words: list[str]) -> int:
     """Run a mechanism of the library, from its start and with the steps of a Simulation."""
     from rtmbs import library
-    from rtmbs.observers import EveryStep
     from rtmbs.simulation import Simulation
+    from rtmbs.simulation.observers import EveryStep
 
     parser = option_parser(f"rtmbs run {name}", library.defaults(name), library.describe(name))
     parser.add_argument("--until", type=float, default=1.0, metavar="T", help="end of the run [s] (%(default)s)")
@@ -271,8 +271,8 @@ def with_forces(document: Document, motion: "Result") -> "Result":
     """Return a kinematic result with the forces of its drivers and the reactions of its joints; prints the first."""
     import numpy as np
 
-    from rtmbs.analysis.inverse_dynamics import inverse_dynamics
     from rtmbs.results.channel import Source
+    from rtmbs.studies.analysis.inverse_dynamics import inverse_dynamics
 
     if document.constraints:
         raise InputError("--forces takes drivers of joints and distances; the file has points on curves or cams too")
@@ -313,7 +313,7 @@ def run_analysis(
                 "--channels, --blocks and --method belong to a DYNAMIC ANALYSIS, and the file asks for another"
             )
         return run_static(document)
-    from rtmbs.observers import Every
+    from rtmbs.simulation.observers import Every
 
     for note in grid_notes(analysis):
         print(f"note: {note}")
@@ -324,8 +324,8 @@ def run_analysis(
 
 def run_static(document: Document) -> "Result":
     """Print the stable equilibrium of a model file; return it as a Result of one sample."""
-    from rtmbs.analysis.equilibrium import equilibrium
-    from rtmbs.observers import EveryStep
+    from rtmbs.simulation.observers import EveryStep
+    from rtmbs.studies.analysis.equilibrium import equilibrium
 
     found = equilibrium(document.model.compile())
     print(found.table())
@@ -349,7 +349,7 @@ def grid_notes(analysis: FileAnalysis) -> list[str]:
 
 def run_simulation(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":
     """Run a Simulation to ``t_end`` [s] and print its counts."""
-    from rtmbs.observers import IterationMeter
+    from rtmbs.simulation.observers import IterationMeter
 
     meter = IterationMeter()
     print(sim.start_report)
@@ -474,9 +474,9 @@ SHOWN = 5  # failed runs that are printed
 
 def sweep_command(words: list[str]) -> int:
     """Run a parameter study; a stopped one goes on from its finished rows: rtmbs sweep study.toml --workers 4"""
-    from rtmbs.sweeps.result import ENDINGS, PARQUET, parquet
-    from rtmbs.sweeps.study_file import read_study
-    from rtmbs.sweeps.sweep import sweep
+    from rtmbs.studies.sweeps.result import ENDINGS, PARQUET, parquet
+    from rtmbs.studies.sweeps.study_file import read_study
+    from rtmbs.studies.sweeps.sweep import sweep
 
     parser = Parser(prog="rtmbs sweep", description=sweep_command.__doc__)
     parser.add_argument("file", metavar="FILE", help="a study (.toml)")
@@ -503,8 +503,8 @@ def sweep_command(words: list[str]) -> int:
 
 def sweep_engine(workers: int | None, address: str | None) -> "Engine":
     """Return the engine of a sweep: processes, or a Dask cluster. InputError for both."""
-    from rtmbs.sweeps.dask_engine import Dask
-    from rtmbs.sweeps.engines import Processes
+    from rtmbs.studies.sweeps.dask_engine import Dask
+    from rtmbs.studies.sweeps.engines import Processes
 
     if address is None:
         return Processes(workers)

@@ -10,8 +10,8 @@ from rtmbs.jit import parallel_compile as apart
 from rtmbs.kinematics import Analysis
 from rtmbs.model import Model, Motor
 from rtmbs.recursive.threads import Threads
-from rtmbs.sensitivities.sensitivity import sensitivity
 from rtmbs.simulation import Simulation
+from rtmbs.studies.sensitivities.sensitivity import sensitivity
 
 STEP = 1e-3  # [s]
 METHODS = ("adjoint", "direct")

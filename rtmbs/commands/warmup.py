@@ -14,8 +14,7 @@ from rtmbs.integrators.settings import arrays_of, one_row_chunk
 from rtmbs.jit import parallel_compile as apart
 from rtmbs.jit.compile_progress import EVERYTHING, Compilations, announced
 from rtmbs.jit.compiled import compile_for, compile_lazy
-from rtmbs.linear.sparse_lu import factor, solve, solve_refined
-from rtmbs.observers import EnergyMeter
+from rtmbs.numerics.linear.sparse_lu import factor, solve, solve_refined
 from rtmbs.results.sample_kernels import resample_energies
 from rtmbs.results.samples import samples_of
 from rtmbs.semirecursive.balance import hold_energies
@@ -26,6 +25,7 @@ from rtmbs.semirecursive.projection_kernels import loses_direction, project_rate
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.semirecursive.step import check_multipliers, march
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.observers import EnergyMeter
 from rtmbs.simulation.options import by_name
 from rtmbs.state import State
 

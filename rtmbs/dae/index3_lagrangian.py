@@ -15,7 +15,7 @@ from rtmbs.formulations.penalty import AugmentedLagrangian, row_masses
 from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.formulations.reduction import least_multipliers, solve_positive
 from rtmbs.formulations.terms import Positive, Terms, terms_at
-from rtmbs.linear.least_change import converged
+from rtmbs.numerics.linear.least_change import converged
 
 Array = NDArray[np.float64]
 

@@ -16,7 +16,7 @@ from rtmbs.integrators.base import Equations
 from rtmbs.integrators.explicit import DRIFT, in_range
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import LOOP_TOLERANCE, arrays_of
-from rtmbs.rotations.vectors import turn_between, turned
+from rtmbs.numerics.rotations.vectors import turn_between, turned
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.state import State

@@ -14,7 +14,7 @@ from rtmbs.dae.newton import Newton, scale_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.rate_constraints import holonomic_rows
-from rtmbs.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
 
@@ -132,7 +132,7 @@ class HHT(DAEMethod):
     alpha : float, default -0.1
         Damping of high frequencies, -1/3 to -0.01.
     solver : Solver, default DenseSolver
-        Class of ``rtmbs.linear`` that factors Newton's matrix.
+        Class of ``rtmbs.numerics.linear`` that factors Newton's matrix.
 
     Raises
     ------
@@ -172,7 +172,7 @@ class GeneralisedAlpha(DAEMethod):
     rho_inf : float, default 0.8
         Spectral radius at infinite frequency, 0 to 0.99.
     solver : Solver, default DenseSolver
-        Class of ``rtmbs.linear`` that factors Newton's matrix.
+        Class of ``rtmbs.numerics.linear`` that factors Newton's matrix.
 
     Raises
     ------

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts, MotionError
 from rtmbs.formulations.augmented_system import Solver
-from rtmbs.linear.dense_solver import DenseSolver
-from rtmbs.linear.solver import LinearSolver
+from rtmbs.numerics.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.solver import LinearSolver
 
 Array = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ ITERATIONS = 25
 
 
 class Newton:
-    """The iteration of one run, its matrix factored by ``solver``, a class of ``rtmbs.linear``."""
+    """The iteration of one run, its matrix factored by ``solver``, a class of ``rtmbs.numerics.linear``."""
 
     def __init__(self, counts: Counts, who: str, solver: Solver = DenseSolver) -> None:
         self.counts, self.who, self.solver = counts, who, solver

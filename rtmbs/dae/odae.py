@@ -16,7 +16,7 @@ from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
-from rtmbs.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
 
@@ -35,7 +35,7 @@ class ODAE(DAEMethod):
     order : int, default 3
         Order of BDF, 1 to 5.
     solver : Solver, default DenseSolver
-        Class of ``rtmbs.linear`` that factors Newton's matrix.
+        Class of ``rtmbs.numerics.linear`` that factors Newton's matrix.
 
     Raises
     ------

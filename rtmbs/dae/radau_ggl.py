@@ -15,7 +15,7 @@ from rtmbs.dae.newton import Newton, constraint_scales, scale_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.rate_constraints import holonomic_rows
-from rtmbs.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
 
@@ -43,7 +43,7 @@ class RadauGGL(DAEMethod):
     Parameters
     ----------
     solver : Solver, default DenseSolver
-        Class of ``rtmbs.linear`` that factors Newton's matrix.
+        Class of ``rtmbs.numerics.linear`` that factors Newton's matrix.
 
     Raises
     ------

@@ -19,7 +19,7 @@ from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.formulations.terms import jacobian_rate
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
-from rtmbs.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
 
@@ -42,7 +42,7 @@ class TangentSpace(DAEMethod):
     order : int, default 4
         Order of the formula, 1 to 5.
     solver : Solver, default DenseSolver
-        Class of ``rtmbs.linear`` that factors Newton's matrix.
+        Class of ``rtmbs.numerics.linear`` that factors Newton's matrix.
 
     Raises
     ------

@@ -9,12 +9,13 @@ bytes.
 import numpy as np
 
 from rtmbs.ad.program import evaluate
+from rtmbs.core.bounds import BEYOND
 from rtmbs.forces.bushings import BUSHINGS
 from rtmbs.forces.springs import SPRINGS
 from rtmbs.forces.wrenches import WRENCHES
 from rtmbs.integrators.settings import Chunk, StateArrays
 from rtmbs.jit.compiled import inner_kernel, kernel
-from rtmbs.limits.bounds import BEYOND
+from rtmbs.numerics.spatial import cross3, load3, load6, place, scale6, sub3
 from rtmbs.results.sample_kernels import balance_bodies, connector_wrenches, read_instant
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.exit_codes import NOT_CONVERGED, NOT_FINITE, SMALL_PIVOT, accepted
@@ -32,7 +33,6 @@ from rtmbs.semirecursive.passes import (
     place_inertias,
 )
 from rtmbs.semirecursive.step import march
-from rtmbs.spatial import cross3, load3, load6, place, scale6, sub3
 
 HALF_TURN, NOT_FOLLOWED = 9, 10  # further exit codes, behind those of ``semirecursive.exit_codes``
 # Kinds of numbers that ``picked`` returns.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from xml.sax.saxutils import quoteattr
 
+from rtmbs.core.atomic_file import replacing
 from rtmbs.export.channels import Port, Ports
-from rtmbs.files.atomic_file import replacing
 
 PLATFORMS = {  # folder below binaries/ in FMI 3.0 and 2.0
     "x86_64_v2-linux": ("x86_64-linux", "linux64"),

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.export.channels import Ports, ports_of
 from rtmbs.export.fmu import PLATFORMS, Description, identifier, token_of, write_archive
 from rtmbs.export.instance import Instance, instance_of
 from rtmbs.export.mechanism_file import checksum, mechanism_bytes
 from rtmbs.export.native_library import HOST, ending, native_library
-from rtmbs.files.atomic_file import replacing
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit.native_code import TARGETS

@@ -5,7 +5,7 @@
 
 import numpy as np
 
-from rtmbs.rotations.plain import cross, product, transposed, turn
+from rtmbs.numerics.rotations.plain import cross, product, transposed, turn
 
 
 def take(x, rows):

@@ -2,8 +2,8 @@
 
 Deformations q = (r, theta) are taken in axes of marker a: r from a to b, and theta the rotation vector of b seen from
 a, R = exp(theta~), of less than half a turn. With p = preload - K q - curves(q) - C qd the bushing gives b, at its
-marker, f = p_r and n = J^-T p_theta, where w = J thetad, J = T^T of ``rtmbs.rotations`` (METHODS 1.29). So q . K q / 2
-is the exact energy of every symmetric K.
+marker, f = p_r and n = J^-T p_theta, where w = J thetad, J = T^T of ``rtmbs.numerics.rotations`` (METHODS 1.29). So
+q . K q / 2 is the exact energy of every symmetric K.
 
 Curves of force over deformation are monotone cubic splines, straight beyond their ends; ``knots`` (k, 6) counts the
 points of a curve, and 0 stands for no curve.
@@ -21,10 +21,10 @@ from rtmbs.forces.kind import XYZ, BuildContext, DrawnLine, ForceKernels, ForceK
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.model.forces import BUSHING_AXES, Bushing, Force
-from rtmbs.rotations import plain
-from rtmbs.rotations.kernels import inverse_change, inverse_factor, inverse_jacobian, inverse_slope, logarithm
-from rtmbs.rotations.plain import turn
-from rtmbs.spatial import add3, dot3
+from rtmbs.numerics.rotations import plain
+from rtmbs.numerics.rotations.kernels import inverse_change, inverse_factor, inverse_jacobian, inverse_slope, logarithm
+from rtmbs.numerics.rotations.plain import turn
+from rtmbs.numerics.spatial import add3, dot3
 
 # mypy: allow-untyped-defs, allow-untyped-calls
 

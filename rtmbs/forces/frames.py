@@ -5,7 +5,20 @@ Its derivative by these twelve numbers, a turn d of R as (d x) R, is all that th
 """
 
 from rtmbs.jit.compiled import inner_kernel
-from rtmbs.spatial import add3, angular, cross3, dot3, join, load6, place, point_velocity, rotate, scale3, sub3, sub6
+from rtmbs.numerics.spatial import (
+    add3,
+    angular,
+    cross3,
+    dot3,
+    join,
+    load6,
+    place,
+    point_velocity,
+    rotate,
+    scale3,
+    sub3,
+    sub6,
+)
 
 
 @inner_kernel

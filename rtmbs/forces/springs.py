@@ -13,8 +13,8 @@ from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.model.forces import Force
 from rtmbs.model.markers import reference_distance
-from rtmbs.rotations.plain import cross, dot
-from rtmbs.spatial import (
+from rtmbs.numerics.rotations.plain import cross, dot
+from rtmbs.numerics.spatial import (
     add3,
     add6,
     angular,

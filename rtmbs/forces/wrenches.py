@@ -12,8 +12,8 @@ from rtmbs.forces.kind import WORLD, XYZ, BuildContext, DrawnArrow, ForceKernels
 from rtmbs.jit.compiled import inner_kernel, merged_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.model.forces import Force
-from rtmbs.rotations.plain import cross, turn
-from rtmbs.spatial import add3, cross3, cross_force, join, load3, place, point_velocity, rotate, scale3
+from rtmbs.numerics.rotations.plain import cross, turn
+from rtmbs.numerics.spatial import add3, cross3, cross_force, join, load3, place, point_velocity, rotate, scale3
 
 Array = Any
 

@@ -7,9 +7,9 @@ import re
 
 import lazy_loader
 
+from rtmbs.core.keywords import lazily
+from rtmbs.core.register import ADDING, Register
 from rtmbs.formulations.contract import Formulation
-from rtmbs.limits.keywords import lazily
-from rtmbs.limits.register import ADDING, Register
 
 PLACES = {  # name: (module, class)
     "direct": ("direct", "Direct"),

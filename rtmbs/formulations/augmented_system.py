@@ -20,12 +20,12 @@ from rtmbs.formulations.reduction import (
     solve_positive,
 )
 from rtmbs.formulations.terms import SparseForms, Terms, inertias, terms_at
-from rtmbs.linear.dense_solver import DenseSolver
-from rtmbs.linear.kkt_solver import KKTSolver
-from rtmbs.linear.solver import Contradiction
-from rtmbs.linear.superlu_solver import SuperLUSolver
+from rtmbs.numerics.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.solver import Contradiction
+from rtmbs.numerics.linear.superlu_solver import SuperLUSolver
 
-Solver = Any  # a class with the verbs of ``rtmbs.linear.solver.LinearSolver``, or KKTSolver
+Solver = Any  # a class with the verbs of ``rtmbs.numerics.linear.solver.LinearSolver``, or KKTSolver
 
 SPARSE_FROM = 300  # unknowns n + m from which SuperLU is faster than dense LU: bench/methods/solvers.py
 Array = NDArray[np.float64]
@@ -41,7 +41,7 @@ def check_solver(name: str, solver: Solver | None) -> None:
     if solver is not None and not (verbs and getattr(solver, "pivoted", False)):
         raise InputError(
             f"{name} is {shown(solver)}; a class of linear solver that exchanges rows is wanted, such as DenseSolver, "
-            "SuperLUSolver or KKTSolver of rtmbs.linear"
+            "SuperLUSolver or KKTSolver of rtmbs.numerics.linear"
         )
 
 

@@ -15,9 +15,9 @@ from rtmbs.formulations.contract import (
 from rtmbs.formulations.correction import least_solution, newton_step
 from rtmbs.formulations.rate_constraints import StackedRows, with_rate_rows
 from rtmbs.formulations.terms import row_names
-from rtmbs.linear.solver import refuses_unfactorised
+from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.loop_jacobian import Group
-from rtmbs.start.nearest import REFUSED, NearestPose, worst_of
+from rtmbs.semirecursive.start.nearest import REFUSED, NearestPose, worst_of
 
 Array = NDArray[np.float64]
 
@@ -57,8 +57,8 @@ def consistent_state(
     """Return q and v (n,) with Phi = 0 and Phi_q v + Phi_t = 0, nearest to the given ones.
 
     Minimises sum weights (q - q0)^2, then sum rate_weights (v - v0)^2; weights (n,) are 1 unless given, and an infinite
-    one keeps the value. The algorithm is that of the start of a Simulation, ``rtmbs.start.nearest`` (METHODS 2.9);
-    dependent rows are accepted.
+    one keeps the value. The algorithm is that of the start of a Simulation,
+    ``rtmbs.semirecursive.start.nearest`` (METHODS 2.9); dependent rows are accepted.
 
     Parameters
     ----------

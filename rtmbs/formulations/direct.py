@@ -18,7 +18,7 @@ Array = NDArray[np.float64]
 class Direct:
     """Accelerations and multipliers from the augmented linear system.
 
-    [[M, Phi_q^T], [Phi_q, 0]] [a; lam] = [F; gamma], by ``solver``: a class of ``rtmbs.linear``.
+    [[M, Phi_q^T], [Phi_q, 0]] [a; lam] = [F; gamma], by ``solver``: a class of ``rtmbs.numerics.linear``.
 
     DenseSolver and SuperLUSolver refuse dependent rows; KKTSolver lets them share their load. Unless given, SuperLU
     serves large systems with sparse forms, and dense LU all others.
@@ -28,7 +28,7 @@ class Direct:
     rank_tolerance : float, default RANK_TOLERANCE
         Smallest pivot or singular value that counts, relative to the largest.
     solver : Solver, optional
-        Class of a linear solver in ``rtmbs.linear``; chosen by size unless given.
+        Class of a linear solver in ``rtmbs.numerics.linear``; chosen by size unless given.
 
     Examples
     --------

@@ -16,7 +16,7 @@ from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.elements import JointCoordinate
 from rtmbs.model import Body, Floating, Joint, Model
 from rtmbs.model.description import characteristic_length
-from rtmbs.rotations.quaternions import rotations, world_rates
+from rtmbs.numerics.rotations.quaternions import rotations, world_rates
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.system import System, compile

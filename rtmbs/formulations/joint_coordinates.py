@@ -4,10 +4,10 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
+from rtmbs.core.bounds import are_rotations
 from rtmbs.errors import InputError
 from rtmbs.formulations.contract import OutOfRange, checked_vector
-from rtmbs.limits.bounds import are_rotations
-from rtmbs.rotations.vectors import body_rates, right_jacobian
+from rtmbs.numerics.rotations.vectors import body_rates, right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian, noise_of

@@ -91,7 +91,8 @@ class Penalty(PenaltyOptions):
 
     gamma* = gamma - 2 damping frequency Phid - frequency^2 Phi, and lam = alpha (Phi_q a - gamma*). The error of a is
     about 1 / ``penalty``. The sum is not formed: [[M, Phi_q^T], [Phi_q, -1/alpha]] has the same solution, and keeps its
-    digits at any penalty. ``solver`` is a class of ``rtmbs.linear``, as in Direct. Dependent rows share their force.
+    digits at any penalty. ``solver`` is a class of ``rtmbs.numerics.linear``, as in Direct. Dependent rows share their
+    force.
 
     Parameters
     ----------

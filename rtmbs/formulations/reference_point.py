@@ -23,7 +23,7 @@ from rtmbs.kinematics.elements import Constraint
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.programs import Programs
 from rtmbs.model import Model
-from rtmbs.rotations.quaternions import rotations, world_rates
+from rtmbs.numerics.rotations.quaternions import rotations, world_rates
 
 Array = NDArray[np.float64]
 

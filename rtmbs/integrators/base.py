@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import Chunk, Settings, StateArrays
-from rtmbs.linear.solver import LinearSolver
+from rtmbs.numerics.linear.solver import LinearSolver
 
 Array = NDArray[np.float64]
 

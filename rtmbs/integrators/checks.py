@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.core.bounds import LONGEST, SHORTEST
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.limits.bounds import LONGEST, SHORTEST
 
 
 def is_number(value: Any) -> bool:

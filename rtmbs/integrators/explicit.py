@@ -6,13 +6,13 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import StartError
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport
 from rtmbs.integrators.settings import LOOP_TOLERANCE, arrays_of
 from rtmbs.integrators.tableaux import RK4, Tableau, stepped
-from rtmbs.limits.bounds import BEYOND
 from rtmbs.state import State
 
 Array = NDArray[np.float64]

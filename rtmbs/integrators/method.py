@@ -17,11 +17,11 @@ from typing import Any, ClassVar, NamedTuple, Protocol, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.register import ADDING
 from rtmbs.errors import InputError
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk
-from rtmbs.limits.register import ADDING
 from rtmbs.methods import Capability, add_method
 from rtmbs.state import State
 

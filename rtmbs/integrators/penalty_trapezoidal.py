@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, StateError, shown
 from rtmbs.integrators.base import Equations, Fused
 from rtmbs.integrators.checks import one_of, positive, switches, whole
@@ -31,7 +32,6 @@ from rtmbs.integrators.settings import (
     one_row_chunk,
 )
 from rtmbs.integrators.trapezoidal import TrapezoidalStep
-from rtmbs.limits.bounds import BEYOND
 from rtmbs.methods import Capability
 from rtmbs.state import State
 

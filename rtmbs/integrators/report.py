@@ -8,10 +8,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.notebook import number_text, table_html
 from rtmbs.errors import with_count
 from rtmbs.integrators import settings
 from rtmbs.integrators.settings import TRY_START, TRY_TERMS
-from rtmbs.limits.notebook import number_text, table_html
 
 Array = NDArray[np.float64]
 

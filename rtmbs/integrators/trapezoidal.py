@@ -11,6 +11,7 @@ from contextlib import contextmanager
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.bounds import BEYOND, are_rotations
 from rtmbs.integrators.base import NotFinite, SingularTangent, StepEquations
 from rtmbs.integrators.multiplier_bounds import (
     ENDLESS,
@@ -73,7 +74,6 @@ from rtmbs.integrators.settings import (
     Settings,
     StateArrays,
 )
-from rtmbs.limits.bounds import BEYOND, are_rotations
 
 Array = NDArray[np.float64]
 

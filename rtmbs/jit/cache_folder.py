@@ -33,25 +33,25 @@ PACKAGE = Path(__file__).parents[1]
 COMPILER = (b"rtmbs.jit.compiled", b"rtmbs.jit.struct", b"rtmbs.jit.intrinsics")
 WHOLE_ROOMS = ("jit", "forces")  # the compiler; kinds of force, for kernels follow their order
 KERNEL_ROOMS = (
-    ".",
     "ad",
     "export",
     "integrators",
     "kinematics",
-    "linear",
+    "numerics",
+    "numerics/linear",
+    "numerics/rotations",
     "recursive",
     "results",
-    "rotations",
     "semirecursive",
     "system",
 )
 KERNEL_FILES = (
     "integrators/projection.py",
     "integrators/newton.py",
-    "limits/bounds.py",
-    "rotations/plain.py",
-    "sensitivities/saddles.py",
-    "sensitivities/step_solver.py",
+    "core/bounds.py",
+    "numerics/rotations/plain.py",
+    "studies/sensitivities/saddles.py",
+    "studies/sensitivities/step_solver.py",
     "simulation/stiff_forces.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels

@@ -1,5 +1,6 @@
 """Kinematics: driven mechanisms, also with fewer equations than unknowns, in seven coordinates a body."""
 
+from rtmbs.core.keywords import publish
 from rtmbs.errors import MotionError
 from rtmbs.kinematics.analysis import Analysis
 from rtmbs.kinematics.assembly import AssemblyReport
@@ -8,7 +9,6 @@ from rtmbs.kinematics.elimination import eliminate, least_norm
 from rtmbs.kinematics.mobility import ConstraintRank
 from rtmbs.kinematics.result import Counters, KinematicReport
 from rtmbs.kinematics.singular import SingularPose
-from rtmbs.limits.keywords import publish
 
 __all__ = [
     "Analysis",

@@ -20,9 +20,9 @@ from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.readings import joint_reading
 from rtmbs.model import ConstantRate, Initial, Model
 from rtmbs.model.checks import rotation_of_quaternion
-from rtmbs.rotations.quaternions import quaternions, rotations
+from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 from rtmbs.semirecursive.loop_jacobian import Group
-from rtmbs.start.nearest import NearestPose
+from rtmbs.semirecursive.start.nearest import NearestPose
 
 Array = NDArray[np.float64]
 

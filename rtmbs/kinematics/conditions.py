@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.rotations.quaternions import rotation_entries
+from rtmbs.numerics.rotations.quaternions import rotation_entries
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

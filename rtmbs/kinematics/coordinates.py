@@ -5,10 +5,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.memory import in_words, machine_memory
 from rtmbs.errors import InputError
-from rtmbs.limits.memory import in_words, machine_memory
 from rtmbs.model import Model
-from rtmbs.rotations.quaternions import quaternions
+from rtmbs.numerics.rotations.quaternions import quaternions
 
 Array = NDArray[np.float64]
 

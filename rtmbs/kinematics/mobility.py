@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from rtmbs.kinematics.assembly import scaled_jacobian
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.programs import Programs
-from rtmbs.linear.rank import independent_rows
+from rtmbs.numerics.linear.rank import independent_rows
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -113,7 +113,7 @@ def free_elements(programs: Programs, q: Array, f: Array, keep: Mask) -> list[st
 
 def spins(q: Array, moved: Array, bodies: int) -> Array:
     """Return the turns (k, bodies - 1, 3) in world axes."""
-    from rtmbs.rotations.quaternions import world_rates
+    from rtmbs.numerics.rotations.quaternions import world_rates
 
     e = q[SIZE : SIZE * bodies].reshape(bodies - 1, SIZE)[:, 3:]
     return np.einsum("bij,kbj->kbi", world_rates(e), moved[:, :, 3:])

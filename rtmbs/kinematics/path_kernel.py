@@ -16,7 +16,7 @@ import numpy as np
 from rtmbs.ad.program import evaluate
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.kinematics.path_tables import DRIVERS, FREE, NF, REDUNDANT, TURNS, M, N
-from rtmbs.linear.sparse_lu import factor, solve
+from rtmbs.numerics.linear.sparse_lu import factor, solve
 
 Array = Any
 

@@ -19,8 +19,8 @@ from rtmbs.jit.struct import struct
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.programs import KINDS, Programs
-from rtmbs.linear.sparse_lu import LUWorkspace, workspace
-from rtmbs.linear.symbolic import SparseLU, analyse, entries
+from rtmbs.numerics.linear.sparse_lu import LUWorkspace, workspace
+from rtmbs.numerics.linear.symbolic import SparseLU, analyse, entries
 
 Array = Any
 WEIGHTS = ("size", "mass")

@@ -15,6 +15,7 @@ from rtmbs.kinematics.mobility import ConstraintRank
 from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.singular import SingularPose
 from rtmbs.model import Joint
+from rtmbs.numerics.rotations.quaternions import quaternions, rotations, world_rates
 from rtmbs.results.body_motion import BodyMotion, RelativeMotion, cross, unwrap
 from rtmbs.results.channel import QUATERNION, TIME, WORLD, XYZ, Entry, Source, resolve_names
 from rtmbs.results.evaluation import DofMotion
@@ -27,7 +28,6 @@ from rtmbs.results.motion_channels import (
     position_sources,
 )
 from rtmbs.results.result import Result
-from rtmbs.rotations.quaternions import quaternions, rotations, world_rates
 from rtmbs.system.system import JointInfo, joint_info
 
 Array = NDArray[np.float64]

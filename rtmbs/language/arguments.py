@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
 from rtmbs.language.expressions import Expression, ExpressionRow, Steps
 from rtmbs.language.scope import Call, Quantity, Row, Scope, Timed, Word
 from rtmbs.language.syntax import Argument, Code, Name, Source, Statement
 from rtmbs.language.units import dimension_of, written
-from rtmbs.limits.bounds import BEYOND
 from rtmbs.model import PROFILES, Input, Staircase
 
 SWITCHES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}

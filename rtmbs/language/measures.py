@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 from rtmbs.language.document import Document
 from rtmbs.model import Marker
 from rtmbs.model.constraints import BODY_COORDINATES, MARKER_AXES, PLACES
+from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.results.channel import Source
 from rtmbs.results.result import Result
-from rtmbs.rotations.quaternions import rotations
 
 Array = NDArray[np.float64]
 

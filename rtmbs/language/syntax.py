@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from rtmbs.core.reading import DamagedFile, whole
 from rtmbs.errors import LanguageError, shown
-from rtmbs.files.reading import DamagedFile, whole
 from rtmbs.language.document import Place
 
 MOST_BYTES = 8_000_000  # of one file

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, ModelError, shown, unknown_name
 from rtmbs.model import Body, ConstantRate, Driver, Input, Joint, Model, Prismatic, Revolute
 from rtmbs.model.checks import rotation, rotation_of_quaternion
-from rtmbs.rotations.quaternions import conjugate, product
+from rtmbs.numerics.rotations.quaternions import conjugate, product
 
 Array = NDArray[np.float64]
 

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import ModelError, shown
-from rtmbs.limits.bounds import BEYOND
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 
 Array = NDArray[np.float64]
 Numbers = Any  # anything numpy turns into floats

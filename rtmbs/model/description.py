@@ -2,8 +2,8 @@
 
 import numpy as np
 
+from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import ModelError, with_count
-from rtmbs.limits.notebook import folded_html, number_text, title_html
 from rtmbs.model.body import GROUND, Body, make_ground
 from rtmbs.model.checks import Array, Numbers, name_of, number, numbers
 from rtmbs.model.constraints import Constraint, Coupler, Driver

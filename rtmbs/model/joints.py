@@ -14,8 +14,8 @@ from typing import Any, ClassVar, Literal, NamedTuple, Protocol, Self
 
 import numpy as np
 
+from rtmbs.core.register import ADDING, add_class
 from rtmbs.errors import ModelError
-from rtmbs.limits.register import ADDING, add_class
 from rtmbs.model.checks import Array, Numbers, direction, number, perpendiculars
 
 NONE = np.zeros(3)

@@ -7,8 +7,8 @@ from typing import Any, TypedDict
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import ModelError, UnknownNameError, shown, unknown_name
-from rtmbs.limits.bounds import BEYOND
 from rtmbs.model.checks import Array, Numbers, direction, number, numbers, rotation, shape_of, switch
 
 SAME = 1e-9  # of the size: corners nearer than this are one; files of triangles repeat each corner

@@ -9,12 +9,7 @@ own.
 from numpy import sqrt
 
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
-from rtmbs.recursive.least_squares import factor_border, solve_border
-from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
-from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities
-from rtmbs.semirecursive.evaluation import evaluate_residual
-from rtmbs.semirecursive.passes import forward_accelerations, inverse_dynamics
-from rtmbs.spatial import (
+from rtmbs.numerics.spatial import (
     add3,
     cross3,
     dot3,
@@ -28,6 +23,11 @@ from rtmbs.spatial import (
     sub3,
     symmetric_times,
 )
+from rtmbs.recursive.least_squares import factor_border, solve_border
+from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
+from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities
+from rtmbs.semirecursive.evaluation import evaluate_residual
+from rtmbs.semirecursive.passes import forward_accelerations, inverse_dynamics
 from rtmbs.system.tables import PRISMATIC
 
 LOST = 1e-13  # of the rigid inertia of the subtree: what counts as no inertia along a coordinate

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.core.names import Keyed, selected
+from rtmbs.core.notebook import table_html
 from rtmbs.errors import InputError, shown, unknown_name
-from rtmbs.limits.names import Keyed, selected
-from rtmbs.limits.notebook import table_html
 from rtmbs.results.channel import QUATERNION, TIME, Array, Channel, units_of
 from rtmbs.results.exports import Line, draw_panels, needed, save_figure
 from rtmbs.results.result import Result

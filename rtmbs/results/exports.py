@@ -7,9 +7,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from rtmbs.core.notebook import folded_html
+from rtmbs.core.reading import reason
 from rtmbs.errors import InputError, with_count
-from rtmbs.files.reading import reason
-from rtmbs.limits.notebook import folded_html
 from rtmbs.results.channel import QUATERNION, TIME, WRENCH, XYZ, Array, Channel, Record, channel_or_component
 
 

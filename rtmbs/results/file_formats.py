@@ -13,11 +13,11 @@ from zipfile import is_zipfile
 
 import numpy as np
 
+from rtmbs.core.archive import CHECKSUM, read_archive, write_archive
+from rtmbs.core.archive import FORMAT as FORMAT_KEY
+from rtmbs.core.atomic_file import replacing
+from rtmbs.core.reading import DamagedFile, opened
 from rtmbs.errors import InputError, ResultError
-from rtmbs.files.archive import CHECKSUM, read_archive, write_archive
-from rtmbs.files.archive import FORMAT as FORMAT_KEY
-from rtmbs.files.atomic_file import replacing
-from rtmbs.files.reading import DamagedFile, opened
 from rtmbs.results import hdf5, parquet
 from rtmbs.results.channel import TIME, Channel, Contents, Record, Source, StoredValues
 

@@ -13,7 +13,7 @@ from rtmbs.results.reactions import closure_point, held, moved, reaction_values,
 from rtmbs.results.shared_reactions import shared_coordinate_forces, shared_multiplier, shared_reactions
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE
-from rtmbs.topology import DRIVEN_DISTANCE
+from rtmbs.system.topology import DRIVEN_DISTANCE
 
 REACTION_UNIT = ", ".join(["N"] * 3 + ["N m"] * 3)
 VIOLATIONS = (  # with the units of translation and of rotation rows

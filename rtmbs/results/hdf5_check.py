@@ -22,9 +22,9 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from rtmbs.core.memory import bound_memory
+from rtmbs.core.reading import DamagedFile, opened
 from rtmbs.errors import ResultError
-from rtmbs.files.reading import DamagedFile, opened
-from rtmbs.limits.memory import bound_memory
 
 CHANNELS, TABLE = "channels", "blocks"
 HEAD = ("rtmbs_result", "model", "fingerprint", "outcomes", "warnings", "block_samples")

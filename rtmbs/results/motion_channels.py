@@ -14,10 +14,10 @@ import numpy as np
 
 from rtmbs.errors import InputError, warn
 from rtmbs.model.joints import PlaneAngle, turn_angle, two_turn_angles
+from rtmbs.numerics.rotations.quaternions import quaternions
 from rtmbs.results.body_motion import BodyMotion, RelativeMotion, body_motion, cross, dot, turned, unwrap
 from rtmbs.results.channel import QUATERNION, WORLD, XYZ, Array, Source
 from rtmbs.results.evaluation import Evaluation
-from rtmbs.rotations.quaternions import quaternions
 from rtmbs.system.system import BodyInfo, JointInfo, System
 
 Reading = Callable[[BodyMotion], Array]

@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.core.atomic_file import replacing
+from rtmbs.core.reading import DamagedFile, check_unpacked, from_json, opened
 from rtmbs.errors import ResultError
-from rtmbs.files.atomic_file import replacing
-from rtmbs.files.reading import DamagedFile, check_unpacked, from_json, opened
 from rtmbs.results.channel import TIME, Contents, Record, Source, StoredValues
 from rtmbs.results.exports import needed
 

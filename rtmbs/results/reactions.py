@@ -20,7 +20,7 @@ from rtmbs.state import State
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointInfo, System
 from rtmbs.system.tables import Tables
-from rtmbs.topology import CONSTRAINT, ROD
+from rtmbs.system.topology import CONSTRAINT, ROD
 
 Array = NDArray[np.float64]
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.names import Keyed, selected
 from rtmbs.errors import InputError, unknown_name, with_count
-from rtmbs.limits.names import Keyed, selected
 from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.results import file_formats, selection
 from rtmbs.results.channel import TIME, Channel, Source, StoredValues

@@ -8,6 +8,22 @@ from typing import Any
 from rtmbs.forces.kind import ForceKind
 from rtmbs.forces.register import KINDS
 from rtmbs.jit.compiled import kernel, merged_kernel
+from rtmbs.numerics.spatial import (
+    add3,
+    angular,
+    cross3,
+    increase6,
+    join,
+    load3,
+    load6,
+    place,
+    point_velocity,
+    rotate,
+    scale3,
+    scale6,
+    store6,
+    sub3,
+)
 from rtmbs.semirecursive.closures import (
     closure_accelerations,
     closure_velocities,
@@ -25,22 +41,6 @@ from rtmbs.semirecursive.passes import (
     inverse_dynamics,
     kinetic_energy,
     place_inertias,
-)
-from rtmbs.spatial import (
-    add3,
-    angular,
-    cross3,
-    increase6,
-    join,
-    load3,
-    load6,
-    place,
-    point_velocity,
-    rotate,
-    scale3,
-    scale6,
-    store6,
-    sub3,
 )
 from rtmbs.system.tables import GRAVITY_SLOT
 

@@ -15,12 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rtmbs.linear.rank import dependence, find_pivots, independent_square, solved, sparse_pivots
+from rtmbs.numerics.linear.rank import dependence, find_pivots, independent_square, solved, sparse_pivots
 from rtmbs.results.body_graph import body_numbers, closure_ends
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointInfo, System
 from rtmbs.system.tables import PRISMATIC
-from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, UnionFind
+from rtmbs.system.topology import CONSTRAINT, DRIVEN_DISTANCE, UnionFind
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]

@@ -10,8 +10,8 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from rtmbs.core.reading import DamagedFile, opened, reason
 from rtmbs.errors import InputError, ResultError, shown
-from rtmbs.files.reading import DamagedFile, opened, reason
 from rtmbs.results import hdf5
 from rtmbs.results.channel import Array, Channel, Source
 from rtmbs.results.file_formats import CSV_SUFFIX, headings

@@ -4,9 +4,21 @@ import numpy as np
 
 from rtmbs.integrators.settings import KEPT, OWN
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, merged_kernel
+from rtmbs.numerics.spatial import (
+    add3,
+    add6,
+    angular,
+    dot3,
+    load3,
+    load6,
+    load33,
+    place,
+    point_velocity,
+    scale6,
+    store6,
+)
 from rtmbs.semirecursive.force_kernels import chain, named, nothing
 from rtmbs.semirecursive.passes import forward_velocities
-from rtmbs.spatial import add3, add6, angular, dot3, load3, load6, load33, place, point_velocity, scale6, store6
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
 
 AT_REST = 1e-5  # kinetic energy relative to what can be exchanged; below it the tolerance of positions would move rates

@@ -8,7 +8,7 @@ the products.
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import inlined_kernel, kernel
-from rtmbs.spatial import dot6, load6, scale6
+from rtmbs.numerics.spatial import dot6, load6, scale6
 
 
 @inlined_kernel

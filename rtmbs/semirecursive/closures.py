@@ -8,9 +8,7 @@ elsewhere.
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel, lazy_kernel
-from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, fill_branch
-from rtmbs.semirecursive.conditions import condition_accelerations, condition_rates, evaluate_conditions
-from rtmbs.spatial import (
+from rtmbs.numerics.spatial import (
     add3,
     add6,
     angular,
@@ -29,6 +27,8 @@ from rtmbs.spatial import (
     sub3,
     sub6,
 )
+from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, fill_branch
+from rtmbs.semirecursive.conditions import condition_accelerations, condition_rates, evaluate_conditions
 from rtmbs.system.tables import DOT, TRANSLATION
 
 # ---- couplers -------------------------------------------------------------------------------------------------------

@@ -6,9 +6,9 @@
 import numpy as np
 
 from rtmbs.jit.compiled import coarse_inner_kernel, inner_kernel
+from rtmbs.numerics.spatial import add6, cross_force, dot6, load3, load6, place, scale6
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
 from rtmbs.semirecursive.tangent import unit6
-from rtmbs.spatial import add6, cross_force, dot6, load3, load6, place, scale6
 from rtmbs.system.tables import WRENCH
 
 

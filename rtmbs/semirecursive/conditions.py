@@ -8,9 +8,7 @@ change of slope j along direction k; that of turns is not symmetric, for turns d
 from rtmbs.ad.program import evaluate
 from rtmbs.forces.frames import combined, components, marker_axes, marker_point
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, lazy_kernel
-from rtmbs.semirecursive.closure_jacobian import fill_branch
-from rtmbs.semirecursive.force_kernels import add_connector_column
-from rtmbs.spatial import (
+from rtmbs.numerics.spatial import (
     add3,
     add6,
     angular,
@@ -25,6 +23,8 @@ from rtmbs.spatial import (
     sub3,
     sub6,
 )
+from rtmbs.semirecursive.closure_jacobian import fill_branch
+from rtmbs.semirecursive.force_kernels import add_connector_column
 from rtmbs.system.tables import POSE_INPUTS
 
 TIME, WIDTH = 6, 7  # direction of time between frames, and how many there are

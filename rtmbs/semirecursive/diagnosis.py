@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.bounds import BEYOND, are_rotations
 from rtmbs.integrators.base import Diagnosis, NotFinite, SingularTangent
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import INERTIA, Settings, StateArrays
-from rtmbs.limits.bounds import BEYOND, are_rotations
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.workspace import Workspace
 from rtmbs.system.system import System

@@ -40,8 +40,9 @@ from rtmbs.integrators.settings import FACTORISATIONS, ITERATIONS_TO_TOLERANCE, 
 from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
-from rtmbs.linear.sparse_lu import solve
-from rtmbs.rotations.kernels import logarithm
+from rtmbs.numerics.linear.sparse_lu import solve
+from rtmbs.numerics.rotations.kernels import logarithm
+from rtmbs.numerics.spatial import add6, dot3, dot6, load3, load6, scale6, store6
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.exit_codes import (
     CONVERGED,
@@ -59,7 +60,6 @@ from rtmbs.semirecursive.passes import forward_velocities
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.step import copy_rotations, start_stats, startable, state_in_row
-from rtmbs.spatial import add6, dot3, dot6, load3, load6, scale6, store6
 
 Array = Any
 

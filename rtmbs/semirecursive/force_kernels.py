@@ -15,8 +15,8 @@ from typing import Any
 
 from rtmbs.forces.register import KINDS
 from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel, merged_kernel
+from rtmbs.numerics.spatial import add6, combine6, cross_force, cross_motion, dot6, load6, scale6
 from rtmbs.semirecursive.law_kernels import LAWS, evaluate_laws
-from rtmbs.spatial import add6, combine6, cross_force, cross_motion, dot6, load6, scale6
 from rtmbs.system.tables import ROTATION
 
 ACTING = (*((kind.name, kind.kernels) for kind in KINDS), ("laws", LAWS))

@@ -22,7 +22,7 @@ from rtmbs.integrators.settings import (
     Settings,
     StateArrays,
 )
-from rtmbs.linear.sparse_lu import workspace as factor_workspace
+from rtmbs.numerics.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.semirecursive.exit_codes import ACCEPTED, Ending
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.system.components import find_groups, restricted

@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from rtmbs.integrators.settings import KEPT, OWN, Settings, StateArrays
 from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for, inner_kernel, kernel
-from rtmbs.linear.sparse_lu import solve
+from rtmbs.numerics.linear.sparse_lu import solve
 from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, pull_back
 from rtmbs.semirecursive.closures import closure_accelerations

@@ -14,10 +14,10 @@ from numpy.typing import NDArray
 from rtmbs.forces.frames import relative_change, relative_motion, world_variation, world_wrench
 from rtmbs.forces.kind import ForceKernels
 from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel, merged_kernel
+from rtmbs.numerics.spatial import dot3, load6
 from rtmbs.semirecursive.law_states import evaluate_recorded, follow_inputs, followed, moved, settle_states
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities
 from rtmbs.semirecursive.workspace import Workspace
-from rtmbs.spatial import dot3, load6
 from rtmbs.system.system import CalledLaw, System
 from rtmbs.system.tables import FRAME_INPUTS, Tables
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
 from scipy.sparse.csgraph import connected_components
 
-from rtmbs.linear.sparse_solver import same_pattern
+from rtmbs.numerics.linear.sparse_solver import same_pattern
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.system.system import System, once_per_system
 from rtmbs.system.tables import CONDITION, DISTANCE, DOT, RELATION, Tables

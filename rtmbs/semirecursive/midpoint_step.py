@@ -57,7 +57,7 @@ from rtmbs.integrators.settings import (
 from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
-from rtmbs.linear.sparse_lu import solve, solve_refined
+from rtmbs.numerics.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.evaluation import assemble_tangent

@@ -15,14 +15,8 @@ The pattern of a tangent is that of ``tangent.py``. Its oracle is ``page.step_re
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import coarse_kernel, inner_kernel, kernel
-from rtmbs.rotations.kernels import inverse_excess, inverse_factor, turn_factors, turned_row
-from rtmbs.semirecursive.closures import evaluate_closures
-from rtmbs.semirecursive.evaluation import assemble_mass_metric
-from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
-from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias
-from rtmbs.semirecursive.rotations import set_rate_columns
-from rtmbs.semirecursive.tangent import add_loop_tangent
-from rtmbs.spatial import (
+from rtmbs.numerics.rotations.kernels import inverse_excess, inverse_factor, turn_factors, turned_row
+from rtmbs.numerics.spatial import (
     add3,
     add6,
     angular,
@@ -44,6 +38,12 @@ from rtmbs.spatial import (
     store3,
     store6,
 )
+from rtmbs.semirecursive.closures import evaluate_closures
+from rtmbs.semirecursive.evaluation import assemble_mass_metric
+from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
+from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias
+from rtmbs.semirecursive.rotations import set_rate_columns
+from rtmbs.semirecursive.tangent import add_loop_tangent
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
 
 

@@ -15,7 +15,7 @@ from rtmbs.integrators.multiplier_bounds import (
 )
 from rtmbs.integrators.settings import FACTORISATIONS, REMAINS
 from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
-from rtmbs.linear.sparse_lu import factor, solve
+from rtmbs.numerics.linear.sparse_lu import factor, solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
 from rtmbs.semirecursive.evaluation import assemble_mass_metric, evaluate_residual
 

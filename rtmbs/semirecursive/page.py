@@ -24,7 +24,7 @@ import numpy as np
 
 from rtmbs.forces.algebra import on_ground, points, relative_motion, take, wrench_at
 from rtmbs.forces.register import KINDS
-from rtmbs.rotations.plain import TURN_TERMS, cross, dot, exponential, product, tilde, transposed, turn
+from rtmbs.numerics.rotations.plain import TURN_TERMS, cross, dot, exponential, product, tilde, transposed, turn
 from rtmbs.semirecursive.page_kinematics import (
     acceleration_rest,
     accelerations,

@@ -15,7 +15,7 @@ from types import SimpleNamespace
 import numpy as np
 
 from rtmbs.forces.algebra import on_ground, take
-from rtmbs.rotations.plain import cross, exponential, product, tilde, turn
+from rtmbs.numerics.rotations.plain import cross, exponential, product, tilde, turn
 from rtmbs.system.tables import PRISMATIC, REVOLUTE, Array, Tables
 
 # ---- arrays over batches and trees ----------------------------------------------------------------------------------

@@ -10,7 +10,7 @@ import numpy as np
 
 from rtmbs.ad.interpret import interpreted
 from rtmbs.forces.algebra import on_ground, points, take
-from rtmbs.rotations.plain import cross, dot, product, transposed, turn
+from rtmbs.numerics.rotations.plain import cross, dot, product, transposed, turn
 from rtmbs.semirecursive.page_kinematics import acceleration_rest, accelerations, all_signs, motion
 from rtmbs.system.law_tables import COUNT
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS

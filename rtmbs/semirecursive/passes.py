@@ -8,9 +8,8 @@ import numpy as np
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inner_kernel, kernel
-from rtmbs.rotations.kernels import turned
-from rtmbs.semirecursive.rotations import turn_of
-from rtmbs.spatial import (
+from rtmbs.numerics.rotations.kernels import turned
+from rtmbs.numerics.spatial import (
     add6,
     cross3,
     cross_force,
@@ -33,6 +32,7 @@ from rtmbs.spatial import (
     store33,
     turn_by,
 )
+from rtmbs.semirecursive.rotations import turn_of
 from rtmbs.system.tables import GRAVITY_SLOT, PRISMATIC, REVOLUTE
 
 # ---- sines and cosines of all coordinates ---------------------------------------------------------------------------

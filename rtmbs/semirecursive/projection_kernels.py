@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.integrators.multiplier_bounds import yet_to_come
 from rtmbs.integrators.newton import LEFT_OVER
 from rtmbs.integrators.projection import PASSES, SLOW, SOFTER
 from rtmbs.integrators.settings import NEAR_SINGULAR, PROJECTIONS, PUSHED, REMAINS
 from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inlined_kernel, inner_kernel
-from rtmbs.limits.bounds import BEYOND
-from rtmbs.linear.sparse_lu import solve
+from rtmbs.numerics.linear.sparse_lu import solve
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back_through
 from rtmbs.semirecursive.closures import closure_velocities, evaluate_closures
 from rtmbs.semirecursive.multipliers import NO_FACTOR, factor_mass_metric

@@ -10,10 +10,10 @@ A Newton correction of these dofs is a further small turn exp(dtheta~) in body a
 those of the rates. The increment follows by d(delta) = T^-1(delta) dtheta, T the right Jacobian of the exponential.
 """
 
+from rtmbs.core.bounds import ROTATION_TOLERANCE
 from rtmbs.jit.compiled import inner_kernel, kernel
-from rtmbs.limits.bounds import ROTATION_TOLERANCE
-from rtmbs.rotations.kernels import inverse_excess, inverse_factor, turned
-from rtmbs.spatial import add3, combine6, dot3, load3, load6, load33, scale3, store3, store6
+from rtmbs.numerics.rotations.kernels import inverse_excess, inverse_factor, turned
+from rtmbs.numerics.spatial import add3, combine6, dot3, load3, load6, load33, scale3, store3, store6
 
 
 @inner_kernel

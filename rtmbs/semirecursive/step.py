@@ -54,7 +54,7 @@ from rtmbs.integrators.settings import (
 )
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
-from rtmbs.linear.sparse_lu import solve, solve_refined
+from rtmbs.numerics.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual

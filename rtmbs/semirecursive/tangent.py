@@ -14,10 +14,7 @@ momentum and N = -(J omega)~ - 2 v c^T + 2 (c . v) 1 + omega~ J - J omega~, c th
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
-from rtmbs.semirecursive.closures import closure_wrench, row_variation
-from rtmbs.semirecursive.conditions import add_condition_tangent
-from rtmbs.semirecursive.force_kernels import add_connector_column
-from rtmbs.spatial import (
+from rtmbs.numerics.spatial import (
     add3,
     add6,
     angular,
@@ -40,6 +37,9 @@ from rtmbs.spatial import (
     store6,
     symmetric_times,
 )
+from rtmbs.semirecursive.closures import closure_wrench, row_variation
+from rtmbs.semirecursive.conditions import add_condition_tangent
+from rtmbs.semirecursive.force_kernels import add_connector_column
 from rtmbs.system.tables import ROTATION
 
 SHORT = 6  # ancestors that are taken one by one; more are worth copying side by side

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.names import selected
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
-from rtmbs.limits.names import selected
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
 from rtmbs.results.evaluation import Evaluation

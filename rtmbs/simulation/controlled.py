@@ -11,8 +11,6 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk, first
 from rtmbs.methods import Capability, demand
-from rtmbs.observers.observer import At, Every, EveryStep, Observer, Schedule
-from rtmbs.observers.recorder import HELPED, started_of
 from rtmbs.results.catalogue import sources
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
@@ -34,6 +32,8 @@ from rtmbs.simulation.extrapolated_run import ExtrapolatedSteps, kinks_unseen, n
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.jumps import edge_of, jump_times
 from rtmbs.simulation.local_error import Past
+from rtmbs.simulation.observers.observer import At, Every, EveryStep, Observer, Schedule
+from rtmbs.simulation.observers.recorder import HELPED, started_of
 from rtmbs.simulation.running import WATCHING, TimeBar, check_end, observers_of
 from rtmbs.simulation.step_choice import (
     SIZE,

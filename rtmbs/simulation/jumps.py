@@ -15,8 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError
-from rtmbs.limits.bounds import BEYOND
 from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals, signal_values
 from rtmbs.system.system import Signal, System

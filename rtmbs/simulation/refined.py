@@ -20,16 +20,16 @@ from rtmbs.errors import InputError, RtmbsError, shown
 from rtmbs.integrators.checks import whole
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
-from rtmbs.observers.observer import Schedule
-from rtmbs.observers.recorder import Recorder
+from rtmbs.numerics.rotations.vectors import turn_between, turned
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import QUATERNION, units_of
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples, one_sample
-from rtmbs.rotations.vectors import turn_between, turned
 from rtmbs.simulation.jumps import NONE, Piece, jump_times, pieces
 from rtmbs.simulation.local_error import Track, increments
+from rtmbs.simulation.observers.observer import Schedule
+from rtmbs.simulation.observers.recorder import Recorder
 from rtmbs.simulation.options import MOST_HALVINGS
 from rtmbs.simulation.running import run, steps_between
 from rtmbs.simulation.simulation import Simulation

@@ -15,11 +15,11 @@ import numpy as np
 from rtmbs.errors import InputError, ResultError, shown
 from rtmbs.integrators.checks import is_number, one_of, switches, whole
 from rtmbs.integrators.settings import Chunk, chunk_for, first
-from rtmbs.observers.channel_recorder import ChannelRecorder
-from rtmbs.observers.observer import Observer, Schedule
-from rtmbs.observers.recorder import Recorder
 from rtmbs.simulation.access import LOOK, callback_rights
 from rtmbs.simulation.failures import retry
+from rtmbs.simulation.observers.channel_recorder import ChannelRecorder
+from rtmbs.simulation.observers.observer import Observer, Schedule
+from rtmbs.simulation.observers.recorder import Recorder
 from rtmbs.simulation.options import MOST_HALVINGS
 from rtmbs.state import check_time
 

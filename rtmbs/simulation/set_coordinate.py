@@ -11,11 +11,11 @@ from rtmbs.integrators.checks import is_number
 from rtmbs.model.joint import MOST_TURNS, in_degrees
 from rtmbs.results.sample_kernels import COORDINATE
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.start.assembly import Assembly
+from rtmbs.semirecursive.start.checks import check_closed, check_facing
+from rtmbs.semirecursive.start.consistency import consistent_rates
+from rtmbs.semirecursive.start.nearest import REFUSED, worst_of
 from rtmbs.simulation.channel_reader import kernel_channels
-from rtmbs.start.assembly import Assembly
-from rtmbs.start.checks import check_closed, check_facing
-from rtmbs.start.consistency import consistent_rates
-from rtmbs.start.nearest import REFUSED, worst_of
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import REVOLUTE

@@ -10,6 +10,8 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.names import Keyed
+from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import InputError, shown, warn, with_count
 from rtmbs.integrators.checks import step_size, switches
 from rtmbs.integrators.method import Method
@@ -17,20 +19,19 @@ from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import Chunk, first, take_row
 from rtmbs.jit.compile_progress import announced
-from rtmbs.limits.names import Keyed
-from rtmbs.limits.notebook import folded_html, number_text, title_html
 from rtmbs.methods import Capability, capabilities_of, demand
 from rtmbs.model.strict_attributes import StrictAttributes
-from rtmbs.observers.observer import Observer, Schedule
 from rtmbs.results.reactions import reaction
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
+from rtmbs.semirecursive.start.prepare import StartReport, prepare
 from rtmbs.simulation.access import LOOK, STEP, Claim, guarded
 from rtmbs.simulation.captured_values import CapturedValues, captured_values_of, check_captured
 from rtmbs.simulation.channel_reader import ChannelReader
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
+from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.running import check_run, recorded_run
 from rtmbs.simulation.state_store import NO_RAMPS, StateStore, copied, state_pair
@@ -41,7 +42,6 @@ from rtmbs.simulation.step_checks import (
     half_turns_of,
 )
 from rtmbs.simulation.stiff_forces import StiffForces, stiff_forces_of
-from rtmbs.start.prepare import StartReport, prepare
 from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System, warning_text

@@ -16,20 +16,20 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.bounds import LONGEST, SHORTEST
 from rtmbs.errors import StartError
 from rtmbs.integrators.checks import step_size
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.report import StepReport
 from rtmbs.jit.compile_progress import announced
-from rtmbs.limits.bounds import LONGEST, SHORTEST
 from rtmbs.methods import Capability, demand
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
+from rtmbs.semirecursive.start.checks import check_closed
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
-from rtmbs.start.checks import check_closed
 from rtmbs.state import State, check_time, remembered
 from rtmbs.system.input_slots import evaluate_signals, in_range
 from rtmbs.system.law_tables import attach_law

@@ -17,7 +17,7 @@ from rtmbs.system.force_tables import AffineProfile
 from rtmbs.system.input_slots import Slots, sample
 from rtmbs.system.system import Array, ClosureInfo, Integers, Mask
 from rtmbs.system.tables import DISTANCE, DOT, RELATION, TRANSLATION, Closures, Couplers
-from rtmbs.topology import Topology
+from rtmbs.system.topology import Topology
 
 KINDS = {"translation": TRANSLATION, "dot": DOT}
 ZERO = np.zeros(3)

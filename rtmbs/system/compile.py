@@ -13,9 +13,9 @@ import numpy as np
 from rtmbs.ad import Tape, lowered
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced
-from rtmbs.linear.symbolic import flops
 from rtmbs.model.description import ModelDescription, characteristic_length
 from rtmbs.model.joint import Joint
+from rtmbs.numerics.linear.symbolic import flops
 from rtmbs.system.closure_tables import (
     ClosureRows,
     RowDescriptions,
@@ -37,7 +37,7 @@ from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.recorded_laws import LawRecorder
 from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System, joint_info
 from rtmbs.system.tables import PRISMATIC, Balance, CondensedClosures, Dofs, Interfaces, Laws, Tables
-from rtmbs.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Relation, Topology, spanning_trees
+from rtmbs.system.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Relation, Topology, spanning_trees
 
 FORMAT = 5  # of the tables; part of the fingerprint
 

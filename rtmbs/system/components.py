@@ -20,7 +20,7 @@ from rtmbs.ad import no_lanes
 from rtmbs.ad.interpret import flows
 from rtmbs.ad.interpret import restricted as restricted_program
 from rtmbs.forces.register import KINDS, select_connected
-from rtmbs.linear.symbolic import FIRST, REST, WIDTH, SparseLU
+from rtmbs.numerics.linear.symbolic import FIRST, REST, WIDTH, SparseLU
 from rtmbs.system.closure_tables import pointer
 from rtmbs.system.law_tables import kept_states, no_program, state_dofs
 from rtmbs.system.origins import no_origins, with_origins

@@ -19,7 +19,7 @@ from rtmbs.model.joints import ROTATION as ROTATIONS
 from rtmbs.system.input_slots import sample
 from rtmbs.system.system import Array, Integers, Mask
 from rtmbs.system.tables import PRISMATIC, REVOLUTE, ROTATION, Dofs
-from rtmbs.topology import Topology
+from rtmbs.system.topology import Topology
 
 SWEEPS = 12  # of Jacobi's rotations: each doubles the digits at least
 ROUNDING = 1e-16  # off-diagonal inertia, relative to the two it couples, that is none

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, ModelError, shown
-from rtmbs.limits.bounds import BEYOND
 from rtmbs.model.checks import as_floats, numbers
 from rtmbs.model.profiles import Given
 from rtmbs.system.system import Array, Signal, System

@@ -17,11 +17,11 @@ import numpy as np
 from rtmbs.ad import LaneProgram, Member, Program, Tape, joined, lane_program, lowered, no_lanes
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.forces.kind import integers
-from rtmbs.linear.symbolic import entries
 from rtmbs.model.captured import captured, values_captured
 from rtmbs.model.description import ModelDescription
 from rtmbs.model.forces import Force
 from rtmbs.model.laws import Law
+from rtmbs.numerics.linear.symbolic import entries
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, Placement
 from rtmbs.system.force_tables import ends
 from rtmbs.system.input_slots import Slots

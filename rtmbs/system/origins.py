@@ -8,7 +8,7 @@ ground in the workspace, with r = -o. Near the world's origin o is exactly zero.
 
 import numpy as np
 
-from rtmbs.limits.bounds import BEYOND
+from rtmbs.core.bounds import BEYOND
 from rtmbs.system.system import Array, Integers, Mask
 from rtmbs.system.tables import PRISMATIC, Connectors, Dofs, Origins, Tables, branch_dofs
 

@@ -39,7 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
-from rtmbs.linear.symbolic import analyse, analyse_order, entries, flops, nonzeros, symmetric_pattern
+from rtmbs.numerics.linear.symbolic import analyse, analyse_order, entries, flops, nonzeros, symmetric_pattern
 from rtmbs.system.closure_tables import pointer
 from rtmbs.system.condensed_closures import (
     PLACES,

@@ -9,15 +9,15 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import with_count
-from rtmbs.limits.notebook import folded_html, number_text, title_html
 from rtmbs.model.joint import Joint
 from rtmbs.model.joints import JointType
 from rtmbs.model.model_changes import Origin
 from rtmbs.model.shapes import Looks
 from rtmbs.system.tables import Tables
+from rtmbs.system.topology import Topology
 from rtmbs.system.user_functions import CapturedValues
-from rtmbs.topology import Topology
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.core.reading import DamagedFile, from_json, whole
 from rtmbs.errors import ModelError, shown, unknown_name
-from rtmbs.files.reading import DamagedFile, from_json, whole
 from rtmbs.model.checks import Array, direction, number, numbers
 from rtmbs.vehicle.anti_roll_bar import AntiRollBar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, Axle, Connection, Part, Strut, part

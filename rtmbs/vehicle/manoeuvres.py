@@ -7,8 +7,8 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, number
+from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.results import Result
-from rtmbs.rotations.quaternions import rotations
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.rest import Rest

@@ -5,10 +5,10 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.analysis.equilibrium import Equilibrium, equilibrium
-from rtmbs.analysis.modes import Modes
 from rtmbs.model.checks import Array
-from rtmbs.rotations.quaternions import product, rotations
+from rtmbs.numerics.rotations.quaternions import product, rotations
+from rtmbs.studies.analysis.equilibrium import Equilibrium, equilibrium
+from rtmbs.studies.analysis.modes import Modes
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput
 

@@ -13,7 +13,7 @@ from rtmbs.errors import ModelError, shown
 from rtmbs.kinematics import Analysis
 from rtmbs.model import ConstantRate, Fixed
 from rtmbs.model.checks import Array, number, numbers
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.steering import DRIVER
 

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.core.reading import DamagedFile, text
 from rtmbs.errors import ModelError, nearest_names, shown
-from rtmbs.files.reading import DamagedFile, text
 from rtmbs.model.checks import as_floats
 
 LARGEST = 1e6  # bytes of a file; usual are 10 kB

@@ -19,8 +19,8 @@ from rtmbs.recursive.passes import accelerations_here
 from rtmbs.recursive.part_kernels import march_part
 from rtmbs.semirecursive.input_jump import follow_inputs
 from rtmbs.ad.simd_programs import evaluate_rows
-from rtmbs.sensitivities.saddles import solve_all
-from rtmbs.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
+from rtmbs.studies.sensitivities.saddles import solve_all
+from rtmbs.studies.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
 kernels = march, accelerations_here, march_part, follow_inputs, evaluate_rows, solve_all
 kernels = *kernels, sweep_back, sweep_forward, take_parameters
 print(*(kernel.py_func.__name__ for kernel in kernels if not kernel.signatures))
@@ -28,7 +28,7 @@ print(*(kernel.py_func.__name__ for kernel in kernels if not kernel.signatures))
 LOADED = """
 import sys
 import rtmbs.bench.fourbar
-rooms = "rtmbs.sensitivities", "rtmbs.recursive", "rtmbs.kinematics"
+rooms = "rtmbs.studies.sensitivities", "rtmbs.recursive", "rtmbs.kinematics"
 print(*(name for name in sys.modules if name.startswith(rooms)))
 """
 

@@ -10,7 +10,7 @@ import pytest
 
 from rtmbs import load_result
 from rtmbs.commands.cli import main
-from rtmbs.observers import IterationMeter
+from rtmbs.simulation.observers import IterationMeter
 from tests.cases import spread
 from tests.language.files import RICH, SLIDER_CRANK
 from tests.language.test_bad_files import CASES
@@ -289,7 +289,7 @@ def test_an_interrupted_run_saves_what_there_is(write, tmp_path, capsys, monkeyp
         def takes_chunks(self):
             return False
 
-    monkeypatch.setattr("rtmbs.observers.IterationMeter", Stops)
+    monkeypatch.setattr("rtmbs.simulation.observers.IterationMeter", Stops)
     assert main(["run", write(PENDULUM), "--out", str(out)]) == 130
     assert f"the result so far is in {out}" in capsys.readouterr().out
     assert load_result(out).t[-1] == pytest.approx(0.1)

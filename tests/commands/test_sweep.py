@@ -3,7 +3,7 @@
 import pytest
 
 from rtmbs.commands.cli import main
-from tests.sweeps.studies import MEASURE
+from tests.studies.sweeps.studies import MEASURE
 
 STUDY = """
 model = "studies_of_a_command.py:make"
@@ -14,13 +14,13 @@ folder = "rows"
 length = [1.0, {second}]
 [measures]
 """
-MODEL = "from tests.sweeps.studies import fragile\n\n\ndef make(length):\n    return fragile(length)\n"
+MODEL = "from tests.studies.sweeps.studies import fragile\n\n\ndef make(length):\n    return fragile(length)\n"
 
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
     """Write a study; its runs are made in this process."""
-    monkeypatch.setattr("rtmbs.sweeps.engines.Processes.open", lambda self, alone=False: serial())
+    monkeypatch.setattr("rtmbs.studies.sweeps.engines.Processes.open", lambda self, alone=False: serial())
     (tmp_path / "studies_of_a_command.py").write_text(MODEL, encoding="utf-8")
 
     def write(second="2.0", change=("", "")):
@@ -33,7 +33,7 @@ def study(tmp_path, monkeypatch):
 
 
 def serial():
-    from rtmbs.sweeps.engines import Serial
+    from rtmbs.studies.sweeps.engines import Serial
 
     return Serial().open()
 

@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rtmbs.linear import SOLVERS
-from rtmbs.linear.kkt_solver import KKTSolver
-from rtmbs.linear.solver import Unsolved
+from rtmbs.numerics.linear import SOLVERS
+from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.solver import Unsolved
 
 
 class Doubled:

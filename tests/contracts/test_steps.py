@@ -12,7 +12,7 @@ from bench.measures.random_mechanisms import random_simulation
 from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import TANGENT_TERMS
-from rtmbs.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.dense_solver import DenseSolver
 from rtmbs.semirecursive.exit_codes import SMALL_PIVOT
 from tests.cases import spread
 from tests.contracts.machines import (
@@ -149,7 +149,7 @@ def test_dense_fallback_takes_the_same_step(machine, monkeypatch):
 def test_readable_step_falls_back_too(monkeypatch):
     sparse, dense = (library_simulation("crank_rocker", fused=False) for _ in range(2))
     accepted_steps(sparse, 5)
-    monkeypatch.setattr("rtmbs.linear.sparse_solver.factor", lambda *arguments: 1)
+    monkeypatch.setattr("rtmbs.numerics.linear.sparse_solver.factor", lambda *arguments: 1)
     assert all(report.dense for report in accepted_steps(dense, 5))
     np.testing.assert_allclose(dense.state.z, sparse.state.z, rtol=1e-10, atol=1e-10)
 

@@ -21,10 +21,10 @@ from rtmbs.formulations import (
 )
 from rtmbs.formulations.augmented_system import SPARSE_FROM, solver_for
 from rtmbs.formulations.terms import SparseForms
-from rtmbs.linear.dense_solver import DenseSolver
-from rtmbs.linear.kkt_solver import KKTSolver
-from rtmbs.linear.sparse_solver import SparseSolver
-from rtmbs.linear.superlu_solver import SuperLUSolver
+from rtmbs.numerics.linear.dense_solver import DenseSolver
+from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.sparse_solver import SparseSolver
+from rtmbs.numerics.linear.superlu_solver import SuperLUSolver
 from tests.cases import spread
 from tests.dae.motions import made, motions_for, start_of
 from tests.formulations.systems import MAKERS, REDUNDANT, T, states, system_of, wanted

@@ -16,8 +16,8 @@ from rtmbs.formulations import (
     consistent_state,
 )
 from rtmbs.kinematics.coordinates import SIZE
+from rtmbs.numerics.rotations.quaternions import rotations, world_rates
 from rtmbs.results.reactions import reaction
-from rtmbs.rotations.quaternions import rotations, world_rates
 from rtmbs.state import State
 from tests.cases import quick
 

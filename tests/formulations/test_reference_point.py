@@ -8,7 +8,7 @@ from rtmbs.errors import ModelError
 from rtmbs.formulations import SVD, ConstrainedSystem, JointCoordinates, ReferencePointCoordinates, consistent_state
 from rtmbs.formulations.reference_point import cross_matrices
 from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 from tests.cases import spread
 from tests.formulations.systems import skew_loop
 

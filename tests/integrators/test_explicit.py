@@ -6,7 +6,7 @@ import pytest
 import rtmbs
 from rtmbs import METHODS, Outcome, Simulation, library
 from tests.cases import spread
-from tests.start.cases import parallelogram
+from tests.semirecursive.start.cases import parallelogram
 
 SOLVING = ["variational-midpoint", "runge-kutta", "adams-bashforth"]  # the others judge steps of their own
 EXPLICIT = [name for name in SOLVING if name != "variational-midpoint"]  # that one brings rates back to their loops

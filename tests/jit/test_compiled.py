@@ -299,7 +299,8 @@ def makes_kernel(function):
 
 
 @pytest.mark.parametrize(
-    "file", ["__init__.py", "model/joints.py", "start/nearest.py", "system/compile.py", "system/pattern.py"]
+    "file",
+    ["__init__.py", "model/joints.py", "semirecursive/start/nearest.py", "system/compile.py", "system/pattern.py"],
 )
 def test_files_without_kernels_discard_none(file):
     assert PACKAGE / file not in kernel_sources()

@@ -15,7 +15,7 @@ from rtmbs.errors import InputError, ModelError, StartError
 from rtmbs.kinematics import Analysis, Gear, JointCoordinate, MotionError, PointOnCurve, singular
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.model import ConstantRate, Function, Sine
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 
 
 def readable(analysis, times, inverse_of):

@@ -9,7 +9,7 @@ from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.programs import Programs
 from rtmbs.model import JOINT_TYPES
-from rtmbs.rotations.quaternions import quaternions, rotations, world_rates
+from rtmbs.numerics.rotations.quaternions import quaternions, rotations, world_rates
 from rtmbs.semirecursive import page
 
 SEEDS = range(6)

@@ -10,7 +10,7 @@ from bench.measures import driven as m
 from rtmbs import Cylindrical, Model, Prismatic, Revolute, library
 from rtmbs.kinematics import Analysis, Gear, JointCoordinate, RackAndPinion, Screw
 from rtmbs.model import ConstantRate, Sine
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 
 EXACT = {"rtol": 0.0, "atol": 1e-9}
 

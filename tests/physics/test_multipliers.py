@@ -9,7 +9,7 @@ from bench.measures.exact_multipliers import exact
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.integrators.multiplier_bounds import MISS
 from rtmbs.simulation.options import by_name
-from tests.start.cases import parallelogram
+from tests.semirecursive.start.cases import parallelogram
 
 
 def windows(h, **options):

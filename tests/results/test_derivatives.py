@@ -5,9 +5,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from rtmbs.numerics.rotations.quaternions import quaternions
 from rtmbs.results.body_motion import unwrap
 from rtmbs.results.samples import Samples
-from rtmbs.rotations.quaternions import quaternions
 from tests.mechanisms import random_model, random_rotation
 from tests.results.motions import result_of, rotations, smooth_motion, solved
 from tests.results.test_cut_and_tree import KINDS, build, carried_over

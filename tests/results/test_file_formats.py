@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import rtmbs
+from rtmbs.core.archive import CHECKSUM, FORMAT, read_archive, write_archive
+from rtmbs.core.reading import WriteError
 from rtmbs.errors import InputError, ResultError
-from rtmbs.files.archive import CHECKSUM, FORMAT, read_archive, write_archive
-from rtmbs.files.reading import WriteError
 from rtmbs.results import file_formats, hdf5
 from rtmbs.results.channel import Source
 from rtmbs.results.result import Result

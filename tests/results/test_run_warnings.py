@@ -9,9 +9,9 @@ import pytest
 import rtmbs
 from bench.campaigns import momentum
 from rtmbs import Every, Model, PenaltyTrapezoidal, Simulation, VariationalMidpoint, library
-from rtmbs.observers.channel_recorder import MOST_ENDS, with_end
 from rtmbs.results.run_warnings import BLOCK, blocks, components, lost, momentum_drift
 from rtmbs.results.samples import Samples
+from rtmbs.simulation.observers.channel_recorder import MOST_ENDS, with_end
 from rtmbs.system.tables import GRAVITY_SLOT
 from tests.contracts.machines import LIBRARY, closed_model, library_simulation, library_system
 
@@ -256,7 +256,7 @@ def test_no_false_alarm_on_mechanisms_that_ground_acts_on(seed):
 
 def test_a_record_of_one_sample_tells_nothing():
     sim = Simulation(linkage(rtmbs.Floating()).compile(), 5e-3)
-    recorder = rtmbs.observers.Recorder()
+    recorder = rtmbs.simulation.observers.Recorder()
     recorder.begin(sim)
     assert momentum_drift(sim.system, sim.equations.tables, recorder.samples) == {}
 

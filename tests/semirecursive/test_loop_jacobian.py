@@ -4,7 +4,7 @@ import numpy as np
 
 import rtmbs
 from rtmbs.semirecursive.loop_jacobian import RELATIVE, loop_jacobian, noise_of
-from tests.start.cases import assembly_of
+from tests.semirecursive.start.cases import assembly_of
 
 RATIO, FAR = 3.0, 40.0
 

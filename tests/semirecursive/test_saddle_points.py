@@ -7,14 +7,14 @@ import pytest
 
 import rtmbs
 from rtmbs import library
-from rtmbs.linear.kkt_solver import KKTSolver
-from rtmbs.linear.solver import Unsolved
+from rtmbs.numerics.linear.kkt_solver import KKTSolver
+from rtmbs.numerics.linear.solver import Unsolved
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.start.consistency import consistent_rates
-from rtmbs.start.effective_masses import effective_masses
+from rtmbs.semirecursive.start.consistency import consistent_rates
+from rtmbs.semirecursive.start.effective_masses import effective_masses
 from tests import mechanisms
 from tests.contracts.machines import closed_model
-from tests.start.cases import MODELS, closed_pose, dense_loops, fourbar
+from tests.semirecursive.start.cases import MODELS, closed_pose, dense_loops, fourbar
 
 SAME = 1e-9  # relative
 SHARED = 1e-6  # of multipliers of redundant rows: conjugate gradients share loads less exactly

@@ -9,7 +9,7 @@ import pytest
 import rtmbs
 from rtmbs import Simulation, library
 from rtmbs.errors import BusyError
-from rtmbs.observers.observer import Observer
+from rtmbs.simulation.observers.observer import Observer
 from tests.contracts.machines import everything
 from tests.patience import LONGEST
 

@@ -12,8 +12,8 @@ from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import InputError, NotConvergedError, NotFiniteError
 from rtmbs.integrators.settings import FIRST_CORRECTION, ITERATIONS, ITERATIONS_TO_TOLERANCE, RESIDUAL_TICKS, STATS_SIZE
 from rtmbs.library.force_laws import point_spring
-from rtmbs.observers import EnergyMeter, IterationMeter, ViolationMeter
 from rtmbs.semirecursive import compiled_steps, groups
+from rtmbs.simulation.observers import EnergyMeter, IterationMeter, ViolationMeter
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import accepted_steps, beside, contents, difference, everything
 from tests.contracts.test_steps import STEP, cart_model

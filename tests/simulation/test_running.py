@@ -9,7 +9,7 @@ import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import NotConvergedError
 from rtmbs.integrators.settings import MOST_BYTES, MOST_ROWS, chunk_for
-from rtmbs.observers import AtRate, EnergyMeter, Every, IterationMeter, Observer, Recorder, ViolationMeter
+from rtmbs.simulation.observers import AtRate, EnergyMeter, Every, IterationMeter, Observer, Recorder, ViolationMeter
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import LIBRARY, MOBILE, accepted_steps, closed_simulation, everything, library_simulation
 from tests.simulation.interrupted import interrupted

@@ -8,7 +8,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError, StartError, StateError, UnknownNameError
 from tests.contracts.machines import everything
-from tests.sensitivities.cases import sprung_rocker
+from tests.studies.sensitivities.cases import sprung_rocker
 
 
 def names_of(sim):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from rtmbs.errors import TopologyError
-from rtmbs.linear.symbolic import flops
 from rtmbs.model import (
     ConstantRate,
     Fixed,
@@ -20,6 +19,7 @@ from rtmbs.model import (
     TorsionSpring,
     Wrench,
 )
+from rtmbs.numerics.linear.symbolic import flops
 from rtmbs.system.compile import arrays, candidates, write_draft
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.recorded_laws import LawRecorder

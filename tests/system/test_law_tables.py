@@ -7,8 +7,8 @@ import rtmbs
 from rtmbs import PenaltyTrapezoidal, Simulation, library
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.library.force_laws import point_spring
-from rtmbs.observers.recorder import Recorder
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.simulation.observers.recorder import Recorder
 from rtmbs.system.compile import arrays
 from rtmbs.system.law_tables import attach_law
 from rtmbs.system.pattern import uncondensed

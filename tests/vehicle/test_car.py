@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import Car, read
 from rtmbs.vehicle.car import CORNERS, nearest_possible
 from rtmbs.vehicle.data_file import data_path, read_data

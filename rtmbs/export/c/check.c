@@ -1,6 +1,6 @@
 /* Shapes and indices of a loaded mechanism, checked once: no kernel reads or writes outside of its arrays afterwards.
  * A rule stands here for every array; tests/export holds the list of arrays against this file. Names are those of
- * rtmbs.system.tables, rtmbs.linear.symbolic and rtmbs.semirecursive.workspace, which say what each array means. */
+ * rtmbs.system.tables, rtmbs.numerics.linear.symbolic and rtmbs.semirecursive.workspace, which say what each array means. */
 #include "mechanism.h"
 #include <string.h>
 

@@ -11,7 +11,7 @@
 #define MOST_PORTS ((int64_t)1 << 24)
 #define ALIGNED 64
 #define FORMAT 1
-#define BEYOND 1e100              /* as rtmbs.limits.bounds */
+#define BEYOND 1e100              /* as rtmbs.core.bounds */
 #define MOST_STEPS ((int64_t)1 << 53)
 static const char MAGIC[WORD] = {'R', 'T', 'M', 'B', 'S', 0, 'M', 'F'};
 static const char STATE_MAGIC[WORD] = {'R', 'T', 'M', 'B', 'S', 0, 'S', '1'};

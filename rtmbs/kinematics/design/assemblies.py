@@ -9,7 +9,7 @@ from rtmbs.errors import InputError, StartError, shown
 from rtmbs.kinematics.analysis import Analysis
 from rtmbs.kinematics.assembly import assemble
 from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 
 Array = NDArray[np.float64]
 

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.analysis.power import force_power
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.catalogue import offered
 from rtmbs.results.channel import Entry, Source, resolve_names, units_of
@@ -17,6 +16,7 @@ from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State
+from rtmbs.studies.analysis.power import force_power
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 from rtmbs.viewer.scene.description import ChannelDescription, SceneDescription

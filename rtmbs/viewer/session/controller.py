@@ -12,10 +12,10 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from rtmbs.core.memory import in_words
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.integrators.report import StepReport
 from rtmbs.jit.compiled import listening
-from rtmbs.limits.memory import in_words
 from rtmbs.model.shapes import Shapes
 from rtmbs.simulation.pacing import Pacer
 from rtmbs.state import State

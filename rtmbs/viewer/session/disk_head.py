@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.atomic_file import replacing
+from rtmbs.core.reading import from_json, whole
 from rtmbs.errors import ResultError
-from rtmbs.files.atomic_file import replacing
-from rtmbs.files.reading import from_json, whole
 from rtmbs.model.shapes import Shape, Surface
 from rtmbs.viewer.scene import description as records
 from rtmbs.viewer.scene.description import SceneDescription

@@ -14,18 +14,18 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.archive import read_archive, write_archive
+from rtmbs.core.reading import DamagedFile, check_unpacked
 from rtmbs.errors import InputError, ResultError
-from rtmbs.files.archive import read_archive, write_archive
-from rtmbs.files.reading import DamagedFile, check_unpacked
-from rtmbs.observers.worker import Job, WriterThread
+from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 from rtmbs.results.channel import QUATERNION, TIME, XYZ, Source
 from rtmbs.results.channel import WORLD as WORLD_AXES
 from rtmbs.results.result import Result
 from rtmbs.results.sample_kernels import resample_frames
 from rtmbs.results.samples import OF_STATE, Samples
-from rtmbs.rotations.quaternions import quaternions, rotations
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.observers.worker import Job, WriterThread
 from rtmbs.state import MEMORY, State
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System

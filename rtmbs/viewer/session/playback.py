@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, RtmbsError, unknown_name
 from rtmbs.integrators.report import Outcome
 from rtmbs.model.shapes import Bar, Shape, Sphere
+from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
-from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer.scene.camera import MOTION_LIMIT
 from rtmbs.viewer.scene.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
 from rtmbs.viewer.scene.frame import FIRST, INSPECTED, PLOTS, WIDTH, Frame, FrameLayout, Strip, T

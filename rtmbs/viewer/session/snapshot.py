@@ -14,15 +14,15 @@ from numpy.typing import NDArray
 from rtmbs.errors import StepError
 from rtmbs.integrators.report import StepReport
 from rtmbs.integrators.settings import PHASES, Chunk
-from rtmbs.observers import At, Every, Observer
-from rtmbs.observers.meters import VIOLATIONS
-from rtmbs.observers.observer import Watched
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.reactions import JointReactions
 from rtmbs.results.sample_kernels import resample_energies
 from rtmbs.results.samples import Samples, one_sample, samples_of
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation import Simulation
+from rtmbs.simulation.observers import At, Every, Observer
+from rtmbs.simulation.observers.meters import VIOLATIONS
+from rtmbs.simulation.observers.observer import Watched
 from rtmbs.state import State
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import System

@@ -23,10 +23,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs import library
+from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, StepError, unknown_name
-from rtmbs.files.atomic_file import replacing
+from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 from rtmbs.results.channel import units_of
-from rtmbs.rotations.quaternions import quaternions, rotations
 from rtmbs.viewer import keys
 from rtmbs.viewer.scene import drawing
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, PRESETS, Camera, ground_axes, reached
@@ -635,7 +635,9 @@ def run_for_page(
     paging: PageOptions,
 ) -> Page:
     """Run a mechanism and write its page."""
-    from rtmbs.observers.observer import Every  # these load the kernels, which a recorded result does not need
+    from rtmbs.simulation.observers.observer import (
+        Every,  # these load the kernels, which a recorded result does not need
+    )
     from rtmbs.viewer.session.describe import describe
     from rtmbs.viewer.session.playback import PlaybackConnection
 

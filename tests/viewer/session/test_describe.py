@@ -10,7 +10,7 @@ import rtmbs
 from rtmbs import Simulation
 from rtmbs.errors import ModelError, UnknownNameError
 from rtmbs.model import Bar, Box, Cylinder, Sphere, Surface
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.viewer.scene.frame import Frame, FrameLayout
 from rtmbs.viewer.session.describe import describe, outline, solid_of_inertia
 from rtmbs.viewer.session.worker import ManualConnection

@@ -15,8 +15,8 @@ from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, UnknownNameError
 from rtmbs.kinematics import Analysis
 from rtmbs.model import Bar
+from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.results.result import Result
-from rtmbs.rotations.quaternions import rotations
 from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session.commands import Loop, Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
 from rtmbs.viewer.session.connect import playback

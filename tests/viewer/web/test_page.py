@@ -9,7 +9,7 @@ import pytest
 import rtmbs
 from rtmbs.commands.cli import main
 from rtmbs.errors import InputError, StepError, UnknownNameError
-from rtmbs.rotations.quaternions import rotations
+from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.keys import BY_ACTION
 from rtmbs.viewer.session.connect import playback

@@ -1,1 +1,0 @@
-"""Files: atomic writing, bounded reading, archives of named arrays with a checksum."""

@@ -1,1 +1,0 @@
-"""Helpers of all rooms: bounds of numbers and memory, keywords, names in brackets, tables."""

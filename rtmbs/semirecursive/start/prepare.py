@@ -1,0 +1,235 @@
+"""The consistent start: assembly, rates, penalties, rank, first accelerations, and the StartReport."""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import LISTED, StartError
+from rtmbs.integrators.method import Method
+from rtmbs.integrators.settings import StateArrays
+from rtmbs.numerics.linear.solver import refuses_unfactorised
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.start.assembly import Assembly
+from rtmbs.semirecursive.start.checks import check_facing, check_finite, check_forces, check_masses
+from rtmbs.semirecursive.start.consistency import check_agreement, check_motion, consistent_rates
+from rtmbs.semirecursive.start.effective_masses import effective_masses
+from rtmbs.semirecursive.start.nearest import CLOSED, worst_of
+from rtmbs.semirecursive.start.rank import Mobility, settle_redundant
+from rtmbs.system.components import drop_redundant
+from rtmbs.system.system import ForceInfo, System
+from rtmbs.system.topology import Topology
+
+LOCKED = "no degree of freedom is left"  # how the warning begins that a run repeats
+
+
+@dataclass(frozen=True)
+class StartReport:
+    """Report of the consistent start; ``str`` of it is the text for the user."""
+
+    moved_coordinate: str  # coordinate that moved most during assembly, "" when none did
+    moved_position: float  # by how much [rad or m]
+    moved_rate_coordinate: str
+    moved_rate: float  # largest change of a rate [rad/s or m/s]
+    gap: float  # largest |Phi| after assembly, translation [m]
+    gap_rotation: float
+    rank: int
+    degrees_of_freedom: int
+    degrees_of_freedom_nearby: int  # at a random assembled pose close by
+    redundant: tuple[str, ...]  # loop equations that other loop equations already hold
+    alpha_min: float
+    alpha_max: float
+    penalty: float | None  # dimensionless c, None when alpha was fixed
+    without_effect: tuple[str, ...]  # blocks of loop equations that constrain nothing at this pose
+    warnings: tuple[str, ...]
+    laws: tuple[str, ...] = ()  # how each force law of the user is evaluated
+    topology: Topology | None = None  # the printable tree, cuts and mobility
+
+    def __str__(self) -> str:
+        lines = [
+            f"degrees of freedom   {self.degrees_of_freedom}"
+            + (f" ({self.degrees_of_freedom_nearby} nearby)" if self.singular else ""),
+            f"redundant equations  {len(self.redundant)}",
+            f"assembly moved       {moved(self.moved_position, self.moved_coordinate)}",
+            f"rates moved          {moved(self.moved_rate, self.moved_rate_coordinate)}",
+            f"gap left             {self.gap:.2e} m, {self.gap_rotation:.2e} rad",
+            f"penalty              {'alpha fixed' if self.penalty is None else f'c = {self.penalty:g}'},"
+            f" alpha {self.alpha_min:.3g} to {self.alpha_max:.3g}",
+            *([f"without effect here  {listed(self.without_effect)}"] if self.without_effect else []),
+            *(f"force law            {text}" for text in self.laws),
+            *(f"warning: {text}" for text in self.warnings),
+        ]
+        return "\n".join(lines)
+
+    @property
+    def locked(self) -> str:
+        """The warning of loops that nothing can move; empty where there is none."""
+        return next((text for text in self.warnings if text.startswith(LOCKED)), "")
+
+    @property
+    def singular(self) -> bool:
+        """True when the mobility at the start differs from that nearby."""
+        return self.degrees_of_freedom != self.degrees_of_freedom_nearby
+
+
+def moved(size: float, name: str) -> str:
+    """Return the sentence for a movement."""
+    return f"{name} by {size:.3g}" if name else "nothing"
+
+
+def listed(names: tuple[str, ...]) -> str:
+    """Return the first names and how many more there are."""
+    more = f" and {len(names) - LISTED} more" if len(names) > LISTED else ""
+    return ", ".join(names[:LISTED]) + more
+
+
+Array = NDArray[np.float64]
+
+MOVED = 1e-12  # a change smaller than this, in typical sizes, is no movement
+
+
+@dataclass(frozen=True)
+class Start:
+    """A consistent state and what was found on the way."""
+
+    arrays: StateArrays
+    report: StartReport
+
+
+@refuses_unfactorised(StartError, "start")
+def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembly_offset: bool = False) -> Start:
+    """Return a consistent start; set ``alpha``, ``masses`` and, with ``assembly_offset``, the offset of the closures.
+
+    Raises ModelError for a massless body that nothing holds, StartError when loops cannot close, pinned values
+    contradict each other, a coordinate has no inertia, or a redundant closure is inconsistent enough to stress the
+    mechanism (METHODS 1.13).
+    """
+    system = equations.system
+    check_masses(system)
+    R0 = system.R0.copy()
+    scale = np.where(system.row_is_rotation, 1.0, system.length)
+    assembly = Assembly(equations, R0, scale, system.typical)
+    z = assembly.assemble(system.z0, system.pinned_z, system.weights)
+    gap = equations.ws.Phi / scale
+    if worst_of(gap) > CLOSED:
+        z = settle_redundant(equations, assembly, z, gap, h, method, assembly_offset)
+    check_facing(equations)
+    check_forces(equations)
+    masses, blind = effective_masses(equations, assembly.jacobian)
+    equations.masses = masses
+    equations.alpha = method.penalties(equations, h)
+    equations.close(z, R0)
+    gaps = equations.ws.Phi.copy()
+    zd = consistent_rates(assembly, system.zd0, system.pinned_zd, system.weights)
+    mobility = Mobility.find(equations, assembly, z)
+    equations.take_balance(drop_redundant(equations.tables, mobility.redundant))
+    check_agreement(assembly, zd, masses, mobility.redundant)
+    zdd, lam, sd = equations.accelerations(z, zd, R0, system.s0)
+    arrays = StateArrays(z, zd, zdd, lam, R0, np.zeros((equations.n, 2)), system.s0, sd)
+    check_finite(equations, arrays)
+    check_motion(assembly, z, zd, zdd, lam, masses, h)
+    equations.commit(arrays)
+    report = describe(equations, arrays, gaps, assembly, mobility, blind, method.c)
+    return Start(arrays, report)
+
+
+def describe(
+    equations: SemiRecursiveEquations,
+    arrays: StateArrays,
+    gaps: Array,
+    assembly: Assembly,
+    mobility: Mobility,
+    blind: NDArray[np.bool_],
+    penalty: float | None,
+) -> StartReport:
+    """Put the findings into words and numbers."""
+    system, z, zd = equations.system, arrays.z, arrays.zd
+    place, position = largest_change(z - system.z0, system.typical)
+    rate_place, rate = largest_change(zd - system.zd0, system.typical)
+    n, rotation = equations.n, system.row_is_rotation
+    spare = system.closure_of_row[mobility.redundant]  # closure of every redundant row
+    return StartReport(
+        moved_coordinate=system.coordinate_names[place] if place >= 0 else "",
+        moved_position=position,
+        moved_rate_coordinate=system.coordinate_names[rate_place] if rate_place >= 0 else "",
+        moved_rate=rate,
+        gap=float(np.max(np.abs(gaps[~rotation]), initial=0.0)),
+        gap_rotation=float(np.max(np.abs(gaps[rotation]), initial=0.0)),
+        rank=mobility.rank,
+        degrees_of_freedom=n - mobility.rank,
+        degrees_of_freedom_nearby=n - mobility.nearby,
+        redundant=tuple(system.row_names[row] for row in np.flatnonzero(mobility.redundant)),
+        alpha_min=float(np.min(equations.alpha, initial=np.inf)) if equations.m else 0.0,
+        alpha_max=float(np.max(equations.alpha, initial=0.0)),
+        penalty=penalty,
+        without_effect=blind_blocks(system, blind),
+        warnings=tuple(start_warnings(equations, assembly, z, mobility)),
+        topology=replace(
+            system.topology,
+            degrees_of_freedom=n - mobility.rank,
+            rank=mobility.rank,
+            redundant=tuple(dict.fromkeys(system.closure_names[closure] for closure in spare if closure >= 0)),
+        ),
+        laws=tuple(path_of(force) for force in system.forces.values() if force.kind in ("law", "joint law")),
+    )
+
+
+def start_warnings(equations: SemiRecursiveEquations, assembly: Assembly, z: Array, mobility: Mobility) -> list[str]:
+    """Return the sentences that the user is warned by."""
+    system, n, warnings = equations.system, equations.n, []
+    if mobility.rank != mobility.nearby:
+        warnings.append(
+            f"the start is singular (RankDrop): {n - mobility.rank} degrees of freedom here,"
+            f" {n - mobility.nearby} nearby"
+        )
+    if not mobility.known and not mobility.locked:
+        warnings.append(
+            "no closed pose was found beside the start of some loops: were the start singular, it would not show"
+        )
+    if mobility.locked:
+        warnings.append(f"{LOCKED} in what {listed(mobility.locked)} join: the loops alone hold it")
+    if assembly.other_way is not None:
+        warnings.append(two_ways(system, z, assembly.other_way))
+    offsets = np.abs(equations.tables.closures.assembly_offset)
+    if np.any(offsets):
+        worst = int(np.argmax(offsets))
+        warnings.append(
+            f"assembly offset: {system.row_names[worst]} is measured from the pose as it is, {offsets[worst]:.3g} off"
+        )
+    return warnings
+
+
+def two_ways(system: System, z: Array, other: Array) -> str:
+    """Return the sentence about a reference pose between two assemblies."""
+    k = int(np.argmax(np.abs(other - z) / system.typical))
+    return (
+        "the reference pose stands between several ways to assemble, such as bars in one line; taken is the one with"
+        f" {system.coordinate_names[k]} = {z[k]:.4g}, another has {other[k]:.4g}: an initial value near the wanted one"
+        " chooses, such as set_initial(JOINT, position=..., pin=False)"
+    )
+
+
+def path_of(force: ForceInfo) -> str:
+    """Return the sentence that says how a force law of the user is evaluated."""
+    if force.called:
+        return f"{force.name}: called in Python, differentiated by differences, readable step ({force.called})"
+    return f"{force.name}: recorded, compiled, exact derivatives"
+
+
+def largest_change(change: Array, typical: Array) -> tuple[int, float]:
+    """Return the coordinate that changed most and by how much; -1 when nothing moved."""
+    relative = np.abs(change) / typical
+    if np.max(relative, initial=0.0) <= MOVED:
+        return -1, 0.0
+    place = int(np.argmax(relative))
+    return place, float(abs(change[place]))
+
+
+def blind_blocks(system: System, blind: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return the joints, with "rotation" or "translation", whose equations constrain nothing at this pose."""
+    found = [
+        f"{'rotation' if system.row_is_rotation[row] else 'translation'} of"
+        f" {system.closure_names[system.closure_of_row[row]]}"
+        for row in np.flatnonzero(blind & (system.closure_of_row >= 0))
+    ]
+    return tuple(dict.fromkeys(found))

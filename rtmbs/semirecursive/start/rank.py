@@ -1,0 +1,254 @@
+"""Rank of the loop equations (METHODS 1.13, 1.14): independent rows, mobility, redundant rows that contradict."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy.sparse import csr_array
+
+from rtmbs.errors import StartError
+from rtmbs.integrators.method import Method
+from rtmbs.numerics.linear.rank import banded, equilibrate
+from rtmbs.numerics.linear.rank import independent_rows as rows_above
+from rtmbs.semirecursive.accelerations import first_accelerations
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian, loop_jacobian, noise_of
+from rtmbs.semirecursive.start.assembly import Assembly, check_closed
+from rtmbs.semirecursive.start.effective_masses import effective_masses
+from rtmbs.semirecursive.start.nearest import CLOSED, REFUSED, scaled_entries, worst_of
+
+Array = NDArray[np.float64]
+Mask = NDArray[np.bool_]
+
+
+class Scaled:
+    """Phi_z with rows and columns divided so that the rounding of an entry is at most one, whatever its units."""
+
+    def __init__(self, equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> None:
+        noise = jacobian.sparse(noise_of(equations, jacobian))
+        row, column = equilibrate(noise)
+        self.row = row  # factor of each row
+        self.P = csr_array(scaled_entries(jacobian.matrix(equations), row, column))
+        rounding = scaled_entries(noise, row, column)
+        squares = np.bincount(rounding.indices, rounding.data**2, equations.m)  # of the rows
+        self.tolerance = float(np.sqrt(np.max(squares, initial=1.0)))
+        closures = len(equations.system.closures)
+        self.blocks = banded(self.P, blocks_of(equations), closures)  # drivers stay the last
+
+    def independent(self, rows: NDArray[np.int64] | None = None) -> Mask:
+        """Return which rows are independent, of all or of those given."""
+        if rows is None:
+            return rows_above(self.P, self.blocks, self.tolerance)
+        return rows_above(self.P[rows], self.blocks[rows], self.tolerance)
+
+
+def independent_rows(equations: SemiRecursiveEquations, among: Mask | None = None) -> Mask:
+    """Return which rows (m,) of the loops are independent at the pose that ``equations`` closed last.
+
+    ``among`` (m,) leaves the other rows out.
+    """
+    found = np.zeros(equations.m, np.bool_)
+    if not equations.m or (among is not None and not np.any(among)):
+        return found
+    scaled = Scaled(equations, loop_jacobian(equations.system))
+    chosen = None if among is None else np.flatnonzero(among)
+    found[slice(None) if chosen is None else chosen] = scaled.independent(chosen)
+    return found
+
+
+def blocks_of(equations: SemiRecursiveEquations) -> NDArray[np.int64]:
+    """Return the block of every row: its closure, and one for each driven coordinate, behind all closures."""
+    closure = equations.system.closure_of_row
+    driven = closure < 0
+    return np.where(driven, np.max(closure, initial=0) + np.cumsum(driven), closure)
+
+
+def inconsistent_part(scaled: Scaled, group: Group, root: Array, Phi: Array) -> Array:
+    """Return the part of Phi of the group that no motion can remove, smallest in the metric of the penalties.
+
+    root @ Phi is split; ``root`` (m,) is the root of the effective masses. Left null vectors of Phi_z follow from the
+    rows that depend on others: each is a combination of the rows kept.
+    """
+    rows = group.rows
+    keep = scaled.independent(rows)
+    if np.all(keep):
+        return np.zeros(len(rows))
+    dense = scaled.P[rows][:, group.columns].toarray()
+    null = np.zeros((len(rows), int(np.count_nonzero(~keep))))
+    null[~keep] = np.eye(null.shape[1])
+    null[keep] = -np.linalg.lstsq(dense[keep].T, dense[~keep].T, rcond=None)[0]
+    Y = np.linalg.qr(null * (scaled.row[rows] / root[rows])[:, None])[0]
+    return np.asarray(Y @ (Y.T @ (root * Phi)[rows])) / root[rows]
+
+
+Indices = NDArray[np.int64]
+
+NEARBY = 0.02  # size of the random step to the nearby pose, in typical sizes
+PATIENCE = 15  # iterations of assembly for a pose nearby
+LEADERS = 5  # coordinates of each group that are tried alone
+MANY = 300  # coordinates above which only the first of each group is tried alone
+CLOSED_ENOUGH = 1e-11  # gap at the nearby pose, in row scales: equations that hold only in closed poses still show
+
+
+@dataclass(frozen=True)
+class Mobility:
+    """Rank at the start and nearby."""
+
+    rank: int
+    nearby: int
+    redundant: NDArray[np.bool_]  # (m,) rows that the others hold
+    locked: tuple[str, ...]  # closures that leave no degree of freedom to what they join, drivers apart
+    known: bool  # a closed pose was found beside the start of every group of loops
+
+    @classmethod
+    def find(cls, equations: SemiRecursiveEquations, assembly: Assembly, z: Array) -> "Mobility":
+        """Return the rank of the loops at z and at a random assembled pose close by."""
+        if not equations.m:
+            equations.close(z, assembly.R0)
+            return cls(0, 0, np.zeros(0, np.bool_), (), True)
+        keep = Scaled(equations, assembly.jacobian).independent()
+        locked = locked_closures(equations, assembly, keep)
+        nearby, known = ranks_nearby(equations, assembly, z, ranks(assembly, keep))
+        equations.close(z, assembly.R0)
+        return cls(int(np.count_nonzero(keep)), int(nearby.sum()), ~keep, locked, bool(np.all(known)))
+
+
+def locked_closures(equations: SemiRecursiveEquations, assembly: Assembly, keep: NDArray[np.bool_]) -> tuple[str, ...]:
+    """Return the closures of the groups in which nothing can move, whatever the drivers do.
+
+    Rows of drivers come last, so that a row of a loop never counts as redundant because of them.
+    """
+    system = equations.system
+    given = given_in_time(equations)
+    names: list[str] = []
+    for group in assembly.groups:
+        own = group.rows[~given[group.rows]]
+        if np.count_nonzero(keep[own]) == len(group.columns) > 0:
+            names += [system.closure_names[closure] for closure in np.unique(system.closure_of_row[own])]
+    return tuple(names)
+
+
+def given_in_time(equations: SemiRecursiveEquations) -> NDArray[np.bool_]:
+    """Return which rows are those of drivers (m,)."""
+    given = np.ones(equations.m, np.bool_)
+    slots = equations.tables.closures.slot
+    given[: len(slots)] = slots >= 0
+    return given
+
+
+def ranks_nearby(
+    equations: SemiRecursiveEquations, assembly: Assembly, z: Array, here: Indices
+) -> tuple[Indices, NDArray[np.bool_]]:
+    """Return the rank of every group at assembled poses close to z, and where one was found; ``here`` is that at z.
+
+    All coordinates are moved at random. Where that changes a rank, or does not close, z is singular for many loops at
+    once and so may be what was found: then one coordinate of each group leads the others. Ranks near a pose are never
+    below those in it, so the largest counts.
+    """
+    nearby, known = here, np.zeros(len(here), bool)
+    with assembly.patience(PATIENCE):
+        for wanted, leading in tried_poses(assembly, z):
+            gap = np.abs(assembly.gap(assembly.solve(wanted, leading, equations.system.weights)))
+            closed = np.array([bool(np.all(gap[group.rows] <= CLOSED_ENOUGH)) for group in assembly.groups])
+            if np.any(closed):
+                found = ranks(assembly, Scaled(equations, assembly.jacobian).independent())
+                nearby, known = np.maximum(nearby, np.where(closed, found, 0)), known | closed
+            if np.all(closed) and np.array_equal(nearby, here):
+                break
+    return nearby, known
+
+
+def tried_poses(assembly: Assembly, z: Array) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
+    """Yield poses to assemble from, and which coordinates are kept there."""
+    rng = np.random.default_rng(0)
+    step = NEARBY * assembly.typical
+    yield z + step * rng.standard_normal(len(z)), np.zeros(len(z), bool)
+    for attempt in range(LEADERS if len(z) <= MANY else 1):
+        alone = np.zeros(len(z), bool)
+        for group in assembly.groups:
+            alone[group.columns[rng.integers(len(group.columns)) if attempt else 0 :][:1]] = True
+        yield z + step * alone, alone
+
+
+def ranks(assembly: Assembly, keep: NDArray[np.bool_]) -> Indices:
+    """Return how many rows of every group are kept."""
+    return np.array([np.count_nonzero(keep[group.rows]) for group in assembly.groups], np.int64)
+
+
+# ---- redundant loop equations that contradict each other ------------------------------------------------------------
+
+
+STRESS = 1e-2  # self-stress of an inconsistent redundant closure, relative to the typical reaction, that is refused
+SHIMMED = 1e-3  # of the row scale: a larger contradiction is no tolerance but a wrong model
+SHIM_ROUNDS = 4
+
+
+def settle_redundant(
+    equations: SemiRecursiveEquations,
+    assembly: Assembly,
+    z: Array,
+    gap: Array,
+    h: float,
+    method: Method,
+    assembly_offset: bool,
+) -> Array:
+    """Return the pose for a gap that no motion removes: measured as an assembly offset, or refused when it would stress
+    the mechanism.
+    """
+    system, offsets = equations.system, equations.tables.closures.assembly_offset
+    masses = equations.masses = effective_masses(equations, assembly.jacobian)[0]
+    equations.alpha = method.penalties(equations, h)
+    pose = measure_assembly_offsets(equations, assembly, z, masses)
+    stuck = np.zeros(equations.m)
+    stuck[: len(offsets)] = offsets
+    if worst_of(assembly.gap(pose)) > REFUSED or worst_of(stuck / assembly.scale) > SHIMMED:
+        offsets[:] = 0.0
+        check_closed(equations, gap, assembly.scale, system.pinned_z)
+    if assembly_offset:
+        return pose
+    offsets[:] = 0.0
+    equations.close(z, assembly.R0)
+    _, lam = first_accelerations(equations, z, np.zeros(equations.n), assembly.R0, masses)
+    refuse_stress(equations, stuck, lam, assembly.scale)
+    return z
+
+
+def refuse_stress(equations: SemiRecursiveEquations, stuck: Array, lam: Array, scale: Array) -> None:
+    """Raise StartError when what is ``stuck`` (m,) would stress the mechanism; ``lam`` (m,) are typical reactions.
+
+    Forces and moments are compared as what they do along ``scale`` (m,) of their row [J].
+    """
+    system = equations.system
+    weight = float(np.sum(equations.tables.dofs.mass)) * float(np.linalg.norm(equations.u[:3]))
+    stress = equations.alpha * np.abs(stuck) * scale
+    typical = max(weight * system.length / max(equations.n, 1), float(np.max(np.abs(lam) * scale, initial=0.0)))
+    worst = int(np.argmax(stress))
+    if stress[worst] > STRESS * typical:
+        length, force = ("", "N m") if system.row_is_rotation[worst] else (" m", "N")
+        raise StartError(
+            f"the redundant loop equations at {system.row_names[worst]!r} contradict each other by"
+            f" {abs(stuck[worst]):.3g}{length} and would stress the mechanism with {stress[worst] / scale[worst]:.3g}"
+            f" {force} (typical reaction {typical / scale[worst]:.3g} {force});"
+            " correct the points of this closure, or use assembly_offset=True to measure lengths from the pose as it is"
+        )
+
+
+def measure_assembly_offsets(equations: SemiRecursiveEquations, assembly: Assembly, z: Array, masses: Array) -> Array:
+    """Subtract from Phi what no motion removes, and return the pose that closes the rest.
+
+    The part is that of METHODS 1.13, in the metric of the penalties. Unless all rows weigh the same, the gap at the
+    nearest pose has another part, which motion does remove; so a few rounds of measuring and assembling are taken.
+    """
+    root, offsets = np.sqrt(masses), equations.tables.closures.assembly_offset
+    for _ in range(SHIM_ROUNDS):
+        Phi = equations.close(z, assembly.R0).copy()
+        if worst_of(Phi / assembly.scale) <= CLOSED:
+            break
+        scaled = Scaled(equations, assembly.jacobian)
+        for group in assembly.groups:
+            rows = group.rows[group.rows < len(offsets)]
+            part = inconsistent_part(scaled, group, root, Phi)
+            offsets[rows] += part[group.rows < len(offsets)]
+        z = assembly.solve(z, equations.system.pinned_z, equations.system.weights)
+    return z

@@ -1,0 +1,24 @@
+"""Watching a simulation without touching it: a recorder and meters, each with a schedule."""
+
+from rtmbs.results.result import load_result
+from rtmbs.simulation.observers.channel_recorder import ChannelRecorder
+from rtmbs.simulation.observers.meters import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
+from rtmbs.simulation.observers.observer import At, AtRate, Every, EveryStep, Observer, Schedule, Watched
+from rtmbs.simulation.observers.recorder import Recorder
+
+__all__ = [
+    "At",
+    "AtRate",
+    "ChannelRecorder",
+    "EnergyMeter",
+    "Every",
+    "EveryStep",
+    "IterationMeter",
+    "Observer",
+    "Recorder",
+    "Schedule",
+    "StepTimeMeter",
+    "ViolationMeter",
+    "Watched",
+    "load_result",
+]

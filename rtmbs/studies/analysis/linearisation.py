@@ -1,0 +1,315 @@
+"""Linearised equations of motion about a state, with inputs and outputs by name."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, shown, unknown_name, with_count
+from rtmbs.numerics.linear.solver import refuses_unfactorised
+from rtmbs.results.catalogue import run_result
+from rtmbs.results.samples import Samples
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.state import State
+from rtmbs.studies.analysis.differences import PLACES, STEP, WEIGHTS, directional
+from rtmbs.studies.analysis.neighbourhood import DriverMotion, Neighbourhood, driver_motion, neighbourhood
+from rtmbs.studies.analysis.report import Report, numbers, rows
+from rtmbs.studies.analysis.resolve_simulation import simulation_of
+
+if TYPE_CHECKING:
+    from scipy.signal import StateSpace
+
+Array = NDArray[np.float64]
+
+
+@dataclass(frozen=True, repr=False)
+class Linearisation(Report):
+    """x' = A x + B u, y = C x + D u of variations, x = (dq, dv, ds), and M dv' + damping dv + stiffness dq = forces du.
+
+    dq are variations of the independent coordinates, dv those of their rates, ds those of force states. At a state
+    that moves, the matrices are those of that instant.
+
+    Attributes
+    ----------
+    coordinates : names of the independent coordinates (f,); rotation dofs vary by small turns in body axes [rad]
+    mass, damping, stiffness : (f, f), of the loops' null space [kg, N s/m, N/m and the like]
+    forces : (f, k) generalised forces of the inputs; of a driver those by which its motion shakes the mechanism
+    A, B, C, D : (nx, nx), (nx, k), (p, nx), (p, k)
+    inputs, outputs : names of the numbers in u (k,) and y (p,)
+    basis : (n, f) what dq does to all joint coordinates
+    names_of_all : names of all joint coordinates (n,)
+    simulation : a Simulation of its own at the state
+    """
+
+    coordinates: tuple[str, ...]
+    mass: Array
+    damping: Array
+    stiffness: Array
+    forces: Array
+    A: Array
+    B: Array
+    C: Array
+    D: Array
+    inputs: tuple[str, ...]
+    outputs: tuple[str, ...]
+    basis: Array
+    names_of_all: tuple[str, ...]
+    simulation: Simulation
+
+    @property
+    def state(self) -> State:
+        """The state."""
+        return self.simulation.state
+
+    def line(self) -> str:
+        """Return the mechanism and the numbers of unknowns, inputs and outputs."""
+        sizes = (
+            with_count(len(self.coordinates), "degree of freedom", "degrees of freedom"),
+            with_count(len(self.A), "state"),
+        )
+        more = with_count(len(self.inputs), "input"), with_count(len(self.outputs), "output")
+        return f"{self.simulation.system.name!r} at t = {self.simulation.t:g} s: {', '.join((*sizes, *more))}"
+
+    def table(self) -> str:
+        """Return the independent coordinates with the diagonals of their matrices, and inputs and outputs."""
+        diagonals = (numbers(np.diag(one)) for one in (self.mass, self.damping, self.stiffness))
+        head = ("coordinate", "mass", "damping", "stiffness")
+        lines = [f"linear equations of {self.line()}", *rows([head, *zip(self.coordinates, *diagonals, strict=True)])]
+        lines += [
+            f"{what}: {', '.join(names)}"
+            for what, names in (("inputs", self.inputs), ("outputs", self.outputs))
+            if names
+        ]
+        return "\n".join(lines)
+
+    def state_space(self) -> "StateSpace":
+        """Return a ``scipy.signal.StateSpace``; raises InputError without inputs or outputs."""
+        from scipy.signal import StateSpace
+
+        for what, names in (("inputs", self.inputs), ("outputs", self.outputs)):
+            if not names:
+                raise InputError(f"a state space needs {what}; give linearise(..., {what}=[...])")
+        return StateSpace(self.A, self.B, self.C, self.D)
+
+
+@refuses_unfactorised(InputError, "linearise")
+def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ()) -> Linearisation:
+    """Return the linearised equations about the present state of a Simulation.
+
+    Mass, damping and stiffness come in closed form with all force laws, the accelerations and the reactions of the
+    state (METHODS 1.35).
+
+    Parameters
+    ----------
+    sim : Simulation, Equilibrium or State
+        The state; a State must be of a System that a Simulation has. It stays as it is.
+    inputs : sequence of str
+        Names of ``sim.inputs``. A driver has three numbers, its value, rate and acceleration: ``driver[0]``,
+        ``driver[1]``, ``driver[2]``.
+    outputs : sequence of str
+        Names of channels of a Result.
+
+    Returns
+    -------
+    Linearisation
+        Matrices A (nx, nx), B, C, D of x = (dq, dv, ds), and mass, damping and stiffness (f, f).
+
+    Raises
+    ------
+    InputError
+        For a singular pose.
+    UnknownNameError
+        For an unknown input or channel.
+
+    Examples
+    --------
+    >>> lin = rtmbs.linearise(sim, inputs=["motor.torque"], outputs=["tip.position"])
+    >>> poles = np.linalg.eigvals(lin.A)
+    """
+    sim = simulation_of("linearise", sim)
+    near = neighbourhood(sim)
+    slots, input_names = input_slots(sim, inputs)
+    (M, C, K), by_s = projected(near), force_state_derivatives(near)
+    motion = driver_motion(near, slots)
+    Q_u, s_u = input_derivatives(near, slots, motion)
+    shaken = Q_u + motion.forces(near)
+    A, Q_s = system_matrix(near, (M, C, K), by_s), by_s[0]
+    B = np.vstack((motion.drift(near), solved(M, near.N.T @ shaken), s_u))
+    names = near.equations.system.coordinate_names
+    output_names, C_y, D_y = by_outputs(sim, near, A, B, slots, Q_u, Q_s, motion, outputs)
+    return Linearisation(
+        tuple(names[i] for i in near.independent), M, C, K, near.N.T @ shaken, A, B, C_y, D_y, input_names,
+        output_names, near.N, tuple(names), sim.independent(),
+    )  # fmt: skip
+
+
+def system_matrix(near: Neighbourhood, matrices: tuple[Array, Array, Array], by_s: tuple[Array, Array]) -> Array:
+    """Return A (nx, nx) from mass, damping and stiffness of the independent coordinates and ``by_s``.
+
+    ``by_s`` is the answer of ``force_state_derivatives``.
+    """
+    M, C, K = matrices
+    (Q_s, s_x), f = by_s, near.f
+    A = np.zeros((2 * f + len(s_x), 2 * f + len(s_x)))
+    A[:f, :f], A[:f, f : 2 * f] = -(near.W @ near.N)[near.independent], np.eye(f)
+    A[f : 2 * f] = solved(M, np.hstack((-K, -C, near.N.T @ Q_s)))
+    A[2 * f :] = s_x
+    return A
+
+
+def solved(M: Array, right: Array) -> Array:
+    """Return M^-1 right; M may be empty."""
+    return np.asarray(scipy.linalg.lu_solve(scipy.linalg.lu_factor(M), right)) if len(M) else right
+
+
+def projected(near: Neighbourhood) -> tuple[Array, Array, Array]:
+    """Return mass, damping and stiffness (f, f) of the independent coordinates."""
+    N, T = near.N, near.N.T
+    M = T @ near.M @ N
+    return M, T @ (near.C @ N + near.M @ near.H_v), T @ (near.K @ N + near.C @ near.G + near.M @ near.H_q)
+
+
+def input_slots(sim: Simulation, names: Sequence[str]) -> tuple[list[int], tuple[str, ...]]:
+    """Return the slots of inputs in u, and a name for each number."""
+    slots: list[int] = []
+    found: list[str] = []
+    for name in checked("inputs", names):
+        if name not in sim.inputs:
+            if any(name == one.name for one in sim.system.signals):
+                raise InputError(
+                    f"{name!r} is a function of time and no input; give rtmbs.Input(...) in the place of the function"
+                )
+            raise unknown_name("input", name, sim.inputs)
+        place = sim.system.inputs[name]
+        own = list(range(place.start, place.stop))
+        slots += own
+        found += [name] if len(own) == 1 else [f"{name}[{k}]" for k in range(len(own))]
+    return slots, tuple(found)
+
+
+def checked(what: str, names: Any) -> tuple[str, ...]:
+    """Return a sequence of names as a tuple; InputError for anything else."""
+    if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(one, str) for one in names):
+        raise InputError(f"{what} is a list of names, not {shown(names)}")
+    return tuple(names)
+
+
+def input_derivatives(near: Neighbourhood, slots: list[int], motion: DriverMotion) -> tuple[Array, Array]:
+    """Return forces (n, k) of unit inputs at a fixed pose, and rates (ns, k) of force states beside drivers."""
+    equations, n = near.equations, near.equations.n
+    Q, rates = np.zeros((n, len(slots))), np.zeros((len(near.arrays.s), len(slots)))
+    for k, slot in enumerate(slots):
+        size = max(abs(float(equations.u[slot])), 1.0)
+        du = np.zeros(len(equations.u))
+        du[slot] = size
+        Q[:, k] = -directional(partial(residual_along, near, {"du": du}))[:n] / size
+        way = {"du": du, "dz": size * motion.Z[:, k], "dzd": size * motion.V[:, k]}
+        rates[:, k] = directional(partial(residual_along, near, way))[n:] / size
+    return Q, rates
+
+
+def residual_along(near: Neighbourhood, way: dict[str, Array], share: float) -> Array:
+    """Return the residual and the rates of force states (n + ns,) a share of the way."""
+    return np.concatenate(near.residual(**{name: share * change for name, change in way.items()}))
+
+
+def force_state_derivatives(near: Neighbourhood) -> tuple[Array, Array]:
+    """Return forces (n, ns) of force states, and derivatives (ns, 2f + ns) of their rates by x."""
+    equations, f, ns = near.equations, near.f, len(near.arrays.s)
+    Q, rates = np.zeros((equations.n, ns)), np.zeros((ns, 2 * f + ns))
+    if not ns:
+        return Q, rates
+    typical, pace = equations.system.typical[near.independent], max(float(np.abs(near.arrays.zd).max(initial=0.0)), 1.0)
+    n = equations.n
+    for k in range(f):
+        dz, dzd = typical[k] * near.N[:, k], typical[k] * near.G[:, k]
+        rates[:, k] = directional(partial(residual_along, near, {"dz": dz, "dzd": dzd}))[n:] / typical[k]
+        rates[:, f + k] = directional(partial(residual_along, near, {"dzd": pace * near.N[:, k]}))[n:] / pace
+    for k in range(ns):
+        size = max(abs(float(near.arrays.s[k])), 1.0)
+        ds = np.zeros(ns)
+        ds[k] = size
+        found = directional(partial(residual_along, near, {"ds": ds})) / size
+        Q[:, k], rates[:, 2 * f + k] = -found[:n], found[n:]
+    near.residual()
+    return Q, rates
+
+
+def by_outputs(
+    sim: Simulation, near: Neighbourhood, A: Array, B: Array, slots: list[int], Q_u: Array, Q_s: Array,
+    motion: DriverMotion, names: Sequence[str],
+) -> tuple[tuple[str, ...], Array, Array]:  # fmt: skip
+    """Return a name for each number of the outputs, and C and D."""
+    names = checked("outputs", names)
+    nx, k = len(A), len(slots)
+    if not names:
+        return (), np.zeros((0, nx)), np.zeros((0, k))
+    samples, sizes = varied(sim, near, A, B, slots, Q_u, Q_s, motion)
+    result = run_result(sim.system, sim.equations.tables, samples, {})
+    found: list[str] = []
+    rows = []
+    for name in names:
+        if name not in result:
+            raise unknown_name("channel", name, result)
+        values = np.asarray(result[name]).reshape(len(samples.t), -1)
+        change = np.einsum("j,ijk->ik", WEIGHTS, values.reshape(nx + k, len(PLACES), -1)) / STEP
+        rows.append((change / sizes[:, None]).T)
+        found += [name] if values.shape[1] == 1 else [f"{name}[{i}]" for i in range(values.shape[1])]
+    whole = np.vstack(rows)
+    return tuple(found), whole[:, :nx], whole[:, nx:]
+
+
+def varied(
+    sim: Simulation,
+    near: Neighbourhood,
+    A: Array,
+    B: Array,
+    slots: list[int],
+    Q_u: Array,
+    Q_s: Array,
+    motion: DriverMotion,
+) -> tuple[Samples, Array]:
+    """Return states at the points of the difference formula along each x and u, and the sizes (nx + k,) of steps."""
+    equations, old, f, state = near.equations, near.arrays, near.f, sim.state
+    nx, k = len(A), len(slots)
+    pace = max(float(np.abs(old.zd).max(initial=0.0)), 1.0)
+    sizes = np.concatenate(
+        (
+            equations.system.typical[near.independent],
+            np.full(f, pace),
+            np.maximum(np.abs(old.s), 1.0),
+            np.maximum(np.abs(equations.u[slots]), 1.0),
+        )
+    )
+    x, u = np.eye(nx, nx + k), np.eye(nx + k)[nx:]
+    rate = A @ x + B @ u
+    dq, dv, ds = x[:f], x[f : 2 * f], x[2 * f :]
+    dz, dzd = near.N @ dq + motion.Z @ u, near.N @ dv + near.G @ dq + motion.V @ u
+    dzdd = near.N @ rate[f : 2 * f] + near.H_v @ dv + near.H_q @ dq + motion.A @ u
+    du = np.zeros((len(equations.u), nx + k))
+    du[slots] = u
+    left = near.M @ dzdd + near.C @ dzd + near.K @ dz - Q_u @ u - Q_s @ ds
+    P = equations.closure_jacobian()
+    dlam = -scipy.linalg.lstsq(P.T, left, cond=1e-9)[0] if equations.m else np.zeros((0, nx + k))
+    step = (STEP * PLACES)[None, :, None] * sizes[:, None, None]
+
+    count = (nx + k) * len(PLACES)
+
+    def along(base: Array, change: Array) -> Array:
+        return np.asarray((base + step * change.T[:, None, :]).reshape(count, len(base)))
+
+    samples = Samples(
+        t=np.full(count, state.t),
+        z=along(old.z, dz),
+        zd=along(old.zd, dzd),
+        zdd=along(old.zdd, dzdd),
+        lam=along(old.lam, dlam),
+        R0=np.repeat(old.R0[None], count, axis=0),
+        u=along(equations.u, du),
+        s=along(old.s, ds),
+    )
+    return samples, sizes

@@ -1,0 +1,340 @@
+"""Workload of a run: power of all elements, reactions of joints in any axes, and statistics with rainflow cycles.
+
+Cycles are counted by the rainflow method (ASTM E 1049). METHODS 1.38 has the power balance.
+"""
+
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, unknown_name, with_count
+from rtmbs.numerics.linear.solver import refuses_unfactorised
+from rtmbs.results.body_motion import body_motion
+from rtmbs.results.catalogue import run_result
+from rtmbs.results.channel import WRENCH
+from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.reactions import held, reaction_values
+from rtmbs.results.result import Result
+from rtmbs.results.samples import Samples
+from rtmbs.simulation.observers.observer import Schedule
+from rtmbs.simulation.observers.recorder import Recorder
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.studies.analysis.power import Power, balanced, joint_powers, power_of
+from rtmbs.studies.analysis.report import NamedValues, Report
+from rtmbs.studies.analysis.resolve_simulation import simulation_of
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+
+
+class Cycle(NamedTuple):
+    """Load cycles of one range."""
+
+    range: float
+    mean: float
+    number: float  # 1, or 0.5 for a half cycle
+
+
+@dataclass(frozen=True)
+class LoadStatistics:
+    """Statistics of one load over time.
+
+    Attributes
+    ----------
+    values : (S,) the load
+    t : (S,) [s]
+    """
+
+    values: Array
+    t: Array
+
+    @property
+    def least(self) -> float:
+        """Smallest value."""
+        return float(self.values.min())
+
+    @property
+    def most(self) -> float:
+        """Largest value."""
+        return float(self.values.max())
+
+    @property
+    def largest(self) -> float:
+        """Largest size."""
+        return float(np.abs(self.values).max())
+
+    @property
+    def mean(self) -> float:
+        """Mean over time."""
+        return self.over_time(self.values)
+
+    @property
+    def rms(self) -> float:
+        """Root of the mean square over time."""
+        return float(np.sqrt(self.over_time(self.values**2)))
+
+    def over_time(self, values: Array) -> float:
+        """Return the mean of values over time by the trapezoidal rule."""
+        if len(values) < 2:
+            return float(values[0])
+        return float(np.trapezoid(values, self.t) / (self.t[-1] - self.t[0]))
+
+    @property
+    def cycles(self) -> list[Cycle]:
+        """Cycles by the rainflow count, half cycles among them. Needs the extra ``workload``; InputError without."""
+        counter = needed()
+        return [
+            Cycle(float(span), float(mean), float(count))
+            for span, mean, count, _, _ in counter.extract_cycles(self.values)
+        ]
+
+    def damage(self, exponent: float) -> float:
+        """Return the sum of number times (range / 2) ^ exponent: Miner's damage but for a factor of the material.
+
+        ``exponent`` is that of the fatigue curve, 3 for welds, 5 to 10 for bars. Raises InputError.
+        """
+        if not exponent > 0.0:
+            raise InputError(f"exponent is {exponent:g}; that of a fatigue curve is above zero, such as 5")
+        return float(sum(cycle.number * (0.5 * cycle.range) ** exponent for cycle in self.cycles))
+
+    def __str__(self) -> str:
+        return f"{self.least:.6g} to {self.most:.6g}, mean {self.mean:.6g}, rms {self.rms:.6g}"
+
+
+def needed() -> Any:
+    """Return the package that counts; InputError when it is not installed."""
+    if find_spec("rainflow") is None:
+        raise InputError("rainflow counts need the package rainflow; install it with pip install 'rtmbs[workload]'")
+    import rainflow
+
+    return rainflow
+
+
+WORLD = "world"
+
+
+class JointLoads:
+    """Mixin for joint loads of results with samples: Workload and InverseDynamics."""
+
+    resampled: Evaluation
+
+    @property
+    def t(self) -> Array:
+        """Times of the samples (S,) [s]."""
+        return self.resampled.samples.t
+
+    def reaction(self, joint: str, frame: str = WORLD) -> Array:
+        """Return the wrench of the first body of a joint on the second, at the joint point, over all samples.
+
+        Parameters
+        ----------
+        joint : str
+            Name of a joint, a rod, or a constraint between two frames.
+        frame : str, default "world"
+            Frame of the components: "world", or the name of a body.
+
+        Returns
+        -------
+        ndarray
+            Force and moment [fx, fy, fz, nx, ny, nz] (S, 6) [N, N m].
+
+        Raises
+        ------
+        UnknownNameError
+            For a joint or a frame that does not exist.
+        """
+        system = self.resampled.system
+        wrench = reaction_values(self.resampled, system, joint)
+        if frame == WORLD:
+            return wrench
+        if not (isinstance(frame, str) and frame in system.bodies):
+            raise unknown_name("frame", frame, [WORLD, *system.bodies])
+        R = body_motion(self.resampled, system.bodies[frame]).orientation
+        return np.hstack([np.einsum("sji,sj->si", R, part) for part in (wrench[:, :3], wrench[:, 3:])])
+
+    def statistics(self, joint: str, frame: str = WORLD) -> dict[str, LoadStatistics]:
+        """Return statistics of the reaction of a joint over time.
+
+        Parameters
+        ----------
+        joint : str
+            Name of a joint, a rod, or a constraint between two frames.
+        frame : str, default "world"
+            Frame of the components: "world", or the name of a body.
+
+        Returns
+        -------
+        dict[str, LoadStatistics]
+            Statistics of fx, fy, fz, nx, ny and nz in axes of ``frame``, and of the sizes f and n [N, N m].
+
+        Raises
+        ------
+        UnknownNameError
+            For a joint or a frame that does not exist.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> load = rtmbs.workload(sim, 1.0)
+        >>> list(load.statistics("pivot", frame="bob"))
+        ['fx', 'fy', 'fz', 'nx', 'ny', 'nz', 'f', 'n']
+        """
+        wrench = self.reaction(joint, frame)
+        columns = dict(zip(WRENCH, wrench.T, strict=True))
+        columns |= {"f": np.linalg.norm(wrench[:, :3], axis=1), "n": np.linalg.norm(wrench[:, 3:], axis=1)}
+        return NamedValues(
+            "part of a wrench", {name: LoadStatistics(values, self.t) for name, values in columns.items()}
+        )
+
+
+@dataclass(frozen=True, repr=False)
+class Workload(Report, JointLoads):
+    """Power of all elements of a mechanism, and loads of its joints, over S samples; ``workload`` returns it.
+
+    Parameters
+    ----------
+    result : Result
+        Channels of the samples; accelerations and reactions balance the forces at their positions and rates.
+    power : dict[str, ndarray]
+        Power (S,) by name, of gravity, every force, driver, constraint and coupler [W]; positive gives energy.
+    joints : dict[str, ndarray]
+        Power (S,) through each joint by name: that of its motors, springs, drivers and friction [W].
+    kinetic : ndarray
+        Rate (S,) of the kinetic energy [W].
+    potential : ndarray
+        Rate (S,) of weight and elastic energy [W].
+    balance : ndarray
+        Difference (S,) of all power and the rate of the kinetic energy [W].
+    size : ndarray
+        Sum (S,) of the sizes of all power and of the terms of the kinetic energy's rate [W].
+    system : System
+        Mechanism of the samples.
+    resampled : Evaluation
+        Samples that the channels are evaluated from.
+    """
+
+    result: Result
+    power: dict[str, Array]
+    joints: dict[str, Array]
+    kinetic: Array
+    potential: Array
+    balance: Array
+    size: Array
+    system: System
+    resampled: Evaluation
+
+    @property
+    def missed(self) -> float:
+        """Largest ``balance`` over the largest ``size``."""
+        return float(np.abs(self.balance).max() / max(float(self.size.max()), 1e-300))
+
+    def energy(self, name: str) -> Array:
+        """Return the energy that an element gave since the start, by the trapezoidal rule, which is of order two.
+
+        Parameters
+        ----------
+        name : str
+            Name of an element of ``power``.
+
+        Returns
+        -------
+        ndarray
+            Energy (S,) [J].
+
+        Raises
+        ------
+        UnknownNameError
+            For an element that does not exist.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> load = rtmbs.workload(sim, 1.0)
+        >>> load.energy("gravity").shape
+        (1001,)
+        """
+        power = self.power[name]
+        steps = 0.5 * (power[1:] + power[:-1]) * np.diff(self.t)
+        return np.concatenate(([0.0], np.cumsum(steps)))
+
+    @property
+    def energy_missed(self) -> float:
+        """Energy balance error: change of kinetic energy less the energies of all elements, over the exchanged energy.
+
+        Energies are integrals over the samples, so this is the error of the run: it falls with the square of the step.
+        """
+        given = sum(float(self.energy(name)[-1]) for name in self.power)
+        exchanged = sum(float(np.trapezoid(np.abs(power), self.t)) for power in self.power.values())
+        kinetic = self.result["energy.kinetic"]
+        return abs(given - float(kinetic[-1] - kinetic[0])) / max(exchanged, 1e-300)
+
+    def line(self) -> str:
+        """Return the mechanism, the time and the energy balance error."""
+        span = f"t = {self.t[0]:g} s to {self.t[-1]:g} s, {with_count(len(self.t), 'sample')}"
+        parts = f"{with_count(len(self.power), 'element')} with power, {with_count(len(self.joints), 'joint')}"
+        return f"{self.result.name!r}: {span}; {parts}; energy missed {self.energy_missed:.1g}"
+
+    def table(self) -> str:
+        """Return the energy and the largest power of each element, and the largest reaction of each joint."""
+        lines = [f"workload over {self.t[-1] - self.t[0]:g} s, {len(self.t)} samples"]
+        for name, power in self.power.items():
+            lines.append(f"  {name}: {self.energy(name)[-1]:.6g} J, peak {np.abs(power).max():.6g} W")
+        for name in (*self.system.joints, *held(self.system)):
+            largest = np.linalg.norm(self.reaction(name)[:, :3], axis=1).max()
+            lines.append(f"  {name}: reaction up to {largest:.6g} N")
+        return "\n".join(lines)
+
+
+@refuses_unfactorised(InputError, "workload")
+def workload(sim: Simulation, t_end: float, *, record: Schedule | None = None) -> Workload:
+    """Run a Simulation and return the power of all elements and the loads of all joints.
+
+    Accelerations and reactions are solved for at the recorded positions and rates, so the power balances to rounding at
+    every sample.
+
+    Parameters
+    ----------
+    sim : Simulation
+        The start of the run; it stays as it is.
+    t_end : float
+        End of the run [s].
+    record : Schedule, optional
+        Schedule of the samples; every step unless given.
+
+    Returns
+    -------
+    Workload
+        Power (S,) [W] and energy [J] by element, and reactions (S, 6) [N, N m] of joints with statistics.
+
+    Raises
+    ------
+    InputError
+        For ``t_end``.
+    StepError
+        When a step fails.
+
+    Examples
+    --------
+    >>> load = rtmbs.workload(sim, 2.0)
+    >>> load.power["motor"], load.energy("spring")[-1], load.statistics("hinge", frame="arm")["f"].rms
+    """
+    sim = simulation_of("workload", sim)
+    own, recorder = sim.independent(), Recorder(record)
+    own.run(t_end, observers=[recorder], record=record)
+    return workload_of(own, balanced(own.equations, recorder.samples))
+
+
+def workload_of(sim: Simulation, samples: Samples) -> Workload:
+    """Return the workload of samples whose accelerations and multipliers balance the forces."""
+    system, tables = sim.system, sim.equations.tables
+    resampled = Evaluation(system, tables, samples)
+    power: Power = power_of(system, resampled)
+    balance = power.kinetic - sum(power.elements.values()) - power.loops
+    return Workload(
+        run_result(system, tables, samples, {}), NamedValues("element with power", power.elements),
+        NamedValues("joint", joint_powers(system, resampled)), power.kinetic,
+        power.potential, balance, power.size, system, resampled,
+    )  # fmt: skip

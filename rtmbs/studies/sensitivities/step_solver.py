@@ -1,0 +1,235 @@
+"""Linear equations of the steps of a run, compiled: solved by blocks, and swept forwards or backwards over a chunk.
+
+A step solves dy = E^-1 b, or the same with the transpose of E. The forward sweep carries derivatives of the states, the
+backward sweep adjoints.
+"""
+
+from typing import Any, NamedTuple
+
+from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.struct import struct
+from rtmbs.studies.sensitivities.saddles import Saddle, factor_saddle, solve_saddle, solve_saddle_transposed, take_away
+
+Array = Any  # numba types by value; the shapes stand on the fields
+
+BLOCKS = 9
+GUESSED, FIRST, MADE, INCREMENT, VELOCITY, EXPLICIT, ENDED, ACCELERATION, LAST = range(BLOCKS)
+BELOW, BY_STATE, BY_PARAMETERS = BLOCKS, 2 * BLOCKS, 2 * BLOCKS + 1  # groups of entries behind those on the diagonal
+GROUPS = 2 * BLOCKS + 2
+
+
+@struct
+class StepBlocks(NamedTuple):
+    """Structure of the equations of all steps, and the factors of one of them."""
+
+    place: Array  # (e,) int64, with the next three those of a Pattern
+    row: Array  # (e,) int64
+    column: Array  # (e,) int64
+    pointer: Array  # (cases, GROUPS + 1) int64
+    ends: Array  # (BLOCKS + 1,) int64: first unknowns of the blocks
+    parts: Array  # (9,) int64: first unknowns of PARTS, NOWHERE for one that does not count
+    sizes: Array  # (4,) int64: coordinates, multipliers, kept energies, states of force laws
+    plain: Array  # (n,) 1.0 of dofs that are no rotation
+    first: Array  # (nr,) int64: first dofs of rotations
+    twice: Array  # (1,) int64: 1 when the first correction has a matrix
+    guessed: Saddle
+    correction: Saddle
+    made: Saddle
+    increment: Saddle
+    projection: Saddle
+    ended: Saddle
+
+
+PARTS = ("inc", "push", "zd", "kept", "zdd", "nu", "turn", "ended", "sd")
+NOWHERE = -1  # place of a part that is none: multipliers of a state without ``push``
+INC, PUSH, ZD, KEPT, ZDD, NU, TURN, STATE, RATE = range(len(PARTS))
+
+
+@inner_kernel
+def factor_step(own: StepBlocks, values: Array, case: int, made: int) -> None:
+    """Factor the blocks of a step from the entries of its equations; ``made`` says where its Newton matrix belongs."""
+    own.twice[0] = 1 if made == 2 else 0
+    if made == 2:
+        fill_block(own, values, case, FIRST, own.correction)
+    fill_block(own, values, case, INCREMENT, own.increment)
+    fill_block(own, values, case, VELOCITY, own.projection)
+    if own.sizes[3] > 0:
+        fill_block(own, values, case, GUESSED, own.guessed)
+        fill_block(own, values, case, MADE, own.made)
+        fill_block(own, values, case, ENDED, own.ended)
+
+
+@inner_kernel
+def fill_block(own: StepBlocks, values: Array, case: int, block: int, one: Saddle) -> None:
+    """Fill in the matrix of a block and factor it."""
+    S, place, row, column = one.S, own.place, own.row, own.column
+    for i in range(len(S)):
+        for j in range(len(S)):
+            S[i, j] = 0.0
+    first = own.ends[block]
+    for e in range(own.pointer[case, block], own.pointer[case, block + 1]):
+        S[row[e] - first, column[e] - first] = values[place[e]]
+    factor_saddle(one)
+
+
+@inner_kernel
+def solve_step(own: StepBlocks, values: Array, case: int, b: Array) -> None:
+    """Solve in place: b (ny, c) becomes E^-1 b."""
+    place, row, column = own.place, own.row, own.column
+    for block in range(BLOCKS):
+        for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
+            i, j, value = row[e], column[e], values[place[e]]
+            take_away(b, i, value, b, j, b.shape[1])
+        first = own.ends[block]
+        if block == FIRST and own.twice[0] == 1:
+            solve_saddle(own.correction, b, first)
+        elif block == INCREMENT:
+            solve_saddle(own.increment, b, first)
+        elif block in (VELOCITY, ACCELERATION):
+            solve_saddle(own.projection, b, first)
+        elif block == GUESSED:
+            solve_saddle(own.guessed, b, first)
+        elif block == MADE:
+            solve_saddle(own.made, b, first)
+        elif block == ENDED:
+            solve_saddle(own.ended, b, first)
+
+
+@inner_kernel
+def solve_step_transposed(own: StepBlocks, values: Array, case: int, b: Array) -> None:
+    """Solve in place with the transpose: b (ny, c) becomes E^-T b."""
+    place, row, column = own.place, own.row, own.column
+    for block in range(BLOCKS - 1, -1, -1):
+        first = own.ends[block]
+        if block == FIRST and own.twice[0] == 1:
+            solve_saddle_transposed(own.correction, b, first)
+        elif block == INCREMENT:
+            solve_saddle_transposed(own.increment, b, first)
+        elif block in (VELOCITY, ACCELERATION):
+            solve_saddle_transposed(own.projection, b, first)
+        elif block == GUESSED:
+            solve_saddle_transposed(own.guessed, b, first)
+        elif block == MADE:
+            solve_saddle_transposed(own.made, b, first)
+        elif block == ENDED:
+            solve_saddle_transposed(own.ended, b, first)
+        for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
+            i, j, value = row[e], column[e], values[place[e]]
+            take_away(b, j, value, b, i, b.shape[1])
+
+
+@kernel
+def solve_steps(own: StepBlocks, values: Array, case: Array, made: Array, b: Array) -> None:
+    """Solve with each step of a chunk in place: b (K, ny, c)."""
+    for k in range(len(values)):
+        factor_step(own, values[k], case[k], made[k])
+        solve_step(own, values[k], case[k], b[k])
+
+
+@kernel
+def sweep_forward(own: StepBlocks, values: Array, case: Array, made: Array, X: Array, lam: Array, dy: Array) -> None:
+    """Fill in X (K + 1, nx, np) and lam (K + 1, m, np) behind the first row of a chunk; dy (ny, np) is scratch."""
+    for k in range(len(values)):
+        factor_step(own, values[k], case[k], made[k])
+        changes(own, values[k], case[k], X[k], dy)
+        solve_step(own, values[k], case[k], dy)
+        onward(own, X[k], dy, X[k + 1], lam[k + 1])
+
+
+@inner_kernel
+def changes(own: StepBlocks, values: Array, case: int, x: Array, b: Array) -> None:
+    """Write b (ny, np) = -(F x + H)."""
+    place, row, column = own.place, own.row, own.column
+    for i in range(len(b)):
+        for c in range(b.shape[1]):
+            b[i, c] = 0.0
+    for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
+        i, j, value = row[e], column[e], values[place[e]]
+        take_away(b, i, value, x, j, b.shape[1])
+    for e in range(own.pointer[case, BY_PARAMETERS], own.pointer[case, BY_PARAMETERS + 1]):
+        b[row[e], column[e]] -= values[place[e]]
+
+
+@inner_kernel
+def onward(own: StepBlocks, before: Array, dy: Array, x: Array, lam: Array) -> None:
+    """Write the derivatives of the state x (nx, np) and of the multipliers lam (m, np) behind a step."""
+    parts, n, m, nc, ns = own.parts, own.sizes[0], own.sizes[1], own.sizes[2], own.sizes[3]
+    for c in range(dy.shape[1]):
+        for i in range(n):
+            x[i, c] = dy[parts[INC] + i, c] + own.plain[i] * before[i, c]
+            x[n + i, c] = dy[parts[ZD] + i, c]
+            x[2 * n + i, c] = dy[parts[ZDD] + i, c]
+        for e in range(len(own.first)):
+            for k in range(3):
+                x[own.first[e] + k, c] = dy[parts[TURN] + 3 * e + k, c]
+        for k in range(nc):
+            x[3 * n + k, c] = dy[parts[KEPT] + k, c]
+        for k in range(ns):
+            x[3 * n + nc + k, c] = dy[parts[STATE] + k, c]
+            x[3 * n + nc + ns + k, c] = dy[parts[RATE] + k, c]
+        for k in range(m):
+            pushed = dy[parts[PUSH] + k, c] if parts[PUSH] >= 0 else 0.0
+            lam[k, c] = pushed + dy[parts[NU] + k, c]
+
+
+@kernel
+def sweep_back(
+    own: StepBlocks, values: Array, case: Array, made: Array, g: Array, f: Array, p: Array, w: Array
+) -> None:
+    """Take the adjoint p (nx, k) to the state before a chunk of steps, and fill in w (K, ny, k), those of the unknowns.
+
+    g (K, nx, k) are derivatives by states before steps, f (K, m, k) by multipliers behind them.
+    """
+    for k in range(len(values) - 1, -1, -1):
+        factor_step(own, values[k], case[k], made[k])
+        spread(own, p, f[k], w[k])
+        solve_step_transposed(own, values[k], case[k], w[k])
+        back(own, values[k], case[k], w[k], g[k], p)
+
+
+@inner_kernel
+def spread(own: StepBlocks, p: Array, f: Array, w: Array) -> None:
+    """Write the adjoint of state and multipliers behind a step as weights w (ny, k) of the unknowns."""
+    parts, n, m, nc, ns = own.parts, own.sizes[0], own.sizes[1], own.sizes[2], own.sizes[3]
+    for c in range(p.shape[1]):
+        for i in range(len(w)):
+            w[i, c] = 0.0
+        for i in range(n):
+            w[parts[INC] + i, c] = own.plain[i] * p[i, c]
+            w[parts[ZD] + i, c] = p[n + i, c]
+            w[parts[ZDD] + i, c] = p[2 * n + i, c]
+        for e in range(len(own.first)):
+            for k in range(3):
+                w[parts[TURN] + 3 * e + k, c] = p[own.first[e] + k, c]
+        for k in range(nc):
+            w[parts[KEPT] + k, c] = p[3 * n + k, c]
+        for k in range(ns):
+            w[parts[STATE] + k, c] = p[3 * n + nc + k, c]
+            w[parts[RATE] + k, c] = p[3 * n + nc + ns + k, c]
+        for k in range(m):
+            if parts[PUSH] >= 0:
+                w[parts[PUSH] + k, c] = f[k, c]
+            w[parts[NU] + k, c] = f[k, c]
+
+
+@inner_kernel
+def back(own: StepBlocks, values: Array, case: int, w: Array, g: Array, p: Array) -> None:
+    """Write p = g + s^T p - F^T w."""
+    place, row, column = own.place, own.row, own.column
+    n = own.sizes[0]
+    for c in range(p.shape[1]):
+        for i in range(len(p)):
+            kept = own.plain[i] * p[i, c] if i < n else 0.0
+            p[i, c] = g[i, c] + kept
+    for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
+        i, j, value = row[e], column[e], values[place[e]]
+        take_away(p, j, value, w, i, p.shape[1])
+
+
+@kernel
+def take_parameters(own: StepBlocks, values: Array, case: Array, w: Array, gradient: Array) -> None:
+    """Subtract H^T w of a chunk of steps from ``gradient`` (np, k), w (K, ny, k)."""
+    place, row, column = own.place, own.row, own.column
+    for k in range(len(values)):
+        for e in range(own.pointer[case[k], BY_PARAMETERS], own.pointer[case[k], BY_PARAMETERS + 1]):
+            take_away(gradient, column[e], values[k, place[e]], w[k], row[e], gradient.shape[1])

@@ -1,0 +1,344 @@
+"""Linear equations of every step of a recorded run: dy = -E^-1 (F dx + H dp), E = G_y, F = G_x, H = G_p.
+
+Steps are worked on in chunks: a program a step, and everything else for all steps of a chunk at once. A recorded run
+keeps every state, kept energies, and the iterate of each Newton matrix. Entries of E, F and H are sorted by their use,
+for all cases of a run.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError
+from rtmbs.integrators.report import Outcome, StepReport
+from rtmbs.integrators.settings import JACOBIANS, KEPT, NEAR_SINGULAR, TRIES, Chunk, arrays_of
+from rtmbs.numerics.rotations.vectors import turn_between
+from rtmbs.results.samples import OF_STATE, Samples, select_samples
+from rtmbs.simulation.observers.observer import Observer, Watched
+from rtmbs.studies.sensitivities.midpoint_tape import MidpointImpulses, MidpointTape
+from rtmbs.studies.sensitivities.projections import Ends, Projections
+from rtmbs.studies.sensitivities.python_laws import kinds_of
+from rtmbs.studies.sensitivities.saddles import saddle
+from rtmbs.studies.sensitivities.step_solver import BELOW, BY_PARAMETERS, BY_STATE, GROUPS, NOWHERE, PARTS, StepBlocks
+from rtmbs.studies.sensitivities.step_tape import StepCase, StepTape
+
+Array = NDArray[np.float64]
+Integers = NDArray[np.int64]
+Mask = NDArray[np.bool_]
+CHUNK = 256  # steps whose equations are solved together
+SLOW = 1e-3  # [rad/s, m/s and the same per second]: least size of rates and accelerations that a miss is compared with
+ROUNDING = 1e-15  # of the kept energies: a step that misses more may have begun its balance anew
+
+
+RECONSTRUCTED: dict[type[StepTape], type[Projections]] = {StepTape: Projections, MidpointTape: MidpointImpulses}
+
+HELPED = "was taken by a further try or in parts, and its derivatives are not known; take a smaller step h"
+SINGULAR = (
+    "ends next to a singular pose, where loops lose a direction and a motion has no derivative; end the run before it"
+)
+
+
+@dataclass(frozen=True)
+class RecordedSteps:
+    """States 0 ... K of a run, and the data of steps 1 ... K."""
+
+    samples: Samples  # K + 1 of them
+    kept: Array  # (K + 1, nc) energies that components keep [J]
+    rates: Array  # (K + 1, ns) of states of force laws
+    jacobians: NDArray[np.int64]  # (K,) Newton matrices made in a step
+
+    @property
+    def steps(self) -> int:
+        """Number of steps."""
+        return len(self.jacobians)
+
+
+class RunRecorder(Observer):
+    """Observer that keeps every step of a run."""
+
+    def start(self, sim: Watched, steps: int | None) -> None:
+        """Keep the first state."""
+        self.first = sim.equations.tables.balance.first
+        self.rows: list[tuple[Array, ...]] = []
+        self.keep(sim, 0)
+
+    def keep(self, sim: Watched, jacobians: int) -> None:
+        """Keep the present state as a row."""
+        state = sim.state
+        arrays = [np.array(getattr(state, name))[None] for name in OF_STATE]
+        kept = kept_energies(arrays_of(state).energy[None], self.first)
+        self.rows.append((np.array([state.t]), *arrays, kept, state.sd[None].copy(), np.array([jacobians])))
+
+    def look(self, sim: Watched, report: StepReport) -> None:
+        """Keep one step; InputError for one with other equations."""
+        if report.tries or report.parts > 1:
+            raise not_differentiable(sim.state.t, HELPED)
+        if report.outcome is Outcome.NEAR_SINGULAR:
+            raise not_differentiable(sim.state.t, SINGULAR)
+        self.keep(sim, report.jacobians)
+
+    def look_at_chunk(self, sim: Watched, t: Array, chunk: Chunk) -> None:
+        """Keep many steps."""
+        for place, why in ((TRIES, HELPED), (NEAR_SINGULAR, SINGULAR)):
+            if len(wrong := np.flatnonzero(chunk.stats[:, place])):
+                raise not_differentiable(float(t[wrong[0]]), why)
+        arrays = [np.array(getattr(chunk, name)) for name in OF_STATE]
+        kept = kept_energies(chunk.energy, self.first)
+        rates, jacobians = np.array(chunk.sd), chunk.stats[:, JACOBIANS].astype(np.int64)
+        self.rows.append((np.array(t), *arrays, kept, rates, jacobians))
+
+    def recorded(self) -> RecordedSteps:
+        """Return all rows."""
+        t, *arrays, kept, rates, jacobians = (np.concatenate(column) for column in zip(*self.rows, strict=True))
+        return RecordedSteps(Samples(t, *arrays), kept, rates, jacobians[1:])
+
+
+def kept_energies(energy: Array, first: Integers) -> Array:
+    """Return the energies (K, nc) that components keep, of ``energy`` (K, n, 2); none where the method keeps none."""
+    return energy[:, first, KEPT] if energy.shape[1] else np.zeros((len(energy), 0))
+
+
+def not_differentiable(t: float, why: str) -> InputError:
+    """Return the error of a step whose derivatives are not known."""
+    return InputError(f"the step that ends at t = {t:g} s {why}")
+
+
+class StepDefect(NamedTuple):
+    """Largest difference of recorded steps from the equations, over those of the run, and its step."""
+
+    size: float
+    step: int
+
+    def behind(self, first: int) -> "StepDefect":
+        """Return the same for steps that begin at sample ``first`` of the run."""
+        return StepDefect(self.size, self.step + first)
+
+
+@dataclass(frozen=True)
+class Steps:
+    """Consecutive steps with the derivatives of their unknowns by dx, the state before, and dp, the parameters."""
+
+    first: int
+    point: Array  # (K, ny + nx + np) y, x and p, whose deviations are zero
+    known: Array  # (K, nk)
+    values: Array  # (K, ny + e) what the equations miss, then the entries of their derivatives, by its pattern
+    case: Integers  # (K,) number of the case
+    made: Integers  # (K,) case of the factor
+    missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over those of the run
+
+    @property
+    def worst(self) -> StepDefect:
+        """Largest relative defect of the equations, with its step."""
+        k = int(np.argmax(self.missed))
+        return StepDefect(float(self.missed[k]), self.first + k)
+
+
+class LinearSteps:
+    """Linear equations of the steps of a recorded run.
+
+    ``sizes`` (2,) are the largest rate and the largest acceleration of the whole run, where ``recorded`` is a part. A
+    motion that comes to rest misses its equations by a tolerance as ever, which is small beside these and not beside
+    what is left of it. ``by_parameters`` says whether H is among the entries.
+    """
+
+    def __init__(
+        self,
+        tape: StepTape,
+        recorded: RecordedSteps,
+        alpha: Array,
+        sizes: Array | None = None,
+        by_parameters: bool = True,
+    ) -> None:
+        self.tape, self.recorded, self.alpha, self.by_parameters = tape, recorded, alpha, by_parameters
+        self.sizes = np.maximum(sizes_of(recorded.samples) if sizes is None else sizes, SLOW)
+        self.projections = RECONSTRUCTED[type(tape)](tape, alpha)
+        self.cases: list[StepCase] = []
+        self.kept_blocks: dict[tuple[int, int], StepBlocks] = {}
+        self.together = CHUNK
+
+    def chunks(self, backwards: bool = False) -> Iterator[Steps]:
+        """Yield all steps in chunks."""
+        firsts = range(0, self.recorded.steps, self.together)
+        for first in reversed(firsts) if backwards else firsts:
+            yield self.chunk(first, min(self.together, self.recorded.steps - first))
+
+    def chunk(self, first: int, count: int) -> Steps:
+        """Return the linear equations of some steps."""
+        tape = self.tape
+        point, known, made, ways, missed = self.points(first, count)
+        case, values = self.evaluate(
+            point, known, np.column_stack((made, ways, self.continued_balances(point, known, first)))
+        )
+        missed = np.maximum(missed, largest(values[:, tape.y["zd"]]) / self.sizes[0])
+        return Steps(first, point, known, values, case, made, missed)
+
+    def blocks(self, columns: int) -> StepBlocks:
+        """Return the solver of the steps of all cases met so far, for right sides of some columns."""
+        key = len(self.cases), columns
+        if key not in self.kept_blocks:
+            pattern = pattern_of(self.tape, self.cases, self.by_parameters)
+            self.kept_blocks[key] = blocks_of(self.tape, self.alpha, pattern, columns)
+        return self.kept_blocks[key]
+
+    def parameter_adjoint(self, chunk: Steps, w: Array) -> Array:
+        """Return the sum (np, k) of H^T w over a chunk, w (K, ny, k), a reverse pass for each column of w."""
+        tape = self.tape
+        found, none = np.zeros((tape.variations.count, w.shape[2])), np.zeros((len(w), tape.variations.count))
+        for number in np.unique(chunk.case):
+            rows = np.flatnonzero(chunk.case == number)
+            given = np.hstack((chunk.point[rows, : tape.inputs["p"].start], chunk.known[rows]))
+            program = tape.parameter_adjoint(self.cases[number])
+            for c in range(w.shape[2]):
+                found[:, c] += np.sum(program(none[rows], np.hstack((given, w[rows, :, c]))), axis=0)
+        return found
+
+    def number(self, kind: Integers) -> int:
+        """Return the number of the case of a row of ``evaluate``, a new one for a new case."""
+        laws = len(self.tape.called.laws)
+        ways = [tuple(kind[1 + k * laws : 1 + (k + 1) * laws].tolist()) for k in range(3)]
+        case = StepCase(int(kind[0]), tuple((kind[1 + 3 * laws :] != 0).tolist()), *ways)
+        if case not in self.cases:
+            self.cases.append(case)
+        return self.cases.index(case)
+
+    def evaluate(self, point: Array, known: Array, rows: Integers) -> tuple[Integers, Array]:
+        """Return the case of each step, and residuals with the entries of their derivatives.
+
+        A row says which matrix was the last, the ways of called laws at three iterates, and which balances went on.
+        """
+        kinds, which = kinds_of(rows)
+        numbers = np.array([self.number(kind) for kind in kinds])
+        programs = [self.tape.entries(self.cases[number], self.by_parameters) for number in numbers]
+        point = np.ascontiguousarray(point[:, : programs[0].columns])
+        values = np.empty((len(point), self.tape.y.size + max(len(one.place) for one in programs)))
+        for k, one in enumerate(programs):
+            one.rows.fill(values, np.flatnonzero(which == k), point, known)
+        return numbers[which], values
+
+    def continued_balances(self, point: Array, known: Array, first: int) -> Mask:
+        """Return which balances of energy continued (K, nc): others began anew in the step.
+
+        A balance that went on keeps its energy but for dampers, one that began anew has that of the rates. Where a
+        balance may have begun anew, the equation that explains the kept energy better tells. A component at rest has
+        begun anew, although its energy does not tell.
+        """
+        tape, nc = self.tape, self.tape.nc
+        held = self.recorded.kept[first : first + len(point)] != 0.0
+        if not nc:
+            return held
+        missed = tape.balances(point, known)
+        moves, missed = missed[:, 2 * nc :] > 0.0, np.abs(missed)
+        scale = np.abs(point[:, tape.y["kept"]]) + np.abs(point[:, tape.y.size :][:, tape.x["kept"]])
+        doubtful = missed[:, :nc] > ROUNDING * scale
+        return np.asarray(held & moves & ~(doubtful & (missed[:, nc : 2 * nc] <= missed[:, :nc])))
+
+    # ---- where a step stands ----------------------------------------------------------------------------------------
+
+    def points(self, first: int, count: int) -> tuple[Array, Array, Integers, Integers, Array]:
+        """Return the points (y, x, p) of steps, known data, the case of the factor, branches, and residuals of zdd."""
+        tape, samples, recorded = self.tape, self.recorded.samples, self.recorded
+        before, after = slice(first, first + count), slice(first + 1, first + count + 1)
+        inc, turned = self.increments(before, after)
+        known = tape.known_rows(select_samples(samples, slice(first, first + count + 1)), self.alpha, turned)
+        x = np.hstack((
+            samples.z[before] * tape.plain, samples.zd[before], samples.zdd[before], recorded.kept[before],
+            samples.s[before], recorded.rates[before],
+        ))  # fmt: skip
+        made = tape.made(recorded.jacobians[before])
+        end = Ends(samples.zd[after], samples.zdd[after], samples.lam[after], samples.s[after])
+        y, ways = self.projections.of(x, inc, end, made, known)
+        missed = np.maximum(largest(y["zdd"] - end.zdd) / self.sizes[1], largest(y.pop("off")) / self.sizes[0])
+        y |= {"inc": inc, "zd": end.zd, "kept": recorded.kept[after]}
+        y |= {"ended": samples.s[after], "sd": recorded.rates[after], "turn": np.zeros((count, 3 * tape.nr))}
+        point = np.hstack([*(y[name] for name in tape.y.places), x, np.zeros((count, tape.variations.count))])
+        return np.ascontiguousarray(point), np.ascontiguousarray(known), made, ways, missed
+
+    def increments(self, before: slice, after: slice) -> tuple[Array, Array]:
+        """Return the increments (K, n), and those of rotation dofs alone (K, 3 nr)."""
+        samples, tape = self.recorded.samples, self.tape
+        inc = samples.z[after] - samples.z[before]
+        turned = np.zeros((len(inc), 3 * tape.nr))
+        axis = tape.tables.dofs.axis
+        for e, i in enumerate(tape.first):
+            turns = turn_between(samples.R0[before, e], samples.R0[after, e])
+            inc[:, i : i + 3] = turned[:, 3 * e : 3 * e + 3] = turns @ axis[i : i + 3].T
+        return inc, turned
+
+
+def largest(rows: Array) -> Array:
+    """Return the largest entry of each row."""
+    return np.asarray(np.max(np.abs(rows), axis=1, initial=0.0))
+
+
+def sizes_of(samples: Samples) -> Array:
+    """Return the largest rate and the largest acceleration of samples (2,)."""
+    return np.array([np.max(np.abs(one), initial=0.0) for one in (samples.zd, samples.zdd)])
+
+
+class StepPattern(NamedTuple):
+    """Entries of several cases one after the other, those of a case by groups: see ``group``."""
+
+    place: Integers  # (e,) among the outputs of the program of the case
+    row: Integers  # (e,) unknown
+    column: Integers  # (e,) in its own part: unknown, number of the state before, parameter
+    pointer: Integers  # (cases, GROUPS + 1): where the groups of a case begin
+
+
+def ends_of(tape: StepTape) -> Integers:
+    """Return where the blocks of unknowns begin and end (BLOCKS + 1,)."""
+    y = tape.y
+    last = ("guessed", "first", "made", "push", "mu", "kept", "ended", "nu", "sd")
+    return np.array([0, *(y[name].stop for name in last)])
+
+
+def pattern_of(tape: StepTape, cases: list[StepCase], by_parameters: bool) -> StepPattern:
+    """Return the pattern of all cases, with or without derivatives by parameters."""
+    parts, first = [], 0
+    for case in cases:
+        entries, ends = tape.entries(case, by_parameters), ends_of(tape)
+        row, column = np.divmod(entries.place, entries.columns)
+        kind = group(tape, ends, row, column)
+        order = np.argsort(kind, kind="stable")
+        starts = np.searchsorted(kind[order], np.arange(GROUPS + 1))
+        origin = np.select((kind == BY_PARAMETERS, kind == BY_STATE), (tape.inputs["p"].start, tape.inputs["x"].start))
+        parts.append((tape.y.size + order, row[order], (column - origin)[order], first + starts))
+        first += len(order)
+    columns = list(zip(*parts, strict=True))
+    place, row, column = (np.concatenate(one) for one in columns[:3])
+    return StepPattern(place, row, column, np.array(columns[3]))
+
+
+def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> Any:
+    """Return the group of each entry: its block on the diagonal, BELOW + its block, BY_STATE, or BY_PARAMETERS."""
+    block, left = np.searchsorted(ends, row, "right") - 1, np.searchsorted(ends, column, "right") - 1
+    found = np.where(left < block, BELOW + block, block)
+    found[column >= tape.inputs["x"].start] = BY_STATE
+    found[column >= tape.inputs["p"].start] = BY_PARAMETERS
+    return found
+
+
+def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) -> StepBlocks:
+    """Return the blocks of a recorded step, for right sides with up to some columns."""
+    n, several, weights = tape.n + tape.ns, max(columns, 1), tape.weights(alpha)
+    correction, increment = (saddle(n, weight, tape.redundant, several) for weight in weights[:2])
+    projection = saddle(weights.projected, weights.projection, tape.redundant, several)
+    own = (tape.y[name] for name in ("guessed", "made", "ended"))  # states alone; none where no equation has them
+    guessed, made, ended = (saddle(one.stop - one.start, np.zeros(0), False, several) for one in own)
+    return StepBlocks(
+        *pattern,
+        ends_of(tape),
+        np.array([tape.y[name].start if name != "push" or tape.split_multipliers else NOWHERE for name in PARTS]),
+        np.array([tape.n, tape.m, tape.nc, tape.ns]),
+        tape.plain.astype(np.float64),
+        tape.first.astype(np.int64),
+        np.zeros(1, np.int64),
+        guessed,
+        correction,
+        made,
+        increment,
+        projection,
+        ended,
+    )

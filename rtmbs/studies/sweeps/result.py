@@ -1,0 +1,297 @@
+"""``SweepResult``: the table of a sweep, its Parquet and CSV files, and measures in words as "largest crank.rate"."""
+
+import csv
+import io
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.core.atomic_file import replacing
+from rtmbs.core.names import Keyed, selected
+from rtmbs.core.notebook import table_html
+from rtmbs.core.reading import DamagedFile
+from rtmbs.errors import InputError, ResultError, shown, unknown_name, with_count
+from rtmbs.results.channel import component_of
+from rtmbs.results.parquet import read_table
+from rtmbs.results.result import Result
+from rtmbs.studies.sweeps.designs import ERROR, RUN
+
+PARQUET, CSV = ".parquet", ".csv"
+ENDINGS = (PARQUET, CSV)
+
+Columns = Mapping[str, NDArray[Any]]
+
+
+def save_columns(columns: Columns, path: str | Path) -> None:
+    """Write columns in the format that the name ends in."""
+    ending = Path(path).suffix.lower()
+    if ending == PARQUET:
+        write_parquet(path, columns)
+    elif ending == CSV:
+        write_csv(path, columns)
+    else:
+        raise InputError(f"{str(path)!r} must end in one of {', '.join(ENDINGS)}")
+
+
+def parquet(what: str) -> Any:
+    """Return pyarrow with its Parquet; InputError where it is missing."""
+    if find_spec("pyarrow") is None:
+        raise InputError(f"{what} needs pyarrow; install it with pip install 'rtmbs[sweep]'")
+    import pyarrow
+    import pyarrow.parquet
+
+    return pyarrow
+
+
+def write_parquet(path: str | Path, columns: Columns) -> None:
+    """Write columns; the file is whole or not there."""
+    arrow = parquet(f"{str(path)!r}")
+    with replacing(path) as file:
+        arrow.parquet.write_table(arrow.table(dict(columns)), file)
+
+
+def read_parquet(path: str | Path, words: Sequence[str]) -> dict[str, NDArray[Any]]:
+    """Return the columns of a file, some of which are ``words``; ResultError naming it when it is damaged."""
+    arrow = parquet(f"{str(path)!r}")
+    try:
+        table = read_table(arrow, path, words)
+    except DamagedFile as error:
+        raise ResultError(f"{str(path)!r} {error}; take it away, and its runs are made again") from error
+    return {name: values_of(arrow, table[name].combine_chunks()) for name in table.column_names}
+
+
+def values_of(arrow: Any, column: Any) -> NDArray[Any]:
+    """Return a column; equal words are one object, so that many take no more room than one."""
+    if not isinstance(column, arrow.DictionaryArray):
+        return np.asarray(column.to_numpy(zero_copy_only=False))
+    words = np.array([*column.dictionary.to_pylist(), None], dtype=object)
+    return np.asarray(words[column.indices.fill_null(len(words) - 1).to_numpy()])
+
+
+def write_csv(path: str | Path, columns: Columns) -> None:
+    """Write a line of names and a line a row; numbers read back to the same bits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(columns)
+    writer.writerows(zip(*(np.asarray(column).tolist() for column in columns.values()), strict=True))
+    with replacing(path) as file:
+        file.write(text.getvalue().encode())
+
+
+READINGS: dict[str, Callable[[Any], Any]] = {
+    "first": lambda x: x[0],
+    "last": lambda x: x[-1],
+    "max": np.max,
+    "min": np.min,
+    "mean": np.mean,  # of the samples
+    "rms": lambda x: np.sqrt(np.mean(x**2)),
+    "largest": lambda x: np.max(np.abs(x)),
+    "range": np.ptp,
+}
+
+
+@dataclass(frozen=True)
+class Measures:
+    """Reads numbers off a Result. ``wanted`` has (name, reading, channel)."""
+
+    wanted: tuple[tuple[str, str, str], ...]
+
+    def __call__(self, result: Result) -> dict[str, float]:
+        return {name: read(result, reading, channel) for name, reading, channel in self.wanted}
+
+
+def read(result: Result, reading: str, name: str) -> float:
+    """Return one number of a channel; UnknownNameError for a channel, InputError for one of several components."""
+    channel, axis = component_of(result, name)
+    axes, values = result.about(channel)[0], result[channel]
+    if axes and not axis:
+        raise InputError(f"channel {name!r} has the components {', '.join(axes)}; name one, such as {name}.{axes[0]}")
+    return float(READINGS[reading](values[:, axes.index(axis)] if axis else values))
+
+
+def readings(words: Mapping[str, Any]) -> Measures:
+    """Return the measure that ``words`` describe: a name, and a reading with its channel.
+
+    Raises InputError for a measure that is not two words, UnknownNameError for a reading that does not exist.
+    """
+    found = []
+    for name, text in words.items():
+        parts = text.split() if isinstance(text, str) else ()
+        if len(parts) != 2:
+            raise InputError(
+                f"measure {shown(name)} is {shown(text)}; it must be a reading and a channel: 'largest crank.rate'"
+            )
+        if parts[0] not in READINGS:
+            raise unknown_name(f"reading of measure {name!r}", parts[0], READINGS)
+        found.append((name, parts[0], parts[1]))
+    if not found:
+        raise InputError("measure is empty; give one measure at least: {'peak': 'largest crank.rate'}")
+    return Measures(tuple(found))
+
+
+Column = NDArray[Any]
+
+
+class Effort(NamedTuple):
+    """Wall and processor time of the runs of one call; rows from before do not count."""
+
+    runs: int
+    workers: int
+    wall: float  # from the start of the workers to their end [s]
+    inside: float  # wall time inside the workers, in sum [s]
+    processor: float  # processor time of the runs, in sum [s]
+
+    @property
+    def busy(self) -> float:
+        """The share of the time of all workers that was spent in runs."""
+        return self.inside / (self.wall * self.workers) if self.wall else 0.0
+
+
+class SweepResult(Keyed):
+    """One row a run, in the order of the design: ``table["c"]`` is the column of a parameter or a measure.
+
+    ``run`` is the number of the run (int64), ``error`` a sentence, empty for a run that did not fail. Measures of a run
+    that failed are NaN. The columns are the same bytes from any engine and any number of workers. Measures stand in the
+    order of their names.
+
+    Parameters
+    ----------
+    parameters : Mapping[str, Column]
+        Columns of the parameters.
+    measures : Mapping[str, Column]
+        Columns of the measures.
+    run : Column
+        Numbers of the runs.
+    error : Column
+        Messages of failed runs, empty for the others.
+    effort : Effort
+        Counts of the work.
+
+    Examples
+    --------
+    >>> table = rtmbs.sweep(make, {"c": [10.0, 20.0]}, measure, t_end=1.0)
+    >>> best = table.row(np.nanargmin(table["peak"]))
+    """
+
+    def __init__(
+        self,
+        parameters: Mapping[str, Column],
+        measures: Mapping[str, Column],
+        run: Column,
+        error: Column,
+        effort: Effort,
+    ) -> None:
+        self.parameters, self.measures = tuple(parameters), tuple(measures)
+        self._columns: dict[str, Column] = {RUN: run, **parameters, **measures, ERROR: error}
+        self.effort = effort
+
+    def __getitem__(self, name: Any) -> Any:
+        """Return a column (runs,); of a pattern or a list of names the columns by name.
+
+        Raises UnknownNameError for a name that does not exist and for a pattern without a match.
+        """
+        if (several := selected("column", name, self._columns)) is not None:
+            return {one: self._columns[one] for one in several}
+        if not (isinstance(name, str) and name in self._columns):
+            raise unknown_name("column", name, self._columns)
+        return self._columns[name]
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._columns
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._columns)
+
+    def __len__(self) -> int:
+        """Return the number of rows."""
+        return len(self._columns[RUN])
+
+    def names(self) -> list[str]:
+        """Return the names of all columns: the run, parameters, measures, the error.
+
+        Returns
+        -------
+        list[str]
+            Names of all columns: the run, parameters, measures, the error.
+        """
+        return list(self._columns)
+
+    def keys(self) -> list[str]:
+        """Return what ``names`` does: a table is a mapping of names to columns, ``dict(table)``."""
+        return self.names()
+
+    @property
+    def failed(self) -> dict[int, str]:
+        """The sentence of each run that failed, by its number."""
+        where = np.flatnonzero(self[ERROR] != "")
+        return {int(self[RUN][k]): str(self[ERROR][k]) for k in where}
+
+    def row(self, k: int) -> dict[str, Any]:
+        """Return a row by name.
+
+        Parameters
+        ----------
+        k : int
+            Number of the row.
+
+        Returns
+        -------
+        dict[str, object]
+            Row by name.
+        """
+        return {name: column[k] for name, column in self._columns.items()}
+
+    def to_pandas(self) -> Any:
+        """Return the table as a pandas.DataFrame; InputError where pandas is missing.
+
+        Returns
+        -------
+        object
+            Table as a pandas.DataFrame; InputError where pandas is missing.
+
+        Raises
+        ------
+        InputError
+            For arguments out of range.
+        """
+        if find_spec("pandas") is None:
+            raise InputError("to_pandas needs pandas; install it with pip install pandas")
+        import pandas
+
+        return pandas.DataFrame(self._columns)
+
+    def save(self, path: str | Path) -> None:
+        """Write the table as ``.parquet`` (extra ``sweep``) or ``.csv``; the file is whole or not there.
+
+        Parameters
+        ----------
+        path : str or Path
+            Path of the file.
+
+        Raises
+        ------
+        InputError
+            For another ending.
+        OSError
+        """
+        save_columns(self._columns, path)
+
+    def __repr__(self) -> str:
+        failures = f", {len(self.failed)} failed" if self.failed else ""
+        runs = f"{with_count(len(self), 'run')} of {', '.join(self.parameters)}"
+        return f"SweepResult({runs}: {', '.join(self.measures)}{failures})"
+
+    def _repr_html_(self) -> str:
+        """Return the first rows as a table for notebooks."""
+        rows = ([cell(column[k]) for column in self._columns.values()] for k in range(len(self)))
+        return table_html(repr(self), self.names(), rows)
+
+
+def cell(value: Any) -> str:
+    """Return a value of a row as text."""
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)

@@ -1,0 +1,123 @@
+"""What analyses found, as a line, as text and in a notebook.
+
+Values by name: an unknown name is answered with the nearest ones.
+"""
+
+import copy
+import pickle
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.errors import UnknownNameError
+from rtmbs.studies.analysis.report import NamedValues
+from tests.studies.analysis.cases import chain
+
+
+@pytest.fixture(scope="module")
+def found():
+    model = chain(2)
+    model.add_force("motor", rtmbs.Motor(), joint="hinge_link0")
+    system = model.compile()
+    rest = rtmbs.equilibrium(system)
+    turn = {f"hinge_link{k}": rtmbs.Sine(0.3, 3.0) for k in range(2)}
+    return {
+        "Equilibrium": rest,
+        "Linearisation": rtmbs.linearise(rest, ["motor.torque"], ["link1.position"]),
+        "Modes": rtmbs.modes(rest),
+        "Campbell": rtmbs.campbell(rest.simulation, [0.0, 0.1], "motor.torque"),
+        "InverseDynamics": rtmbs.inverse_dynamics(system, turn, np.linspace(0.0, 1.0, 5)),
+        "Sensitivity": rtmbs.sensitivity(rest.simulation, 0.01, "hinge_link0.angle", ["motor.torque", "gravity"]),
+    }
+
+
+LINES = {
+    "Equilibrium": ("'chain' at t = 0 s, least stiffness 19", "hinge_link1.angle"),
+    "Linearisation": ("'chain' at t = 0 s: 2 degrees of freedom, 4 states, 1 input, 3 outputs", "inputs: motor.torque"),
+    "Modes": ("'chain' at t = 0 s: 2 modes, stable", "moves most"),
+    "Campbell": ("2 branches over motor.torque = 0 to 0.1", "mode 1 [Hz]"),
+    "InverseDynamics": ("'chain': 2 drives, 5 times, 0 s to 1 s", "hinge_link1"),
+    "Sensitivity": ("'chain': 1 value by 4 parameters, adjoint method", "gravity[2]"),
+}
+
+
+@pytest.mark.parametrize("name", LINES)
+def test_answers_are_text_and_not_arrays(found, name):
+    line, inside = LINES[name]
+    answer = found[name]
+    assert repr(answer).startswith(f"{name}({line}")
+    assert len(repr(answer).splitlines()) == 1
+    assert inside in str(answer)
+    assert "array(" not in repr(answer) + str(answer)
+    assert len(str(answer)) < 2000
+    assert answer._repr_html_().startswith("<pre>")
+
+
+def test_modes_of_a_state_that_moves_or_is_off_balance_say_so(found):
+    assert "depend on the choice" not in str(found["Modes"])
+    sim = found["Equilibrium"].simulation.independent()
+    sim.set("hinge_link0.angle", 0.5)
+    assert "Forces do not balance at this pose" in str(rtmbs.modes(sim))
+    sim.set("hinge_link0.rate", 0.5)
+    assert "The state moves, and not steadily" in str(rtmbs.modes(sim))
+
+
+def test_a_diagram_is_kept_in_a_file(found, tmp_path):
+    pytest.importorskip("matplotlib")
+    found["Campbell"].plot(file=tmp_path / "campbell.png", orders=[1.0])
+    assert (tmp_path / "campbell.png").read_bytes().startswith(b"\x89PNG")
+    with pytest.raises(rtmbs.errors.InputError, match=r"nowhere.*c\.png' cannot be written: there is no folder"):
+        found["Campbell"].plot(file=tmp_path / "nowhere" / "c.png")
+
+
+def test_long_tables_end_with_what_is_left_out():
+    assert str(rtmbs.linearise(rtmbs.Simulation(chain(20).compile()))).splitlines()[-1] == "and 8 more"
+
+
+def test_brackets_name_the_nearest():
+    values = NamedValues("joint", {"crank": 1, "rocker": 2})
+    assert values["crank"] == 1
+    assert "cranc" not in values
+    assert values.get("cranc", 0) == 0
+    with pytest.raises(UnknownNameError, match=r"there is no joint named 'cranc'; did you mean 'crank'\?"):
+        values["cranc"]
+    for other in (pickle.loads(pickle.dumps(values)), copy.deepcopy(values), copy.copy(values)):
+        assert other == values
+        assert other.kind == "joint"
+
+
+def test_second_names_answer_too():
+    values = NamedValues("drive", {"crank.angle": 1}, {"crank": "crank.angle"})
+    assert values["crank"] == values.get("crank") == 1
+    assert "crank" in values
+    assert list(values) == ["crank.angle"]
+    assert pickle.loads(pickle.dumps(values))["crank"] == 1
+    with pytest.raises(UnknownNameError, match="did you mean 'crank'"):
+        values["cranc"]
+
+
+def test_every_verb_answers_so():
+    """Workload, modes, inverse dynamics and equilibrium."""
+    model = rtmbs.library.build("crank_rocker")
+    sim = rtmbs.Simulation(model.compile(), h=1e-3)
+    load, modes = rtmbs.workload(sim, 0.01), rtmbs.modes(sim)
+    need = rtmbs.inverse_dynamics(sim.system, {"crank_pivot": rtmbs.ConstantRate(1.0)}, [0.0, 0.1])
+    rest = rtmbs.equilibrium(sim.system)
+    answers = {
+        "crank_pivot": [load.joints, rest.loads, need.forces, need.power],
+        "crank": [modes.bodies, modes.shares],
+        "gravity": [load.power, modes.element_shares],
+        "fx": [load.statistics("pin")],
+    }
+    for name, all_values in answers.items():
+        for values in all_values:
+            assert values[name] is not None
+            with pytest.raises(UnknownNameError, match=f"did you mean '{name}'" if len(name) > 2 else "there are"):
+                values[name + "x" if len(name) > 2 else "q"]
+
+
+def test_modes_of_a_mechanism_that_nothing_is_free_in_say_so():
+    sim = rtmbs.Simulation(rtmbs.library.build("driven_fourbar").compile(), h=1e-3)
+    table = rtmbs.modes(sim).table()
+    assert table.startswith("no modes: nothing is free to move")
