@@ -165,7 +165,7 @@ class State:
         """True when motion, inputs or time were changed since a Simulation gave the State out."""
         if isinstance(self.given, str):
             return self.given != digest(self.basis())
-        return self.given is not None and self.given != self.basis()
+        return isinstance(self.given, tuple) and self.given != self.basis()
 
     def copy(self) -> Self:
         """Return a State that shares no memory with this one; StateError when ``memory`` is no dictionary.
@@ -196,7 +196,7 @@ class State:
         entries = [
             (name, entry(name, kind, stored(name, value, kind), "this state")) for name, kind, value in parts(self)
         ]
-        if self.given is not None:
+        if isinstance(self.given, str | tuple):
             entries.append((GIVEN, self.given if isinstance(self.given, str) else digest(self.given)))
         write_archive(path, FORMAT, entries)
 

@@ -1,5 +1,6 @@
 """Mechanisms that campaigns about files, numbers and threads try their mischief on; each is compiled once."""
 
+import dataclasses
 import functools
 import math
 from typing import Any
@@ -57,5 +58,6 @@ def simulation(name: str, steps: int = 3, **options: Any) -> Simulation:
 
 def contents(state: Any) -> dict[str, Any]:
     """Return every field of a state, and what its method remembers, as something that compares by bytes."""
-    fields = {name: getattr(state, name) for name in state.__slots__ if name != "memory"} | state.memory
+    compared = [f.name for f in dataclasses.fields(state) if f.compare and f.name != "memory"]
+    fields = {name: getattr(state, name) for name in compared} | state.memory
     return {name: value.tobytes() if isinstance(value, np.ndarray) else value for name, value in fields.items()}

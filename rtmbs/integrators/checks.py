@@ -26,6 +26,17 @@ def positive(**values: Any) -> None:
             raise InputError(f"{name} is {shown(value)}; it must be a positive number")
 
 
+def positive_floats(options: Any, *names: str) -> None:
+    """Make these fields of frozen options floats, for kernels take no fractions; None stays.
+
+    Raises InputError for the first that is not a finite positive number.
+    """
+    for name in names:
+        if (value := getattr(options, name)) is not None:
+            positive(**{name: value})
+            object.__setattr__(options, name, float(value))
+
+
 def whole(name: str, value: Any, least: int, most: int) -> None:
     """Raise InputError for a value that is not a whole number in these bounds."""
     if isinstance(value, bool) or not (isinstance(value, Integral) and least <= int(value) <= most):

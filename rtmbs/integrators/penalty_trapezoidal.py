@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, StateError, shown
 from rtmbs.integrators.base import Equations, Fused
-from rtmbs.integrators.checks import one_of, positive, switches, whole
+from rtmbs.integrators.checks import one_of, positive_floats, switches, whole
 from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
@@ -139,8 +139,7 @@ class PenaltyTrapezoidal(Method):
             raise InputError(
                 f"penalty = {shown(self.penalty)} and alpha = {shown(self.alpha)} exclude each other; give one of them"
             )
-        positive(tol=self.tol, projection_tol=self.projection_tol)
-        positive(**({"penalty": self.c} if self.alpha is None else {"alpha": self.alpha}))
+        positive_floats(self, "tol", "projection_tol", "penalty", "alpha")
         whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
         whole("tries", self.tries, 0, MOST_TRIES)
         if self.max_projections is not None:

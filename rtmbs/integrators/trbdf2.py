@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.base import Equations, FusedTRBDF2, NotFinite, SingularTangent
-from rtmbs.integrators.checks import positive, switches, whole
+from rtmbs.integrators.checks import positive_floats, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
 from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors
 from rtmbs.integrators.newton import (
@@ -238,7 +238,7 @@ class TRBDF2(Method):
     tries: int = MOST_TRIES
 
     def __post_init__(self) -> None:
-        positive(penalty=self.penalty, tol=self.tol)
+        positive_floats(self, "penalty", "tol")
         whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
         whole("tries", self.tries, 0, MOST_TRIES)
         switches(fixed_iterations=self.fixed_iterations, fused=self.fused)

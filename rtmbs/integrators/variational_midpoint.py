@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.base import Equations, FusedMidpoint, MidpointEquations, NotFinite, SingularTangent, Turned
-from rtmbs.integrators.checks import positive, switches, whole
+from rtmbs.integrators.checks import positive_floats, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
 from rtmbs.integrators.method import PENALTY, USUAL, Method
 from rtmbs.integrators.newton import (
@@ -229,7 +229,7 @@ class VariationalMidpoint(Method):
     fused: bool = True
 
     def __post_init__(self) -> None:
-        positive(penalty=self.penalty, tol=self.tol)
+        positive_floats(self, "penalty", "tol")
         whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
         switches(fixed_iterations=self.fixed_iterations, fused=self.fused)
 
