@@ -250,13 +250,13 @@ m = rtmbs.Model("bar")
 m.add_body("bar", mass=1.0, inertia=(1, 1, 1))
 m.add_joint("pivot", rtmbs.Revolute(axis=(0, 1, 0)), "ground", "bar")
 m.add_marker("tip", "bar", (1, 0, 0))
-driver = m.add_driver("lift", rtmbs.Sine(amplitude=0.5, frequency_rad_s=1.0), marker=("tip", "z"))
+driver = m.add_driver("lift", rtmbs.Sine(amplitude=0.5, frequency_rad_s=1.0), triad=("tip", "z"))
 assert driver.target == "tip.z" and not driver.dynamic
 motion = Analysis(m).run(0.0, 2.0, 0.5)
 np.testing.assert_allclose(motion["tip.position"][:, 2], 0.5 * np.sin(motion.t), atol=1e-9)
 np.testing.assert_allclose(motion["pivot.angle"], -np.arcsin(0.5 * np.sin(motion.t)), atol=1e-9)
 again = build(write(m)).model
-assert again.drivers["lift"].marker[1] == "z"
+assert again.drivers["lift"].triad[1] == "z"
 try:
     m.compile()
 except ModelError as error:
