@@ -103,6 +103,7 @@ HOMES = {
     "workload": "rtmbs.studies.analysis.workload",
 }
 ROOMS = (
+    "contact",
     "dae",
     "errors",
     "formulations",
@@ -117,6 +118,7 @@ ROOMS = (
 __all__ = sorted([*HOMES, *ROOMS, "__version__"])
 
 if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_imports.py holds the two together
+    from rtmbs import contact as contact
     from rtmbs import dae as dae
     from rtmbs import errors as errors
     from rtmbs import formulations as formulations

@@ -45,6 +45,7 @@ class LawState(NamedTuple):
     name: str
     first: float  # at the start
     unit: str = "1"
+    settles: bool = False  # only its settled value counts: no step needs to resolve its time constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -83,7 +84,7 @@ def make_law(
         raise ModelError(f"{what}: parameters is {shown(parameters)}; it must be a dictionary of names and numbers")
     values = {name: parameter(what, name, value) for name, value in (parameters or {}).items()}
     trace = switch(trace, f"{what}: trace")
-    found = law_states(what, states, units)
+    found = law_states(what, states, units, getattr(function, "settling_states", ()))
     if found and not trace:
         raise ModelError(f"{what}: its law has states, and must be recorded for that; leave trace=False out")
     if both := [state.name for state in found if state.name in values]:
@@ -104,7 +105,7 @@ def written(error: ModelError) -> ModelError | None:
     )
 
 
-def law_states(what: str, states: Any, units: Any) -> tuple[LawState, ...]:
+def law_states(what: str, states: Any, units: Any, settling: Any = ()) -> tuple[LawState, ...]:
     """Return the checked states of a law in the order in which they were given."""
     for name, given in (("states", states), ("units", units)):
         if given is not None and not isinstance(given, Mapping):
@@ -112,7 +113,10 @@ def law_states(what: str, states: Any, units: Any) -> tuple[LawState, ...]:
     states, units = states or {}, units or {}
     if unknown := [name for name in units if name not in states]:
         raise ModelError(f"{what}: units has {shown(unknown[0])}, which is no state of it; name one of its states")
-    return tuple(law_state(what, name, first, units.get(name, "1")) for name, first in states.items())
+    return tuple(
+        law_state(what, name, first, units.get(name, "1"))._replace(settles=name in settling)
+        for name, first in states.items()
+    )
 
 
 def law_state(what: str, name: Any, first: Any, unit: Any) -> LawState:

@@ -36,12 +36,14 @@ from rtmbs.model.profiles import checked_profile, given_motion
 from rtmbs.model.shapes import make_looks
 
 if TYPE_CHECKING:
+    from rtmbs.contact.elements import Contact
     from rtmbs.system import System
 
 Element = TypeVar("Element", Body, Joint, Marker)
 Between = tuple[Marker | str, Marker | str]
 Axis = Marker | str | tuple[Marker | str, str]
 Coordinate = Joint | str | tuple[Joint | str, str]
+ContactSide = Body | str | tuple[Body | str, Any]  # a body with its own shapes, or one shape of it
 Ratios = Mapping[Coordinate, float] | Sequence[tuple[Coordinate, float]]
 
 
@@ -576,6 +578,171 @@ class Model(ModelDescription):
             force = Force(name, known, between=self._between(what, between))
         self.forces[name] = force
         return force
+
+    def add_contact(
+        self,
+        name: str,
+        a: ContactSide,
+        b: ContactSide,
+        *,
+        stiffness: Numbers,
+        exponent: Numbers = None,
+        dissipation: Numbers = 0.0,
+        friction: Numbers = 0.0,
+        stroke: Numbers = 1e-4,
+        damping_time: Numbers = None,
+        static_ratio: Numbers = 1.0,
+        stribeck_speed: Numbers = 1e-2,
+    ) -> "Contact":
+        """Add compliant contact of two bodies, with dry friction that sticks.
+
+        A side is a body, which touches with the shapes that it has in pictures, or (body, shape). Shapes are
+        ``rtmbs.contact.Plane``, ``Sphere``, ``Bar`` (a capsule), ``Box``, and ``Surface`` or ``Mesh`` as a convex body.
+        Pairs are a plane with any of the others, a sphere with a box, and spheres and bars with each other.
+
+        Parameters
+        ----------
+        name : str
+            Name of the contact. Its forces are ``name``, or ``name_1``, ``name_2``, ... for several touching points.
+        a : Body, str or tuple
+            First side.
+        b : Body, str or tuple
+            Second side.
+        stiffness : float
+            k of the normal force N = k d^e (1 + c d') of the penetration d [N/m^e].
+        exponent : float, optional
+            e: 1.5 for spheres and bars (Hertz) and 1 for corners, unless given.
+        dissipation : float, default 0.0
+            c [s/m]; ``rtmbs.contact.dissipation_for`` gives it from a coefficient of restitution.
+        friction : float, default 0.0
+            Coefficient mu of sliding; an input ``FORCE.friction`` of every force.
+        stroke : float, default 1e-4
+            Elastic displacement at which a contact at rest begins to slide [m].
+        damping_time : float, optional
+            Damping of the bristle over its stiffness [s]; that of a contact loaded by a weight unless given.
+        static_ratio : float, default 1.0
+            Friction at rest over that of sliding, 1 or more.
+        stribeck_speed : float, default 1e-2
+            Speed at which 1/e of that difference is left [m/s].
+
+        Returns
+        -------
+        Contact
+            Name and forces of the contact.
+
+        Raises
+        ------
+        ModelError
+            For values out of range, shapes that have no contact with each other, and two sides of one body.
+
+        Examples
+        --------
+        >>> m = rtmbs.Model("ball")
+        >>> ball = m.add_body("ball", mass=1.0, inertia=(4e-3, 4e-3, 4e-3), position=(0, 0, 0.1))
+        >>> free = m.add_joint("free", rtmbs.Floating(), "ground", ball)
+        >>> m.add_contact("floor", ("ground", rtmbs.contact.Plane()), (ball, rtmbs.Sphere(0.1)), stiffness=1e6).name
+        'floor'
+        """
+        from rtmbs.contact.elements import add_contact
+
+        return add_contact(
+            self, name, a, b, stiffness=stiffness, exponent=exponent, dissipation=dissipation, friction=friction,
+            stroke=stroke, damping_time=damping_time, static_ratio=static_ratio, stribeck_speed=stribeck_speed,
+        )  # fmt: skip
+
+    def add_stop(
+        self,
+        name: str,
+        joint: Coordinate,
+        *,
+        lower: Numbers = None,
+        upper: Numbers = None,
+        stiffness: Numbers,
+        exponent: Numbers = 1.0,
+        dissipation: Numbers = 0.0,
+    ) -> Force:
+        """Add compliant stops of a joint coordinate: N = k d^e (1 + c d') of the overrun d, never pulling.
+
+        Parameters
+        ----------
+        name : str
+            Name of the force.
+        joint : Coordinate
+            Joint, or (joint, coordinate).
+        lower : float, optional
+            Least value of the coordinate [rad or m]; an input ``name.lower``.
+        upper : float, optional
+            Largest value [rad or m]; an input ``name.upper``.
+        stiffness : float
+            k [N m/rad^e or N/m^e].
+        exponent : float, default 1.0
+            e, 1 or more.
+        dissipation : float, default 0.0
+            c [s/rad or s/m]; ``rtmbs.contact.dissipation_for`` gives it from a coefficient of restitution.
+
+        Returns
+        -------
+        Force
+            The new force.
+
+        Raises
+        ------
+        ModelError
+            For values out of range, and for no end at all.
+        """
+        from rtmbs.contact.elements import add_stop
+
+        return add_stop(self, name, joint, lower, upper, stiffness, exponent, dissipation)
+
+    def add_friction(
+        self,
+        name: str,
+        joint: Coordinate,
+        limit: Numbers,
+        *,
+        stroke: Numbers = 1e-3,
+        damping_time: Numbers = 2e-3,
+        static_ratio: Numbers = 1.0,
+        stribeck_speed: Numbers = 1e-2,
+        viscous: Numbers = 0.0,
+    ) -> Force:
+        """Add dry friction of a joint coordinate, which sticks: a bearing, a brake or a clutch.
+
+        Parameters
+        ----------
+        name : str
+            Name of the force.
+        joint : Coordinate
+            Joint, or (joint, coordinate).
+        limit : float
+            Force or torque of sliding [N or N m]; an input ``name.limit``, such as that of a brake.
+        stroke : float, default 1e-3
+            Elastic displacement at which a joint at rest begins to slide [rad or m].
+        damping_time : float, default 2e-3
+            Damping of the bristle over its stiffness [s].
+        static_ratio : float, default 1.0
+            Limit at rest over that of sliding, 1 or more.
+        stribeck_speed : float, default 1e-2
+            Speed at which 1/e of that difference is left [rad/s or m/s].
+        viscous : float, default 0.0
+            Viscous friction beside it [N m s/rad or N s/m].
+
+        Returns
+        -------
+        Force
+            The new force, with the state ``name.bristle`` [rad or m].
+
+        Raises
+        ------
+        ModelError
+            For values out of range.
+        """
+        from rtmbs.contact.elements import add_friction
+
+        return add_friction(
+            self, name, joint, limit, stroke=stroke, damping_time=damping_time, static_ratio=static_ratio,
+            stribeck_speed=stribeck_speed, viscous=viscous,
+        )  # fmt: skip
 
     def add_driver(
         self,

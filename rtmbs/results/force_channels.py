@@ -136,7 +136,7 @@ def force_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, 
 
 def state_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
     """Yield the states of force laws, ``FORCE.STATE`` in the units that the user gave."""
-    for k, (force, name, _, unit) in enumerate(system.states):
+    for k, (force, name, _, unit, _) in enumerate(system.states):
         yield f"{force}.{name}", Source((), unit, partial(state_values, resampled, k))
 
 

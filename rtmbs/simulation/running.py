@@ -196,7 +196,7 @@ def steps_between(t: float, t_end: float, h: float) -> int:
     steps = round(span / h)
     if abs(span / h - steps) > WHOLE * max(steps, 1):
         raise InputError(
-            f"t_end = {t_end:g} s is no whole number of steps of h = {h!r} s; h = {span / max(steps, 1)!r} fits"
+            f"t_end = {t_end:g} s is no whole number of steps of h = {h!r} s; h = {float(span / max(steps, 1))!r} fits"
         )
     return steps
 

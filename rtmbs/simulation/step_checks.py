@@ -162,11 +162,13 @@ class FastStates:
         if not np.all(np.isfinite(slope)):
             return None
         values, vectors = np.linalg.eig(slope)
-        fastest = int(np.argmax(np.abs(values)))
-        if not h * abs(values[fastest]) > TOO_FAST:
-            return None
-        of: LawStateInfo = self.states[int(block[FIRST]) + int(np.argmax(np.abs(vectors[:, fastest])))]
-        return FastState(of.force, of.name, 1.0 / float(abs(values[fastest])), h)
+        for fastest in np.argsort(-np.abs(values)):
+            if not h * abs(values[fastest]) > TOO_FAST:
+                break
+            of: LawStateInfo = self.states[int(block[FIRST]) + int(np.argmax(np.abs(vectors[:, fastest])))]
+            if not of.settles:
+                return FastState(of.force, of.name, 1.0 / float(abs(values[fastest])), h)
+        return None
 
 
 def transient_error(x: float) -> float:

@@ -353,7 +353,7 @@ def input_order(laws: Sequence[Any]) -> Integers:
 def state_infos(laws: Sequence[Any]) -> tuple[LawStateInfo, ...]:
     """Return name, first value and unit of every state in the order of ``State.s``."""
     return tuple(
-        LawStateInfo(law.force.name, state.name, state.first, state.unit)
+        LawStateInfo(law.force.name, state.name, state.first, state.unit, state.settles)
         for law in laws
         if law.tape
         for state in law.function.states

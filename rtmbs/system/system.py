@@ -107,6 +107,7 @@ class LawStateInfo(NamedTuple):
     name: str
     first: float  # value at the start
     unit: str
+    settles: bool = False  # no step needs to resolve its time constant
 
 
 class CalledLaw(NamedTuple):

@@ -1,0 +1,270 @@
+"""Contact of bodies, stops and dry friction of joints, as force laws of a Model."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from scipy.spatial import ConvexHull, QhullError
+
+from rtmbs.contact.friction import DryFriction, checked_friction
+from rtmbs.contact.normal_force import NormalForce, checked_normal_force
+from rtmbs.contact.pairs import BRISTLE, BallOnBox, BallOnPlane, Segments
+from rtmbs.contact.plane import Plane
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.body import Body
+from rtmbs.model.checks import Array, Numbers, number, perpendiculars, rotation
+from rtmbs.model.forces import Force
+from rtmbs.model.laws import JointKinematics
+from rtmbs.model.shapes import Bar, Box, Shape, Sphere, Surface
+
+Model = Any  # rtmbs.Model, which imports this file
+Side = Body | str | tuple[Body | str, Shape | Plane]
+MOST_POINTS = 256  # corners of one convex surface
+GRAVITY = 9.81  # [m/s^2] loads a contact for the default damping of its bristle
+HERTZ = 1.5
+
+
+class Contact(NamedTuple):
+    """Contact of two bodies.
+
+    Parameters
+    ----------
+    name : str
+        Name of the contact.
+    forces : tuple[Force, ...]
+        One force a touching pair: ``name`` when there is one, else ``name_1``, ``name_2``, ...
+    """
+
+    name: str
+    forces: tuple[Force, ...]
+
+
+class Pair(NamedTuple):
+    """Places (body, point, axes) in body axes of two markers, and the law between them."""
+
+    a: tuple[Body, Array, Array]
+    b: tuple[Body, Array, Array]
+    law: Any
+    bristles: int  # states of the law
+
+
+def add_contact(
+    model: Model,
+    name: str,
+    a: Side,
+    b: Side,
+    *,
+    stiffness: Numbers,
+    exponent: Numbers | None,
+    dissipation: Numbers,
+    friction: Numbers,
+    stroke: Numbers,
+    damping_time: Numbers | None,
+    static_ratio: Numbers,
+    stribeck_speed: Numbers,
+) -> Contact:
+    """Add the laws of a contact; see ``Model.add_contact``."""
+    what = f"contact {name!r}"
+    mu = number(friction, f"{what}: friction")
+    if mu < 0.0:
+        raise ModelError(f"{what}: friction is {mu:g}; it must be zero or more")
+    bristle = None
+    if mu > 0.0:
+        reach = number(stroke, f"{what}: stroke")
+        settles = 1.4 * np.sqrt(abs(reach) / (mu * GRAVITY)) if damping_time is None else damping_time
+        bristle = checked_friction(what, reach, float(settles), static_ratio, stribeck_speed)
+    first, second = sides(model, what, a), sides(model, what, b)
+    pairs: list[Pair] = []
+    for (one, of_one), (other, of_other) in product(first, second):
+        if one is other:
+            raise ModelError(f"{what}: both sides are of {one.name!r}; contact needs two bodies")
+        if isinstance(of_other, Plane) or (isinstance(of_other, Box) and not isinstance(of_one, Plane)):
+            one, of_one, other, of_other = other, of_other, one, of_one
+        usual = HERTZ if isinstance(of_other, Sphere | Bar) else 1.0
+        normal = checked_normal_force(what, stiffness, usual if exponent is None else exponent, dissipation)
+        pairs += touching(what, (one, of_one), (other, of_other), normal, bristle)
+    forces = []
+    for k, pair in enumerate(pairs, 1):
+        own = name if len(pairs) == 1 else f"{name}_{k}"
+        markers = tuple(
+            model.add_marker(
+                f"{own}.{end}", body, point, frame=body if body is not model.ground else "world", axes=axes
+            )
+            for end, (body, point, axes) in (("a", pair.a), ("b", pair.b))
+        )
+        states = dict.fromkeys(BRISTLE[: pair.bristles], 0.0) if bristle else None
+        units = dict.fromkeys(BRISTLE[: pair.bristles], "m") if bristle else None
+        parameters = {"friction": mu} if bristle else None
+        forces.append(
+            model.add_force(own, pair.law, between=markers, parameters=parameters, states=states, units=units)
+        )
+    return Contact(name, tuple(forces))
+
+
+def sides(model: Model, what: str, given: Side) -> list[tuple[Body, Any]]:
+    """Return the bodies and shapes of one side of a contact."""
+    if isinstance(given, tuple):
+        if len(given) != 2:
+            raise ModelError(f"{what}: a side is {shown(given)}; give a body, or (body, shape)")
+        body = model._find("body", given[0], model.bodies, what)
+        shapes: Sequence[Any] = (given[1],)
+    else:
+        body = model._find("body", given, model.bodies, what)
+        looks = model.looks.get(body.name)
+        shapes = looks.shapes if looks else ()
+        if not shapes:
+            raise ModelError(
+                f"{what}: body {body.name!r} has no shape; give add_body a shape=, or ({body.name!r}, shape)"
+            )
+    for shape in shapes:
+        if not isinstance(shape, Plane | Sphere | Bar | Box | Surface):
+            raise ModelError(
+                f"{what}: {shown(shape)} of {body.name!r} does not touch; shapes of contacts are rtmbs.contact.Plane, "
+                "Sphere, Bar, Box, and Surface or Mesh as a convex body on a plane"
+            )
+    return [(body, shape) for shape in shapes]
+
+
+def touching(
+    what: str, a: tuple[Body, Any], b: tuple[Body, Any], normal: NormalForce, friction: DryFriction | None
+) -> list[Pair]:
+    """Return the pairs of points of two shapes, planes and boxes as the first."""
+    (one, of_one), (other, of_other) = a, b
+    if isinstance(of_one, Plane) and not isinstance(of_other, Plane):
+        x, y = perpendiculars(of_one.normal)
+        plane = (one, of_one.point, np.stack((x, y, of_one.normal), axis=1))
+        points, radius = points_of(what, of_other)
+        law = BallOnPlane(radius, normal, friction)
+        return [Pair(plane, (other, point, np.eye(3)), law, 2) for point in points]
+    if isinstance(of_one, Box) and isinstance(of_other, Sphere):
+        half = tuple((0.5 * of_one.size).tolist())
+        law_of_box = BallOnBox(of_other.radius, half, normal, friction)
+        return [Pair((one, of_one.center, of_one.axes), (other, of_other.center, np.eye(3)), law_of_box, 3)]
+    if isinstance(of_one, Sphere | Bar) and isinstance(of_other, Sphere | Bar):
+        (point_a, axes_a, half_a), (point_b, axes_b, half_b) = segment(of_one), segment(of_other)
+        law_of_bars = Segments((half_a, half_b), (of_one.radius, of_other.radius), normal, friction)
+        return [Pair((one, point_a, axes_a), (other, point_b, axes_b), law_of_bars, 3)]
+    raise ModelError(
+        f"{what}: a {type(of_one).__name__} does not touch a {type(of_other).__name__}; pairs are a Plane with "
+        "a Sphere, Bar, Box or convex Surface, a Sphere with a Box, and Spheres and Bars with each other"
+    )
+
+
+def points_of(what: str, shape: Any) -> tuple[Sequence[Array], float]:
+    """Return the points (3,) of a convex shape that may touch a plane, and the radius about them [m]."""
+    if isinstance(shape, Sphere):
+        return (shape.center,), shape.radius
+    if isinstance(shape, Bar):
+        return (shape.start, shape.end), shape.radius
+    if isinstance(shape, Box):
+        corners = np.array(list(product((-0.5, 0.5), repeat=3))) * shape.size
+        return list(shape.center + corners @ shape.axes.T), 0.0
+    try:
+        corners = shape.vertices[ConvexHull(shape.vertices).vertices]
+    except QhullError:
+        raise ModelError(f"{what}: the surface is flat; a convex body needs four corners outside one plane") from None
+    if len(corners) > MOST_POINTS:
+        raise ModelError(
+            f"{what}: the convex hull of the surface has {len(corners)} corners; at most {MOST_POINTS} may touch; "
+            "simplify it"
+        )
+    return list(corners), 0.0
+
+
+def segment(shape: Sphere | Bar) -> tuple[Array, Array, float]:
+    """Return middle (3,), axes (3, 3) with z along it and half length of a ball or bar, in body axes [m]."""
+    if isinstance(shape, Sphere):
+        return shape.center, np.eye(3), 0.0
+    along = shape.end - shape.start
+    length = float(np.linalg.norm(along))
+    z = along / length
+    x, y = perpendiculars(z)
+    return 0.5 * (shape.start + shape.end), np.asarray(rotation(np.stack((x, y, z), axis=1), "Bar")), 0.5 * length
+
+
+# ---- joints ---------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Stop:
+    """Law of a joint coordinate that is held above ``lower`` and below ``upper``; None leaves a side free."""
+
+    lower: float | None
+    upper: float | None
+    normal: NormalForce
+
+    def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any]) -> Any:
+        """Return the force or torque along the coordinate [N or N m]."""
+        force: Any = 0.0 * kinematics.z
+        if self.lower is not None:
+            force = force + self.normal(parameters["lower"] - kinematics.z, -kinematics.zd)
+        if self.upper is not None:
+            force = force - self.normal(kinematics.z - parameters["upper"], kinematics.zd)
+        return force
+
+
+def add_stop(
+    model: Model,
+    name: str,
+    joint: Any,
+    lower: Numbers | None,
+    upper: Numbers | None,
+    stiffness: Numbers,
+    exponent: Numbers,
+    dissipation: Numbers,
+) -> Force:
+    """Add the law of a stop; see ``Model.add_stop``."""
+    what = f"stop {name!r}"
+    ends = {
+        key: number(value, f"{what}: {key}") for key, value in (("lower", lower), ("upper", upper)) if value is not None
+    }
+    if not ends:
+        raise ModelError(f"{what} has no end; give lower=, upper= or both")
+    if len(ends) == 2 and ends["lower"] >= ends["upper"]:
+        raise ModelError(f"{what}: lower is {ends['lower']:g} and upper {ends['upper']:g}; lower must be below upper")
+    law = Stop(ends.get("lower"), ends.get("upper"), checked_normal_force(what, stiffness, exponent, dissipation))
+    return model.add_force(name, law, joint=joint, parameters=ends)
+
+
+@dataclass(frozen=True)
+class JointFriction:
+    """Law of dry friction on a joint coordinate, with a bristle; ``limit`` is the force of sliding."""
+
+    friction: DryFriction
+    viscous: float  # [N s/m or N m s/rad]
+    settling_states: ClassVar[tuple[str, ...]] = ("bristle",)
+
+    def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any], states: Any) -> Any:
+        """Return the force or torque along the coordinate [N or N m], and the rate of the bristle."""
+        zd = kinematics.zd
+        (share,), (rate,) = self.friction([states["bristle"]], [zd])
+        return parameters["limit"] * share - self.viscous * zd, rate
+
+
+def add_friction(
+    model: Model,
+    name: str,
+    joint: Any,
+    limit: Numbers,
+    *,
+    stroke: Numbers,
+    damping_time: Numbers,
+    static_ratio: Numbers,
+    stribeck_speed: Numbers,
+    viscous: Numbers,
+) -> Force:
+    """Add the law of dry friction of a joint; see ``Model.add_friction``."""
+    what = f"friction {name!r}"
+    most, slope = number(limit, f"{what}: limit"), number(viscous, f"{what}: viscous")
+    if most < 0.0:
+        raise ModelError(f"{what}: limit is {most:g}; it must be zero or more")
+    if slope < 0.0:
+        raise ModelError(f"{what}: viscous is {slope:g}; it must be zero or more")
+    law = JointFriction(checked_friction(what, stroke, damping_time, static_ratio, stribeck_speed), slope)
+    found, coordinate = model._coordinate(what, joint)
+    unit = found.type.units()[coordinate]
+    return model.add_force(
+        name, law, joint=joint, parameters={"limit": most}, states={"bristle": 0.0}, units={"bristle": unit}
+    )

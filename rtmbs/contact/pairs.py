@@ -1,0 +1,145 @@
+"""Force laws of touching pairs: a ball or corner on a plane, a ball on a box, two rounded segments.
+
+A law stands between marker a of the first shape and marker b of the second. It returns the wrench on b at b's marker,
+in axes of a, and the rates of the bristle where there is friction.
+"""
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from rtmbs.contact.friction import LIFTED, DryFriction, inner
+from rtmbs.contact.normal_force import NormalForce
+from rtmbs.model.laws import Kinematics
+
+BRISTLE = ("bristle_x", "bristle_y", "bristle_z")  # deflections in axes of a [m]
+TINY = 1e-12  # [m] keeps directions defined where centres coincide
+PARALLEL = 1e-9  # least sine squared between two bars
+
+
+@dataclass(frozen=True)
+class BallOnPlane:
+    """A ball of ``radius`` [m] about marker b, a corner with 0, above the plane through marker a, z its normal."""
+
+    radius: float
+    normal: NormalForce
+    friction: DryFriction | None
+    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
+
+    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
+        """Return force and moment on b [N, N m], and the rates of two bristles [m/s]."""
+        v, w, below = kinematics.v, kinematics.w, self.radius
+        depth = below - kinematics.r[2]
+        N = self.normal(depth, -v[2])
+        if self.friction is None:
+            return np.stack((0.0 * N, 0.0 * N, N)), np.zeros(3)
+        slides = (v[0] - below * w[1], v[1] + below * w[0])
+        s = [states[name] for name in BRISTLE[:2]]
+        shares, rates = self.friction(s, slides)
+        fx, fy = (parameters["friction"] * N * share for share in shares)
+        force, moment = np.stack((fx, fy, N)), np.stack((below * fy, -below * fx, 0.0 * N))
+        return (force, moment), np.stack(while_touching(depth, rates, s))
+
+
+@dataclass(frozen=True)
+class BallOnBox:
+    """A ball of ``radius`` [m] about marker b and a box with half edges ``half`` [m] about marker a, in its axes."""
+
+    radius: float
+    half: tuple[float, float, float]
+    normal: NormalForce
+    friction: DryFriction | None
+    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
+
+    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
+        """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
+        r = [kinematics.r[k] for k in range(3)]
+        nearest = [np.minimum(np.maximum(x, -h), h) for x, h in zip(r, self.half, strict=True)]
+        away = [x - y for x, y in zip(r, nearest, strict=True)]
+        distance = np.sqrt(inner(away, away) + TINY**2)
+        inside = [h - np.where(x < 0.0, -x, x) for x, h in zip(r, self.half, strict=True)]  # depths of the centre
+        deepest = np.minimum(np.minimum(inside[0], inside[1]), inside[2])
+        faces: list[Any] = []  # one face of a centre within the box: the nearest
+        left: Any = 1.0
+        for x, depth in zip(r, inside, strict=True):
+            chosen = left * np.where(depth <= deepest, 1.0, 0.0)
+            left = left - chosen
+            faces.append(chosen * np.where(x < 0.0, -1.0, 1.0))
+        within = deepest > 0.0
+        n = [np.where(within, face, x / distance) for face, x in zip(faces, away, strict=True)]
+        gap = np.where(within, -deepest, distance) - self.radius
+        arm = [-self.radius * one for one in n]
+        return touched(self, kinematics, parameters, states, n, gap, arm)
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Two balls or bars: segments of ``half`` lengths along z about the markers a and b, with ``radii`` [m]."""
+
+    half: tuple[float, float]
+    radii: tuple[float, float]
+    normal: NormalForce
+    friction: DryFriction | None
+    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
+
+    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
+        """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
+        r, u = kinematics.r, kinematics.R[:, 2]
+        along_a, along_b = self.nearest(r, u)
+        away = (r[0] + along_b * u[0], r[1] + along_b * u[1], r[2] + along_b * u[2] - along_a)
+        distance = np.sqrt(inner(away, away) + TINY**2)
+        n = [x / distance for x in away]
+        arm = [along_b * u[k] - self.radii[1] * n[k] for k in range(3)]
+        return touched(self, kinematics, parameters, states, n, distance - sum(self.radii), arm)
+
+    def nearest(self, r: Any, u: Any) -> tuple[Any, Any]:
+        """Return where on the axes of a and b their nearest points lie [m], from the markers."""
+        (of_a, of_b), b = self.half, u[2]
+        if of_a == 0.0 and of_b == 0.0:
+            return 0.0, 0.0
+        if of_b == 0.0:
+            return clipped(r[2], of_a), 0.0
+        across = r[0] * u[0] + r[1] * u[1] + r[2] * u[2]
+        if of_a == 0.0:
+            return 0.0, clipped(-across, of_b)
+        on_b = clipped((b * r[2] - across) / (1.0 - b * b + PARALLEL), of_b)
+        on_a = clipped(r[2] + on_b * b, of_a)
+        return on_a, clipped(on_a * b - across, of_b)
+
+
+def touched(
+    law: "BallOnBox | Segments", kinematics: Kinematics, parameters: Any, states: Any, n: Any, gap: Any, arm: Any
+) -> Any:
+    """Return wrench and rates of a contact with normal n (3,) towards b, at ``arm`` (3,) from marker b."""
+    v, w = kinematics.v, kinematics.w
+    point = [vk + xk for vk, xk in zip((v[0], v[1], v[2]), cross(w, arm), strict=True)]
+    leaving = inner(point, n)
+    N = law.normal(-gap, -leaving)
+    if law.friction is None:
+        force = [N * x for x in n]
+        return np.stack(force), np.stack(cross(arm, force))
+    s = [states[name] for name in BRISTLE]
+    out = inner(s, n)
+    flat = [x - out * k for x, k in zip(s, n, strict=True)]
+    slides = [x - leaving * k for x, k in zip(point, n, strict=True)]
+    shares, rates = law.friction(flat, slides)
+    force = [N * k + parameters["friction"] * N * share for k, share in zip(n, shares, strict=True)]
+    turned = [rate - out * k / LIFTED for rate, k in zip(rates, n, strict=True)]  # back into the tangent plane
+    moment = cross(arm, force)
+    return (np.stack(force), np.stack(moment)), np.stack(while_touching(-gap, turned, s))
+
+
+def while_touching(depth: Any, rates: Any, s: Any) -> list[Any]:
+    """Return the rates of bristles that come back where nothing touches."""
+    return [np.where(depth > 0.0, rate, -one / LIFTED) for rate, one in zip(rates, s, strict=True)]
+
+
+def clipped(x: Any, bound: float) -> Any:
+    """Return x between -bound and bound."""
+    return np.minimum(np.maximum(x, -bound), bound)
+
+
+def cross(a: Any, b: Any) -> tuple[Any, Any, Any]:
+    """Return the cross product of two vectors."""
+    return a[1] * b[2] - a[2] * b[1], a[2] * b[0] - a[0] * b[2], a[0] * b[1] - a[1] * b[0]
