@@ -46,12 +46,13 @@ def test_the_reference_has_every_public_name():
     named = re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
     for one in ("force_laws", "driven_pose.drive_pose"):  # names of the library, not of rtmbs
         named.remove(f"rtmbs.library.{one}")
-    of_vehicles = [name for name in named if name.startswith("rtmbs.vehicle.")]
-    assert sorted(name.rpartition(".")[2] for name in of_vehicles) == sorted(rtmbs.vehicle.__all__)
-    assert sorted(name.rpartition(".")[2] for name in named if name not in of_vehicles) == sorted(rtmbs.HOMES)
-    for name in named:
+    rooms = {f"rtmbs.{room}.": getattr(rtmbs, room) for room in ("contact", "vehicle")}
+    home = {name: next((room for start, room in rooms.items() if name.startswith(start)), rtmbs) for name in named}
+    for room in (*rooms.values(), rtmbs):
+        public = rtmbs.HOMES if room is rtmbs else room.__all__
+        assert sorted(name.rpartition(".")[2] for name in named if home[name] is room) == sorted(public)
+    for name, room in home.items():
         module, _, what = name.rpartition(".")
-        room = rtmbs.vehicle if name in of_vehicles else rtmbs
         public = getattr(room, what)  # first: a function is replaced at home when it becomes public
         assert getattr(importlib.import_module(module), what) is public
 

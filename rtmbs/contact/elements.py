@@ -22,8 +22,9 @@ from rtmbs.model.shapes import Bar, Box, Shape, Sphere, Surface
 Model = Any  # rtmbs.Model, which imports this file
 Side = Body | str | tuple[Body | str, Shape | Plane]
 MOST_POINTS = 256  # corners of one convex surface
-GRAVITY = 9.81  # [m/s^2] loads a contact for the default damping of its bristle
+USUAL_DEPTH, TANGENTIAL = 1e-4, 0.8  # [m]; tangential over normal stiffness of a contact (Mindlin 1949, nu = 1/3)
 HERTZ = 1.5
+STROKE = 1e-3  # [rad or m] of the bristle of a joint at its limit, unless its stiffness is given
 
 
 class Contact(NamedTuple):
@@ -60,8 +61,8 @@ def add_contact(
     exponent: Numbers | None,
     dissipation: Numbers,
     friction: Numbers,
-    stroke: Numbers,
-    damping_time: Numbers | None,
+    tangential_stiffness: Numbers | None,
+    damping_time: Numbers,
     static_ratio: Numbers,
     stribeck_speed: Numbers,
 ) -> Contact:
@@ -70,11 +71,6 @@ def add_contact(
     mu = number(friction, f"{what}: friction")
     if mu < 0.0:
         raise ModelError(f"{what}: friction is {mu:g}; it must be zero or more")
-    bristle = None
-    if mu > 0.0:
-        reach = number(stroke, f"{what}: stroke")
-        settles = 1.4 * np.sqrt(abs(reach) / (mu * GRAVITY)) if damping_time is None else damping_time
-        bristle = checked_friction(what, reach, float(settles), static_ratio, stribeck_speed)
     first, second = sides(model, what, a), sides(model, what, b)
     pairs: list[Pair] = []
     for (one, of_one), (other, of_other) in product(first, second):
@@ -84,6 +80,10 @@ def add_contact(
             one, of_one, other, of_other = other, of_other, one, of_one
         usual = HERTZ if isinstance(of_other, Sphere | Bar) else 1.0
         normal = checked_normal_force(what, stiffness, usual if exponent is None else exponent, dissipation)
+        bristle = None
+        if mu > 0.0:
+            stiff = normal.slope(USUAL_DEPTH) * TANGENTIAL if tangential_stiffness is None else tangential_stiffness
+            bristle = checked_friction(what, stiff, damping_time, static_ratio, stribeck_speed)
         pairs += touching(what, (one, of_one), (other, of_other), normal, bristle)
     forces = []
     for k, pair in enumerate(pairs, 1):
@@ -94,9 +94,9 @@ def add_contact(
             )
             for end, (body, point, axes) in (("a", pair.a), ("b", pair.b))
         )
-        states = dict.fromkeys(BRISTLE[: pair.bristles], 0.0) if bristle else None
-        units = dict.fromkeys(BRISTLE[: pair.bristles], "m") if bristle else None
-        parameters = {"friction": mu} if bristle else None
+        states = dict.fromkeys(BRISTLE[: pair.bristles], 0.0) if mu > 0.0 else None
+        units = dict.fromkeys(BRISTLE[: pair.bristles], "m") if mu > 0.0 else None
+        parameters = {"friction": mu} if mu > 0.0 else None
         forces.append(
             model.add_force(own, pair.law, between=markers, parameters=parameters, states=states, units=units)
         )
@@ -239,8 +239,8 @@ class JointFriction:
     def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any], states: Any) -> Any:
         """Return the force or torque along the coordinate [N or N m], and the rate of the bristle."""
         zd = kinematics.zd
-        (share,), (rate,) = self.friction([states["bristle"]], [zd])
-        return parameters["limit"] * share - self.viscous * zd, rate
+        (force,), (rate,) = self.friction([states["bristle"]], [zd], parameters["limit"])
+        return force - self.viscous * zd, rate
 
 
 def add_friction(
@@ -249,7 +249,7 @@ def add_friction(
     joint: Any,
     limit: Numbers,
     *,
-    stroke: Numbers,
+    stiffness: Numbers | None,
     damping_time: Numbers,
     static_ratio: Numbers,
     stribeck_speed: Numbers,
@@ -262,7 +262,10 @@ def add_friction(
         raise ModelError(f"{what}: limit is {most:g}; it must be zero or more")
     if slope < 0.0:
         raise ModelError(f"{what}: viscous is {slope:g}; it must be zero or more")
-    law = JointFriction(checked_friction(what, stroke, damping_time, static_ratio, stribeck_speed), slope)
+    if stiffness is None and most == 0.0:
+        raise ModelError(f"{what}: limit is 0, which gives the bristle no stiffness; give stiffness=")
+    stiff = most / STROKE if stiffness is None else number(stiffness, f"{what}: stiffness")
+    law = JointFriction(checked_friction(what, stiff, damping_time, static_ratio, stribeck_speed), slope)
     found, coordinate = model._coordinate(what, joint)
     unit = found.type.units()[coordinate]
     return model.add_force(

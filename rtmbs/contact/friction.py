@@ -1,13 +1,16 @@
-"""Dry friction that sticks: Coulomb's law behind a bristle of small stroke (METHODS 1.44).
+"""Dry friction that sticks: Coulomb's law behind a spring of small stroke, the bristle (METHODS 8.2).
 
-The state s is the deflection of the bristle [m or rad], and d its stroke. With q = |s| / d and v the sliding speed,
+The state s is the deflection of the bristle [m or rad], k its stiffness, L the limit, mu N of a contact, and v the
+sliding speed. With a small slack d, the fraction q = k |s| / (L + k d) and the share w = L / (L + k d),
 
-    s' = v - a(q) max(v . u, 0) u,  u = s / |s|,   F = -L(v) e / max(|e| / d, 1) / d,  e = s + tau s'
+    s' = w (v - a(q) q max(v . u, 0) u) - min(max(q - 1, 0), 1) s / T,   u = s / |s|
+    e  = k (s + tau (1 - a) v),   F = -e min(1, L / |e|)
 
-where L is the limit of the force, mu N of a contact, and a grows from 0 at q = B to 1 at q = 1. Below B the bristle is
-a spring, so a load below B L never creeps. A constant load below L holds too, for a < 1 leaves no s' = 0 but v = 0. In
-steady sliding q = 1 and s is parallel to v: |F| = L against v exactly. This is the elasto-plastic bristle of Dupont,
-Hayward, Armstrong and Altpeter (2002) with the radial return of plasticity in place of its sign.
+where a grows from 0 at q = B to 1 at q = 1. Below B the bristle is a spring, so a load that varies below B L never
+creeps. A constant load below L holds too, for a < 1 leaves no s' = 0 but v = 0. In steady sliding q = 1 and s is
+parallel to v: |F| = L against v. The last term takes back a bristle whose limit falls, as in an open contact. This is
+the elasto-plastic bristle of Dupont, Hayward, Armstrong and Altpeter (2002) with the radial return of plasticity. Its
+stiffness does not depend on the load, so no load cycle gives energy.
 """
 
 from dataclasses import dataclass
@@ -18,10 +21,10 @@ import numpy as np
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Numbers, number
 
-ELASTIC = 0.8  # of the stroke: below it no creep at all
-RETURN = 10.0  # how fast a bristle beyond its stroke comes back, per stroke of sliding
-TINY = 1e-12  # of the stroke: keeps directions defined
-LIFTED = 1e-2  # [s] time in which the bristle of an open contact comes back
+ELASTIC = 0.5  # of the limit: below it no creep at all; a higher one makes a kink that Newton does not find
+RELAXES = 2e-3  # [s] time in which a bristle comes back whose limit has fallen, as in an open contact
+SLACK = 1e-6  # [m or rad] of the bristle, whose limit may be zero
+NO_FORCE = 1e-12  # [N or N m] keeps directions defined
 
 
 @dataclass(frozen=True)
@@ -30,23 +33,23 @@ class DryFriction:
 
     Parameters
     ----------
-    stroke : float
-        Deflection at which it slides [m or rad].
+    stiffness : float
+        Stiffness of the bristle [N/m or N m/rad].
     damping_time : float
-        tau [s]: the bristle's force is that of s + tau s'.
+        tau [s]: damping of a bristle that sticks, over its stiffness.
     static_ratio : float, default 1.0
         Limit at rest over limit of sliding, 1 or more (Stribeck).
     stribeck_speed : float, default 1e-2
         Speed at which 1/e of the difference is left [m/s or rad/s].
     """
 
-    stroke: float
+    stiffness: float
     damping_time: float
     static_ratio: float = 1.0
     stribeck_speed: float = 1e-2
 
-    def __call__(self, s: Any, v: Any) -> tuple[Any, Any]:
-        """Return the force over the limit of sliding, and the rate of the bristle.
+    def __call__(self, s: Any, v: Any, limit: Any) -> tuple[Any, Any]:
+        """Return the force and the rate of the bristle.
 
         Parameters
         ----------
@@ -54,22 +57,28 @@ class DryFriction:
             (k,) deflection of the bristle [m or rad].
         v : sequence
             (k,) sliding speed [m/s or rad/s].
+        limit : float
+            Limit of the force of sliding [N or N m].
 
         Returns
         -------
         tuple
-            (k,) force over the limit, against v; (k,) rate of s.
+            (k,) force against v [N or N m]; (k,) rate of s [m/s or rad/s].
         """
-        q = np.sqrt(inner(s, s) / self.stroke**2 + TINY**2)
-        unit = [one / (self.stroke * q) for one in s]
+        most = limit * self.static_factor(v)
+        size = np.sqrt(inner(s, s) * self.stiffness**2 + NO_FORCE**2)
+        most_and_slack = most + self.stiffness * SLACK
+        q, touching = size / most_and_slack, most / most_and_slack
+        unit = [self.stiffness * one / size for one in s]
         share = np.minimum(np.maximum((q - ELASTIC) / (1.0 - ELASTIC), 0.0), 1.0)
-        slides = share * share * (3.0 - 2.0 * share) + RETURN * np.maximum(q - 1.0, 0.0)
-        outward = slides * np.maximum(inner(v, unit), 0.0)
-        rate = [w - outward * u for w, u in zip(v, unit, strict=True)]
-        reach = [(one + self.damping_time * r) / self.stroke for one, r in zip(s, rate, strict=True)]
-        held = np.maximum(np.sqrt(inner(reach, reach) + TINY**2), 1.0)
-        factor = self.static_factor(v) / held
-        return [-factor * one for one in reach], rate
+        beyond = np.minimum(np.maximum(q - 1.0, 0.0), 1.0)
+        slides = share * share * (3.0 - 2.0 * share)
+        outward = slides * q * np.maximum(inner(v, unit), 0.0)
+        rate = [touching * (w - outward * u) - beyond / RELAXES * one for w, u, one in zip(v, unit, s, strict=True)]
+        damping = self.damping_time * (1.0 - slides)
+        wanted = [self.stiffness * (one + damping * w) for one, w in zip(s, v, strict=True)]
+        held = most / (np.maximum(np.sqrt(inner(wanted, wanted) + NO_FORCE**2), most) + NO_FORCE)
+        return [-held * one for one in wanted], rate
 
     def static_factor(self, v: Any) -> Any:
         """Return the limit at a sliding speed over that of fast sliding (Stribeck)."""
@@ -80,27 +89,27 @@ class DryFriction:
 
 def inner(a: Any, b: Any) -> Any:
     """Return the sum of products."""
-    total = 0.0
+    total: Any = 0.0
     for x, y in zip(a, b, strict=True):
         total = total + x * y
     return total
 
 
 def checked_friction(
-    what: str, stroke: Numbers, damping_time: Numbers, static_ratio: Numbers, stribeck_speed: Numbers
+    what: str, stiffness: Numbers, damping_time: Numbers, static_ratio: Numbers, stribeck_speed: Numbers
 ) -> DryFriction:
     """Return checked dry friction; ``what`` begins the sentence of an error."""
     values = {
-        "stroke": number(stroke, f"{what}: stroke"),
+        "tangential_stiffness": number(stiffness, f"{what}: tangential_stiffness"),
         "damping_time": number(damping_time, f"{what}: damping_time"),
         "static_ratio": number(static_ratio, f"{what}: static_ratio"),
         "stribeck_speed": number(stribeck_speed, f"{what}: stribeck_speed"),
     }
-    for name in ("stroke", "stribeck_speed"):
+    for name in ("tangential_stiffness", "stribeck_speed"):
         if values[name] <= 0.0:
             raise ModelError(f"{what}: {name} is {values[name]:g}; it must be above zero")
     if values["damping_time"] < 0.0:
         raise ModelError(f"{what}: damping_time is {values['damping_time']:g}; it must be zero or more")
     if values["static_ratio"] < 1.0:
         raise ModelError(f"{what}: static_ratio is {values['static_ratio']:g}; it must be 1 or more")
-    return DryFriction(**values)
+    return DryFriction(*values.values())

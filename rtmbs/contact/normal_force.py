@@ -42,6 +42,10 @@ class NormalForce:
         spring = self.stiffness * (d if self.exponent == 1.0 else d**self.exponent)
         return spring * np.maximum(1.0 + self.dissipation * rate, 0.0)
 
+    def slope(self, depth: float) -> float:
+        """Return the stiffness dN/dd at rest [N/m]."""
+        return self.exponent * self.stiffness * depth ** (self.exponent - 1.0)
+
 
 def checked_normal_force(what: str, stiffness: Numbers, exponent: Numbers, dissipation: Numbers) -> NormalForce:
     """Return a checked law; ``what`` begins the sentence of an error."""

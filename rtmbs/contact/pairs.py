@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from rtmbs.contact.friction import LIFTED, DryFriction, inner
+from rtmbs.contact.friction import RELAXES, DryFriction, inner
 from rtmbs.contact.normal_force import NormalForce
 from rtmbs.model.laws import Kinematics
 
@@ -36,10 +36,9 @@ class BallOnPlane:
             return np.stack((0.0 * N, 0.0 * N, N)), np.zeros(3)
         slides = (v[0] - below * w[1], v[1] + below * w[0])
         s = [states[name] for name in BRISTLE[:2]]
-        shares, rates = self.friction(s, slides)
-        fx, fy = (parameters["friction"] * N * share for share in shares)
+        (fx, fy), rates = self.friction(s, slides, parameters["friction"] * N)
         force, moment = np.stack((fx, fy, N)), np.stack((below * fy, -below * fx, 0.0 * N))
-        return (force, moment), np.stack(while_touching(depth, rates, s))
+        return (force, moment), np.stack(rates)
 
 
 @dataclass(frozen=True)
@@ -123,16 +122,11 @@ def touched(
     out = inner(s, n)
     flat = [x - out * k for x, k in zip(s, n, strict=True)]
     slides = [x - leaving * k for x, k in zip(point, n, strict=True)]
-    shares, rates = law.friction(flat, slides)
-    force = [N * k + parameters["friction"] * N * share for k, share in zip(n, shares, strict=True)]
-    turned = [rate - out * k / LIFTED for rate, k in zip(rates, n, strict=True)]  # back into the tangent plane
+    tangential, rates = law.friction(flat, slides, parameters["friction"] * N)
+    force = [N * k + one for k, one in zip(n, tangential, strict=True)]
+    turned = [rate - out * k / RELAXES for rate, k in zip(rates, n, strict=True)]  # back into the tangent plane
     moment = cross(arm, force)
-    return (np.stack(force), np.stack(moment)), np.stack(while_touching(-gap, turned, s))
-
-
-def while_touching(depth: Any, rates: Any, s: Any) -> list[Any]:
-    """Return the rates of bristles that come back where nothing touches."""
-    return [np.where(depth > 0.0, rate, -one / LIFTED) for rate, one in zip(rates, s, strict=True)]
+    return (np.stack(force), np.stack(moment)), np.stack(turned)
 
 
 def clipped(x: Any, bound: float) -> Any:

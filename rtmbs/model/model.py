@@ -589,8 +589,8 @@ class Model(ModelDescription):
         exponent: Numbers = None,
         dissipation: Numbers = 0.0,
         friction: Numbers = 0.0,
-        stroke: Numbers = 1e-4,
-        damping_time: Numbers = None,
+        tangential_stiffness: Numbers = None,
+        damping_time: Numbers = 1e-3,
         static_ratio: Numbers = 1.0,
         stribeck_speed: Numbers = 1e-2,
     ) -> "Contact":
@@ -616,10 +616,10 @@ class Model(ModelDescription):
             c [s/m]; ``rtmbs.contact.dissipation_for`` gives it from a coefficient of restitution.
         friction : float, default 0.0
             Coefficient mu of sliding; an input ``FORCE.friction`` of every force.
-        stroke : float, default 1e-4
-            Elastic displacement at which a contact at rest begins to slide [m].
-        damping_time : float, optional
-            Damping of the bristle over its stiffness [s]; that of a contact loaded by a weight unless given.
+        tangential_stiffness : float, optional
+            Stiffness of a contact that sticks [N/m]: 0.8 of the normal stiffness at 0.1 mm of penetration unless given.
+        damping_time : float, default 1e-3
+            Tangential damping of a contact that sticks, over its stiffness [s].
         static_ratio : float, default 1.0
             Friction at rest over that of sliding, 1 or more.
         stribeck_speed : float, default 1e-2
@@ -647,7 +647,8 @@ class Model(ModelDescription):
 
         return add_contact(
             self, name, a, b, stiffness=stiffness, exponent=exponent, dissipation=dissipation, friction=friction,
-            stroke=stroke, damping_time=damping_time, static_ratio=static_ratio, stribeck_speed=stribeck_speed,
+            tangential_stiffness=tangential_stiffness, damping_time=damping_time, static_ratio=static_ratio,
+            stribeck_speed=stribeck_speed,
         )  # fmt: skip
 
     def add_stop(
@@ -700,8 +701,8 @@ class Model(ModelDescription):
         joint: Coordinate,
         limit: Numbers,
         *,
-        stroke: Numbers = 1e-3,
-        damping_time: Numbers = 2e-3,
+        stiffness: Numbers = None,
+        damping_time: Numbers = 1e-3,
         static_ratio: Numbers = 1.0,
         stribeck_speed: Numbers = 1e-2,
         viscous: Numbers = 0.0,
@@ -716,10 +717,11 @@ class Model(ModelDescription):
             Joint, or (joint, coordinate).
         limit : float
             Force or torque of sliding [N or N m]; an input ``name.limit``, such as that of a brake.
-        stroke : float, default 1e-3
-            Elastic displacement at which a joint at rest begins to slide [rad or m].
-        damping_time : float, default 2e-3
-            Damping of the bristle over its stiffness [s].
+        stiffness : float, optional
+            Stiffness of a joint that sticks [N m/rad or N/m]: it slides from ``limit`` over it on. ``limit`` over
+            1 mrad or 1 mm unless given.
+        damping_time : float, default 1e-3
+            Damping of a joint that sticks, over its stiffness [s].
         static_ratio : float, default 1.0
             Limit at rest over that of sliding, 1 or more.
         stribeck_speed : float, default 1e-2
@@ -740,7 +742,7 @@ class Model(ModelDescription):
         from rtmbs.contact.elements import add_friction
 
         return add_friction(
-            self, name, joint, limit, stroke=stroke, damping_time=damping_time, static_ratio=static_ratio,
+            self, name, joint, limit, stiffness=stiffness, damping_time=damping_time, static_ratio=static_ratio,
             stribeck_speed=stribeck_speed, viscous=viscous,
         )  # fmt: skip
 

@@ -12,7 +12,8 @@ from rtmbs.ad.lanes import evaluate_lanes
 from rtmbs.ad.program import evaluate
 from rtmbs.jit.compiled import inner_kernel, kernel
 
-ROUNDS = 25  # of Newton's iteration; more: the force is no number, and the step says so
+ROUNDS = 40  # of Newton's iteration; more: the force is no number, and the step says so
+PLAIN = 8  # of them with whole corrections; behind these, parts of them are taken: kinks make cycles
 EXACT = 1e-13  # correction, in terms of the numbers that it comes from, that is rounding
 ROUGH = 1e-9  # the same where corrections do not get smaller: of terms that cancel inside a rate
 
@@ -52,10 +53,10 @@ def evaluate_recorded(laws, inputs, ws):
 @inner_kernel
 def settle_states(laws, inputs, ws):
     """Evaluate the program of the laws at the states that the rule asks for, ``inputs`` kinematic ones given."""
-    previous, half = np.inf, ws.state_half[0]
+    previous, half, part = np.inf, ws.state_half[0], 1.0
     for i in range(len(ws.s)):
         ws.s[i] = ws.state_base[i]
-    for _ in range(ROUNDS):
+    for k in range(ROUNDS):
         for i in range(len(ws.s)):
             ws.law_number[inputs + i] = ws.s[i]
         evaluate_recorded(laws, inputs + len(ws.s), ws)
@@ -68,8 +69,10 @@ def settle_states(laws, inputs, ws):
             worst = found if not found <= worst else worst
         if worst <= EXACT or (worst <= ROUGH and worst >= 0.5 * previous):
             return
+        if k >= PLAIN:
+            part = 0.5 * part if worst > 0.5 * previous else min(1.0, 2.0 * part)
         for i in range(len(ws.s)):
-            ws.s[i] += ws.state_change[i]
+            ws.s[i] += part * ws.state_change[i]
         previous = worst
     for i in range(len(ws.s)):
         ws.state_change[i] = np.nan

@@ -222,13 +222,13 @@ def test_dry_friction_of_a_joint_sticks_and_slides():
     model = rtmbs.Model("brake", gravity=(0, 0, -G))
     arm = model.add_body("arm", mass=1.0, center_of_mass=(0, 0.5, 0), inertia=(0.1, 0.1, 0.1))
     model.add_joint("hinge", rtmbs.Revolute(axis=(1, 0, 0)), "ground", arm)
-    model.add_friction("brake", "hinge", limit=6.0)
+    model.add_friction("brake", "hinge", limit=6.0, damping_time=5e-3)
     sim = rtmbs.Simulation(model.compile(), 1e-3, method=rtmbs.TRBDF2())
-    sim.run(1.0)
-    held = sim.run(11.0, record=rtmbs.Every(0.5))
+    sim.run(4.0)
+    held = sim.run(14.0, record=rtmbs.Every(0.5))
     assert np.ptp(held["hinge.angle"]) < 1e-9
     sim.inputs["brake.limit"] = 1.0
-    slid = sim.run(11.1)
+    slid = sim.run(14.1)
     rate = solve_ivp(
         lambda _, y: [y[1], (-0.5 * G * np.cos(y[0]) + 1.0) / 0.35], (0, 0.1), [slid["hinge.angle"][0], 0.0], rtol=1e-10
     ).y[1, -1]
@@ -242,7 +242,7 @@ def test_dry_friction_of_a_joint_sticks_and_slides():
         ({"stiffness": 0.0}, "stiffness is 0"),
         ({"exponent": 0.5}, "exponent is 0.5"),
         ({"dissipation": -1.0}, "dissipation is -1"),
-        ({"friction": 0.5, "stroke": 0.0}, "stroke is 0"),
+        ({"friction": 0.5, "tangential_stiffness": 0.0}, "tangential_stiffness is 0"),
         ({"friction": 0.5, "static_ratio": 0.5}, "static_ratio is 0.5"),
         ({"friction": 0.5, "damping_time": -1.0}, "damping_time is -1"),
         ({"a": "ball"}, "needs two bodies"),
@@ -265,7 +265,11 @@ def test_impossible_stops_and_frictions_are_refused():
     for ends, word in (({}, "has no end"), ({"lower": 1.0, "upper": 0.5}, "lower must be below")):
         with pytest.raises(ModelError, match=word):
             model.add_stop("limit", "knee", stiffness=1.0, **ends)
-    for given, word in (({"limit": -1.0}, "limit is -1"), ({"limit": 1.0, "viscous": -1.0}, "viscous is -1")):
+    for given, word in (
+        ({"limit": -1.0}, "limit is -1"),
+        ({"limit": 1.0, "viscous": -1.0}, "viscous is -1"),
+        ({"limit": 0.0}, "give stiffness"),
+    ):
         with pytest.raises(ModelError, match=word):
             model.add_friction("brake", "knee", **given)
     with pytest.raises(ModelError, match="above 0"):
