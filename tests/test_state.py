@@ -441,3 +441,12 @@ def test_inputs_that_changed_while_the_state_was_shown_leave_it_up_to_date():
     assert not copy.outdated
     copy.u[:] = 0.0
     assert copy.outdated
+
+
+def test_states_of_the_same_numbers_are_equal():
+    sim = rtmbs.Simulation(rtmbs.library.build("crank_rocker").compile(), 1e-3)
+    one, other = sim.snapshot(), sim.snapshot()
+    assert one == other
+    other.zd[0] += 1e-9
+    assert one != other
+    assert one != "a state"

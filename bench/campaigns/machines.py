@@ -58,6 +58,6 @@ def simulation(name: str, steps: int = 3, **options: Any) -> Simulation:
 
 def contents(state: Any) -> dict[str, Any]:
     """Return every field of a state, and what its method remembers, as something that compares by bytes."""
-    compared = [f.name for f in dataclasses.fields(state) if f.compare and f.name != "memory"]
+    compared = [f.name for f in dataclasses.fields(state) if f.name not in ("memory", "given")]
     fields = {name: getattr(state, name) for name in compared} | state.memory
     return {name: value.tobytes() if isinstance(value, np.ndarray) else value for name, value in fields.items()}

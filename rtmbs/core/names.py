@@ -1,6 +1,6 @@
 """Names in brackets: ``result["crank.*"]``, ``result[["crank.angle", "crank.rate"]]``, and completion by tab."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -15,6 +15,9 @@ class Keyed:
     def keys(self) -> list[str]:
         """Return the names that may stand in brackets."""
         raise NotImplementedError
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.keys())
 
     def _ipython_key_completions_(self) -> list[str]:
         return list(self.keys())

@@ -33,14 +33,8 @@ def set_motion(equations: SemiRecursiveEquations, state: State, name: str, value
     The others are those nearest to their present values that close the loops, for a rate positions stay.
     Raises UnknownNameError, InputError for what cannot be set, StartError where the loops do not close.
     """
-    dof, order = settable(equations.system, name)
-    if not is_number(value):
-        raise InputError(f"{name!r} is set to {shown(value)}; it must be a finite number")
+    dof, order = check_settable(equations, name, value)
     system = equations.system
-    driven = system.tables.drivers.dof
-    if dof in driven:
-        driver = system.row_names[len(system.tables.closures.kind) + int(np.flatnonzero(driven == dof)[0])]
-        raise InputError(f"{name!r} follows driver {driver!r} and cannot be set; change the profile of the driver")
     equations.u = state.u
     scale = np.where(system.row_is_rotation, 1.0, system.length)
     assembly = Assembly(equations, state.R0, scale, system.typical)
@@ -56,6 +50,19 @@ def set_motion(equations: SemiRecursiveEquations, state: State, name: str, value
     state.z[:] = moved(assembly, state.z, dof, float(value), name)
     check_facing(equations)
     state.zd[:] = consistent_rates(assembly, state.zd, np.zeros(equations.n, np.bool_), system.weights)
+
+
+def check_settable(equations: SemiRecursiveEquations, name: str, value: Any) -> tuple[int, int]:
+    """Return the dof and the order of a coordinate or rate that may be set to a value; InputError for others."""
+    dof, order = settable(equations.system, name)
+    if not is_number(value):
+        raise InputError(f"{name!r} is set to {shown(value)}; it must be a finite number")
+    system = equations.system
+    driven = system.tables.drivers.dof
+    if dof in driven:
+        driver = system.row_names[len(system.tables.closures.kind) + int(np.flatnonzero(driven == dof)[0])]
+        raise InputError(f"{name!r} follows driver {driver!r} and cannot be set; change the profile of the driver")
+    return dof, order
 
 
 def check_near(name: str, value: float, present: float) -> None:

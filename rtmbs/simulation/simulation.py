@@ -525,11 +525,12 @@ class Simulation(Keyed, StrictAttributes):
 
     # ---- changes between steps --------------------------------------------------------------------------------------
 
-    def set(self, name: str, value: float) -> None:
+    def set(self, name: str, value: float, *, consistent: str = "nearest") -> None:
         """Set a joint coordinate, or a rate, at the present time.
 
         The other coordinates and rates become the nearest ones that close the loops, and the accelerations follow.
-        Positions stay when a rate is set. A failure changes nothing.
+        Positions stay when a rate is set. A failure changes nothing. An impact is a rate set by an impulse: momenta
+        that an internal impulse keeps stay.
 
         Parameters
         ----------
@@ -537,6 +538,9 @@ class Simulation(Keyed, StrictAttributes):
             Name of the coordinate or rate, such as "crank.angle" or "crank.rate".
         value : float
             Value [rad or m, rad/s or m/s].
+        consistent : {"nearest", "impulse"}, default "nearest"
+            Change of the other rates: the least one that closes the loops, or that of an impulse along the coordinate
+            through the mass matrix (METHODS 8.4).
 
         Raises
         ------
@@ -555,7 +559,39 @@ class Simulation(Keyed, StrictAttributes):
         >>> sim["pivot.angle"]
         1.0
         """
-        self._store.set(name, value)
+        self._store.set(name, value, consistent)
+
+    def apply_impulse(self, target: str, impulse: Any = None, *, point: Any = None, moment: Any = None) -> None:
+        """Change the rates by an impulse at the present time, through the mass matrix and the loops (METHODS 8.4).
+
+        Positions stay, accelerations follow. A failure changes nothing.
+
+        Parameters
+        ----------
+        target : str
+            Name of a body, or of a joint coordinate such as "elbow.angle".
+        impulse : array_like, optional
+            On a body: impulse (3,) in world axes [N s]. On a coordinate: one number [N m s or N s].
+        point : array_like, optional
+            Point (3,) of the body that it acts at, in body axes [m]; the mass centre unless given.
+        moment : array_like, optional
+            Angular impulse (3,) on a body, world axes [N m s].
+
+        Raises
+        ------
+        UnknownNameError
+            For a body or coordinate that does not exist.
+        InputError
+            For a body that does not move, a coordinate of a cut joint, and vectors of another shape.
+        StartError
+            For a coordinate without inertia.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> sim.apply_impulse("pivot.angle", 0.5)
+        """
+        self._store.apply_impulse(target, impulse, point, moment)
 
     def change(self, **options: Any) -> None:
         """Change options between steps.

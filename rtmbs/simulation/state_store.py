@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from rtmbs.core.bounds import LONGEST, SHORTEST
 from rtmbs.errors import StartError
-from rtmbs.integrators.checks import step_size
+from rtmbs.integrators.checks import one_of, step_size
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.report import StepReport
 from rtmbs.jit.compile_progress import announced
@@ -27,6 +27,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
+from rtmbs.simulation.impulses import apply_impulse, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
@@ -126,6 +127,7 @@ Mark = tuple[tuple[State, State], RampEnds]
 
 INPUTS = "inputs[...] ="  # the call that the user makes
 NO_RAMPS: RampEnds = {}  # never written to
+CONSISTENT = ("nearest", "impulse")  # ways in which the other rates follow one that is set
 MOST_COUNTED = 2**53  # steps: beyond it a count is no exact number
 
 
@@ -472,10 +474,18 @@ class StateStore:
         vars(self).update(work=work, states=state_pair(taken), current=True, ramps=ramps, shown=None)
 
     @guarded(CHANGE)
-    def set(self, name: str, value: float) -> None:
+    def set(self, name: str, value: float, consistent: str) -> None:
         """Set a joint coordinate, or a rate, by name; all others become consistent. A failure changes nothing."""
+        one_of("consistent", consistent, CONSISTENT)
         state = self.settled().copy()
-        set_motion(self.equations, state, name, value)
+        (set_rate if consistent == "impulse" else set_motion)(self.equations, state, name, value)
+        self._go_on_from(state, state.t)
+
+    @guarded(CHANGE)
+    def apply_impulse(self, target: str, impulse: Any, point: Any, moment: Any) -> None:
+        """Change the rates by an impulse on a body or a coordinate. A failure changes nothing."""
+        state = self.settled().copy()
+        apply_impulse(self.equations, state, target, impulse, point, moment)
         self._go_on_from(state, state.t)
 
     @guarded(CHANGE)
