@@ -37,6 +37,7 @@ KERNEL_ROOMS = (
     "export",
     "integrators",
     "kinematics",
+    "kinematics/design",
     "numerics",
     "numerics/linear",
     "numerics/rotations",
