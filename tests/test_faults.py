@@ -531,7 +531,6 @@ def test_inputs_survive_halving():
 
 # Why each `while` of the package ends.
 BOUNDED = {
-    "bench/dae.py: named": "every turn takes a part from a list that never grows",
     "forces/bushings.py: curve_values": "the span between two knots is halved until it is one",
     "formulations/free_bodies.py: new_name": "every turn makes the name longer than the last, and names are finite",
     "library/driven_pose.py: continued": "every turn takes a microsecond at least towards the time",

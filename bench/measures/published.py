@@ -5,8 +5,8 @@ import math
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.methods.problems import ANDREWS_END, ANDREWS_START
 from rtmbs import Every, IterationMeter, Recorder, Result, Simulation, library
-from rtmbs.bench.dae_problems import ANDREWS_END, ANDREWS_START
 from rtmbs.library import references
 
 Array = NDArray[np.float64]

@@ -1,13 +1,13 @@
 """The pendulum for 100 s at h = 10 ms: largest violations by Runge-Kutta-Gill with each formulation, and two others.
 
-``python bench/methods/drift.py PATH``
+``python -m bench.methods.drift PATH``
 """
 
 import json
 import sys
 from pathlib import Path
 
-from rtmbs.bench.dae_problems import pendulum_problem
+from bench.methods.problems import pendulum_problem
 from rtmbs.dae import HalfExplicit, Index3Lagrangian, RungeKutta, integrate
 from rtmbs.formulations import FORMULATIONS
 

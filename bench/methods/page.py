@@ -1,6 +1,6 @@
 """The tables and the picture of docs/methods-compared.md from what was measured.
 
-``python -m rtmbs.bench dae --json bench/methods/bench.json`` measures, and ``drift.py``, ``robustness.py`` and
+``python -m bench.methods --json bench/methods/bench.json`` measures, and ``drift.py``, ``robustness.py`` and
 ``solvers.py`` of this folder with drift.json, robustness.json and solvers.json. This script writes.
 robustness_feedback.json has shares of 200 linkages that were measured before runs were kept one by one; their forms
 correct nothing.

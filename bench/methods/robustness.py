@@ -1,6 +1,6 @@
 """200 random linkages: the share whose loops stay closed for 10 s at h = 10 ms, and with shorter steps.
 
-``python bench/methods/robustness.py PATH [NAMES]`` adds to PATH after each linkage, and goes on where PATH ends.
+``python -m bench.methods.robustness PATH [NAMES]`` adds to PATH after each linkage, and goes on where PATH ends.
 Closed: the run reaches its end, and no loop opens by 1 cm. Gains of the first form are log-uniform in 1 to 200 1/s,
 alpha and beta apart. The method is Runge-Kutta 4. A formulation that corrects states runs again at half the step where
 a run fails. Energy is kept where its largest change stays below a tenth of the largest kinetic energy.
@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from rtmbs.bench.dae_problems import random_linkage
+from bench.methods.problems import random_linkage
 from rtmbs.dae import RK4, MotionError, RungeKutta, integrate
 from rtmbs.formulations import QR, SVD, Baumgarte, Correcting, Direct, NullSpace, Partitioning, gains_for_step
 

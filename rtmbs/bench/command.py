@@ -12,7 +12,7 @@ from rtmbs.commands.explain import answer
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.integrators.settings import REFACTOR
 
-PROBLEMS = ("fourbar", "realtime", "dae")
+PROBLEMS = ("fourbar", "realtime")
 PENALTY = 1e6  # METHODS 1.24
 TOLERANCE = 1e-9
 
@@ -35,8 +35,6 @@ def run(words: list[str], program: str) -> int:
 
     if problem == "realtime":
         return run_realtime(realtime_parser(f"{program} realtime").read(words[1:]))
-    if problem == "dae":
-        return run_dae(dae_parser(f"{program} dae").read(words[1:]))
     return run_fourbar(fourbar_parser(f"{program} fourbar").read(words[1:]))
 
 
@@ -64,16 +62,6 @@ def realtime_parser(program: str) -> Parser:
     parser.add_argument(
         "--seconds", type=positive, default=30.0, help="of stepping; the empty loop takes as long again"
     )
-    return parser
-
-
-def dae_parser(program: str) -> Parser:
-    """Return the parser of the options of ``dae``."""
-    parser = Parser(prog=program, description="Compare methods of time and formulations on constrained motions.")
-    add = parser.add_argument
-    add("--problem", default="", metavar="NAMES", help="pendulum,andrews,slider_crank,fourbar,bricard; all by default")
-    add("--methods", default="", metavar="NAMES", help="beginnings of names of methods, with commas; all by default")
-    add("--json", type=Path, metavar="PATH", help="write the measured values to this file")
     return parser
 
 
@@ -111,18 +99,6 @@ def run_fourbar(options: argparse.Namespace) -> int:
     record = fourbar.measure(fourbar.Options(**chosen(options)))
     print(report.text(record))
     write(options.json, record)
-    return 0
-
-
-def run_dae(options: argparse.Namespace) -> int:
-    """Run methods on problems, print the table and write the JSON file."""
-    from rtmbs.bench import dae
-
-    check_folder(options.json)
-    problems = [name.strip() for name in options.problem.split(",") if name.strip()]
-    rows = dae.measure(problems, dae.named(options.methods))
-    print(dae.text(rows))
-    write(options.json, dae.record(rows))
     return 0
 
 

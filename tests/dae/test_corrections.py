@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs.bench.dae_problems import random_linkage
+from bench.methods.problems import random_linkage
 from rtmbs.dae import RK4, AdamsBashforthMoulton, HalfExplicit, MotionError, RungeKutta, SolveIVP, integrate
 from rtmbs.dae.contract import Point
 from rtmbs.dae.dynamics import demand_small_correction

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.bench.dae_problems import PROBLEMS, Problem
+from bench.methods.problems import PROBLEMS, Problem
 from rtmbs.dae import METHODS, AdamsBashforthMoulton
 from rtmbs.dae.contract import Integrator, Motion, MotionError, Orders, Point
 from rtmbs.dae.driver import integrate, simulation_at

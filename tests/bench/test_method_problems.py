@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs.bench.dae_problems import ANDREWS_START, Arm, Link, Place, PlanarLinkage, andrews_system, random_linkage
+from bench.methods.problems import ANDREWS_START, Arm, Link, Place, PlanarLinkage, andrews_system, random_linkage
 from rtmbs.formulations import ConstrainedSystem, Direct, consistent_state
 
 

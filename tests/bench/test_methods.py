@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.bench import dae, dae_problems
-from rtmbs.bench.command import main
-from rtmbs.bench.dae_problems import ANDREWS_END
+from bench.methods import comparison, problems
+from bench.methods.__main__ import main
+from bench.methods.problems import ANDREWS_END
 from rtmbs.dae import DORMAND_PRINCE, HalfExplicit, RadauGGL, RungeKutta, SolveIVP, integrate
 from rtmbs.formulations import FORMULATIONS, Direct, Formulation, Partitioning
 from tests.cases import marked
@@ -19,7 +19,7 @@ from tests.dae.motions import made
 @pytest.mark.slow
 def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):
     path = tmp_path / "bench.json"
-    assert main(["dae", "--problem", "pendulum", "--methods", "hht,half-explicit", "--json", str(path)]) == 0
+    assert main(["--problem", "pendulum", "--methods", "hht,half-explicit", "--json", str(path)]) == 0
     rows = json.loads(path.read_text())["rows"]
     assert [row["method"] for row in rows] == ["hht"] * 3 + ["half-explicit"] * 3
     assert all(row["error"] < 0.02 and row["evaluations"] > 0 for row in rows)
@@ -37,29 +37,30 @@ def test_the_command_prints_a_table_and_writes_json(tmp_path, capsys):
     ],
 )
 def test_bad_words_are_refused(words, says, capsys):
-    assert main(["dae", *words]) != 0
+    assert main(words) != 0
     assert says in capsys.readouterr().err
 
 
 def test_a_method_that_refuses_has_a_remark():
-    rows = dae.measure(["bricard"], ["hht", "runge-kutta, direct"])
+    rows = comparison.measure(["bricard"], ["hht", "runge-kutta, direct"])
     assert [row.error for row in rows] == [None, None]
     assert all("depends on the other rows" in row.remark for row in rows)
-    assert "depends on the other rows" in dae.text(rows)
+    assert "depends on the other rows" in comparison.text(rows)
 
 
 @pytest.mark.slow
 def test_extrapolated_runs_lead_the_plain_ones():
-    rows = {row.method: row for row in dae.measure(["fourbar"], ["penalty-trapezoidal", "refined"])}  # the finest
+    found = comparison.measure(["fourbar"], ["penalty-trapezoidal", "refined"])
+    rows = {row.method: row for row in found}  # the finest
     plain, two, three = (rows[name].error for name in ("penalty-trapezoidal", "refined 2 runs", "refined 3 runs"))
     assert three < 1e-3 * two < 1e-6 * plain
     assert rows["refined 2 runs"].evaluations is None
 
 
-@pytest.mark.parametrize("name", [marked(name, slow=name == "andrews") for name in dae_problems.PROBLEMS])
+@pytest.mark.parametrize("name", [marked(name, slow=name == "andrews") for name in problems.PROBLEMS])
 def test_starts_are_consistent_and_energy_is_kept(name):
-    problem = dae_problems.PROBLEMS[name]()
-    form = dae.FORMULATIONS["qr" if problem.redundant else "partitioning"]()
+    problem = problems.PROBLEMS[name]()
+    form = comparison.FORMULATIONS["qr" if problem.redundant else "partitioning"]()
     found = integrate(problem.system, RungeKutta(DORMAND_PRINCE, form), problem.q, problem.v, 0.02, min(problem.steps))
     energies = [problem.energy(q, v) for q, v in zip(found.q, found.v, strict=True)]
     assert np.ptp(energies) < 1e-7 * max(1.0, abs(energies[0]))
@@ -79,7 +80,7 @@ def test_starts_are_consistent_and_energy_is_kept(name):
 @pytest.mark.slow
 def test_andrews_to_eight_digits(method, h):
     method = made(method, rtol=1e-11, atol=1e-11) if isinstance(method, str) else method
-    problem = dae_problems.andrews_problem()
+    problem = problems.andrews_problem()
     found = integrate(problem.system, method, problem.q, problem.v, 0.03, h)
     assert np.abs(found.q[-1] / ANDREWS_END - 1.0).max() < 1e-8
 
@@ -87,7 +88,7 @@ def test_andrews_to_eight_digits(method, h):
 @pytest.mark.slow
 def test_a_hundred_seconds_of_the_pendulum():
     """Direct integration drifts, reductions stay at rounding."""
-    problem = dae_problems.pendulum_problem()
+    problem = problems.pendulum_problem()
     for form in (Partitioning(), Direct()):
         found = integrate(problem.system, RungeKutta(formulation=form), problem.q, problem.v, 100.0, 1e-2)
         tenth, whole = found.violations[: len(found.t) // 10, 0].max(), found.violations[:, 0].max()
@@ -121,9 +122,9 @@ def test_a_formulation_and_a_method_of_the_user_join_the_bench_by_name():
         """Gill's method as one of the user."""
 
     try:
-        assert {"runge-kutta, udwadia-kalaba", "fine-gill"} <= set(dae.configurations(False))
-        assert dae.named("runge-kutta, svd, ida") == ["runge-kutta, svd", "ida"]
-        rows = dae.measure(["pendulum"], ["runge-kutta, udwadia-kalaba", "fine-gill"])
+        assert {"runge-kutta, udwadia-kalaba", "fine-gill"} <= set(comparison.configurations(False))
+        assert comparison.named("runge-kutta, svd, ida") == ["runge-kutta, svd", "ida"]
+        rows = comparison.measure(["pendulum"], ["runge-kutta, udwadia-kalaba", "fine-gill"])
         assert {row.method for row in rows} == {"runge-kutta, udwadia-kalaba", "fine-gill"}
         assert all(row.error < 1e-3 for row in rows)
     finally:

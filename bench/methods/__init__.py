@@ -1,0 +1,1 @@
+"""Comparison of methods of time integration and formulations: runs, drift, robustness, and their page."""
