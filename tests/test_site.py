@@ -30,6 +30,9 @@ def test_every_cited_section_of_the_theory_has_its_place():
     """The index of docs/methods.md leads every number of a citation, METHODS 1.34, to an anchor of a chapter."""
     index = page_of("methods")
     rows = dict(re.findall(r"^\| ([\d.]+) \|.*?\]\((theory/\w+\.md#[\d.]+)\)", index, re.MULTILINE))
+    chapters = "".join(path.read_text(encoding="utf-8") for path in (DOCS / "theory").glob("*.md"))
+    anchors = re.findall(r'<a id="(.*?)"></a>', chapters)
+    assert len(anchors) == len(set(anchors))
     for number, link in rows.items():
         page, _, anchor = link.partition("#")
         assert anchor == number

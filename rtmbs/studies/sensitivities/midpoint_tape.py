@@ -1,4 +1,4 @@
-"""Tape of the equations of a variational midpoint step: G(y, x, p) = 0, and its impulses anew (METHODS 6.10).
+"""Tape of the equations of a variational midpoint step: G(y, x, p) = 0, and its impulses anew (METHODS 6.11).
 
 The blocks are those of ``step_tape``. The increment has the multipliers of the first end, the projection of rates those
 of the last end. No Newton matrix enters the equations, and no energy is kept.
@@ -90,7 +90,7 @@ class MidpointTape(StepTape):
         return function(XP, self.tables, y[None], x[None])[0]
 
     def equations(self, case, q, flat):
-        """Return G (ny,) at (y, x, p), or at (y, x) with parameters as they are: see METHODS 6.10 for each line."""
+        """Return G (ny,) at (y, x, p), or at (y, x) with parameters as they are: see METHODS 6.11 for each line."""
         parts, known = self.inputs.split(q), self.known.split(flat)
         y, x = self.y.split(parts["y"]), self.x.split(parts["x"])
         p = parts["p"] if len(q) == self.inputs.size else np.zeros(self.variations.count)
