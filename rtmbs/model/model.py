@@ -192,7 +192,7 @@ class Model(ModelDescription):
         frame: str | Body = WORLD,
         axes: Numbers = None,
     ) -> Marker:
-        """Add a named point of a body: (3,) at the reference pose, in the axes of ``frame`` [m].
+        """Add a named point of a body, with axes of its own.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Model(ModelDescription):
         return marker
 
     def add_rod(self, name: str, between: Between, length: Numbers = None) -> Rod:
-        """Add a massless rod that keeps the distance of two markers: ``length`` [m], by default the reference one.
+        """Add a massless rod that keeps the distance of two markers.
 
         Parameters
         ----------
@@ -420,18 +420,16 @@ class Model(ModelDescription):
         * ``between`` markers a and b: ``pose.r`` (3,) from a to b [m] and ``pose.R`` (3, 3), axes of b to axes of a;
         * on ``joints``, a list of coordinates: ``pose.z`` (k,) and ``pose.names``.
 
-        It returns one number or several, as many as ``equations`` when that is given. ``parameters`` are defaults by
-        name; each becomes an input ``NAME.PARAMETER``. The function is recorded at ``compile``; its first and second
-        derivatives, by the time too, are exact. It must be smooth where the mechanism comes.
-
-        Channels ``NAME.reaction``, the wrench on b at b's marker, or ``NAME.force`` on coordinates.
+        It returns one number or several. It is recorded at ``compile``; its first and second derivatives, by the time
+        too, are exact. It must be smooth where the mechanism comes. Its channel is ``NAME.reaction``, the wrench on b
+        at b's marker, or ``NAME.force`` on coordinates.
 
         Parameters
         ----------
         name : str
             Name of the constraint.
         function : ConstraintFunction
-            Function ``function(t, pose, parameters)`` that returns what must be zero.
+            Function of time, pose and parameters.
         between : Between, optional
             Two markers a and b.
         joints : Sequence[Coordinate], optional
@@ -439,7 +437,7 @@ class Model(ModelDescription):
         equations : int, optional
             Number of equations; found by a call unless given.
         parameters : Mapping[str, array_like], optional
-            Default values of the parameters by name.
+            Default values by name; each becomes an input ``NAME.PARAMETER``.
 
         Returns
         -------
@@ -486,50 +484,43 @@ class Model(ModelDescription):
         states: Mapping[str, Numbers] | None = None,
         units: Mapping[str, str] | None = None,
     ) -> Force:
-        """Add a force: a force law, or a function in plain NumPy.
+        """Add a force law, or a function in plain NumPy, between two markers, on joint coordinates or on a body.
 
-        Add a force: a SpringDamper ``between`` two markers; a TorsionSpring or Motor on a ``joint`` (a name, or (name,
-        coordinate) when it has several); a Wrench on a ``body`` at ``point`` (3,) in body axes [m].
-
-        Or a function ``law(t, kinematics, parameters)`` in plain NumPy, attached to any of these or to several
-        ``joints`` ("all": every coordinate of the tree). It returns
+        A function ``law(t, kinematics, parameters)`` returns
 
         * ``between`` markers a and b: the wrench [f, n] (6,) on b at b's marker in axes of marker a, its opposite
           acting on a at the same point; or a scalar along the line, positive pulls the markers together;
         * on a ``body``: the wrench [f, n] at ``point``, world axes; its kinematics are relative to the world;
         * on a ``joint``: the force or torque along the coordinate; on ``joints``: one for each.
 
-        ``parameters`` are defaults by name; each becomes an input ``NAME.PARAMETER``. The law is recorded at
-        ``compile``, with exact derivatives at compiled speed; one that cannot be recorded is called in Python and
-        differentiated by differences (``trace=False`` asks for that), and the start report says so.
+        It is recorded at ``compile``, with exact derivatives at compiled speed. One that cannot be recorded is called
+        in Python and differentiated by differences, and the start report says so.
 
-        ``states`` are numbers at the start by name, with ``units`` for their channels ``NAME.STATE``. The function is
-        then ``law(t, kinematics, parameters, states)``, and returns the force and the rates of its states, a pair
-        (force, rates): one number or (k,) numbers in the order of ``states``. The method of the Simulation integrates
-        them; a law with states must be one that can be recorded.
+        With ``states`` it is ``law(t, kinematics, parameters, states)``, which must be recordable, and returns a pair
+        (force, rates): one number or (k,) numbers in the order of ``states``. The method of the Simulation integrates.
 
         Parameters
         ----------
         name : str
             Name of the force.
         law : ForceLaw or UserFunction
-            Force law, or a function ``law(t, kinematics, parameters)``.
+            SpringDamper or Bushing between markers, TorsionSpring or Motor on a joint, Wrench on a body; or a function.
         between : Between, optional
             Two markers.
         joint : Coordinate, optional
             Joint, or (joint, coordinate).
         joints : Sequence[Coordinate] | {"all"}, optional
-            Several joint coordinates, or ``"all"``.
+            Several joint coordinates, or ``"all"`` of the tree.
         body : Body or str, optional
             Body.
         point : array_like, optional
             Point (3,) in body axes [m].
         parameters : Mapping[str, array_like], optional
-            Default values of the parameters by name.
+            Default values by name; each becomes an input ``NAME.PARAMETER``.
         trace : bool, default True
             False to call the function in Python.
         states : Mapping[str, array_like], optional
-            Initial values of the states of the law by name.
+            Initial values of the states of the law by name, channels ``NAME.STATE``.
         units : Mapping[str, str], optional
             Units of the states by name.
 
@@ -756,13 +747,7 @@ class Model(ModelDescription):
         body: tuple[Body | str, str] | None = None,
         axes: tuple[Axis, Axis] | None = None,
     ) -> Driver:
-        """Prescribe something by a profile that answers (f, fd, fdd) at t.
-
-        One of
-
-        * ``joint``: a joint coordinate; ``between``: the distance of two markers [m];
-        * ``body``: (body, coordinate), one of x, y, z of its origin [m] and yaw, pitch, roll [rad] in the world;
-        * ``axes``: the angle of two axes [rad], each a marker (its h axis) or (marker, "f", "g" or "h").
+        """Prescribe a joint coordinate, a distance, a body coordinate or an angle by a function of time.
 
         A Simulation follows the first two, and x, y, z of a body on a floating joint of ground; a kinematic analysis
         follows all. An ``Input`` as profile is set while running, ``sim.inputs["lift"] = (value, rate, acceleration)``
@@ -777,11 +762,11 @@ class Model(ModelDescription):
         joint : Coordinate, optional
             Joint, or (joint, coordinate).
         between : Between, optional
-            Two markers whose distance is driven.
+            Two markers whose distance is driven [m].
         body : tuple[Body | str, str], optional
-            (body, coordinate), one of x, y, z, yaw, pitch, roll.
+            (body, coordinate), one of x, y, z of its origin [m] and yaw, pitch, roll [rad] in the world.
         axes : tuple[Axis, Axis], optional
-            Two axes whose angle is driven.
+            Two axes whose angle is driven [rad], each a marker (its h axis) or (marker, "f", "g" or "h").
 
         Returns
         -------
@@ -893,7 +878,7 @@ class Model(ModelDescription):
     def set_looks(
         self, body: Body | str, *, shape: Any = None, color: str = "", opacity: Numbers = 1.0, edges: bool = True
     ) -> None:
-        """Set how a body looks in pictures, in place of earlier looks; ground may have a shape too.
+        """Set shape, colour and opacity of a body or of ground in pictures, in place of earlier ones.
 
         Motion, states and results do not depend on any of these.
 
