@@ -1,4 +1,4 @@
-"""Vertex elimination on the graph of derivatives, in a given order or in Markowitz's; the Jacobian is left.
+"""Vertex elimination on the graph of derivatives, in a given order or in Markowitz's, down to the Jacobian.
 
 Eliminating vertex v joins every edge into v with every edge out of v: factor(u, w) += factor(u, v) factor(v, w). When
 all are gone, the edges left are the entries of the Jacobian; what was never joined is a structural zero.

@@ -1,4 +1,4 @@
-"""The multiple four-bar: from command-line options to measured values; a clock stands around each step."""
+"""Measured run of the multiple four-bar: options of the command line, times of steps, work and errors."""
 
 import math
 import time

@@ -1,4 +1,4 @@
-"""The multiple four-bar against the wall clock: how punctual its steps are beside a loop that does nothing.
+"""Steps of the multiple four-bar by the wall clock: their lateness, beside that of an empty loop.
 
 Both loops run in turns of TURN seconds in one process, so that whatever else the machine does meets both alike.
 """

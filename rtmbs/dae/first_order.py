@@ -1,4 +1,4 @@
-"""Equations of motion as y' = f(t, y) for solvers that choose their own steps, and how such solvers never drift.
+"""Equations of motion as y' = f(t, y) for solvers that choose their own steps, with corrections against drift.
 
 A solver leaves the constraints a little with every step. A correction inside f that it never hears of does not put it
 back, and the next one is larger: the error of q then grows with the square of what was left. A solver of one step gets

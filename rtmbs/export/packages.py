@@ -1,4 +1,4 @@
-"""What the user calls: an FMU, or a folder with the native library, of a mechanism and its step."""
+"""Export of a mechanism and its step: an FMU, or a folder with the native library."""
 
 import shutil
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""The primitive conditions, each for many places at once, in plain NumPy that the recorder follows.
+"""Primitive constraint equations, each evaluated at many places at once, in NumPy that ``rtmbs.ad`` records.
 
 A place is a body and a vector in its axes. Points and distances are in metres, products of axes have no unit.
 """

@@ -1,4 +1,4 @@
-"""Two ways from one time to the next: compiled with the least change, and readable with frozen unknowns."""
+"""Solution at the next time of a path: compiled with the least change, or readable with frozen unknowns."""
 
 from typing import Protocol
 

@@ -1,4 +1,4 @@
-"""From sample to sample: refined steps where Newton needs them, singular poses crossed, and branches kept.
+"""Steps from sample to sample: refined where Newton needs them, across singular poses, on one branch.
 
 Beside a dead centre Newton may converge on another branch than that of the pose before.
 """

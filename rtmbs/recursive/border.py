@@ -1,4 +1,4 @@
-"""The border: multipliers of cut joints, and the coordinates that nothing below gives inertia, with their places.
+"""Unknowns of the reduced system: multipliers of cut joints, and coordinates to which nothing below gives inertia.
 
 The backward pass carries a row P_r for every border unknown r that acts in the subtree of a dof. Which rows are carried
 where never changes, so all places are found once.

@@ -1,4 +1,4 @@
-"""Multipliers of the reduced system -PhiL lam = -(gamma + RHS): least squares of the rank that shows (METHODS 3.2).
+"""Multipliers of the reduced system -PhiL lam = -(gamma + RHS): least squares at its numerical rank (METHODS 3.2).
 
 -PhiL is Phi M^-1 Phi^T, symmetric and not negative. Scaled to a unit diagonal it is F F^T by Cholesky with the largest
 pivot first, F (b, rank) cut where pivots are rounding. Of all least-squares solutions y = F (F^T F)^-2 F^T right is the

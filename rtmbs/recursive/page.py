@@ -1,4 +1,4 @@
-"""The recursion in the letters of Bae and Haug, by NumPy: the oracle of the kernels (METHODS 3).
+"""The recursion in the notation of Bae and Haug, in NumPy: the oracle of the kernels (METHODS 3).
 
 Y = [velocity of the mass centre; angular velocity] of a body, B1 and B2 of its joint, D the part of Yd that rates make.
 A joint is a run of dofs through massless frames, so that B2 has a column for each of its coordinates. The base is the

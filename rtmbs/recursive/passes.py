@@ -1,4 +1,4 @@
-"""Compiled passes of the recursion of Bae and Haug (METHODS 3): tips to root, root to tips, and one corrected answer.
+"""Compiled passes of the recursion of Bae and Haug (METHODS 3): tips to root, root to tips, and one refinement.
 
 Reference point of a dof is its own origin, so that B1 = [[1, -s~], [0, 1]] with s the way from the parent's origin, and
 B2 = [pitch u; u] of a turn, [u; 0] of a slide. All that velocities do is inside the joint forces f, so D is zero:

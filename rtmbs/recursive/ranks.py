@@ -1,4 +1,4 @@
-"""Ranks of message passing (mpi4py, the extra ``parallel``): one exchange an evaluation, and one end for all.
+"""Ranks of message passing (mpi4py, the extra ``parallel``): one exchange an evaluation; an error ends all ranks.
 
 Messages are gathered, not reduced by the library: every rank adds them in the order of the ranks, and so finds the same
 bits. A rank that raises ends all ranks with one message; what a launcher does with the others when a rank dies is its

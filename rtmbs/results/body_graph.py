@@ -1,4 +1,4 @@
-"""The bodies as the user drew them, welded ones apart: parents, and the bodies that each connector joins.
+"""Graph of the bodies of a model, rigidly joined ones apart: parents, and the bodies that each connector joins.
 
 Dofs merge welded bodies; the reaction in a weld needs them apart again.
 """

@@ -1,4 +1,4 @@
-"""``compare``: two results beside each other.
+"""``compare``: differences of two results, channel by channel.
 
 A Comparison has the largest and the mean difference of every channel, and a verdict (METHODS 1.39).
 """

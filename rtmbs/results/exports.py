@@ -1,4 +1,4 @@
-"""A result as other libraries have it: pandas DataFrame, xarray Dataset, figure of matplotlib, HTML of notebooks."""
+"""Export of a result to pandas DataFrame, xarray Dataset, figure of matplotlib, and HTML of notebooks."""
 
 from collections.abc import Sequence
 from html import escape

@@ -1,4 +1,4 @@
-"""Compiled steps of all rules as Python calls them, and how a call goes on with further tries or groups on threads."""
+"""Calls of the compiled steps of all rules from Python, with further tries and groups on threads."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Compiled: penalties and turning wrenches of closures over long branches, whose unknowns are condensed.
+"""Compiled penalties and wrench derivatives of closures over long branches, whose unknowns are condensed.
 
 ``system.condensed_closures`` has the equations. Values are set, not added to: no other entry has these places.
 """

@@ -1,4 +1,4 @@
-"""Compiled constraints of the user: one program, then slopes and bends by the directions in which a closure moves.
+"""Compiled constraints of the user: values, and first and second derivatives by the coordinates of a closure.
 
 Between frames the directions are a shift dr of b's marker and a turn dR = d x R, both in axes of a, and the time. With
 g_r and n = sum over columns of R_c x g_R_c the slope, G = [A g_r; A n + x_b x A g_r] (METHODS 1.31). A bend is the

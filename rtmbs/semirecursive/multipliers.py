@@ -1,4 +1,4 @@
-"""The multipliers of a step, and whether they hold their bound (METHODS 1.12); kernels of the fused step."""
+"""Compiled multipliers of a step, and the check of their error against its bound (METHODS 1.12)."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Compiled: mass M + velocity C + position K in one pass over (dof, ancestor) pairs, straight into the sparse values.
+"""Compiled tangent of M, C and K: one pass over (dof, ancestor) pairs, written straight into the sparse values.
 
 Closed form of METHODS 1.33 (Singh, Russell, Wensing 2022), with C = dtau/dzd and K = dtau/dz of tau = M zdd - Q.
 With accelerations evaluated at zdd = 0 this is Eq. 17 of the paper; with the iterate's zdd it holds M_z zdd as well.

@@ -1,4 +1,4 @@
-"""One axle in words: parts, joints, springs and dampers of its left side, from which the right side is mirrored.
+"""Description of one axle: parts, joints, springs and dampers of its left side, which the right side mirrors.
 
 Points and axes are in the chassis frame (ISO 8855: x forward, y left, z up) at design, where every joint is closed.
 """

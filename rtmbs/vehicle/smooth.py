@@ -1,4 +1,4 @@
-"""Sign, magnitude, limits and steps that real, complex and recorded numbers pass through (METHODS 1.19).
+"""Smooth functions of real, complex and recorded numbers: sign, magnitude, limits and steps (METHODS 1.19).
 
 ``numpy.sign`` and ``numpy.abs`` of a complex number are not analytic. These look at the real part only, so a complex
 step gives the derivative of the side on which the number lies.

@@ -1,4 +1,4 @@
-"""Tyre property files (``.tir``): the keys of PAC2002 and MF-Tyre 5.2, their units, and what a file must have."""
+"""Tyre property files (``.tir``): the keys of PAC2002 and MF-Tyre 5.2, their units, and the required ones."""
 
 import os
 import re

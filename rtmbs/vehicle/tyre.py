@@ -1,4 +1,4 @@
-"""Tyres: what every tyre model answers, in ISO 8855 wheel axes W.
+"""Tyre models: their interface, inputs and forces, in ISO 8855 wheel axes W.
 
 Origin in the contact point; x_W along the intersection of wheel plane and road, forward; z_W the road normal, up; y_W
 to the left. Signs: slip > 0 drives, Fx > 0. slip_angle > 0: the contact point moves to the left, Fy < 0. camber > 0:

@@ -1,4 +1,4 @@
-"""Least weighted change that satisfies linear equations, redundant ones included, and the end of a Newton iteration.
+"""Least weighted change that satisfies linear equations, redundant ones included, and the stopping test of Newton.
 
 min 1/2 dx^T W dx subject to J dx = r, by multiplier iterations on W + beta J^T J: each iteration divides the residual
 by 1 + beta sigma^2, directions in the null space of J are not touched, and an inconsistent part of r leaves dx at the

@@ -1,4 +1,4 @@
-"""Watching a simulation without touching it: a recorder and meters, each with a schedule."""
+"""Observers of a run, which change nothing: recorders and meters, each with a schedule."""
 
 from rtmbs.results.result import load_result
 from rtmbs.simulation.observers.channel_recorder import ChannelRecorder

@@ -1,4 +1,4 @@
-"""A thread that does jobs in their order.
+"""Worker thread that runs jobs one after the other.
 
 An interrupt may come between any two instructions of the main thread. A lock that is taken there may then stay
 taken, and the next job of an executor would wait for ever. Here the main thread only puts into a ``SimpleQueue``, made

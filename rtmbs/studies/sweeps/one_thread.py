@@ -1,4 +1,4 @@
-"""One thread for the matrices of a process: with small ones a second thread waits more than it works."""
+"""One thread for linear algebra in a process: on small matrices a second thread waits more than it works."""
 
 import os
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""Camera: view and projection matrices, projected points, rays of pixels, and the views that hold given points."""
+"""Camera: view and projection matrices, projected points, rays of pixels, and the views that fit given points."""
 
 import math
 from dataclasses import dataclass, field

@@ -1,4 +1,4 @@
-"""Frames of a session: step statistics, poses, reactions, rows of the plots, and the reach of the motion ahead."""
+"""Frames of a session: step statistics, poses, reactions, rows of the plots, and the extent of the motion to come."""
 
 import itertools
 import math
