@@ -157,13 +157,6 @@ class Evaluator:
         """Return the entries of df/dx at ``row`` and ``column``; the array is overwritten by the next call."""
         return self.jacobian_entries.run(*self.point(x, p))
 
-    def value_and_jacobian(self, x: Array, p: Array | None = None) -> tuple[Floats, Floats]:
-        """Return f (m,) and df/dx (m, n) from one program."""
-        both = self.value_and_entries.run(*self.point(x, p))
-        J = np.zeros((self.m, self.n))
-        J.ravel()[self.value_and_entries.place] = both[self.m :]
-        return both[: self.m].copy(), J
-
     # ---- second derivatives of w . f
 
     def gradient(self, x: Array, w: Array | None = None, p: Array | None = None) -> Floats:
@@ -190,12 +183,10 @@ class Evaluator:
 
     @cached_property
     def jacobian_entries(self) -> JacobianEntries:
-        return entries_of(self.tape, values=False)
-
-    @cached_property
-    def value_and_entries(self) -> JacobianEntries:
-        """Program for f, then the entries of df/dx, for kernels that need both by one ``evaluate``."""
-        return entries_of(self.tape, values=True)
+        """Program of the sparse Jacobian."""
+        sparse = sparse_jacobian(self.tape, values=False)
+        places = sparse.row.astype(np.int64) * self.n + sparse.column
+        return JacobianEntries(sparse, ProgramRunner(sparse.tape), places)
 
     @cached_property
     def pattern(self) -> NDArray[np.bool_]:
@@ -242,12 +233,6 @@ class Evaluator:
     def load(path: str | Path, mode: str = "sparse") -> "Evaluator":
         """Read a saved tape."""
         return Evaluator(load_tape(path), mode)
-
-
-def entries_of(tape: Tape, values: bool) -> JacobianEntries:
-    """Return the program of the sparse Jacobian of a tape."""
-    sparse = sparse_jacobian(tape, values)
-    return JacobianEntries(sparse, ProgramRunner(sparse.tape), sparse.row.astype(np.int64) * tape.n + sparse.column)
 
 
 def dense(entries: JacobianEntries, point: tuple[Floats, Floats], shape: tuple[int, int]) -> Floats:

@@ -21,7 +21,7 @@ from rtmbs.core.register import ADDING
 from rtmbs.errors import InputError
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import Chunk
+from rtmbs.integrators.settings import LOOP_TOLERANCE, Chunk, Settings
 from rtmbs.methods import Capability, add_method
 from rtmbs.state import State
 
@@ -45,6 +45,22 @@ def penalty_factors(equations: Equations, h: float, c: float | None, alpha: floa
         given = f"penalty = {c:g} at h = {h:g} s" if alpha is None else f"alpha = {alpha:g}"
         raise InputError(f"{given} makes penalty factors that are not finite; give a smaller penalty or a larger step")
     return np.asarray(factors, np.float64)
+
+
+def settings_for(equations: Equations, tol: float, **options: Any) -> Settings:
+    """Return Settings with the sizes of the equations, ``tol`` in typical sizes, and options by name."""
+    sizes = equations.sizes
+    return Settings(
+        loop_tolerance=LOOP_TOLERANCE,
+        absolute=tol * sizes.typical,
+        typical=sizes.typical,
+        pace=sizes.pace,
+        rotation=sizes.rotation,
+        scale=sizes.scale,
+        mass=equations.masses,
+        first=sizes.first,
+        **options,
+    )
 
 
 class Orders(NamedTuple):

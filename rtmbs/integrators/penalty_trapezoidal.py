@@ -15,11 +15,10 @@ from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, StateError, shown
 from rtmbs.integrators.base import Equations, Fused
 from rtmbs.integrators.checks import one_of, positive_floats, switches, whole
-from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors
+from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors, settings_for
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
     FOLLOWED,
-    LOOP_TOLERANCE,
     MAX_ITERATIONS,
     MOST_TRIES,
     OWN,
@@ -252,9 +251,10 @@ class PenaltyTrapezoidal(Method):
         Settings
             Settings of a step as a flat struct.
         """
-        sizes, masses = equations.sizes, equations.masses
-        held = alpha * h * h / 4.0 / np.maximum(masses, np.finfo(float).tiny)  # c of every row
-        return Settings(
+        held = alpha * h * h / 4.0 / np.maximum(equations.masses, np.finfo(float).tiny)  # c of every row
+        return settings_for(
+            equations,
+            self.tol,
             h=float(h),
             relative=RELATIVE,
             max_iterations=int(self.max_iterations),
@@ -271,14 +271,6 @@ class PenaltyTrapezoidal(Method):
             project_accelerations=bool(self.project_accelerations),
             hold_energy=bool(self.hold_energy and self.project_velocities and self.alpha is None),
             mass_metric=self.projection_metric == "mass",
-            loop_tolerance=LOOP_TOLERANCE,
-            absolute=self.tol * sizes.typical,
-            typical=sizes.typical,
-            pace=sizes.pace,
-            rotation=sizes.rotation,
-            scale=sizes.scale,
-            mass=masses,
-            first=sizes.first,
             held=float(np.max(held, initial=0.0)),
         )
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.integrators.base import Equations, FusedTRBDF2, NotFinite, SingularTangent
 from rtmbs.integrators.checks import positive_floats, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
-from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors
+from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors, settings_for
 from rtmbs.integrators.newton import (
     FAR,
     GAMMA,
@@ -269,8 +269,9 @@ class TRBDF2(Method):
         Settings
             Settings of a stage as a flat struct.
         """
-        sizes = equations.sizes
-        return Settings(
+        return settings_for(
+            equations,
+            self.tol,
             h=GAMMA * float(h),
             relative=RELATIVE,
             max_iterations=int(self.max_iterations),
@@ -285,14 +286,6 @@ class TRBDF2(Method):
             project_accelerations=False,
             hold_energy=False,
             mass_metric=False,
-            loop_tolerance=LOOP_TOLERANCE,
-            absolute=self.tol * sizes.typical,
-            typical=sizes.typical,
-            pace=sizes.pace,
-            rotation=sizes.rotation,
-            scale=sizes.scale,
-            mass=equations.masses,
-            first=sizes.first,
             held=float(self.c),
         )
 

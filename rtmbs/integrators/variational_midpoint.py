@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.integrators.base import Equations, FusedMidpoint, MidpointEquations, NotFinite, SingularTangent, Turned
 from rtmbs.integrators.checks import positive_floats, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
-from rtmbs.integrators.method import PENALTY, USUAL, Method
+from rtmbs.integrators.method import PENALTY, USUAL, Method, settings_for
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
@@ -32,7 +32,6 @@ from rtmbs.integrators.settings import (
     ADAPTIVE,
     EVERY_ITERATION,
     INERTIA,
-    LOOP_TOLERANCE,
     MAX_ITERATIONS,
     STATS_SIZE,
     Chunk,
@@ -259,8 +258,9 @@ class VariationalMidpoint(Method):
         Settings
             Settings of a step as a flat struct.
         """
-        sizes = equations.sizes
-        return Settings(
+        return settings_for(
+            equations,
+            self.tol,
             h=float(h),
             relative=0.0,
             max_iterations=int(self.max_iterations),
@@ -275,14 +275,6 @@ class VariationalMidpoint(Method):
             project_accelerations=False,
             hold_energy=False,
             mass_metric=True,
-            loop_tolerance=LOOP_TOLERANCE,
-            absolute=self.tol * sizes.typical,
-            typical=sizes.typical,
-            pace=sizes.pace,
-            rotation=sizes.rotation,
-            scale=sizes.scale,
-            mass=equations.masses,
-            first=sizes.first,
             held=float(self.c),
         )
 

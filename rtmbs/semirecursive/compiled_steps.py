@@ -127,16 +127,13 @@ def chunk_from(chunk: Chunk, first: int, count: int | None = None) -> Chunk:
     return Chunk(*(values[first : None if count is None else first + count] for values in chunk))
 
 
-# ---- the variational midpoint step ----------------------------------------------------------------------------------
+# ---- further rules --------------------------------------------------------------------------------------------------
 
 
-class FusedMidpoint:
-    """The machine code of ``midpoint_step.march_midpoint`` and its scratch; answers ``integrators.base``."""
+class MachineCode:
+    """Machine code of a compiled step, looked up at its first call."""
 
-    def __init__(self, equations: EvaluatedEquations) -> None:
-        self.equations = equations
-        self.own = scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
-        self.march: Callable[..., Any] | None = None
+    march: Callable[..., Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles look up the machine code for themselves: it is an address in this process."""
@@ -146,6 +143,14 @@ class FusedMidpoint:
     def tick(self) -> float:
         """Length of a phase unit [s]."""
         return seconds_per_tick()
+
+
+class FusedMidpoint(MachineCode):
+    """The machine code of ``midpoint_step.march_midpoint`` and its scratch; answers ``integrators.base``."""
+
+    def __init__(self, equations: EvaluatedEquations) -> None:
+        self.equations = equations
+        self.own = scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
 
     def __call__(
         self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
@@ -162,26 +167,13 @@ class FusedMidpoint:
         return OUTCOMES[ending], int(done)
 
 
-# ---- the TR-BDF2 step -----------------------------------------------------------------------------------------------
-
-
-class FusedTRBDF2:
+class FusedTRBDF2(MachineCode):
     """The machine code of ``trbdf2_step.march_trbdf2`` and its scratch; answers ``integrators.base``."""
 
     def __init__(self, equations: EvaluatedEquations) -> None:
         inputs, n, m, states = len(equations.u), equations.n, equations.m, equations.states
         self.equations, self.stage = equations, stage_scratch(inputs, n, states)
         self.own = scratch_for(len(equations.ws.Phi_z), inputs, n, m)
-        self.march: Callable[..., Any] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles look up the machine code for themselves: it is an address in this process."""
-        return {**vars(self), "march": None}
-
-    @property
-    def tick(self) -> float:
-        """Length of a phase unit [s]."""
-        return seconds_per_tick()
 
     def __call__(
         self, settings: Settings, alpha: Array, weight: Array, old: StateArrays, u: Array, chunk: Chunk, anyhow: bool
@@ -198,17 +190,12 @@ class FusedTRBDF2:
         return OUTCOMES[ending], int(done)
 
 
-class FusedExtrapolation:
+class FusedExtrapolation(MachineCode):
     """The machine code of ``extrapolated_step.march_extrapolated`` and its scratch; answers ``integrators.base``."""
 
     def __init__(self, equations: EvaluatedEquations) -> None:
         self.equations, self.between = equations, scratch_between(equations.n)
         self.own = scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
-        self.march: Callable[..., Any] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles look up the machine code for themselves: it is an address in this process."""
-        return {**vars(self), "march": None}
 
     @property
     def error(self) -> Array:

@@ -406,15 +406,10 @@ def undone(xp, tables, y, x):
 def step_residual(xp, tables, u, R0, z0, p0, h, impulse, y):
     """Return T^-1(y) p_m - h/2 f - W (p0 - impulse) (B, n) of the half increment y: zero where a step ends.
 
-    ``u`` are the inputs at the middle, z0 and p0 (1, n) the start, ``impulse`` (B, n) is the ``loop_impulse`` there.
+    ``u`` are the inputs at the middle, z0 and p0 (1, n) the start, ``impulse`` (B, n) is Phi_z^T Lambda there.
     """
     p, f = momenta(xp, tables, R0, z0 + y, 2.0 / h * y), lagrange_force(xp, tables, u, R0, z0 + y, 2.0 / h * y)
     return undone(xp, tables, y, p) - 0.5 * h * f - half_turned(xp, tables, y, p0 - impulse)
-
-
-def loop_impulse(xp, tables, u, R0, z, Lambda):
-    """Return Phi_z^T Lambda (B, n), the impulse of loops at one end of the step."""
-    return loop_force(xp, tables, u, R0, Lambda, z)
 
 
 def step_momenta(xp, tables, u, R0, z0, p0, h, impulse, y):

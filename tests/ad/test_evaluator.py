@@ -109,13 +109,6 @@ def test_a_function_of_nothing_has_no_derivative():
     np.testing.assert_array_equal(made.value(np.ones(2)), [1.0, 2.0])
 
 
-def test_value_and_jacobian_come_from_one_program():
-    made = Traced(chain, 12)
-    value, J = made.value_and_jacobian(X)
-    np.testing.assert_allclose(value, made.value(X), rtol=1e-14)
-    np.testing.assert_allclose(J, made.jacobian(X), rtol=1e-14)
-
-
 def test_joined_tapes_run_as_one():
     one = record(lambda x, p: np.stack((x[0] * p[0], np.sin(x[1]) + 2.0)), 2, k=1)
     other = record(lambda x: x * x[::-1] - 2.0, 3)
