@@ -1,7 +1,7 @@
-"""Explicit Runge-Kutta methods: Butcher's tables as data, the step that takes one, and their order conditions."""
+"""Explicit Runge-Kutta methods: Butcher's tables as data, and the step that takes one."""
 
 from collections.abc import Callable
-from math import factorial, sqrt
+from math import sqrt
 from typing import NamedTuple
 
 import numpy as np
@@ -90,27 +90,3 @@ def growth(table: Tableau, z: complex) -> float:
         R += z**k * float(np.dot(table.b, power))
         power = A @ power
     return abs(R)
-
-
-def order_residuals(table: Tableau) -> dict[int, float]:
-    """Return the largest residual of the order conditions of each order 1 to 5 (rooted trees; Butcher)."""
-    A, b, c = table.matrix, np.array(table.b), np.array(table.c)
-    Ac, Ac2 = A @ c, A @ c**2
-    trees = {
-        1: [(b.sum(), 1)],
-        2: [(b @ c, 2)],
-        3: [(b @ c**2, 3), (b @ Ac, 6)],
-        4: [(b @ c**3, 4), (b @ (c * Ac), 8), (b @ Ac2, 12), (b @ A @ Ac, 24)],
-        5: [
-            (b @ c**4, 5),
-            (b @ (c**2 * Ac), 10),
-            (b @ Ac**2, 20),
-            (b @ (c * Ac2), 15),
-            (b @ A @ c**3, 20),
-            (b @ (c * (A @ Ac)), 30),
-            (b @ A @ (c * Ac), 40),
-            (b @ A @ Ac2, 60),
-            (b @ A @ A @ Ac, factorial(5)),
-        ],
-    }
-    return {order: max(abs(float(sum_) - 1.0 / n) for sum_, n in conditions) for order, conditions in trees.items()}
