@@ -1,4 +1,4 @@
-"""Methods of time integration: all of them by name, and what each of them can do.
+"""Methods of time integration by name, with their capabilities.
 
     Simulation(system, h=1e-3, method=rtmbs.methods.HHT(alpha=-0.1))
     Simulation(system, h=1e-3, method=rtmbs.methods.RungeKutta(rtmbs.methods.GILL, formulation=NullSpace()))
@@ -86,7 +86,7 @@ def add_method(kind: type[Any]) -> None:
 
 
 def capabilities_of(method: Any) -> frozenset[Capability]:
-    """Return what a method, or a class of methods, can do.
+    """Return the capabilities of a method, or of a class of methods.
 
     >>> Capability.RAMPS in capabilities_of(METHODS["runge-kutta"])
     False

@@ -152,7 +152,7 @@ class State:
                 mine[name] = as_usual(MEMORY + name, values, shape)
 
     def motion(self) -> tuple[object, ...]:
-        """Return positions, rates and force states as bytes that compare at once; what is no array equals nothing.
+        """Return positions, rates and force states as bytes that compare at once; no array equals nothing.
 
         Returns
         -------
@@ -163,7 +163,7 @@ class State:
         return tuple(value.tobytes() if isinstance(value, np.ndarray) else object() for value in values)
 
     def basis(self) -> tuple[object, ...]:
-        """Return what the accelerations of the State belong to: motion and inputs as bytes, and the time.
+        """Return motion and inputs as bytes, and the time, that the accelerations of the State belong to.
 
         Returns
         -------

@@ -107,7 +107,7 @@ class FlatFunction:
         return np.concatenate([self.raw(x[k : k + CHUNK], p) for k in range(0, len(x), CHUNK)])
 
     def raw(self, x: Array, p: Array | None = None) -> Array:
-        """Call ``f`` with x as its own shape (n,) or (B, n), and check what comes back."""
+        """Call ``f`` with x as its own shape (n,) or (B, n), and check the returned array."""
         arguments = (x,) if p is None else (x, p)
         y = self.f(*arguments, xp=self.xp) if self.takes_namespace else self.f(*arguments)
         if isinstance(y, list | tuple):

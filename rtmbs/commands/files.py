@@ -333,7 +333,7 @@ def run_static(document: Document) -> "Result":
 
 
 def grid_notes(analysis: FileAnalysis) -> list[str]:
-    """Return what a user should know of the rows of a result: an end between two of them, or one row alone."""
+    """Return remarks on the rows of a result: an end between two of them, or a single row."""
     length = analysis.t1 - analysis.t0
     intervals = length / analysis.dt
     if length > 0.0 and intervals < 1.0 - WHOLE:

@@ -303,7 +303,7 @@ def film(once: Callable[[Any, Path], Any], options: argparse.Namespace) -> int:
 
 
 def report(filmed: Any, path: Path) -> int:
-    """Print what was written; return 1 when a step failed on the way."""
+    """Print the names of the written files; return 1 when a step failed."""
     for text in filmed.warnings:
         print(f"rtmbs: {text}", file=sys.stderr)
     if filmed.ended:

@@ -123,7 +123,7 @@ def check_kind(arrays: Arrays, kind: str) -> None:
 
 
 def other_version(found: np.ndarray[Any, Any], form: int) -> str:
-    """Return what to do about the format of another version."""
+    """Return the advice for an archive of another version."""
     if found.shape != () or found.dtype.kind != "i":
         return "; save it again"
     return "; an older version wrote it, save it again" if found < form else "; a later version wrote it, update rtmbs"

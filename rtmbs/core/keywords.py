@@ -75,7 +75,7 @@ def publish(namespace: dict[str, Any], names: Iterable[str]) -> None:
 
 
 def lazily(package: str, attached: tuple[Any, Any, Any]) -> tuple[Callable[[str], Any], Any, Any]:
-    """Return what ``lazy_loader.attach`` returned, with names that are ``checked`` when they are first used.
+    """Return the functions of ``lazy_loader.attach`` with names that are ``checked`` at their first use.
 
     The loader keeps what it found in the ``package``, so the checked one takes its place there.
     """
@@ -103,7 +103,7 @@ def methods(kind: type) -> Iterator[tuple[str, Any]]:
 
 
 def optional(function: Any) -> bool:
-    """Return whether a function has an argument with a default; a wrapper has those of what it wraps."""
+    """Return whether a function, or the one that it wraps, has an argument with a default."""
     inner = unwrap(function)
     return bool(inner.__defaults__ or inner.__kwdefaults__)
 

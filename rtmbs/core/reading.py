@@ -86,7 +86,7 @@ def open_nonblocking(path: str, flags: int) -> int:
 
 
 def check_regular(about: os.stat_result, most: float) -> None:
-    """Refuse what is no regular file, and a file of more than ``most`` bytes: DamagedFile."""
+    """Refuse folders, devices, and files of more than ``most`` bytes: DamagedFile."""
     if stat.S_ISDIR(about.st_mode):
         raise DamagedFile("is a folder; give the name of a file")
     if not stat.S_ISREG(about.st_mode):

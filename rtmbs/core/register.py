@@ -11,7 +11,7 @@ Class = TypeVar("Class", bound=type)
 
 
 class Register(Mapping[str, type[Kind]], Generic[Kind]):
-    """The classes of ``places``, name: (module of ``package``, class); ``noun`` is what errors call one."""
+    """Classes by name, each loaded from ``places``: (module of ``package``, class); ``noun`` stands in errors."""
 
     def __init__(self, noun: str, package: str, places: Mapping[str, tuple[str, str]]) -> None:
         self.noun, self.package, self.places = noun, package, places

@@ -148,7 +148,7 @@ def step_explicit(dynamics: Dynamics, tableau: Tableau, point: Point, h: float) 
 
 
 class Steps:
-    """One motion under one method of fixed steps, with what the method keeps from step to step.
+    """Steps of one motion by a method of fixed steps, with the memory of the method.
 
     ``carried`` (c, n) are further accelerations that a method carries on; None until its first step. They belong to
     times ``offsets`` (c,) behind the end of the step, in steps.

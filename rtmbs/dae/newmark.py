@@ -34,7 +34,7 @@ class AlphaFamily:
         return 0.5 + self.alpha_f - self.alpha_m
 
     def steps(self, motion: Motion, who: str, solver: Solver) -> "AlphaFamilySteps":
-        """Return the steps of one motion; ``who`` is the method, for errors."""
+        """Return the steps of one motion; ``who`` is the name of the method in errors."""
         return AlphaFamilySteps(self, motion, who, solver)
 
 

@@ -38,7 +38,7 @@ class Newton:
         self, residual: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Array, scale: Array, t: float,
         added: Array | float = 0.0,
     ) -> Array:  # fmt: skip
-        """Return x (k,) with residual(x) = 0 from a first x; ``scale`` (k,) says what a large value is.
+        """Return x (k,) with residual(x) = 0 from a first x; ``scale`` (k,) are the sizes of the unknowns.
 
         The equations look at x plus ``added`` (k,), as at positions over h^2 where accelerations are unknown: this sum
         rounds as its larger part does. Raises MotionError for a matrix without inverse, or corrections that do not

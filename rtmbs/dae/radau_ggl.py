@@ -117,7 +117,7 @@ class RadauStageEquations:
         return np.tile(np.concatenate((scale_of(rates, old.a, old.lam), mu, scale_of(old.sd))), STAGES)
 
     def added(self) -> Array:
-        """Return what the equations add to the unknowns: q over h to q', v over h to v'."""
+        """Return the diagonal terms of the unknowns: q over h for q', v over h for v'."""
         old, rows = self.old, self.motion.system.m + holonomic_rows(self.motion.system)
         motion = np.maximum(np.abs(np.concatenate((old.q, old.v))), 1.0) / self.h
         return np.tile(np.concatenate((motion, np.zeros(rows), np.abs(old.s) / self.h)), STAGES)

@@ -127,7 +127,7 @@ class RungeKutta(DAEMethod):
         return RungeKuttaSteps(motion, self.over, self.table(GILL))
 
     def start(self, equations: Equations, state: State) -> Any:
-        """Return what steps over a formulation need; nothing in joint coordinates."""
+        """Return the memory of steps over a formulation; None in joint coordinates."""
         return None if self.formulation is None else super().start(equations, state)
 
     def advance(self, equations: Equations, work: Any, old: State, new: State) -> StepReport:

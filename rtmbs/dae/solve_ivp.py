@@ -101,7 +101,7 @@ class SolverRun:
         self.end = self.equations.start  # of the last step, before it is corrected
 
     def point(self, t: float) -> Point:
-        """Return the point at ``t`` [s]. Raises MotionError, and what the system refuses."""
+        """Return the point at ``t`` [s]. Raises MotionError, and the errors of the system."""
         self.reach(t)
         found = int(self.solver.nlu)
         self.motion.counts.factorisations, self.matrices = (
@@ -134,7 +134,7 @@ class SolverRun:
         raise MotionError(f"{name} took {MOST_STEPS} steps and is at t = {solver.t:g}; t = {t:g} is wanted")
 
     def fail(self, message: str) -> None:
-        """Raise what the system refused last, or MotionError with the message of the solver."""
+        """Raise the last error of the system, or MotionError with the message of the solver."""
         if self.equations.refusal is not None:
             raise self.equations.refusal
         raise MotionError(f"{type(self.solver).__name__} failed at t = {self.solver.t:g}: {message}")

@@ -75,7 +75,7 @@ def check_system(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Non
 def rate_rows(
     system: ConstrainedSystem, A: Array, b: Array, q: Array, v: Array, t: float, still: Array
 ) -> Iterator[tuple[str, Array, Array]]:
-    """Yield what Psi is off A v + b: rate constraints are linear in v."""
+    """Yield differences of Psi from A v + b: rate constraints are linear in v."""
     if len(A):
         for rates in (v, v + 1.0 + np.abs(v), still):
             found = np.asarray(system.rate_constraints(q, rates, t))  # type: ignore[attr-defined]

@@ -238,7 +238,7 @@ class Formulation(Protocol):
         """True when dependent rows that agree with each other are accepted."""
 
     def memory(self) -> Any:
-        """Return what the caller keeps from state to state of a motion; None where there is nothing to keep."""
+        """Return the memory that the caller keeps from state to state of a motion; None where there is none."""
 
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None

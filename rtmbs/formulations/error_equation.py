@@ -222,7 +222,7 @@ def new_axes(count: int) -> list[Any]:
 
 
 def measured_systems() -> tuple[tuple[str, ConstrainedSystem, Array, str], ...]:
-    """Return name, system, a position (n,) and a marker of what is measured."""
+    """Return name, system, position (n,) and marker of the curve for each measured system."""
     hanging, crank = np.array([0.5, -0.9]), np.array([1.0, 0.3, 0.1, -0.2, 0.6])
     return ("pendulum", pendulum(), hanging, "C1o"), ("slider-crank", slider_crank(), crank, "C2s")
 

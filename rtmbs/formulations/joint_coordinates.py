@@ -258,7 +258,7 @@ class JointCoordinates:
 
 
 def key_of(q: Array, u: Array) -> bytes:
-    """Return what two evaluations of the same coordinates and inputs share."""
+    """Return the key of an evaluation: coordinates and inputs."""
     return np.concatenate((q, u)).tobytes()
 
 

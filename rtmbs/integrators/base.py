@@ -230,10 +230,10 @@ class MidpointEquations(Protocol):
         """Return Phi_z^T impulse (n,) where the step begins."""
 
     def pulled_left(self, impulse: Array) -> Array:
-        """Return what ``half_turned`` makes of ``pulled`` (n,), with the Phi_z inside the last factor."""
+        """Return ``half_turned`` of ``pulled`` (n,), with the Phi_z inside the last factor."""
 
     def moved_right(self, x: Array) -> Array:
-        """Return what a small turn x (n,) at the middle does to Phi (m,) where the step ends."""
+        """Return the change of Phi (m,) at the end of the step by a small turn x (n,) at the middle."""
 
     def factor(self, h: float, y: Array, start: Array, weight: Array) -> None:
         """Factor the Newton matrix of the half increment ``y`` at the state of ``middle``, loops of weight (m,).
@@ -306,7 +306,7 @@ class Equations(StepEquations, Protocol):
         """
 
     def missed(self, state: StateArrays, h: float) -> Missed:
-        """Return what the accelerations last solved for, those of ``state``, leave of the equations of motion.
+        """Return the residual of the equations of motion at the accelerations and multipliers of ``state``.
 
         What moves nothing by more than rounding in a step ``h`` [s] is no miss.
         """

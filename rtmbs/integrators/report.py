@@ -185,7 +185,7 @@ class StepReport(NamedTuple):
 
     @property
     def tried(self) -> tuple[str, ...]:
-        """What was tried after the plain iteration failed, in order; when the step was taken the last one helped."""
+        """Further tries after the plain iteration failed, in order; in a step that was taken the last one helped."""
         return tuple(f"{TERM_NAMES[k]}, from {START_NAMES[k]}" for k in range(self.tries))
 
     @property

@@ -96,7 +96,7 @@ class StateArrays(NamedTuple):
 
 
 class Chunk(NamedTuple):
-    """Consecutive states, a row a step: what a run fills in one kernel call."""
+    """Consecutive states, a row a step, filled by one kernel call of a run."""
 
     z: Array  # (k, n)
     zd: Array  # (k, n)

@@ -205,7 +205,7 @@ class TrapezoidalStep:
         return bool(wanted and answer == DIVERGED and iteration < settings.max_iterations)
 
     def spend(self, left: int, old: StateArrays) -> tuple[Outcome, Array]:
-        """What is left of fixed iterations, on one damped try from constant rates."""
+        """Spend the remaining fixed iterations on one damped try from constant rates."""
         damped = Damped(self, old, STEADY_TRY)
         if damped.take(left):
             return Outcome.CONVERGED, damped.increment
@@ -350,7 +350,7 @@ class TrapezoidalStep:
         return float(found) if np.all(np.isfinite(lam)) else np.nan
 
     def floors(self, lam: Array, zd: Array, zdd: Array) -> Array:
-        """Return what errors of multipliers are compared with (m,)."""
+        """Return the sizes (m,) that errors of multipliers are compared with."""
         floor = np.zeros_like(lam)
         load_floors(self.settings, lam, self.paces(zd, zdd)[1], floor)
         return floor

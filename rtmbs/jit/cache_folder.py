@@ -84,7 +84,7 @@ def kernel_sources() -> tuple[Path, ...]:
 
 
 def holds_kernels(path: Path) -> bool:
-    """Return whether a source file imports what makes kernels or structs."""
+    """Return whether a source file imports the compiler of kernels or structs."""
     text = path.read_bytes()
     return any(name in text for name in COMPILER)
 

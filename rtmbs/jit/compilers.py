@@ -34,7 +34,7 @@ class KernelLibrary(JITCodeLibrary):  # type: ignore[misc]
         self.slots: dict[str, KernelSlot] = {}  # of lazy kernels, by name
 
     def add_linking_library(self, library: Any) -> None:
-        """Add what a callee provides for its callers."""
+        """Add the machine code that a callee provides for its callers."""
         if isinstance(library, CoarseLibrary):
             self.needs[library] = None
             return

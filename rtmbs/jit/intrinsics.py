@@ -64,7 +64,7 @@ def place(context: Any, builder: Any, kind: Any, array: Any) -> Any:
 
 @intrinsic
 def count_up(typing: Any, counter: Any) -> Any:
-    """Add one to ``counter`` (1,) int64 and return what it was."""
+    """Add one to ``counter`` (1,) int64 and return its old value."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         one = context.get_constant(types.int64, 1)

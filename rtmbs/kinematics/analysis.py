@@ -169,7 +169,7 @@ class Analysis:
         return assemble(self.programs, start, drivers[0], self.tolerance, self.contradiction)
 
     def check(self, t: float = 0.0) -> str:
-        """Return what the mechanism is made of, as the paper's table: bodies, equations, rank, redundant, free."""
+        """Return the count of the mechanism, as the paper's table: bodies, equations, rank, redundant, free."""
         q, assembly = self.assemble(t)
         f = self.programs.turns(q, self.equations.drivers_at(np.array([t]))[0, 0])
         keep = rows_to_solve(self.programs, q, f)

@@ -131,7 +131,7 @@ def row_scale(equations: KinematicEquations) -> Array:
 def assemble(
     programs: Programs, start: Array, f: Array, tolerance: float, limit: float
 ) -> tuple[Array, AssemblyReport]:
-    """Return the assembled coordinates and what was done.
+    """Return the assembled coordinates and the report of the assembly.
 
     tolerance: of |Phi| without unit; limit: the largest |Phi| [m or 1] that contradictory equations may leave.
     Raises StartError naming whose equations stay open, or the joint whose axes came together the wrong way round.
@@ -207,7 +207,7 @@ def check_sides(equations: KinematicEquations, q: Array) -> None:
 def report(
     equations: KinematicEquations, start: Array, q: Array, before: Array, left: Array, iterations: int
 ) -> AssemblyReport:
-    """Return what assembly did to the bodies."""
+    """Return the motion of the bodies in the assembly."""
     bodies = len(equations.bodies)
     old, new = (x[: SIZE * bodies].reshape(bodies, SIZE) for x in (start, q))
     distance = np.linalg.norm(new[:, :3] - old[:, :3], axis=1)

@@ -44,7 +44,7 @@ class KinematicSamples(NamedTuple):
         return KinematicSamples(*columns)
 
     def take(self, row: int, other: "KinematicSamples", place: int) -> None:
-        """Copy what was found at a row of other samples."""
+        """Copy a row of other samples."""
         for mine, theirs in zip(self[2:], other[2:], strict=True):
             mine[row] = theirs[place]
 

@@ -58,7 +58,7 @@ class CurveRow(NamedTuple):
 
 @dataclass
 class RowTable:
-    """All rows in the order of the table: who owns each, its name, whether it is a length [m] or has no unit [1]."""
+    """All rows in the order of the table: element, name, and unit of each, [m] or [1]."""
 
     owner: list[str] = field(default_factory=list)
     label: list[str] = field(default_factory=list)
@@ -302,7 +302,7 @@ def follow(writer: Writer, driver: Any, label: str, reading: Reading) -> None:
 
 
 def body_reading(body: int, coordinate: str) -> Reading:
-    """Return what a coordinate of a body reads."""
+    """Return the reading of a coordinate of a body."""
     if coordinate in CARTESIAN:
         return Absolute(SIZE * body + CARTESIAN.index(coordinate))
     return EulerAngle(body, coordinate)
@@ -455,7 +455,7 @@ def write_kept(writer: Writer) -> None:
 
 
 def reference_value(writer: Writer, reading: Reading) -> float:
-    """Return what a joint coordinate reads at the reference pose."""
+    """Return a joint coordinate at the reference pose."""
     pose = BodyPoses(reference_coordinates(writer.model).ravel(), len(writer.number))
     return float(reading.value(pose, 0.0))
 

@@ -100,7 +100,7 @@ class KinematicEquations:
         return values
 
     def sizes(self) -> Array:
-        """Return what a coordinate (n,) typically changes by when a body turns by one radian: L, and 1/2."""
+        """Return typical changes of coordinates (n,) when a body turns by one radian: L, and 1/2."""
         body = np.array([self.length] * 3 + [0.5] * 4)
         return np.concatenate([np.tile(body, len(self.bodies)), np.ones(len(self.extra))])
 
@@ -113,7 +113,7 @@ class KinematicEquations:
         return [(self.kind(name), name, count) for name, count in counts.items()]
 
     def kind(self, name: str) -> str:
-        """Return what an owner of rows is."""
+        """Return the kind of the element that owns rows."""
         if name == "normalisation":
             return "Euler parameters"
         if name == self.bodies[0]:

@@ -90,7 +90,7 @@ class LeastChangeSolver:
 
 
 class EliminationSolver:
-    """The paper's solver: elimination on all rows and unknowns, what no pivot takes is frozen.
+    """The paper's solver: elimination on all rows and unknowns; unknowns without a pivot are frozen.
 
     Frozen means: the position of the time before, velocity and acceleration zero. With frozen unknowns Newton starts at
     the pose before. A prediction would move an unknown that a pivot took before and none takes now.

@@ -195,7 +195,7 @@ def pairs_of(block_group: Array) -> tuple[Array, Array]:
 
 
 def build_scratch(T: PathTables, counts: Array) -> PathScratch:
-    """Allocate what the march writes; ``counts`` go on."""
+    """Allocate the arrays that the march writes; ``counts`` go on."""
     n, m, nf, _, _, turns, _ = T.sizes.tolist()
     mk, blocks, groups, entries = len(T.row), len(T.block_row), len(T.first), len(T.entry)
     zeros = np.zeros

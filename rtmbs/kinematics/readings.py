@@ -133,7 +133,7 @@ class ReadingsBetween:
 
 
 def joint_reading(joint: Joint, k: int, number: dict[str, int]) -> Reading:
-    """Return what coordinate ``k`` of a joint reads, as ``JointType.measure`` says.
+    """Return the reading of coordinate ``k`` of a joint, by ``JointType.measure``.
 
     Raises ModelError for a joint that slides after it turned.
     """

@@ -123,7 +123,7 @@ def body_sources(bodies: Bodies, name: str, center: Array) -> Iterator[Named]:
 
 
 def of_body(bodies: Bodies, name: str, read: Reading) -> Array:
-    """Return what is read off a body's motion."""
+    """Return a channel of the motion of a body."""
     return read(bodies.motion(name))
 
 
@@ -160,7 +160,7 @@ def joint_sources(bodies: Bodies, joint: Joint) -> Iterator[Named]:
 
 
 def violation_source(bodies: Bodies, owner: str, own: list[int]) -> Named:
-    """Return what the equations of one element miss, those in its ``own`` rows."""
+    """Return the violation of the equations of one element, in its ``own`` rows."""
     rows = bodies.equations.rows
     labels = tuple(rows.label[row] for row in own) if len(own) > 1 else ()
     unit = ", ".join("m" if rows.is_length[row] else "1" for row in own)
@@ -246,7 +246,7 @@ class KinematicReport:
     free: tuple[str, ...] = ()  # bodies that can still move at the first time, and how
 
     def freedom(self) -> str:
-        """Return what joints and drivers leave open, and equations that others hold already.
+        """Return free directions under joints and drivers, and redundant equations.
 
         Returns
         -------

@@ -213,7 +213,7 @@ LEFT, SEEN = 0.5, 1e-9  # share of a step that rates do not explain; smallest ch
 
 
 def driver_notes(equations: KinematicEquations, samples: KinematicSamples) -> list[str]:
-    """Return what a user should know of the drivers over these samples: jumps, and tables that end."""
+    """Return remarks on the drivers over these samples: jumps, and tables that end."""
     found = []
     for slot, (name, profile) in enumerate(equations.profiles):
         for begin, end in spans(profile):

@@ -32,7 +32,7 @@ class Submodel(NamedTuple):
 
 
 class Renaming(NamedTuple):
-    """What names of a block stand for."""
+    """Renaming of the names of a block."""
 
     values: Mapping[str, Code]  # loop variables and parameters
     prefix: str = ""  # of the names that the block gives
@@ -285,7 +285,7 @@ def renamed_code(code: Code, renaming: Renaming, source: Source) -> Code:
 
 
 def placed(one: Instruction, renaming: Renaming, source: Source) -> Code:
-    """Return what a name stands for in its block."""
+    """Return the full name of a name in its block."""
     name: Any = one.operand
     value = renaming.values.get(name.words[0]) if len(name.words) == 1 else None
     if value is None:

@@ -20,7 +20,7 @@ CAPITALS = ("body", "system")  # as the paper writes them
 
 
 def format(sheet: Sheet | Source | str, large: bool = False) -> str:
-    """Return the text of statements in its usual form; the form is stable: what is formatted stays as it is.
+    """Return the text of statements in its usual form; a formatted text stays as it is.
 
     A text that does not begin with MODEL is a file to include. large: it may have more than the usual number of words.
     """

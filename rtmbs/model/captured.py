@@ -1,4 +1,4 @@
-"""Captured values of force laws: what a function reads beside its arguments, and what it writes outside of itself.
+"""Captured values of force laws: values read beside the arguments, and values written outside of the function.
 
 A recorded law keeps the values of compile, and is not called again. Reads are found in the instructions of the
 function, and of functions and methods that it calls by name: globals, variables of functions around, default arguments,
@@ -26,7 +26,7 @@ Look = Callable[[], Any]  # returns what a name leads to now
 
 
 class Called(NamedTuple):
-    """A function of Python, and what its first arguments are already: ``self``, and those of a partial."""
+    """A function of Python with its bound first arguments: ``self``, and those of a partial."""
 
     function: Any  # a types.FunctionType
     given: tuple[Look, ...]
@@ -118,7 +118,7 @@ def names_known(called: Called) -> dict[tuple[str, str], Look]:
 def reached(
     name: str, look: Look, after: list[dis.Instruction], seen: set[tuple[int, ...]]
 ) -> Iterator[tuple[str, Look]]:
-    """Yield what a name, with the attributes read ``after`` it, leads to."""
+    """Yield the object of a name, and those of the attributes read ``after`` it."""
     try:
         value = look()
         for one in after:
@@ -193,7 +193,7 @@ class Writes:
         self.before = self.contents()
 
     def contents(self) -> dict[str, Any]:
-        """Return, by name, what the containers hold now."""
+        """Return the present contents of the containers by name."""
         found = {}
         for (_, name), look in names_known(self.called).items() if self.called else ():
             try:
@@ -205,7 +205,7 @@ class Writes:
         return found
 
     def names(self) -> list[str]:
-        """Return the names of what the function has written, or stores into by its instructions."""
+        """Return the names that the function has written, or that its instructions store into."""
         if self.called is None:
             return []
         known, instructions = names_known(self.called), list(dis.get_instructions(self.called.function))
@@ -215,7 +215,7 @@ class Writes:
         return list(dict.fromkeys([*map(str, stored), *changed]))
 
     def goes_outside(self, before: dis.Instruction, one: dis.Instruction, known: Mapping[Any, Any]) -> bool:
-        """Return whether an instruction stores into what is not the function's own; ``before`` loads its object."""
+        """Return whether an instruction stores into a foreign object; ``before`` loads the object."""
         assert self.called is not None
         if one.opname not in WRITES:
             return False
@@ -227,7 +227,7 @@ class Writes:
 
 
 def contents_of(value: Any, depth: int) -> Any:
-    """Return what a container holds, to be compared; None for what is no container that a function may change."""
+    """Return the content of a container, to be compared; None for objects that are no mutable container."""
     if isinstance(value, np.ndarray) and value.dtype != object:
         return value.tobytes()
     if isinstance(value, types.ModuleType | types.FunctionType | types.MethodType | type):

@@ -196,7 +196,7 @@ class Coupler:
 def make_coupler(
     name: str, kind: str, terms: list[tuple[tuple[Joint, int], Any]], offset: Any, factor: str, given: float
 ) -> Coupler:
-    """Return a checked coupler; ``factor`` says what the user calls the numbers, ``given`` is the one given."""
+    """Return a checked coupler; ``factor`` is the user's word for the numbers, ``given`` is the one given."""
     what = f"{kind} {name!r}"
     found: list[tuple[Joint, int, float]] = []
     for (joint, k), wanted in terms:

@@ -106,7 +106,7 @@ def model_html(model: ModelDescription) -> str:
 
 
 def attachment(force: Force) -> str:
-    """Return the names of what a force acts on."""
+    """Return the names of the elements that a force acts on."""
     if force.between is not None:
         return " and ".join(marker.name for marker in force.between)
     if force.body is not None:

@@ -262,7 +262,7 @@ class JointType:
         return any(dof.kind == "rotation" for dof in self.dofs())
 
     def __post_init__(self) -> None:
-        """Refuse what is no direction, or no number, where it is written."""
+        """Check directions and numbers."""
         for one in fields(self):
             check = number if is_number_field(one) else direction
             check(getattr(self, one.name), f"{type(self).__name__}: {one.name}")

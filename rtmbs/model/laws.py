@@ -1,4 +1,4 @@
-"""Force laws that the user writes in plain NumPy: what the function is given, and what it may return.
+"""Force laws that the user writes in plain NumPy: arguments and return values of the function.
 
 A law is ``law(t, kinematics, parameters)``. It sees time [s], the motion of what it is attached to, and its parameters
 by name, and returns the force; nothing else may go in, for the law is recorded when the model is compiled.

@@ -1002,7 +1002,7 @@ class Model(ModelDescription):
             )
 
     def _only(self, what: str, law: str, attaches: Literal["between", "joint", "body"], **given: object) -> None:
-        """Refuse a force that is attached to anything but what its law asks for."""
+        """Refuse a force that is not attached as its law requires."""
         named = [key for key, value in given.items() if value is not None]
         if named != [attaches]:
             got = " and ".join(f"{key}=" for key in named) or "nothing"

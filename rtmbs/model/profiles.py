@@ -34,7 +34,7 @@ class Numeric:
     jumps: ClassVar[tuple[float, ...]] = ()  # none
 
     def checked(self, what: str) -> Self:
-        """Return this profile with floats; refuse what is not a finite number.
+        """Return this profile with floats; refuse numbers that are not finite.
 
         Parameters
         ----------
@@ -174,7 +174,7 @@ class Spline:
         return replace(self, t=times, values=values, coefficients=natural_spline(times, values))
 
     def table(self, what: str) -> tuple[Array, Array]:
-        """Return times and values (k,); refuse what is no table.
+        """Return times and values (k,) of a checked table.
 
         Parameters
         ----------

@@ -150,7 +150,7 @@ def cross_force(a, f):
 
 @inner_kernel
 def point_velocity(a, x):
-    """Return v + omega x x: what the motion ``a`` does to the point ``x``."""
+    """Return v + omega x x, the velocity of the point ``x`` in the motion ``a``."""
     return add3(linear(a), cross3(angular(a), x))
 
 

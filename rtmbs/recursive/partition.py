@@ -209,7 +209,7 @@ def branches_of(tables: Tables, parent: Integers, trunk: Integers) -> list[Integ
 
 
 def demand_sharable(system: System) -> None:
-    """Raise InputError for what is evaluated as a whole: laws in Python, states of laws, relations of coordinates."""
+    """Raise InputError for elements that no rank evaluates alone: laws in Python, states, relations of coordinates."""
     tables, named = system.tables, ""
     first = int(tables.conditions.first[1])
     if system.called:

@@ -50,7 +50,7 @@ class Ranks:
         self.communicator.Allgather(message, messages)
 
     def together(self, mine: Any) -> list[Any]:
-        """Return what every rank brings, in their order."""
+        """Return the contributions of all ranks, in their order."""
         return list(self.communicator.allgather(mine))
 
 

@@ -136,7 +136,7 @@ def turned(R: Array, x: Array) -> Array:
 
 
 def unwrap(angle: Array, rate: Array, t: Array) -> Array:
-    """Return angles (S,) without jumps of whole turns: each takes the turn nearest to what the rates say."""
+    """Return angles (S,) without jumps of whole turns: each takes the turn nearest to its extrapolation by rates."""
     expected = 0.5 * (rate[1:] + rate[:-1]) * np.diff(t)
     turns = np.round((expected - np.diff(angle)) / (2.0 * np.pi))
     return angle + 2.0 * np.pi * np.concatenate(([0.0], np.cumsum(turns)))

@@ -299,7 +299,7 @@ def difference(a: Result, b: Result, t: Array, name: str) -> Array:
 
 
 def added_by_interpolation(a: Result, b: Result, t: Array, name: str) -> float:
-    """Return an estimate of what straight lines between samples add to the largest difference (METHODS 1.39)."""
+    """Return an estimate of the share of linear interpolation in the largest difference (METHODS 1.39)."""
     return SAFETY * sum(
         float(np.max(np.abs(interpolated(one, t, "cubic", name) - interpolated(one, t, "linear", name))))
         for one in (a, b)

@@ -41,7 +41,7 @@ class DofMotion(NamedTuple):
 
 
 class Evaluation:
-    """Samples of one System evaluated on demand; what was evaluated is kept, a block of rows at a time.
+    """Samples of one System evaluated on demand and kept, a block of rows at a time.
 
     It has a workspace of its own, so nothing that a simulation uses changes. Several that are asked in turn may share
     ``ws``: nothing stays in it from one question to the next.
@@ -69,7 +69,7 @@ class Evaluation:
         return workspace(self.tables)
 
     def forget(self) -> None:
-        """Drop what was evaluated: the samples were overwritten."""
+        """Drop all evaluations, because the samples were overwritten."""
         self._frames.blocks.clear()
         self._measured.clear()
         self.coordinates.clear()

@@ -51,7 +51,7 @@ def doubtful(resampled: Evaluation, name: str) -> Array:
 
 
 def driver_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
-    """Yield the force of every driver along what it drives: positive pushes the coordinate or the distance up."""
+    """Yield the force of every driver along its coordinate or distance; a positive one increases it."""
     for row in range(len(resampled.tables.closures.kind), system.m):
         unit = "N m" if system.row_is_rotation[row] else "N"
         yield f"{system.row_names[row]}.force", Source((), unit, partial(push, resampled, row))

@@ -116,7 +116,7 @@ def counts(text: str) -> dict[str, int]:
 
 
 def checksum(path: str | Path) -> bytes:
-    """Return the checksum of what follows the user block of a file."""
+    """Return the checksum of a file behind its user block."""
     with opened(path) as file:
         file.seek(BLOCK)
         return hashlib.file_digest(file, "sha256").hexdigest().encode()

@@ -67,7 +67,7 @@ def check_form(path: Path, first: int | None, where: str) -> None:
 
 
 def signature_of(path: Path, where: str) -> Signature:
-    """Return what changes with a file; ResultError when it is no regular one."""
+    """Return size and times of a file; ResultError when it is no regular one."""
     try:
         with opened(path) as file:
             about = os.fstat(file.fileno())
@@ -92,7 +92,7 @@ def look(path: Path, first: int | None) -> str:
 
 
 def last_line(text: str) -> str:
-    """Return the last line of what a process wrote; "" where it wrote nothing."""
+    """Return the last line that a process wrote; "" where it wrote nothing."""
     return text.strip().rpartition("\n")[2]
 
 

@@ -249,7 +249,7 @@ def moving_bodies(system: System) -> list[BodyInfo]:
 
 
 def read_mass_motion(resampled: Evaluation, moving: list[BodyInfo], read: Callable[[MassMotion], Array]) -> Array:
-    """Return what is read off the sums over bodies (S, 3)."""
+    """Return the channel (S, 3) of sums over bodies."""
     return read(mass_motion(resampled, moving))
 
 

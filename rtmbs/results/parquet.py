@@ -134,7 +134,7 @@ def checksum(about: dict[str, Any], parts: Iterable[Any]) -> str:
 
 
 class Thrift:
-    """Reads values of the compact protocol; DamagedFile for what is not there."""
+    """Reader of values of the compact protocol; DamagedFile where a value is missing."""
 
     def __init__(self, data: bytes) -> None:
         self.data, self.at = data, 0

@@ -103,7 +103,7 @@ def span(record: Record) -> str:
 
 
 def slice_of(record: Record, key: Any) -> Sources:
-    """Return what a slice in brackets means: whole numbers count samples."""
+    """Return the samples of a slice in brackets: whole numbers count samples."""
     bounds = (key.start, key.stop, key.step)
     if not all(bound is None or isinstance(bound, int | np.integer) for bound in bounds):
         raise InputError(

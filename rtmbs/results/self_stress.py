@@ -259,7 +259,7 @@ def stiffnesses(
 
 
 def columns_of(system: System, elements: list[Element], padded: Indices, cuts: Indices) -> tuple[Indices, Mask]:
-    """Return what the slots (K, 6) of cuts hold, and which are filled (K, 6)."""
+    """Return the columns in the slots (K, 6) of cuts, and which slots are filled (K, 6)."""
     slots, filled = np.zeros((len(cuts), 6), np.int64), np.zeros((len(cuts), 6), np.bool_)
     pointer = system.tables.closures.row_pointer
     for k, cut in enumerate(cuts):

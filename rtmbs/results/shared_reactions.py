@@ -55,7 +55,7 @@ class Posed(NamedTuple):
 
 
 def shared_reactions(resampled: Evaluation, marked: bool = False) -> SharedReactions:
-    """Return what sharing adds to the reactions of samples; ``marked`` with the components that balance leaves free."""
+    """Return the changes of reactions by sharing; ``marked`` with the components that balance leaves free."""
     if marked not in resampled.shared:
         resampled.shared[marked] = share(resampled, marked)
     found: SharedReactions = resampled.shared[marked]
@@ -79,7 +79,7 @@ def shared_coordinate_forces(resampled: Evaluation, closure: int) -> Array:
 
 
 def share(resampled: Evaluation, marked: bool) -> SharedReactions:
-    """Return what sharing adds, worked out some samples at a time."""
+    """Return the changes of reactions by sharing, some samples at a time."""
     out, S = SharedReactions({}, {}, {}), len(resampled.samples.t)
     for group in loop_groups(resampled.system):
         known = group.known.get(resampled.drivers_given, ())
@@ -430,7 +430,7 @@ def spread(signs: csr_array | Array, values: Array) -> Array:
 
 
 def passed(group: LoopGroup, posed: Posed, columns: Array) -> Array:
-    """Return what forces of columns (S, 6 K + k) do to b of every element (S, E, 6)."""
+    """Return the wrenches on b of every element (S, E, 6) by forces of columns (S, 6 K + k)."""
     S, K = posed.columns.shape[:2]
     own = columns[:, : 6 * K].reshape(S, K, 1, 6) @ posed.columns
     return spread(group.carried, own[:, :, 0])

@@ -222,7 +222,7 @@ LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, b
 
 
 class FusedSteps:
-    """What a Python caller of the kernel keeps: its machine code, and the groups of the mechanism."""
+    """Machine code of the trapezoidal step, and the groups of the mechanism, for calls from Python."""
 
     outcomes = OUTCOMES
 
@@ -247,7 +247,7 @@ class FusedSteps:
         return round(LONGEST_CALL / seconds_per_tick())
 
     def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
-        """Return what the kernel takes to make a step for every row."""
+        """Return the arguments of the kernel for a step for every row."""
         equations = self.equations
         return (
             equations.tables, equations.lu, equations.work, settings, equations.alpha, old, chunk, equations.ws,

@@ -102,7 +102,7 @@ def seen_frames(xp, tables, A, r, V):
 
 
 def condition_inputs(xp, tables, u, A, r, z):
-    """Return what the program of the user's constraints takes (B, nx)."""
+    """Return the inputs (B, nx) of the program of the user's constraints."""
     *_, d, R, _, _ = seen_frames(xp, tables, A, r, np.zeros((z.shape[0], z.shape[1], 6)))
     poses = xp.concatenate((d, R[..., 0, :], R[..., 1, :], R[..., 2, :]), axis=-1)
     return all_inputs(xp, tables, u, z, poses)
@@ -209,7 +209,7 @@ def inputs_of(tables, q):
 
 
 def all_inputs(xp, tables, u, z, poses):
-    """Return what the program takes (B, nx); ``poses`` (B, k, 12) are r and R of all pairs of frames."""
+    """Return the inputs (B, nx) of the program; ``poses`` (B, k, 12) are r and R of all pairs of frames."""
     conditions, columns = tables.conditions, []
     t = u[conditions.clock[0]] + 0 * z[:, :1]
     for k in range(len(conditions.frame_a)):

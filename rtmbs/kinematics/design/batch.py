@@ -143,7 +143,7 @@ class Tolerances(NamedTuple):
 def tolerances(
     bar: FourBar, deviations: Mapping[str, float], angles: ArrayLike, samples: int = 1000, seed: int = 0
 ) -> Tolerances:
-    """Return what tolerances of lengths do at crank angles: worst case, root of squares, and random four-bars.
+    """Return deviations by tolerances of lengths at crank angles: worst case, root of squares, random four-bars.
 
     Parameters
     ----------

@@ -145,7 +145,7 @@ Found = tuple[float, bool, FourBar, Array]  # error, on one branch, mechanism, c
 
 
 def path_start(task: PathTask, rng: np.random.Generator) -> Found | None:
-    """Return what one start leads to in sizes of one, or None for links out of range."""
+    """Return the linkage found from one start, in sizes of one; None for links out of range."""
     x0 = task.start(rng)
     low, high = np.full(len(x0), -np.inf), np.full(len(x0), np.inf)
     low[task.LINKS], high[task.LINKS] = SHORTEST, LONGEST

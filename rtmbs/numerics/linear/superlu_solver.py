@@ -42,7 +42,7 @@ class SuperLUSolver:
         return cls()
 
     def factor(self, A: Any) -> int:
-        """Factor ``A`` (n, n), a SciPy sparse array or what NumPy takes for one; it is not changed.
+        """Factor ``A`` (n, n), a SciPy sparse array or array_like; it is not changed.
 
         Returns 0, or i + 1 when A moves nothing along a direction in which unknown i is the largest, to rounding; a
         matrix with an entry that is not finite gets the number of the first such column.

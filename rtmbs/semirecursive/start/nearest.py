@@ -117,7 +117,7 @@ class NearestPose(ABC):
 
     @abstractmethod
     def gap(self, z: Array) -> Array:
-        """Return what is open at z, over its scale (m,); order one."""
+        """Return the violation at z over its scale (m,), of order one."""
 
     @abstractmethod
     def scaled_jacobian(self, z: Array) -> csc_array:
@@ -293,7 +293,7 @@ class NearestPose(ABC):
     def nearest_rates(
         self, J: csc_array, wanted: Array, left: Callable[[Array], Array], kept: Mask, weights: Array, enough: float
     ) -> tuple[Array, Array]:
-        """Return rates (n,) and what is left of their equations, over its scale (m,), at most ``enough`` if it can.
+        """Return rates (n,) and the violation of their equations over its scale (m,), at most ``enough`` if possible.
 
         ``J`` (m, n) is the derivative of ``left(rates)`` by rates / typical. Rates change by as little as they can.
         """

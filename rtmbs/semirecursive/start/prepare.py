@@ -90,7 +90,7 @@ MOVED = 1e-12  # a change smaller than this, in typical sizes, is no movement
 
 @dataclass(frozen=True)
 class Start:
-    """A consistent state and what was found on the way."""
+    """A consistent state and the report of its start."""
 
     arrays: StateArrays
     report: StartReport

@@ -119,7 +119,7 @@ def closure_power(resampled: Evaluation, closure: int) -> Array:
 
 
 def shared_power(resampled: Evaluation, closure: int, connector: int) -> Array:
-    """Return the power (S,) of what shared reactions add to a closure between two frames."""
+    """Return the power (S,) of the shared part of the reactions of a closure between two frames."""
     name, connectors = resampled.system.closure_names[closure], resampled.tables.connectors
     added = shared_reactions(resampled).wrench.get(name)
     if added is None:

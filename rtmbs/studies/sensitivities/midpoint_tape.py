@@ -152,7 +152,7 @@ class MidpointImpulses(Projections):
         return found | empty, ways
 
     def solve(self, found: dict[str, Array], own: Integers, program: JacobianProgram, given: Array) -> None:
-        """Fill in the rows ``own`` of what is found."""
+        """Solve for the rows ``own`` of the unknowns."""
         tape, n, m = self.tape, self.tape.n, self.tape.m
         size, count, rest = n + m, len(given), 4 * n + 2 * m
         out = program.rows(np.zeros((count, size)), given)
@@ -176,7 +176,7 @@ class MidpointImpulses(Projections):
         found["mu"][own], found["nu"][own] = change[:, n:, 0], found["nu"][own] + change[:, n:, 1]
 
     def linear(self, ways: tuple[int, ...]) -> JacobianProgram:
-        """Return the program of what recorded steps miss, and its derivatives by rates and impulses."""
+        """Return the program of the residual of recorded steps, and its derivatives by rates and impulses."""
         tape, laws = self.tape, len(self.tape.called.laws)
         n, m, ns = tape.n, tape.m, tape.ns
         given = VectorLayout(x=tape.x.size, inc=n, s=ns, zd=n, zdd=n, lam=m, ended=ns, known=tape.known.size)

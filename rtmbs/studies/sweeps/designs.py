@@ -192,7 +192,7 @@ class FrozenDistribution:
 
 
 def distribution_of(name: str, given: Any) -> Distribution | None:
-    """Return what a parameter was given as a distribution; None for values.
+    """Return a parameter as a distribution; None for values.
 
     Raises InputError for a class in place of its object, and for a distribution of scipy.stats without its numbers.
     """
@@ -447,7 +447,7 @@ def read_values(name: str, given: Any) -> Column | Distribution:
 
 
 def kind_of(value: Any) -> str:
-    """Return what kind of value this is."""
+    """Return the kind of a value."""
     return "words" if isinstance(value, str) else "switches" if isinstance(value, bool | np.bool_) else "numbers"
 
 

@@ -140,12 +140,12 @@ class RowTable:
         self.bar.update(len(rows.rows))
 
     def tick(self) -> None:
-        """Write what waits when it has waited long enough."""
+        """Write waiting rows when they have waited long enough."""
         if time.monotonic() - self.written >= BATCH_SECONDS or len(self.waiting) >= BATCH_ROWS:
             self.flush()
 
     def flush(self) -> None:
-        """Write what waits."""
+        """Write waiting rows."""
         if self.folder is not None and self.waiting:
             self.folder.write(self.columns(np.array([row.run for row in self.waiting], np.int64)))
         self.waiting = []

@@ -222,7 +222,7 @@ class SweepResult(Keyed):
         return list(self._columns)
 
     def keys(self) -> list[str]:
-        """Return what ``names`` does: a table is a mapping of names to columns, ``dict(table)``."""
+        """Return the names of the columns: a table is a mapping of names to columns, ``dict(table)``."""
         return self.names()
 
     @property

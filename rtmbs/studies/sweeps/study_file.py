@@ -1,4 +1,4 @@
-"""Study files: what ``rtmbs.sweep`` takes, in TOML."""
+"""Study files: the arguments of ``rtmbs.sweep`` in TOML."""
 
 import importlib
 import re
@@ -174,7 +174,7 @@ def module_of(path: Path) -> Any:
 
 
 def text(key: str, given: Any) -> str:
-    """Refuse what is no text."""
+    """Return a text, or refuse another value."""
     if not isinstance(given, str):
         raise InputError(f"{key} is {shown(given)}; it must be a text")
     return given

@@ -156,7 +156,7 @@ def run_sweep(engine: Engine, task: Task, columns: Mapping[str, Column], keeper:
 
 
 def task_of(make: Any, measure: Any, t_end: Any, h: Any, method: Any, record: Any, tolerance: Any) -> Task:
-    """Return what a worker does; InputError for an option out of range."""
+    """Return the task of a worker; InputError for an option out of range."""
     if not callable(make):
         raise InputError(f"make is {shown(make)}; it must be a function that returns a Model")
     if isinstance(measure, Mapping):
@@ -175,7 +175,7 @@ def task_of(make: Any, measure: Any, t_end: Any, h: Any, method: Any, record: An
 
 
 def columns_of(design: Any, values: Mapping[str, Any]) -> dict[str, Column]:
-    """Return the parameters of each run; InputError for what is no design."""
+    """Return the parameters of each run; InputError for values that are no design."""
     if not callable(getattr(design, "columns", None)):
         raise InputError(f"design is {shown(design)}; it must be one such as rtmbs.LatinHypercube(100)")
     return dict(design.columns(values))

@@ -156,7 +156,7 @@ def read_by_value(written: bytes) -> Task:
 
 @cache
 def load_kernels() -> None:
-    """Take a step of a small mechanism: the first run of a worker is not blamed for what all runs load."""
+    """Take a step of a small mechanism, so that the first run of a worker is not charged with loading."""
     from rtmbs.library import build
     from rtmbs.simulation import Simulation
 
@@ -169,7 +169,7 @@ def from_keyboard() -> bool:
 
 
 def numbers(measured: Any, parameters: Mapping[str, Any]) -> dict[str, float]:
-    """Return what was measured as plain numbers; InputError for anything else."""
+    """Return measured values as plain numbers; InputError for others."""
     if not isinstance(measured, Mapping):
         raise InputError(f"measure returned {shown(measured)}; it must map names to numbers")
     found: dict[str, float] = {}
