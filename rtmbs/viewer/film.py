@@ -232,7 +232,7 @@ def add_segments(axes: Any, points: Array, color: Any, width: Array, camera: Cam
 
 
 def add_triangles(axes: Any, batch: Batch, camera: Camera, section: Section | None) -> None:
-    """Draw the triangles of a batch in flat shades, far ones first, or what a section leaves of them."""
+    """Draw the triangles of a batch in flat shades, far ones first, cut by the section."""
     from matplotlib.collections import PolyCollection
 
     place = batch.placement

@@ -4,7 +4,7 @@ from typing import NamedTuple
 
 
 class Key(NamedTuple):
-    """An action of the window, the keys that call it and what it does."""
+    """An action of the window, with its keys and its description."""
 
     action: str  # method of ``actions.Actions``
     keys: tuple[str, ...]  # as Qt writes them

@@ -110,7 +110,7 @@ class Actions:
 
     @property
     def looping(self) -> bool:
-        """True while the session plays what is stored over and over."""
+        """True while the session plays the stored history over and over."""
         return self.window.frame is not None and self.window.frame.looping
 
     @property

@@ -342,7 +342,7 @@ class Framing:
             self._hold()
 
     def fit(self) -> None:
-        """Move the camera so that the mechanism, or what surrounds a followed body, fits beside the info."""
+        """Move the camera so that the mechanism, or the surroundings of a followed body, fit beside the info."""
         canvas = self.canvas
         if canvas.scene is not None:
             self.holding = True

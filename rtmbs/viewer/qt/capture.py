@@ -79,7 +79,7 @@ class Capture(QObject):
             self._owed = until
 
     def _write(self) -> None:
-        """Write what is handed over; in the thread."""
+        """Write the queued pictures, in the thread."""
         while (entry := self._waiting.get()) is not None:
             picture, count = entry
             try:
@@ -151,7 +151,7 @@ def write_plot(path: str, view: QGraphicsView, curves: Iterable[Curve]) -> None:
 
 
 def draw_plot(path: str, view: QGraphicsView) -> None:
-    """Draw what a view shows into a picture, twice as fine as on the screen, or into a drawing that scales."""
+    """Draw the content of a view into a picture of twice the resolution, or into a drawing that scales."""
     # The rectangle of the scene is of no use here: it grows by everything that was ever drawn outside of the view.
     shown = view.mapToScene(view.viewport().rect()).boundingRect()
     size = view.viewport().size()

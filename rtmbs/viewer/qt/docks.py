@@ -164,7 +164,7 @@ class Transport(QWidget):
             self.buttons[action].setIcon(icon("pause" if name == "play" and self._playing else name, self._color))
 
     def describe(self, description: SceneDescription) -> None:
-        """Say in the tip of the slider what it goes through."""
+        """Describe the range of the slider in its tip."""
         self._counted = "step" if description.live else "sample"
         what = "the remembered steps" if description.live else "the recorded samples"
         self.slider.setToolTip(f"drag to go through {what}")

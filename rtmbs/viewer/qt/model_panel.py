@@ -473,7 +473,7 @@ class ModelTree(QWidget):
         menu.exec(self.tree.viewport().mapToGlobal(place))
 
     def offers(self, choice: Choice) -> list[tuple[str, Callable[[], None]]]:
-        """Return the lines of the context menu of an element, and what each does."""
+        """Return the lines of the context menu of an element, with their actions."""
         found: list[tuple[str, Callable[[], None]]] = []
         if choice in self._drawn:
             off = choice in self.unticked()

@@ -25,7 +25,7 @@ SIZES = {prefix: factor for factor, prefix in PREFIXES} | {"u": 1e-6}
 
 
 def scale(unit: str, suffix: str) -> float:
-    """Return what one ``unit`` is worth in the unit of a field: 1000 for s in ms; not a number for another unit."""
+    """Return the factor from ``unit`` to the unit of a field: 1000 for s in ms; not a number for another unit."""
     if unit in ("", suffix):
         return 1.0
     worth = [(own, a / b) for own, a in readings(unit) for other, b in readings(suffix) if own == other]
@@ -66,7 +66,7 @@ class NumberBox(SpinBox):
         return str(super().fixup(text))
 
     def wanted(self) -> str:
-        """Return what the field takes, in words."""
+        """Return a description of the values that the field takes."""
         low, high = self.opts["bounds"]
         kind = "whole number" if self.opts["int"] else "number"
         unit = f" of {self.opts['suffix'].strip()}" if self.opts["suffix"].strip() else ""
@@ -318,7 +318,7 @@ class Parameters(ParameterTree):
                 self.asked.emit(command)
 
     def _command(self, row: Parameter, value: Any) -> Command | None:
-        """Return what a change of a row asks for; parameters of the mechanism wait for ``build``."""
+        """Return the command of a change of a row; parameters of the mechanism wait for ``build``."""
         group, *path = self.root.childPath(row)
         if group == INPUTS:
             owner = self.root.child(INPUTS, path[0])
@@ -405,7 +405,7 @@ def slider_row(name: str, value: float, unit: str) -> dict[str, Any]:
 
 
 def shown_options(frame: Frame, description: SceneDescription) -> Iterator[tuple[str, Any]]:
-    """Yield rows of options and what they show for ``frame``."""
+    """Yield rows of options and their values for ``frame``."""
     for name, words in description.choices.items():
         yield name, frame.option(name, words)
     for name in ("tol", "max_iterations", *SWITCHES):

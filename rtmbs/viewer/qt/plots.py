@@ -241,7 +241,7 @@ class Plots(QSplitter):
         self._plots[name] = plot
 
     def _x_label(self) -> str:
-        """Return what the plots are drawn over, with its unit."""
+        """Return the quantity of the horizontal axis, with its unit."""
         if self.bar.over in (TIME, FREQUENCY):
             return "t [s]" if self.bar.over == TIME else "frequency [Hz]"
         over = self.bar.over
@@ -325,7 +325,7 @@ class Plots(QSplitter):
         return None if other is None else other.plot(name, self._channels.get(name), self._distances.get(name))
 
     def _draw_other(self, name: str, labels: list[str]) -> None:
-        """Draw a plot of the other run, over what the plot of the session is drawn over."""
+        """Draw a plot of the other run, over the horizontal axis of the session's."""
         values, other = self._other_values(name), self._other
         if values is None or other is None:
             return
@@ -342,7 +342,7 @@ class Plots(QSplitter):
             curve.setData(*(envelope(shown.x, shown.y) if x is None else shown[2:]))
 
     def _point(self, place: QPointF) -> None:
-        """Put the cursor under the mouse, and say what the curves of that plot are worth there."""
+        """Put the cursor under the mouse, and show the values of the curves there."""
         for name, plot in self._plots.items():
             if plot.sceneBoundingRect().contains(place) and self.seen.get(name):
                 x = float(plot.getViewBox().mapSceneToView(place).x())
@@ -364,7 +364,7 @@ class Plots(QSplitter):
         return "   ".join(said)
 
     def export(self, path: str) -> str:
-        """Write what is seen: every sample as numbers (.csv), a picture (.png) or a drawing (.svg). Return a sentence.
+        """Write the visible plots: samples as numbers (.csv), a picture (.png) or a drawing (.svg). Return a sentence.
 
         Raises InputError for a file that cannot be written.
         """
@@ -467,7 +467,7 @@ class PlotBar(QWidget):
         self.values.say(text)
 
     def show_compared(self, name: str) -> None:
-        """Say on the button what is compared."""
+        """Show the name of the compared run on the button."""
         self.compare.setText(f"Leave off {name}" if name else "Compare ...")
 
     def _ask_for_result(self) -> None:
@@ -633,7 +633,7 @@ class Profiler(pg.GraphicsLayoutWidget):
 
 
 def phases_title(together: float, step: float) -> str:
-    """Return what the phases take together, and where the rest of the median step time goes [s]."""
+    """Return the time of all phases together, and the rest of the median step time [s]."""
     if not step > together > 0.0:
         return f"phases together {with_unit(together, 's')}"
     rest = f"{with_unit(step - together, 's')} Python around them"

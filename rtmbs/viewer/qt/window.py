@@ -188,7 +188,7 @@ class Window(QMainWindow):
         self._fit_next = self._building = False
 
     def make_scene(self) -> None:
-        """Make the scene of the present description and theme; what was chosen or hidden stays."""
+        """Make the scene of the present description and theme; chosen and hidden elements stay so."""
         if self.description is None or self.frame is None:
             return
         old, scene = self.scene, Scene(self.description, self.theme, self.frame, self.selection.hidden)
@@ -259,7 +259,7 @@ class Window(QMainWindow):
         return self.canvas.scene
 
     def picture(self) -> Picture:
-        """Return what the canvas shows, with name, time and speed where they are wanted."""
+        """Return the picture of the canvas, with name, time and speed where asked for."""
         picture, frame = self.canvas.picture(), self.frame
         if frame is None or not self.stamped:
             return picture
@@ -274,7 +274,7 @@ class Window(QMainWindow):
         self.connection.send(command)
 
     def ask(self, command: Command) -> None:
-        """Pass on what the user chose in a panel, and give the keys back to the scene."""
+        """Pass on the user's choice in a panel, and give the keys back to the scene."""
         self._building = isinstance(command, Rebuild)
         self._fit_next = self._fit_next or self._building
         self.send(command)

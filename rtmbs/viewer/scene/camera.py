@@ -199,7 +199,7 @@ class Camera:
         self.center, self.distance = middle @ axes, max(reach, 1e-6)
 
     def fit_around(self, center: ArrayLike, points: ArrayLike, left: float = 0.0) -> None:
-        """Keep the direction and put ``center`` (3,) into the middle of what is free, with ``points`` in the picture.
+        """Keep the direction and put ``center`` (3,) into the middle of the free area, with ``points`` in the picture.
 
         left: as of ``fit``.
         """

@@ -161,7 +161,7 @@ def sphere(segments: int = SEGMENTS) -> Mesh:
 
 @cache
 def pyramid() -> Mesh:
-    """Four sides, half a width of 0.3 at z = 0 and of 1 at z = 1, closed: what a support on ground looks like."""
+    """Symbol of a support on ground: a closed frustum of four sides, half widths 0.3 at z = 0 and 1 at z = 1."""
     corners = np.array([(w * x, w * y, z) for z, w in ((0.0, 0.3), (1.0, 1.0)) for x in (-1, 1) for y in (-1, 1)])
     quads = [(0, 2, 3, 1), (4, 5, 7, 6), (0, 1, 5, 4), (2, 6, 7, 3), (0, 4, 6, 2), (1, 3, 7, 5)]
     faces = [face for a, b, c, d in quads for face in ((a, b, c), (a, c, d))]
@@ -333,7 +333,7 @@ class Section(NamedTuple):
         return start, before / toward if toward > 0.0 else np.inf
 
     def cut(self, triangles: Array) -> tuple[Array, NDArray[np.int64]]:
-        """Return what is left of triangles (k, 3, 3) as corners (j, 4, 3), and the triangle (j,) that each is of."""
+        """Return the remaining parts of triangles (k, 3, 3) as corners (j, 4, 3), and the triangle (j,) of each."""
         before = self.offset - triangles @ self.normal  # (k, 3), not negative where a corner is drawn
         whole = np.flatnonzero(np.all(before >= 0.0, axis=1))
         crossing = np.flatnonzero(np.any(before >= 0.0, axis=1) & np.any(before < 0.0, axis=1))

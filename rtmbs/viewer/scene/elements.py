@@ -180,13 +180,13 @@ class Hidden:
         self.choices: set[Choice] = set()
 
     def isolate(self, description: SceneDescription, choice: Choice) -> None:
-        """Hide everything but an element, its bodies, and what acts on them."""
+        """Hide everything but an element, its bodies, and the elements that act on them."""
         kept = bodies_of(description, choice) - ({GROUND} if choice.kind != BODY else set())
         away = (one for one in drawn(description) if not bodies_of(description, one) & kept)
         self.choices = set(away) - {choice}
 
     def of(self, description: SceneDescription) -> SceneDescription:
-        """Return a description without what is hidden; bodies keep their numbers."""
+        """Return a description without hidden elements; bodies keep their numbers."""
         if not self.choices:
             return description
 
@@ -226,7 +226,7 @@ class Overlay(Protocol):
 
 
 class Highlight:
-    """A ball about a joint, a marker or a given force; a line along what acts between points, and balls at its ends."""
+    """Ball about a joint, a marker or a given force; line with balls at its ends along an element between points."""
 
     def __init__(self, description: SceneDescription, choice: Choice, radius: float, theme: Theme) -> None:
         self._spots, self._pairs = highlight_points(description, choice)

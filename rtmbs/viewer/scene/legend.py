@@ -149,7 +149,7 @@ def lowest(rows: list[Meaning], corner: Legend, camera: Camera, row: float) -> f
 
 
 def drawn_scales(scene: Scene, camera: Camera, row: float) -> Legend:
-    """Return the names of the axes, a scale bar, and what the length of an arrow means."""
+    """Return the names of the axes, a scale bar, and the scale of arrows."""
     found: Legend = axis_names(scene, camera) if scene.shown["axes"] else []
     bottom = camera.height - INSET * row
     if scene.shown["grid"]:
@@ -208,7 +208,7 @@ def metric(length: float) -> str:
 
 
 def is_finite(one: Word | Stroke) -> bool:
-    """True for what has a place that a painter can take."""
+    """True for coordinates that a painter can take."""
     numbers = (one.x, one.y) if isinstance(one, Word) else (*one.start, *one.end)
     return bool(np.all(np.abs(numbers) < 1e6))
 

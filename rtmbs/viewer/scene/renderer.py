@@ -266,7 +266,7 @@ class Shadow:
         GL.glDisable(GL.GL_BLEND)
 
     def _soften(self) -> None:
-        """Blur along rows, then along columns; the first target holds what comes of it."""
+        """Blur along rows, then along columns; the first target holds the result."""
         GL.glBindVertexArray(self._quads)
         self._blur.use()
         for source, goal, step in ((0, 1, (1.0 / PIXELS, 0.0)), (1, 0, (0.0, 1.0 / PIXELS))):
@@ -506,7 +506,7 @@ class Renderer:
         return len(batch.mesh.vertices)
 
     def _bind_caster(self, batch: Batch) -> int:
-        """Make what casts the shadow of a batch the one that is drawn, and return the number of its vertices."""
+        """Bind the buffers that cast the shadow of a batch, and return the number of their vertices."""
         GL.glBindVertexArray(self._of(batch).caster)
         return len(batch.mesh.vertices if batch.mesh.caster is None else batch.mesh.caster)
 
@@ -643,13 +643,13 @@ def attribute(place: int, size: int, stride: int, offset: int, per_instance: boo
 
 
 def upload(buffer: int, values: Floats, usage: Any = GL.GL_STREAM_DRAW) -> None:
-    """Replace what a buffer holds."""
+    """Replace the content of a buffer."""
     GL.glBindBuffer(GL.GL_ARRAY_BUFFER, buffer)
     GL.glBufferData(GL.GL_ARRAY_BUFFER, values.nbytes, values, usage)
 
 
 def driver() -> str:
-    """Return what the current context is drawn by, in the words of its driver."""
+    """Return the name of the device of the current context, as its driver gives it."""
     return (GL.glGetString(GL.GL_RENDERER) or b"").decode(errors="replace").partition(" (")[0]
 
 

@@ -98,14 +98,14 @@ class Trails:
         return list(self._followed)
 
     def back_to(self, t: float) -> None:
-        """Forget what the trails have from time ``t`` [s] on."""
+        """Forget the points of the trails from time ``t`` [s] on."""
         for trail, times in self._times.items():
             for _ in range(len(times) - bisect_left(times, t)):
                 times.pop()
                 self._past[trail].pop()
 
     def add(self, frame: Frame) -> None:
-        """Take the points of a new frame; going back in time takes away what came later."""
+        """Take the points of a new frame; a frame of an earlier time takes away later points."""
         if frame.t < self._t:
             self.back_to(frame.t)
         if frame.t != self._t:
@@ -219,7 +219,7 @@ class Scene:
         return red, green, blue, min(opacity, SEE_THROUGH) if self.shown["transparent"] else opacity
 
     def _solid_color(self, body: int) -> Color:
-        """Return the colour of a body: of what is chosen, the user's, or of the theme."""
+        """Return the colour of a body: that of the selection, of the user, or of the theme."""
         color = self.theme.selected if body == self.selected else self._colors[body]
         return rgba(color, self.description.bodies[body].opacity)
 
@@ -430,7 +430,7 @@ class Following:
         self._last = now
 
     def fit(self, camera: Camera, scene: Scene, left: float) -> None:
-        """Put the body into the middle of what is free, with everything around it in the picture."""
+        """Put the body into the middle of the free area, with everything around it in the picture."""
         center = scene.center_of(self.body)
         if np.all(np.isfinite(center)):
             camera.fit_around(center, scene.around(self.body), left)
@@ -514,7 +514,7 @@ class Named(NamedTuple):
 
 
 def nearest_name(batches: list[Batch], start: Array, direction: Array) -> Named | None:
-    """Return what a ray meets first among placements that have names, None when it misses all."""
+    """Return the name of the first placement on a ray, None when it misses all."""
     found: Named | None = None
     for batch in batches:
         if not (batch.visible and batch.names):

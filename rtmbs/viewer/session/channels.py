@@ -67,7 +67,7 @@ class Batch:
 
 
 def live(system: System, resampled: Evaluation) -> Iterator[Entry]:
-    """Yield every channel of a run, and the power of every force: what a session offers to plot and to inspect."""
+    """Yield every channel of a run, and the power of every force, to plot and to inspect."""
     yield from offered(system, resampled)
     for name, info in system.forces.items():
         yield Entry("force", f"{name}.power", Source((), "W", partial(force_power, resampled, info)))
@@ -101,7 +101,7 @@ class LiveChannels:
         )
 
     def subscribe(self, names: tuple[str, ...]) -> None:
-        """Choose what ``read`` returns; a refused list leaves the old one."""
+        """Choose the channels of ``read``; a refused list leaves the old one."""
         if len(names) > PLOTS:
             raise InputError(f"{len(names)} channels are asked for; at most {PLOTS} can be plotted at once")
         self._columns = [self.column(name) for name in names]
@@ -243,13 +243,13 @@ ENERGIES = ("energy.kinetic", "energy.weight", "energy.elastic")
 
 
 class ComparedResult:
-    """Columns (S, k) over the S samples of a result; None for what it does not have."""
+    """Columns (S, k) over the S samples of a result; None for a channel that is missing."""
 
     def __init__(self, result: Result) -> None:
         self.result, self.t = result, np.asarray(result.t)
 
     def plot(self, name: str, channel: ChannelDescription | None, distance: Distance | None) -> Array | None:
-        """Return what a plot of this name shows, of a channel, a distance, or of the energies."""
+        """Return the curves of a plot of this name: of a channel, a distance, or the energies."""
         if name == ENERGY:
             return self.energies()
         if distance is not None:

@@ -52,7 +52,7 @@ class Seek(Command):
 
 @dataclass(frozen=True)
 class Loop(Command):
-    """Play what is stored over and over, or go on at its end."""
+    """Play the stored history over and over, or go on at its end."""
 
     on: bool
 
@@ -193,7 +193,7 @@ Key = tuple[type, str]  # kind of a command, and the name of the input or the op
 
 
 def key_of(command: Command) -> Key:
-    """Return what a later command must share to take the place of this one."""
+    """Return the key that a later command must share to take the place of this one."""
     return type(command), command.name if isinstance(command, SetInput | SetOption) else ""
 
 

@@ -85,7 +85,7 @@ class Connection(Protocol):
         """
 
     def close(self) -> None:
-        """End the session and free what it holds; a second call does nothing."""
+        """End the session and free its memory; a second call does nothing."""
 
 
 class Inbox:
@@ -209,7 +209,7 @@ class PendingConnection:
         self.coming = connection
 
     def poll(self) -> tuple[Connection | None, list[Message]]:
-        """Return the connection when its first frame is there, and what it failed by when none will come."""
+        """Return the connection when its first frame is there, and the error when none will come."""
         coming = self.coming
         if coming is None:
             return None, []

@@ -76,7 +76,7 @@ def read_head(folder: Path) -> Head:
 
 
 def size_error(head: Head) -> str:
-    """Return what is wrong with the sizes of a head, "" when they belong together."""
+    """Return the fault of the sizes of a head, "" when they belong together."""
     description: Any = head.description
     if not isinstance(description, SceneDescription):
         return "it describes no scene"

@@ -111,7 +111,7 @@ def write_block(folder: Path, first: int, states: Sequence[State], frames: BodyF
 
 
 def read_arrays(path: Path) -> dict[str, np.ndarray]:
-    """Return what a block holds by name; ResultError when it is damaged or gone."""
+    """Return the arrays of a block by name; ResultError when it is damaged or gone."""
     try:
         return read_archive(path, FORMAT, "block of a history")
     except DamagedFile as error:
@@ -253,7 +253,7 @@ class DiskHistory:
         self._measure()
 
     def _measure(self) -> None:
-        """Note what is on disk, as one value that the other thread may read at any time."""
+        """Note the sizes on disk, as one value that the other thread may read at any time."""
         ends = list(self._ends.items())
         self.span = (first_of(ends[0][0]), ends[-1][1]) if ends else None
 
@@ -267,7 +267,7 @@ class DiskHistory:
         )
 
     def cut(self, step: int) -> None:
-        """Forget what came after ``step``."""
+        """Forget everything after ``step``."""
         self.wait()
         for path, last in list(self._ends.items()):
             if first_of(path) > step:
@@ -279,7 +279,7 @@ class DiskHistory:
                 self.wait()
 
     def close(self) -> None:
-        """Write what is under way, and end the thread."""
+        """Write the last block, and end the thread."""
         self.wait()
         self._worker.end()
 
@@ -330,7 +330,7 @@ def load_history(target: str | Path) -> tuple[Result, SceneDescription]:
 
 
 def readable_parts(run: Path, head: Head) -> tuple[list[Part], dict[str, int]]:
-    """Return the parts of a run that can be read, and what is missing between them, by what there is to say."""
+    """Return the readable parts of a run, and sentences about the missing ones."""
     found: list[Part] = []
     warnings: dict[str, int] = {}
     expected, damaged = -1, 0

@@ -48,7 +48,7 @@ class StoredState:
 
     @classmethod
     def of(cls, state: State) -> Self:
-        """Return a State as what is kept of it; it is taken over."""
+        """Return the kept part of a State, which is taken over."""
         kept = cls((state.fingerprint, state.t_ref, state.k, state.h), NOTHING, NO_LAYOUT)
         kept._state = state
         return kept
@@ -262,7 +262,7 @@ class Moment:
 
 @dataclass(slots=True)
 class StepSettings:
-    """Options and pull from a step on, and the commands of that step: what blocks on disk do not hold."""
+    """Options and pull from a step on, and the commands of that step, none of which blocks on disk hold."""
 
     step: int
     options: Options
@@ -428,7 +428,7 @@ class History:
 
     @property
     def _keeping(self) -> bool:
-        """True while the disk takes what is new."""
+        """True while the disk takes new blocks."""
         return self._disk is not None and not self._disk.failed
 
     @property

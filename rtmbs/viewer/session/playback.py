@@ -171,7 +171,7 @@ class Recording:
         )
 
     def bodies(self) -> list[BodyDescription]:
-        """Return the bodies without their model: a ball at the mass centre, and bars to it from what the body carries.
+        """Return bodies without a model: a ball at the mass centre, and bars to it from its markers.
 
         A body that carries no marker has a bar from its origin.
         """

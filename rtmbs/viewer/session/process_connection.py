@@ -44,7 +44,7 @@ class Outgoing:
         self._waiting.put(said)
 
     def close(self) -> None:
-        """Send what is left, as far as it is read in time."""
+        """Send the remaining messages, as far as they are read in time."""
         self._waiting.put(None)
         self._thread.join(DRAIN)
 

@@ -181,7 +181,7 @@ class Session:
         self.unseen, self.run_number, self._begun = 0, self.run_number + 1, None
 
     def shown(self, moment: Moment) -> State:
-        """Return the state of a moment for curves and results; the run begins with what was set before its first step.
+        """Return the state of a moment for curves and results; the first one has the values set before the first step.
 
         It is not to be written into.
         """
@@ -387,6 +387,6 @@ def carried(state: State, old: System, new: System) -> State:
 
 
 def same_default(name: str, old: System, new: System) -> bool:
-    """True when two builds of a mechanism have the same value of an input: what a user set then still holds."""
+    """True when two builds of a mechanism have the same value of an input, so that the user's value still holds."""
     known = name in old.inputs and name in new.inputs
     return not known or np.array_equal(old.u0[old.inputs[name]], new.u0[new.inputs[name]])

@@ -217,7 +217,7 @@ class StepRecorder:
         strip.begin(0)
 
     def subscribe(self, names: tuple[str, ...], ticket: int) -> None:
-        """Record these channels; new ones from the oldest step in memory on, old ones keep what the strip has.
+        """Record these channels: new ones from the oldest step in memory on, old ones keep their rows.
 
         UnknownNameError or InputError leave the old ones.
         """

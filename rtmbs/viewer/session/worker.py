@@ -145,7 +145,7 @@ class Worker:
             return
 
     def _receive(self) -> None:
-        """Take what has come, without waiting; of moves and settings that came together the last ones."""
+        """Take the waiting messages; of moves and settings that came together the last ones."""
         try:
             while len(self._commands) < LIMIT:
                 self._commands.append(self._inbox.get_nowait())

@@ -490,7 +490,7 @@ def axes(scene: Scene) -> dict[str, Any]:
 
 
 def key_row(key: keys.Key) -> tuple[tuple[str, ...], str, str]:
-    """Return the keys of an action as Qt writes them, as users write them, and what it does."""
+    """Return the keys of an action as Qt writes them, as users write them, and its description."""
     return key.keys, keys.shown(key.keys), key.text
 
 
