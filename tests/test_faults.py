@@ -536,7 +536,7 @@ BOUNDED = {
     "library/driven_pose.py: continued": "every turn takes a microsecond at least towards the time",
     "kinematics/stepping.py: fill": "every turn fills a row or ends",
     "errors.py: warn": "up the frames of the call",
-    "ad/branches.py: place_asked": "up the frames of the call",
+    "ad/branches.py: place_of_condition": "up the frames of the call",
     "system/recorded_laws.py: error_location": "up the frames of an exception",
     "simulation/access.py: is_inside": "up the frames of the call",
     "results/parquet.py: check_column": "every turn takes a page, and pages have bytes",

@@ -116,7 +116,7 @@ class BranchRecorder:
                 return given[keys.index(key)]
             place = len(asked)
             if place >= MOST or self.ways > MOST:
-                self.refused = place_asked()
+                self.refused = place_of_condition()
                 raise too_many_ways(self.refused)
             asked.append(condition)
             keys.append(key)
@@ -200,7 +200,7 @@ def too_many_ways(place: str) -> TraceError:
     )
 
 
-def place_asked() -> str:
+def place_of_condition() -> str:
     """Return file and line of the function whose condition is evaluated."""
     frame: Any = sys._getframe(1)
     while frame is not None and frame.f_code.co_filename.startswith(PACKAGE):

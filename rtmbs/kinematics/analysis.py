@@ -17,7 +17,7 @@ from rtmbs.kinematics.path_solver import EliminationSolver, LeastChangeSolver, P
 from rtmbs.kinematics.path_tables import WEIGHTS, build_metric
 from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.result import Counters, KinematicReport, kinematic_result
-from rtmbs.kinematics.singular import SingularPose, find_singular, worst
+from rtmbs.kinematics.singular import SingularPose, elements_at_rank_loss, find_singular
 from rtmbs.kinematics.stepping import Refinement, driver_notes, fill, too_fast
 from rtmbs.model import Model
 from rtmbs.model.model_changes import Origin
@@ -338,7 +338,7 @@ class AnalysisRun:
 
     def lost(self, march: PathSolver, k: int) -> MotionError:
         """Return the error for a time to which no position leads."""
-        t, names = float(self.samples.t[k]), worst(march, self.equations)
+        t, names = float(self.samples.t[k]), elements_at_rank_loss(march, self.equations)
         begin = f"no position was found at t = {t:.6g} s, {k} samples are good"
         if fast := too_fast(march, self.equations, self.samples, k):
             name, why = fast

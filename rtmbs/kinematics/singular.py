@@ -126,7 +126,7 @@ def closest(
         return None
     where = between_slopes(march, equations, samples, where, k)
     last_sample = int(np.searchsorted(samples.t, where, side="right")) - 1
-    return SingularPose(where, best, worst(march, equations), last_sample)
+    return SingularPose(where, best, elements_at_rank_loss(march, equations), last_sample)
 
 
 def between_slopes(
@@ -152,7 +152,7 @@ def weak_at(march: PathSolver, equations: KinematicEquations, samples: Kinematic
     return float(between.weak[1]) if march.fill(between, 1, 2) == 2 else 0.0
 
 
-def worst(march: PathSolver, equations: KinematicEquations) -> tuple[str, ...]:
+def elements_at_rank_loss(march: PathSolver, equations: KinematicEquations) -> tuple[str, ...]:
     """Return the elements with a part in the weak direction, norms and ground left out."""
     parts, rows = march.weak_rows(), equations.rows
     largest: dict[str, float] = {}

@@ -25,7 +25,7 @@ ABSENT = (AttributeError, KeyError, IndexError, ValueError)  # what a name may r
 Look = Callable[[], Any]  # returns what a name leads to now
 
 
-class Called(NamedTuple):
+class BoundFunction(NamedTuple):
     """A function of Python with its bound first arguments: ``self``, and those of a partial."""
 
     function: Any  # a types.FunctionType
@@ -71,7 +71,7 @@ def looks(look: Look, seen: set[tuple[int, ...]]) -> Iterator[tuple[str, Look]]:
             yield from reached(name, known[place, name], instructions[k + 1 :], seen)
 
 
-def unwrapped(look: Look) -> Called | None:
+def unwrapped(look: Look) -> BoundFunction | None:
     """Return the function of Python behind a function, a method, a partial, or an object that can be called."""
     found: Any = look()
     if isinstance(found, functools.partial):
@@ -80,14 +80,14 @@ def unwrapped(look: Look) -> Called | None:
             return None
         given = tuple(functools.partial(getitem, found.args, k) for k in range(len(found.args)))
         named = {name: functools.partial(getitem, found.keywords, name) for name in found.keywords}
-        return Called(inner.function, (*inner.given, *given), {**inner.named, **named})
+        return BoundFunction(inner.function, (*inner.given, *given), {**inner.named, **named})
     if isinstance(found, types.MethodType):
         inside = found.__func__
-        return Called(inside, (lambda: found.__self__,), {}) if hasattr(inside, "__globals__") else None
+        return BoundFunction(inside, (lambda: found.__self__,), {}) if hasattr(inside, "__globals__") else None
     if isinstance(found, types.FunctionType):
-        return Called(found, (), {})
+        return BoundFunction(found, (), {})
     of_class: Any = vars(type(found)).get("__call__")
-    return Called(of_class, (look,), {}) if isinstance(of_class, types.FunctionType) else None
+    return BoundFunction(of_class, (look,), {}) if isinstance(of_class, types.FunctionType) else None
 
 
 def getitem(held: Any, key: Any) -> Any:
@@ -95,7 +95,7 @@ def getitem(held: Any, key: Any) -> Any:
     return held[key]
 
 
-def names_known(called: Called) -> dict[tuple[str, str], Look]:
+def names_known(called: BoundFunction) -> dict[tuple[str, str], Look]:
     """Return how a function finds objects by name: globals, variables around, and arguments that it has already."""
     function, code = called.function, called.function.__code__
     known: dict[tuple[str, str], Look] = {}

@@ -15,7 +15,7 @@ __getattr__, __dir__, __all__ = lazily(
         submod_attrs={
             "partition": ["balanced_cuts"],
             "motion": ["Alone", "Exchange", "RecursionReport", "run"],
-            "ranks": ["Ranks", "demand_alike", "launch", "world"],
+            "ranks": ["Ranks", "demand_same_system", "launch", "world"],
             "threads": ["run_threads"],
         },
     ),

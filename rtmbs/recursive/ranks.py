@@ -78,7 +78,7 @@ def world() -> Exchange:
     return Ranks(MPI.COMM_WORLD) if MPI.COMM_WORLD.Get_size() > 1 else Alone()
 
 
-def demand_alike(exchange: Exchange, system: System, version: str) -> None:
+def demand_same_system(exchange: Exchange, system: System, version: str) -> None:
     """Check that all ranks have the same version of rtmbs and the same mechanism.
 
     Parameters

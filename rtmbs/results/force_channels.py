@@ -106,10 +106,10 @@ def violation_sources(system: System, resampled: Evaluation) -> Iterator[tuple[s
         labels = tuple(system.row_names[row].removeprefix(f"{name}.") for row in own) if len(own) > 1 else ()
         for order, (what, metres, turns) in enumerate(VIOLATIONS):
             units = [turns if system.row_is_rotation[row] else metres for row in own]
-            yield f"{name}.{what}", Source(labels, ", ".join(units), partial(missed, resampled, order, own))
+            yield f"{name}.{what}", Source(labels, ", ".join(units), partial(violation, resampled, order, own))
 
 
-def missed(resampled: Evaluation, order: int, rows: list[int]) -> Array:
+def violation(resampled: Evaluation, order: int, rows: list[int]) -> Array:
     """Return Phi, Phid or Phidd by ``order`` of some rows (S, rows); (S,) of a single one."""
     values: Array = resampled.closures[order][:, rows]
     return values if len(rows) > 1 else values[:, 0]

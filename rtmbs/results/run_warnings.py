@@ -40,7 +40,7 @@ def ringing(system: System, samples: Samples, h: float) -> dict[str, int]:
         counts += alternating(t, zdd / system.typical, fastest)
     sizes = zip(*(blocks(values) for values in (samples.t, samples.z, samples.zd)), strict=True)
     for t, z, zd in sizes:
-        counts += np.where(continuous, standing(t, z / system.typical, zd / system.typical, fastest, h), 0)
+        counts += np.where(continuous, inconsistent_rates(t, z / system.typical, zd / system.typical, fastest, h), 0)
     most = np.argsort(-counts, kind="stable")[:NAMED]
     return {f"rings: {system.coordinate_names[i]}": int(counts[i]) for i in most if counts[i]}
 
@@ -59,7 +59,7 @@ def alternating(t: Array, zdd: Array, fastest: float) -> Any:
     return np.count_nonzero(flips[1:] & flips[:-1], axis=0)
 
 
-def standing(t: Array, z: Array, zd: Array, fastest: float, h: float) -> Any:
+def inconsistent_rates(t: Array, z: Array, zd: Array, fastest: float, h: float) -> Any:
     """Return how many samples (n,) have a steady rate beside a coordinate that does not go half of its way.
 
     Intervals of two steps and more tell nothing: the coordinate may swing in between.

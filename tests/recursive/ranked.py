@@ -9,7 +9,7 @@ import numpy as np
 
 import rtmbs
 from rtmbs.recursive.motion import Alone, run
-from rtmbs.recursive.ranks import demand_alike, launch
+from rtmbs.recursive.ranks import demand_same_system, launch
 from tests.recursive.machines import branched, start_of
 
 SAMPLES = 5
@@ -22,10 +22,10 @@ def main() -> None:
     def work(exchange):
         model, unit = branched(5, branches=4, free=True)
         system, z, zd = start_of(model, unit)
-        demand_alike(exchange, system, "1.0" if what == "version" and exchange.rank == 1 else rtmbs.__version__)
+        demand_same_system(exchange, system, "1.0" if what == "version" and exchange.rank == 1 else rtmbs.__version__)
         if what == "mechanism" and exchange.rank == 1:
             system = branched(6, branches=4, free=True)[0].compile()
-        demand_alike(exchange, system, rtmbs.__version__)
+        demand_same_system(exchange, system, rtmbs.__version__)
         times, h = np.linspace(0.0, 0.02 * unit.time, SAMPLES), 1e-3 * unit.time
         if what in ("killed", "raising"):
             times, h = np.linspace(0.0, 1e3 * unit.time, SAMPLES * 10000), 1e-2 * unit.time

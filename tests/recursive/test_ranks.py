@@ -101,9 +101,9 @@ def test_other_ranks_are_compared():
     import rtmbs
 
     system = rtmbs.library.build("slider_crank").compile()
-    ranks.demand_alike(Alone(), system, "1.0")
+    ranks.demand_same_system(Alone(), system, "1.0")
     with pytest.raises(InputError, match=r"rank 1 has another version of rtmbs than rank 0, another and 1\.0"):
-        ranks.demand_alike(Two(), system, "1.0")
+        ranks.demand_same_system(Two(), system, "1.0")
 
 
 def test_a_launch_of_one_rank_raises_as_it_is():

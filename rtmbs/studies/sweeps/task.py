@@ -119,11 +119,11 @@ class Task:
         except TimedOut:
             return RunRow(run, {}, self.late())
         except MemoryError as error:
-            return RunRow(run, {}, told(error) if self.memory is None else self.too_large(error))
+            return RunRow(run, {}, one_line(error) if self.memory is None else self.too_large(error))
         except BaseException as error:
             if isinstance(error, KeyboardInterrupt) and from_keyboard():
                 raise
-            return RunRow(run, {}, told(error))
+            return RunRow(run, {}, one_line(error))
         finally:
             sys.setrecursionlimit(deepest)
 
@@ -133,7 +133,7 @@ class Task:
 
     def too_large(self, error: MemoryError) -> str:
         """Return the sentence of a run that needs too much memory."""
-        return f"memory: it needs more than {in_words(self.memory or 0.0)} ({told(error)})"
+        return f"memory: it needs more than {in_words(self.memory or 0.0)} ({one_line(error)})"
 
     def result(self, parameters: dict[str, Any]) -> Any:
         """Return the Result of one run."""
@@ -185,6 +185,6 @@ def numbers(measured: Any, parameters: Mapping[str, Any]) -> dict[str, float]:
     return found
 
 
-def told(error: BaseException) -> str:
+def one_line(error: BaseException) -> str:
     """Return an error in one line."""
     return " ".join(f"{type(error).__name__}: {error}".split())
