@@ -217,7 +217,7 @@ def test_an_edited_leaf_is_seen(tmp_path, writable):
     chosen.mkdir() if writable else chosen.touch()
     run = partial(run_copy, LEAF_CALLER, package, chosen, TMPDIR=str(spare))
     shutil.copytree(PACKAGE, package / "rtmbs")
-    leaf = package / "rtmbs" / "spatial.py"
+    leaf = package / "rtmbs" / "numerics" / "spatial.py"
     text, name = leaf.read_text(encoding="utf-8"), "def dot3(a, b):\n"
     body = text.index("return", text.index(name))
     changed = text[:body] + "return 2.0 * a[0] * b[0]  # " + text[body:]
