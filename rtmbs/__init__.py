@@ -95,6 +95,7 @@ HOMES = {
     "mass_properties": "rtmbs.model",
     "modes": "rtmbs.studies.analysis.modes",
     "preload": "rtmbs.studies.analysis.equilibrium",
+    "read": "rtmbs.formats.read",
     "refined": "rtmbs.simulation.refined",
     "register": "rtmbs.core.register",
     "sensitivity": "rtmbs.studies.sensitivities.sensitivity",
@@ -134,6 +135,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.errors import RtmbsWarning as RtmbsWarning
     from rtmbs.export.packages import export_fmu as export_fmu
     from rtmbs.export.packages import export_library as export_library
+    from rtmbs.formats.read import read as read
     from rtmbs.integrators.explicit import AdamsBashforth as AdamsBashforth
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
     from rtmbs.integrators.report import Outcome as Outcome

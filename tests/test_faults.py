@@ -531,6 +531,12 @@ def test_inputs_survive_halving():
 
 # Why each `while` of the package ends.
 BOUNDED = {
+    "formats/assembly.py: free_name": "every turn counts one up, and names are finite",
+    "formats/assembly.py: place_neighbours": "every turn takes a link from a queue that each enters once",
+    "formats/sdf.py: root": "every turn goes one link up in a tree of links",
+    "formats/sdf_frames.py: link": "every turn meets a new frame",
+    "formats/sdf_frames.py: place": "every turn adds a new frame to the way, and ways are bounded",
+    "formats/xml_tree.py: walk": "every turn takes an element from a list that each enters once",
     "forces/bushings.py: curve_values": "the span between two knots is halved until it is one",
     "formulations/free_bodies.py: new_name": "every turn makes the name longer than the last, and names are finite",
     "library/driven_pose.py: continued": "every turn takes a microsecond at least towards the time",

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from rtmbs.commands.arguments import Parser, positive
+from rtmbs.commands.robot_files import add_reading, is_robot_file, robot_model
 from rtmbs.errors import InputError
 
 STEP = 1e-3  # [s]
@@ -17,7 +18,9 @@ def export_command(words: list[str]) -> int:
     from rtmbs.jit.native_code import TARGETS
 
     parser = Parser(prog="rtmbs export", description=export_command.__doc__)
-    parser.add_argument("model", help="a Python file with a Model `model` or a System `system`, or a library mechanism")
+    parser.add_argument(
+        "model", help="a Python file with a Model `model` or a System `system`, a robot's file, or a library mechanism"
+    )
     parser.add_argument("--out", required=True, help="the FMU, such as car.fmu, or the folder of the native library")
     parser.add_argument(
         "--fmi", type=int, choices=(2, 3), help="version of FMI; without it a native library is written"
@@ -26,11 +29,15 @@ def export_command(words: list[str]) -> int:
     parser.add_argument("--outputs", default="", help="channels by name, separated by commas")
     parser.add_argument("--h", type=positive, default=STEP, help=f"step [s], {STEP} by default")
     parser.add_argument("--target", default=HOST, help=f"processor and system: {', '.join(TARGETS)}")
+    add_reading(parser)
     options = parser.read(words)
     given: dict[str, Any] = {
         "inputs": names(options.inputs), "outputs": names(options.outputs), "h": options.h,
     }  # fmt: skip
-    system = system_in(options.model)
+    if is_robot_file(options.model):
+        system = robot_model(options.model, options, meshes=False).compile()
+    else:
+        system = system_in(options.model)
     if options.fmi is None:
         export_library(system, options.out, target=options.target, **given)
     else:

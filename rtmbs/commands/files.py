@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rtmbs.commands.analyses import constants_of, kinematics, simulation
 from rtmbs.commands.arguments import FAILED, SUFFIX, Parser, check_target, count, option_parser
+from rtmbs.commands.robot_files import add_reading, is_robot_file, read_options, robot_model
 from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError, unknown_name
 from rtmbs.language import Analysis as FileAnalysis
@@ -22,6 +23,7 @@ from rtmbs.results.file_formats import WRITTEN, check_form
 from rtmbs.results.result import load_result
 
 if TYPE_CHECKING:
+    from rtmbs.model import Model
     from rtmbs.results.result import Result
     from rtmbs.simulation import Simulation
     from rtmbs.studies.sweeps.engines import Engine
@@ -38,7 +40,7 @@ WHOLE = 1e-9  # of an interval
 
 
 def check_command(words: list[str]) -> int:
-    """Print bodies, equations, rank and freedom of a model file, or the tree and cuts of a library mechanism."""
+    """Print bodies, equations, rank and freedom of a model file or a robot's file, or of a library mechanism."""
     from rtmbs import library
 
     epilog = f"mechanisms of the library: {', '.join(library.names())}"
@@ -47,6 +49,10 @@ def check_command(words: list[str]) -> int:
     if not words or words[0].startswith("-"):
         parser.read(words or ["--help"])
     name = words[0]
+    if is_robot_file(name):
+        model = read_options("rtmbs check", name, words[1:], meshes=False)
+        print(model.import_report, end="\n\n")
+        return check_model(model)
     if not is_file(name):
         return check_mechanism(name, words[1:])
     add_large(parser)
@@ -57,12 +63,18 @@ def check_command(words: list[str]) -> int:
 def check_mechanism(name: str, words: list[str]) -> int:
     """Check a mechanism of the library."""
     from rtmbs import library
-    from rtmbs.simulation import Simulation
-    from rtmbs.system.pattern import factor_text
 
     defaults = library.defaults(name)
     options = vars(option_parser(f"rtmbs check {name}", defaults, library.describe(name)).read(words))
-    sim = Simulation(library.build(name, **options).compile())
+    return check_model(library.build(name, **options))
+
+
+def check_model(model: "Model") -> int:
+    """Print the tree, the start and the method of a Model."""
+    from rtmbs.simulation import Simulation
+    from rtmbs.system.pattern import factor_text
+
+    sim = Simulation(model.compile())
     print(sim.start_report.topology)
     print()
     print(sim.start_report)
@@ -126,6 +138,8 @@ def run_command(words: list[str]) -> int:
 
     if words and words[0] in library.names():
         return run_mechanism(words[0], words[1:])
+    if words and is_robot_file(words[0]):
+        return run_robot_file(words[0], words[1:])
     options = run_parser().read(words)
     if options.sweep:
         from rtmbs.commands.file_sweep import sweep_file
@@ -163,21 +177,42 @@ def run_command(words: list[str]) -> int:
 def run_mechanism(name: str, words: list[str]) -> int:
     """Run a mechanism of the library, from its start and with the steps of a Simulation."""
     from rtmbs import library
-    from rtmbs.simulation import Simulation
-    from rtmbs.simulation.observers import EveryStep
 
     parser = option_parser(f"rtmbs run {name}", library.defaults(name), library.describe(name))
+    add_run(parser)
+    options = vars(parser.read(words))
+    run = argparse.Namespace(**{key: options.pop(key) for key in ("until", "step", "out", "method")})
+    return run_model(library.build(name, **options), run)
+
+
+def run_robot_file(path: str, words: list[str]) -> int:
+    """Run the mechanism of a robot's file from its start."""
+    parser = Parser(prog=f"rtmbs run {path}", description="Run the mechanism of a robot's file (URDF, SDF, MJCF).")
+    add_run(parser)
+    add_reading(parser)
+    options = parser.read(words)
+    return run_model(robot_model(path, options, meshes=False), options)
+
+
+def add_run(parser: Parser) -> None:
+    """Add the options of a run that no model file states."""
     parser.add_argument("--until", type=float, default=1.0, metavar="T", help="end of the run [s] (%(default)s)")
     parser.add_argument("--step", type=float, default=5e-3, metavar="H", help="time step [s] (%(default)s)")
     parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
     add_method(parser)
-    options = vars(parser.read(words))
-    until, h, out, method = (options.pop(key) for key in ("until", "step", "out", "method"))
+
+
+def run_model(model: "Model", options: argparse.Namespace) -> int:
+    """Run a Model and save its result, as the options of ``add_run`` say."""
+    from rtmbs.simulation import Simulation
+    from rtmbs.simulation.observers import EveryStep
+
+    out = options.out
     if out:
         check_target(out, WRITTEN)
         check_form(out)
-    sim = Simulation(library.build(name, **options).compile(), h, chosen_method(method))
-    result = run_simulation(sim, until, record=EveryStep())
+    sim = Simulation(model.compile(), options.step, chosen_method(options.method))
+    result = run_simulation(sim, options.until, record=EveryStep())
     if out:
         result.save(out)
         print(f"{len(result)} samples of {len(list(result))} channels in {out}")

@@ -9,12 +9,14 @@ from pathlib import Path
 from typing import Any
 
 from rtmbs.commands.arguments import SUFFIX, Parser, count, file_size, option_parser, positive
+from rtmbs.commands.robot_files import is_robot_file, read_options
 from rtmbs.errors import InputError, RtmbsError, StepError
 from rtmbs.viewer.session.disk_head import is_history
 
 EXAMPLES = """
 MODEL is a mechanism of the library (its options follow it), a Python file with a function build(), or another function
-of it as file.py:function, package.module:function, a model file (.mks), or a recorded result (.npz, .h5).
+of it as file.py:function, package.module:function, a model file (.mks), a robot's file (.urdf, .sdf, .xml), or a
+recorded result (.npz, .h5).
 
   rtmbs view fourbar --ny 4 --nz 40
   rtmbs view my_robot.py --h 1e-3
@@ -47,6 +49,9 @@ def run(words: list[str]) -> int:
         if left:
             parser.refuse(left)
         return view_file(options)
+    if is_robot_file(name):
+        options.model = read_options("rtmbs view", name, left, meshes=True)
+        return view_model(options, {})
     if name.endswith(RESULTS) or is_history(name):
         return view_result(options, left)
     return view_model(options, read_parameters(name, left))
@@ -123,7 +128,7 @@ def add_film_options(parser: Parser) -> None:
 
 def own_options(name: str) -> str:
     """Return lines with the options of a mechanism and their defaults; "" for a file that is none."""
-    if name.endswith((*RESULTS, SUFFIX)) or is_history(name):
+    if name.endswith((*RESULTS, SUFFIX)) or is_history(name) or is_robot_file(name):
         return ""
     found = [f"  --{key.replace('_', '-')} {value}" for key, value in factory_defaults(name).items()]
     return "\n".join([f"options of {name}, with their defaults:", *found, ""]) if found else ""

@@ -8,6 +8,7 @@ from rtmbs.model.body import GROUND, Body, make_ground
 from rtmbs.model.checks import Array, Numbers, name_of, number, numbers
 from rtmbs.model.constraints import Constraint, Coupler, Driver
 from rtmbs.model.forces import Force
+from rtmbs.model.import_report import ImportReport
 from rtmbs.model.joint import Initial, Joint
 from rtmbs.model.markers import Marker, Rod
 from rtmbs.model.shapes import Looks
@@ -43,6 +44,7 @@ class ModelDescription(StrictAttributes):
     initials: dict[str, Initial]
     looks: dict[str, Looks]  # of bodies in pictures
     reaction_stiffness: dict[str, tuple[float, float]]  # [N/m, N m/rad] by name of a joint, rod, constraint, ...
+    import_report: ImportReport | None  # of the file that the model was read from
 
     def __init__(self, name: str = "model", gravity: Numbers = (0.0, 0.0, -9.81), *, h: float | None = None) -> None:
         self.name = name_of("model", name)
@@ -54,6 +56,7 @@ class ModelDescription(StrictAttributes):
         self.joints, self.markers, self.rods, self.couplers = {}, {}, {}, {}
         self.constraints, self.forces, self.drivers, self.initials, self.looks = {}, {}, {}, {}, {}
         self.reaction_stiffness = {}
+        self.import_report = None
 
     def __repr__(self) -> str:
         bodies = len(self.bodies) - 1

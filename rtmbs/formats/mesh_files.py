@@ -1,0 +1,71 @@
+"""Files that a description names: the place of a mesh by its address, inside the folder of its file or package.
+
+An address is relative to the file, or names a package: ``package://NAME/PATH``, ``model://NAME/PATH``. No file outside
+of the folder of the description, of its package or of a package that the caller gives is opened, also not through a
+link.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from rtmbs.errors import ModelError
+
+PACKAGE_FILES = ("package.xml", "model.config")
+MOST_LEVELS = 8  # folders above a file that may be its package
+SCHEMES = ("package://", "model://")
+
+
+class MeshFiles:
+    """Folders in which the files named by one description may lie."""
+
+    def __init__(self, file: Path, packages: Mapping[str, str | Path]) -> None:
+        self.folder = file.resolve().parent
+        self.packages = {name: Path(path).resolve() for name, path in packages.items()}
+        self.root = next(
+            (one for one in self.above() if any((one / name).is_file() for name in PACKAGE_FILES)), self.folder
+        )
+
+    def above(self) -> list[Path]:
+        """Return the folder of the file and those above it, the nearest first."""
+        return [self.folder, *self.folder.parents][:MOST_LEVELS]
+
+    def place(self, address: str) -> Path:
+        """Return the path of an address; ModelError for one that is outside, or of an unknown package."""
+        scheme = next((one for one in SCHEMES if address.startswith(one)), "")
+        if scheme:
+            package, _, rest = address[len(scheme) :].partition("/")
+            root = self.package(package)
+            return inside(root, root / rest, address)
+        if "://" in address and not address.startswith("file://"):
+            raise ModelError(f"{address!r} is no file of this machine; it must be a path or package://NAME/PATH")
+        path = Path(address.removeprefix("file://"))
+        for root in (self.root, *self.packages.values()):
+            found = (self.folder / path).resolve()
+            if found.is_relative_to(root):
+                return found
+        return inside(self.root, self.folder / path, address)
+
+    def package(self, name: str) -> Path:
+        """Return the folder of a package: one given by name, or one beside or above the file."""
+        if name in self.packages:
+            return self.packages[name]
+        if name and name not in (".", ".."):
+            for folder in self.above():
+                if folder.name == name:
+                    return folder
+                if (folder / name).is_dir():
+                    return inside(folder, folder / name, name)
+        raise ModelError(f"package {name!r} is not near the file; give its folder by packages={{{name!r}: FOLDER}}")
+
+
+def inside(root: Path, path: Path, address: str) -> Path:
+    """Return a path without links; ModelError when it is outside of ``root``."""
+    try:
+        found = path.resolve()
+    except (OSError, RuntimeError, ValueError):
+        raise ModelError(f"{address!r} is no path; it must be one of a file") from None
+    if not found.is_relative_to(root):
+        raise ModelError(
+            f"{address!r} is outside of the folder {str(root)!r} and is not opened; give the folder by packages="
+        )
+    return found

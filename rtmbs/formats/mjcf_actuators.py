@@ -1,0 +1,63 @@
+"""Actuators of MJCF as forces with the input NAME.ctrl: force = gain ctrl + bias, along gear times the coordinates.
+
+gain = g0 + g1 length + g2 rate, bias = b0 + b1 length + b2 rate; length = gear times the coordinate, or the sum over
+the joints of a fixed tendon. A position actuator has the gain kp and the bias -kp length - kv rate.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from rtmbs.formats.assembly import ModelAssembly
+from rtmbs.formats.mjcf_equalities import SINGLE, tendon_joints
+from rtmbs.formats.mjcf_model import MuJoCoModel
+from rtmbs.model import Model
+
+JOINT, JOINT_IN_PARENT, TENDON = 0, 1, 3  # mjtTrn
+PLAIN = 0  # mjtDyn NONE, mjtGain FIXED, mjtBias NONE
+AFFINE = 1  # mjtGain, mjtBias
+
+
+def add_actuators(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> None:
+    """Add the actuators that act on joints or fixed tendons; others are noted."""
+    compiled = names.model
+    for k in range(compiled.nu):
+        name = compiled.actuator(k).name or f"actuator_{k + 1}"
+        factors = moment(compiled, k)
+        laws = int(compiled.actuator_gaintype[k]), int(compiled.actuator_biastype[k])
+        if not factors or compiled.actuator_dyntype[k] != PLAIN or max(laws) > AFFINE:
+            assembly.note(f"actuator {name!r}", "acts on no joint, or has a state or a muscle, and is left out")
+            continue
+        if compiled.actuator_ctrllimited[k] or compiled.actuator_forcelimited[k]:
+            assembly.note(f"actuator {name!r}", "has limits of control or force, which are not applied")
+        numbers = {
+            "gain": np.array(compiled.actuator_gainprm[k, :3]) * (1.0, laws[0], laws[0]),
+            "bias": np.array(compiled.actuator_biasprm[k, :3]) * laws[1],
+            "moment": np.array(list(factors.values())),
+            "ctrl": 0.0,
+        }
+        joints = [names.joints[j] for j in factors]
+        model.add_force(assembly.free_name(name, model.forces), actuator_force, joints=joints, parameters=numbers)
+
+
+def moment(compiled: Any, k: int) -> dict[int, float]:
+    """Return gear times the factor of each joint that an actuator acts on; none where it acts on something else."""
+    kind, target, gear = (
+        int(compiled.actuator_trntype[k]), int(compiled.actuator_trnid[k, 0]), float(compiled.actuator_gear[k, 0]),
+    )  # fmt: skip
+    if kind in (JOINT, JOINT_IN_PARENT):
+        found = {target: gear}
+    elif kind == TENDON:
+        found = {j: gear * factor for j, factor in tendon_joints(compiled, target).items()}
+    else:
+        return {}
+    return found if all(int(compiled.jnt_type[j]) in SINGLE for j in found) else {}
+
+
+def actuator_force(t: Any, kinematics: Any, parameters: Mapping[str, Any]) -> Any:
+    """Return the generalised forces of an actuator on its joints."""
+    moment, gain, bias = parameters["moment"], parameters["gain"], parameters["bias"]
+    length, rate = moment @ kinematics.z, moment @ kinematics.zd
+    force = (gain[0] + gain[1] * length + gain[2] * rate) * parameters["ctrl"]
+    return moment * (force + bias[0] + bias[1] * length + bias[2] * rate)

@@ -1,0 +1,111 @@
+"""Frames of an SDF model: the placement of links, joints, frames and nested models, from poses relative to each other.
+
+A pose is relative to the frame that ``relative_to`` names. Without it, the pose of a link, a frame or a nested model is
+relative to the model, that of a joint to its child link. ``attached_to`` makes the frame of a pose without
+``relative_to`` and says which link carries a frame. Names of nested elements are joined by ``::``.
+Source: SDFormat specification, pose frame semantics (sdformat.org/tutorials).
+"""
+
+from typing import NamedTuple
+
+from rtmbs.errors import unknown_name
+from rtmbs.formats.placement import Placement, here, placement_of_quaternion, placement_of_rpy
+from rtmbs.formats.xml_tree import Element
+
+MODEL = "__model__"
+WORLD = "world"
+MOST_DEPTH = 1000  # poses relative to each other in a row
+
+
+class FrameEntry(NamedTuple):
+    """A frame as it is written: its pose in another frame, and the frame that carries it."""
+
+    base: str
+    pose: Placement
+    carrier: str  # the name of a link, "" of the world; another frame's name where that says so
+    element: Element | None
+
+
+class FrameGraph:
+    """Frames of one SDF file by their full names, ``outer::inner::name``, and their placements in the world."""
+
+    def __init__(self) -> None:
+        self.entries: dict[str, FrameEntry] = {WORLD: FrameEntry("", here(), "", None)}
+        self.found: dict[str, Placement] = {WORLD: here()}
+
+    def add(self, name: str, base: str, pose: Placement, carrier: str, element: Element) -> None:
+        """Add a frame; LanguageError for a second one of its name."""
+        if name in self.entries:
+            raise element.fault(f"there is already a frame {name!r}; names of links, joints and frames must differ")
+        self.entries[name] = FrameEntry(base, pose, carrier, element)
+
+    def name(self, scope: str, wanted: str, element: Element) -> str:
+        """Return the full name of a frame as an element inside ``scope`` names it; LanguageError for none."""
+        if wanted == WORLD:
+            return WORLD
+        full = f"{scope}::{wanted}" if scope else wanted
+        if full in self.entries:
+            return full
+        if wanted in self.entries:  # older files name nested elements from outside
+            return wanted
+        inner = f"{scope}::" if scope else ""
+        known = [one.removeprefix(inner) for one in self.entries if one.startswith(inner)]
+        raise element.fault(str(unknown_name("frame", wanted, known)))
+
+    def place(self, name: str) -> Placement:
+        """Return the placement of a frame in the world; LanguageError for frames that run in a circle."""
+        waiting = [name]
+        while waiting[-1] not in self.found and len(waiting) <= MOST_DEPTH:
+            base, element = self.entries[waiting[-1]].base, self.entries[waiting[-1]].element
+            if base in waiting:
+                break
+            if base not in self.entries:
+                assert element is not None  # that of the world is empty, and found
+                raise element.fault(str(unknown_name("frame", base.rpartition("::")[2], self.entries)))
+            waiting.append(base)
+        if waiting[-1] not in self.found:
+            element = self.entries[name].element
+            assert element is not None  # the world is found
+            raise element.fault(
+                f"frame {name!r} is relative to itself, through others; one must be relative to the model"
+            )
+        for one in reversed(waiting[:-1]):
+            entry = self.entries[one]
+            self.found[one] = self.found[entry.base].then(entry.pose)
+        return self.found[name]
+
+    def link(self, name: str) -> str:
+        """Return the full name of the link that carries a frame, "" for the world."""
+        met: set[str] = set()
+        while name and name in self.entries and self.entries[name].carrier != name:
+            if name in met:
+                element = self.entries[name].element
+                assert element is not None
+                raise element.fault(
+                    f"frame {name!r} is attached to itself, through others; one must be attached to a link"
+                )
+            met.add(name)
+            name = self.entries[name].carrier
+        return "" if name == WORLD else name
+
+
+def pose_of(element: Element) -> tuple[Placement, str]:
+    """Return the pose of an element and the name of the frame that it is relative to, "" for the usual one."""
+    pose = element.first("pose")
+    if pose is None:
+        return here(), ""
+    base = pose.attributes.get("relative_to", pose.attributes.get("frame", "")).strip()
+    if not pose.text:
+        return here(), base
+    if pose.attributes.get("rotation_format") == "quat_xyzw":
+        x, y, z, qx, qy, qz, qw = pose.text_numbers(7)
+        if not any((qx, qy, qz, qw)):
+            raise pose.fault("<pose> has a zero quaternion; no rotation is 0 0 0 1")
+        return placement_of_quaternion((x, y, z), (qw, qx, qy, qz)), base  # type: ignore[arg-type]
+    numbers = pose.text_numbers(6)
+    if pose.attributes.get("degrees", "") in ("true", "1"):
+        numbers = (*numbers[:3], *(one * DEGREE for one in numbers[3:]))
+    return placement_of_rpy(numbers), base
+
+
+DEGREE = 3.141592653589793 / 180.0

@@ -1,0 +1,222 @@
+"""MJCF against MuJoCo itself: mass matrix, bias forces, passive and actuator forces, freedom; and what is refused."""
+
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.errors import InputError, LanguageError
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+
+mujoco = pytest.importorskip("mujoco")
+FILES = Path(__file__).parent / "files"
+FREE, BALL = 0, 1
+
+
+@pytest.fixture(autouse=True)
+def no_log_file(monkeypatch, tmp_path):
+    """MuJoCo writes its warnings to a file in the present folder."""
+    monkeypatch.chdir(tmp_path)
+
+
+def joint_names(model):
+    return [model.joint(j).name or f"{model.body(model.jnt_bodyid[j]).name}_joint" for j in range(model.njnt)]
+
+
+def random_pose(model, random):
+    """Return qpos with unit quaternions, and qvel."""
+    q = random.uniform(-1.0, 1.0, model.nq)
+    for j in range(model.njnt):
+        if model.jnt_type[j] in (FREE, BALL):
+            start = model.jnt_qposadr[j] + (3 if model.jnt_type[j] == FREE else 0)
+            q[start : start + 4] /= np.linalg.norm(q[start : start + 4])
+    return q, random.uniform(-1.0, 1.0, model.nv)
+
+
+def at_pose(read, model, q, v):
+    """Return equations at a pose, and T (n, nv) from the rates of MuJoCo to ours, rotors and closures included."""
+    read.initials.clear()
+    for j, name in enumerate(joint_names(model)):
+        a, d = model.jnt_qposadr[j], model.jnt_dofadr[j]
+        wide, rates = {FREE: (7, 6), BALL: (4, 3)}.get(int(model.jnt_type[j]), (1, 1))
+        position = np.array(q[a : a + wide])
+        if model.jnt_type[j] == BALL:
+            mujoco.mju_mulQuat(position, model.body_quat[model.jnt_bodyid[j]], q[a : a + wide])
+        read.set_initial(name, position, v[d : d + rates])
+    system = read.compile()
+    T = np.zeros((system.n, model.nv))
+    for j, name in enumerate(joint_names(model)):
+        info, d, kind = system.joints[name], model.jnt_dofadr[j], int(model.jnt_type[j])
+        turns = info.dofs[3:] if kind == FREE else info.dofs
+        if kind in (FREE, BALL):
+            first = d + (3 if kind == FREE else 0)
+            for dof in turns:
+                T[dof, first : first + 3] = system.bodies[info.b].rotation.T @ system.tables.dofs.axis[dof]
+            for k, dof in enumerate(info.dofs[:3] if kind == FREE else ()):
+                T[dof, d + k] = 1.0
+        else:
+            T[info.dofs[0], d] = 1.0
+            if f"{name}_rotor" in system.joints:
+                T[system.joints[f"{name}_rotor"].dofs[0], d] = 1.0
+    return SemiRecursiveEquations(system), system, T
+
+
+@pytest.mark.parametrize("name", ["chain", "2f85", "cassie"])
+def test_mass_matrix_bias_and_forces(name):
+    """M, c(q, v), and the passive forces of springs and dampers are those of MuJoCo."""
+    model = mujoco.MjModel.from_xml_path(str(FILES / f"{name}.xml"))
+    data, random = mujoco.MjData(model), np.random.default_rng(5)
+    for _ in range(3):
+        q, v = random_pose(model, random)
+        data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, 0.0
+        mujoco.mj_forward(model, data)
+        M = np.zeros((model.nv, model.nv))
+        mujoco.mj_fullM(model, data, M)
+        equations, system, T = at_pose(rtmbs.read(FILES / f"{name}.xml", meshes=False), model, q, v)
+        equations.residual(system.z0, T @ v, np.zeros(system.n), system.R0)
+        ours = T.T @ equations.mass_matrix() @ T
+        forces = T.T @ equations.ws.tau
+        wanted = data.qfrc_bias - data.qfrc_passive - data.qfrc_actuator
+        np.testing.assert_allclose(ours, M, rtol=0, atol=1e-12 * np.abs(M).max())
+        np.testing.assert_allclose(forces, wanted, rtol=0, atol=1e-12 * np.abs(wanted).max())
+
+
+def test_actuators_take_their_controls():
+    model = mujoco.MjModel.from_xml_path(str(FILES / "chain.xml"))
+    data, random = mujoco.MjData(model), np.random.default_rng(6)
+    q, v = random_pose(model, random)
+    data.qpos[:], data.qvel[:], data.ctrl[:] = q, v, (0.7, -0.4)
+    mujoco.mj_forward(model, data)
+    equations, system, T = at_pose(rtmbs.read(FILES / "chain.xml", meshes=False), model, q, v)
+    found = []
+    for controls in ((0.0, 0.0), (0.7, -0.4)):
+        equations.u[system.inputs["drive.ctrl"]], equations.u[system.inputs["hold.ctrl"]] = controls
+        equations.residual(system.z0, T @ v, np.zeros(system.n), system.R0)
+        found.append(T.T @ equations.ws.tau)
+    data.ctrl[:] = 0.0
+    before = data.qfrc_actuator.copy()
+    mujoco.mj_forward(model, data)
+    np.testing.assert_allclose(found[0] - found[1], before - data.qfrc_actuator, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "freedom"), [("2f85", 3), ("cassie", 22)])
+def test_freedom_of_closed_loops(name, freedom):
+    """The freedom is nv less the rank of MuJoCo's own constraint Jacobian; two rods of Cassie spin idly."""
+    read = rtmbs.read(FILES / f"{name}.xml", meshes=False)
+    read.forces.clear()
+    sim = rtmbs.Simulation(read.compile(), h=1e-3)
+    assert sim.start_report.degrees_of_freedom == freedom
+    assert sim.start_report.gap < 1e-10
+    model = mujoco.MjModel.from_xml_path(str(FILES / f"{name}.xml"))
+    data = mujoco.MjData(model)
+    data.qpos[:] = model.key_qpos[0] if model.nkey else model.qpos0
+    for _ in range(12):  # a keyframe closes the loops to a millimetre only
+        gap, J = loop_rows(model, data)
+        mujoco.mj_integratePos(model, data.qpos, -np.linalg.pinv(J, rcond=1e-6) @ gap, 1.0)
+    gap, J = loop_rows(model, data)
+    assert np.abs(gap).max() < 1e-12
+    assert model.nv - np.linalg.matrix_rank(J, tol=1e-8) == freedom
+
+
+def loop_rows(model, data):
+    """Return positions and Jacobian of the equalities."""
+    mujoco.mj_forward(model, data)
+    if mujoco.mj_isSparse(model):
+        J = np.zeros((data.nefc, model.nv))
+        mujoco.mju_sparse2dense(J, data.efc_J, data.efc_J_rownnz, data.efc_J_rowadr, data.efc_J_colind)
+    else:
+        J = data.efc_J.reshape(data.nefc, model.nv)
+    equalities = data.efc_type == 0
+    return data.efc_pos[equalities].copy(), J[equalities].copy()
+
+
+def test_start_of_a_keyframe_and_references():
+    model = rtmbs.read(FILES / "chain.xml")
+    sim = rtmbs.Simulation(model.compile(), h=1e-3)
+    assert sim.system.z0[sim.system.joints["pitch"].dofs[0]] == pytest.approx(0.5)
+    assert sim.system.zd0[sim.system.joints["roll"].dofs[0]] == pytest.approx(1.0)
+    np.testing.assert_allclose(model.gravity, (0.3, -0.2, -9.5))
+    told = str(model.import_report)
+    assert "equality 'gear': is not active" in told
+    assert "dry friction 0.2" in told
+    assert model.import_report.limits["pitch"][:2] == (-1.0, 1.0)
+    assert "imu" in model.markers
+    with pytest.raises(InputError, match="no keyframe named 'down'"):
+        rtmbs.read(FILES / "chain.xml", keyframe="down")
+    with pytest.raises(LanguageError, match="strict=True"):
+        rtmbs.read(FILES / "chain.xml", strict=True)
+
+
+def test_a_polynomial_coupling(tmp_path):
+    """y - y0 = 0.1 + 2 x + 0.5 x^2 - 0.2 x^3, x less its reference, along a motion."""
+    text = (FILES / "chain.xml").read_text(encoding="utf-8")
+    text = text.replace('polycoef="0.1 2 0 0 0" active="false"', 'polycoef="0.1 2 0.5 -0.2 0"')
+    path = tmp_path / "curve.xml"
+    path.write_text(text, encoding="utf-8")
+    model = rtmbs.read(path, meshes=False)
+    sim = rtmbs.Simulation(model.compile(), h=1e-3)
+    result = sim.run(0.05)
+    x, y = result["elbow.angle"], result["grip.angle"]
+    assert np.ptp(x) > 1e-3
+    assert np.max(np.abs(y - (0.1 + 2.0 * x + 0.5 * x**2 - 0.2 * x**3))) < 1e-8
+
+
+def test_a_weld_closes_with_six_equations(tmp_path):
+    path = tmp_path / "weld.xml"
+    path.write_text(
+        """<mujoco><worldbody><body name="a" pos="0 0 1"><joint name="ja" axis="0 1 0"/><geom size="0.1"/></body>
+        <body name="b" pos="0.5 0 1" euler="0 30 10"><freejoint name="jb"/><geom size="0.1"/></body></worldbody>
+        <equality><weld name="hold" body1="a" body2="b"/></equality></mujoco>""",
+        encoding="utf-8",
+    )
+    model = rtmbs.read(path)
+    sim = rtmbs.Simulation(model.compile(), h=1e-3)
+    assert sim.start_report.degrees_of_freedom == 1
+    assert sim.start_report.gap < 1e-12
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("<mujoco><worldbody><body/></worldbody></mujoco>", ""),
+        ("<mujoco><odd/></mujoco>", "MuJoCo refuses the file"),
+        ('<mujoco><asset><mesh name="m" file="/etc/passwd"/></asset></mujoco>', "is outside of the folder"),
+        ('<mujoco><compiler meshdir="../.."/></mujoco>', "is outside of the folder"),
+        ('<mujoco><include file="../x.xml"/></mujoco>', "is outside of the folder"),
+    ],
+)
+def test_files_that_are_refused(tmp_path, text, said):
+    folder = tmp_path / "inner"
+    folder.mkdir()
+    path = folder / "m.xml"
+    path.write_text(text, encoding="utf-8")
+    if not said:
+        assert rtmbs.read(path).bodies
+        return
+    with pytest.raises(LanguageError, match=said):
+        rtmbs.read(path)
+
+
+def test_missing_meshes_are_left_out_where_no_mass_comes_from_them(tmp_path):
+    body = '<body><freejoint/>{}<geom type="mesh" mesh="m"/></body>'
+    asset = '<mujoco><asset><mesh name="m" file="no.stl"/></asset><worldbody>{}</worldbody></mujoco>'
+    path = tmp_path / "m.xml"
+    path.write_text(asset.format(body.format('<inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>')), encoding="utf-8")
+    model = rtmbs.read(path)
+    assert model.bodies["body_1"].mass == 2.0
+    assert "are left out" in str(model.import_report)
+    path.write_text(asset.format(body.format("")), encoding="utf-8")
+    with pytest.raises(LanguageError, match="takes its mass from a mesh that is missing"):
+        rtmbs.read(path)
+
+
+def test_shapes(tmp_path):
+    path = tmp_path / "chain.xml"
+    shutil.copy(FILES / "chain.xml", path)
+    model = rtmbs.read(path)
+    kinds = {name: [type(one).__name__ for one in looks.shapes] for name, looks in model.looks.items()}
+    assert kinds["base"] == ["Surface"]
+    assert kinds["leg"] == ["Cylinder", "Sphere", "Sphere"]
+    assert kinds["foot"] == ["Box"]

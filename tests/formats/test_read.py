@@ -1,0 +1,75 @@
+"""``rtmbs.read``: the format of a file, texts that are no XML, and commands on robots' files."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.commands.cli import main
+from rtmbs.errors import InputError, LanguageError
+
+FILES = Path(__file__).parent / "files"
+LAUGHS = '<!DOCTYPE r [<!ENTITY a "ha"><!ENTITY b "&a;&a;&a;&a;">]><robot name="&b;"><link name="a"/></robot>'
+FILE = '<!DOCTYPE r [<!ENTITY f SYSTEM "file:///etc/passwd">]><robot name="r"><link name="&f;"/></robot>'
+
+
+def test_the_ending_and_the_root_tell_the_format(tmp_path):
+    assert rtmbs.read(FILES / "arm.urdf").import_report.format == "URDF"
+    renamed = tmp_path / "arm.xml"
+    renamed.write_bytes((FILES / "arm.urdf").read_bytes())
+    assert rtmbs.read(str(renamed)).name == "skew_arm"
+
+
+def test_own_model_files_are_read():
+    model = rtmbs.read(FILES.parents[1] / "language" / "slider_crank.mks")
+    assert isinstance(model, rtmbs.Model)
+    assert model.joints
+    assert model.import_report is None
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("a.step", "", "shapes without joints"),
+        ("a.txt", "", "the ending must be one of"),
+        ("a.urdf", "<robot", "is no XML"),
+        ("a.urdf", "", "is no XML"),
+        ("a.urdf", "<other/>", "begins with <other>"),
+        ("a.urdf", LAUGHS, "document type"),
+        ("a.urdf", FILE, "document type"),
+        ("a.urdf", "<robot name='r'>&x;</robot>", "is no XML"),
+        ("a.xml", "<mujocoinclude/>", "read one that includes it"),
+        ("a.urdf", "<a>" * 300 + "</a>" * 300, "inside each other"),
+        ("a.urdf", "<robot name='r'/>", "has no link"),
+    ],
+)
+def test_texts_that_are_refused(tmp_path, name, text, said):
+    path = tmp_path / name
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(InputError, match=said):
+        rtmbs.read(path)
+
+
+def test_files_that_are_not_there(tmp_path):
+    with pytest.raises(LanguageError, match="does not exist"):
+        rtmbs.read(tmp_path / "no.urdf")
+
+
+def test_options_of_another_format_are_refused():
+    with pytest.raises(InputError, match="keyframe= belongs to MJCF"):
+        rtmbs.read(FILES / "arm.urdf", keyframe="home")
+
+
+def test_check_and_run(tmp_path, capsys):
+    assert main(["check", str(FILES / "four_bar.urdf")]) == 0
+    said = capsys.readouterr().out
+    assert "degrees of freedom   1" in said
+    assert "URDF file" in said
+    out = tmp_path / "arm.npz"
+    words = ["run", str(FILES / "four_bar.urdf"), "--until", "0.02", "--step", "1e-3", "--out", str(out)]
+    assert main(words) == 0
+    assert np.all(np.isfinite(rtmbs.load_result(out)["rocker_pin.angle"]))
+    capsys.readouterr()
+    assert main(["check", str(FILES / "arm.urdf"), "--strict"]) != 0
+    assert "strict=True" in capsys.readouterr().err

@@ -1,0 +1,165 @@
+"""SDFormat: the arm of the URDF in other words, loops by ordinary joints, free and static models, and refusals."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.errors import LanguageError
+from tests.formats.plain_urdf import PlainURDF
+from tests.formats.states import at_state
+
+FILES = Path(__file__).parent / "files"
+NAMES = {"shoulder": "shoulder", "elbow": "elbow", "wrist": "wrist", "grip": "gripper::grip"}
+
+
+def link(name, pose="", more=""):
+    placed = f"<pose>{pose}</pose>" if pose else ""
+    inertia = "<inertia><ixx>0.1</ixx><iyy>0.2</iyy><izz>0.25</izz></inertia>"
+    return f'<link name="{name}">{placed}<inertial><mass>2</mass>{inertia}</inertial>{more}</link>'
+
+
+def joint(name, kind, parent, child, more="<axis><xyz>0 0 1</xyz></axis>"):
+    return f'<joint name="{name}" type="{kind}"><parent>{parent}</parent><child>{child}</child>{more}</joint>'
+
+
+def written(tmp_path, body, version="1.9"):
+    path = tmp_path / "m.sdf"
+    path.write_text(f'<sdf version="{version}">{body}</sdf>', encoding="utf-8")
+    return path
+
+
+def model_of(body):
+    return f'<model name="m">{body}</model>'
+
+
+def test_the_arm_is_that_of_the_urdf():
+    plain, model = PlainURDF(FILES / "arm.urdf"), rtmbs.read(FILES / "arm.sdf")
+    random = np.random.default_rng(7)
+    for _ in range(3):
+        q = {name: random.uniform(-1.0, 1.0) for name in plain.moving}
+        still = dict.fromkeys(NAMES.values(), 0.0)
+        M, tau, place = at_state(model, {NAMES[name]: value for name, value in q.items()}, still, still)
+        rows = [place[NAMES[name]] for name in plain.moving]
+        wanted, weight = plain.mass_and_gravity(q, (0.0, 0.0, -9.81))
+        np.testing.assert_allclose(M[np.ix_(rows, rows)], wanted, rtol=0, atol=1e-13 * np.abs(wanted).max())
+        np.testing.assert_allclose(tau[rows], weight, rtol=0, atol=1e-13 * np.abs(weight).max())
+    assert model.import_report.limits["shoulder"] == (-1.5, 2.0, np.inf, 50.0)
+
+
+def square(kinds):
+    """Return a parallelogram of three links, 1 m each, joined to the world, with joint types in order."""
+    links = link("left", "0 0 0 0 0 0") + link("top", "0 1 0 0 0 0") + link("right", "1 0 0 0 0 0")
+    ends = [("world", "left", "0 0 0"), ("left", "top", "0 0 0"), ("world", "right", "0 0 0"), ("top", "right", "")]
+    joints = "".join(
+        joint(f"j{k}", kind, a, b, f"<pose>{p or '0 1 0'} 0 0 0</pose><axis><xyz>0 0 1</xyz></axis>")
+        for k, (kind, (a, b, p)) in enumerate(zip(kinds, ends, strict=True))
+    )
+    return model_of(links + joints)
+
+
+@pytest.mark.parametrize("last", ["revolute", "ball"])
+def test_a_joint_closes_a_loop(tmp_path, last):
+    """A parallelogram: the top stays parallel, and its link turns back as much as the left one turns."""
+    model = rtmbs.read(written(tmp_path, square(["revolute"] * 3 + [last])))
+    assert [name for name, one in model.joints.items() if one.cut] == ["j3"]
+    model.set_initial("j0", 0.0, 0.8)
+    sim = rtmbs.Simulation(model.compile(), h=1e-3)
+    assert sim.start_report.degrees_of_freedom == 1
+    assert sim.start_report.gap < 1e-12
+    result = sim.run(0.2)
+    assert np.ptp(result["j0.angle"]) > 0.1
+    np.testing.assert_allclose(result["j1.angle"], -result["j0.angle"], rtol=0, atol=1e-9)
+    np.testing.assert_allclose(result["j2.angle"], result["j0.angle"], rtol=0, atol=1e-9)
+
+
+def test_free_and_static_models(tmp_path):
+    two = f'<world name="w"><gravity>0 0 -1</gravity>{model_of(link("a", "1 2 3 0 0 0.5"))}'
+    two += f'<model name="still"><static>true</static>{link("b")}</model></world>'
+    model = rtmbs.read(written(tmp_path, two))
+    assert list(model.bodies) == ["ground", "m::a", "still::b"]
+    kinds = {one.b.name: type(one.type).__name__ for one in model.joints.values()}
+    assert kinds == {"m::a": "Floating", "still::b": "Fixed"}
+    np.testing.assert_allclose(model.bodies["m::a"].position, (1, 2, 3))
+    np.testing.assert_allclose(model.gravity, (0, 0, -1))
+    sim = rtmbs.Simulation(model.compile(), h=1e-3)
+    result = sim.run(0.1)
+    assert result["m::a.position"][-1, 2] == pytest.approx(3.0 - 0.5 * 0.01, abs=1e-5)
+
+
+def test_axes_of_older_versions(tmp_path):
+    """Until 1.4 an axis is in axes of the model, later in those of the joint, unless it says otherwise."""
+    body = link("a", "0 0 0 0 0 1.5707963267948966") + joint(
+        "j", "revolute", "world", "a", "<axis><xyz>1 0 0</xyz>{}</axis>"
+    )
+    seen = {}
+    for version, more in (("1.4", ""), ("1.5", ""), ("1.6", "<use_parent_model_frame>1</use_parent_model_frame>")):
+        one = rtmbs.read(written(tmp_path, model_of(body.format(more)), version)).joints["j"]
+        seen[version] = one.axes_a @ np.array(one.type.axis)
+    np.testing.assert_allclose(seen["1.4"], (1, 0, 0), atol=1e-15)
+    np.testing.assert_allclose(seen["1.5"], (0, 1, 0), atol=1e-15)
+    np.testing.assert_allclose(seen["1.6"], (1, 0, 0), atol=1e-15)
+
+
+def test_kinds_of_joints_and_springs(tmp_path):
+    screw = "<axis><xyz>0 0 1</xyz></axis><screw_thread_pitch>0.02</screw_thread_pitch>"
+    cross = "<axis><xyz>1 0 0</xyz></axis><axis2><xyz>0 1 0</xyz></axis2>"
+    spring = "<spring_stiffness>30</spring_stiffness><spring_reference>0.2</spring_reference><damping>0.5</damping>"
+    slide = f"<axis><xyz>0 1 0</xyz><dynamics>{spring}</dynamics></axis>"
+    body = "".join(link(name) for name in "abc")
+    body += joint("u", "universal", "world", "a", cross) + joint("s", "screw", "a", "b", screw)
+    model = rtmbs.read(written(tmp_path, model_of(body + joint("p", "prismatic", "b", "c", slide))))
+    assert model.joints["s"].type.pitch == 0.02
+    assert model.joints["u"].type.coordinates == ("angle_a", "angle_b")
+    law = model.forces["p_spring"].law
+    assert (law.stiffness, law.damping, law.angle) == (30.0, 0.5, 0.2)
+
+
+def test_drake_constraints(tmp_path):
+    ball = """<drake:ball_constraint><drake:ball_constraint_body_A>top</drake:ball_constraint_body_A>
+    <drake:ball_constraint_p_AP>1 0 0</drake:ball_constraint_p_AP>
+    <drake:ball_constraint_body_B>right</drake:ball_constraint_body_B>
+    <drake:ball_constraint_p_BQ>0 1 0</drake:ball_constraint_p_BQ></drake:ball_constraint>"""
+    text = square(["revolute"] * 4)
+    start = text.index('<joint name="j3"')
+    model = rtmbs.read(written(tmp_path, text[:start] + ball + "</model>"))
+    sim = rtmbs.Simulation(model.compile(), h=1e-3)
+    assert sim.start_report.degrees_of_freedom == 1
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ("", "holds no <model>"),
+        (model_of(link("a") + link("a")), "already a frame 'a'"),
+        (model_of(link("a") + joint("j", "hinge", "world", "a")), "no joint type named 'hinge'"),
+        (model_of(link("a") + joint("j", "revolute", "world", "b")), "no frame named 'b'"),
+        (model_of(link("a") + joint("j", "revolute", "a", "a")), "to itself"),
+        (model_of(link("a") + joint("j", "gearbox", "world", "a")), "a gearbox couples two joints"),
+        (model_of(link("a") + joint("j", "revolute", "world", "a", "<axis><xyz>0 0 0</xyz></axis>")), "<xyz> is zero"),
+        (model_of('<link name="a"><pose>1 2 3</pose></link>'), "must be 6 finite numbers"),
+        (
+            model_of('<link name="a"><pose relative_to="b"/></link><link name="b"><pose relative_to="a"/></link>'),
+            "relative to itself",
+        ),
+        (model_of('<link name="a"><pose relative_to="no"/></link>'), "no frame"),
+        (model_of('<link name="a"/><frame name="f" attached_to="g"/><frame name="g" attached_to="f"/>' + joint(
+            "j", "fixed", "world", "f")), "itself"),
+    ],
+)  # fmt: skip
+def test_what_is_no_mechanism_is_refused(tmp_path, body, said):
+    with pytest.raises(LanguageError, match=said):
+        rtmbs.read(written(tmp_path, body))
+
+
+def test_versions(tmp_path):
+    for version in ("2.0", "1.13", "one"):
+        with pytest.raises(LanguageError, match="has the version"):
+            rtmbs.read(written(tmp_path, model_of(link("a")), version))
+
+
+def test_a_link_without_inertial_has_the_default(tmp_path):
+    model = rtmbs.read(written(tmp_path, model_of('<link name="a"/>')))
+    assert model.bodies["a"].mass == 1.0
+    np.testing.assert_allclose(model.bodies["a"].inertia, np.eye(3))
