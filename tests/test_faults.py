@@ -533,6 +533,7 @@ def test_inputs_survive_halving():
 BOUNDED = {
     "formats/assembly.py: free_name": "every turn counts one up, and names are finite",
     "formats/assembly.py: place_neighbours": "every turn takes a link from a queue that each enters once",
+    "formats/sdf.py: cut_loops": "every turn goes one link up in a tree of links",
     "formats/sdf.py: root": "every turn goes one link up in a tree of links",
     "formats/sdf_frames.py: link": "every turn meets a new frame",
     "formats/sdf_frames.py: place": "every turn adds a new frame to the way, and ways are bounded",

@@ -6,7 +6,7 @@ Axes are in the axes of the joint frame, or in those that ``expressed_in`` names
 ``use_parent_model_frame`` means the axes of the model, which 1.4 always takes.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -18,6 +18,7 @@ from rtmbs.formats.assembly import JointLink, Link, ModelAssembly, count_notes
 from rtmbs.formats.closed_loops import add_closures, drake_closures
 from rtmbs.formats.mesh_files import MeshFiles
 from rtmbs.formats.placement import Array, Placement, here
+from rtmbs.formats.sdf_couplings import add_gearbox, add_mimic
 from rtmbs.formats.sdf_frames import MODEL, WORLD, FrameGraph, pose_of
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import Fixed, Floating, JointType, Model, Prismatic, Revolute, Screw, Spherical, Universal
@@ -51,6 +52,7 @@ class SDF:
     left_out: dict[str, list[Element]] = field(default_factory=dict)
     joints: list[tuple[str, Element]] = field(default_factory=list)  # scope and element
     closures: list[tuple[str, Element]] = field(default_factory=list)  # scope and model
+    couplings: list[Callable[[Model], None]] = field(default_factory=list)
     static: set[str] = field(default_factory=set)  # links of static models
 
     def leave(self, element: Element) -> None:
@@ -96,7 +98,10 @@ def read_sdf(
     cut_loops(assembly)
     join_world(sdf)
     count_notes(assembly, sdf.left_out, TOLD)
-    return assembly.reported(assembly.model(), strict)
+    made = assembly.model()
+    for coupling in sdf.couplings:
+        coupling(made)
+    return assembly.reported(made, strict)
 
 
 def add_models(sdf: SDF, models: list[Element]) -> None:
@@ -245,18 +250,23 @@ def add_joint(sdf: SDF, scope: str, element: Element) -> None:
     """Add a ``<joint>`` between the links that carry the frames which it names."""
     inner = f"{scope}::" if scope else ""
     name, frames = f"{inner}{element.name()}", sdf.frames
-    ends = [needed(element, tag).text.strip() for tag in ("parent", "child")]
-    parent, child = (frames.link(frames.name(scope, end, element)) for end in ends)
+    named = [needed(element, tag).text.strip() for tag in ("parent", "child")]
+    parent, child = (frames.link(frames.name(scope, end, element)) for end in named)
     frame = joint_place(sdf, name, element)
-    type, back = joint_type(sdf, scope, element, frame)
+    if element.attributes.get("type", "") == "gearbox":
+        reference = frames.link(frames.name(scope, needed(element, "gearbox_reference_body").text.strip(), element))
+        axes = [frame.rotation @ axis_of(sdf, scope, element, tag, frame) for tag in ("axis", "axis2")]
+        sdf.couplings.append(
+            lambda model: add_gearbox(sdf.assembly, model, name, (reference, parent, child), axes, element)
+        )
+        return
+    type = joint_type(sdf, scope, element, frame)
     links = sdf.assembly.links
     places = [here() if not link else links[link].place or here() for link in (parent, child)]
     joint = JointLink(
         name, type, parent, child, places[0].inverse().then(frame), places[1].inverse().then(frame), element=element
     )
-    if back is not None:  # the world is the child: the joint is turned round
-        raise element.fault(f"joint {name!r}: {back}")
-    take_axis(sdf, joint, element)
+    take_axis(sdf, joint, element, inner)
     sdf.assembly.add_joint(joint)
 
 
@@ -270,24 +280,22 @@ def joint_place(sdf: SDF, name: str, element: Element) -> Placement:
     return sdf.frames.place(sdf.frames.name(scope, needed(element, "child").text.strip(), element)).then(pose)
 
 
-def joint_type(sdf: SDF, scope: str, element: Element, frame: Placement) -> tuple[JointType, str | None]:
-    """Return the type of a joint with its axes in the axes of the joint frame; and why it cannot be, or None."""
+def joint_type(sdf: SDF, scope: str, element: Element, frame: Placement) -> JointType:
+    """Return the type of a joint with its axes in the axes of the joint frame."""
     kind = element.attributes.get("type", "")
     if kind == "fixed":
-        return Fixed(), None
+        return Fixed()
     if kind == "ball":
-        return Spherical(), None
+        return Spherical()
     axes = [axis_of(sdf, scope, element, tag, frame) for tag in ("axis", "axis2")]
     if kind in ("revolute", "continuous"):
-        return Revolute(axes[0]), None
+        return Revolute(axes[0])
     if kind == "prismatic":
-        return Prismatic(axes[0]), None
+        return Prismatic(axes[0])
     if kind in ("universal", "revolute2"):
-        return Universal(axes[0], axes[1]), None
+        return Universal(axes[0], axes[1])
     if kind == "screw":
-        return Screw(axes[0], pitch_of(element)), None
-    if kind == "gearbox":
-        return Revolute(axes[0]), "a gearbox couples two joints, and is not read; write a mimic of the axis"
+        return Screw(axes[0], pitch_of(element))
     known = ("revolute", "continuous", "prismatic", "fixed", "ball", "universal", "revolute2", "screw")
     raise element.fault(f"joint {element.name()!r}: {unknown_name('joint type', kind, known)}")
 
@@ -317,7 +325,7 @@ def axis_of(sdf: SDF, scope: str, element: Element, tag: str, frame: Placement) 
     return np.asarray(vector / np.linalg.norm(vector))
 
 
-def take_axis(sdf: SDF, joint: JointLink, element: Element) -> None:
+def take_axis(sdf: SDF, joint: JointLink, element: Element, inner: str) -> None:
     """Read limits, damping, friction and spring of a joint's axis."""
     axis = element.first("axis")
     what = f"joint {joint.name!r}"
@@ -330,8 +338,9 @@ def take_axis(sdf: SDF, joint: JointLink, element: Element) -> None:
         )
         if friction := dynamics.child_number("friction", 0.0):
             sdf.assembly.note(what, f"has the dry friction {friction:g}, which no joint has here", dynamics)
-    if axis.first("mimic") is not None:
-        sdf.assembly.note(what, "mimics another joint, which is not read", axis)
+    if (mimic := axis.first("mimic")) is not None:
+        leader = f"{inner}{mimic.attributes.get('joint', '').strip()}"
+        sdf.couplings.append(lambda model: add_mimic(sdf.assembly, model, joint.name, leader, mimic))
     if element.first("axis2") is not None and isinstance(joint.type, Universal):
         sdf.assembly.note(what, "has limits or damping of a second axis, which are not read", axis)
     limit = axis.first("limit")

@@ -1,0 +1,8 @@
+"""Files of robots that packages of PyPI bring: what is read of them, and the numbers against Pinocchio and MuJoCo.
+
+    python -m bench.robots.files    every URDF, SDF and MJCF: read, or refused with a sentence
+    python -m bench.robots.trees    mass matrix and bias forces of trees at random states
+    python -m bench.robots.loops    accelerations of closed loops against Pinocchio's constrained dynamics
+
+Packages: example-robot-data, rtb-data, pybullet, gymnasium, gymnasium-robotics, dm-control, mujoco, pin.
+"""
