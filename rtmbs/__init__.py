@@ -56,6 +56,7 @@ HOMES = {
     "RefinedResult": "rtmbs.simulation.refined",
     "Result": "rtmbs.results",
     "Revolute": "rtmbs.model",
+    "Robot": "rtmbs.robotics.robot",
     "RtmbsError": "rtmbs.errors",
     "RtmbsWarning": "rtmbs.errors",
     "RungeKutta": "rtmbs.dae.runge_kutta",
@@ -176,6 +177,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.results import Result as Result
     from rtmbs.results import compare as compare
     from rtmbs.results import load_result as load_result
+    from rtmbs.robotics.robot import Robot as Robot
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.simulation.events import Event as Event
     from rtmbs.simulation.events import EventError as EventError

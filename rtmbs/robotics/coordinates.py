@@ -1,0 +1,192 @@
+"""Coordinates q and rates v of a robot, and the elementary coordinates z of its System.
+
+q lists the joints of the tree in the order of their degrees of freedom: the coordinates of a joint, the quaternion
+(w, x, y, z) of a ball joint, or x, y, z and the quaternion of a floating joint, as ``Model.set_initial`` takes them. v
+lists their rates: a ball joint has the angular velocity of its second body in axes of that body, a floating joint the
+rates of x, y, z before it. zd = T v with a constant T. Rotors are massless bodies that a coupler turns with one joint.
+They have no place in q and v, and T has a row for each of them.
+"""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, shown, with_count
+from rtmbs.model.body import GROUND
+from rtmbs.model.checks import rotation_of_quaternion
+from rtmbs.model.description import ModelDescription
+from rtmbs.numerics.rotations.quaternions import product, quaternions
+from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.system.system import System
+
+Array = NDArray[np.float64]
+
+TURNING = 3  # rates of a ball joint
+
+
+@dataclass(frozen=True)
+class JointPlace:
+    """Place of a joint in q and v."""
+
+    name: str
+    q: slice
+    v: slice
+    dofs: tuple[int, ...]
+    turns: bool  # its last four numbers are a quaternion
+    reference: int  # of its R0; -1 without a quaternion
+    at_zero: Array  # (3, 3) body b to body a at the identity of R0
+
+
+class Coordinates:
+    """Places of all joints, the matrix T, and the integration of rates."""
+
+    def __init__(self, model: ModelDescription, system: System) -> None:
+        self.system, self.rotors = system, rotors_of(model)
+        moving = [
+            one for one in system.joints.values() if one.dofs != (-1,) and one.dofs and one.name not in self.rotors
+        ]
+        self.places: list[JointPlace] = []
+        nq = nv = 0
+        for info in sorted(moving, key=lambda one: one.dofs[0]):
+            turns = info.kind.turns_freely
+            if turns and info.reversed:
+                raise InputError(
+                    f"joint {info.name!r} turns freely and the tree walks it backwards; swap the bodies a and b of it"
+                )
+            wide = len(info.dofs) + turns
+            first = info.dofs[-TURNING] if turns else -1
+            reference = int(system.tables.dofs.reference[first]) if turns else -1
+            place = JointPlace(
+                info.name, slice(nq, nq + wide), slice(nv, nv + len(info.dofs)), info.dofs, turns, reference,
+                info.frame_a @ info.frame_b.T,
+            )  # fmt: skip
+            self.places.append(place)
+            nq, nv = nq + wide, nv + len(info.dofs)
+        self.nq, self.nv = nq, nv
+        self.T = self.rates_matrix()
+        identity = self.T.shape == (nv, nv) and np.array_equal(self.T, np.eye(nv))
+        self.plain = bool(identity and not any(one.turns for one in self.places))
+
+    def rates_matrix(self) -> Array:
+        """Return T (n, nv)."""
+        system, T = self.system, np.zeros((self.system.n, self.nv))
+        for place in self.places:
+            plain = len(place.dofs) - TURNING * place.turns
+            for k, dof in enumerate(place.dofs[:plain]):
+                T[dof, place.v.start + k] = 1.0
+            if place.turns:
+                body = system.bodies[system.joints[place.name].b]
+                for dof in place.dofs[plain:]:  # rates of z are along the principal axes of the body
+                    T[dof, place.v.start + plain : place.v.stop] = body.rotation.T @ system.tables.dofs.axis[dof]
+        by_name = {place.name: place for place in self.places}
+        for rotor, (joint, k, ratio) in self.rotors.items():
+            T[system.joints[rotor].dofs[0]] = ratio * T[by_name[joint].dofs[k]]
+        return T
+
+    def neutral(self) -> Array:
+        """Return q (nq,) with zero coordinates; a body on a free joint stands at its reference orientation."""
+        q = np.zeros(self.nq)
+        for place in self.places:
+            if place.turns:
+                q[place.q.stop - 4 : place.q.stop] = quaternion_of(place.at_zero)
+        return q
+
+    def write(self, q: Array, z: Array, R0: Array) -> None:
+        """Write z (n,) and R0 of a pose q (nq,)."""
+        z[:] = 0.0
+        for place in self.places:
+            values = q[place.q]
+            plain = len(values) - 4 if place.turns else len(values)
+            z[list(place.dofs[:plain])] = values[:plain]
+            if place.turns:
+                R0[place.reference] = place.at_zero.T @ rotation_of_quaternion(values[plain:])
+        by_name = {place.name: place for place in self.places}
+        for rotor, (joint, k, ratio) in self.rotors.items():
+            z[self.system.joints[rotor].dofs[0]] = ratio * z[by_name[joint].dofs[k]]
+
+    def read(self, z: Array, R0: Array) -> Array:
+        """Return q (nq,) of elementary coordinates and reference rotations; neither is changed."""
+        q, z, R0 = np.zeros(self.nq), z.copy(), R0.copy()
+        if len(R0):
+            commit_rotations(self.system.tables.dofs, z, R0)
+        for place in self.places:
+            plain = len(place.dofs) - TURNING * place.turns
+            q[place.q.start : place.q.start + plain] = z[list(place.dofs[:plain])]
+            if place.turns:
+                q[place.q.stop - 4 : place.q.stop] = quaternion_of(place.at_zero @ R0[place.reference])
+        return q
+
+    def integrate(self, q: Array, v: Array) -> Array:
+        """Return q (nq,) after the rates v (nv,) for a unit of time."""
+        found = np.array(q, float)
+        for place in self.places:
+            rates = v[place.v]
+            plain = len(rates) - TURNING * place.turns
+            found[place.q.start : place.q.start + plain] += rates[:plain]
+            if place.turns:
+                last = slice(place.q.stop - 4, place.q.stop)
+                turned = product(found[last], exponential(rates[plain:]))
+                found[last] = turned / np.linalg.norm(turned)
+        return found
+
+    def checked(self, values: Any, count: int, what: str) -> Array:
+        """Return numbers (count,); InputError for another shape."""
+        try:
+            found = np.asarray(values, np.float64)
+        except (TypeError, ValueError):
+            raise InputError(f"{what} is {shown(values)}; it must be {with_count(count, 'number')}") from None
+        if found.shape != (count,):
+            raise InputError(f"{what} has shape {found.shape}; it must be {with_count(count, 'number')}")
+        return found
+
+
+def rotors_of(model: ModelDescription) -> dict[str, tuple[str, int, float]]:
+    """Return the joint, the number of its coordinate and the ratio that each rotor turns with.
+
+    A rotor is a massless body on ground that one coupler without offset joins to one coordinate, and nothing else.
+    """
+    used: dict[str, int] = {}
+    for joint in model.joints.values():
+        for end in (joint.a.name, joint.b.name):
+            used[end] = used.get(end, 0) + 1
+    held = {marker.body.name for marker in model.markers.values()}
+    coupled = [joint.name for one in model.couplers.values() for joint, _, _ in one.terms]
+    forced = {force.joint[0].name for force in model.forces.values() if force.joint is not None}
+    forced |= {joint.name for force in model.forces.values() for joint, _ in force.joints or ()}
+    found: dict[str, tuple[str, int, float]] = {}
+    for coupler in model.couplers.values():
+        if len(coupler.terms) != 2 or callable(coupler.offset) or coupler.offset != 0.0:
+            continue
+        for rotor, driven in (coupler.terms, coupler.terms[::-1]):
+            joint, body = rotor[0], rotor[0].b
+            alone = used[body.name] == 1 and body.name not in held and coupled.count(joint.name) == 1
+            free = joint.name not in forced and joint.name not in {one.joint[0].name for one in drivers_of(model)}
+            if joint.a.name == GROUND and body.mass == 0.0 and alone and free and len(joint.type.dofs()) == 1:
+                found[joint.name] = driven[0].name, driven[1], -driven[2] / rotor[2]
+                break
+    return found
+
+
+def drivers_of(model: ModelDescription) -> list[Any]:
+    """Return the drivers of joint coordinates."""
+    return [one for one in model.drivers.values() if one.joint is not None]
+
+
+def rotor_rows(system: System, model: ModelDescription, rotors: dict[str, Any]) -> NDArray[np.bool_]:
+    """Return which loop equations (m,) are couplers of rotors, which hold by themselves."""
+    names = {name for name, one in model.couplers.items() if any(joint.name in rotors for joint, _, _ in one.terms)}
+    closures = [system.closure_names[k] if k >= 0 else "" for k in system.closure_of_row]
+    return np.array([name in names for name in closures], np.bool_)
+
+
+def exponential(turn: Array) -> Array:
+    """Return the quaternion (w, x, y, z) of a rotation vector (3,)."""
+    angle = float(np.linalg.norm(turn))
+    return np.array([np.cos(0.5 * angle), *(0.5 * np.sinc(0.5 * angle / np.pi) * turn)])
+
+
+def quaternion_of(R: Array) -> Array:
+    """Return the quaternion (w, x, y, z) of a rotation (3, 3)."""
+    return np.asarray(quaternions(R[None])[0])

@@ -1,0 +1,233 @@
+"""Inverse kinematics of open and closed chains: damped Gauss-Newton on the targets, with closed loops and limits.
+
+A step minimises |W (e + J dv)|^2 + mu |dv|^2 with Phi_q dv = -Phi: with a particular solution and the null space of the
+loops it is a small linear least squares problem. Coordinates at a limit that the step would leave are held. The damping
+mu falls where a step reduces the error, and grows where not (Levenberg, Marquardt).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.model.checks import numbers, rotation
+from rtmbs.numerics.rotations.quaternions import quaternions
+
+if TYPE_CHECKING:
+    from rtmbs.robotics.robot import Robot
+
+Array = NDArray[np.float64]
+
+CLOSED = 1e-10  # of loop equations [m or 1]
+RANK = 1e-9  # of the largest singular value
+FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-14, 1e8
+STUCK = 1e-13  # a step of this size changes nothing
+HELD_ROUNDS = 8  # coordinates that come to a limit in one step, group after group
+
+
+@dataclass(frozen=True)
+class InverseKinematics:
+    """Pose that inverse kinematics found; ``Robot.inverse_kinematics`` returns it.
+
+    Parameters
+    ----------
+    q : ndarray
+        Pose (nq,).
+    reached : bool
+        True when every target is met within the tolerance, loops closed.
+    errors : dict[str, float]
+        Largest error of each frame [m and rad].
+    gap : float
+        Largest loop equation [m or 1].
+    at_limits : tuple[str, ...]
+        Joints that stand at a limit.
+    iterations : int
+        Number of iterations.
+    reason : str
+        Why the targets are not reached; empty where they are.
+    """
+
+    q: Array
+    reached: bool
+    errors: dict[str, float]
+    gap: float
+    at_limits: tuple[str, ...]
+    iterations: int
+    reason: str
+
+
+class Target:
+    """Where a frame should stand."""
+
+    def __init__(self, name: str, wanted: Any, weight: float) -> None:
+        what = f"target {name!r}"
+        pair = isinstance(wanted, tuple) and len(wanted) == 2
+        self.name, self.weight = name, weight
+        self.position = numbers(wanted[0] if pair else wanted, f"{what}: position", (3,))
+        self.rotation = rotation(wanted[1], f"{what}: rotation") if pair else None
+
+    def error(self, robot: "Robot") -> tuple[Array, Array]:
+        """Return the error (k,) and its derivative (k, nv), at the pose last taken."""
+        frame = robot._frame(self.name)
+        _, found = robot._placed(frame)
+        J = robot._jacobian(frame, "world")
+        position = found.position - self.position
+        if self.rotation is None:
+            return position, J[:3]
+        turn = rotation_vector(found.rotation @ self.rotation.T)
+        return np.concatenate((position, turn)), J
+
+
+def rotation_vector(R: Array) -> Array:
+    """Return the rotation vector (3,) of a rotation, at most half a turn long."""
+    w, *xyz = quaternions(R[None])[0]
+    size = float(np.linalg.norm(xyz))
+    return np.array(xyz) * (2.0 if size < 1e-12 else 2.0 * np.arctan2(size, w) / size)
+
+
+class Search:
+    """Errors, steps and limits of one search."""
+
+    def __init__(self, robot: "Robot", targets: list[Target], bounds: tuple[Array, Array]) -> None:
+        self.robot, self.targets, (self.lower, self.upper) = robot, targets, bounds
+
+    def look(self, q: Array) -> tuple[Array, Array, Array, Array]:
+        """Return weighted errors, their derivative, the loop equations and theirs at a pose."""
+        robot = self.robot
+        robot._take(q)
+        found = [(one.weight, *one.error(robot)) for one in self.targets]
+        e = np.concatenate([weight * error for weight, error, _ in found])
+        J = np.concatenate([weight * derivative for weight, _, derivative in found])
+        return e, J, robot._equations.ws.Phi[robot._rows].copy(), robot._closure_rows()
+
+    def merit(self, e: Array, gap: Array) -> float:
+        """Return what a step must reduce."""
+        return float(e @ e + 10.0 * gap @ gap)
+
+    def step(self, q: Array, seen: tuple[Array, Array, Array, Array], mu: float) -> Array:
+        """Return the step dv (nv,), holding coordinates that would leave their limits."""
+        e, J, gap, C = seen
+        nv = J.shape[1]
+        x = self.single(q)
+        held = np.zeros(nv, np.bool_)
+        dv = np.zeros(nv)
+        for _ in range(HELD_ROUNDS):
+            free = ~held
+            dv = np.zeros(nv)
+            dv[free] = least_step(e + J @ dv, J[:, free], gap, C[:, free], mu)
+            after = x + dv
+            leaving = free & (((after < self.lower) & (x <= self.lower)) | ((after > self.upper) & (x >= self.upper)))
+            if not np.any(leaving):
+                break
+            held |= leaving
+        return dv
+
+    def single(self, q: Array) -> Array:
+        """Return the coordinates (nv,) that limits are about; zero of quaternions."""
+        x = np.zeros(self.robot.nv)
+        for place in self.robot.coordinates.places:
+            if not place.turns:
+                x[place.v] = q[place.q]
+        return x
+
+    def moved(self, q: Array, dv: Array) -> Array:
+        """Return the pose after a step, cut at the limits."""
+        x = self.single(q)
+        bounded = np.isfinite(self.lower) | np.isfinite(self.upper)
+        cut = np.where(bounded, np.clip(x + dv, self.lower, self.upper) - x, dv)
+        return self.robot.coordinates.integrate(q, cut)
+
+
+def least_step(e: Array, J: Array, gap: Array, C: Array, mu: float) -> Array:
+    """Return dv that minimises |e + J dv|^2 + mu |dv|^2 with C dv = -gap, as far as C allows."""
+    nv = J.shape[1]
+    if len(gap):
+        U, S, Vt = np.linalg.svd(C, full_matrices=True)
+        rank = int(np.count_nonzero(RANK * S.max(initial=0.0) < S)) if S.max(initial=0.0) > 0.0 else 0
+        first = -Vt[:rank].T @ ((U[:, :rank].T @ gap) / S[:rank])
+        N = Vt[rank:].T
+    else:
+        first, N = np.zeros(nv), np.eye(nv)
+    if not N.shape[1]:
+        return np.asarray(first)
+    JN = J @ N
+    left = np.concatenate((JN, np.sqrt(mu) * np.eye(N.shape[1])))
+    right = -np.concatenate((e + J @ first, np.zeros(N.shape[1])))
+    y = np.linalg.lstsq(left, right, rcond=None)[0]
+    return np.asarray(first + N @ y)
+
+
+def solve(
+    robot: "Robot",
+    targets: Mapping[str, Any],
+    q: Array,
+    weights: Mapping[str, float],
+    limits: Mapping[str, tuple[float, float]] | None,
+    tolerance: float,
+    iterations: int,
+) -> InverseKinematics:
+    """Return the pose at which the targets are met, or the nearest one found."""
+    if not targets:
+        raise InputError("inverse kinematics: targets is empty; it must name a frame or more")
+    for name in weights.keys() - targets.keys():
+        raise InputError(f"weights: {unknown_name('target', name, targets)}")
+    wanted = [Target(name, where, float(weights.get(name, 1.0))) for name, where in targets.items()]
+    search = Search(robot, wanted, bounds_of(robot, limits))
+    q = search.moved(q, np.zeros(robot.nv))
+    seen, mu, count = search.look(q), FIRST_DAMPING, 0
+    for _ in range(iterations):
+        if np.abs(seen[0]).max() <= 0.1 * tolerance and np.abs(seen[2]).max(initial=0.0) <= 0.1 * CLOSED:
+            break
+        count += 1
+        dv = search.step(q, seen, mu)
+        tried = search.moved(q, dv)
+        after = search.look(tried)
+        if search.merit(after[0], after[2]) < search.merit(seen[0], seen[2]):
+            q, seen, mu = tried, after, max(0.1 * mu, LEAST_DAMPING)
+        else:
+            mu = 10.0 * mu
+        if np.abs(dv).max(initial=0.0) < STUCK or mu > MOST_DAMPING:
+            break
+    return answer(search, q, tolerance, count)
+
+
+def answer(search: Search, q: Array, tolerance: float, iterations: int) -> InverseKinematics:
+    """Return the pose with its errors, judged anew."""
+    robot = search.robot
+    robot._take(q)
+    errors = {one.name: float(np.abs(one.error(robot)[0]).max()) for one in search.targets}
+    gap = float(np.abs(robot._equations.ws.Phi[robot._rows]).max(initial=0.0))
+    x = search.single(q)
+    stopped = (x <= search.lower) | (x >= search.upper)
+    names = tuple(one.name for one in robot.coordinates.places if np.any(stopped[one.v]))
+    worst = max(errors, key=lambda name: errors[name])
+    reason = ""
+    if gap > CLOSED:
+        reason = f"the loops stay open by {gap:.3g}; start from another pose"
+    elif errors[worst] > tolerance:
+        at = f", with {', '.join(names)} at a limit" if names else ""
+        reason = f"{worst!r} is {errors[worst]:.3g} off at the nearest pose found{at}; it may be out of reach"
+    return InverseKinematics(q, not reason, errors, gap, names, iterations, reason)
+
+
+def bounds_of(robot: "Robot", limits: Mapping[str, tuple[float, float]] | None) -> tuple[Array, Array]:
+    """Return lower and upper limits (nv,), infinite where there are none."""
+    lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
+    report = robot.model.import_report
+    given: Mapping[str, Any] = limits if limits is not None else {} if report is None else report.limits
+    places = {place.name: place for place in robot.coordinates.places}
+    for name, bounds in given.items():
+        if name not in places:
+            if limits is None:
+                continue
+            raise InputError(f"limits: {unknown_name('joint', name, places)}")
+        place = places[name]
+        if place.v.stop - place.v.start != 1 or not bounds[0] <= bounds[1]:
+            if limits is None:
+                continue
+            raise InputError(f"limits of joint {name!r} are {bounds!r}; they must be (lower, upper) of one coordinate")
+        lower[place.v], upper[place.v] = bounds[0], bounds[1]
+    return lower, upper
