@@ -103,6 +103,8 @@ HOMES = {
     "sweep": "rtmbs.studies.sweeps.sweep",
     "view": "rtmbs.viewer.view",
     "workload": "rtmbs.studies.analysis.workload",
+    "write": "rtmbs.formats.write",
+    "write_gltf": "rtmbs.formats.gltf",
 }
 ROOMS = (
     "contact",
@@ -136,7 +138,9 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.errors import RtmbsWarning as RtmbsWarning
     from rtmbs.export.packages import export_fmu as export_fmu
     from rtmbs.export.packages import export_library as export_library
+    from rtmbs.formats.gltf import write_gltf as write_gltf
     from rtmbs.formats.read import read as read
+    from rtmbs.formats.write import write as write
     from rtmbs.integrators.explicit import AdamsBashforth as AdamsBashforth
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
     from rtmbs.integrators.report import Outcome as Outcome

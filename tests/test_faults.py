@@ -537,6 +537,7 @@ BOUNDED = {
     "formats/sdf.py: root": "every turn goes one link up in a tree of links",
     "formats/sdf_frames.py: link": "every turn meets a new frame",
     "formats/sdf_frames.py: place": "every turn adds a new frame to the way, and ways are bounded",
+    "formats/written_tree.py: tree_of": "every turn takes a body from a queue that each enters once",
     "formats/xml_tree.py: walk": "every turn takes an element from a list that each enters once",
     "forces/bushings.py: curve_values": "the span between two knots is halved until it is one",
     "formulations/free_bodies.py: new_name": "every turn makes the name longer than the last, and names are finite",

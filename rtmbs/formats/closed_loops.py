@@ -17,6 +17,7 @@ from rtmbs.formats.assembly import JointLink, ModelAssembly
 from rtmbs.formats.placement import Placement, here, placement_of_rpy
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import Fixed, JointType, Prismatic, Revolute, Spherical
+from rtmbs.model.joint import WORLD
 
 MOST_BYTES = 1_000_000
 ORIGIN = (0.0, 0.0, 0.0)
@@ -52,6 +53,8 @@ def link_of(assembly: ModelAssembly, closure: Closure, frame: str) -> str:
     """Return the link of a frame that is named by its link or by the joint above it."""
     if frame in assembly.links:
         return frame
+    if frame == WORLD:
+        return ""
     if frame in assembly.joints:
         return assembly.joints[frame].child
     message = f"closed loop {closure.name!r}: {unknown_name('link', frame, assembly.links)}"

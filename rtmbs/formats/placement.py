@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.numerics.rotations.quaternions import rotations
 
 Array = NDArray[np.float64]
-LOCKED = 1e-12  # cosine of the pitch below which roll and yaw turn about one axis
+LOCKED = 1e-14  # cosine of the pitch below which roll and yaw turn about one axis
 
 
 class Placement(NamedTuple):
@@ -47,12 +47,13 @@ def rotation_of_rpy(roll: float, pitch: float, yaw: float) -> Array:
 
 
 def rpy_of_rotation(R: Array) -> tuple[float, float, float]:
-    """Return roll, pitch and yaw [rad] of a rotation; roll is zero where the pitch is a right angle."""
-    cosine = math.hypot(R[0, 0], R[1, 0])
-    pitch = math.atan2(-R[2, 0], cosine)
-    if cosine < LOCKED:
-        return 0.0, pitch, math.atan2(-R[0, 1], R[1, 1])
-    return math.atan2(R[2, 1], R[2, 2]), pitch, math.atan2(R[1, 0], R[0, 0])
+    """Return roll, pitch and yaw [rad] of a rotation; yaw is zero where the pitch is a right angle.
+
+    Roll and pitch are those of Rz(-yaw) R, so they make up for the rounding of a yaw near a right angle of the pitch.
+    """
+    yaw = math.atan2(R[1, 0], R[0, 0]) if math.hypot(R[0, 0], R[1, 0]) > LOCKED else 0.0
+    turned = rotation_of_rpy(0.0, 0.0, -yaw) @ R
+    return math.atan2(-turned[1, 2], turned[1, 1]), math.atan2(-turned[2, 0], turned[0, 0]), yaw
 
 
 def placement_of_rpy(numbers: tuple[float, ...]) -> Placement:

@@ -33,6 +33,7 @@ from rtmbs.model import (
     Spherical,
 )
 from rtmbs.model.import_report import JointLimits
+from rtmbs.model.joint import WORLD
 
 READ = {
     "robot": {"link", "joint", "material", "transmission", "loop_joint", "drake:ball_constraint"},
@@ -301,8 +302,17 @@ def add_base(urdf: URDF, floating: bool | None) -> None:
     if floating is None:
         floating = all(isinstance(joint.type, Fixed) for joint in assembly.joints.values())
     for root in roots:
-        alone = root == "world" and not assembly.links[root].mass
-        join_base(assembly, root, floating and not alone)
+        if root == WORLD and not assembly.links[root].mass and not assembly.links[root].inertia.any():
+            take_world(assembly)
+        else:
+            join_base(assembly, root, floating)
+
+
+def take_world(assembly: ModelAssembly) -> None:
+    """Let a massless root link ``world`` be the world itself."""
+    del assembly.links[WORLD]
+    for joint in assembly.joints.values():
+        joint.parent = "" if joint.parent == WORLD else joint.parent
 
 
 def refuse_circles(assembly: ModelAssembly, roots: list[str]) -> None:

@@ -154,7 +154,7 @@ def test_floating_and_fixed_bases(tmp_path):
     assert type(rtmbs.read(written(tmp_path, "")).joints["root_joint"].type).__name__ == "Floating"
 
 
-def test_a_world_link_is_renamed(tmp_path):
+def test_a_world_link_is_ground(tmp_path):
     path = tmp_path / "w.urdf"
     path.write_text(
         '<robot name="r"><link name="world"/><link name="b"/><joint name="j" type="floating"><parent link="world"/>'
@@ -162,9 +162,14 @@ def test_a_world_link_is_renamed(tmp_path):
         encoding="utf-8",
     )
     model = rtmbs.read(path, floating=True)
-    assert type(model.joints["root_joint"].type).__name__ == "Fixed"
-    assert "world_link" in model.bodies
-    assert "a name that is taken" in str(model.import_report)
+    assert list(model.bodies) == ["ground", "b"]
+    assert model.joints["j"].a is model.ground
+    path.write_text(
+        path.read_text(encoding="utf-8").replace('name="b"', 'name="ground"').replace('link="b"', 'link="ground"')
+    )
+    renamed = rtmbs.read(path)
+    assert list(renamed.bodies) == ["ground", "ground_link"]
+    assert "a name that is taken" in str(renamed.import_report)
 
 
 @pytest.mark.parametrize(

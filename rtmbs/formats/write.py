@@ -1,0 +1,54 @@
+"""``write``: the URDF or SDF of a Model, chosen by the ending of the file."""
+
+from pathlib import Path
+
+from rtmbs.core.atomic_file import replacing
+from rtmbs.errors import InputError, shown
+from rtmbs.formats.sdf_writer import sdf_text
+from rtmbs.formats.urdf_writer import urdf_text
+from rtmbs.model import Model
+from rtmbs.model.import_report import ImportReport
+
+WRITERS = {".urdf": ("URDF", urdf_text), ".sdf": ("SDF", sdf_text)}
+
+
+def write(model: Model, path: str | Path) -> ImportReport:
+    """Write a Model as URDF or SDFormat: bodies, joints, loops, limits, dampers and couplings of two coordinates.
+
+    Shapes, initial values, drivers, force laws and gravity of URDF are not written; the report lists forces, drivers,
+    rods and constraints that are left out.
+
+    Parameters
+    ----------
+    model : Model
+        Mechanism.
+    path : str or Path
+        File that ends in .urdf or .sdf. An older file stays as it is until the new one is whole.
+
+    Returns
+    -------
+    ImportReport
+        Elements that the format has not.
+
+    Raises
+    ------
+    InputError
+        For another ending, and for a joint that the format has not.
+    WriteError
+        For a file that cannot be written.
+
+    Examples
+    --------
+    >>> report = rtmbs.write(model, "robot.urdf")
+    >>> print(report)
+    """
+    if not isinstance(model, Model):
+        raise InputError(f"write takes a Model, not {shown(model)}; rtmbs.read returns one")
+    ending = Path(path).suffix.lower()
+    if ending not in WRITERS:
+        raise InputError(f"file {str(path)!r} cannot be chosen a format by its ending; it must be .urdf or .sdf")
+    form, writer = WRITERS[ending]
+    text, notes = writer(model)
+    with replacing(str(path)) as file:
+        file.write(text.encode())
+    return ImportReport(str(path), form, notes)

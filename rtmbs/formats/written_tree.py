@@ -1,0 +1,161 @@
+"""The tree of a Model as URDF and SDF write it: joints from parent to child, links with frames, loops beside the tree.
+
+A joint that the tree walks from its second body is written the other way round with its axis reversed. Its coordinate
+stays the same. Rotors are massless bodies that a coupler turns with one coordinate. They become its armature.
+"""
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from rtmbs.errors import InputError
+from rtmbs.formats.placement import Array, Placement, here
+from rtmbs.model import Fixed, Model, Planar, Prismatic, Revolute, Spherical, TorsionSpring
+from rtmbs.model.body import GROUND
+from rtmbs.model.constraints import Coupler
+from rtmbs.model.import_report import ImportNote
+from rtmbs.model.joint import Joint
+
+Term = tuple[Joint, int, float]  # joint, number of its coordinate, factor
+
+
+@dataclass
+class TreeJoint:
+    """A joint of the tree as it is written."""
+
+    joint: Joint
+    parent: str
+    child: str
+    in_parent: Placement
+    in_child: Placement
+    axis: Array | None  # in joint axes
+    damping: float = 0.0
+    armature: float = 0.0
+
+
+@dataclass
+class WrittenTree:
+    """Joints of the tree, joints that close loops, couplers, and what cannot be written."""
+
+    model: Model
+    joints: list[TreeJoint] = field(default_factory=list)
+    loops: list[Joint] = field(default_factory=list)
+    couplers: list[Coupler] = field(default_factory=list)
+    rotors: set[str] = field(default_factory=set)  # bodies
+    gears: list[tuple[Term, Term]] = field(default_factory=list)  # of rotors: own term, and that of the coordinate
+    notes: list[ImportNote] = field(default_factory=list)
+
+    @property
+    def links(self) -> Iterator[str]:
+        """Names of the bodies that are links, ground first."""
+        return (name for name in self.model.bodies if name not in self.rotors)
+
+
+def tree_of(model: Model) -> WrittenTree:
+    """Return the tree of a Model; InputError for a body that no joint leads to."""
+    tree = WrittenTree(model)
+    take_couplers(tree)
+    around: dict[str, list[Joint]] = {}
+    for joint in model.joints.values():
+        if joint.b.name not in tree.rotors:
+            around.setdefault(joint.a.name, []).append(joint)
+            around.setdefault(joint.b.name, []).append(joint)
+    reached, used = {GROUND}, set[str]()
+    waiting = deque([GROUND])
+    while waiting:
+        name = waiting.popleft()
+        for joint in around.get(name, ()):
+            child = joint.b.name if joint.a.name == name else joint.a.name
+            if joint.name in used or joint.cut or child in reached:
+                continue
+            used.add(joint.name)
+            reached.add(child)
+            waiting.append(child)
+            tree.joints.append(tree_joint(joint, child))
+    tree.loops = [one for one in model.joints.values() if one.name not in used and one.b.name not in tree.rotors]
+    for name in tree.links:
+        if name not in reached:
+            raise InputError(
+                f"body {name!r}: no joint leads to it from ground but cut ones; join it to write the model"
+            )
+    take_forces(tree)
+    return tree
+
+
+def tree_joint(joint: Joint, child: str) -> TreeJoint:
+    """Return a joint from its parent to ``child``."""
+    a, b = Placement(joint.point_a, joint.axes_a), Placement(joint.point_b, joint.axes_b)
+    axis = axis_of(joint)
+    if child == joint.b.name:
+        return TreeJoint(joint, joint.a.name, child, a, b, axis)
+    return TreeJoint(joint, joint.b.name, child, b, a, None if axis is None else -axis)
+
+
+def axis_of(joint: Joint) -> Array | None:
+    """Return the direction of a joint with one axis, in joint axes; None for others."""
+    if isinstance(joint.type, Revolute | Prismatic):
+        return np.array(joint.type.axis, float)
+    return np.array(joint.type.normal, float) if isinstance(joint.type, Planar) else None
+
+
+def take_couplers(tree: WrittenTree) -> None:
+    """Sort the couplers of a Model into those of rotors and others."""
+    model = tree.model
+    for coupler in model.couplers.values():
+        rotor, driven = next((pair for pair in (coupler.terms, coupler.terms[::-1]) if is_rotor(model, pair[0][0])),
+                             (None, None))  # fmt: skip
+        if rotor is not None and driven is not None and len(coupler.terms) == 2 and coupler.offset == 0.0:
+            tree.rotors.add(rotor[0].b.name)
+            tree.gears.append((rotor, driven))
+        else:
+            tree.couplers.append(coupler)
+
+
+def is_rotor(model: Model, joint: Joint) -> bool:
+    """True for the joint of a massless body that turns on ground and that no other joint names."""
+    body = joint.b
+    others = [one for one in model.joints.values() if body in (one.a, one.b) and one is not joint]
+    return joint.a.name == GROUND and body.mass == 0.0 and isinstance(joint.type, Revolute) and not others
+
+
+def take_forces(tree: WrittenTree) -> None:
+    """Give dampers and rotors to their joints; note every other force, driver, constraint and rod."""
+    model, by_name = tree.model, {one.joint.name: one for one in tree.joints}
+    for own, driven in tree.gears:
+        assert isinstance(own[0].type, Revolute)  # ``is_rotor``
+        axis = np.asarray(own[0].type.axis, float)
+        by_name[driven[0].name].armature += float(axis @ own[0].b.inertia @ axis) * (driven[2] / own[2]) ** 2
+    for force in model.forces.values():
+        damper = isinstance(force.law, TorsionSpring) and not force.law.stiffness and force.joint is not None
+        if damper and force.joint is not None and force.joint[0].name in by_name:
+            by_name[force.joint[0].name].damping += force.law.damping  # type: ignore[union-attr]
+        else:
+            tree.notes.append(ImportNote(f"force {force.name!r}", 0, "is not written"))
+    for kind, elements in (("driver", model.drivers), ("rod", model.rods), ("constraint", model.constraints)):
+        tree.notes += [ImportNote(f"{kind} {name!r}", 0, "is not written") for name in elements]
+
+
+def link_frames(tree: WrittenTree) -> dict[str, Placement]:
+    """Return the frame of each link in its body: that of the joint above it."""
+    return {GROUND: here()} | {one.child: one.in_child for one in tree.joints}
+
+
+def poses_at_zero(tree: WrittenTree) -> dict[str, Placement]:
+    """Return the placement of each body in the world at zero coordinates."""
+    found = {GROUND: here()}
+    for one in tree.joints:
+        found[one.child] = found[one.parent].then(one.in_parent).then(one.in_child.inverse())
+    return found
+
+
+def loop_form(joint: Joint) -> str:
+    """Return the word of URDF's loop joints for a type; InputError for a type without one."""
+    words = {Spherical: "spherical", Fixed: "fixed", Revolute: "revolute", Prismatic: "prismatic"}
+    if type(joint.type) not in words:
+        raise InputError(
+            f"joint {joint.name!r} is {type(joint.type).__name__}, and no such joint closes a loop in a file; use "
+            f"{', '.join(words.values())}"
+        )
+    return words[type(joint.type)]

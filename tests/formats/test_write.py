@@ -1,0 +1,108 @@
+"""Written files: read, write, read gives the same mechanics to 1e-12, for URDF and SDF, trees and loops."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.errors import InputError
+from rtmbs.formats.placement import rotation_of_rpy, rpy_of_rotation
+
+FILES = Path(__file__).parent / "files"
+
+
+def same_mechanics(one, two, seed=0):
+    """Compare mass matrix, bias forces, loops and placements at random states, joints by name."""
+    a, b = rtmbs.Robot(one), rtmbs.Robot(two)
+    assert sorted(a.joint_names) == sorted(b.joint_names)
+    random = np.random.default_rng(seed)
+    places = {place.name: place for place in b.coordinates.places}
+    to_v = np.concatenate([np.arange(b.nv)[places[name].v] for name in a.joint_names])
+
+    def moved(v):
+        found = np.zeros(b.nv)
+        found[to_v] = v
+        return found
+
+    for _ in range(3):
+        way, v, acc = random.uniform(-1.0, 1.0, (3, a.nv))
+        q, x = a.integrate(a.neutral(), way), b.integrate(b.neutral(), moved(way))
+        M, tau = a.mass_matrix(q), a.inverse_dynamics(q, v, acc)
+        np.testing.assert_allclose(b.mass_matrix(x)[np.ix_(to_v, to_v)], M, rtol=0, atol=1e-12 * np.abs(M).max())
+        found = b.inverse_dynamics(x, moved(v), moved(acc))[to_v]
+        np.testing.assert_allclose(found, tau, rtol=0, atol=1e-12 * np.abs(tau).max())
+        if len(a.closure_gap(q)):
+            gaps = [np.sort(np.abs(robot.closure_gap(at))) for robot, at in ((a, q), (b, x))]
+            np.testing.assert_allclose(*gaps, rtol=0, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["arm.urdf", "four_bar.urdf"])
+@pytest.mark.parametrize("ending", [".urdf", ".sdf"])
+def test_round_trip_of_urdf(tmp_path, name, ending):
+    model = rtmbs.read(FILES / name, meshes=False)
+    if ending == ".sdf" and name == "arm.urdf":
+        for elements, key in ((model.couplers, "shoulder_rotor_gear"), (model.joints, "shoulder_rotor")):
+            del elements[key]
+        del model.bodies["shoulder_rotor"]
+    path = tmp_path / f"out{ending}"
+    assert not rtmbs.write(model, path).notes
+    again = rtmbs.read(path, meshes=False)
+    same_mechanics(model, again)
+    assert again.import_report.limits == model.import_report.limits
+    assert sorted(again.couplers) == sorted(model.couplers)
+
+
+def test_round_trip_of_sdf(tmp_path):
+    model = rtmbs.read(FILES / "arm.sdf")
+    for ending in (".sdf", ".urdf"):
+        path = tmp_path / f"out{ending}"
+        rtmbs.write(model, path)
+        same_mechanics(model, rtmbs.read(path))
+
+
+def test_round_trip_of_a_free_body_and_balls(tmp_path):
+    """Skew frames in both bodies, a joint walked from its second body, a ball and a floating base."""
+    turn = rotation_of_rpy(0.3, -0.4, 1.2)
+    model = rtmbs.Model("skew")
+    for name in "abc":
+        model.add_body(name, mass=1.0, center_of_mass=(0.1, 0.2, -0.1), inertia=(0.1, 0.2, 0.25, 0.01, 0.0, 0.02))
+    model.add_joint("free", rtmbs.Floating(), "ground", "a", point_a=(0, 0, 1), point_b=(0, 0, 0),
+                    axes_a=np.eye(3), axes_b=np.eye(3))  # fmt: skip
+    model.add_joint("hinge", rtmbs.Revolute((0.0, 0.6, 0.8)), "b", "a", point_a=(0.1, 0, 0), point_b=(0, 0.2, 0.3),
+                    axes_a=turn, axes_b=turn @ turn)  # fmt: skip
+    model.add_joint("ball", rtmbs.Spherical(), "b", "c", point_a=(0.5, 0, 0), point_b=(0, 0.1, 0),
+                    axes_a=turn, axes_b=np.eye(3))  # fmt: skip
+    path = tmp_path / "out.urdf"
+    rtmbs.write(model, path)
+    again = rtmbs.read(path)
+    assert sum(body.mass for body in again.bodies.values()) == 3.0
+    same_mechanics(model, again)
+
+
+@pytest.mark.parametrize(
+    "angles", [(0.1, 0.2, 0.3), (0.3, np.pi / 2, 0.1), (-2.0, -np.pi / 2, 1.0), (1.0, 1.5707963, 2.0)]
+)
+def test_angles_give_the_rotation_back(angles):
+    R = rotation_of_rpy(*angles)
+    np.testing.assert_allclose(rotation_of_rpy(*rpy_of_rotation(R)), R, rtol=0, atol=4e-16)
+
+
+def test_what_is_not_written_is_told(tmp_path):
+    model = rtmbs.read(FILES / "arm.urdf", meshes=False)
+    model.add_force("pull", rtmbs.Wrench(force=(0, 0, 1)), body="tool")
+    model.add_driver("drive", rtmbs.ConstantRate(1.0), joint="elbow")
+    told = str(rtmbs.write(model, tmp_path / "a.urdf"))
+    assert "force 'pull': is not written" in told
+    assert "driver 'drive': is not written" in told
+    with pytest.raises(InputError, match=r"must be .urdf or .sdf"):
+        rtmbs.write(model, tmp_path / "a.txt")
+    with pytest.raises(InputError, match="write takes a Model"):
+        rtmbs.write("robot", tmp_path / "a.urdf")
+    screw = rtmbs.Model("screw")
+    screw.add_body("nut", mass=1.0, inertia=(1, 1, 1))
+    screw.add_joint("thread", rtmbs.Screw((0, 0, 1), 0.01), "ground", "nut")
+    with pytest.raises(InputError, match="is Screw, which URDF has not"):
+        rtmbs.write(screw, tmp_path / "a.urdf")
+    rtmbs.write(screw, tmp_path / "a.sdf")
+    assert rtmbs.read(tmp_path / "a.sdf").joints["thread"].type.pitch == 0.01
