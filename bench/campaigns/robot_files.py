@@ -27,9 +27,9 @@ ODD = (
     "package://../x", "file:///dev/zero", "-1", "world", "ground", "__model__", "\u0007", "9" * 400,
 )  # fmt: skip
 INSERTED = (
-    '<!DOCTYPE a [<!ENTITY b "c">]>', "&b;", "<a>" * 500, "</a>", "<joint/>", "<link/>", "<model/>", "<![CDATA[", "<!--",
+    '<!DOCTYPE a [<!ENTITY b "c">]>', "&b;", "<a>" * 500, "</a>", "<joint/>", "<link/>", "<model/>", "<![CDATA[",
     '<mesh filename="/dev/zero"/>', "<pose>1e300 0 0 0 0 0</pose>", '<mimic joint="wrist"/>', "\x00", "\ufeff",
-    '<include file="../../secret.xml"/>', "<include file='x'/>", '<frame name="upper"/>',
+    '<include file="../../secret.xml"/>', "<include file='x'/>", '<frame name="upper"/>', "<!--",
 )  # fmt: skip
 
 

@@ -181,10 +181,17 @@ class ModelAssembly:
             model.set_looks(name, shape=link.shapes, color=link.color)
 
     def impossible(self, link: Link, name: str, error: ModelError) -> Body:
-        """Return the body of an inertia that breaks the triangle inequality, noted; refuse any other."""
+        """Return the body of an inertia that breaks the triangle inequality, noted; refuse any other.
+
+        A negative principal value is kept of a link that a fixed joint holds to another one, since only the sum counts.
+        """
+        carried = any(
+            one.child == link.name and isinstance(one.type, Fixed) and one.parent for one in self.joints.values()
+        )
         finite = bool(np.all(np.isfinite(link.inertia)))
         values = np.linalg.eigvalsh(0.5 * (link.inertia + link.inertia.T)) if finite else np.full(3, -1.0)
-        if values[0] < -NEGATIVE * abs(values[-1]) - NONE or link.mass < 0.0 or "inertia" not in str(error):
+        negative = values[0] < -NEGATIVE * abs(values[-1]) - NONE and not (carried and finite)
+        if negative or link.mass < 0.0 or "inertia" not in str(error):
             raise self.fault_at(f"link {link.name!r} cannot be a body: {error}", link.element) from None
         first = str(error).split(": ", 1)[-1].split(";")[0]
         told = f"has an inertia that no body has ({first}); its numbers are kept as they are"

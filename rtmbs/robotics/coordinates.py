@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, with_count
 from rtmbs.model.body import GROUND
-from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.model.description import ModelDescription
 from rtmbs.numerics.rotations.quaternions import product, quaternions
 from rtmbs.semirecursive.rotations import commit_rotations
@@ -67,6 +66,7 @@ class Coordinates:
         self.nq, self.nv = nq, nv
         self.T = self.rates_matrix()
         identity = self.T.shape == (nv, nv) and np.array_equal(self.T, np.eye(nv))
+        self.index()
         self.plain = bool(identity and not any(one.turns for one in self.places))
 
     def rates_matrix(self) -> Array:
@@ -93,18 +93,33 @@ class Coordinates:
                 q[place.q.stop - 4 : place.q.stop] = quaternion_of(place.at_zero)
         return q
 
-    def write(self, q: Array, z: Array, R0: Array) -> None:
-        """Write z (n,) and R0 of a pose q (nq,)."""
-        z[:] = 0.0
+    def index(self) -> None:
+        """Keep the places of plain coordinates, quaternions and rotors for ``write``."""
+        places: list[tuple[int, int]] = []
+        self.turning: list[tuple[int, int, Array | None]] = []
         for place in self.places:
-            values = q[place.q]
-            plain = len(values) - 4 if place.turns else len(values)
-            z[list(place.dofs[:plain])] = values[:plain]
+            plain = len(place.dofs) - TURNING * place.turns
+            places += [(dof, place.q.start + k) for k, dof in enumerate(place.dofs[:plain])]
             if place.turns:
-                R0[place.reference] = place.at_zero.T @ rotation_of_quaternion(values[plain:])
+                turned = None if np.array_equal(place.at_zero, np.eye(3)) else place.at_zero.T
+                self.turning.append((place.q.stop - 4, place.reference, turned))
+        self.plain_dofs, self.plain_q = np.array(places, np.int64).reshape(-1, 2).T.copy()
         by_name = {place.name: place for place in self.places}
-        for rotor, (joint, k, ratio) in self.rotors.items():
-            z[self.system.joints[rotor].dofs[0]] = ratio * z[by_name[joint].dofs[k]]
+        rotors = [(self.system.joints[rotor].dofs[0], by_name[joint].dofs[k], ratio)
+                  for rotor, (joint, k, ratio) in self.rotors.items()]  # fmt: skip
+        self.rotor_dofs = np.array([one[0] for one in rotors], np.int64)
+        self.driven_dofs = np.array([one[1] for one in rotors], np.int64)
+        self.ratios = np.array([one[2] for one in rotors], np.float64)
+
+    def write(self, q: Array, z: Array, R0: Array) -> None:
+        """Write z (n,) and R0 of a pose q (nq,); InputError for a zero quaternion."""
+        z.fill(0.0)
+        z[self.plain_dofs] = q[self.plain_q]
+        if len(self.rotor_dofs):
+            z[self.rotor_dofs] = self.ratios * z[self.driven_dofs]
+        for start, reference, turned in self.turning:
+            R = rotation_rows(*q[start : start + 4].tolist())
+            R0[reference] = R if turned is None else turned @ np.array(R)
 
     def read(self, z: Array, R0: Array) -> Array:
         """Return q (nq,) of elementary coordinates and reference rotations; neither is changed."""
@@ -179,6 +194,19 @@ def rotor_rows(system: System, model: ModelDescription, rotors: dict[str, Any]) 
     names = {name for name, one in model.couplers.items() if any(joint.name in rotors for joint, _, _ in one.terms)}
     closures = [system.closure_names[k] if k >= 0 else "" for k in system.closure_of_row]
     return np.array([name in names for name in closures], np.bool_)
+
+
+def rotation_rows(w: float, x: float, y: float, z: float) -> tuple[tuple[float, ...], ...]:
+    """Return the rows of the rotation of a quaternion of any length but zero; plain numbers take the least time."""
+    square = w * w + x * x + y * y + z * z
+    if square == 0.0:
+        raise InputError("q has a zero quaternion; no rotation is (1, 0, 0, 0)")
+    k = 2.0 / square
+    return (
+        (1.0 - k * (y * y + z * z), k * (x * y - w * z), k * (x * z + w * y)),
+        (k * (x * y + w * z), 1.0 - k * (x * x + z * z), k * (y * z - w * x)),
+        (k * (x * z - w * y), k * (y * z + w * x), 1.0 - k * (x * x + y * y)),
+    )
 
 
 def exponential(turn: Array) -> Array:

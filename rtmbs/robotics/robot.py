@@ -147,7 +147,8 @@ class Robot:
             ws.z[:], ws.zd[:], ws.zdd[:] = q, v, a
         else:
             coordinates.write(q, ws.z, self._R0)
-            ws.zd[:], ws.zdd[:] = coordinates.T @ v, coordinates.T @ a
+            coordinates.T.dot(v, out=ws.zd)
+            coordinates.T.dot(a, out=ws.zdd)
         if self.system.called:
             call_laws(self.system, self._equations.tables, self._R0, self._equations.u, ws)
         evaluate_residual(*self._evaluate)
@@ -326,7 +327,7 @@ class Robot:
         """
         self._take(q, v, a)
         tau = self._equations.ws.tau
-        return tau.copy() if self.coordinates.plain else np.asarray(self.coordinates.T.T @ tau)
+        return tau.copy() if self.coordinates.plain else np.asarray(tau.dot(self.coordinates.T))
 
     def bias_forces(self, q: Any, v: Any) -> Array:
         """Return the joint forces that hold a motion without accelerations: Coriolis, centrifugal, weight, springs.

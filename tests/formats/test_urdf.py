@@ -221,6 +221,16 @@ def test_an_impossible_inertia_is_named_and_kept(tmp_path):
     )
 
 
+def test_a_negative_inertia_is_kept_of_a_link_that_is_held(tmp_path):
+    body = '<link name="b"><inertial><mass value="1"/><inertia ixx="-1e-3" iyy="1" izz="1"/></inertial></link>'
+    held = '<joint name="j" type="fixed"><parent link="a"/><child link="b"/></joint>'
+    model = rtmbs.read(written(tmp_path, body + held))
+    assert model.bodies["b"].inertia[0, 0] == -1e-3
+    assert "principal value -0.001" in str(model.import_report)
+    with pytest.raises(LanguageError, match=r"principal value -0\.001"):
+        rtmbs.read(written(tmp_path, body + held.replace("fixed", "floating")))
+
+
 def test_meshes_outside_of_the_folder_are_not_opened(tmp_path):
     outside = tmp_path / "secret.stl"
     outside.write_text("solid s\nendsolid s\n", encoding="utf-8")
