@@ -7,7 +7,7 @@ mu falls where a step reduces the error, and grows where not (Levenberg, Marquar
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,9 +15,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.model.checks import numbers, rotation
 from rtmbs.numerics.rotations.quaternions import quaternions
-
-if TYPE_CHECKING:
-    from rtmbs.robotics.robot import Robot
+from rtmbs.robotics.kinematics import RobotKinematics
 
 Array = NDArray[np.float64]
 
@@ -69,7 +67,7 @@ class Target:
         self.position = numbers(wanted[0] if pair else wanted, f"{what}: position", (3,))
         self.rotation = rotation(wanted[1], f"{what}: rotation") if pair else None
 
-    def error(self, robot: "Robot") -> tuple[Array, Array]:
+    def error(self, robot: RobotKinematics) -> tuple[Array, Array]:
         """Return the error (k,) and its derivative (k, nv), at the pose last taken."""
         frame = robot._frame(self.name)
         _, found = robot._placed(frame)
@@ -91,7 +89,7 @@ def rotation_vector(R: Array) -> Array:
 class Search:
     """Errors, steps and limits of one search."""
 
-    def __init__(self, robot: "Robot", targets: list[Target], bounds: tuple[Array, Array]) -> None:
+    def __init__(self, robot: RobotKinematics, targets: list[Target], bounds: tuple[Array, Array]) -> None:
         self.robot, self.targets, (self.lower, self.upper) = robot, targets, bounds
 
     def look(self, q: Array) -> tuple[Array, Array, Array, Array]:
@@ -161,7 +159,7 @@ def least_step(e: Array, J: Array, gap: Array, C: Array, mu: float) -> Array:
 
 
 def solve(
-    robot: "Robot",
+    robot: RobotKinematics,
     targets: Mapping[str, Any],
     q: Array,
     weights: Mapping[str, float],
@@ -213,7 +211,7 @@ def answer(search: Search, q: Array, tolerance: float, iterations: int) -> Inver
     return InverseKinematics(q, not reason, errors, gap, names, iterations, reason)
 
 
-def bounds_of(robot: "Robot", limits: Mapping[str, tuple[float, float]] | None) -> tuple[Array, Array]:
+def bounds_of(robot: RobotKinematics, limits: Mapping[str, tuple[float, float]] | None) -> tuple[Array, Array]:
     """Return lower and upper limits (nv,), infinite where there are none."""
     lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
     report = robot.model.import_report

@@ -1,0 +1,260 @@
+"""States, placements and Jacobians of a robot: what its dynamics and inverse kinematics build on."""
+
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.model.model import Model
+from rtmbs.robotics.coordinates import Coordinates, rotor_rows
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.evaluation import evaluate_residual
+from rtmbs.semirecursive.law_kernels import call_laws
+from rtmbs.semirecursive.start.prepare import prepare
+
+Array = NDArray[np.float64]
+Axes = Literal["world", "local"]
+START_STEP = 1e-3  # [s] by which the start judges redundant loops
+
+
+class FramePlacement(NamedTuple):
+    """Placement of a frame in the world."""
+
+    position: Array  # (3,) [m]
+    rotation: Array  # (3, 3) axes of the frame to axes of the world
+
+
+class Frame(NamedTuple):
+    """A frame on a body, as the kernels see it."""
+
+    dof: int  # -1 ground
+    position: Array  # (3,) dof axes [m]
+    rotation: Array  # (3, 3) axes of the frame to dof axes
+    path: NDArray[np.int64]  # dofs from ground to the body
+
+
+class RobotKinematics:
+    """Kinematics of a Model at a state; ``Robot`` adds the dynamics.
+
+    Parameters
+    ----------
+    model : Model
+        Mechanism.
+    """
+
+    def __init__(self, model: Model) -> None:
+        if not isinstance(model, Model):
+            raise InputError(f"Robot takes a Model, not {shown(model)}; rtmbs.read returns one")
+        self.model, self.system = model, model.compile()
+        self.coordinates = Coordinates(model, self.system)
+        self.nq, self.nv = self.coordinates.nq, self.coordinates.nv
+        self.joint_names = [place.name for place in self.coordinates.places]
+        self._equations = SemiRecursiveEquations(self.system)
+        self._rows = ~rotor_rows(self.system, model, self.coordinates.rotors)
+        self._R0 = self.system.R0.copy()
+        self._frames: dict[str, Frame] = {}
+        self._still = np.zeros(self.nv)
+        self._evaluate = (
+            self._equations.tables,
+            self._R0,
+            self._equations.u,
+            self._equations.alpha,
+            self._equations.ws,
+        )
+
+    def __repr__(self) -> str:
+        return f"Robot({self.model.name!r}: nq = {self.nq}, nv = {self.nv}, {int(self._rows.sum())} loop equations)"
+
+    # ---- states -----------------------------------------------------------------------------------------------------
+
+    def neutral(self) -> Array:
+        """Return the pose with zero coordinates; loops may be open there.
+
+        Returns
+        -------
+        ndarray
+            q (nq,).
+        """
+        return self.coordinates.neutral()
+
+    def assembled(self) -> tuple[Array, Array]:
+        """Return the pose and rates at which a simulation starts: loops closed, initial values of the model kept.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            q (nq,) and v (nv,).
+
+        Raises
+        ------
+        StartError
+            For loops that do not close.
+        """
+        state = prepare(SemiRecursiveEquations(self.system), START_STEP, PenaltyTrapezoidal()).arrays
+        v = np.linalg.lstsq(self.coordinates.T, state.zd, rcond=None)[0]
+        return self.coordinates.read(state.z, state.R0), np.asarray(v, np.float64)
+
+    def integrate(self, q: Any, v: Any) -> Array:
+        """Return the pose after rates that act for a unit of time.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,).
+        v : array_like
+            Rates times time (nv,).
+
+        Returns
+        -------
+        ndarray
+            q (nq,) with unit quaternions.
+        """
+        checked = self.coordinates.checked
+        return self.coordinates.integrate(checked(q, self.nq, "q"), checked(v, self.nv, "v"))
+
+    def _take(self, q: Any, v: Any = None, a: Any = None) -> None:
+        """Evaluate everything at a state into the scratch of the equations."""
+        coordinates, ws = self.coordinates, self._equations.ws
+        q = coordinates.checked(q, self.nq, "q")
+        v = self._still if v is None else coordinates.checked(v, self.nv, "v")
+        a = self._still if a is None else coordinates.checked(a, self.nv, "a")
+        if coordinates.plain:
+            ws.z[:], ws.zd[:], ws.zdd[:] = q, v, a
+        else:
+            coordinates.write(q, ws.z, self._R0)
+            coordinates.T.dot(v, out=ws.zd)
+            coordinates.T.dot(a, out=ws.zdd)
+        if self.system.called:
+            call_laws(self.system, self._equations.tables, self._R0, self._equations.u, ws)
+        evaluate_residual(*self._evaluate)
+
+    # ---- kinematics -------------------------------------------------------------------------------------------------
+
+    def _frame(self, name: str) -> Frame:
+        """Return a body or a marker; UnknownNameError for another name."""
+        if name in self._frames:
+            return self._frames[name]
+        system = self.system
+        marker = self.model.markers.get(name)
+        body = marker.body.name if marker is not None else name
+        if body not in system.bodies:
+            raise unknown_name("frame", name, [*system.bodies, *self.model.markers])
+        info = system.bodies[body]
+        position, rotation = info.position, info.rotation
+        if marker is not None:
+            position, rotation = position + rotation @ marker.point, rotation @ marker.axes
+        path, dof = [], info.dof
+        for _ in range(system.n + 1):
+            if dof < 0:
+                break
+            path.append(dof)
+            dof = int(system.tables.dofs.parent[dof])
+        found = self._frames[name] = Frame(info.dof, position, rotation, np.array(path[::-1], np.int64))
+        return found
+
+    def _placed(self, frame: Frame) -> tuple[Array, FramePlacement]:
+        """Return the point from the origin of its part (3,), and the placement in the world, at the pose last taken."""
+        ws = self._equations.ws
+        if frame.dof < 0:
+            return frame.position, FramePlacement(frame.position.copy(), frame.rotation.copy())
+        point = ws.r[frame.dof] + ws.A[frame.dof] @ frame.position
+        ground = int(self.system.tables.origins.row[frame.dof])
+        return point, FramePlacement(point - ws.r[ground], ws.A[frame.dof] @ frame.rotation)
+
+    def forward_kinematics(self, q: Any, frame: str) -> FramePlacement:
+        """Return the placement of a body's frame or a marker in the world.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,).
+        frame : str
+            Name of a body or of a marker.
+
+        Returns
+        -------
+        FramePlacement
+            ``position`` (3,) [m] and ``rotation`` (3, 3) from axes of the frame to those of the world.
+
+        Raises
+        ------
+        UnknownNameError
+            For a name that no body or marker has.
+        """
+        self._take(q)
+        return self._placed(self._frame(frame))[1]
+
+    def jacobian(self, q: Any, frame: str, axes: Axes = "world") -> Array:
+        """Return the Jacobian of a frame: [velocity of its origin, angular velocity] = J v.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,).
+        frame : str
+            Name of a body or of a marker.
+        axes : {"world", "local"}, default "world"
+            Axes of both vectors: "world" is LOCAL_WORLD_ALIGNED of Pinocchio, "local" is LOCAL.
+
+        Returns
+        -------
+        ndarray
+            J (6, nv) [m/s and rad/s for each unit of v].
+
+        Raises
+        ------
+        InputError
+            For axes of another name.
+        """
+        self._take(q)
+        return self._jacobian(self._frame(frame), axes)
+
+    def _jacobian(self, frame: Frame, axes: Axes) -> Array:
+        """Return the Jacobian at the pose last taken."""
+        if axes not in ("world", "local"):
+            raise InputError(f"axes is {shown(axes)}; it must be 'world' or 'local'")
+        point, placement = self._placed(frame)
+        J, S = np.zeros((6, self.system.n)), self._equations.ws.S[frame.path]
+        J[:3, frame.path] = (S[:, :3] + np.cross(S[:, 3:], point)).T
+        J[3:, frame.path] = S[:, 3:].T
+        if axes == "local":
+            J = np.concatenate((placement.rotation.T @ J[:3], placement.rotation.T @ J[3:]))
+        return np.asarray(J @ self.coordinates.T)
+
+    def closure_jacobian(self, q: Any) -> Array:
+        """Return the derivative of the loop equations by the rates: Phi_q v = 0 where nothing is driven.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,).
+
+        Returns
+        -------
+        ndarray
+            Phi_q (m, nv), without the couplers of rotors.
+        """
+        self._take(q)
+        return self._closure_rows()
+
+    def _closure_rows(self) -> Array:
+        """Return Phi_q (m, nv) at the pose last taken."""
+        return np.asarray(self._equations.closure_jacobian()[self._rows] @ self.coordinates.T)
+
+    def closure_gap(self, q: Any) -> Array:
+        """Return the loop equations, which are zero where all loops are closed.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,).
+
+        Returns
+        -------
+        ndarray
+            Phi (m,) [m or 1].
+        """
+        self._take(q)
+        return self._equations.ws.Phi[self._rows].copy()
