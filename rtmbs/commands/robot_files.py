@@ -24,6 +24,7 @@ def add_reading(parser: Parser) -> None:
     reading.add_argument(
         "--package", action="append", default=[], metavar="NAME=FOLDER", help="folder of a package; may be repeated"
     )
+    reading.add_argument("--friction", action="store_true", help="add the dry friction of joints")
     reading.add_argument("--loops", metavar="FILE", help="YAML file with the closed loops of a URDF")
     reading.add_argument("--keyframe", metavar="NAME", help="keyframe of an MJCF that the motion starts from")
 
@@ -32,7 +33,8 @@ def robot_model(path: str, options: argparse.Namespace, meshes: bool) -> Model:
     """Return the Model of a robot's file as the options say."""
     return read(
         path, strict=options.strict, floating=True if options.floating else False if options.fixed else None,
-        meshes=meshes, packages=packages_of(options.package), loops=options.loops, keyframe=options.keyframe,
+        meshes=meshes, packages=packages_of(options.package), friction=options.friction, loops=options.loops,
+        keyframe=options.keyframe,
     )  # fmt: skip
 
 

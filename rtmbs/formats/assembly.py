@@ -57,6 +57,7 @@ class JointLink:
     stiffness: float = 0.0  # [N m/rad, N/m]
     rest: float = 0.0  # coordinate at which the spring has no force [rad, m]
     armature: float = 0.0  # inertia on the coordinate [kg m^2, kg]
+    friction: float = 0.0  # limit of dry friction [N m, N]
     limits: JointLimits | None = None
     element: Element | None = None
 
@@ -64,8 +65,8 @@ class JointLink:
 class ModelAssembly:
     """Links, joints and notes of one file."""
 
-    def __init__(self, name: str, file: str, form: str) -> None:
-        self.name, self.file, self.form = name, file, form
+    def __init__(self, name: str, file: str, form: str, friction: bool = False) -> None:
+        self.name, self.file, self.form, self.friction = name, file, form, friction
         self.links: dict[str, Link] = {}
         self.joints: dict[str, JointLink] = {}
         self.notes: list[ImportNote] = []
@@ -220,6 +221,12 @@ class ModelAssembly:
             else:
                 told = "has a spring or damper, which only a joint with one free coordinate takes"
                 self.note(f"joint {joint.name!r}", told, joint.element)
+        if joint.friction:
+            if single and not joint.cut and self.friction and joint.friction > 0.0:
+                model.add_friction(self.free_name(f"{joint.name}_friction", model.forces), joint.name, joint.friction)
+            else:
+                told = f"has the dry friction {joint.friction:g}, which is not read; friction=True reads it of hinges"
+                self.note(f"joint {joint.name!r}", f"{told} and slides", joint.element)
         if isinstance(joint.type, Floating):
             set_pose(self, model, joint)
         if joint.armature:

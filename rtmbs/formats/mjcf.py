@@ -48,11 +48,12 @@ def read_mjcf(
     strict: bool = False,
     meshes: bool = True,
     packages: Mapping[str, str | Path] | None = None,
+    friction: bool = False,
     keyframe: str | None = None,
 ) -> Model:
     """Return the Model of a ``<mujoco>``; LanguageError where MuJoCo refuses the file."""
     check_files(root, path, MeshFiles(path, packages or {}))
-    assembly = ModelAssembly(root.attributes.get("model", "").strip() or path.stem, root.source.file, "MJCF")
+    assembly = ModelAssembly(root.attributes.get("model", "").strip() or path.stem, root.source.file, "MJCF", friction)
     compiled = compiled_model(assembly, path)
     names = MuJoCoModel(compiled, body_names(compiled), joint_names(compiled))
     assembly.gravity = (0.0, 0.0, 0.0) if compiled.opt.disableflags & NO_GRAVITY else compiled.opt.gravity
@@ -116,8 +117,7 @@ def add_joint(assembly: ModelAssembly, names: MuJoCoModel, j: int, parent: str, 
             joint.limits = JointLimits(lower, upper, np.inf, np.inf)
             told = "has limits, which are kept in import_report.limits: no motion stops at them"
             assembly.note(f"joint {name!r}", told)
-    if friction := float(model.dof_frictionloss[dof]):
-        assembly.note(f"joint {name!r}", f"has the dry friction {friction:g}, which no joint has here")
+    joint.friction = float(model.dof_frictionloss[dof])
     polynomials = [getattr(model, key, None) for key in ("jnt_stiffnesspoly", "dof_dampingpoly")]
     if any(one is not None and np.any(one[at_]) for one, at_ in zip(polynomials, (j, dof), strict=True)):
         assembly.note(f"joint {name!r}", "has a spring or damper of higher order, and the linear part is read")

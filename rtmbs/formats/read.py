@@ -31,6 +31,7 @@ def read(
     floating: bool | None = None,
     meshes: bool = True,
     packages: Mapping[str, str | Path] | None = None,
+    friction: bool = False,
     loops: str | Path | None = None,
     keyframe: str | None = None,
 ) -> Model:
@@ -53,6 +54,8 @@ def read(
         False to leave out shapes for pictures, which takes less time.
     packages : mapping, optional
         Folders of packages by name, for ``package://NAME/PATH`` and ``model://NAME/PATH``.
+    friction : bool, default False
+        True to add the dry friction of hinges and slides by ``Model.add_friction``; otherwise it is noted.
     loops : str or Path, optional
         YAML file with the closed loops of a URDF: ``closed_loop``, ``type``, ``name_mot``.
 
@@ -93,7 +96,7 @@ def read(
     if root.tag not in FORMATS:
         raise root.fault(f"the file begins with <{root.tag}>; it must be <robot> (URDF), <sdf> or <mujoco> (MJCF)")
     form = FORMATS[root.tag]
-    given: dict[str, Any] = {"strict": strict, "meshes": meshes, "packages": packages}
+    given: dict[str, Any] = {"strict": strict, "meshes": meshes, "packages": packages, "friction": friction}
     own: dict[str, dict[str, Any]] = {
         "URDF": {"floating": floating, "loops": loops},
         "MJCF": {"keyframe": keyframe},

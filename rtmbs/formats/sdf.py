@@ -68,6 +68,7 @@ def read_sdf(
     strict: bool = False,
     meshes: bool = True,
     packages: Mapping[str, str | Path] | None = None,
+    friction: bool = False,
 ) -> Model:
     """Return the Model of an ``<sdf>`` with one model, several, or a world of them."""
     words = root.attributes.get("version", "1.6").strip().split(".")
@@ -80,7 +81,7 @@ def read_sdf(
     if not models:
         raise root.fault("<sdf> holds no <model>; a mechanism is one or more")
     name = models[0].name() if len(models) == 1 else owner.attributes.get("name", "").strip() or path.stem
-    assembly = ModelAssembly(name, root.source.file, "SDF")
+    assembly = ModelAssembly(name, root.source.file, "SDF", friction)
     sdf = SDF(assembly, MeshFiles(path, packages or {}) if meshes else None, version)
     for other in (*worlds[1:], *[one for one in owner.children if one.tag in ("include", "actor", "plugin")]):
         sdf.leave(other)
@@ -336,8 +337,7 @@ def take_axis(sdf: SDF, joint: JointLink, element: Element, inner: str) -> None:
         joint.stiffness, joint.rest = (
             dynamics.child_number(tag, 0.0) for tag in ("spring_stiffness", "spring_reference")
         )
-        if friction := dynamics.child_number("friction", 0.0):
-            sdf.assembly.note(what, f"has the dry friction {friction:g}, which no joint has here", dynamics)
+        joint.friction = dynamics.child_number("friction", 0.0)
     if (mimic := axis.first("mimic")) is not None:
         leader = f"{inner}{mimic.attributes.get('joint', '').strip()}"
         sdf.couplings.append(lambda model: add_mimic(sdf.assembly, model, joint.name, leader, mimic))

@@ -76,11 +76,12 @@ def read_urdf(
     floating: bool | None = None,
     meshes: bool = True,
     packages: Mapping[str, str | Path] | None = None,
+    friction: bool = False,
     loops: str | Path | None = None,
 ) -> Model:
     """Return the Model of a ``<robot>``; LanguageError with the line for what is no mechanism."""
     name = root.attributes.get("name", "").strip() or path.stem
-    assembly = ModelAssembly(name, root.source.file, "URDF")
+    assembly = ModelAssembly(name, root.source.file, "URDF", friction)
     urdf = URDF(assembly, MeshFiles(path, packages or {}) if meshes else None)
     for element in root.all("material"):
         add_color(urdf, element)
@@ -203,8 +204,7 @@ def add_joint(urdf: URDF, element: Element) -> None:
     if (dynamics := element.first("dynamics")) is not None:
         joint.damping = dynamics.number("damping", 0.0)
         joint.armature = dynamics.number("armature", 0.0)
-        if friction := dynamics.number("friction", 0.0):
-            urdf.assembly.note(what, f"has the dry friction {friction:g}, which no joint has here", dynamics)
+        joint.friction = dynamics.number("friction", 0.0)
     joint.limits = limits_of(urdf, joint, element)
     urdf.assembly.add_joint(joint)
 

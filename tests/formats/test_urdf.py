@@ -84,7 +84,10 @@ def test_report_and_limits():
     assert "bodies do not touch" in told["<collision>"]
     assert sum("dry friction 0.1" in note.what for note in report.notes) == 1
     assert "line 34: joint 'shoulder'" in str(report)
-    with pytest.raises(LanguageError, match=r"arm.urdf:\d+:1: .*strict=True"):
+    with_friction = rtmbs.read(FILES / "arm.urdf", meshes=False, friction=True)
+    assert "shoulder_friction" in with_friction.forces
+    assert "dry friction" not in str(with_friction.import_report)
+    with pytest.raises(LanguageError, match=r"arm.urdf:\d+:\d+: .*strict=True"):
         rtmbs.read(FILES / "arm.urdf", strict=True)
 
 
