@@ -2,6 +2,7 @@
 
     python -m bench.robots.files    every URDF, SDF and MJCF: read, or refused with a sentence
     python -m bench.robots.trees    mass matrix and bias forces of trees at random states
+    python -m bench.robots.rates    processor time of a call of inverse dynamics and mass matrix, beside Pinocchio
     python -m bench.robots.loops    accelerations of closed loops against Pinocchio's constrained dynamics
 
 Packages: example-robot-data, rtb-data, pybullet, gymnasium, gymnasium-robotics, dm-control, mujoco, pin.

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import LanguageError, ModelError
 from rtmbs.formats.placement import Array, Placement, here
 from rtmbs.formats.xml_tree import Element
@@ -189,7 +190,7 @@ class ModelAssembly:
         carried = any(
             one.child == link.name and isinstance(one.type, Fixed) and one.parent for one in self.joints.values()
         )
-        finite = bool(np.all(np.isfinite(link.inertia)))
+        finite = bool(np.all(np.abs(link.inertia) <= BEYOND))
         values = np.linalg.eigvalsh(0.5 * (link.inertia + link.inertia.T)) if finite else np.full(3, -1.0)
         negative = values[0] < -NEGATIVE * abs(values[-1]) - NONE and not (carried and finite)
         if negative or link.mass < 0.0 or "inertia" not in str(error):

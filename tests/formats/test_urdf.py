@@ -205,6 +205,10 @@ def test_a_world_link_is_ground(tmp_path):
             '<link name="b"><inertial><mass value="1"/><inertia ixx="-1" iyy="1" izz="1"/></inertial></link>',
             "principal value -1",
         ),
+        (
+            '<link name="b"><inertial><mass value="1"/><inertia ixx="1e308" iyy="1" izz="1e308"/></inertial></link>',
+            "no number may be beyond",
+        ),
     ],
 )
 def test_what_is_no_mechanism_is_refused_with_its_line(tmp_path, body, said):
