@@ -578,6 +578,7 @@ BOUNDED = {
     "results/hdf5_check.py: superblock_checksum": "every turn takes twelve bytes off",
     "simulation/observers/worker.py: serve": "the thread of a record: it ends with the record or the process",
     "simulation/observers/worker.py: wait": "every job is done; that of a dead thread is done here",
+    "simulation/impulses.py: along_tree": "every turn goes up a tree, which has a root",
     "simulation/jumps.py: located": "the interval is halved until its edge, in 30 turns",
     "simulation/failures.py: in_parts": "every turn takes a part or ends",
     "simulation/controlled.py: due": "every turn passes one of the times",
