@@ -28,7 +28,9 @@ from rtmbs.state import State
 Array = NDArray[np.float64]
 
 PENALTY = 1e6  # dimensionless c
-USUAL = frozenset((Capability.FORCE_STATES, Capability.REDUNDANT, Capability.SAME_BYTES, Capability.REFINED))
+USUAL = frozenset(
+    (Capability.FORCE_STATES, Capability.REDUNDANT, Capability.SAME_BYTES, Capability.REFINED, Capability.EVENTS)
+)
 
 
 def penalty_factors(equations: Equations, h: float, c: float | None, alpha: float | None) -> Array:

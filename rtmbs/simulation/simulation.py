@@ -380,9 +380,14 @@ class Simulation(Keyed, StrictAttributes):
 
             parts = at_most * (on_failure == "halve")
             return run_with_tolerance(self, t_end, tolerance, when, record, observers, parts, progress, most_steps)
+        events = None
         if when is not None:
-            raise InputError("when needs a tolerance: write sim.run(t_end, tolerance=1e-6, when=...)")
-        recorder = recorded_run(self, t_end, observers, progress, on_failure, at_most, record, channels, file, until)
+            from rtmbs.simulation.event_run import EventRun  # as above
+
+            events = EventRun(self, when, on_failure, at_most)
+        recorder = recorded_run(
+            self, t_end, observers, progress, on_failure, at_most, record, channels, file, until, events
+        )  # fmt: skip
         self._warn_of_fast_states()
         return recorder.result()
 
