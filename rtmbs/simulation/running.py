@@ -61,7 +61,8 @@ def recorded_run(
         run(sim, steps_to(sim, t_end), recorder, watching, progress, on_failure, at_most, until, events)
     except BaseException as error:
         recorder.stop()
-        if recorder.count and (isinstance(error, ResultError) or not isinstance(error, InputError)):
+        refused = isinstance(error, InputError) and not isinstance(error, ResultError) and events is None
+        if recorder.count and not refused:
             error.result = recorder.result()  # type: ignore[attr-defined]
         raise
     return recorder
