@@ -151,7 +151,9 @@ class Program(NamedTuple):
                 f"e{k}",
                 priority,
             )
-            for k, (one, what, (direction, priority)) in enumerate(zip(self.watched, self.done, self.rules, strict=True))
+            for k, (one, what, (direction, priority)) in enumerate(
+                zip(self.watched, self.done, self.rules, strict=True)
+            )
         ]
 
 
@@ -195,7 +197,7 @@ def judged(case: int, tally: Tally) -> str:
 def compared(
     tally: Tally, reference: Reference, log: Any, error: EventError | None, sim: Any, spring: bool, wider: float = 1.0
 ) -> str:
-    """Return what is wrong with a log beside that of the reference, or nothing; bounds of free flight times ``wider``."""
+    """Return what is wrong with a log beside that of the reference, or nothing; ``wider`` times bounds."""
     tally.largest("runs " + reference.ended, tally.worst.get("runs " + reference.ended, 0) + 1)
     wanted = reference.log
     if reference.ended == "in doubt":  # rounding decides: up to there
@@ -206,7 +208,9 @@ def compared(
             return f"no EventError although {reference.ended} at {reference.t:.9g} s"
         off = float(abs(error.t - reference.t))
         tally.largest(f"{'springs' if spring else 'free flight'}: error of the time of accumulation, s", off)
-        if not off <= (SWINGS * TOLERANCE if spring else LIMIT):  # rates and slopes on the spring are of order one
+        if not off <= (
+            SWINGS * TOLERANCE if spring else wider * LIMIT
+        ):  # rates and slopes on the spring are of order one
             return f"{reference.ended} at {reference.t:.12g} s, told {error.t:.12g} s"
         if reference.ended == "in a chain":
             return (

@@ -44,5 +44,5 @@ def run(cases: int, seed: int) -> Tally:
 
 
 CAMPAIGN = Campaign(
-    "fixed_events", "random programs of events in runs with steps of h are those of an exact simulation", 1000, 60, run
+    "fixed-events", "random programs of events in runs with steps of h are those of an exact simulation", 1000, 60, run
 )

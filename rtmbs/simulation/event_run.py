@@ -10,7 +10,6 @@ from rtmbs.simulation.access import LOOK, callback_rights
 from rtmbs.simulation.dense_output import Moment, Stretch
 from rtmbs.simulation.events import EventError, EventHandler, EventInstant, Occurrence, events_of, moment_of
 from rtmbs.simulation.failures import retry
-from rtmbs.simulation.jumps import TINY
 from rtmbs.simulation.observers.observer import Observer
 from rtmbs.simulation.running import shown_to_all
 from rtmbs.simulation.state_store import NO_RAMPS, RampEnds
@@ -18,6 +17,7 @@ from rtmbs.state import State
 
 EVENT_FUNCTION = "an event function"
 MOST_INSTANTS = 1000  # of one step
+SHORTEST = 1e-6  # of h: a part below it is crossed by Taylor's series, where a step would be left to rounding
 SAME_INSTANT = 1e-9  # of h: zeros of shorter steps so near to each other have one instant; Newton tells no more
 
 
@@ -37,8 +37,8 @@ class Grid(NamedTuple):
 class ShorterSteps:
     """Steps of the method from the beginning of a step that is already taken, each up to a time within it.
 
-    An independent twin of the Simulation takes them. Accelerations and multipliers are solved for at their ends. A part
-    below TINY of h is crossed by Taylor's series of positions and rates, whose rest is far below rounding.
+    A twin of the Simulation takes them. Accelerations and multipliers are solved for at their ends. A part below
+    SHORTEST is crossed by Taylor's series of positions and rates.
     """
 
     def __init__(self, run: "EventRun", start: State, grid: Grid) -> None:
@@ -60,23 +60,23 @@ class ShorterSteps:
 
     def taken(self, t: float) -> tuple[State, StepReport]:
         """Take the step to a time [s]; the equations are left with the inputs of the Simulation."""
-        sim, h = self.run.sim, self.grid.h
+        run, start, part = self.run, self.start, t - self.start.t
         if self.twin is None:
-            self.twin = sim._twin()
-        store, part = self.twin._store, t - self.start.t
+            self.twin = run.sim._twin()
+        store = self.twin._store
         try:
-            if part < TINY * h:
+            if part < SHORTEST * self.grid.h:
                 report = StepReport(Outcome.CONVERGED, t)
-                store.stand_at(self.start.copy())
+                store.stand_at(start.copy())
                 store.move_by_rates(t)
             else:
-                store.restart(self.start.copy(), self.start.t, 0, part, self.run.part_of_ramps(self.start, t, self.grid))
-                report = self.run.step(self.twin)
+                store.restart(start.copy(), start.t, 0, part, run.part_of_ramps(start, t, self.grid))
+                report = run.step(self.twin)
                 state = self.twin.snapshot()
-                state.h = h
+                state.h = self.grid.h
                 store.go_on_from(state, t)
         finally:
-            sim.equations.u = sim._store.states[0].u
+            run.sim.equations.u = run.sim._store.states[0].u
         return self.twin.snapshot(), report
 
 
@@ -108,14 +108,17 @@ class EventRun:
         state = store.present()
         grid = Grid(state.t_ref, state.k + 1, state.h)
         self.ramps = store.ramps
-        try:
-            for _ in range(MOST_INSTANTS):
+        for _ in range(MOST_INSTANTS):
+            mark = store.mark()
+            try:
                 stops, at_end = self.take_part(grid, watching)
-                if stops or at_end:
-                    return stops
-        except BaseException:
-            store.restart_method()
-            raise
+            except BaseException:
+                if store.states[0].h != grid.h:  # a shorter step was about to be taken
+                    store.back_to(mark)
+                store.restart_method()
+                raise
+            if stops or at_end:
+                return stops
         last = self.occurred[-1]
         raise EventError(
             f"event {last.event.called!r}: more than {MOST_INSTANTS} instants with events within one step of "
@@ -159,9 +162,10 @@ class EventRun:
             vars(store)["ramps"] = self.ramps
             stops = self.handler.act(sim, instant, grid.h)
         self.ramps = store.ramps
-        if sim.h != grid.h:
+        if (other := sim.h) != grid.h:
+            sim.h = grid.h
             raise InputError(
-                f"an event at t = {instant.t:g} s: its action changed the step from {grid.h:g} s to {sim.h:g} s; the "
+                f"an event at t = {instant.t:g} s: its action changed the step from {grid.h:g} s to {other:g} s; the "
                 "run goes on with its own, so change h before it or after it"
             )
         return stops
@@ -172,7 +176,7 @@ class EventRun:
         if (start.t_ref, start.k + 1) == grid[:2]:
             return self.step(sim)
         part = t - start.t
-        if part < TINY * grid.h:
+        if part < SHORTEST * grid.h:
             report = StepReport(Outcome.CONVERGED, t)
             store.move_by_rates(t)
         else:

@@ -54,6 +54,8 @@ class Event:
     event at the same instant. An event that has its zero at the instant happens even if an action moved its function.
     When one of them stops the run, the others happen too.
 
+    Runs with steps of h take the step with an event anew, up to the event. Those with a tolerance read dense output.
+
     A run raises EventError, with the time and the names, where events follow each other without end. Actions may cause
     each other's events at one instant. Events may also become ever faster, as of a ball that comes to rest by smaller
     and smaller bounces.
@@ -85,7 +87,7 @@ class Event:
     ...     sim.set("pivot.rate", -0.8 * sim["pivot.rate"])
     >>> wall = rtmbs.Event(lambda s: s["pivot.angle"], action=bounce, direction=1, name="wall")
     >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
-    >>> result = sim.run(2.0, tolerance=1e-6, when=wall)
+    >>> result = sim.run(2.0, when=wall)
     >>> [(one.event.name, round(one.t, 3)) for one in result.events]
     [('wall', 0.592), ('wall', 1.694)]
     """

@@ -327,8 +327,9 @@ class Simulation(Keyed, StrictAttributes):
         tolerance : float, optional
             Largest error at ``t_end`` in typical sizes; steps of h unless given.
         when : callable, Event or list of them, optional
-            Function of an ``Instant`` or an Event, or several of them; only with a tolerance. The change of its sign
-            stops the run, or calls an action.
+            Function of an ``Instant`` or an Event, or several of them. The change of its sign stops the run, or calls
+            an action. With steps of h the step is taken anew from its beginning up to the event, and the run goes on
+            to the next multiple of h: the time of the event has the order of the method. ``Result.events`` has them.
         until : callable, optional
             Function of the Simulation. The run ends with the first step at whose end it returns True. Not with a
             tolerance.
@@ -366,6 +367,9 @@ class Simulation(Keyed, StrictAttributes):
         >>> result = sim.run(sim.t + 2.0, tolerance=1e-6, record=rtmbs.Every(0.01), when=lambda s: s["P.position"][0])
         >>> [event.t == sim.t for event in result.events]
         [True]
+        >>> result = sim.run(sim.t + 2.0, when=lambda s: s["P.position"][0])
+        >>> sim.t == result.events[0].t
+        True
         """
         check_run(progress, on_failure, at_most, most_steps, record, until)
         check_captured(self._store.system)
