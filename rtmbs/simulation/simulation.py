@@ -70,7 +70,8 @@ class Simulation(Keyed, StrictAttributes):
         Measure inconsistent redundant closures from the pose as it is (METHODS 1.13).
     threads : int, default 1
         Largest number of threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to them
-        as ``groups``, each with a Newton iteration of its own. Connected parts stay on one thread.
+        as ``groups``, each with a Newton iteration of its own. Connected parts stay on one thread. More than one is for
+        methods with the capability THREADS, as the default.
 
     Attributes
     ----------
@@ -703,8 +704,7 @@ class Simulation(Keyed, StrictAttributes):
         for a function of time, a called law, another source of K and C, or a step that is not fused.
         """
         equations, system = self._store.equations, self._store.system
-        fused = equations.fused() if self.method.takes_many(equations) else None
-        groups = None if fused is None else fused.groups
+        groups = self.method.groups(equations)
         coordinates = [range(system.n)] if groups is None else groups.coordinates
         names = system.coordinate_names
         return tuple(tuple(names[i] for i in group) for group in coordinates)
