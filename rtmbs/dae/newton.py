@@ -1,7 +1,7 @@
 """Newton's iteration with a matrix that is kept from step to step, as long as it contracts.
 
-The loop stands alone beside ``converged`` of ``numerics/linear/least_change.py``, which trusts corrections of a matrix made
-at the iterate: here the matrix belongs to another state, so its contraction judges the end and asks for a new one.
+The loop stands alone beside ``converged`` of ``numerics/linear/least_change.py``, which trusts corrections of a matrix
+made at the iterate: here the matrix belongs to another state, so its contraction judges the end.
 """
 
 from collections.abc import Callable

@@ -143,7 +143,7 @@ def inverse_root_weights(name: str, weights: Array | None, n: int) -> Array:
 def closed_from(system: ConstrainedSystem, q: Array, t: float, near: Array) -> Array:
     """Return q (n,) with Phi = 0 to rounding, by least changes; ``NearestPose`` ends at 1e-12 of the row scale.
 
-    The loop stands alone: it shares ``newton_step``, and rounding is no end here, as ``demand_closed`` judges what is left.
+    The loop stands alone: it shares ``newton_step``, and has no verdict, as ``demand_closed`` judges what is left.
     """
     for _ in range(MAX_ITERATIONS):
         q, step, _, _ = newton_step(system, q, t, lambda P, right: near * least_solution(P * near, right))

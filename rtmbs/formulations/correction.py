@@ -94,8 +94,8 @@ def corrected(
 def closed_positions(system: ConstrainedSystem, q: Array, t: float, solve: Solve) -> Array:
     """Return q (n,) with Phi = 0 by Newton in the directions of ``solve``, undamped: the end of a step is near.
 
-    The loop stands alone: ``converged`` of ``numerics/linear/least_change.py`` looks at corrections only, and a formulation
-    may leave rows that its directions do not close, so the rows decide as well.
+    The loop stands alone: ``converged`` of ``numerics/linear/least_change.py`` looks at corrections only, and the
+    directions of a formulation may leave rows open, so the rows decide as well.
 
     Raises FormulationError naming the row that stays open.
     """
