@@ -234,7 +234,8 @@ def test_a_fault_anywhere_leaves_a_record_that_ends_at_the_state(kind):
             if not raised_at(kind, at, fault, lambda sim=sim: run(sim)):
                 continue
         except InputError as error:  # a fault in the event function is told as one of it
-            assert error.__cause__ is fault
+            if error.__cause__ is not fault:
+                raise
             fault = error
         assert sim.h == 1e-2
         first = getattr(fault, "result", None)
