@@ -27,8 +27,10 @@ class Capability(Enum):
     REFINED = "has an order in h, so that rtmbs.refined extrapolates its runs"
     RAMPS = "takes inputs that move along a step: ramps, and drivers by Input"
     CHUNKS = "takes many steps in one compiled call"
+    THREADS = "steps parts of a mechanism that share nothing but ground on threads of their own"
     WARM_UP = "takes steps that never count when a Simulation is made, so that the first one is as fast as others"
-    TOLERANCE = "chooses its steps by the tolerance of a run, with events at their exact times"
+    EVENTS = "has events within its steps, sim.run(..., when=...)"
+    TOLERANCE = "chooses its steps by the tolerance of a run"
     SENSITIVITY = "has exact derivatives of its runs, rtmbs.sensitivity"
     OWN_EQUATIONS = "integrates a system of the user's own equations, rtmbs.dae.integrate"
 

@@ -148,7 +148,7 @@ def prepare_source(sim: Simulation) -> None:
 
 def sizes(sim: Simulation) -> Record:
     """Return the sizes of the mechanism and of its penalties."""
-    alpha = sim.state.memory["alpha"]
+    alpha = sim.method.penalties_of(sim.state)
     return {
         "bodies": len(sim.system.bodies) + ("ground" not in sim.system.bodies),
         "coordinates": len(sim.state.z),

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs import library
-from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.integrators.penalty_trapezoidal import KERNEL, PenaltyTrapezoidal
 from rtmbs.integrators.settings import arrays_of, one_row_chunk
 from rtmbs.jit import parallel_compile as apart
 from rtmbs.jit.compile_progress import EVERYTHING, Compilations, announced
@@ -127,7 +127,7 @@ def arguments_of_a_step() -> tuple[Any, ...]:
     state = State(
         system.fingerprint, 0.0, 0, STEP, *at_rest, system.R0, equations.u, memory, system.s0, np.zeros_like(system.s0)
     )
-    work, fused = method.start(equations, state), equations.fused()
+    work, fused = method.start(equations, state), equations.step_kernel(KERNEL)
     assert fused is not None
     return fused.arguments(work.settings, arrays_of(state), one_row_chunk(state, work.stats))
 

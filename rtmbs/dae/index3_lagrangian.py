@@ -156,7 +156,7 @@ def left_of(system: ConstrainedSystem, q: Array, v: Array, t: float, h: float) -
 def nearest(terms: Terms, lhs: Array, alpha: Array, x: Array, right: Array) -> Array:
     """Return y (n,) with Phi_q y = right, nearest to x in the metric of M.
 
-    The iteration of ``linear.least_change`` in the metric of M, which is no diagonal and whose factor is given.
+    The iteration of ``numerics/linear/least_change.py`` in the metric of M, which is no diagonal; its factor is given.
     """
     P, y, sigma, before = terms.Phi_q, x, np.zeros(terms.system.m), np.inf
     size, whole = max(1.0, float(np.abs(x).max(initial=0.0))), np.eye(len(x))

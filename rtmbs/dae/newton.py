@@ -1,7 +1,7 @@
 """Newton's iteration with a matrix that is kept from step to step, as long as it contracts.
 
-The loop stands alone: its end is judged by the contraction of a matrix that belongs to another state, where
-``linear.iteration`` expects one of the iterate.
+The loop stands alone beside ``converged`` of ``numerics/linear/least_change.py``, which trusts corrections of a matrix
+made at the iterate: here the matrix belongs to another state, so its contraction judges the end.
 """
 
 from collections.abc import Callable

@@ -11,7 +11,7 @@ import numpy as np
 from rtmbs.ad.program import memory_of
 from rtmbs.export.channels import Ports
 from rtmbs.forces.register import KINDS
-from rtmbs.integrators.settings import STATS_SIZE
+from rtmbs.integrators.settings import STATS_SIZE, arrays_of
 from rtmbs.jit.struct import struct
 from rtmbs.results.body_graph import body_graph
 from rtmbs.semirecursive.workspace import workspace
@@ -118,8 +118,8 @@ def instance_of(sim: Simulation, ports: Ports) -> Instance:
     return Instance(
         tables=tables, lu=equations.lu, work=type(equations.work)(*(np.zeros_like(part) for part in equations.work)),
         settings=work.settings, ws=workspace(tables), graph=graph,
-        z=state.z, zd=state.zd, zdd=state.zdd, lam=state.lam, R0=state.R0, energy=state.memory["energy"],
-        s=state.s, sd=state.sd, u=state.u, target=state.u.copy(), alpha=state.memory["alpha"],
+        z=state.z, zd=state.zd, zdd=state.zdd, lam=state.lam, R0=state.R0, energy=arrays_of(state).energy,
+        s=state.s, sd=state.sd, u=state.u, target=state.u.copy(), alpha=sim.method.penalties_of(state),
         next_z=np.zeros((1, n)), next_zd=np.zeros((1, n)), next_zdd=np.zeros((1, n)), next_lam=np.zeros((1, m)),
         next_R0=np.zeros((1, nr, 3, 3)), next_energy=np.zeros((1, n, 2)), next_s=np.zeros((1, ns)),
         next_sd=np.zeros((1, ns)), next_u=np.zeros((1, nu)), stats=np.zeros((1, STATS_SIZE)), still=np.zeros(n),

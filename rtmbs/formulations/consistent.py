@@ -141,7 +141,10 @@ def inverse_root_weights(name: str, weights: Array | None, n: int) -> Array:
 
 
 def closed_from(system: ConstrainedSystem, q: Array, t: float, near: Array) -> Array:
-    """Return q (n,) with Phi = 0 to rounding, by least changes; ``NearestPose`` ends at 1e-12 of the row scale."""
+    """Return q (n,) with Phi = 0 to rounding, by least changes; ``NearestPose`` ends at 1e-12 of the row scale.
+
+    The loop stands alone: it shares ``newton_step``, and has no verdict, as ``demand_closed`` judges what is left.
+    """
     for _ in range(MAX_ITERATIONS):
         q, step, _, _ = newton_step(system, q, t, lambda P, right: near * least_solution(P * near, right))
         if np.abs(step).max() <= CLOSED * max(1.0, np.abs(q).max()):

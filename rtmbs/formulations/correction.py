@@ -94,6 +94,9 @@ def corrected(
 def closed_positions(system: ConstrainedSystem, q: Array, t: float, solve: Solve) -> Array:
     """Return q (n,) with Phi = 0 by Newton in the directions of ``solve``, undamped: the end of a step is near.
 
+    The loop stands alone: ``converged`` of ``numerics/linear/least_change.py`` looks at corrections only, and the
+    directions of a formulation may leave rows open, so the rows decide as well.
+
     Raises FormulationError naming the row that stays open.
     """
     q, t = checked_vector("q", q, system.n), checked_time(t)

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.integrators.report import Outcome
-from rtmbs.integrators.settings import Chunk, Settings, StateArrays
+from rtmbs.integrators.settings import Settings, StateArrays
 from rtmbs.numerics.linear.solver import LinearSolver
 
 Array = NDArray[np.float64]
@@ -64,39 +64,6 @@ class Diagnosis(NamedTuple):
     worst: tuple[str, ...] = ()  # drivers, laws, loops
     reason: str = ""
     hopeless: bool = False  # no smaller step helps
-
-
-class Fused(Protocol):
-    """The penalty trapezoidal rule as one compiled kernel for these equations."""
-
-    outcomes: dict[int, Outcome]  # of what the kernel answers
-
-    @property
-    def tick(self) -> float:
-        """Length of a phase unit [s]."""
-
-    @property
-    def kernel(self) -> Any:
-        """The kernel: takes ``arguments``, returns (how the last step ended, accepted steps)."""
-
-    def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
-        """Return the arguments of the kernel for a step in every row."""
-
-    def follow(self, settings: Settings, state: StateArrays, alpha: Array, u: Array, roughly: bool) -> bool:
-        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not.
-
-        ``alpha`` are the penalty factors. ``roughly`` is enough for a step that begins here.
-        """
-
-    @property
-    def groups(self) -> Any:
-        """Parts of the mechanism that are stepped on threads of their own; None when there is one."""
-
-    def in_groups(self, settings: Settings, old: StateArrays, row: Chunk) -> Outcome:
-        """Take one step, the groups in turns."""
-
-    def many_in_groups(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[int, bool]:
-        """Take a step for every row, the groups side by side; (accepted steps, whether the next one failed)."""
 
 
 class StepEquations(Protocol):
@@ -170,8 +137,11 @@ class StepEquations(Protocol):
     def corrected(self, increment: Array, dz: Array) -> Array:
         """Return the increment (n,) after the correction ``dz``: their sum, but for rotations on the group."""
 
-    def follow_states(self, h: float, old: StateArrays) -> None:
-        """Let force states be those at the end of a trapezoidal step from ``old``, in what is evaluated from now on."""
+    def follow_states(self, base: Array, share: float) -> None:
+        """Let force states be s = base + share ds/dt, base (ns,), share [s], in what is evaluated from now on.
+
+        A trapezoidal step has the base s_n + h/2 ds_n/dt and the share h/2.
+        """
 
     def keep_states(self, new: StateArrays) -> None:
         """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""
@@ -180,23 +150,7 @@ class StepEquations(Protocol):
         """Let the reference rotations of a finished state take in its rotation dofs, in place."""
 
 
-class FusedMidpoint(Protocol):
-    """The variational midpoint step as one compiled kernel for these equations."""
-
-    @property
-    def tick(self) -> float:
-        """Length of a phase unit [s]."""
-
-    def __call__(
-        self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
-    ) -> tuple[Outcome, int]:
-        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
-
-        What it does not accept is for the readable step, which says why.
-        """
-
-
-class MidpointEquations(Protocol):
+class MomentumEquations(Protocol):
     """Equations of motion in momenta, three rotation dofs being one element of the group (METHODS 6).
 
     ``u`` (nu,) are the inputs that each question goes by.
@@ -253,29 +207,6 @@ class MidpointEquations(Protocol):
     def turns(self, R: Array, after: Array) -> Array:
         """Return the turns (n,) of rotation dofs from rotations ``R`` to others; zero for other dofs."""
 
-    def fused_extrapolation(self) -> Any:
-        """Return extrapolated steps as a kernel; None where they have to ask Python."""
-
-    def fused(self) -> FusedMidpoint | None:
-        """Return the step as a kernel; None where it has to ask Python."""
-
-
-class FusedTRBDF2(Protocol):
-    """The TR-BDF2 step as one compiled kernel for these equations."""
-
-    @property
-    def tick(self) -> float:
-        """Length of a phase unit [s]."""
-
-    def __call__(
-        self, settings: Settings, alpha: Array, weight: Array, old: StateArrays, u: Array, chunk: Chunk, anyhow: bool
-    ) -> tuple[Outcome, int]:
-        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
-
-        ``alpha`` (m,) are the penalty factors of stages, ``weight`` (m,) those of loops beside M. A step that
-        starts stiffly is taken ``anyhow`` only. What is not accepted is for the readable step, which says why.
-        """
-
 
 class Equations(StepEquations, Protocol):
     """Equations of motion with loops, as methods see them. The coefficients of a tangent are the method's."""
@@ -326,14 +257,14 @@ class Equations(StepEquations, Protocol):
     def pull_back(self, x: Array) -> Array:
         """Return Phi_z^T x (n,) at the closed state."""
 
-    def midpoint(self) -> MidpointEquations:
-        """Return the equations in momenta for the variational midpoint step."""
+    def in_momenta(self) -> MomentumEquations:
+        """Return the equations in momenta."""
 
-    def fused(self) -> Fused | None:
-        """Return the penalty trapezoidal rule as a kernel; None where a step has to ask Python."""
+    def step_kernel(self, name: str) -> Any:
+        """Return the compiled step of the name that a method gives it; None where there is none for these equations.
 
-    def fused_trbdf2(self) -> FusedTRBDF2 | None:
-        """Return the TR-BDF2 step as a kernel; None where a step has to ask Python."""
+        A step that has to ask Python, as for a law that is called, has none.
+        """
 
     def inputs_between(self, start: Array, end: Array, share: float, h: float) -> Array:
         """Return the inputs (nu,) at a share of a step of ``h`` [s] between those of its ends."""

@@ -28,7 +28,10 @@ from rtmbs.state import State
 Array = NDArray[np.float64]
 
 PENALTY = 1e6  # dimensionless c
-USUAL = frozenset((Capability.FORCE_STATES, Capability.REDUNDANT, Capability.SAME_BYTES, Capability.REFINED))
+NO_FACTORS = np.zeros(0)  # penalty factors of a state that has none
+USUAL = frozenset(
+    (Capability.FORCE_STATES, Capability.REDUNDANT, Capability.SAME_BYTES, Capability.REFINED, Capability.EVENTS)
+)
 
 
 def penalty_factors(equations: Equations, h: float, c: float | None, alpha: float | None) -> Array:
@@ -137,6 +140,21 @@ class Method(Protocol):
             Penalty factors (m,) of the loop equations [N/m; N m for rotation rows].
         """
         return penalty_factors(equations, h, self.c, None)
+
+    def penalties_of(self, state: State) -> Array:
+        """Return the penalty factors that a state carries for the next step.
+
+        Parameters
+        ----------
+        state : State
+            State of a Simulation with this method.
+
+        Returns
+        -------
+        ndarray
+            Penalty factors (m,) in ``state.memory`` [N/m; N m for rotation rows]; (0,) where it has none.
+        """
+        return NO_FACTORS
 
     def remember(self, equations: Equations, h: float) -> dict[str, Array]:
         """Return ``State.memory`` at a start.
@@ -305,6 +323,21 @@ class Method(Protocol):
             Number of accepted steps, and True when the next step is for ``advance``.
         """
         return 0, True
+
+    def groups(self, equations: Equations) -> Any:
+        """Return the parts of the mechanism that ``advance_many`` steps on threads of their own.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+
+        Returns
+        -------
+        object or None
+            Groups with their ``coordinates``; None where the mechanism is stepped as a whole.
+        """
+        return None
 
     def changed(self, changes: dict[str, Any]) -> Self:
         """Return this method with some options changed.

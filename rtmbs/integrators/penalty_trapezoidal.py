@@ -6,14 +6,14 @@ offer one, and the readable step of ``trapezoidal.py`` otherwise; a contract tes
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, StateError, shown
-from rtmbs.integrators.base import Equations, Fused
+from rtmbs.integrators.base import Equations
 from rtmbs.integrators.checks import one_of, positive_floats, switches, whole
 from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors, settings_for
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
@@ -27,6 +27,7 @@ from rtmbs.integrators.settings import (
     TANGENT_TERMS,
     Chunk,
     Settings,
+    StateArrays,
     arrays_of,
     one_row_chunk,
 )
@@ -41,6 +42,42 @@ MOST_PROJECTIONS = 100
 RELATIVE = 1e-6
 FREED = 5e-3  # sqrt(c) times the largest correction behind which an older factor may serve (METHODS 1.10)
 SAME_ENERGY = 1e-9  # relative difference of a state's energy that is rounding
+
+
+KERNEL = "penalty-trapezoidal"  # of the compiled step
+
+
+class Fused(Protocol):
+    """The penalty trapezoidal rule as one compiled kernel for these equations."""
+
+    outcomes: dict[int, Outcome]  # of what the kernel answers
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+
+    @property
+    def kernel(self) -> Any:
+        """The kernel: takes ``arguments``, returns (how the last step ended, accepted steps)."""
+
+    def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
+        """Return the arguments of the kernel for a step in every row."""
+
+    def follow(self, settings: Settings, state: StateArrays, alpha: Array, u: Array, roughly: bool) -> bool:
+        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not.
+
+        ``alpha`` are the penalty factors. ``roughly`` is enough for a step that begins here.
+        """
+
+    @property
+    def groups(self) -> Any:
+        """Parts of the mechanism that are stepped on threads of their own; None when there is one."""
+
+    def in_groups(self, settings: Settings, old: StateArrays, row: Chunk) -> Outcome:
+        """Take one step, the groups in turns."""
+
+    def many_in_groups(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[int, bool]:
+        """Take a step for every row, the groups side by side; (accepted steps, whether the next one failed)."""
 
 
 @dataclass
@@ -114,7 +151,8 @@ class PenaltyTrapezoidal(Method):
     order: ClassVar[int] = 2
     averages_inputs: ClassVar[bool] = True
     capabilities: ClassVar[frozenset[Capability]] = USUAL | {
-        Capability.RAMPS, Capability.CHUNKS, Capability.WARM_UP, Capability.TOLERANCE, Capability.SENSITIVITY,
+        Capability.RAMPS, Capability.CHUNKS, Capability.THREADS, Capability.WARM_UP, Capability.TOLERANCE,
+        Capability.SENSITIVITY,
     }  # fmt: skip
 
     penalty: float | None = None
@@ -181,6 +219,10 @@ class PenaltyTrapezoidal(Method):
         """Return the penalty factors (m,) for steps of ``h`` [s]."""
         return penalty_factors(equations, h, self.c, self.alpha)
 
+    def penalties_of(self, state: State) -> Array:
+        """Return the penalty factors (m,) that a state carries."""
+        return state.memory["alpha"]
+
     def carried(self, state: State, before: Self | None = None) -> dict[str, Array]:
         """Return the energies, for a balance goes on, and the penalty factors while options ask for no others."""
         same = before is not None and (before.c, before.alpha) == (self.c, self.alpha)
@@ -212,7 +254,7 @@ class PenaltyTrapezoidal(Method):
         True when accelerations followed as well, by the kernel.
         """
         fused = work.fused
-        if fused is not None and equations.fused() is fused:
+        if fused is not None and equations.step_kernel(KERNEL) is fused:
             return fused.follow(work.settings, arrays_of(state), state.memory["alpha"], state.u, roughly)
         energy = state.memory["energy"]
         with np.errstate(over="ignore", invalid="ignore"):
@@ -231,7 +273,7 @@ class PenaltyTrapezoidal(Method):
 
     def start(self, equations: Equations, state: State) -> Work:
         """Return settings, stats, and the kernel where the equations have one."""
-        fused = equations.fused() if self.fused else None
+        fused = equations.step_kernel(KERNEL) if self.fused else None
         return Work(self.settings(equations, state.h, state.memory["alpha"]), np.zeros(STATS_SIZE), fused)
 
     def settings(self, equations: Equations, h: float, alpha: Array) -> Settings:
@@ -299,7 +341,12 @@ class PenaltyTrapezoidal(Method):
 
     def takes_many(self, equations: Equations) -> bool:
         """True for the fused step."""
-        return self.fused and equations.fused() is not None
+        return self.fused and equations.step_kernel(KERNEL) is not None
+
+    def groups(self, equations: Equations) -> Any:
+        """Return the groups of the fused step, which threads share."""
+        fused = equations.step_kernel(KERNEL) if self.fused else None
+        return None if fused is None else fused.groups
 
     def advance_many(self, equations: Equations, work: Work, old: State, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row, in one kernel call a thread; ``advance`` takes a failed one again and reports."""

@@ -111,7 +111,8 @@ class TrapezoidalStep:
 
     def attempt(self, number: int, old: StateArrays, new: StateArrays) -> Outcome:
         """Take the step by the plain iteration (0) or by a further try (1, 2, ...)."""
-        self.equations.follow_states(self.settings.h, old)
+        half = 0.5 * self.settings.h
+        self.equations.follow_states(old.s + half * old.sd, half)
         try:
             with np.errstate(over="ignore", invalid="ignore"):  # NOT_FINITE says it
                 if number == 0:

@@ -1,12 +1,12 @@
 """TR-BDF2: a trapezoidal stage and a backward differentiation stage, L-stable, in joint coordinates (METHODS 7)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Equations, FusedTRBDF2, NotFinite, SingularTangent
+from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.checks import positive_floats, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
 from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors, settings_for
@@ -85,7 +85,8 @@ class Stage(TrapezoidalStep):
     def solve(self, past: StateArrays, ahead: Array, steady: Array) -> tuple[Outcome, Array]:
         """Return how the iteration from ``past`` ended, further tries included, and the increment (n,)."""
         self.ahead, self.steady = ahead, steady
-        self.equations.follow_states(self.settings.h, past)
+        half = 0.5 * self.settings.h
+        self.equations.follow_states(past.s + half * past.sd, half)
         restart(self.stats)
         outcome, increment = self.plain(past)
         tries = 0 if self.settings.fixed_iterations else self.settings.tries
@@ -173,6 +174,26 @@ def elementwise(rule, *values) -> Array:  # type: ignore[no-untyped-def]
 # ---- method ---------------------------------------------------------------------------------------------------------
 
 
+KERNEL = "trbdf2"  # of the compiled step
+
+
+class FusedTRBDF2(Protocol):
+    """The TR-BDF2 step as one compiled kernel for these equations."""
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+
+    def __call__(
+        self, settings: Settings, alpha: Array, weight: Array, old: StateArrays, u: Array, chunk: Chunk, anyhow: bool
+    ) -> tuple[Outcome, int]:
+        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
+
+        ``alpha`` (m,) are the penalty factors of stages, ``weight`` (m,) those of loops beside M. A step that
+        starts stiffly is taken ``anyhow`` only. What is not accepted is for the readable step, which says why.
+        """
+
+
 @dataclass
 class Work:
     """Settings of the stages, penalties, kernel and stats of steps."""
@@ -250,7 +271,7 @@ class TRBDF2(Method):
 
     def start(self, equations: Equations, state: State) -> Work:
         """Return settings, penalties, the scratch of steps, and the kernel where the equations have one."""
-        fused = equations.fused_trbdf2() if self.fused else None
+        fused = equations.step_kernel(KERNEL) if self.fused else None
         alpha = penalty_factors(equations, GAMMA * state.h, self.c, None)
         return Work(self.settings(equations, state.h), alpha, self.c * equations.masses, fused, np.zeros(STATS_SIZE))
 
@@ -363,7 +384,7 @@ class TRBDF2(Method):
 
     def takes_many(self, equations: Equations) -> bool:
         """True for the fused step."""
-        return self.fused and equations.fused_trbdf2() is not None
+        return self.fused and equations.step_kernel(KERNEL) is not None
 
     def advance_many(self, equations: Equations, work: Work, old: State, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row, in one kernel call; ``advance`` takes again what it does not accept."""

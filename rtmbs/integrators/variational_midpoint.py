@@ -1,12 +1,12 @@
 """Variational midpoint rule in joint coordinates: symplectic, symmetric, momentum-preserving (METHODS 6)."""
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Equations, FusedMidpoint, MidpointEquations, NotFinite, SingularTangent, Turned
+from rtmbs.integrators.base import Equations, MomentumEquations, NotFinite, SingularTangent, Turned
 from rtmbs.integrators.checks import positive_floats, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
 from rtmbs.integrators.method import PENALTY, USUAL, Method, settings_for
@@ -36,6 +36,7 @@ from rtmbs.integrators.settings import (
     STATS_SIZE,
     Chunk,
     Settings,
+    StateArrays,
     arrays_of,
     one_row_chunk,
 )
@@ -50,7 +51,7 @@ Array = NDArray[np.float64]
 class MidpointStep:
     """One step: Newton's iteration on the half increment y, then the rates at the end."""
 
-    def __init__(self, equations: Equations, midpoint: MidpointEquations, settings: Settings, weight: Array) -> None:
+    def __init__(self, equations: Equations, midpoint: MomentumEquations, settings: Settings, weight: Array) -> None:
         self.equations, self.midpoint, self.settings, self.weight = equations, midpoint, settings, weight
         self.corrections: list[float] = []
         self.to_tolerance, self.near_singular = 0, False
@@ -61,8 +62,7 @@ class MidpointStep:
         midpoint, h = self.midpoint, new.h
         try:
             p0 = midpoint.begin(old.z, old.zd, old.R0, old.u)
-            still = arrays_of(old)._replace(sd=np.zeros_like(old.sd))
-            self.equations.follow_states(h, still)  # at the middle, s = s_n + h/2 ds/dt there
+            self.equations.follow_states(old.s, 0.5 * h)  # at the middle, s = s_n + h/2 ds/dt there
             outcome, y, impulse = self.correct(p0, old, new)
             if outcome not in TAKEN:
                 return outcome
@@ -162,13 +162,32 @@ class MidpointStep:
 REUSED_BELOW = 1e-3  # typical sizes: the largest correction behind which a factor may serve again (METHODS 6.5)
 
 
+KERNEL, EXTRAPOLATED = "variational-midpoint", "extrapolated-midpoint"  # of the compiled step, and of its extrapolation
+
+
+class FusedMidpoint(Protocol):
+    """The variational midpoint step as one compiled kernel for these equations."""
+
+    @property
+    def tick(self) -> float:
+        """Length of a phase unit [s]."""
+
+    def __call__(
+        self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
+    ) -> tuple[Outcome, int]:
+        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
+
+        What it does not accept is for the readable step, which says why.
+        """
+
+
 @dataclass
 class Work:
     """Settings, weights, equations, kernel and stats of steps."""
 
     settings: Settings
     weight: Array  # (m,) of the loops beside M [kg or kg m^2]
-    midpoint: MidpointEquations
+    midpoint: MomentumEquations
     fused: FusedMidpoint | None
     stats: Array  # (STATS_SIZE,) of the last step
 
@@ -239,8 +258,8 @@ class VariationalMidpoint(Method):
 
     def start(self, equations: Equations, state: State) -> Work:
         """Return settings, the scratch of steps, and the kernel where the equations have one."""
-        midpoint = equations.midpoint()
-        fused = midpoint.fused() if self.fused else None
+        midpoint = equations.in_momenta()
+        fused = equations.step_kernel(KERNEL) if self.fused else None
         return Work(self.settings(equations, state.h), self.c * equations.masses, midpoint, fused, np.zeros(STATS_SIZE))
 
     def settings(self, equations: Equations, h: float) -> Settings:
@@ -293,7 +312,7 @@ class VariationalMidpoint(Method):
 
     def takes_many(self, equations: Equations) -> bool:
         """True for the fused step."""
-        return self.fused and equations.midpoint().fused() is not None
+        return self.fused and equations.step_kernel(KERNEL) is not None
 
     def advance_many(self, equations: Equations, work: Work, old: State, chunk: Chunk) -> tuple[int, bool]:
         """Take a step for every row, in one kernel call; ``advance`` takes again what it does not accept."""

@@ -28,6 +28,9 @@ class Result(Keyed, StrictAttributes):
 
     Runs of a Simulation, ``rtmbs.dae.integrate``, kinematic analyses, the recursion and files all give a Result.
 
+    ``events`` are those of a run with ``when``, in their order, each with its time ``t`` and its ``event``; none of
+    other results.
+
     ``names()`` lists the channels. ``result["crank.*"]`` and ``result[["crank.angle", "crank.rate"]]`` are dicts. A
     channel is evaluated at its first use and kept. Two elements of a model may have one name, such as a body and a
     floating joint. Each of their channels is then listed with its kind in front: ``body:chassis.position`` and
@@ -85,6 +88,7 @@ class Result(Keyed, StrictAttributes):
         self._warnings = warnings
         self.system = system  # of the run, for a viewer; None for a result of a file and for a pickled one
         self.report = report  # of the method or analysis; None for a result of a file, and for some samples of another
+        self.events: tuple[Any, ...] = ()  # Occurrences of a run with ``when``, in their order
 
     @classmethod
     def _own_names(cls) -> set[str]:
@@ -475,6 +479,7 @@ class Result(Keyed, StrictAttributes):
         state = {key: value for key, value in vars(self).items() if key not in ("_sources", "_given", "_warnings")}
         channels = {name: (source, StoredValues(self.read(name).values)) for name, source in self._sources.items()}
         state["_given"] = {name: Source(old.axes, old.unit, new, old.frame) for name, (old, new) in channels.items()}
+        state["events"] = tuple(one.without_functions() for one in self.events)
         return {**state, "_channels": {}, "_warnings": self.warnings, "system": None, "report": None}
 
     if not TYPE_CHECKING:

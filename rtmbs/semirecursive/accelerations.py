@@ -6,6 +6,9 @@ eigenvalues s / (1 + s): one but for the directions that a nearly singular pose 
 iteration for each cluster, and of all answers for redundant loops give the least lam in the norm of 1 / weight.
 Never zero by default: a wrong first acceleration costs an order of accuracy.
 
+The rounds are no Newton iteration, and share no end with one: they refine a linear solution by the residual of the
+whole equations, and each component ends by itself.
+
 Components that share nothing but ground are solved side by side, each with scalars of its own: rounding of a large one
 may be more than all that there is in a small one.
 """

@@ -146,7 +146,7 @@ class MachineCode:
 
 
 class FusedMidpoint(MachineCode):
-    """The machine code of ``midpoint_step.march_midpoint`` and its scratch; answers ``integrators.base``."""
+    """The machine code of ``midpoint_step.march_midpoint`` and its scratch."""
 
     def __init__(self, equations: EvaluatedEquations) -> None:
         self.equations = equations
@@ -168,7 +168,7 @@ class FusedMidpoint(MachineCode):
 
 
 class FusedTRBDF2(MachineCode):
-    """The machine code of ``trbdf2_step.march_trbdf2`` and its scratch; answers ``integrators.base``."""
+    """The machine code of ``trbdf2_step.march_trbdf2`` and its scratch."""
 
     def __init__(self, equations: EvaluatedEquations) -> None:
         inputs, n, m, states = len(equations.u), equations.n, equations.m, equations.states
@@ -191,7 +191,7 @@ class FusedTRBDF2(MachineCode):
 
 
 class FusedExtrapolation(MachineCode):
-    """The machine code of ``extrapolated_step.march_extrapolated`` and its scratch; answers ``integrators.base``."""
+    """The machine code of ``extrapolated_step.march_extrapolated`` and its scratch."""
 
     def __init__(self, equations: EvaluatedEquations) -> None:
         self.equations, self.between = equations, scratch_between(equations.n)
@@ -290,3 +290,29 @@ class FusedSteps:
         except BaseException:  # an interrupt: a thread may still be writing, to what nobody will read
             self._groups = None
             raise
+
+
+# ---- the compiled steps by name -------------------------------------------------------------------------------------
+
+
+def by_own_tangent(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a maker of a kernel that has the structured tangent: none where K and C have another source."""
+    return lambda equations: made(equations) if equations.source is None else None
+
+
+def in_momenta(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a maker of a kernel of equations in momenta."""
+
+    def maker(equations: Any) -> Any:
+        equations.in_momenta()  # closures get their blocks
+        return made(equations)
+
+    return maker
+
+
+STEP_KERNELS: dict[str, Callable[[Any], Any]] = {  # by the name that a method asks for, made of the equations
+    "penalty-trapezoidal": by_own_tangent(lambda equations: equations.own_steps),
+    "trbdf2": by_own_tangent(FusedTRBDF2),
+    "variational-midpoint": in_momenta(FusedMidpoint),
+    "extrapolated-midpoint": in_momenta(FusedExtrapolation),
+}

@@ -5,11 +5,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.base import Diagnosis, Fused, Missed
+from rtmbs.integrators.base import Diagnosis, Missed
 from rtmbs.integrators.report import Outcome
 from rtmbs.integrators.settings import Settings, StateArrays
 from rtmbs.semirecursive.accelerations import equation_residuals, first_accelerations
-from rtmbs.semirecursive.compiled_steps import FusedSteps, FusedTRBDF2
+from rtmbs.semirecursive.compiled_steps import STEP_KERNELS, FusedSteps
 from rtmbs.semirecursive.diagnosis import diagnose, failure_names
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.law_states import hold_states
@@ -50,22 +50,24 @@ class SemiRecursiveEquations(EvaluatedEquations):
         """Return the causes of a failed step from ``old``, as far as found."""
         return diagnose(self, settings, old)
 
-    def fused(self) -> Fused | None:
-        """Return the penalty trapezoidal rule as a kernel; None where laws or sources need Python."""
+    @property
+    def own_steps(self) -> FusedSteps:
+        """Machine code of the penalty trapezoidal rule, which starts and copies share."""
         if self._fused.equations is not self:  # these are a copy
             self._fused = self._fused.of(self)
-        return self._fused if self.source is None and not self.system.called else None
+        return self._fused
 
-    def midpoint(self) -> Midpoint:
-        """Return the equations of the variational midpoint step; all closures have blocks from then on."""
+    def step_kernel(self, name: str) -> Any:
+        """Return the compiled step of a name of ``STEP_KERNELS``; None where laws or sources need Python."""
+        made = STEP_KERNELS.get(name)
+        return None if made is None or self.system.called else made(self)
+
+    def in_momenta(self) -> Midpoint:
+        """Return the equations in momenta; all closures have blocks from then on."""
         if self.long_loops:
             self.compiled = with_blocks(self.compiled)
             self.source = self.source  # takes the tables
         return Midpoint(self)
-
-    def fused_trbdf2(self) -> FusedTRBDF2 | None:
-        """Return the TR-BDF2 step as a kernel; None where laws or sources need Python."""
-        return FusedTRBDF2(self) if self.source is None and not self.system.called else None
 
     def inputs_between(self, start: Array, end: Array, share: float, h: float) -> Array:
         """Return the inputs (nu,) at a share of a step of ``h`` [s] between those of its ends."""

@@ -239,10 +239,10 @@ class EvaluatedEquations:
         """Return the names of inputs that are no number in range."""
         return not_finite_inputs(self.system, self.u)
 
-    def follow_states(self, h: float, old: StateArrays) -> None:
-        """Let force states be those at the end of a step from ``old``, in what is evaluated from now on."""
-        if len(old.s):
-            self.ws.state_base[:], self.ws.state_half[0] = old.s + 0.5 * h * old.sd, 0.5 * h
+    def follow_states(self, base: Array, share: float) -> None:
+        """Let force states be ``base + share ds/dt`` in what is evaluated from now on."""
+        if len(base):
+            self.ws.state_base[:], self.ws.state_half[0] = base, share
 
     def keep_states(self, new: StateArrays) -> None:
         """Write force states and their rates at ``new.z`` and ``new.zd``, the state last closed, to ``new``."""

@@ -6,7 +6,6 @@ from numpy.typing import NDArray
 from rtmbs.integrators.settings import PAPER
 from rtmbs.numerics.rotations.vectors import turn_between
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
-from rtmbs.semirecursive.compiled_steps import FusedExtrapolation, FusedMidpoint
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.law_kernels import call_laws, differentiate_laws
@@ -27,7 +26,7 @@ Array = NDArray[np.float64]
 
 
 class Midpoint:
-    """The equations of one step in momenta; answers ``integrators.base.MidpointEquations``."""
+    """The equations of one step in momenta; answers ``integrators.base.MomentumEquations``."""
 
     def __init__(self, equations: EvaluatedEquations) -> None:
         self.equations = equations
@@ -146,14 +145,6 @@ class Midpoint:
         half_turn_rows(tables, y, -1.0, self.right)
         add_loop_tangent(tables, weight, 1.0, self.left, self.right, values)
         equations.factor_matrix()
-
-    def fused(self) -> FusedMidpoint | None:
-        """Return the step as a kernel; None where laws need Python."""
-        return None if self.equations.system.called else FusedMidpoint(self.equations)
-
-    def fused_extrapolation(self) -> FusedExtrapolation | None:
-        """Return extrapolated steps as a kernel; None where laws need Python."""
-        return None if self.equations.system.called else FusedExtrapolation(self.equations)
 
     def factor_end(self, weight: Array) -> None:
         """Factor M + Phi_z^T weight Phi_z where the step ends, at the pose of ``end``; raises the same."""

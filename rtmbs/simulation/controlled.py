@@ -102,9 +102,6 @@ class ControlledResult(Result):
         self.steps = steps
         self.events = tuple(events)
 
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "events": tuple(one.without_functions() for one in self.events)}
-
 
 MOST_SAMPLES = 10_000_000  # samples that a run keeps in memory
 

@@ -16,7 +16,7 @@ from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.access import CHANGE, callback_rights
 from rtmbs.simulation.dense_output import Moment, Stretch
-from rtmbs.simulation.zeros import EPS, rounding, zeros_within
+from rtmbs.simulation.zeros import EPS, Found, rounding, zeros_within
 from rtmbs.system.system import System
 from rtmbs.system.tables import Array, Tables
 
@@ -54,6 +54,8 @@ class Event:
     event at the same instant. An event that has its zero at the instant happens even if an action moved its function.
     When one of them stops the run, the others happen too.
 
+    Runs with steps of h take the step with an event anew, up to the event. Those with a tolerance read dense output.
+
     A run raises EventError, with the time and the names, where events follow each other without end. Actions may cause
     each other's events at one instant. Events may also become ever faster, as of a ball that comes to rest by smaller
     and smaller bounces.
@@ -85,7 +87,7 @@ class Event:
     ...     sim.set("pivot.rate", -0.8 * sim["pivot.rate"])
     >>> wall = rtmbs.Event(lambda s: s["pivot.angle"], action=bounce, direction=1, name="wall")
     >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
-    >>> result = sim.run(2.0, tolerance=1e-6, when=wall)
+    >>> result = sim.run(2.0, when=wall)
     >>> [(one.event.name, round(one.t, 3)) for one in result.events]
     [('wall', 0.592), ('wall', 1.694)]
     """
@@ -297,10 +299,15 @@ class EventMonitor:
         """True when a change of sign from ``side`` is an event."""
         return side != 0 and self.event.direction * side <= 0
 
-    def zeros(self, stretch: Stretch) -> list[tuple[float, int]]:
-        """Return times [s] of the zeros within a step, and the signs before them; EventError when one was too near."""
-        start, end = stretch.before.t, stretch.after.t
-        found = zeros_within(lambda t: self.value(stretch.at(t)), start, end, self.last, self.at_zero)
+    def zeros(self, stretch: Stretch, steps: Any = None) -> list[tuple[float, int]]:
+        """Return times [s] of the zeros within a step, and the signs before them; EventError when one was too near.
+
+        Where dense output has some, those along shorter ``steps`` of the method count, if these are given.
+        """
+        start = stretch.before.t
+        found = self.found(stretch)
+        if steps is not None and (found.zeros or (self.at_zero and found.first)):
+            found = self.found(steps)
         if found.first and self.expected == -found.first and self.counts(self.expected):
             raise self.accumulated(start)
         if found.first:
@@ -309,6 +316,11 @@ class EventMonitor:
             self.expected, self.rests = 0, False
         self.last, self.at_zero, self.scale = found.last, found.side == 0, found.scale
         return [(zero.t, zero.side) for zero in found.zeros]
+
+    def found(self, states: Any) -> Found:
+        """Return the zeros along the states of a step."""
+        start, end = states.before.t, states.after.t
+        return zeros_within(lambda t: self.value(states.at(t)), start, end, self.last, self.at_zero)
 
     def take_value(self, value: float, residual: float) -> None:
         """Take the value at an instant at which the function has a zero, with a ``residual`` before the actions."""
@@ -382,15 +394,20 @@ class EventHandler:
         monitor.count += 1
         self.occurred.append(Occurrence(t, monitor.event))
 
-    def look(self, stretch: Stretch) -> EventInstant | None:
-        """Return the first instant of a step at which an event stops or acts; events before it go to the log."""
+    def look(self, stretch: Stretch, steps: Any = None, same: float = 0.0) -> EventInstant | None:
+        """Return the first instant of a step at which an event stops or acts; events before it go to the log.
+
+        Shorter ``steps`` locate zeros, if given. Zeros nearer to each other than ``same`` [s] have one instant.
+        """
         found = [
-            (t, self.place[monitor], side, monitor) for monitor in self.monitors for t, side in monitor.zeros(stretch)
+            (t, self.place[monitor], side, monitor)
+            for monitor in self.monitors
+            for t, side in monitor.zeros(stretch, steps)
         ]
         found.sort(key=lambda one: one[:2])
         while found:
             t = found[0][0]
-            until = t + width(t, stretch.h)
+            until = t + max(width(t, stretch.h), same)
             now = [one for one in found if one[0] <= until]
             found = found[len(now) :]
             for *_, side, monitor in reversed(now):

@@ -30,6 +30,7 @@ from rtmbs.integrators.extrapolation import (
 )
 from rtmbs.integrators.report import TAKEN, StepReport, outcomes_of, report_of
 from rtmbs.integrators.settings import STATS_SIZE, Chunk, arrays_of, chunk_for, first, one_row_chunk
+from rtmbs.integrators.variational_midpoint import EXTRAPOLATED
 from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.semirecursive.extrapolated_step import ROWS, Judged
@@ -250,7 +251,7 @@ class ExtrapolatedSteps:
         if self.kernel_of is not store.equations:
             self.kernel, self.kernel_of = None, store.equations
             if store.options.method.fused:
-                self.kernel = store.work.midpoint.fused_extrapolation()
+                self.kernel = store.equations.step_kernel(EXTRAPOLATED)
         return self.kernel
 
     def fill_inputs(self, start: State) -> None:

@@ -3,8 +3,6 @@
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
 from rtmbs.errors import (
     HalfTurnError,
     LoopOpenError,
@@ -26,7 +24,6 @@ FAILURES: dict[Outcome, type[StepError]] = {
     Outcome.LOOP_OPEN: LoopOpenError,
     Outcome.HALF_TURN: HalfTurnError,
 }
-NO_FACTORS = np.zeros(0)  # penalty factors of a method that has none
 SHOWN = 6  # corrections of Newton's iteration in a sentence
 
 
@@ -58,9 +55,7 @@ def error_of(sim: Any, report: StepReport) -> StepError:
 def retry(sim: Any, report: StepReport, on_failure: str, at_most: int) -> StepReport:
     """Retry a failed step in 2, 4, ... parts where ``on_failure`` allows it and it can help, or raise its error."""
     state = sim.state
-    spoilt = not_finite_inputs(sim.system, state.u) or out_of_range(
-        sim.system, state, state.memory.get("alpha", NO_FACTORS)
-    )
+    spoilt = not_finite_inputs(sim.system, state.u) or out_of_range(sim.system, state, sim.method.penalties_of(state))
     if on_failure == "raise" or report.hopeless or spoilt:
         raise error_of(sim, report)
     return in_parts(sim, report, at_most)

@@ -7,6 +7,7 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import whole
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.methods import Capability, demand
 
 MOST_HALVINGS = 20
 MOST_THREADS = 256
@@ -25,6 +26,8 @@ class Options:
         if isinstance(self.method, type) or not answers:
             raise InputError(f"method is {shown(self.method)}; it must be an object such as rtmbs.PenaltyTrapezoidal()")
         whole("threads", self.threads, 1, MOST_THREADS)
+        if self.threads > 1:
+            demand(self.method, Capability.THREADS, f"threads = {self.threads}")
 
     def changed(self, changes: dict[str, Any]) -> "Options":
         """Return these options with some of them changed: those of a Simulation, and those of its method."""

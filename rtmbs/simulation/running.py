@@ -46,17 +46,23 @@ def check_run(
 def recorded_run(
     sim: Any, t_end: float, observers: Any, progress: bool, on_failure: str, at_most: int, record: Schedule | None,
     channels: Sequence[str] | None, file: str | Path | None, until: Callable[[Any], bool] | None,
+    events: Any = None,
 ) -> Recorder:  # fmt: skip
-    """Run to ``t_end`` [s] with steps of h and return the recorder; whatever raises carries the Result so far."""
+    """Run to ``t_end`` [s] with steps of h and return the recorder; whatever raises carries the Result so far.
+
+    ``events`` take the steps when there are some: an ``EventRun``.
+    """
     watching = observers_of(observers)
     chosen = channels is not None or file is not None
     recorder = ChannelRecorder(record, channels, file) if chosen else Recorder(record)
+    recorder.events = events
     sim._store.check_arrays(sim.state)
     try:
-        run(sim, steps_to(sim, t_end), recorder, watching, progress, on_failure, at_most, until)
+        run(sim, steps_to(sim, t_end), recorder, watching, progress, on_failure, at_most, until, events)
     except BaseException as error:
         recorder.stop()
-        if recorder.count and (isinstance(error, ResultError) or not isinstance(error, InputError)):
+        refused = isinstance(error, InputError) and not isinstance(error, ResultError) and events is None
+        if recorder.count and not refused:
             error.result = recorder.result()  # type: ignore[attr-defined]
         raise
     return recorder
@@ -78,10 +84,11 @@ def run(
     on_failure: str,
     at_most: int,
     until: Callable[[Any], Any] | None = None,
+    events: Any = None,
 ) -> None:
     """Take ``steps`` steps, watched by ``recorder`` and ``observers``; raises StepError when one fails for good.
 
-    Ends behind the first step at whose end ``until`` of the Simulation is true.
+    Ends behind the first step at whose end ``until`` of the Simulation is true, or at an event that stops.
 
     Whatever raises, the last sample of the recorder is the present state.
     """
@@ -89,13 +96,18 @@ def run(
     with callback_rights(sim, LOOK, WATCHING):
         for observer in watching:
             observer.begin(sim, steps)
-    in_chunks = until is None and sim._store.takes_chunks and all(observer.takes_chunks for observer in watching)
+    single = until is not None or events is not None
+    in_chunks = not single and sim._store.takes_chunks and all(observer.takes_chunks for observer in watching)
     chunk = chunk_for(sim.state, steps) if in_chunks else None
     # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
     with progress_bar(steps, "step") if progress else nullcontext() as bar:
         while steps > 0:
             done, failed = take_chunk(sim, watching, first(chunk, steps)) if chunk is not None else (0, True)
-            if failed:
+            if events is not None:
+                if events.take_step(watching):
+                    recorder.record_end(sim)
+                    break
+            elif failed:
                 take_step(sim, watching, on_failure, at_most)
             steps -= done + failed
             if until is not None and is_end(until, sim):

@@ -70,7 +70,8 @@ class Simulation(Keyed, StrictAttributes):
         Measure inconsistent redundant closures from the pose as it is (METHODS 1.13).
     threads : int, default 1
         Largest number of threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to them
-        as ``groups``, each with a Newton iteration of its own. Connected parts stay on one thread.
+        as ``groups``, each with a Newton iteration of its own. Connected parts stay on one thread. More than one is for
+        methods with the capability THREADS, as the default.
 
     Attributes
     ----------
@@ -327,8 +328,9 @@ class Simulation(Keyed, StrictAttributes):
         tolerance : float, optional
             Largest error at ``t_end`` in typical sizes; steps of h unless given.
         when : callable, Event or list of them, optional
-            Function of an ``Instant`` or an Event, or several of them; only with a tolerance. The change of its sign
-            stops the run, or calls an action.
+            Function of an ``Instant`` or an Event, or several of them. The change of its sign stops the run, or calls
+            an action. With steps of h the step is taken anew from its beginning up to the event, and the run goes on
+            to the next multiple of h: the time of the event has the order of the method. ``Result.events`` has them.
         until : callable, optional
             Function of the Simulation. The run ends with the first step at whose end it returns True. Not with a
             tolerance.
@@ -366,6 +368,9 @@ class Simulation(Keyed, StrictAttributes):
         >>> result = sim.run(sim.t + 2.0, tolerance=1e-6, record=rtmbs.Every(0.01), when=lambda s: s["P.position"][0])
         >>> [event.t == sim.t for event in result.events]
         [True]
+        >>> result = sim.run(sim.t + 2.0, when=lambda s: s["P.position"][0])
+        >>> sim.t == result.events[0].t
+        True
         """
         check_run(progress, on_failure, at_most, most_steps, record, until)
         check_captured(self._store.system)
@@ -380,9 +385,14 @@ class Simulation(Keyed, StrictAttributes):
 
             parts = at_most * (on_failure == "halve")
             return run_with_tolerance(self, t_end, tolerance, when, record, observers, parts, progress, most_steps)
+        events = None
         if when is not None:
-            raise InputError("when needs a tolerance: write sim.run(t_end, tolerance=1e-6, when=...)")
-        recorder = recorded_run(self, t_end, observers, progress, on_failure, at_most, record, channels, file, until)
+            from rtmbs.simulation.event_run import EventRun  # as above
+
+            events = EventRun(self, when, on_failure, at_most)
+        recorder = recorded_run(
+            self, t_end, observers, progress, on_failure, at_most, record, channels, file, until, events
+        )  # fmt: skip
         self._warn_of_fast_states()
         return recorder.result()
 
@@ -694,8 +704,7 @@ class Simulation(Keyed, StrictAttributes):
         for a function of time, a called law, another source of K and C, or a step that is not fused.
         """
         equations, system = self._store.equations, self._store.system
-        fused = equations.fused() if self.method.takes_many(equations) else None
-        groups = None if fused is None else fused.groups
+        groups = self.method.groups(equations)
         coordinates = [range(system.n)] if groups is None else groups.coordinates
         names = system.coordinate_names
         return tuple(tuple(names[i] for i in group) for group in coordinates)

@@ -500,6 +500,18 @@ class StateStore:
         vars(self).update(work=work, states=state_pair(state))
 
     @guarded(CHANGE)
+    def restart(self, state: State, t_ref: float, k: int, h: float, ramps: RampEnds = NO_RAMPS) -> None:
+        """Go on from a State of one's own, at ``t_ref + k h`` [s], by steps of ``h`` [s]; a history begins anew."""
+        state.t_ref, state.k, state.h = t_ref, k, h
+        state.memory = self._memory_after(state, h)
+        work = self.options.method.start(self.equations, state)
+        vars(self).update(work=work, states=state_pair(state), ramps=ramps, current=True, shown=None)
+
+    def restart_method(self) -> None:
+        """Make the scratch of the method that of the current State, which may have another h than the last step."""
+        self.work = self.options.method.start(self.equations, self.states[0])
+
+    @guarded(CHANGE)
     def go_on_from(self, state: State, t: float) -> None:
         """Go on at ``t`` [s] from positions, rates, rotations and inputs of ``state``, which is taken over.
 

@@ -1,5 +1,6 @@
 """Every registered method of time integration: its order, what it leaves alone, how it fails, how it goes on."""
 
+import re
 from functools import cache
 
 import numpy as np
@@ -346,6 +347,8 @@ def test_it_does_what_it_says_it_can(name, tmp_path):
         with pytest.raises(InputError, match=f"^{says} needs a method that {capability.value}; {type(one).__name__} "):
             call()
 
+    asked(Capability.THREADS, lambda: Simulation(system, 2e-3, one, threads=2), "threads = 2")
+    asked(Capability.EVENTS, lambda: sim.run(0.01, when=lambda s: s.t - 0.005), "when")
     asked(Capability.TOLERANCE, lambda: sim.run(0.02, tolerance=1e-4), "tolerance = 0.0001")
     pushed = PROBLEMS["inputs"].model().compile()
     moved = Simulation(pushed, 2e-3, one)
@@ -363,6 +366,17 @@ def test_it_does_what_it_says_it_can(name, tmp_path):
     else:
         with pytest.raises(InputError, match="has order None"):
             rtmbs.refined(pushed, 1e-2, 0.2, method=one)
+
+
+def test_no_room_but_those_of_methods_reads_what_a_method_remembers():
+    """Others ask the method: ``penalties_of``, ``begin``, ``carried``."""
+    own = [ROOT / "rtmbs" / room for room in ("integrators", "dae")]
+    reads = re.compile(r"""\.memory(\[|\.get\()["']""")
+    files = [path for path in (ROOT / "rtmbs").rglob("*.py") if not any(room in path.parents for room in own)]
+    assert not [str(path) for path in files if reads.search(path.read_text(encoding="utf-8"))]
+    state = Simulation(loop().compile(), 2e-3).state
+    np.testing.assert_array_equal(rtmbs.PenaltyTrapezoidal().penalties_of(state), state.memory["alpha"])
+    assert methods.HHT().penalties_of(state).shape == (0,)
 
 
 class Frozen(methods.RungeKutta):

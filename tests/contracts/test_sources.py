@@ -98,7 +98,7 @@ def test_newton_matrices_agree_with_force_states_that_follow():
     for name in source_names():
         equations.source = make_source(name, system)
         equations.u, equations.alpha = state.u, np.full(system.m, 1e5)
-        equations.follow_states(h, old)
+        equations.follow_states(old.s + h / 2 * old.sd, h / 2)
         equations.residual(state.z + 0.01, state.zd - 0.1, state.zdd, state.R0)
         if equations.source is None:
             equations.fill(1.0, h / 2, h * h / 4, INERTIA, old)

@@ -97,7 +97,7 @@ class Pendulum:
         self.ask("corrected")
         return increment + dz
 
-    def follow_states(self, h, old):
+    def follow_states(self, base, share):
         self.ask("follow_states")
 
     def keep_states(self, new):

@@ -167,7 +167,7 @@ def held(sim):
         settings,
         source,
         forces,
-        sim.equations.source is not None or sim.equations.fused().equations is sim.equations,
+        sim.equations.source is not None or sim.equations.own_steps.equations is sim.equations,
     )
 
 

@@ -233,7 +233,8 @@ class ChannelRecorder(Recorder):
         for name, one in self._columns.items():
             values = Stored(store, name, count, rest[name], self.file) if count else Values(rest[name])
             found[name] = Source(one.axes, one.unit, values, one.frame)
-        return Result(found, self._system.name, self._system.fingerprint, self.outcomes, self._warnings())
+        result = Result(found, self._system.name, self._system.fingerprint, self.outcomes, self._warnings())
+        return self._with_events(result)
 
     @property
     def _short(self) -> bool:
@@ -244,7 +245,8 @@ class ChannelRecorder(Recorder):
         """Return the channels of a record that fits into one block; each is evaluated at its first use."""
         sim, kept, names = self._sim, self._kept, list(self._columns)
         assert sim is not None
-        system, tables, started, record, h = self._system, sim.equations.tables, started_of(sim), self._samples, self._h
+        system, tables, record, h = self._system, sim.equations.tables, self._samples, self._h
+        started = {**started_of(sim), **self._never_happened}
         assert record is not None
 
         def chosen() -> dict[str, Source]:
@@ -255,7 +257,7 @@ class ChannelRecorder(Recorder):
             whole = head(record, kept.size)
             return {**started, **warnings_of(kept, system, whole, h), **momentum_drift(system, tables, whole)}
 
-        return Result(chosen, system.name, system.fingerprint, kept.outcomes, warnings)
+        return self._with_events(Result(chosen, system.name, system.fingerprint, kept.outcomes, warnings))
 
     # ---- blocks -----------------------------------------------------------------------------------------------------
 
@@ -382,7 +384,7 @@ class ChannelRecorder(Recorder):
 
     def _warnings(self) -> dict[str, int]:
         started = started_of(self._sim) if self._sim is not None else {}
-        found = {**started, **helped_of(self._kept), **self._written.rings}
+        found = {**started, **self._never_happened, **helped_of(self._kept), **self._written.rings}
         if self._written.ends is None or self._sim is None:
             return found
         return {**found, **momentum_drift(self._system, self._sim.equations.tables, self._written.ends)}

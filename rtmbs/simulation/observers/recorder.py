@@ -1,8 +1,8 @@
 """Recorder of states; channels are evaluated from them afterwards."""
 
 import math
-from collections.abc import Mapping
-from typing import Any, NamedTuple
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -21,6 +21,15 @@ from rtmbs.system.system import System
 HELPED, IN_PARTS = "taken by a further try", "taken in parts"
 SHARE = 0.5  # of the memory that a record may take: its channels are worked out beside it
 CHUNK = 256  # samples that are allocated at first when nobody knows how many will come; doubled when full
+
+
+class RunEvents(Protocol):
+    """The events of a run, and the warnings of those that never happened."""
+
+    @property
+    def occurred(self) -> Sequence[Any]: ...
+    @property
+    def warnings(self) -> dict[str, int]: ...
 
 
 class RecordState(NamedTuple):
@@ -55,6 +64,7 @@ class Recorder(Observer):
         self._sim: Watched | None = None
         self._system: Any = None
         self._h = 0.0  # step at the start [s]
+        self.events: RunEvents | None = None  # of the run, for its Result
 
     def start(self, sim: Watched, steps: int | None) -> None:
         """Allocate, and record the initial state; InputError when so many samples do not fit into the memory."""
@@ -175,14 +185,40 @@ class Recorder(Observer):
         """Return the channels of what was recorded so far."""
         samples, sim = self.samples, self._sim
         assert sim is not None
-        kept, system, started, tables, h = self._kept, sim.system, started_of(sim), sim.equations.tables, self._h
-        return run_result(
+        kept, system, tables, h = self._kept, sim.system, sim.equations.tables, self._h
+        started = {**started_of(sim), **self._never_happened}
+        result = run_result(
             system,
             tables,
             samples,
             kept.outcomes,
             lambda: {**started, **warnings_of(kept, system, samples, h), **momentum_drift(system, tables, samples)},
         )
+        return self._with_events(result)
+
+    def record_end(self, sim: Watched) -> None:
+        """Record the present state where an event ended the run and the schedule left it out.
+
+        Parameters
+        ----------
+        sim : Watched
+            Simulation.
+        """
+        state = sim.state
+        assert self._samples is not None
+        if self._samples.t[self._seen.size - 1] != state.t:
+            self._record(state, 0.0)
+            self._kept = self._seen
+
+    def _with_events(self, result: Result) -> Result:
+        """Return a Result with the events of the run."""
+        result.events = () if self.events is None else tuple(self.events.occurred)
+        return result
+
+    @property
+    def _never_happened(self) -> dict[str, int]:
+        """Warnings of events that never happened."""
+        return {} if self.events is None else self.events.warnings
 
     def _make_way(self) -> None:
         """Prepare for further samples."""

@@ -228,9 +228,8 @@ def private_simulation(sim: Simulation) -> Simulation:
     own = sim.independent()
     own.change(threads=1)  # groups of threads make Newton matrices of their own
     store_of(own).go_on_from(own.state.copy(), own.t)
-    own.method.begin(own.equations, store_of(own).states[0])
-    if "energy" in own.state.memory:
-        store_of(own).states[1].memory["energy"][:] = store_of(own).states[0].memory["energy"]
+    for state in store_of(own).states:
+        own.method.begin(own.equations, state)
     return own
 
 

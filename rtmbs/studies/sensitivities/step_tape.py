@@ -126,7 +126,7 @@ class StepTape:
     @staticmethod
     def penalties(sim: Simulation) -> Array:
         """Return the penalty factors (m,) of the steps of a Simulation."""
-        return np.asarray(sim.state.memory["alpha"])
+        return np.asarray(sim.method.penalties_of(sim.state))
 
     def weights(self, alpha: Array) -> Weights:
         """Return the weights of loop equations in the blocks of a step, for penalty factors (m,)."""

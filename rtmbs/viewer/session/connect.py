@@ -33,18 +33,21 @@ def connect(
     parameters: Mapping[str, Any] | None = None,
     options: Mapping[str, Any] | None = None,
     disk: float | tuple[float, str] = 0.0,
+    model: Model | None = None,
     **settings: Any,
 ) -> Connection:
-    """Return the Connection to a new session.
+    """Return the Connection to a new session, or to a recorded Result.
 
     target: a name of the library ("fourbar"), a factory "module:function", a file "mechanism.py" or
-        "mechanism.py:function", a Model or a Simulation. For a Result, or its file "run.npz", see ``playback``.
+        "mechanism.py:function", a Model or a Simulation. A Result with bodies, its file "run.npz" or a history on disk
+        is played back in this process, as by ``playback``.
     mode: "process", "thread", or "manual" for a Simulation that its own program steps. What cannot be sent to a
         process runs in a thread, and a message says so; so does a session of a script without
         ``if __name__ == "__main__":``, which a process would run again.
     parameters: of the factory.  options: of the Simulation, such as h=2e-3; a Simulation brings its own.
     settings: ``shapes`` of bodies by name, ``history`` in memory (states, bytes), ``playing``, ``speed``.
     disk: bytes of the history that are kept in a folder too, or (bytes, folder); memory alone unless given.
+    model: of a Result that was loaded, for its shapes and joints.
 
     Raises InputError or UnknownNameError when the target is none of these. Errors of a model are raised by
     ``describe``, once it was built.
@@ -52,6 +55,9 @@ def connect(
     if mode not in MODES:
         raise unknown_name("mode", mode, MODES)
     kept = history_command(disk)
+    if is_result(target):
+        given = {"parameters": parameters, "options": options, "disk": disk, **settings}
+        return connect_result(target, mode, model, [name for name, value in given.items() if value])
     origin = origin_of(target, parameters, options)
     if isinstance(target, str) and target in library.WATCHED_AT:
         settings = {"speed": library.WATCHED_AT[target], **settings}
@@ -59,6 +65,15 @@ def connect(
     if kept is not None:
         connection.send(kept)
     return connection
+
+
+def connect_result(target: Any, mode: str, model: Model | None, given: list[str]) -> Connection:
+    """Return the Connection to a recorded Result; InputError for what a replay does not take."""
+    if mode == "manual":
+        given = ["mode='manual'", *given]
+    if given:
+        raise InputError(f"{', '.join(given)}: a recorded result is played back as it is; it takes model= only")
+    return playback(target, model)
 
 
 def history_command(disk: Any) -> KeepHistory | None:
@@ -128,7 +143,7 @@ def recorded(target: Any) -> "tuple[Result, SceneDescription | None]":
 def is_result(target: Any) -> bool:
     """True for a Result, the path of one, or that of a history on disk."""
     if not isinstance(target, str | Path):
-        return type(target).__name__ == "Result"
+        return any(one.__name__ == "Result" for one in type(target).__mro__)  # the class itself takes long to load
     return str(target).endswith(RESULT) or is_history(target)
 
 

@@ -19,7 +19,7 @@ from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.results.result import Result
 from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session.commands import Loop, Pause, Play, Seek, SetInput, SetSpeed, StepBack, StepForward, Subscribe
-from rtmbs.viewer.session.connect import playback
+from rtmbs.viewer.session.connect import connect, playback
 from rtmbs.viewer.session.describe import describe
 from rtmbs.viewer.session.playback import PlaybackConnection, Recording
 from tests.patience import LONGEST
@@ -334,3 +334,47 @@ def test_the_command_says_what_the_model_was_built_with(tmp_path, capsys):
     assert "another design" in told
     assert "The model of --of was built with length = 0.9, torque = 0.0" in told
     assert main([*words[:-1], "1.0", "--headless", "--out", str(tmp_path / "a.png"), "--frames", "1"]) == 0
+
+
+def results_of(tmp_path):
+    """Return Results with bodies of every kind, and one of a file, with what they are drawn with besides."""
+    model = library.build("pendulum")
+    sim = Simulation(model.compile(), h=1e-2)
+    plain = sim.run(0.1)
+    plain.save(tmp_path / "run.npz")
+    return {
+        "run": (plain, None),
+        "part": (plain[2:8], None),
+        "events": (sim.run(0.2, when=lambda s: s.t - 0.155), None),
+        "tolerance": (sim.run(sim.t + 0.1, tolerance=1e-4), None),
+        "refined": (rtmbs.refined(model.compile(), 1e-2, 0.1), None),
+        "kinematics": (Analysis(four_bar()).run(0.0, 0.1, 0.01), four_bar()),
+        "loaded": (load_result(tmp_path / "run.npz"), model),
+        "file": (tmp_path / "run.npz", model),
+    }
+
+
+def test_connect_takes_every_result_with_bodies(tmp_path):
+    for kind, (result, model) in results_of(tmp_path).items():
+        connection = connect(result, model=model)
+        scene = connection.describe()
+        assert len(scene.bodies) > 1, kind
+        assert scene.joints, kind
+        connection.send(Seek(0))
+        recorded = load_result(result) if kind == "file" else result
+        name = scene.bodies[1].name
+        np.testing.assert_allclose(connection.latest().r[1], recorded[f"{name}.position"][0], err_msg=kind)
+
+
+WRONG = (({"mode": "manual"}, "mode='manual'"), ({"options": {"h": 1e-3}}, "options"), ({"disk": 1e9}, "disk"))
+
+
+@pytest.mark.parametrize(("wrong", "named"), WRONG)
+def test_connect_refuses_what_a_replay_does_not_take(wrong, named):
+    with pytest.raises(InputError, match=f"{named}: a recorded result is played back as it is"):
+        connect(RESULT, **wrong)
+
+
+def test_connect_refuses_a_result_without_bodies():
+    with pytest.raises(InputError, match="holds no body"):
+        connect(Result({}))
