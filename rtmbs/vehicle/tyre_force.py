@@ -16,6 +16,7 @@ from rtmbs.model.body import Body
 from rtmbs.model.checks import Numbers, direction, number, numbers, perpendiculars, switch
 from rtmbs.model.laws import Kinematics
 from rtmbs.model.markers import Marker
+from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.smooth import at_least, at_most, magnitude, saturated, step
 from rtmbs.vehicle.tmeasy import TMeasy
 from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput
@@ -98,6 +99,8 @@ class TyreLaw:
         """Return force and moment on the wheel at its centre in road axes, and the rates of the deflections."""
         contact = contact_of(self.tyre, kinematics, self.slip_point)
         at, rolling = self.input_of(contact, parameters["friction"])
+        if "side" in parameters:
+            at = at._replace(side=parameters["side"])
         if not self.transient:
             slip, tangent = self.tyre.steady_slip(rolling)
             return wrench(contact, self.tyre.forces(at._replace(slip=slip, slip_angle=np.arctan(tangent))))
@@ -222,7 +225,8 @@ def add_tyre(
     Returns
     -------
     Force
-        Force law between the road and the wheel.
+        Force law between the road and the wheel. A Magic Formula tyre has the input ``name.side`` too: 1 on the side of
+        the car that its data belong to, -1 on the other one.
 
     Raises
     ------
@@ -247,7 +251,9 @@ def add_tyre(
     marker = model.add_marker(f"{name}.centre", wheel, place, axes=np.stack((z, y, x), axis=1))
     states = dict.fromkeys(SLIP_STATES, 0.0) if transient else None
     units = dict.fromkeys(SLIP_STATES, "m") if transient else None
+    parameters = {"friction": factor}
+    if isinstance(tyre, MagicFormula):  # one program for both sides: a sign is a parameter, no other structure
+        parameters["side"] = -1.0 if tyre.mirrored else 1.0
+        tyre = tyre.other_side() if tyre.mirrored else tyre
     law = TyreLaw(tyre, transient, slip_point)
-    return model.add_force(
-        name, law, between=(road, marker), parameters={"friction": factor}, states=states, units=units
-    )
+    return model.add_force(name, law, between=(road, marker), parameters=parameters, states=states, units=units)
