@@ -29,7 +29,7 @@ def car_of(options):
     car = rtmbs.vehicle.read("sedan", variant="from_models", **given)
     if options is None:
         tyres = {corner: CarryingTyre(tyre) for corner, tyre in car.tyres.items()}
-        options = {name: value for name, value in car.options.items()}
+        options = dict(car.options)
         rest = car.rest()
         return rtmbs.vehicle.Car(car.data, tyres, **options).at_speed(20.0, rest)
     return car.at_speed(20.0)

@@ -16,6 +16,8 @@ from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.driving.driveline import Driveline
 from rtmbs.vehicle.driving.driver import CarMotion, PedalDriver, SteeringDriver
 from rtmbs.vehicle.rest import Rest
+from rtmbs.vehicle.roads.surfaces import Road
+from rtmbs.vehicle.roads.under_wheels import RoadUnderWheels, TandemCams
 from rtmbs.vehicle.steering import DRIVER
 
 if TYPE_CHECKING:
@@ -69,6 +71,10 @@ class DrivenCar:
         Driveline; that of the car's file unless given.
     rest : Rest, optional
         Equilibrium of the car, which saves its search.
+    road : Road, optional
+        Road under the wheels; one plane unless given.
+    envelope : TandemCams, optional
+        Enveloping contact on that road.
     h : float, default 1e-3
         Step [s].
 
@@ -90,10 +96,15 @@ class DrivenCar:
         *,
         driveline: Driveline | None = None,
         rest: Rest | None = None,
+        road: Road | None = None,
+        envelope: TandemCams | None = None,
         h: float = 1e-3,
     ) -> None:
         standing = car.changed(steer=0.0).rest() if rest is None else rest
-        given = {"steer": None} if steering is not None else {"steer": 0.0} if car.options["steer"] is None else {}
+        given: dict[str, Any] = (
+            {"steer": None} if steering is not None else {"steer": 0.0} if car.options["steer"] is None else {}
+        )
+        given = given if road is None else given | {"uneven": True}
         self.car = car.changed(**given).at_speed(speed, standing)
         if any(f"brake_{corner}" not in self.car.forces for corner in self.car.tyres):
             raise ModelError(
@@ -111,6 +122,7 @@ class DrivenCar:
         self._torques = {corner: f"drive_{corner}.torque" for corner in self.car.driven}
         self._brakes = {corner: f"brake_{corner}.torque" for corner in self.car.tyres}
         self.simulation.inputs.ramp(*self._torques.values(), *self._brakes.values(), *(f"driver.{n}" for n in MEMORY))
+        self.road = None if road is None else RoadUnderWheels(self.simulation, self.car, road, envelope)
         self.controls: dict[str, list[float]] = {}
 
     def motion(self) -> CarMotion:
@@ -172,6 +184,8 @@ class DrivenCar:
             When the step fails, also in parts.
         """
         self.act()
+        if self.road is not None:
+            self.road.act()
         report = self.simulation.step()
         return report if report.outcome.accepted else retry(self.simulation, report, "halve", HALVINGS)
 
