@@ -200,6 +200,21 @@ def test_full_throttle():
     assert (v[400] - v[200]) / 0.2 == pytest.approx(torque / radius / mass, rel=0.02)
 
 
+def test_order_of_the_driveline():
+    """Engine torques over the wheel speeds at both ends of a step: order two in h."""
+    ends = []
+    for h in (4e-3, 2e-3, 1e-3, 5e-4):
+        pedals = PedalTable(lambda t: np.sin(2.0 * t) ** 2, lambda t: 0.0)
+        line = Driveline.of_power(1e5)
+        driven = DrivenCar(car_of().changed(steer=0.0), 20.0, pedals, driveline=line, rest=rest_of(), h=h)
+        for _ in range(round(1.0 / h)):
+            driven.step()
+        ends.append(driven.simulation["chassis.position"][0])
+    errors = np.abs(np.diff(ends))
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.2)
+    assert errors[1] / errors[2] == pytest.approx(4.0, rel=0.2)
+
+
 def test_speed_controller_and_restart():
     """The speed is reached without steady error; a restored State goes on with the same bytes."""
     path = Path.lanes((0.0, 30.0, 70.0, 400.0), (0.0, 0.0, 3.0, 3.0))

@@ -138,6 +138,17 @@ class Swell(Road):
         return 0.02 * np.exp(-(((x - 6.0) / 1.5) ** 2)) + 0.0 * y
 
 
+def test_stands_on_a_grade():
+    """On a grade of 10 % the car brakes to rest from 3 m/s uphill, rocks, and stays within 1 mm for 10 s."""
+    driven = rolling(PlaneRoad(0.1), 3.0, 2e-3, brake=1.0)
+    driven.run(6.0, every=0.1)
+    place = driven.simulation["chassis.position"]
+    result = driven.run(16.0, every=0.1)
+    away = np.linalg.norm(result["chassis.position"] - place, axis=1)
+    assert np.max(away) < 1e-3
+    assert np.ptp(away[-50:]) < 1e-7  # the rocking has died, and nothing creeps
+
+
 def test_order_over_a_bump():
     """The motion over a smooth bump converges with order two although planes are set between steps."""
     ends = []

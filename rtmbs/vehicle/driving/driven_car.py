@@ -113,6 +113,7 @@ class DrivenCar:
         self.driveline = driveline or Driveline.of_file(car.data.powertrain, car.data.max_brake_torque)
         self.pedals, self.steering, self.ratio = pedals, steering, car.data.steering.ratio
         self._wheels = [f"hub_{corner}.angle_rate" for corner in self.car.driven]
+        self._gains = [f"hub_{corner}.angle_acceleration" for corner in self.car.driven]
         self._names = [*(f"{CHASSIS}.{name}" for name in SEEN), *self._wheels]
         radius = car.tyres[self.car.driven[0]].free_radius
         begin = CarMotion(0.0, 0.0, 0.0, 0.0, speed, 0.0, 0.0, speed / radius)
@@ -152,7 +153,8 @@ class DrivenCar:
         at, h = self.motion(), self.simulation.h
         gear = self.driveline.shifted(at.wheels, round(inputs["driver.gear"]))
         pedals, integral = self.pedals.pedals(at, inputs["driver.speed_integral"], self.driveline, gear, h)
-        torque = self.driveline.torque(pedals.throttle, at.wheels, gear)
+        ending = at.wheels + h * float(np.mean(self.simulation.read(self._gains)))  # at the end, to second order
+        torque = self.driveline.torque(pedals.throttle, ending, gear)
         wanted = dict.fromkeys(self._torques.values(), 0.5 * torque)
         front = self.driveline.front_brakes
         for corner, name in self._brakes.items():
