@@ -15,7 +15,7 @@ from rtmbs.vehicle.axle import part
 from rtmbs.vehicle.car import Car
 
 WEIGHT, MIRROR, GAP = 1e-8, 1e-10, 1e-6  # relative, m and rad, m
-# Both images start from one pose of rest, whose sides differ by 1e-12 m. A wheel that lifts off and lands makes much of it.
+# Both images start from one pose of rest, whose sides differ by 1e-12 m. A wheel that lifts off and lands enlarges it.
 AFTER_LIFT_OFF = 1e-5
 H, STEPS = 1e-3, 400
 CORNERS = ("fl", "fr", "rl", "rr")
