@@ -43,10 +43,10 @@ class SteadyCircle:
         Largest lateral acceleration [m/s^2].
     step : float, default 1.0
         Distance of the levels [m/s^2], the first of them too.
-    change : float, default 2.0
+    change : float, default 4.0
         Time from one speed to the next [s].
-    settle : float, default 4.0
-        Time at each speed [s].
+    settle : float, default 6.0
+        Time at each speed [s]; in a shorter one the steering of the driver has not settled.
     preview : float, default 0.8
         Preview time of the driver [s].
     h : float, default 1e-3
@@ -56,8 +56,8 @@ class SteadyCircle:
     radius: float = 100.0
     most: float = 8.0
     step: float = 1.0
-    change: float = 2.0
-    settle: float = 4.0
+    change: float = 4.0
+    settle: float = 6.0
     preview: float = 0.8
     h: float = 1e-3
 
