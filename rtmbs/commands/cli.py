@@ -1,4 +1,5 @@
-"""The console script ``rtmbs``: info, check, run, format, plot, sweep, export, warmup, bench, view, explain."""
+"""The console script ``rtmbs``: info, check, run, format, plot, sweep, export, vehicle, warmup, bench,
+view, explain."""
 
 import gc
 import os
@@ -154,6 +155,14 @@ def export(words: Words) -> int:
     return export_command(words)
 
 
+def vehicle(words: Words) -> int:
+    """Test a car: rtmbs vehicle run sedan --manoeuvre double-lane-change --out dlc.html"""
+    one_thread()
+    from rtmbs.commands.vehicle import vehicle_command
+
+    return vehicle_command(words)
+
+
 def warmup(words: Words) -> int:
     """Compile all kernels ahead of the first run, once after each installation."""
     from rtmbs.commands.warmup import compile_kernels
@@ -196,6 +205,7 @@ COMMANDS: dict[str, Callable[[Words], int]] = {
     "plot": plot,
     "sweep": sweep,
     "export": export,
+    "vehicle": vehicle,
     "warmup": warmup,
     "bench": bench,
     "view": view,

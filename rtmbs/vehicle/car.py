@@ -76,6 +76,7 @@ class Car(Model):
         * brakes: torque of each brake [N m], a number or a function of time; None leaves the brakes out; a dictionary
           with the keys "f" and "r" has one for the front and one for the rear.
         * spin: the wheels turn; without, they are fixed to their carriers, as for equilibria.
+        * uneven: each tyre has an own plane of the road, the input ``tyre_fl.plane``, see ``RoadUnderWheels``.
         * slope: rise over run of the road; the weight pulls the car back.
         * gravity: acceleration of gravity [m/s^2].
         * impossible_inertia: treatment of inertias that no body has: "keep" with a warning that names them, "nearest"
@@ -117,6 +118,7 @@ class Car(Model):
         known: dict[str, Any] = {
             "steer": None, "friction": 1.0, "transient": True, "spin": True, "impossible_inertia": "keep",
             "gravity": 9.81, "slope": 0.0, "h": None, "brakes": 0.0, "slip_point": "contact",
+            "uneven": False,
         }  # fmt: skip
         for name in options:
             if name not in known:
@@ -353,6 +355,7 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     add_tyre(
         car, f"tyre_{corner}", car.tyres[corner], wheel, centre=frame + centre, axis=spin_axis, road=ROAD,
         friction=car.options["friction"], transient=car.options["transient"], slip_point=car.options["slip_point"],
+        uneven=car.options["uneven"],
     )  # fmt: skip
     if not car.options["spin"]:
         return

@@ -116,10 +116,9 @@ class MagicFormula(Tyre):
         TyreForces
             Force Fx, Fy [N] and moment Mx, My, Mz [N m] of the road on the wheel at the contact point, W axes.
         """
-        if not self.mirrored:
-            return self.of_measured_side(at)
-        Fx, Fy, Mx, My, Mz = self.of_measured_side(at._replace(slip_angle=-at.slip_angle, camber=-at.camber))
-        return TyreForces(Fx, -Fy, -Mx, My, -Mz)
+        s = -at.side if self.mirrored else at.side
+        Fx, Fy, Mx, My, Mz = self.of_measured_side(at._replace(slip_angle=s * at.slip_angle, camber=s * at.camber))
+        return TyreForces(Fx, s * Fy, s * Mx, My, s * Mz)
 
     def of_measured_side(self, at: TyreInput) -> TyreForces:
         """Return force and moment on the side that the file was measured on.

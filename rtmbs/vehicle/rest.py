@@ -84,7 +84,14 @@ def carrying(car: Car) -> Car:
     tyres = {corner: CarryingTyre(tyre) for corner, tyre in car.tyres.items()}
     steer = car.options["steer"]
     held = 0.0 if steer is None else float(steer(0.0)[0]) if callable(steer) else steer
-    options = car.options | {"steer": held, "spin": False, "transient": False, "brakes": None, "slope": 0.0}
+    options = car.options | {
+        "steer": held,
+        "spin": False,
+        "transient": False,
+        "brakes": None,
+        "slope": 0.0,
+        "uneven": False,
+    }
     return type(car)(car.data, tyres, **options)
 
 

@@ -14,7 +14,8 @@ from rtmbs.kinematics import Analysis
 from rtmbs.model import ConstantRate, Fixed
 from rtmbs.model.checks import Array, number, numbers
 from rtmbs.numerics.rotations.quaternions import rotations
-from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL
+from rtmbs.vehicle.kingpin import kingpin_curves, kingpin_points
 from rtmbs.vehicle.steering import DRIVER
 
 if TYPE_CHECKING:
@@ -49,7 +50,13 @@ class WheelCurves:
     lengths : Mapping[str, ndarray]
         Lengths of springs and dampers by name (k,) [m].
     rates : Mapping[str, ndarray]
-        Derivatives (k,) by the names above and those of the lengths, for each m of travel or each rad of the pinion.
+        Derivatives (k,) by the names above and those of the lengths and of the kingpin axis, for each m of travel or
+        each rad of the pinion. ``brake_x`` is that of the contact point as a point of the wheel carrier.
+    kingpin : Mapping[str, ndarray]
+        Curves (k,) of the kingpin axis: ``caster`` [rad], positive when its top leans to the rear,
+        ``kingpin_inclination`` [rad], positive when it leans inward, ``scrub_radius`` [m], positive when the axis meets
+        the road inside of the contact, and ``trail`` [m], positive when it does so before the contact. Empty where two
+        joints make no axis, as with five links.
     """
 
     x: Array
@@ -61,6 +68,29 @@ class WheelCurves:
     contact_y: Array
     lengths: Mapping[str, Array]
     rates: Mapping[str, Array]
+    kingpin: Mapping[str, Array]
+
+    def motion_ratio(self, name: str) -> Array:
+        """Return the motion ratio of a spring or damper: its compression for each m of wheel travel.
+
+        Parameters
+        ----------
+        name : str
+            Name of the spring or damper, such as "spring".
+
+        Returns
+        -------
+        ndarray
+            Motion ratio (k,), meaningful in "bump" and "roll".
+
+        Raises
+        ------
+        ModelError
+            For a name that is no spring or damper.
+        """
+        if name not in self.lengths:
+            raise ModelError(f"rig: {shown(name)} is no strut; it must be one of {', '.join(self.lengths)}")
+        return -self.rates[name] / self.rates["z"]
 
 
 @dataclass(frozen=True)
@@ -121,13 +151,60 @@ class RigCurves:
             raise ModelError(f"rig: {shown(name)} is no curve; it must be one of {', '.join(rates)}")
         return float(np.interp(value, self.values, rates[name]))
 
+    def anti_dive(self, brake_share: float, wheelbase: float, height: float) -> Array:
+        """Return the anti-dive of a front axle, or the anti-lift of a rear one, under braking (k,); 1 is full.
+
+        Brakes are on the wheel carrier: the contact point moves along as a point of it. With dx/dz of that point the
+        front axle has share dx/dz L / h, the rear one -share dx/dz L / h.
+
+        Parameters
+        ----------
+        brake_share : float
+            Share of this axle in the brake force, 0 to 1.
+        wheelbase : float
+            Wheelbase L [m].
+        height : float
+            Height of the centre of mass above the road h [m].
+
+        Returns
+        -------
+        ndarray
+            Share of the load transfer that the suspension carries without its springs (k,).
+        """
+        sign = 1.0 if self.axle == "front" else -1.0
+        return np.asarray(sign * brake_share * self.left.rates["brake_x"] / self.left.rates["z"] * wheelbase / height)
+
+    def anti_squat(self, drive_share: float, wheelbase: float, height: float) -> Array:
+        """Return the anti-squat of a rear axle, or the anti-lift of a front one, under drive torques (k,); 1 is full.
+
+        The reaction of the torque is on the chassis: the force acts at the wheel centre. With dx/dz of that point the
+        rear axle has -share dx/dz L / h, the front one share dx/dz L / h.
+
+        Parameters
+        ----------
+        drive_share : float
+            Share of this axle in the drive force, 0 to 1.
+        wheelbase : float
+            Wheelbase L [m].
+        height : float
+            Height of the centre of mass above the road h [m].
+
+        Returns
+        -------
+        ndarray
+            Share of the load transfer that the suspension carries without its springs (k,).
+        """
+        sign = 1.0 if self.axle == "front" else -1.0
+        return np.asarray(sign * drive_share * self.left.rates["x"] / self.left.rates["z"] * wheelbase / height)
+
     def __str__(self) -> str:
         """Return a table of the left wheel."""
         head = f"{self.axle} axle, {self.motion}, left wheel"
         names = ("x", "y", "z", "camber", "toe")
-        rows = ["".join(f"{name:>12}" for name in ("motion", *names, *self.left.lengths))]
-        columns = [self.values, *(getattr(self.left, name) for name in names), *self.left.lengths.values()]
-        rows += ["".join(f"{value:12.6f}" for value in row) for row in zip(*columns, strict=True)]
+        more = {**self.left.lengths, **self.left.kingpin}
+        rows = ["".join(f"{name[:13]:>14}" for name in ("motion", *names, *more))]
+        columns = [self.values, *(getattr(self.left, name) for name in names), *more.values()]
+        rows += ["".join(f"{value:14.6f}" for value in row) for row in zip(*columns, strict=True)]
         return "\n".join([head, *rows])
 
 
@@ -284,9 +361,44 @@ def curves_of(car: "Car", axle: str, side: str, parts: list[dict[str, Array]], d
     rates |= {"x": rate[:, 0], "y": rate[:, 1], "z": rate[:, 2]}
     rates |= {"contact_x": dcontact[:, 0], "contact_y": dcontact[:, 1], "camber": dn[:, 2] / np.sqrt(flat)}
     rates["toe"] = (n[:, 0] * dn[:, 1] - n[:, 1] * dn[:, 0]) / flat
+    rates["brake_x"] = (rate + np.cross(w, arm))[:, 0]
+    kingpin, changes = kingpin_of(car, corner, (R, w), (at[f"{wheel}.position"], rate), (arm, darm), down)
+    rates |= changes
     camber, toe = np.arcsin(n[:, 2]), np.arctan2(-n[:, 0], n[:, 1])
     x, y, z = moved.T
-    return WheelCurves(x, y, z, camber, toe, contact[:, 0], contact[:, 1], lengths, rates)
+    return WheelCurves(x, y, z, camber, toe, contact[:, 0], contact[:, 1], lengths, rates, kingpin)
+
+
+def kingpin_of(
+    car: "Car",
+    corner: str,
+    turn: tuple[Array, Array],
+    centre: tuple[Array, Array],
+    arm: tuple[Array, Array],
+    down: Array,
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return the curves of the kingpin axis and their derivatives; empty where there is none.
+
+    ``turn`` are rotation and angular velocity of the wheel carrier, ``centre`` position and velocity of the wheel
+    centre, ``arm`` leads from there to the lowest point.
+    """
+    points = kingpin_points(car.axle(corner))
+    if points is None:
+        return {}, {}
+    right = corner[1] == "r"
+    (R, w), frame = turn, np.asarray(car.bodies[CHASSIS].position)
+
+    def moved(point: Array, fixed: bool) -> tuple[Array, Array]:
+        start = frame + (MIRROR * point if right else point)
+        if fixed:
+            return np.broadcast_to(start, w.shape), np.zeros_like(w)
+        lever = R @ (start - held_position(car, f"{WHEEL}_{corner}"))
+        return centre[0] + lever, centre[1] + np.cross(w, lever)
+
+    contact = centre[0] + arm[0], centre[1] + arm[1]
+    up = -down / np.linalg.norm(down)
+    lower, upper = moved(points.lower, False), moved(points.upper, points.on_chassis)
+    return kingpin_curves(lower, upper, contact, up, 1.0 if right else -1.0)
 
 
 def held_position(car: "Car", wheel: str) -> Array:

@@ -60,6 +60,8 @@ class TyreInput(NamedTuple):
         Factor of the offsets that a tyre has without slip: 1 rolling, 0 at rest.
     forward : float or ndarray, default 1.0
         Sign of the speed, smooth near rest.
+    side : float or ndarray, default 1.0
+        1 on the side of the car that the data belong to, -1 on the other one.
     """
 
     load: Any  # vertical force [N]
@@ -70,6 +72,7 @@ class TyreInput(NamedTuple):
     friction: Any = 1.0  # factor of the road on the friction of the tyre
     fade: Any = 1.0  # factor of offsets that a tyre has without slip: 1 rolling, 0 at rest
     forward: Any = 1.0  # sign of the speed, smooth near rest
+    side: Any = 1.0  # 1 on the side of the car that the data belong to, -1 on the other one
 
 
 class Rolling(NamedTuple):

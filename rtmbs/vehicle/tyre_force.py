@@ -16,6 +16,7 @@ from rtmbs.model.body import Body
 from rtmbs.model.checks import Numbers, direction, number, numbers, perpendiculars, switch
 from rtmbs.model.laws import Kinematics
 from rtmbs.model.markers import Marker
+from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.smooth import at_least, at_most, magnitude, saturated, step
 from rtmbs.vehicle.tmeasy import TMeasy
 from rtmbs.vehicle.tyre import Rolling, Tyre, TyreForces, TyreInput
@@ -96,8 +97,35 @@ class TyreLaw:
 
     def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
         """Return force and moment on the wheel at its centre in road axes, and the rates of the deflections."""
+        if "plane" in parameters:
+            turn, local = on_plane(kinematics, parameters["plane"])
+            found = self.on_flat(local, parameters, states)
+            (force, torque), *rates = found if self.transient else (found,)
+            wrench_back = turn @ force, turn @ torque
+            return (wrench_back, *rates) if self.transient else wrench_back
+        return self.on_flat(kinematics, parameters, states)
+
+    def on_flat(self, kinematics: Kinematics, parameters: Any, states: Any) -> Any:
+        """Return what the law returns for kinematics in axes of a plane road with z = 0.
+
+        Parameters
+        ----------
+        kinematics : Kinematics
+            Motion of the wheel's marker relative to the road.
+        parameters : Mapping
+            Parameters of the law.
+        states : Mapping or None
+            Deflections of a transient tyre.
+
+        Returns
+        -------
+        tuple
+            Force and moment at the wheel centre, with the rates of the deflections behind them for a transient tyre.
+        """
         contact = contact_of(self.tyre, kinematics, self.slip_point)
         at, rolling = self.input_of(contact, parameters["friction"])
+        if "side" in parameters:
+            at = at._replace(side=parameters["side"])
         if not self.transient:
             slip, tangent = self.tyre.steady_slip(rolling)
             return wrench(contact, self.tyre.forces(at._replace(slip=slip, slip_angle=np.arctan(tangent))))
@@ -169,6 +197,21 @@ class TyreLaw:
         return forces, (rates[0], rates[1])
 
 
+def on_plane(kinematics: Kinematics, plane: Any) -> tuple[Any, Kinematics]:
+    """Return the axes (3, 3) of the plane z = c + a x + b y, and the kinematics in these axes.
+
+    ``plane`` is (c, a, b) in axes of the road's marker. The axes are x' along (1, 0, a), z' the normal.
+    """
+    c, a, b = plane[0], plane[1], plane[2]
+    along, normal = np.sqrt(1.0 + a * a), np.sqrt(1.0 + a * a + b * b)
+    x = np.stack((1.0 / along, 0.0 * a, a / along))
+    z = np.stack((-a / normal, -b / normal, 1.0 / normal))
+    y = np.stack((z[1] * x[2] - z[2] * x[1], z[2] * x[0] - z[0] * x[2], z[0] * x[1] - z[1] * x[0]))
+    back, r = np.stack((x, y, z)), kinematics.r - np.stack((0.0 * c, 0.0 * c, c))
+    local = Kinematics(back @ r, back @ kinematics.R, back @ kinematics.v, back @ kinematics.w)
+    return np.stack((x, y, z), axis=1), local
+
+
 def wrench(contact: Contact, forces: TyreForces) -> tuple[Any, Any]:
     """Return force and moment about the wheel centre of forces in the contact point, in axes of the road."""
     c, s, Fx, Fy, Fz = contact.cos, contact.sin, forces.Fx, forces.Fy, contact.load
@@ -190,6 +233,7 @@ def add_tyre(
     friction: Numbers = 1.0,
     transient: bool = True,
     slip_point: SlipPoint = "contact",
+    uneven: bool = False,
 ) -> Force:
     """Add a tyre to a Model: a force law between a plane road and a wheel.
 
@@ -218,11 +262,15 @@ def add_tyre(
     slip_point : str
         "contact" takes the velocity of the contact point for the slip, as a point of the wheel carrier; "centre" that
         of the wheel centre, which leaves out the rolling of the carrier.
+    uneven : bool
+        With it the input ``name.plane`` is the local plane z = c + a x + b y of the road under this wheel, (c, a, b) in
+        axes of the road's marker; ``rtmbs.vehicle.RoadUnderWheels`` sets it before each step.
 
     Returns
     -------
     Force
-        Force law between the road and the wheel.
+        Force law between the road and the wheel. A Magic Formula tyre has the input ``name.side`` too: 1 on the side of
+        the car that its data belong to, -1 on the other one.
 
     Raises
     ------
@@ -247,7 +295,11 @@ def add_tyre(
     marker = model.add_marker(f"{name}.centre", wheel, place, axes=np.stack((z, y, x), axis=1))
     states = dict.fromkeys(SLIP_STATES, 0.0) if transient else None
     units = dict.fromkeys(SLIP_STATES, "m") if transient else None
+    parameters: dict[str, Any] = {"friction": factor}
+    if switch(uneven, f"{what}: uneven"):
+        parameters["plane"] = (0.0, 0.0, 0.0)
+    if isinstance(tyre, MagicFormula):  # one program for both sides: a sign is a parameter, no other structure
+        parameters["side"] = -1.0 if tyre.mirrored else 1.0
+        tyre = tyre.other_side() if tyre.mirrored else tyre
     law = TyreLaw(tyre, transient, slip_point)
-    return model.add_force(
-        name, law, between=(road, marker), parameters={"friction": factor}, states=states, units=units
-    )
+    return model.add_force(name, law, between=(road, marker), parameters=parameters, states=states, units=units)

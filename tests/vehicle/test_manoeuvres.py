@@ -1,13 +1,28 @@
-"""Step steer and braking: metrics against a run of Chrono, closed forms and signals made by hand."""
+"""Manoeuvres: metrics against a run of Chrono, closed forms and signals made by hand."""
 
+import re
 from dataclasses import replace
 
 import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.vehicle import Braking, Car, StepSteer, read
-from rtmbs.vehicle.manoeuvres import first_peak, response_time, steady
+from rtmbs.vehicle import (
+    Braking,
+    Car,
+    CoastDown,
+    DoubleLaneChange,
+    SineSteer,
+    SineWithDwell,
+    SteadyCircle,
+    StepSteer,
+    ThrottleRelease,
+    TwoWheelModel,
+    read,
+)
+from rtmbs.vehicle.manoeuvres.lane_change import iso_3888_1, iso_3888_2
+from rtmbs.vehicle.manoeuvres.signals import first_peak, response_time, steady
+from rtmbs.vehicle.manoeuvres.sine import OneSine
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 
@@ -80,3 +95,165 @@ def test_metrics_by_hand():
 def test_refusals(manoeuvre, words):
     with pytest.raises(rtmbs.errors.ModelError, match=words):
         manoeuvre.run(read("sedan"))
+
+
+# ---------------------------------------------------------------------------------------------------- other manoeuvres
+
+
+def test_courses():
+    """Lengths and widths of both standards for a width of 1.85 m."""
+    one, side, out = iso_3888_2(1.85)
+    assert [round(lane.width, 3) for lane in (one, side, out)] == [2.285, 2.85, 3.0]
+    assert out.end == 61.0
+    assert side.centre - 0.5 * side.width - (one.centre + 0.5 * one.width) == pytest.approx(1.0)
+    one, side, out = iso_3888_1(1.85)
+    assert out.end == 125.0
+    rights = [lane.centre - 0.5 * lane.width for lane in (one, side, out)]
+    assert rights == pytest.approx([rights[0], rights[0] + 3.5, rights[0]])
+    assert iso_3888_1(1.85, "centre-centre")[1].centre == 3.5
+
+
+def test_cones_and_gaps():
+    """The distance of the outline from a cone, by hand: a car of 2 m width that passes at 30 degrees."""
+    car = read("sedan", variant="from_models")
+    test = DoubleLaneChange(overhangs=(1.0, 1.0))
+    front = car.data.front.wheel_centre[0] + 1.0
+    angle = np.radians(30.0)
+    corner = np.array((front * np.cos(angle) - np.sin(angle), front * np.sin(angle) + np.cos(angle)))
+    places = np.array([[0.0, 0.0, angle], [100.0, 0.0, 0.0]])
+    cones = np.array([corner + np.array((0.0, 1.0)), (front + 99.5, -1.05)])
+    gaps = test.gaps(car, places, cones, 2.0)
+    assert gaps == pytest.approx([1.0 - 0.14, 0.05 - 0.14], abs=1e-12)
+
+
+def test_double_lane_change(tmp_path):
+    """The sedan passes ISO 3888-1 at 80 km/h; the page has the metrics and pictures."""
+    report = DoubleLaneChange().run(read("sedan", variant="from_models"))
+    assert report["cones_touched"] == 0.0
+    assert report["clearance"] > 0.05
+    assert report["entry_speed"] == pytest.approx(80.0 / 3.6, rel=2e-3)
+    y = report.signals["y"]
+    assert 3.3 < np.max(y) < 4.1
+    assert abs(y[-1] - 0.185) < 0.2  # centre line of the exit lane
+    loads = sum(report.signals[f"load_{corner}"] for corner in ("fl", "fr", "rl", "rr"))
+    assert np.mean(loads) == pytest.approx(1678.299 * 9.81, rel=2e-3)
+    report.to_html(tmp_path / "dlc.html")
+    page = (tmp_path / "dlc.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == len(report.pictures) == 8
+    assert "cones touched" in page
+    assert "right-right" in page
+    identifiers = re.findall(r'\bid="([^"]+)"', page)
+    assert len(set(identifiers)) == len(identifiers)
+
+
+def test_sine_profile():
+    """Rates are derivatives; the dwell holds the second peak; the end is at zero."""
+    profile = OneSine(1.0, 0.3, 0.7, 0.5)
+    h = 1e-6
+    for t in (1.0, 1.005, 1.3, 2.07, 2.3, 2.8, profile.end + 0.005):
+        (a, _, _), (_, fd, fdd), (b, _, _) = profile(t - h), profile(t), profile(t + h)
+        assert fd == pytest.approx((b - a) / (2 * h), abs=1e-6)
+        rates = profile(t - h)[1], profile(t + h)[1]
+        assert fdd == pytest.approx((rates[1] - rates[0]) / (2 * h), abs=2e-2 + 1e-4 * abs(fdd))
+    assert profile(2.3)[0] == pytest.approx(-0.3, abs=1e-9)
+    assert profile(profile.end + 1.0)[0] == pytest.approx(0.0, abs=1e-12)
+
+
+def test_sine_steer():
+    """The amplitude gives the acceleration; gains in both half waves agree; yaw leads lateral acceleration."""
+    report = SineSteer(speed=20.0, lateral_acceleration=2.0).run(read("sedan", variant="from_models"))
+    assert report["lateral_acceleration_first_peak"] == pytest.approx(2.0, rel=2e-3)
+    assert report["lateral_acceleration_second_gain"] == pytest.approx(
+        report["lateral_acceleration_first_gain"], rel=0.03
+    )
+    assert 0.0 < report["lateral_acceleration_first_lag"] < 0.2
+    assert report["yaw_rate_first_lag"] < report["lateral_acceleration_first_lag"]
+
+
+def test_sine_with_dwell():
+    """A small amplitude is passed but for the displacement; the metrics by hand."""
+    report = SineWithDwell(angle=0.15).run(read("sedan", variant="from_models"))
+    assert report["yaw_rate_ratio_1s"] < 0.05
+    assert report["yaw_rate_ratio_1_75s"] < 0.05
+    assert report["second_peak_yaw_rate"] < -0.1
+    assert report["passed"] == float(report["lateral_displacement"] >= 1.83)
+
+
+def test_steady_circle():
+    """The steering at 4 m/s^2 is that of a step steer at the same speed; gradients are slopes; left mirrors right."""
+    car = read("sedan", variant="from_models")
+    left = SteadyCircle(radius=100.0, most=4.0, step=4 / 3, settle=3.5).run(car)
+    step = StepSteer(speed=20.0, lateral_acceleration=4.0, duration=3.0).run(car)
+    radius = steady(step.signals, "speed") / step["yaw_rate"]
+    more = TwoWheelModel.of_car(car).wheelbase * (1.0 / radius - 0.01) * TwoWheelModel.of_car(car).steering_ratio
+    ay = left.signals["level_acceleration"]
+    assert ay == pytest.approx(np.array((4.0, 8.0, 12.0)) / 3.0, rel=0.04)
+    less = left["steering_gradient"] * (4.0 - ay[-1])
+    assert left.signals["level_steering_angle"][-1] + less == pytest.approx(
+        step["steering_angle"] - more, rel=0.03
+    )  # its throttle moves
+    assert left.signals["level_roll"][-1] / ay[-1] == pytest.approx(step["roll_gradient"], rel=0.01)
+    assert left["roll_gradient"] == pytest.approx(step["roll_gradient"], rel=0.02)
+    assert left["side_slip_gradient"] < 0.0
+
+
+def test_throttle_release():
+    """The car slows down and keeps its circle within decimetres."""
+    report = ThrottleRelease(settle=4.0, after=1.2).run(read("sedan", variant="from_models"))
+    assert report["speed"] == pytest.approx(20.0, rel=2e-3)
+    assert report["deceleration"] > 0.05
+    assert report["yaw_rate_ratio_1s"] == pytest.approx(1.0, abs=0.05)
+    assert abs(report["path_deviation_1s"]) < 0.2
+
+
+def test_throttle_release_metrics():
+    """A car that turns in by a known circle: yaw rate ratio and path deviation by geometry."""
+    t = np.linspace(0.0, 3.0, 3001)
+    R, v, tight = 100.0, 20.0, 80.0
+    r = np.where(t <= 1.0, v / R, v / tight)
+    yaw = np.concatenate(([0.0], np.cumsum(0.5 * (r[1:] + r[:-1]) * 1e-3)))
+    x = np.concatenate(([0.0], np.cumsum(0.5 * v * (np.cos(yaw[1:]) + np.cos(yaw[:-1])) * 1e-3)))
+    y = np.concatenate(([0.0], np.cumsum(0.5 * v * (np.sin(yaw[1:]) + np.sin(yaw[:-1])) * 1e-3)))
+    signals = {"t": t, "x": x, "y": y, "yaw": yaw, "yaw_rate": r, "speed": np.full_like(t, v), "side_slip": 0.0 * t}
+    found = ThrottleRelease().metrics(signals, 1.0)
+    chord = 2.0 * (R - tight) * np.sin(0.5 * v / tight)  # between the centres, seen from the tight circle
+    inward = R - np.hypot(tight + (R - tight) * np.cos(v / tight), (R - tight) * np.sin(v / tight))
+    assert chord > 0.0
+    assert found["yaw_rate_ratio_1s"].value == pytest.approx(R / tight, rel=1e-6)
+    assert found["path_deviation_1s"].value == pytest.approx(inward, abs=2e-3)
+
+
+def test_coast_down():
+    """Rolling resistance of TMeasy: the moment f R0 Fz over loaded radius, mass and spin inertia."""
+    car = read("sedan", tyres="tmeasy")
+    report = CoastDown(speed=20.0, duration=4.0).run(car)
+    tyre, rest = car.tyres["fl"], car.rest()
+    height = rest.wheel_heights["fl"]
+    radius = (2.0 * tyre.free_radius + height) / 3.0
+    moving = car.at_speed(20.0, rest)
+    spin = sum(float(moving.bodies[f"wheel_{c}"].inertia[1, 1]) for c in car.tyres)
+    mass = 1671.261 + spin / radius**2
+    wanted = tyre.rolling_resistance * tyre.free_radius / radius * 1671.261 * 9.81 / mass
+    toe = 129189 * np.mean(np.square(list(rest.toe.values()))) * 2 / mass  # side forces of toe drag too
+    assert report["mean_deceleration"] == pytest.approx(wanted + toe, rel=0.05)
+    mean = 0.5 * (report["initial_speed"] + report["final_speed"])
+    assert report["distance"] == pytest.approx(mean * report["duration"], rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("manoeuvre", "words"),
+    [
+        (DoubleLaneChange(standard="ISO 1"), "standard is 'ISO 1'; it must be one of ISO 3888-1, ISO 3888-2"),
+        (DoubleLaneChange(speed=-1.0), "speed is -1; it must be above zero"),
+        (DoubleLaneChange(width=0.0), "width is 0; it must be above zero"),
+        (SineSteer(speed=20.0, frequency=0.0), "must be above zero"),
+        (SineWithDwell(speed=0.0), "speed is 0; it must be above zero"),
+        (SteadyCircle(radius=3.0), "the radius must be 10 m or more"),
+        (SteadyCircle(step=2.0), "three levels must lie from 1 to 4"),
+        (ThrottleRelease(lateral_acceleration=-4.0), "the acceleration above zero"),
+        (CoastDown(speed=3.0), "the first must be above the second"),
+    ],
+)
+def test_more_refusals(manoeuvre, words):
+    with pytest.raises(rtmbs.errors.ModelError, match=words):
+        manoeuvre.run(read("sedan", variant="from_models"))

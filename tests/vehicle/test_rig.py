@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.vehicle import read, rig
+from rtmbs.vehicle import Car, Damper, DoubleWishbone, Spring, read, rig, rig_report
 from rtmbs.vehicle.data_file import data_path
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
@@ -80,7 +80,7 @@ def test_rates_are_derivatives():
         curves = rig(car_of("sedan", "from_models"), axle, motion, values=[-2 * h, -h, 0.0, h, 2 * h])
         for wheel in (curves.left, curves.right):
             named = {name: getattr(wheel, name) for name in ("x", "y", "z", "camber", "toe", "contact_x", "contact_y")}
-            for name, values in (named | dict(wheel.lengths)).items():
+            for name, values in (named | dict(wheel.lengths) | dict(wheel.kingpin)).items():
                 slope = (values[3] - values[1]) / (2 * h)
                 assert wheel.rates[name][2] == pytest.approx(slope, abs=2e-6), (motion, name)
 
@@ -113,5 +113,61 @@ def test_refusals(given, words):
 
 def test_unknown_curve():
     curves = rig(car_of("sedan", "from_json"), "front", values=[-0.01, 0.0, 0.01])
-    with pytest.raises(rtmbs.errors.ModelError, match="'caster' is no curve; it must be one of"):
-        curves.at(0.0, "caster")
+    with pytest.raises(rtmbs.errors.ModelError, match="'wobble' is no curve; it must be one of"):
+        curves.at(0.0, "wobble")
+    with pytest.raises(rtmbs.errors.ModelError, match="'rod' is no strut; it must be one of spring, shock"):
+        curves.left.motion_ratio("rod")
+
+
+def test_kingpin():
+    """Caster, inclination, scrub radius and trail at design by the two ball points; both sides alike."""
+    car = car_of("sedan", "from_json")
+    curves = rig(car, "front", "bump", values=[-0.01, 0.0, 0.01])
+    points = car.data.front.hard_points
+    k = points["upper_ball"] - points["lower_ball"]
+    contact = points["wheel_centre"] - (0.0, 0.0, car.tyres["fl"].free_radius)
+    meets = points["lower_ball"] + (contact - points["lower_ball"])[2] / k[2] * k
+    for wheel in (curves.left, curves.right):
+        found = {name: values[1] for name, values in wheel.kingpin.items()}
+        assert found["caster"] == pytest.approx(np.arctan(-k[0] / k[2]), abs=1e-12)
+        assert found["kingpin_inclination"] == pytest.approx(np.arctan(-k[1] / k[2]), abs=1e-12)
+        assert found["scrub_radius"] == pytest.approx(contact[1] - meets[1], abs=1e-12)
+        assert found["trail"] == pytest.approx(meets[0] - contact[0], abs=1e-12)
+    assert rig(car_of("sedan", "from_models"), "rear", values=[0.0, 0.01]).left.kingpin == {}
+
+
+def test_anti_dive():
+    """Parallel equal arms with hinges inclined by an angle: all points move at this angle, without rotation."""
+    angle = 0.1
+    slope = np.tan(angle)
+
+    def points(z):
+        return {"front": (1.388 + 0.15, 0.42, z + 0.15 * slope), "back": (1.388 - 0.15, 0.42, z - 0.15 * slope)}
+
+    upper, lower = points(0.355), points(-0.07)
+    axle = DoubleWishbone(
+        wheel_centre=(1.388, 0.798, 0.130), upper_front=upper["front"], upper_back=upper["back"],
+        upper_ball=(1.388, 0.72, 0.355), lower_front=lower["front"], lower_back=lower["back"],
+        lower_ball=(1.388, 0.72, -0.07), tie_rod_inner=(1.238, 0.42, 0.13), tie_rod_outer=(1.238, 0.72, 0.13),
+        strut_chassis=(1.348, 0.52, 0.48), strut_arm=(1.388, 0.62, -0.07),
+        spring=Spring(free_length=0.55, stiffness=7e4), damper=Damper(5e3), steered=True,
+    ).axle()  # fmt: skip
+    car = car_of("sedan", "from_json")
+    curves = rig(Car(car.data, car.tyres, front=axle), "front", "bump", values=[-0.01, 0.0, 0.01])
+    assert curves.left.rates["brake_x"][1] == pytest.approx(-slope, abs=1e-9)
+    assert curves.left.rates["x"][1] == pytest.approx(-slope, abs=1e-9)
+    assert curves.anti_dive(0.6, 2.776, 0.5)[1] == pytest.approx(-0.6 * slope * 2.776 / 0.5, rel=1e-8)
+    assert curves.anti_squat(1.0, 2.776, 0.5)[1] == pytest.approx(-slope * 2.776 / 0.5, rel=1e-8)
+
+
+def test_report(tmp_path):
+    """The report has gradients at design and a page with a picture for each curve."""
+    car = car_of("sedan", "from_json")
+    report = rig_report(car, "front", "bump")
+    curves = rig(car, "front", "bump")
+    assert report["toe_gradient"] == pytest.approx(np.degrees(curves.at(0.0, "toe")))
+    assert report["caster"] == pytest.approx(5.376705, abs=1e-6)
+    assert report["motion_ratio_spring"] == pytest.approx(0.51936, abs=1e-5)
+    report.to_html(tmp_path / "rig.html")
+    page = (tmp_path / "rig.html").read_text(encoding="utf-8")
+    assert page.count("<svg") == len(report.pictures) == 11

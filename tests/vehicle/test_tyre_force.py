@@ -246,3 +246,12 @@ def test_refusals(changes, words):
     given["tyre"] = known.get(given["tyre"], given["tyre"]) if isinstance(given["tyre"], str) else given["tyre"]
     with pytest.raises(rtmbs.errors.ModelError, match=words):
         add_tyre(m, "tyre", given.pop("tyre"), "wheel", centre=(0, 0, 0.4), road="road", **given)
+
+
+@pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
+def test_both_sides_are_one_program():
+    """Four Magic Formula tyres are four lanes of one program, and the sign of the side is an input."""
+    system = rtmbs.vehicle.read("sedan", variant="from_models").compile()
+    assert set(system.tables.laws.lanes.lanes.tolist()) == {4}
+    sim = rtmbs.Simulation(system, h=1e-3)
+    assert [sim.inputs[f"tyre_{corner}.side"] for corner in ("fl", "fr", "rl", "rr")] == [1.0, -1.0, 1.0, -1.0]

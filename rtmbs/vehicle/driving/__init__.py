@@ -1,0 +1,1 @@
+"""Driver, path, driveline and brakes of a car: what turns a wish into steering and wheel torques."""

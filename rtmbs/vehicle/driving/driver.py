@@ -1,0 +1,447 @@
+"""Drivers: a path follower with optimal preview (MacAdam), a speed controller, and pedals by functions of time.
+
+A driver looks at the car at the beginning of a step and answers for its end. The driver's memory stands in the State of
+the Simulation, as inputs of the force ``driver``, so a restored State goes on with the same bytes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import Array, number
+from rtmbs.vehicle.driving.driveline import Driveline
+from rtmbs.vehicle.driving.path import Path
+from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
+
+if TYPE_CHECKING:
+    from rtmbs.vehicle.car import Car
+
+PREVIEWS = 10  # points of the preview
+SLOWEST, FASTEST, GRID = 2.0, 80.0, 1.0  # [m/s] speeds of the table of predictions
+STEERS_AT = 40.0  # [rad/s] of the second-order lag of the arms: 2 / 0.05 s
+FASTEST_HAND = np.radians(800.0)  # [rad/s] largest rate of a steering wheel
+
+
+class CarMotion(NamedTuple):
+    """Motion of a car in the road, as a driver sees it.
+
+    Parameters
+    ----------
+    t : float
+        Time [s].
+    x : float
+        Position of the chassis frame [m].
+    y : float
+        Position of the chassis frame [m].
+    yaw : float
+        Heading [rad].
+    speed : float
+        Velocity ahead [m/s].
+    across : float
+        Velocity to the left of the chassis frame [m/s].
+    yaw_rate : float
+        Yaw rate [rad/s].
+    wheels : float
+        Mean speed of the driven wheels [rad/s].
+    """
+
+    t: float
+    x: float
+    y: float
+    yaw: float
+    speed: float
+    across: float
+    yaw_rate: float
+    wheels: float
+
+
+class Pedals(NamedTuple):
+    """Throttle and brake pedal, each from 0 to 1.
+
+    Parameters
+    ----------
+    throttle : float
+        Throttle, 1 for full.
+    brake : float
+        Brake pedal, 1 for the largest torque.
+    """
+
+    throttle: float
+    brake: float
+
+
+class SteeringDriver(Protocol):
+    """Contract of a driver of the steering."""
+
+    def start(self, at: CarMotion) -> float:
+        """Return the memory at the beginning."""
+
+    def next(
+        self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
+    ) -> tuple[tuple[float, ...], float]:
+        """Return angle, rate and acceleration of the pinion at the end of a step, and the memory."""
+
+
+class PedalDriver(Protocol):
+    """Contract of a driver of the pedals."""
+
+    def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
+        """Return the pedals at the end of a step, and the memory."""
+
+
+@dataclass(frozen=True)
+class Arms:
+    """Arms of a driver: the steering follows a wish with a lag of second order and a largest rate.
+
+    Parameters
+    ----------
+    frequency : float, default 40.0
+        Natural frequency [rad/s], critically damped; the lag is 2 / frequency.
+    largest_rate : float, default 13.96
+        Largest rate of the steering wheel [rad/s]; 800 degrees a second.
+    wheel_ratio : float, default 16.0
+        Angle of the steering wheel over the mean angle of the front wheels, for that rate.
+    """
+
+    frequency: float = STEERS_AT
+    largest_rate: float = FASTEST_HAND
+    wheel_ratio: float = 16.0
+
+    def __post_init__(self) -> None:
+        for name in ("frequency", "largest_rate", "wheel_ratio"):
+            if not number(getattr(self, name), f"driver: {name}") > 0.0:
+                raise ModelError(f"driver: {name} is {getattr(self, name):g}; it must be above zero")
+
+    def turned(self, now: tuple[float, float, float], target: float, ratio: float, h: float) -> tuple[float, ...]:
+        """Return the angle of the pinion with its rates at the end of a step.
+
+        The lag is stepped by the trapezoidal rule, as the equations of motion are.
+
+        Parameters
+        ----------
+        now : tuple[float, float, float]
+            Angle of the pinion and its first two rates at the beginning.
+        target : float
+            Angle of the pinion that is wanted [rad].
+        ratio : float
+            Angle of the pinion over the mean angle of the front wheels.
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        tuple[float, ...]
+            Angle [rad], rate [rad/s] and acceleration [rad/s^2] of the pinion.
+        """
+        (f, fd, fdd), w, half = now, self.frequency, 0.5 * h
+        fast = self.largest_rate * abs(ratio) / self.wheel_ratio
+        open_, rate = f + half * (2.0 * fd + half * fdd), fd + half * fdd  # without the new acceleration
+        a = (w * w * (target - open_) - 2.0 * w * rate) / (1.0 + half * half * w * w + 2.0 * half * w)
+        a = min(max(a, (-fast - rate) / half), (fast - rate) / half)
+        return open_ + half * half * a, rate + half * a, a
+
+
+@dataclass(frozen=True, eq=False)
+class PathFollower:
+    """Driver who follows a path by optimal preview (MacAdam 1981).
+
+    The held angle of the front wheels is the one that minimises the squares of the offsets that the linear two-wheel
+    model predicts within the preview: delta = sum (y_ref - F x) G / sum G^2.
+
+    Parameters
+    ----------
+    path : Path
+        Path of the centre of mass.
+    model : TwoWheelModel
+        Linear model of the car.
+    preview : float, default 0.8
+        Preview time [s].
+    arms : Arms, optional
+        Lag and largest rate.
+    """
+
+    path: Path
+    model: TwoWheelModel
+    preview: float = 0.8
+    arms: Arms = Arms()
+    _table: Array = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.path, Path):
+            raise ModelError(f"driver: path is {shown(self.path)}; it must be a Path")
+        if not number(self.preview, "driver: preview") > 0.0:
+            raise ModelError(f"driver: preview is {self.preview:g}; it must be above zero")
+        speeds = np.arange(SLOWEST, FASTEST + GRID, GRID)
+        table = np.array([self.model.lateral_response(float(V), self.times) for V in speeds])
+        object.__setattr__(self, "_table", table)
+
+    @property
+    def times(self) -> Array:
+        """Times of the preview (k,) [s]."""
+        return self.preview * np.arange(1, PREVIEWS + 1) / PREVIEWS
+
+    def start(self, at: CarMotion) -> float:
+        """Return the arc length of the path at the beginning.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car.
+
+        Returns
+        -------
+        float
+            Arc length of the nearest point [m].
+        """
+        return self.path.nearest(self.centre(at))
+
+    def centre(self, at: CarMotion) -> tuple[float, float]:
+        """Return the position of the centre of mass.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car.
+
+        Returns
+        -------
+        tuple[float, float]
+            Position x, y [m].
+        """
+        c, s = np.cos(at.yaw), np.sin(at.yaw)
+        return float(at.x + self.model.x * c), float(at.y + self.model.x * s)
+
+    def wanted(self, at: CarMotion, s: float) -> float:
+        """Return the angle of the front wheels by optimal preview.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car.
+        s : float
+            Arc length of the nearest point of the path [m].
+
+        Returns
+        -------
+        float
+            Mean angle of the front wheels [rad], positive left.
+        """
+        speed = min(max(at.speed, SLOWEST), FASTEST)
+        k = min(int((speed - SLOWEST) / GRID), len(self._table) - 2)
+        share = (speed - SLOWEST) / GRID - k
+        F = (1.0 - share) * self._table[k] + share * self._table[k + 1]
+        x, y = self.centre(at)
+        ahead = self.path.position(s + speed * self.times)
+        offset = np.cos(at.yaw) * (ahead[:, 1] - y) - np.sin(at.yaw) * (ahead[:, 0] - x)
+        free = F[:, 0] * (at.across + self.model.x * at.yaw_rate) + F[:, 1] * at.yaw_rate
+        return float((offset - free) @ F[:, 2] / (F[:, 2] @ F[:, 2]))
+
+    def next(
+        self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
+    ) -> tuple[tuple[float, ...], float]:
+        """Return the steering at the end of a step, and the arc length of the path.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car at the beginning.
+        now : tuple[float, float, float]
+            Angle of the pinion and its first two rates at the beginning.
+        memory : float
+            Arc length of the path at the last step [m].
+        most : float
+            Largest angle of the pinion [rad].
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        tuple
+            Angle [rad], rate and acceleration of the pinion, and the arc length of the nearest point [m].
+        """
+        s = self.path.nearest(self.centre(at), memory)
+        ratio = self.model.steering_ratio
+        target = min(max(self.wanted(at, s) * ratio, -most), most)
+        return self.arms.turned(now, target, ratio, h), s
+
+
+@dataclass(frozen=True)
+class HeldSteering:
+    """Driver who holds the steering at an angle.
+
+    Parameters
+    ----------
+    angle : float
+        Angle of the pinion or Pitman arm [rad], positive left.
+    ratio : float, default 16.0
+        Angle of the pinion over the mean angle of the front wheels.
+    arms : Arms, optional
+        Lag and largest rate.
+    """
+
+    angle: float
+    ratio: float = 16.0
+    arms: Arms = Arms()
+
+    def start(self, at: CarMotion) -> float:
+        """Return zero: there is no path.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car.
+
+        Returns
+        -------
+        float
+            Zero.
+        """
+        return 0.0
+
+    def next(
+        self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
+    ) -> tuple[tuple[float, ...], float]:
+        """Return the steering at the end of a step, and ``memory``.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car at the beginning.
+        now : tuple[float, float, float]
+            Angle of the pinion and its first two rates at the beginning.
+        memory : float
+            Not used.
+        most : float
+            Largest angle of the pinion [rad].
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        tuple
+            Angle [rad], rate and acceleration of the pinion, and ``memory``.
+        """
+        return self.arms.turned(now, min(max(self.angle, -most), most), self.ratio, h), memory
+
+
+@dataclass(frozen=True)
+class SpeedController:
+    """Driver who holds a speed: proportional and integral, with throttle and brake, and anti-windup.
+
+    Parameters
+    ----------
+    target : float or function
+        Speed [m/s], or a function of time that returns it.
+    mass : float
+        Mass of the car [kg].
+    wheel_radius : float
+        Rolling radius of the wheels [m].
+    gain : float, default 2.0
+        Acceleration for each m/s of error [1/s].
+    integral : float, default 1.0
+        Rate of acceleration for each m/s of error [1/s^2].
+    """
+
+    target: float | Callable[[float], float]
+    mass: float
+    wheel_radius: float
+    gain: float = 2.0
+    integral: float = 1.0
+
+    @classmethod
+    def of_car(cls, car: "Car", target: float | Callable[[float], float], **gains: float) -> "SpeedController":
+        """Return the controller of a car.
+
+        Parameters
+        ----------
+        car : Car
+            Car.
+        target : float or function
+            Speed [m/s], or a function of time that returns it.
+        **gains : float
+            ``gain`` and ``integral``.
+
+        Returns
+        -------
+        SpeedController
+            Controller with the mass of the car and the free radius of its driven tyres.
+        """
+        mass = sum(body.mass for body in car.bodies.values())
+        return cls(target, mass, car.tyres[car.driven[0]].free_radius, **gains)
+
+    def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
+        """Return the pedals and the memory of the integral at the end of a step.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car.
+        memory : float
+            Integral of the error [m].
+        driveline : Driveline
+            Driveline of the car.
+        gear : int
+            Gear, from 1.
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        tuple[Pedals, float]
+            Pedals, and the integral, which stops growing at the limits of the pedals.
+        """
+        target = self.target(at.t) if callable(self.target) else self.target
+        error = target - at.speed
+        wanted = self.mass * self.wheel_radius * (self.gain * error + self.integral * memory)
+        low, high = driveline.limits(at.wheels, gear)
+        brakes = 4.0 * driveline.max_brake_torque
+        if not -brakes + low < wanted < high and wanted * error > 0.0:
+            change = 0.0  # anti-windup
+        else:
+            change = h * error
+        throttle = (wanted - low) / (high - low) if high > low else 0.0
+        brake = (low - wanted) / brakes if wanted < low else 0.0
+        return Pedals(min(max(throttle, 0.0), 1.0), min(max(brake, 0.0), 1.0)), memory + change
+
+
+@dataclass(frozen=True)
+class PedalTable:
+    """Open-loop pedals: functions of time.
+
+    Parameters
+    ----------
+    throttle : function
+        Throttle from 0 to 1 over time [s].
+    brake : function
+        Brake pedal from 0 to 1 over time [s].
+    """
+
+    throttle: Callable[[float], float]
+    brake: Callable[[float], float]
+
+    def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
+        """Return the pedals at the end of a step; ``memory`` stays.
+
+        Parameters
+        ----------
+        at : CarMotion
+            Motion of the car.
+        memory : float
+            Not used.
+        driveline : Driveline
+            Not used.
+        gear : int
+            Not used.
+        h : float
+            Step [s].
+
+        Returns
+        -------
+        tuple[Pedals, float]
+            Pedals and ``memory``.
+        """
+        t = at.t + h
+        return Pedals(float(self.throttle(t)), float(self.brake(t))), memory

@@ -1,0 +1,1 @@
+"""Manoeuvres of standards with their metrics and reports."""

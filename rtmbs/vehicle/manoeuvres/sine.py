@@ -1,0 +1,301 @@
+"""One period of sine steer (ISO 7401) and sine with dwell (FMVSS 126, UN R140)."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rtmbs.errors import ModelError
+from rtmbs.model.checks import Array, number
+from rtmbs.model.profiles import Motion, Numeric
+from rtmbs.results import Result
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.vehicle.manoeuvres.report import Metric, Report
+from rtmbs.vehicle.manoeuvres.signals import signals_of, steering_angle, wheel_loads
+from rtmbs.vehicle.manoeuvres.step_steer import NOTES, StepSteer, angle_for, held_torque
+from rtmbs.vehicle.steering import Ramp
+
+if TYPE_CHECKING:
+    from rtmbs.vehicle.car import Car
+    from rtmbs.vehicle.rest import Rest
+
+MODERATE = 0.3 * 9.81  # [m/s^2] lateral acceleration that the amplitudes of sine with dwell refer to
+
+
+@dataclass(frozen=True)
+class OneSine(Numeric):
+    """Profile of one period of a sine, with a dwell at its second peak.
+
+    Its phase starts and stops within ``blend``, so the rate does not jump.
+
+    Parameters
+    ----------
+    t0 : float
+        Time at which it begins [s].
+    amplitude : float
+        Amplitude [rad].
+    frequency : float
+        Frequency [Hz].
+    dwell : float, default 0.0
+        Time that the second peak is held [s].
+    blend : float, default 0.02
+        Time in which the phase starts and stops [s].
+    """
+
+    t0: float
+    amplitude: float
+    frequency: float
+    dwell: float = 0.0
+    blend: float = 0.02
+
+    @property
+    def end(self) -> float:
+        """Time at which the sine is complete [s]."""
+        return self.t0 + 1.0 / self.frequency + self.dwell
+
+    def __call__(self, t: float) -> Motion:
+        corner, w = Ramp(0.0, 1.0, 0.0, 1.0, self.blend), 2.0 * np.pi * self.frequency
+        pause = self.t0 + 0.75 / self.frequency
+        starts = ((self.t0, 1.0), (pause, -1.0), (pause + self.dwell, 1.0), (self.end, -1.0))
+        parts = np.array([np.multiply(sign, corner.eased(t - at)) for at, sign in starts])
+        p, pd, pdd = (w * parts.sum(axis=0)).tolist()
+        sin, cos, A = float(np.sin(p)), float(np.cos(p)), self.amplitude
+        return A * sin, A * cos * pd, A * (cos * pdd - sin * pd * pd)
+
+
+def run_open_loop(
+    car: "Car", speed: float, steer: Numeric, torque: float, rest: "Rest", end: float, h: float
+) -> Result:
+    """Return the Result of a run with a steering profile and held drive torques [N m]."""
+    moving = car.changed(steer=steer).at_speed(speed, rest)
+    sim = Simulation(moving.compile(), h)
+    for corner in moving.driven:
+        sim.inputs[f"drive_{corner}.torque"] = torque
+    return sim.run(end)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SineSteer:
+    """One period of sine steer (ISO 7401): lags and gains of yaw rate and lateral acceleration in both half waves.
+
+    Parameters
+    ----------
+    speed : float
+        Speed [m/s].
+    frequency : float, default 0.5
+        Frequency [Hz].
+    lateral_acceleration : float, default 4.0
+        First peak that the amplitude is searched for [m/s^2], positive to the left.
+    angle : float, optional
+        Amplitude of pinion or Pitman arm [rad], in place of a lateral acceleration.
+    begin : float, default 2.0
+        Time at which the sine begins [s].
+    after : float, default 2.0
+        Time that the run goes on for after the sine [s].
+    h : float, default 1e-3
+        Step of the Simulation [s].
+    """
+
+    speed: float
+    frequency: float = 0.5
+    lateral_acceleration: float = 4.0
+    angle: float | None = None
+    begin: float = 2.0
+    after: float = 2.0
+    h: float = 1e-3
+
+    def run(self, car: "Car") -> Report:
+        """Run the manoeuvre; search the amplitude of a lateral acceleration unless it is given.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+
+        Returns
+        -------
+        Report
+            Metrics and signals of the run.
+
+        Raises
+        ------
+        ModelError
+            Where no amplitude leads to the lateral acceleration, and for a speed or frequency that cannot be.
+        """
+        speed, frequency = number(self.speed, "sine steer: speed"), number(self.frequency, "sine steer: frequency")
+        if speed <= 0.0 or frequency <= 0.0:
+            raise ModelError(f"sine steer: speed {speed:g} and frequency {frequency:g} must be above zero")
+        rest = car.changed(steer=0.0).rest()
+        torque = held_torque(car, speed, self.h, self.begin, rest)
+        end = self.begin + round((1.0 / frequency + self.after) / self.h) * self.h
+
+        def tried(angle: float) -> tuple[float, Result]:
+            result = run_open_loop(car, speed, OneSine(self.begin, angle, frequency), torque, rest, end, self.h)
+            return self.halves(signals_of(car, result), "lateral_acceleration", angle)[0][1], result
+
+        if self.angle is not None:
+            angle = number(self.angle, "sine steer: angle")
+            return self.report(car, angle, tried(angle)[1])
+        wanted = number(self.lateral_acceleration, "sine steer: lateral_acceleration")
+        what = f"sine steer: no amplitude gives {wanted:g} m/s^2 at {speed:g} m/s"
+        return self.report(car, *angle_for(tried, wanted, car.data.steering.max_angle, what))
+
+    def halves(self, signals: dict[str, Array], name: str, angle: float) -> list[tuple[float, float]]:
+        """Return time and value of the peaks of a signal in both half waves.
+
+        Parameters
+        ----------
+        signals : dict[str, ndarray]
+            Signals of the run.
+        name : str
+            Name of the signal.
+        angle : float
+            Amplitude [rad], for its sign.
+
+        Returns
+        -------
+        list[tuple[float, float]]
+            Time from the beginning [s] and value of each peak.
+        """
+        t, period, found = signals["t"] - self.begin, 1.0 / self.frequency, []
+        for k, sign in enumerate((1.0, -1.0)):
+            inside = np.flatnonzero((t >= 0.5 * k * period) & (t <= (0.5 * k + 0.75) * period))
+            best = inside[int(np.argmax(sign * np.sign(angle) * signals[name][inside]))]
+            found.append((float(t[best]), float(signals[name][best])))
+        return found
+
+    def report(self, car: "Car", angle: float, result: Result) -> Report:
+        """Return the metrics of a run.
+
+        Parameters
+        ----------
+        car : Car
+            Car of the run.
+        angle : float
+            Amplitude [rad], positive left.
+        result : Result
+            Channels of the run.
+
+        Returns
+        -------
+        Report
+            Metrics and signals of the run.
+        """
+        signals = signals_of(car, result) | wheel_loads(car, result) | {"steering_angle": steering_angle(car, result)}
+        peaks = [0.25 / self.frequency, 0.75 / self.frequency]
+        metrics = {
+            "amplitude": Metric(angle, "rad", "of pinion or Pitman arm"),
+            "frequency": Metric(self.frequency, "Hz", "of the sine"),
+        }
+        for name, unit in (("yaw_rate", "rad/s"), ("lateral_acceleration", "m/s^2")):
+            for k, half in enumerate(("first", "second")):
+                time, value = self.halves(signals, name, angle)[k]
+                gain = value / angle * (-1.0) ** k
+                metrics[f"{name}_{half}_peak"] = Metric(value, unit, f"extreme of the {half} half wave")
+                metrics[f"{name}_{half}_lag"] = Metric(
+                    time - peaks[k], "s", "from the peak of the steering to that extreme"
+                )
+                metrics[f"{name}_{half}_gain"] = Metric(gain, f"{unit} / rad", "extreme over amplitude of the steering")
+        return Report(
+            f"Sine steer {self.frequency:g} Hz at {self.speed:g} m/s", metrics, signals, result, car.name, NOTES
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class SineWithDwell:
+    """Sine with dwell (FMVSS 126, UN R140): 0.7 Hz with 0.5 s at the second peak, throttle released.
+
+    Passed when the yaw rate is at most 35 % and 20 % of its peak 1.00 s and 1.75 s after the steering is complete, and
+    the car has moved 1.83 m to the side 1.07 s after its beginning.
+
+    Parameters
+    ----------
+    speed : float, default 22.22
+        Speed [m/s]; 80 km/h.
+    factor : float, default 5.0
+        Amplitude over the angle of 0.3 g at steady state.
+    angle : float, optional
+        Amplitude of pinion or Pitman arm [rad], in place of the factor.
+    begin : float, default 2.0
+        Time at which the sine begins [s].
+    h : float, default 1e-3
+        Step of the Simulation [s].
+    """
+
+    speed: float = 80.0 / 3.6
+    factor: float = 5.0
+    angle: float | None = None
+    begin: float = 2.0
+    h: float = 1e-3
+
+    def run(self, car: "Car") -> Report:
+        """Run the manoeuvre.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+
+        Returns
+        -------
+        Report
+            Metrics and signals of the run.
+
+        Raises
+        ------
+        ModelError
+            For a speed that is not positive, and where no angle gives 0.3 g.
+        """
+        speed = number(self.speed, "sine with dwell: speed")
+        if speed <= 0.0:
+            raise ModelError(f"sine with dwell: speed is {speed:g}; it must be above zero")
+        rest = car.changed(steer=0.0).rest()
+        if self.angle is None:
+            level = StepSteer(speed=speed, lateral_acceleration=MODERATE, h=self.h, duration=2.0).run(car)
+            angle = self.factor * level["steering_angle"]
+        else:
+            angle = number(self.angle, "sine with dwell: angle")
+        angle = float(np.clip(angle, -car.data.steering.max_angle, car.data.steering.max_angle))
+        steer = OneSine(self.begin, angle, 0.7, 0.5)
+        end = round((steer.end + 2.0) / self.h) * self.h
+        result = run_open_loop(car, speed, steer, 0.0, rest, end, self.h)
+        return self.report(car, steer, result)
+
+    def report(self, car: "Car", steer: OneSine, result: Result) -> Report:
+        """Return the metrics of a run.
+
+        Parameters
+        ----------
+        car : Car
+            Car of the run.
+        steer : OneSine
+            Profile of the steering.
+        result : Result
+            Channels of the run.
+
+        Returns
+        -------
+        Report
+            Metrics and signals of the run.
+        """
+        signals = signals_of(car, result) | wheel_loads(car, result) | {"steering_angle": steering_angle(car, result)}
+        t, r, angle = signals["t"], signals["yaw_rate"], steer.amplitude
+        second = t >= steer.t0 + 0.5 / steer.frequency  # after the steering has changed its sign
+        peak = float(np.max(-np.sign(angle) * r[second])) * -float(np.sign(angle))
+        late = [abs(float(np.interp(steer.end + after, t, r)) / peak) for after in (1.0, 1.75)]
+        moved = abs(float(np.interp(self.begin + 1.07, t, signals["y"]) - np.interp(self.begin, t, signals["y"])))
+        passed = late[0] <= 0.35 and late[1] <= 0.20 and moved >= 1.83
+        metrics = {
+            "amplitude": Metric(angle, "rad", "of pinion or Pitman arm"),
+            "second_peak_yaw_rate": Metric(peak, "rad/s", "after the steering has changed its sign"),
+            "yaw_rate_ratio_1s": Metric(
+                late[0], "1", "size over that peak, 1.00 s after the steering is complete; at most 0.35"
+            ),
+            "yaw_rate_ratio_1_75s": Metric(late[1], "1", "likewise after 1.75 s; at most 0.20"),
+            "lateral_displacement": Metric(moved, "m", "1.07 s after the beginning; at least 1.83 m"),
+            "peak_side_slip": Metric(
+                float(np.max(np.abs(signals["side_slip"]))), "rad", "at the chassis' centre of mass"
+            ),
+            "passed": Metric(float(passed), "1", "1 when the three limits are kept"),
+        }
+        return Report(f"Sine with dwell at {self.speed:.3g} m/s", metrics, signals, result, car.name, NOTES)

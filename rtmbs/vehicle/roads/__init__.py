@@ -1,0 +1,1 @@
+"""Roads: heights, slopes and friction over the plane, and the local planes under the wheels of a car."""

@@ -1,0 +1,504 @@
+"""Roads: height and slopes over (x, y), and friction: inclined planes, height fields, profiles and obstacles.
+
+x points along the road, y to the left, z up [m]; slopes are dz/dx and dz/dy.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import Array, Numbers, as_floats, number
+
+Friction = float | Callable[[Any, Any], Any]
+STEP = 1e-30  # of the complex step: slopes without differences
+
+
+class Road:
+    """Road with a height, slopes and friction; a road of one's own overrides ``height`` in plain NumPy.
+
+    Parameters
+    ----------
+    friction : float or function, default 1.0
+        Factor on the friction of tyres, or a function of x, y that returns it.
+    """
+
+    def __init__(self, friction: Friction = 1.0) -> None:
+        if not callable(friction) and not number(friction, "road: friction") > 0.0:
+            raise ModelError(f"road: friction is {shown(friction)}; it must be above zero")
+        self._friction = friction
+
+    def height(self, x: Any, y: Any) -> Any:
+        """Return heights; complex x or y pass through, for the slopes.
+
+        Parameters
+        ----------
+        x : float or ndarray
+            Positions along the road [m].
+        y : float or ndarray
+            Positions to the left [m].
+
+        Returns
+        -------
+        float or ndarray
+            Heights [m].
+        """
+        return 0.0 * x + 0.0 * y
+
+    def slopes(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Return the slopes dz/dx and dz/dy, by a complex step of ``height``.
+
+        Parameters
+        ----------
+        x : float or ndarray
+            Positions along the road [m].
+        y : float or ndarray
+            Positions to the left [m].
+
+        Returns
+        -------
+        tuple
+            Slopes along and across the road.
+        """
+        dx = np.imag(self.height(x + 1j * STEP, y)) / STEP
+        return dx, np.imag(self.height(x, y + 1j * STEP)) / STEP
+
+    def friction(self, x: Any, y: Any) -> Any:
+        """Return the factor on the friction of tyres.
+
+        Parameters
+        ----------
+        x : float or ndarray
+            Positions along the road [m].
+        y : float or ndarray
+            Positions to the left [m].
+
+        Returns
+        -------
+        float or ndarray
+            Factor, 1 on the road that a tyre was measured on.
+        """
+        return self._friction(x, y) if callable(self._friction) else self._friction + 0.0 * np.real(x)
+
+
+class PlaneRoad(Road):
+    """Inclined plane z = grade x + bank y.
+
+    Parameters
+    ----------
+    grade : float, default 0.0
+        Rise over run along x.
+    bank : float, default 0.0
+        Rise over run along y.
+    friction : float or function, default 1.0
+        Factor on the friction of tyres, or a function of x, y that returns it.
+    """
+
+    def __init__(self, grade: float = 0.0, bank: float = 0.0, friction: Friction = 1.0) -> None:
+        super().__init__(friction)
+        self.grade, self.bank = number(grade, "road: grade"), number(bank, "road: bank")
+
+    def height(self, x: Any, y: Any) -> Any:
+        """Return heights.
+
+        Parameters
+        ----------
+        x : float or ndarray
+            Positions along the road [m].
+        y : float or ndarray
+            Positions to the left [m].
+
+        Returns
+        -------
+        float or ndarray
+            Heights [m].
+        """
+        return self.grade * x + self.bank * y
+
+
+def split_friction(left: float, right: float, start: float = 0.0) -> Callable[[Any, Any], Any]:
+    """Return a friction map with one value left and one right of the x axis, and 1 before ``start``.
+
+    Parameters
+    ----------
+    left : float
+        Factor for y > 0.
+    right : float
+        Factor for y <= 0.
+    start : float, default 0.0
+        Beginning of the split road [m].
+
+    Returns
+    -------
+    function
+        Friction over x, y.
+    """
+
+    def friction(x: Any, y: Any) -> Any:
+        return np.where(np.real(x) < start, 1.0, np.where(np.real(y) > 0.0, left, right))
+
+    return friction
+
+
+class GridRoad(Road):
+    """Height field on a regular grid, smooth by bicubic splines; beyond its edges the height of the edge goes on.
+
+    Parameters
+    ----------
+    x : array_like
+        Increasing positions along the road (n,) [m], at least 4.
+    y : array_like
+        Increasing positions to the left (m,) [m], at least 4.
+    z : array_like
+        Heights (n, m) [m].
+    friction : float or function, default 1.0
+        Factor on the friction of tyres, or a function of x, y that returns it.
+
+    Raises
+    ------
+    ModelError
+        For positions that do not increase, another shape of the heights, and numbers that are not finite.
+    """
+
+    def __init__(self, x: Numbers, y: Numbers, z: Numbers, friction: Friction = 1.0) -> None:
+        from scipy.interpolate import RectBivariateSpline  # takes long to load
+
+        super().__init__(friction)
+        self.x, self.y, self.z = as_floats(x), as_floats(y), as_floats(z)
+        for name, values in (("x", self.x), ("y", self.y)):
+            if values.ndim != 1 or len(values) < 4 or not np.all(np.diff(values) > 0.0):
+                raise ModelError(f"road: {name} of the grid must be at least four increasing numbers")
+        if self.z.shape != (len(self.x), len(self.y)) or not np.all(np.isfinite(self.z)):
+            shape = (len(self.x), len(self.y))
+            raise ModelError(f"road: heights have shape {self.z.shape}; it must be finite numbers of shape {shape}")
+        self._spline = RectBivariateSpline(self.x, self.y, self.z)
+
+    def height(self, x: Any, y: Any) -> Any:
+        """Return heights.
+
+        Parameters
+        ----------
+        x : float or ndarray
+            Positions along the road [m].
+        y : float or ndarray
+            Positions to the left [m].
+
+        Returns
+        -------
+        float or ndarray
+            Heights [m].
+        """
+        return self._spline(*self._inside(x, y), grid=False)
+
+    def slopes(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Return the slopes dz/dx and dz/dy.
+
+        Parameters
+        ----------
+        x : float or ndarray
+            Positions along the road [m].
+        y : float or ndarray
+            Positions to the left [m].
+
+        Returns
+        -------
+        tuple
+            Slopes along and across the road.
+        """
+        u, v = self._inside(x, y)
+        dx, dy = self._spline(u, v, dx=1, grid=False), self._spline(u, v, dy=1, grid=False)
+        return dx * (u == x), dy * (v == y)
+
+    def _inside(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Return positions moved to the nearest ones of the grid."""
+        return np.clip(x, self.x[0], self.x[-1]), np.clip(y, self.y[0], self.y[-1])
+
+
+class ProfileRoad(Road):
+    """Profiles of the left and the right track over x, cubic splines; linear in y between both tracks.
+
+    Parameters
+    ----------
+    x : array_like
+        Increasing positions (n,) [m]; heights of the ends go on beyond.
+    left : array_like
+        Heights of the left track (n,) [m].
+    right : array_like, optional
+        Heights of the right track (n,) [m]; those of the left one unless given.
+    track : float, default 1.5
+        Distance of both tracks [m]; beyond them the heights stay.
+    friction : float or function, default 1.0
+        Factor on the friction of tyres, or a function of x, y that returns it.
+
+    Raises
+    ------
+    ModelError
+        For positions that do not increase and heights of another shape.
+    """
+
+    def __init__(
+        self, x: Numbers, left: Numbers, right: Numbers = None, *, track: float = 1.5, friction: Friction = 1.0
+    ) -> None:
+        from scipy.interpolate import CubicSpline  # takes long to load
+
+        super().__init__(friction)
+        at, one = as_floats(x), as_floats(left)
+        other = one if right is None else as_floats(right)
+        rising = at.ndim == 1 and len(at) >= 4 and bool(np.all(np.diff(at) > 0.0))
+        if not rising or one.shape != at.shape or other.shape != at.shape:
+            raise ModelError("road: x of a profile must be at least four increasing numbers with a height each")
+        self.x, self.track = at, number(track, "road: track")
+        self._left, self._right = CubicSpline(at, one), CubicSpline(at, other)
+
+    def height(self, x: Any, y: Any) -> Any:
+        """Return heights.
+
+        Parameters
+        ----------
+        x : float or ndarray
+            Positions along the road [m].
+        y : float or ndarray
+            Positions to the left [m].
+
+        Returns
+        -------
+        float or ndarray
+            Heights [m].
+        """
+        inside, share = np.clip(x, self.x[0], self.x[-1]), self._share(y)
+        return share * self._left(inside) + (1.0 - share) * self._right(inside)
+
+    def slopes(self, x: Any, y: Any) -> tuple[Any, Any]:
+        """Return the slopes dz/dx and dz/dy.
+
+        Parameters
+        ----------
+        x : float or ndarray
+            Positions along the road [m].
+        y : float or ndarray
+            Positions to the left [m].
+
+        Returns
+        -------
+        tuple
+            Slopes along and across the road.
+        """
+        inside, share = np.clip(x, self.x[0], self.x[-1]), self._share(y)
+        along = share * self._left(inside, 1) + (1.0 - share) * self._right(inside, 1)
+        between = np.abs(y) < 0.5 * self.track
+        across = (self._left(inside) - self._right(inside)) / self.track
+        return along * (inside == x), across * between
+
+    def _share(self, y: Any) -> Any:
+        """Return the share of the left track, 0 to 1."""
+        return np.clip(0.5 + np.asarray(y) / self.track, 0.0, 1.0)
+
+
+CLASSES = {name: 16e-6 * 4.0**k for k, name in enumerate("ABCDEFGH")}  # [m^3] Gd(n0), geometric means (ISO 8608)
+N0, LOWEST, HIGHEST = 0.1, 0.011, 2.83  # [1/m] reference and limits of the spatial frequency
+
+
+def iso_8608(
+    road_class: str, length: float, *, seed: int = 0, spacing: float = 0.05, two_tracks: bool = True, lead: float = 20.0
+) -> ProfileRoad:
+    """Return a random road of ISO 8608: Gd(n) = Gd(n0) (n / n0)^-2 from 0.011 to 2.83 cycles a metre.
+
+    The profile is a sum of cosines at even distances of the frequency with random phases and the amplitudes
+    sqrt(2 Gd dn). Both tracks are independent: no coherence between them is modelled.
+
+    Parameters
+    ----------
+    road_class : {'A', 'B', 'C', 'D', 'E', 'F', 'G', 'H'}
+        Class; the geometric mean of its roughness.
+    length : float
+        Length behind the lead [m].
+    seed : int, default 0
+        Seed of the phases.
+    spacing : float, default 0.05
+        Distance of the samples [m].
+    two_tracks : bool, default True
+        Independent tracks; without, both are alike.
+    lead : float, default 20.0
+        Flat beginning [m]; the profile then grows over another 5 m.
+
+    Returns
+    -------
+    ProfileRoad
+        Road from x = 0 on.
+
+    Raises
+    ------
+    ModelError
+        For an unknown class and for a length that is not positive.
+    """
+    if road_class not in CLASSES:
+        raise ModelError(f"road: class is {shown(road_class)}; it must be one of {', '.join(CLASSES)}")
+    size = number(length, "road: length")
+    if size <= 0.0:
+        raise ModelError(f"road: length is {size:g}; it must be above zero")
+    rng = np.random.default_rng(seed)
+    x = np.arange(0.0, lead + size + spacing, spacing)
+    fade = np.clip((x - lead) / 5.0, 0.0, 1.0)
+    fade = fade * fade * (3.0 - 2.0 * fade)
+    tracks = [fade * profile_8608(x, CLASSES[road_class], size, rng) for _ in range(1 + bool(two_tracks))]
+    return ProfileRoad(x, tracks[0], tracks[-1])
+
+
+def profile_8608(x: Array, roughness: float, length: float, rng: np.random.Generator) -> Array:
+    """Return heights (n,) of one profile at x (n,) [m] with Gd(n0) = ``roughness`` [m^3]."""
+    step = 1.0 / max(length, 1.0 / LOWEST)
+    n = np.arange(LOWEST, HIGHEST, step)
+    amplitudes = np.sqrt(2.0 * roughness * (n / N0) ** -2 * step)
+    phases = rng.uniform(0.0, 2.0 * np.pi, len(n))
+    z = np.zeros_like(x)
+    for amplitude, frequency, phase in zip(amplitudes.tolist(), n.tolist(), phases.tolist(), strict=True):
+        z += amplitude * np.cos(2.0 * np.pi * frequency * x + phase)
+    return z
+
+
+class ObstacleRoad(Road):
+    """Obstacles across a flat road: cosine bump, circular hump, plateau and cleat.
+
+    Parameters
+    ----------
+    obstacles : sequence of functions
+        Heights over x, as ``bump``, ``hump``, ``plateau`` and ``cleat`` return them; they add up.
+    y_range : tuple[float, float], optional
+        Lateral interval of the obstacles [m]; the whole width unless given.
+    friction : float or function, default 1.0
+        Factor on the friction of tyres, or a function of x, y that returns it.
+    """
+
+    def __init__(
+        self,
+        obstacles: Sequence[Callable[[Any], Any]],
+        y_range: tuple[float, float] | None = None,
+        friction: Friction = 1.0,
+    ) -> None:
+        super().__init__(friction)
+        self.obstacles, self.y_range = tuple(obstacles), y_range
+
+    def height(self, x: Any, y: Any) -> Any:
+        """Return heights.
+
+        Parameters
+        ----------
+        x : float or ndarray
+            Positions along the road [m].
+        y : float or ndarray
+            Positions to the left [m].
+
+        Returns
+        -------
+        float or ndarray
+            Heights [m].
+        """
+        found = sum((one(x) for one in self.obstacles), 0.0 * x) + 0.0 * y
+        if self.y_range is None:
+            return found
+        inside = (np.real(y) >= self.y_range[0]) & (np.real(y) <= self.y_range[1])
+        return np.where(inside, found, 0.0)
+
+
+def bump(start: float, height: float, length: float) -> Callable[[Any], Any]:
+    """Return a cosine bump (h / 2)(1 - cos(2 pi x / l)).
+
+    Parameters
+    ----------
+    start : float
+        Beginning [m].
+    height : float
+        Height [m].
+    length : float
+        Length [m].
+
+    Returns
+    -------
+    function
+        Height over x.
+    """
+
+    def of(x: Any) -> Any:
+        u = (x - start) / length
+        inside = (np.real(u) > 0.0) & (np.real(u) < 1.0)
+        return np.where(inside, 0.5 * height * (1.0 - np.cos(2.0 * np.pi * u)), 0.0)
+
+    return of
+
+
+def hump(start: float, height: float = 0.1, length: float = 3.7) -> Callable[[Any], Any]:
+    """Return a circular hump (Watts profile): an arc of the length and height.
+
+    Parameters
+    ----------
+    start : float
+        Beginning [m].
+    height : float, default 0.1
+        Height [m].
+    length : float, default 3.7
+        Length [m].
+
+    Returns
+    -------
+    function
+        Height over x.
+    """
+    radius = (0.25 * length * length + height * height) / (2.0 * height)
+
+    def of(x: Any) -> Any:
+        u = x - start - 0.5 * length
+        inside = np.abs(np.real(u)) < 0.5 * length
+        return np.where(inside, np.sqrt(np.where(inside, radius**2 - u * u, 1.0)) - radius + height, 0.0)
+
+    return of
+
+
+def plateau(start: float, height: float = 0.1, ramp: float = 1.0, top: float = 6.0) -> Callable[[Any], Any]:
+    """Return a plateau hump with straight ramps.
+
+    Parameters
+    ----------
+    start : float
+        Beginning [m].
+    height : float, default 0.1
+        Height [m].
+    ramp : float, default 1.0
+        Length of each ramp [m].
+    top : float, default 6.0
+        Length of the top [m].
+
+    Returns
+    -------
+    function
+        Height over x.
+    """
+
+    def of(x: Any) -> Any:
+        u, v = (x - start) / ramp, (start + 2.0 * ramp + top - x) / ramp
+        up, down = (np.where(np.real(w) < 0.0, 0.0, np.where(np.real(w) > 1.0, 1.0, w)) for w in (u, v))
+        return height * np.where(np.real(u) < np.real(v), up, down)
+
+    return of
+
+
+def cleat(start: float, height: float = 0.02, length: float = 0.03, edge: float = 1e-3) -> Callable[[Any], Any]:
+    """Return a trapezoidal cleat; a wheel needs the enveloping contact for it.
+
+    Parameters
+    ----------
+    start : float
+        Beginning [m].
+    height : float, default 0.02
+        Height [m].
+    length : float, default 0.03
+        Length [m].
+    edge : float, default 1e-3
+        Length of each edge [m].
+
+    Returns
+    -------
+    function
+        Height over x.
+    """
+    return plateau(start, height, edge, length - 2.0 * edge)
