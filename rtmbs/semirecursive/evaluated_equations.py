@@ -122,7 +122,7 @@ class EvaluatedEquations:
 
     def close(self, z: Array, R0: Array) -> Array:
         """Return Phi (m,) at z, and remember Phi_z."""
-        self.ws.z[:] = z
+        self.ws.z[:], self.ws.rate_share[0] = z, 0.0
         forward_positions(self.tables, R0, self.ws.z, self.ws)
         evaluate_closures(self.tables, self.ws.z, self.u, self.ws)
         return self.ws.Phi.copy()
@@ -240,7 +240,11 @@ class EvaluatedEquations:
         return not_finite_inputs(self.system, self.u)
 
     def follow_states(self, h: float, old: StateArrays) -> None:
-        """Let force states be those at the end of a step from ``old``, in what is evaluated from now on."""
+        """Let force states be those at the end of a step from ``old``, in what is evaluated from now on.
+
+        Phi of rows that bind rates alone is then h/2 times Psi, until ``close`` (METHODS 1.41).
+        """
+        self.ws.rate_share[0] = 0.5 * h
         if len(old.s):
             self.ws.state_base[:], self.ws.state_half[0] = old.s + 0.5 * h * old.sd, 0.5 * h
 
