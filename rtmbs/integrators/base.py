@@ -293,6 +293,10 @@ class Equations(StepEquations, Protocol):
         """Sizes of coordinates and loop equations."""
 
     @property
+    def binds_rates(self) -> bool:
+        """True when some rows bind rates and no positions: their Newton matrix lacks h/2 (A zd)_z (METHODS 1.41)."""
+
+    @property
     def timed(self) -> bool:
         """True when there are functions of time."""
 

@@ -6,7 +6,7 @@ Every row is a component of the velocity of dof b relative to dof a at one point
 
 from numpy import sqrt
 
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel, lazy_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, lazy_kernel
 from rtmbs.numerics.spatial import (
     add3,
     add6,
@@ -155,3 +155,12 @@ def add_rate_gaps(tables, Phi_z, factor, x, out):
             if closures.kind[row] != HEIGHT:
                 out[row] += factor * total
             entry += last - first
+
+
+@kernel
+def slip_between(tables, first, last, y, out):
+    """out = (A_0 + A_1) y in the rows that bind rates alone, of the two Phi_z ``first`` and ``last``; 0 elsewhere."""
+    for row in range(len(out)):
+        out[row] = 0.0
+    add_rate_gaps(tables, first, 1.0, y, out)
+    add_rate_gaps(tables, last, 1.0, y, out)

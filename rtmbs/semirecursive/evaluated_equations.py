@@ -225,6 +225,11 @@ class EvaluatedEquations:
         return self._shapes
 
     @property
+    def binds_rates(self) -> bool:
+        """True when some rows bind rates and no positions: rolling contacts and knife edges."""
+        return len(self.tables.contacts.rate_row) > 0
+
+    @property
     def timed(self) -> bool:
         """True when there are functions of time."""
         return bool(self.system.signals)

@@ -7,7 +7,7 @@ from rtmbs.integrators.settings import PAPER
 from rtmbs.numerics.rotations.vectors import turn_between
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
 from rtmbs.semirecursive.compiled_steps import FusedExtrapolation, FusedMidpoint
-from rtmbs.semirecursive.contacts import add_rate_gaps
+from rtmbs.semirecursive.contacts import slip_between
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.law_kernels import call_laws, differentiate_laws
@@ -52,8 +52,7 @@ class Midpoint:
         """Return (A_0 + A_1) y (m,) of rows A that bind rates alone, at the poses of ``begin`` and ``end``; else 0."""
         out = np.zeros(self.equations.m)
         if len(self.equations.tables.contacts.normal):
-            add_rate_gaps(self.equations.tables, self.first, 1.0, y, out)
-            add_rate_gaps(self.equations.tables, self.last, 1.0, y, out)
+            slip_between(self.equations.tables, self.first, self.last, y, out)
         return out
 
     def middle(self, z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:

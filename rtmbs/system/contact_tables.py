@@ -47,9 +47,7 @@ def tabulate_contacts(model: ModelDescription, closures: list[ClosureRows], firs
     """Return the columns that contacts have besides their closures, of which ``first`` is the number of the first."""
     found = list(model.contacts.values())
     own = closures[first : first + len(found)]
-    sizes = [
-        (one.radius - one.crown, one.crown) if isinstance(one, RollingContact) else (0.0, 0.0) for one in found
-    ]
+    sizes = [(one.radius - one.crown, one.crown) if isinstance(one, RollingContact) else (0.0, 0.0) for one in found]
     normals = [closure.rows[0].axis_a for closure in own]
     kinds = [row.kind for closure in closures for row in closure.rows]
     return Contacts(
