@@ -161,7 +161,8 @@ def tree_of(system: ConstrainedSystem) -> tuple[JointCoordinates | None, float, 
         if isinstance(system, Stabilised):
             alpha, square = alpha + system.alpha, square + system.beta**2
         system = system.system
-    return (system if isinstance(system, JointCoordinates) else None), alpha, float(np.sqrt(square))
+    takes = isinstance(system, JointCoordinates) and not system.rate_rows  # other rows stand in another order
+    return (system if takes else None), alpha, float(np.sqrt(square))
 
 
 def joint_rates(joints: JointCoordinates, q: Array, x: Array) -> Array:
