@@ -66,7 +66,7 @@ class JointCoordinates:
         self.evaluated = b""  # coordinates and inputs whose mass and closures the equations hold
         inner = self.loops.rows[: self.loops.inner]
         self.scale = np.where(system.row_is_rotation, 1.0, system.length)[inner] * SUSPECT
-        self.quiet = np.zeros(self.equations.m)  # rounding per typical change of a coordinate, of rows that are rounding
+        self.quiet = np.zeros(self.equations.m)  # of rows that are rounding: its size, per typical change
 
     @property
     def u(self) -> Array:

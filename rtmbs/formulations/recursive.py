@@ -161,8 +161,9 @@ def tree_of(system: ConstrainedSystem) -> tuple[JointCoordinates | None, float, 
         if isinstance(system, Stabilised):
             alpha, square = alpha + system.alpha, square + system.beta**2
         system = system.system
-    takes = isinstance(system, JointCoordinates) and not system.rate_rows  # other rows stand in another order
-    return (system if takes else None), alpha, float(np.sqrt(square))
+    if not isinstance(system, JointCoordinates) or system.rate_rows:  # rows of rates stand in another order there
+        return None, alpha, float(np.sqrt(square))
+    return system, alpha, float(np.sqrt(square))
 
 
 def joint_rates(joints: JointCoordinates, q: Array, x: Array) -> Array:

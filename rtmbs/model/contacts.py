@@ -6,7 +6,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model.body import Body
-from rtmbs.model.checks import Array, Numbers, number, numbers
+from rtmbs.model.checks import Array, Numbers, number, numbers, unit_vector
 from rtmbs.model.markers import Marker
 
 FLAT = 1e-9  # sine of the angle of wheel axis and normal: below, a wheel lies on its side
@@ -64,13 +64,18 @@ class KnifeEdge:
     base : Body
         Body that the sideways velocity is measured against.
     direction : ndarray
-        Sideways direction (3,), a unit vector in axes of the body of ``blade``.
+        Sideways direction (3,), a unit vector in axes of ``blade``.
     """
 
     name: str
     blade: Marker
     base: Body
     direction: Array  # (3,)
+
+    @property
+    def sideways(self) -> Array:
+        """Sideways direction (3,) in axes of the body of ``blade``."""
+        return np.asarray(self.blade.axes @ self.direction)
 
 
 def make_rolling(name: str, wheel: Marker, plane: Marker, radius: Numbers, crown: Numbers) -> RollingContact:
@@ -99,7 +104,6 @@ def make_knife_edge(name: str, blade: Marker, base: Body, direction: Numbers) ->
     if blade.body is base:
         raise ModelError(f"{what}: marker {blade.name!r} is on body {base.name!r} itself; name another body")
     sideways = numbers(direction, f"{what}: direction", (3,))
-    length = float(np.linalg.norm(sideways))
-    if not length > 0.0:
+    if not np.any(sideways):
         raise ModelError(f"{what}: direction is zero; it must be a vector")
-    return KnifeEdge(name, blade, base, blade.axes @ (sideways / length))
+    return KnifeEdge(name, blade, base, unit_vector(sideways))

@@ -2,12 +2,13 @@
 
 import numpy as np
 
+from rtmbs.errors import InputError
 from rtmbs.forces.kind import integers
 from rtmbs.model.contacts import KnifeEdge, RollingContact
 from rtmbs.model.description import ModelDescription
 from rtmbs.system.closure_tables import ZERO, ClosureRow, ClosureRows
 from rtmbs.system.dof_layout import DofLayout
-from rtmbs.system.system import Array
+from rtmbs.system.system import Mask, System
 from rtmbs.system.tables import EDGE, HEIGHT, ROLL, Contacts
 
 LABELS = "height", "roll_x", "roll_y"  # rows of a rolling contact: along the normal, and the f and g axis of the plane
@@ -38,7 +39,7 @@ def close_rolling(contact: RollingContact, layout: DofLayout) -> ClosureRows:
 def close_edge(edge: KnifeEdge, layout: DofLayout) -> ClosureRows:
     """Return the one equation of a knife edge."""
     a, b = layout.bodies[edge.base.name], layout.bodies[edge.blade.body.name]
-    row = ClosureRow(EDGE, ZERO, b.rotation @ edge.direction, 0.0, -1, f"{edge.name}.sideways")
+    row = ClosureRow(EDGE, ZERO, b.rotation @ edge.sideways, 0.0, -1, f"{edge.name}.sideways")
     point = b.point(edge.blade.point)
     return ClosureRows(edge.name, a.dof, b.dof, ZERO, point, [row], NONE, NONE)
 
@@ -65,8 +66,19 @@ def no_contacts(closures: int) -> Contacts:
     return Contacts(integers([closures]), np.zeros((0, 3)), zero, zero, none)
 
 
-def rate_mask(contacts: Contacts, m: int) -> Array:
-    """Return which of ``m`` rows of Phi bind rates alone, (m,) bool."""
+def rate_mask(contacts: Contacts, m: int) -> Mask:
+    """Return which of ``m`` rows of Phi bind rates alone (m,)."""
     mask = np.zeros(m, np.bool_)
     mask[contacts.rate_row] = True
     return mask
+
+
+def refuse_contacts(system: System, what: str) -> None:
+    """Raise InputError for a System with nonholonomic constraints; ``what`` is the analysis in the message."""
+    contacts = system.tables.contacts
+    if len(contacts.normal):
+        name = system.closure_names[int(contacts.first[0])]
+        raise InputError(
+            f"{what} takes no nonholonomic constraint such as {name!r}: equations of rates leave positions free; "
+            "compare runs of a Simulation instead"
+        )

@@ -24,6 +24,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.simulation.inputs import input_unit
 from rtmbs.system.system import BodyInfo, ForceInfo, System
 from rtmbs.system.tables import GRAVITY_SLOT
+from rtmbs.system.topology import KNIFE_EDGE, ROLLING
 from rtmbs.viewer.scene.description import (
     BodyDescription,
     ChannelDescription,
@@ -184,6 +185,8 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
     for connector in system.topology.connectors:
         closure = system.closure_names.index(connector.name)
         a, b = (system.topology.bodies[body] for body in (connector.a, connector.b))
+        if connector.type in (ROLLING, KNIFE_EDGE):  # a wheel is drawn by its body
+            continue
         kind = "rod" if connector.name in rods(system) else "driver"
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
         yield between(connector.name, kind, a, b, DrawnLine("bar", *ends))
