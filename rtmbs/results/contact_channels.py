@@ -1,4 +1,4 @@
-"""Channels of nonholonomic constraints: contact points, forces and normal forces (METHODS 1.41)."""
+"""Channels and warnings of nonholonomic constraints: contact points, forces and normal forces (METHODS 1.41)."""
 
 from collections.abc import Iterator
 from functools import partial
@@ -8,6 +8,7 @@ import numpy as np
 from rtmbs.results.channel import WORLD, XYZ, Array, Source
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.reactions import closure_point, reaction_values
+from rtmbs.results.samples import Samples
 from rtmbs.system.system import System
 from rtmbs.system.tables import EDGE
 
@@ -71,3 +72,32 @@ def world_place(resampled: Evaluation, closure: int) -> Array:
     tables = resampled.tables
     dof = int(tables.connectors.b[tables.closures.connector[closure]])
     return closure_point(resampled, closure, "b") + resampled.motion(dof).o
+
+
+SWEPT = 0.5  # [rad] that a contact point may move around its wheel in a step
+
+
+def swept_contacts(system: System, samples: Samples, h: float) -> dict[str, int]:
+    """Return a sentence with a count of samples for every wheel whose contact point goes round too far in a step.
+
+    A wheel that falls flat has a contact point that runs around its rim, ever faster: a step of ``h`` [s] loses it.
+    """
+    tables, found = system.tables, {}
+    resampled = Evaluation(system, tables, samples) if len(tables.contacts.normal) else None
+    for q in np.flatnonzero(tables.contacts.radius > 0.0):
+        assert resampled is not None
+        closure = int(tables.contacts.first[0]) + int(q)
+        connector = int(tables.closures.connector[closure])
+        k, n = frame_of_wheel(resampled, closure)
+        a, b = (resampled.motion(int(ends[connector])) for ends in (tables.connectors.a, tables.connectors.b))
+        nd = np.cross(b.V[:, 3:] - a.V[:, 3:], n)
+        k_n, k_nd = np.sum(k * n, axis=1)[:, None], np.sum(k * nd, axis=1)[:, None]
+        w, wd = k - k_n * n, -k_nd * n - k_n * nd
+        size = np.linalg.norm(w, axis=1)[:, None]
+        u = w / size
+        pace = np.linalg.norm(wd - np.sum(u * wd, axis=1)[:, None] * u, axis=1) / size[:, 0]
+        if count := int(np.count_nonzero(~(pace * h <= SWEPT))):
+            name = system.closure_names[closure]
+            text = f"the contact point of {name} goes round its wheel by more than {SWEPT} rad in a step: shorten h"
+            found[text] = count
+    return found
