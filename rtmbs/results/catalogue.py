@@ -27,7 +27,7 @@ PARTS = (  # kind of element that asks for the names, and what it offers
     ("joint", joint_sources),
     ("joint", reaction_sources),
     ("joint", violation_sources),
-    ("rolling", contact_sources),
+    ("joint", contact_sources),
     ("driver", driver_sources),
     ("coupler", coupler_sources),
     ("force", force_sources),
