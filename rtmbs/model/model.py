@@ -34,6 +34,7 @@ from rtmbs.model.laws import Law, UserFunction, make_law, written
 from rtmbs.model.markers import Marker, Rod, make_rod
 from rtmbs.model.model_changes import Origin
 from rtmbs.model.profiles import checked_profile, given_motion
+from rtmbs.model.ropes import lay_rope
 from rtmbs.model.shapes import make_looks
 
 if TYPE_CHECKING:
@@ -340,6 +341,49 @@ class Model(ModelDescription):
         marker, body = self._find("marker", blade, self.markers, what), self._find("body", base, self.bodies, what)
         edge = self.contacts[name] = make_knife_edge(name, marker, body, direction)
         return edge
+
+    def add_rope(self, name: str, points: Sequence[Marker | str], length: Numbers = None) -> Coupler:
+        """Add a massless rope of constant length that runs straight from point to point of several bodies.
+
+        It slides through the points in between without friction, as over small pulleys. It is never slack: a negative
+        tension says that a real rope would be. Between two points stand two massless bodies that slide in each other,
+        ``NAME 1 sleeve`` and ``NAME 1 bar``, with the joints ``NAME 1 swivel``, ``NAME 1 slide`` and ``NAME 1 eye``.
+        A coupler keeps the sum of the slides. Its channel ``NAME.force`` is minus the tension [N].
+
+        Parameters
+        ----------
+        name : str
+            Name of the rope, that of its coupler.
+        points : sequence of Marker or str
+            Three markers or more, in the order of the rope; neighbours are on different bodies.
+        length : float, optional
+            Length of the rope [m]; that of the reference pose unless given.
+
+        Returns
+        -------
+        Coupler
+            The coupler of the slides.
+
+        Raises
+        ------
+        ModelError
+            For fewer than three markers, neighbours on one body or at one place, and a length that is not above zero.
+
+        Examples
+        --------
+        >>> model = Model("hoist")
+        >>> load = model.add_body("load", mass=2.0, inertia=(1, 1, 1), position=(0, 0, -1))
+        >>> other = model.add_body("other", mass=1.0, inertia=(1, 1, 1), position=(1, 0, -1))
+        >>> ends = [model.add_marker(one.name + " hook", one, one.position) for one in (load, other)]
+        >>> rope = model.add_rope("rope", [ends[0], model.add_marker("pulley", "ground", (0.5, 0, 0)), ends[1]])
+        >>> len(rope.terms)
+        2
+        """
+        self._new("rope", name, *self._holding())
+        what = f"rope {name!r}"
+        if isinstance(points, str) or not isinstance(points, Sequence):
+            raise ModelError(f"{what}: points is {shown(points)}; it must be a list of markers")
+        return lay_rope(self, name, [self._find("marker", one, self.markers, what) for one in points], length)
 
     def add_coupler(self, name: str, ratios: Ratios, offset: Any = 0.0) -> Coupler:
         """Couple joint coordinates: the sum of ratio times coordinate is ``offset``, at all times.

@@ -59,6 +59,11 @@ def rods(system: System) -> list[str]:
     return [connector.name for connector in system.topology.connectors if connector.type == ROD]
 
 
+def contact_names(system: System) -> list[str]:
+    """Return the names of all rolling contacts and knife edges."""
+    return [connector.name for connector in system.topology.connectors if connector.type in (ROLLING, KNIFE_EDGE)]
+
+
 def held(system: System) -> list[str]:
     """Return the names of rods, constraints of the user between two frames, rolling contacts and knife edges."""
     kinds = ROD, CONSTRAINT, ROLLING, KNIFE_EDGE

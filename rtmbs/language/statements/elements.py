@@ -121,6 +121,15 @@ def rod(builder: ModelBuilder, args: Arguments) -> None:
         builder.model.add_rod(args.name, (first, second), length)
 
 
+@statement("rope", "coupler", keys=("length",), repeated=("triad",))
+def rope(builder: ModelBuilder, args: Arguments) -> None:
+    """Lay a rope over triads of several bodies, as long as at the reference pose unless a length is given."""
+    points = [builder.triad(name, at, args) for name, at in args.names("triad", len(args.keys.get("triad", ())))]
+    length = args.number("length", 0.0, "m") if args.has("length") else None
+    with args.refusals():
+        builder.model.add_rope(args.name, points, length)
+
+
 @statement("rolling", "rod", keys=("wheel", "plane", "radius", "crown"))
 def rolling(builder: ModelBuilder, args: Arguments) -> None:
     """Let a wheel roll on a plane: triads whose h axes are the axis of the wheel and the normal of the plane."""
