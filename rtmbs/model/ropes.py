@@ -32,7 +32,10 @@ def lay_rope(model: "Model", name: str, points: Sequence[Marker], length: Number
                 "leave one out, and take off the length between them"
             )
         if size <= FLAT * sizes.sum():
-            raise ModelError(f"{what}: markers {first.name!r} and {second.name!r} coincide at the reference pose")
+            raise ModelError(
+                f"{what}: markers {first.name!r} and {second.name!r} coincide at the reference pose; their distance "
+                "must be above zero there"
+            )
     total = float(sizes.sum()) if length is None else number(length, f"{what}: length")
     if total <= 0.0:
         raise ModelError(f"{what}: length is {shown(length)}; it must be above zero")
