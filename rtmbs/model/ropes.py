@@ -1,7 +1,7 @@
 """Ropes of constant length over points of several bodies, made of massless telescopes and a coupler."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
@@ -11,13 +11,10 @@ from rtmbs.model.constraints import Coupler
 from rtmbs.model.joints import Prismatic, Spherical, Universal
 from rtmbs.model.markers import Marker
 
-if TYPE_CHECKING:
-    from rtmbs.model.model import Model
-
 FLAT = 1e-9  # of the length of a rope: points that leave a line by less span no plane
 
 
-def lay_rope(model: "Model", name: str, points: Sequence[Marker], length: Numbers) -> Coupler:
+def lay_rope(model: Any, name: str, points: Sequence[Marker], length: Numbers) -> Coupler:
     """Add the telescopes between neighbouring points, and return the coupler that keeps the sum of their lengths."""
     what = f"rope {name!r}"
     if len(points) < 3:
@@ -41,7 +38,8 @@ def lay_rope(model: "Model", name: str, points: Sequence[Marker], length: Number
         raise ModelError(f"{what}: length is {shown(length)}; it must be above zero")
     normal = normal_of(spans)
     slides = [telescope(model, f"{name} {k + 1}", points[k : k + 2], spans[k], normal) for k in range(len(spans))]
-    return model.add_coupler(name, [(slide, 1.0) for slide in slides], total - float(sizes.sum()))
+    coupler: Coupler = model.add_coupler(name, [(slide, 1.0) for slide in slides], total - float(sizes.sum()))
+    return coupler
 
 
 def normal_of(spans: Array) -> Array:
@@ -49,7 +47,7 @@ def normal_of(spans: Array) -> Array:
     return np.asarray(np.linalg.svd(spans)[2][-1])
 
 
-def telescope(model: "Model", name: str, ends: Sequence[Marker], span: Array, normal: Array) -> str:
+def telescope(model: Any, name: str, ends: Sequence[Marker], span: Array, normal: Array) -> str:
     """Add two massless bodies that slide in each other from one marker to the next; return the joint of the slide.
 
     The first axis of the universal joint is the normal of the rope, so that no motion in its plane is singular.
