@@ -19,7 +19,6 @@ from rtmbs import (
     At,
     ConstantRate,
     Floating,
-    LoopOpenError,
     Model,
     PenaltyTrapezoidal,
     Revolute,
@@ -27,6 +26,7 @@ from rtmbs import (
     Simulation,
     VariationalMidpoint,
 )
+from rtmbs.errors import LoopOpenError
 
 METHODS = {
     "variational midpoint": (VariationalMidpoint, 2),
