@@ -56,8 +56,19 @@ def showcase() -> tuple[rtmbs.Model, dict[str, str]]:
     model.add_constraint("CONDITION", lambda t, pose, p: pose.z[0], joints=[("cylindrical", "displacement")])
     words |= {"GEAR": "gear, screw, rack, differential", "ROD": "rod", "CONSTRAINT": "constraint between markers"}
     words |= {"CONDITION": "constraint on coordinates", "free": "", "origin": ""}
-    words |= add_drivers(model, ends) | add_forces(model, ends)
+    words |= add_contacts(model) | add_drivers(model, ends) | add_forces(model, ends)
     return model, words
+
+
+def add_contacts(model: rtmbs.Model) -> dict[str, str]:
+    """Add a ball that rolls, with a blade."""
+    ball = body(model, "ball", 22.0)
+    model.add_joint("roller", rtmbs.Floating(), model.ground, ball, point=(22.0, 0.0, 0.0))
+    center = model.add_marker("center", ball, (22.0, 0.0, 0.0))
+    model.add_rolling("ROLLING", center, model.add_marker("floor", model.ground, (0.0, 0.0, -0.5)), 0.5, crown=0.5)
+    model.add_knife_edge("EDGE", center)
+    hidden = dict.fromkeys(("ball", "roller", "center", "floor"), "")
+    return {"ROLLING": "rolling contact", "EDGE": "knife edge", **hidden}
 
 
 def add_drivers(model: rtmbs.Model, ends: tuple[rtmbs.model.Marker, rtmbs.model.Marker]) -> dict[str, str]:

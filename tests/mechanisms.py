@@ -15,6 +15,7 @@ from rtmbs.forces.wrenches import Wrenches
 from rtmbs.system.components import no_balance
 from rtmbs.system.condensed_closures import no_condensed
 from rtmbs.system.condition_tables import no_conditions
+from rtmbs.system.contact_tables import no_contacts
 from rtmbs.system.dof_layout import elements_of
 from rtmbs.system.interfaces import no_interfaces
 from rtmbs.system.law_tables import WIDTH, no_program
@@ -185,6 +186,7 @@ def random_tables(
         no_condensed(),
         connectors,
         closure_tables,
+        no_contacts(len(closures)),
         no_conditions(len(closures)),
         coupler_tables,
         driver_tables,

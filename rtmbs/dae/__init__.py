@@ -23,6 +23,7 @@ __getattr__, __dir__, __all__ = lazily(
             **{one.removeprefix("dae."): [kind for module, kind in OWN.values() if module == one] for one in MODULES},
             "contract": ["Counts", "GainWarning", "Integrator", "Method", "MotionError", "Orders", "Point"],
             "driver": ["PenaltyTrapezoidal", "integrate"],
+            "recursion_bdf": ["run_bdf"],
             "runge_kutta": ["RungeKutta", *TABLES],
         },
     ),

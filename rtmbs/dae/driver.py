@@ -280,6 +280,7 @@ def warn_of_gains(method: Any, h: float) -> None:
 def simulation_points(method: Any, motion: Motion, times: Array) -> Iterator[Point]:
     """Yield the start and the end of each step of a Simulation of the System behind JointCoordinates."""
     sim, point = simulation_at(motion, times, method)
+    order = rows_of_simulation(motion)
     yield point
     for t in times[1:]:
         try:
@@ -291,8 +292,13 @@ def simulation_points(method: Any, motion: Motion, times: Array) -> Iterator[Poi
         motion.counts.evaluations += report.evaluations
         motion.counts.factorisations += report.factorisations
         now = sim.state
-        q, v, a, lam, s, sd = (part.copy() for part in (now.z, now.zd, now.zdd, now.lam, now.s, now.sd))
+        q, v, a, lam, s, sd = (part.copy() for part in (now.z, now.zd, now.zdd, now.lam[order], now.s, now.sd))
         yield Point(float(t), q, v, a, lam, s, sd)
+
+
+def rows_of_simulation(motion: Motion) -> Any:
+    """Return the rows of a System in the order of ``JointCoordinates``: those of rates come last there."""
+    return motion.system.order  # type: ignore[attr-defined]
 
 
 def accepted_step(sim: Simulation) -> StepReport:
@@ -317,7 +323,8 @@ def simulation_at(motion: Motion, times: Array, method: Any) -> tuple[Simulation
     sim = Simulation(equations.compiled, h=float(times[1] - times[0]), method=method)
     state = sim.state.copy()
     state.t_ref = t0
-    state.z[:], state.zd[:], state.zdd[:], state.lam[:] = point.q, point.v, point.a, point.lam
+    state.z[:], state.zd[:], state.zdd[:] = point.q, point.v, point.a
+    state.lam[rows_of_simulation(motion)] = point.lam
     state.s[:], state.sd[:] = point.s, point.sd
     sim.restore(state)
     return sim, point

@@ -11,6 +11,7 @@ from rtmbs.dae.dynamics import CountedSystem
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange, SystemWrapper
 from rtmbs.formulations.joint_coordinates import JointCoordinates
+from rtmbs.formulations.rate_constraints import holonomic_rows, with_rate_rows
 from rtmbs.formulations.reduction import row_factor
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.explicit import DRIFT, in_range
@@ -30,8 +31,9 @@ LEFT = 1e-2  # of the largest acceleration, or force: what a method may leave of
 class IndependentRows(SystemWrapper):
     """A system with some of its rows of Phi, for a method that refuses dependent ones."""
 
-    def __init__(self, system: JointCoordinates, rows: NDArray[np.int64]) -> None:
+    def __init__(self, system: Any, rows: NDArray[np.int64]) -> None:
         self.system, self.rows = system, rows
+        self.holonomic = int(np.count_nonzero(rows < holonomic_rows(system)))
         self.row_names = [system.row_names[i] for i in rows]
 
     @property
@@ -63,7 +65,7 @@ class JointSteps:
         own = self.system.equations
         own.assembly_offset[:], own.alpha = equations.assembly_offset, np.ones(equations.m)
         self.counts = Counts()
-        self.rows = np.arange(equations.m)  # independent ones, in the present step
+        self.rows = np.arange(equations.m)  # independent ones of the system, in the present step
         self.dependent = False
 
     def motion(self, old: State, new: State, redundant: bool) -> Motion:
@@ -75,18 +77,18 @@ class JointSteps:
         system.begin_at(old.R0, new.u, old.s)
         q, v = old.z.copy(), old.zd.copy()
         compiled = system.equations.compiled
-        scale = np.where(compiled.row_is_rotation, 1.0, compiled.length)
-        found = row_factor(system.constraint_jacobian(q, old.t) * compiled.typical / scale[:, None])
+        scale, whole = np.where(compiled.row_is_rotation, 1.0, compiled.length)[system.order], with_rate_rows(system)
+        found = row_factor(whole.constraint_jacobian(q, old.t) * compiled.typical / scale[:, None])
         self.dependent = len(found.dependent) > 0
-        self.rows = np.arange(system.m) if redundant or not self.dependent else np.sort(found.rows)
-        behind: ConstrainedSystem = system if len(self.rows) == system.m else IndependentRows(system, self.rows)
+        self.rows = np.arange(whole.m) if redundant or not self.dependent else np.sort(found.rows)
+        behind: ConstrainedSystem = whole if len(self.rows) == whole.m else IndependentRows(whole, self.rows)
         motion = Motion(behind, q, v, old.t, old.s.copy(), self.counts)
         motion.system = CountedSystem(behind, self.counts)
         return motion
 
     def present(self, state: State) -> Point:
         """Return the point of a state; its rotation vectors are zero."""
-        parts = state.z, state.zd, state.zdd, state.lam[self.rows], state.s, state.sd
+        parts = state.z, state.zd, state.zdd, state.lam[self.system.order][self.rows], state.s, state.sd
         q, v, a, lam, s, sd = (part.copy() for part in parts)
         return Point(state.t, q, v, a, lam, s, sd)
 
@@ -125,7 +127,7 @@ def complete_step(
     new.zd[:], new.zdd[:] = work.rates(point.q, point.v, point.a)
     new.z[:], new.s[:], new.sd[:] = point.q, point.s, point.sd
     new.lam[:] = 0.0
-    new.lam[work.rows] = point.lam
+    new.lam[work.system.order[work.rows]] = point.lam
     outcome, Phi, Phid, Phidd = Outcome.NOT_FINITE, *np.zeros((3, equations.m))
     if in_range(new.z, new.zd, new.zdd, new.s, new.sd):
         if work.dependent or not exact or not np.all(np.isfinite(new.lam)):

@@ -12,6 +12,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian, noise_of
 from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.system.contact_tables import rate_mask
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
 
@@ -50,9 +51,14 @@ class JointCoordinates:
 
     def __init__(self, system: System, R0: Array | None = None) -> None:
         self.equations = SemiRecursiveEquations(uncondensed(system))
-        self.n, self.m = self.equations.n, self.equations.m
+        self.n = self.equations.n
         self.loops = loop_jacobian(self.equations.system)
-        self.coordinate_names, self.row_names = list(system.coordinate_names), list(system.row_names)
+        binds = rate_mask(system.tables.contacts, self.equations.m)
+        self.held, self.slips = np.flatnonzero(~binds), np.flatnonzero(binds)  # rows of Phi, and those of Psi
+        self.m, self.rate_rows = len(self.held), len(self.slips)
+        self.order = np.concatenate((self.held, self.slips))  # of the rows of the System, in those here
+        self.coordinate_names = list(system.coordinate_names)
+        self.row_names, self.rate_row_names = ([system.row_names[i] for i in rows] for rows in (self.held, self.slips))
         first = np.flatnonzero(system.tables.dofs.reference >= 0)
         self.vectors = RotationVectors(first, self.coordinate_names)
         self.R0 = system.R0.copy() if R0 is None else rotations(R0, system.R0.shape)
@@ -60,7 +66,7 @@ class JointCoordinates:
         self.evaluated = b""  # coordinates and inputs whose mass and closures the equations hold
         inner = self.loops.rows[: self.loops.inner]
         self.scale = np.where(system.row_is_rotation, 1.0, system.length)[inner] * SUSPECT
-        self.quiet = np.zeros(self.m)  # rounding per typical change of a coordinate, of rows that are rounding
+        self.quiet = np.zeros(self.equations.m)  # of rows that are rounding: its size, per typical change
 
     @property
     def u(self) -> Array:
@@ -181,21 +187,73 @@ class JointCoordinates:
     def constraints(self, q: Array, t: float) -> Array:
         """Return Phi (m,) of loops, couplers and drivers."""
         self.evaluate(q, t)
-        return self.equations.ws.Phi.copy()
+        return self.of(self.held, self.equations.ws.Phi)
 
     def constraint_jacobian(self, q: Array, t: float) -> Array:
         """Return Phi_q (m, n)."""
         self.evaluate(q, t)
-        return np.asarray(self.equations.closure_jacobian() @ self.vectors.turning(q))
+        return np.asarray(self.of(self.held, self.equations.closure_jacobian()) @ self.vectors.turning(q))
 
     def sparse_constraint_jacobian(self, q: Array, t: float) -> csc_array:
         """Return Phi_q (m, n), sparse."""
         self.evaluate(q, t)
         Phi_z = self.loops.matrix(self.equations)
+        Phi_z = csc_array(Phi_z[self.held]) if self.rate_rows else Phi_z
         return csc_array(Phi_z @ csc_array(self.vectors.turning(q))) if len(self.vectors.first) else Phi_z
 
     def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Return Phi_t and gamma (m,)."""
+        Phi_t, gamma = self.rate_terms(q, v, t)
+        return self.of(self.held, Phi_t), self.of(self.held, gamma)
+
+    def rate_constraints(self, q: Array, v: Array, t: float) -> Array:
+        """Return Psi (k,) of rolling contacts and knife edges."""
+        v = checked_vector("v", v, self.n)
+        return np.asarray(self.rate_constraint_jacobian(q, t) @ v)
+
+    def rate_constraint_jacobian(self, q: Array, t: float) -> Array:
+        """Return A (k, n) of rolling contacts and knife edges."""
+        self.evaluate(q, t)
+        return np.asarray(self.equations.closure_jacobian()[self.slips] @ self.vectors.turning(q))
+
+    def rate_constraint_terms(self, q: Array, v: Array, t: float) -> Array:
+        """Return gamma (k,) of rolling contacts and knife edges."""
+        return self.rate_terms(q, v, t)[1][self.slips]
+
+    def of(self, rows: NDArray[np.int64], values: Array) -> Array:
+        """Return some rows of the System, as a copy.
+
+        Parameters
+        ----------
+        rows : ndarray
+            Numbers of the rows, ``held`` or ``slips``.
+        values : ndarray
+            Values of all rows of the System.
+
+        Returns
+        -------
+        ndarray
+            Those of ``rows``.
+        """
+        return np.asarray(values[rows]) if self.rate_rows else values.copy()
+
+    def rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
+        """Return Phi_t and gamma of all rows of the System, in its order.
+
+        Parameters
+        ----------
+        q : ndarray
+            Coordinates (n,).
+        v : ndarray
+            Rates of the coordinates (n,).
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Phi_t and gamma, one number a row of the System each.
+        """
         self.evaluate(q, t)
         q, v = checked_vector("q", q, self.n), checked_vector("v", v, self.n)
         Phi_t = self.equations.closure_velocities(np.zeros(self.n))
@@ -246,7 +304,7 @@ class JointCoordinates:
         """Set the rows of Phi_z to zero of which all entries are rounding; scaling would make them count."""
         entries, inner = self.equations.ws.Phi_z, slice(self.loops.inner)
         rows, columns = self.loops.rows[inner], self.loops.columns[inner]
-        loud, self.quiet = np.ones(self.m, np.bool_), np.zeros(self.m)
+        loud, self.quiet = np.ones(self.equations.m, np.bool_), np.zeros(self.equations.m)
         loud[rows] = False
         loud[rows[np.abs(entries) > self.scale]] = True
         if not loud.all():

@@ -161,7 +161,9 @@ def tree_of(system: ConstrainedSystem) -> tuple[JointCoordinates | None, float, 
         if isinstance(system, Stabilised):
             alpha, square = alpha + system.alpha, square + system.beta**2
         system = system.system
-    return (system if isinstance(system, JointCoordinates) else None), alpha, float(np.sqrt(square))
+    if not isinstance(system, JointCoordinates) or system.rate_rows:  # rows of rates stand in another order there
+        return None, alpha, float(np.sqrt(square))
+    return system, alpha, float(np.sqrt(square))
 
 
 def joint_rates(joints: JointCoordinates, q: Array, x: Array) -> Array:

@@ -162,6 +162,9 @@ class MomentumEquations(Protocol):
     def end(self, z: Array, R0: Array, u: Array) -> Array:
         """Return Phi (m,) where the step ends, and remember Phi_z there."""
 
+    def slip(self, y: Array) -> Array:
+        """Return (A_0 + A_1) y (m,) of rows A that bind rates alone, A at both ends of the step; 0 of other rows."""
+
     def middle(self, z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:
         """Return p = M zd and -(dT/dz + Q), both (n,), and remember the state."""
 
@@ -219,6 +222,10 @@ class Equations(StepEquations, Protocol):
     @property
     def sizes(self) -> Sizes:
         """Sizes of coordinates and loop equations."""
+
+    @property
+    def binds_rates(self) -> bool:
+        """True when some rows bind rates and no positions: their Newton matrix lacks h/2 (A zd)_z (METHODS 1.41)."""
 
     @property
     def timed(self) -> bool:

@@ -18,6 +18,7 @@ from rtmbs.integrators.checks import one_of, positive_floats, switches, whole
 from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors, settings_for
 from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
+    EVERY_ITERATION,
     FOLLOWED,
     MAX_ITERATIONS,
     MOST_TRIES,
@@ -302,7 +303,7 @@ class PenaltyTrapezoidal(Method):
             max_iterations=int(self.max_iterations),
             fixed_iterations=bool(self.fixed_iterations),
             tries=int(self.tries),
-            refactor=REFACTOR.index(self.refactor),
+            refactor=EVERY_ITERATION if equations.binds_rates else REFACTOR.index(self.refactor),
             reuse_below=FREED / math.sqrt(max(float(np.max(held, initial=0.0)), 1.0)),
             max_projections=self.most_projections,
             projection_bound=float(self.projection_tol),

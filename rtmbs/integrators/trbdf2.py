@@ -298,7 +298,7 @@ class TRBDF2(Method):
             max_iterations=int(self.max_iterations),
             fixed_iterations=bool(self.fixed_iterations),
             tries=int(self.tries),
-            refactor=EVERY_ITERATION if self.fixed_iterations else ADAPTIVE,
+            refactor=EVERY_ITERATION if self.fixed_iterations or equations.binds_rates else ADAPTIVE,
             reuse_below=FREED / float(np.sqrt(max(self.c, 1.0))),
             max_projections=PROJECTIONS_SCALED,
             projection_bound=PROJECTED,

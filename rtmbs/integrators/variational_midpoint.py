@@ -92,7 +92,7 @@ class MidpointStep:
         inputs = 0.5 * (old.u + new.u)
         previous, slow = 0.0, 0
         for iteration in range(1, settings.max_iterations + 1):
-            Phi = midpoint.end(old.z + 2.0 * y, old.R0, new.u)
+            Phi = midpoint.end(old.z + 2.0 * y, old.R0, new.u) + midpoint.slip(y)
             p, tau = midpoint.middle(old.z + y, 2.0 / h * y, old.R0, inputs)
             start = p0 - 2.0 / h * midpoint.pulled(impulse)
             f = 0.5 * h * (midpoint.undone(y, p) - midpoint.half_turned(y, start)) + 0.25 * h * h * tau

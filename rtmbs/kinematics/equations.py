@@ -40,6 +40,11 @@ class KinematicEquations:
                 f"constraint {name!r} is a function that a Simulation follows; a kinematic analysis takes "
                 "PointOnCurve, or couplers of the model"
             )
+        for name in model.contacts:
+            raise ModelError(
+                f"nonholonomic constraint {name!r} binds rates, and the equations of this analysis bind positions; "
+                "take a Simulation, or a coupler of the model for a wheel that rolls along a line"
+            )
         writer, reference = Writer(model, self.length), reference_coordinates(model)
         write_bodies(writer, reference)
         for joint in model.joints.values():

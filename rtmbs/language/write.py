@@ -28,10 +28,12 @@ from rtmbs.model import (
     Initial,
     Input,
     Joint,
+    KnifeEdge,
     Looks,
     Marker,
     Mesh,
     Model,
+    RollingContact,
 )
 from rtmbs.model.constraints import MARKER_AXES
 from rtmbs.model.joints import is_number_field
@@ -61,6 +63,7 @@ def write(model: Model | Document, analysis: Analysis | None = None, folder: str
     parts += [joint(model, one) for one in model.joints.values()]
     for rod in model.rods.values():
         parts.append(statement("rod", rod.name, [*triads(rod.between), f"length = {number(rod.length)}"]))
+    parts += [contact(one) for one in model.contacts.values()]
     parts += [coupler(one) for one in model.couplers.values()]
     for name in model.constraints:
         raise ModelError(f"constraint {name!r} is a function written in Python, which a file cannot hold")
@@ -270,6 +273,16 @@ def driver(model: Model, one: Driver) -> str:
         assert one.axes is not None
         key = f"angle({', '.join(f'{quoted(marker.name)}.{MARKER_AXES[k]}' for marker, k in one.axes)})"
     return statement("driver", one.name, [f"{key} = {value_text(f'driver {one.name!r}', one.profile)}"])
+
+
+def contact(one: RollingContact | KnifeEdge) -> str:
+    """Return the statement of a nonholonomic constraint."""
+    if isinstance(one, RollingContact):
+        arguments = [f"wheel = {quoted(one.wheel.name)}", f"plane = {quoted(one.plane.name)}"]
+        arguments += [f"radius = {number(one.radius)}", *([f"crown = {number(one.crown)}"] if one.crown else [])]
+        return statement("rolling", one.name, arguments)
+    arguments = [f"triad = {quoted(one.blade.name)}", f"body = {quoted(one.base.name)}"]
+    return statement("knife edge", one.name, [*arguments, f"direction = {row(one.direction)}"])
 
 
 def constraint(one: Any) -> str:

@@ -2,6 +2,7 @@
 
 from rtmbs.model.body import Body
 from rtmbs.model.constraints import Constraint, Coupler, Driver
+from rtmbs.model.contacts import KnifeEdge, RollingContact
 from rtmbs.model.forces import FORCE_TYPES, Bushing, Force, ForceLaw, Input, Motor, SpringDamper, TorsionSpring, Wrench
 from rtmbs.model.joint import Initial, Joint
 from rtmbs.model.joints import (
@@ -51,6 +52,7 @@ __all__ = [
     "Joint",
     "JointEquation",
     "JointType",
+    "KnifeEdge",
     "Line",
     "Looks",
     "Marker",
@@ -62,6 +64,7 @@ __all__ = [
     "Profile",
     "Revolute",
     "Rod",
+    "RollingContact",
     "Screw",
     "Shape",
     "Sine",

@@ -7,6 +7,7 @@ from rtmbs.errors import ModelError, with_count
 from rtmbs.model.body import GROUND, Body, make_ground
 from rtmbs.model.checks import Array, Numbers, name_of, number, numbers
 from rtmbs.model.constraints import Constraint, Coupler, Driver
+from rtmbs.model.contacts import KnifeEdge, RollingContact
 from rtmbs.model.forces import Force
 from rtmbs.model.import_report import ImportReport
 from rtmbs.model.joint import Initial, Joint
@@ -39,6 +40,7 @@ class ModelDescription(StrictAttributes):
     rods: dict[str, Rod]
     couplers: dict[str, Coupler]
     constraints: dict[str, Constraint]
+    contacts: dict[str, RollingContact | KnifeEdge]  # nonholonomic: wheels that roll, and knife edges
     forces: dict[str, Force]
     drivers: dict[str, Driver]
     initials: dict[str, Initial]
@@ -55,13 +57,14 @@ class ModelDescription(StrictAttributes):
         self.bodies = {GROUND: make_ground()}
         self.joints, self.markers, self.rods, self.couplers = {}, {}, {}, {}
         self.constraints, self.forces, self.drivers, self.initials, self.looks = {}, {}, {}, {}, {}
-        self.reaction_stiffness = {}
+        self.contacts, self.reaction_stiffness = {}, {}
         self.import_report = None
 
     def __repr__(self) -> str:
         bodies = len(self.bodies) - 1
         parts = {"joint": len(self.joints), "force": len(self.forces), "driver": len(self.drivers)}
         parts |= {"rod": len(self.rods), "coupler": len(self.couplers), "constraint": len(self.constraints)}
+        parts |= {"nonholonomic constraint": len(self.contacts)}
         counts = [(bodies, "body", "bodies"), *((count, kind, "") for kind, count in parts.items())]
         counts.append((len(self.markers), "marker", ""))
         said = ", ".join(with_count(*one) for one in counts if one[0])
@@ -94,6 +97,7 @@ def model_html(model: ModelDescription) -> str:
         *((one.name, "rod", " and ".join(end.name for end in one.between)) for one in model.rods.values()),
         *((one.name, one.kind, ", ".join(one.coordinates)) for one in model.couplers.values()),
         *((one.name, "constraint", "") for one in model.constraints.values()),
+        *((one.name, *described(one)) for one in model.contacts.values()),
     ]
     markers = [(one.name, one.body.name, number_text(one.point)) for one in model.markers.values()]
     return "\n".join(
@@ -106,6 +110,13 @@ def model_html(model: ModelDescription) -> str:
             folded_html("markers", ("marker", "body", "point in body axes [m]"), markers),
         ]
     )
+
+
+def described(contact: RollingContact | KnifeEdge) -> tuple[str, str]:
+    """Return the kind of a nonholonomic constraint and what it acts on."""
+    if isinstance(contact, RollingContact):
+        return "rolling", f"{contact.wheel.name} on {contact.plane.name}"
+    return "knife edge", f"{contact.blade.name} on {contact.base.name}"
 
 
 def attachment(force: Force) -> str:
@@ -149,6 +160,9 @@ def joint_points(model: ModelDescription) -> dict[str, list[Array]]:
     for rod in model.rods.values():
         for marker in rod.between:
             points[marker.body.name].append(marker.point)
+    for contact in model.contacts.values():
+        marker = contact.wheel if isinstance(contact, RollingContact) else contact.blade
+        points[marker.body.name].append(marker.point)
     del points[model.ground.name]
     return points
 

@@ -25,6 +25,7 @@ from rtmbs.model.constraints import (
     make_coupler,
     ratios_given,
 )
+from rtmbs.model.contacts import KnifeEdge, RollingContact, make_knife_edge, make_rolling
 from rtmbs.model.description import ModelDescription
 from rtmbs.model.forces import Force, ForceLaw, Input
 from rtmbs.model.joint import WORLD, ClosureOption, Initial, Joint, frame_body, frozen, make_initial, make_joint
@@ -33,6 +34,7 @@ from rtmbs.model.laws import Law, UserFunction, make_law, written
 from rtmbs.model.markers import Marker, Rod, make_rod
 from rtmbs.model.model_changes import Origin
 from rtmbs.model.profiles import checked_profile, given_motion
+from rtmbs.model.ropes import lay_rope
 from rtmbs.model.shapes import make_looks
 
 if TYPE_CHECKING:
@@ -173,7 +175,7 @@ class Model(ModelDescription):
         Joint
             The new joint.
         """
-        self._new("joint", name, self.joints, self.rods, self.couplers, self.constraints, self.drivers)
+        self._new("joint", name, *self._holding())
         what = f"joint {name!r}"
         body_a, body_b = self._find("body", a, self.bodies, what), self._find("body", b, self.bodies, what)
         if isinstance(frame, Body):
@@ -247,9 +249,141 @@ class Model(ModelDescription):
         Rod
             The new rod.
         """
-        self._new("rod", name, self.rods, self.joints, self.couplers, self.constraints, self.drivers)
+        self._new("rod", name, self.rods, *self._holding())
         rod = self.rods[name] = make_rod(name, self._between(f"rod {name!r}", between), length)
         return rod
+
+    def add_rolling(
+        self, name: str, wheel: Marker | str, plane: Marker | str, radius: Numbers, crown: Numbers = 0.0
+    ) -> RollingContact:
+        """Let a wheel, disc or sphere roll on a plane without slip.
+
+        The lowest point of the wheel stays in the plane, and its velocity relative to the plane is zero. The first is
+        an equation of positions. The other two bind rates alone: they are nonholonomic. The plane may move. It pulls
+        where it would have to: a negative normal force says that a real wheel would lift off. Source: METHODS 1.41.
+
+        Parameters
+        ----------
+        name : str
+            Name of the contact; ``NAME.force`` is the channel of the contact force.
+        wheel : Marker or str
+            Marker at the centre of the wheel, with the wheel's axis as h axis (its third one).
+        plane : Marker or str
+            Marker of a point of the plane, with the normal towards the wheel as h axis.
+        radius : float
+            Radius of the wheel [m].
+        crown : float, default 0.0
+            Radius of its rounded tread [m]: 0 of a thin disc, ``radius`` of a sphere.
+
+        Returns
+        -------
+        RollingContact
+            The new contact.
+
+        Raises
+        ------
+        ModelError
+            For markers of one body, a radius or crown out of range, and a wheel that lies flat at the reference pose.
+
+        Examples
+        --------
+        >>> model = Model("coin")
+        >>> coin = model.add_body("coin", mass=0.1, inertia=(2e-5, 2e-5, 4e-5), position=(0, 0, 0.02))
+        >>> axle = model.add_marker("axle", coin, axes=((1, 0, 0), (0, 0, 1), (0, -1, 0)), point=(0, 0, 0.02))
+        >>> floor = model.add_marker("floor", "ground")
+        >>> model.add_rolling("contact", axle, floor, radius=0.02).crown
+        0.0
+        """
+        self._new("rolling", name, *self._holding())
+        what = f"rolling {name!r}"
+        markers = self._find("marker", wheel, self.markers, what), self._find("marker", plane, self.markers, what)
+        contact = self.contacts[name] = make_rolling(name, *markers, radius, crown)
+        return contact
+
+    def add_knife_edge(
+        self, name: str, blade: Marker | str, base: Body | str = "ground", direction: Numbers = (0.0, 1.0, 0.0)
+    ) -> KnifeEdge:
+        """Let a point of a body move in no sideways direction: a knife edge, a skate, a wheel without side slip.
+
+        The velocity of the point of ``blade`` relative to ``base`` has no component along ``direction``. This binds
+        rates alone: it is nonholonomic. Source: METHODS 1.41.
+
+        Parameters
+        ----------
+        name : str
+            Name of the knife edge; ``NAME.force`` is the channel of its force.
+        blade : Marker or str
+            Marker of the point.
+        base : Body or str, default "ground"
+            Body that the velocity is measured against.
+        direction : array_like, default (0.0, 1.0, 0.0)
+            Sideways direction (3,) in axes of ``blade``; it turns with them.
+
+        Returns
+        -------
+        KnifeEdge
+            The new knife edge.
+
+        Raises
+        ------
+        ModelError
+            For a marker of ``base`` itself, and a direction that is zero.
+
+        Examples
+        --------
+        >>> model = Model("sleigh")
+        >>> sleigh = model.add_body("sleigh", mass=2.0, inertia=(0.1, 0.1, 0.1))
+        >>> model.add_knife_edge("edge", model.add_marker("blade", sleigh)).base.name
+        'ground'
+        """
+        self._new("knife edge", name, *self._holding())
+        what = f"knife edge {name!r}"
+        marker, body = self._find("marker", blade, self.markers, what), self._find("body", base, self.bodies, what)
+        edge = self.contacts[name] = make_knife_edge(name, marker, body, direction)
+        return edge
+
+    def add_rope(self, name: str, points: Sequence[Marker | str], length: Numbers = None) -> Coupler:
+        """Add a massless rope of constant length that runs straight from point to point of several bodies.
+
+        It slides through the points in between without friction, as over small pulleys. It is never slack: a negative
+        tension says that a real rope would be. Between two points stand two massless bodies that slide in each other,
+        ``NAME 1 sleeve`` and ``NAME 1 bar``, with the joints ``NAME 1 swivel``, ``NAME 1 slide`` and ``NAME 1 eye``.
+        A coupler keeps the sum of the slides. Its channel ``NAME.force`` is minus the tension [N].
+
+        Parameters
+        ----------
+        name : str
+            Name of the rope, that of its coupler.
+        points : sequence of Marker or str
+            Three markers or more, in the order of the rope; neighbours are on different bodies.
+        length : float, optional
+            Length of the rope [m]; that of the reference pose unless given.
+
+        Returns
+        -------
+        Coupler
+            The coupler of the slides.
+
+        Raises
+        ------
+        ModelError
+            For fewer than three markers, neighbours on one body or at one place, and a length that is not above zero.
+
+        Examples
+        --------
+        >>> model = Model("hoist")
+        >>> load = model.add_body("load", mass=2.0, inertia=(1, 1, 1), position=(0, 0, -1))
+        >>> other = model.add_body("other", mass=1.0, inertia=(1, 1, 1), position=(1, 0, -1))
+        >>> ends = [model.add_marker(one.name + " hook", one, one.position) for one in (load, other)]
+        >>> rope = model.add_rope("rope", [ends[0], model.add_marker("pulley", "ground", (0.5, 0, 0)), ends[1]])
+        >>> len(rope.terms)
+        2
+        """
+        self._new("rope", name, *self._holding())
+        what = f"rope {name!r}"
+        if isinstance(points, str) or not isinstance(points, Sequence):
+            raise ModelError(f"{what}: points is {shown(points)}; it must be a list of markers")
+        return lay_rope(self, name, [self._find("marker", one, self.markers, what) for one in points], length)
 
     def add_coupler(self, name: str, ratios: Ratios, offset: Any = 0.0) -> Coupler:
         """Couple joint coordinates: the sum of ratio times coordinate is ``offset``, at all times.
@@ -399,7 +533,7 @@ class Model(ModelDescription):
         self, name: str, kind: str, terms: list[tuple[Any, Any]], offset: Any, factor: str, given: float
     ) -> Coupler:
         """Add a coupler of any kind."""
-        self._new(kind, name, self.couplers, self.joints, self.rods, self.constraints, self.drivers)
+        self._new(kind, name, self.couplers, *self._holding())
         what = f"{kind} {name!r}"
         found = [(self._coordinate(what, wanted), value) for wanted, value in terms]
         coupler = self.couplers[name] = make_coupler(name, kind, found, offset, factor, given)
@@ -457,7 +591,7 @@ class Model(ModelDescription):
 
         >>> model.add_constraint("wire", parabola, between=("origin", "bead"))
         """
-        self._new("constraint", name, self.constraints, self.joints, self.rods, self.couplers, self.drivers)
+        self._new("constraint", name, self.constraints, *self._holding())
         what = f"constraint {name!r}"
         if (between is None) == (joints is None):
             raise ModelError(f"{what}: give between= or joints=, one of the two")
@@ -778,7 +912,7 @@ class Model(ModelDescription):
         ModelError
             For a taken name, several places or none, an object that is no profile, or a second driver of one place.
         """
-        self._new("driver", name, self.drivers, self.joints, self.rods, self.couplers, self.constraints)
+        self._new("driver", name, self.drivers, *self._holding())
         what = f"driver {name!r}"
         if sum(given is not None for given in (joint, between, body, axes)) != 1:
             raise ModelError(f"{what}: give joint=, between=, body= or axes=, one of the four")
@@ -819,7 +953,7 @@ class Model(ModelDescription):
             For a name that no such element has.
         """
         name = element if isinstance(element, str) else getattr(element, "name", None)
-        known = {**self.joints, **self.rods, **self.constraints, **self.couplers, **self.drivers}
+        known = {name: one for part in self._holding() for name, one in part.items()}
         if not isinstance(name, str) or name not in known:
             raise unknown_name("joint", name if isinstance(name, str) else element, known)
         values = []
@@ -930,6 +1064,10 @@ class Model(ModelDescription):
             if name in elements:
                 other = type(elements[name]).__name__.lower()
                 raise ModelError(f"{kind} {name!r}: there is already a {other} of this name; choose another")
+
+    def _holding(self) -> tuple[Mapping[str, Any], ...]:
+        """Return the elements that hold bodies or coordinates, kind by kind; they share names."""
+        return self.joints, self.rods, self.constraints, self.contacts, self.couplers, self.drivers
 
     def _find(self, kind: str, wanted: Element | str, known: Mapping[str, Element], what: str) -> Element:
         """Return the element that an object or a name means."""

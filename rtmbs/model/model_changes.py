@@ -19,6 +19,7 @@ PARTS = {
     "rods": "rod",
     "couplers": "coupler",
     "constraints": "constraint",
+    "contacts": "nonholonomic constraint",
     "forces": "force",
     "drivers": "driver",
     "initials": "initial value of joint",

@@ -216,6 +216,8 @@ def demand_sharable(system: System) -> None:
         named = f"the law of {system.called[0].name} runs in Python"
     elif system.states:
         named = f"{system.states[0].force} has states"
+    elif len(tables.contacts.normal):
+        named = f"{system.closure_names[int(tables.contacts.first[0])]} binds rates"
     elif len(tables.closures.point_a) > first:
         row = int(tables.closures.row_pointer[first])
         named = f"{system.row_names[row]} relates joint coordinates"

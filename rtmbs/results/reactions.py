@@ -20,7 +20,7 @@ from rtmbs.state import State
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointInfo, System
 from rtmbs.system.tables import Tables
-from rtmbs.system.topology import CONSTRAINT, ROD
+from rtmbs.system.topology import CONSTRAINT, KNIFE_EDGE, ROD, ROLLING
 
 Array = NDArray[np.float64]
 
@@ -59,9 +59,15 @@ def rods(system: System) -> list[str]:
     return [connector.name for connector in system.topology.connectors if connector.type == ROD]
 
 
+def contact_names(system: System) -> list[str]:
+    """Return the names of all rolling contacts and knife edges."""
+    return [connector.name for connector in system.topology.connectors if connector.type in (ROLLING, KNIFE_EDGE)]
+
+
 def held(system: System) -> list[str]:
-    """Return the names of all rods, and of the constraints of the user between two frames."""
-    return [connector.name for connector in system.topology.connectors if connector.type in (ROD, CONSTRAINT)]
+    """Return the names of rods, constraints of the user between two frames, rolling contacts and knife edges."""
+    kinds = ROD, CONSTRAINT, ROLLING, KNIFE_EDGE
+    return [connector.name for connector in system.topology.connectors if connector.type in kinds]
 
 
 def joint_wrench(resampled: Evaluation, system: System, info: JointInfo) -> tuple[Array, int]:

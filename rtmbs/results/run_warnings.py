@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.results.body_motion import body_motion, cross
+from rtmbs.results.contact_channels import swept_contacts
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import Samples, select_samples
 from rtmbs.semirecursive.page_kinematics import columns, frames
@@ -28,6 +29,11 @@ STILL = 1e-8  # h^2/4 |zdd| in typical sizes: below it there is only rounding
 ONE_STEP = 1.001  # of h: an interval between samples that is one step
 BLOCK = 4096  # samples looked at together
 NAMED = 3  # coordinates
+
+
+def step_warnings(system: System, samples: Samples, h: float) -> dict[str, int]:
+    """Return what steps of ``h`` [s] do not resolve, with counts of samples: what rings, and wheels that fall flat."""
+    return {**ringing(system, samples, h), **swept_contacts(system, samples, h)}
 
 
 def ringing(system: System, samples: Samples, h: float) -> dict[str, int]:

@@ -20,7 +20,7 @@ from rtmbs.results.body_graph import body_numbers, closure_ends
 from rtmbs.system.origins import WORLD
 from rtmbs.system.system import JointInfo, System
 from rtmbs.system.tables import PRISMATIC
-from rtmbs.system.topology import CONSTRAINT, DRIVEN_DISTANCE, UnionFind
+from rtmbs.system.topology import CONSTRAINT, DRIVEN_DISTANCE, KNIFE_EDGE, ROLLING, UnionFind
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -319,7 +319,7 @@ def cut_elements(system: System) -> Iterator[Element]:
         a, b = (number[body] for body in closure_ends(system, name))
         kind = next(one.type for one in system.topology.connectors if one.name == name)
         free = (Component(0, False, ends[0], AXES[0], ends[1], AXES[0]),)
-        components = in_world() if kind == CONSTRAINT else free
+        components = in_world() if kind in (CONSTRAINT, ROLLING, KNIFE_EDGE) else free
         point, driver = tables.closures.point_b[closure], kind == DRIVEN_DISTANCE
         yield Element(name, a, b, ends[1], point, components, row, 1.0, seeing, closure, driver=driver)
 

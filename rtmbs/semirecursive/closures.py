@@ -29,6 +29,7 @@ from rtmbs.numerics.spatial import (
 )
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, fill_branch
 from rtmbs.semirecursive.conditions import condition_accelerations, condition_rates, evaluate_conditions
+from rtmbs.semirecursive.contacts import contact_accelerations, evaluate_contacts
 from rtmbs.system.tables import DOT, TRANSLATION
 
 # ---- couplers -------------------------------------------------------------------------------------------------------
@@ -77,13 +78,15 @@ def coupler_accelerations(tables, zdd, u, ws):
 def evaluate_closures(tables, z, u, ws):
     """Phi, G and Phi_z at the evaluated positions."""
     closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
-    for l in range(tables.conditions.first[0]):
+    for l in range(tables.contacts.first[0]):
         connector = closures.connector[l]
         a, b = connectors.a[connector], connectors.b[connector]
         xa, xb = place(ws.A, ws.r, a, load3(closures.point_a, l)), place(ws.A, ws.r, b, load3(closures.point_b, l))
         for row in range(closures.row_pointer[l], closures.row_pointer[l + 1]):
             evaluate_row(closures, row, a, b, xa, xb, u, ws)
         fill_branch(closures, connectors, l, ws)
+    if len(tables.contacts.normal):
+        evaluate_contacts(tables, ws)
     if len(tables.conditions.scale):
         evaluate_conditions(tables, z, u, ws)
     if len(tables.couplers.ratio):
@@ -117,7 +120,7 @@ def closure_velocities(tables, zd, u, ws):
     """Phid = Phi_z zd + Phi_t; linear in zd, so it needs no pass."""
     apply_Phi_z(tables, ws, zd, ws.Phid)
     closures, drivers = tables.closures, tables.drivers
-    for row in range(closures.row_pointer[tables.conditions.first[0]]):
+    for row in range(closures.row_pointer[tables.contacts.first[0]]):
         slot = closures.slot[row]
         if slot >= 0:
             ws.Phid[row] -= u[slot] * u[slot + 1] / closures.length[row]
@@ -133,7 +136,7 @@ def closure_velocities(tables, zd, u, ws):
 def closure_accelerations(tables, zd, zdd, u, ws):
     """Phidd = G . (acc_b - acc_a) + Gdot . (V_b - V_a) + time terms, from the evaluated V and acc."""
     closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
-    for l in range(tables.conditions.first[0]):
+    for l in range(tables.contacts.first[0]):
         connector = closures.connector[l]
         a, b = connectors.a[connector], connectors.b[connector]
         Va, Vb = load6(ws.V, a), load6(ws.V, b)
@@ -150,6 +153,8 @@ def closure_accelerations(tables, zd, zdd, u, ws):
             slot = closures.slot[row]
             if slot >= 0:
                 ws.Phidd[row] -= (u[slot + 1] * u[slot + 1] + u[slot] * u[slot + 2]) / closures.length[row]
+    if len(tables.contacts.normal):
+        contact_accelerations(tables, ws)
     if len(tables.conditions.scale):
         condition_accelerations(tables, zd, zdd, ws)
     if len(tables.couplers.ratio):

@@ -122,7 +122,7 @@ class EvaluatedEquations:
 
     def close(self, z: Array, R0: Array) -> Array:
         """Return Phi (m,) at z, and remember Phi_z."""
-        self.ws.z[:] = z
+        self.ws.z[:], self.ws.rate_share[0] = z, 0.0
         forward_positions(self.tables, R0, self.ws.z, self.ws)
         evaluate_closures(self.tables, self.ws.z, self.u, self.ws)
         return self.ws.Phi.copy()
@@ -225,6 +225,11 @@ class EvaluatedEquations:
         return self._shapes
 
     @property
+    def binds_rates(self) -> bool:
+        """True when some rows bind rates and no positions: rolling contacts and knife edges."""
+        return len(self.tables.contacts.rate_row) > 0
+
+    @property
     def timed(self) -> bool:
         """True when there are functions of time."""
         return bool(self.system.signals)
@@ -240,7 +245,11 @@ class EvaluatedEquations:
         return not_finite_inputs(self.system, self.u)
 
     def follow_states(self, base: Array, share: float) -> None:
-        """Let force states be ``base + share ds/dt`` in what is evaluated from now on."""
+        """Let force states be ``base + share ds/dt`` in what is evaluated from now on.
+
+        Phi of rows that bind rates alone is then ``share`` times Psi, until ``close`` (METHODS 1.41).
+        """
+        self.ws.rate_share[0] = share
         if len(base):
             self.ws.state_base[:], self.ws.state_half[0] = base, share
 

@@ -8,6 +8,7 @@ from rtmbs.jit.compiled import coarse_kernel, inner_kernel
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.condensed_loops import add_condensed_loops, add_condensed_multipliers, carry_wrenches
+from rtmbs.semirecursive.contacts import add_rate_gaps
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
 from rtmbs.semirecursive.passes import (
     forward_accelerations,
@@ -30,6 +31,8 @@ def evaluate_residual(tables, R0, u, alpha, ws):
     forward_accelerations(tables.dofs, ws.zd, ws.zdd, u, ws)
     inverse_dynamics(tables.dofs, ws)
     apply_forces(tables, ws.z, ws.zd, u, ws)
+    if len(tables.contacts.normal):
+        add_rate_gaps(tables, ws.Phi_z, ws.rate_share[0], ws.zd, ws.Phi)
     for row in range(len(alpha)):
         ws.impulse[row] = alpha[row] * ws.Phi[row]
     for i in range(len(ws.residual)):

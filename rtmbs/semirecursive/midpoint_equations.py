@@ -6,6 +6,7 @@ from numpy.typing import NDArray
 from rtmbs.integrators.settings import PAPER
 from rtmbs.numerics.rotations.vectors import turn_between
 from rtmbs.semirecursive.closure_jacobian import apply_through, pull_back_through
+from rtmbs.semirecursive.contacts import slip_between
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.law_kernels import call_laws, differentiate_laws
@@ -45,6 +46,13 @@ class Midpoint:
         evaluate_boundary(self.equations.tables, z, R0, u, ws)
         self.last[:] = ws.Phi_z
         return ws.Phi.copy()
+
+    def slip(self, y: Array) -> Array:
+        """Return (A_0 + A_1) y (m,) of rows A that bind rates alone, at the poses of ``begin`` and ``end``; else 0."""
+        out = np.zeros(self.equations.m)
+        if len(self.equations.tables.contacts.normal):
+            slip_between(self.equations.tables, self.first, self.last, y, out)
+        return out
 
     def middle(self, z: Array, zd: Array, R0: Array, u: Array) -> tuple[Array, Array]:
         """Return p = M zd and -(dT/dz + Q), both (n,), and remember the state."""

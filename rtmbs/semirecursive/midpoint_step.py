@@ -60,6 +60,7 @@ from rtmbs.jit.struct import struct
 from rtmbs.numerics.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
+from rtmbs.semirecursive.contacts import add_rate_gaps
 from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.exit_codes import (
     CONVERGED,
@@ -350,6 +351,9 @@ def evaluate_step(tables, h, old, u1, ws, own):
         ws.z[i] = old.z[i] + 2.0 * own.y[i]
     forward_positions(tables, old.R0, ws.z, ws)
     evaluate_closures(tables, ws.z, u1, ws)
+    if len(tables.contacts.normal):
+        add_rate_gaps(tables, own.first, 1.0, own.y, ws.Phi)
+        add_rate_gaps(tables, ws.Phi_z, 1.0, own.y, ws.Phi)
     evaluate_middle(tables, h, old, ws, own)
     for i in range(len(ws.z)):
         ws.predicted[i] = own.start[i]

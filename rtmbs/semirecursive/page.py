@@ -25,6 +25,7 @@ import numpy as np
 from rtmbs.forces.algebra import on_ground, points, relative_motion, take, wrench_at
 from rtmbs.forces.register import KINDS
 from rtmbs.numerics.rotations.plain import TURN_TERMS, cross, dot, exponential, product, tilde, transposed, turn
+from rtmbs.semirecursive.page_contacts import contact_heights, contact_wrenches, with_contacts
 from rtmbs.semirecursive.page_kinematics import (
     acceleration_rest,
     accelerations,
@@ -239,6 +240,8 @@ def closures(xp, tables, u, R0, z):
     L, d = row_lengths(tables, u)[0], x_b - x_a
     stretch = (dot(xp, d, d) - L * L) / (2 * length)
     rows = translation * dot(xp, u_a, -d) + swing * dot(xp, u_a, v_b) + distance * stretch
+    if len(tables.contacts.normal):
+        rows = with_contacts(xp, tables, rows, contact_heights(xp, tables, A, r))
     rows = with_others(xp, tables, u, R0, rows, 0, z) - tables.closures.assembly_offset
     return xp.concatenate((rows, take(z, tables.drivers.dof) - u[tables.drivers.slot]), axis=1)
 
@@ -252,7 +255,11 @@ def row_wrenches(xp, tables, A, r, V):
     fd = along * (xd_b - xd_a) - translation[:, None] * ud
     G = xp.concatenate((f, cross(xp, x_b, f) + across * cross(xp, v, u)), axis=-1)
     swing_rate = across * (cross(xp, vd, u) + cross(xp, v, ud))
-    return G, xp.concatenate((fd, cross(xp, xd_b, f) + cross(xp, x_b, fd) + swing_rate), axis=-1)
+    Gd = xp.concatenate((fd, cross(xp, xd_b, f) + cross(xp, x_b, fd) + swing_rate), axis=-1)
+    if len(tables.contacts.normal):
+        of_contacts = contact_wrenches(xp, tables, A, r, V)
+        G, Gd = (with_contacts(xp, tables, *pair) for pair in zip((G, Gd), of_contacts, strict=True))
+    return G, Gd
 
 
 def across_connectors(xp, tables, x):

@@ -100,6 +100,7 @@ def set_iterate(h, old, ws):
         ws.z[i] = old.z[i] + ws.increment[i]
         ws.zd[i] = 2.0 / h * ws.increment[i] - old.zd[i]
         ws.zdd[i] = 4.0 / (h * h) * ws.increment[i] - 4.0 / h * old.zd[i] - old.zdd[i]
+    ws.rate_share[0] = 0.5 * h
     if len(ws.s) > 0:
         follow_states(h, old, ws)
 
@@ -221,6 +222,7 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, stats):
     """Close the step at z_n + increment: check the loops, project rates and accelerations, fill ``new``."""
     start, q4 = ticks(), 0.25 * settings.h * settings.h
     set_iterate(settings.h, old, ws)
+    ws.rate_share[0] = 0.0
     for i in range(len(ws.z)):
         new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
     copy_rotations(old.R0, new.R0)

@@ -39,6 +39,7 @@ from rtmbs.numerics.spatial import (
 )
 from rtmbs.semirecursive.closures import closure_wrench, row_variation
 from rtmbs.semirecursive.conditions import add_condition_tangent
+from rtmbs.semirecursive.contacts import add_contact_tangent
 from rtmbs.semirecursive.force_kernels import add_connector_column
 from rtmbs.system.tables import ROTATION
 
@@ -352,7 +353,7 @@ def add_row(left, right, entry, width, weight, places, block, values):
 def add_multiplier_tangent(tables, lam, position, ws, values):
     """values += position (Phi_z^T lam)_z: the turning and changing loop wrenches, for ``lagged`` and ``exact``."""
     closures, connectors = tables.closures, tables.connectors
-    for l in range(tables.conditions.first[0]):
+    for l in range(tables.contacts.first[0]):
         connector = closures.connector[l]
         if connectors.block_pointer[connector + 1] == connectors.block_pointer[connector]:  # condensed
             continue
@@ -370,5 +371,7 @@ def add_multiplier_tangent(tables, lam, position, ws, values):
                     dG = row_variation(closures, row, a, b, xa, xb, zero, X, ws)
                 dF = add6(dF, scale6(-lam[row], dG))
             add_connector_column(tables.dofs, connectors, connector, c, dF, cross_force(X, F), ws, values)
+    if len(tables.contacts.normal):
+        add_contact_tangent(tables, lam, position, ws, values)
     if len(tables.conditions.scale):
         add_condition_tangent(tables, lam, position, ws, values)

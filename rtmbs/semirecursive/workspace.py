@@ -91,6 +91,7 @@ class Workspace(NamedTuple):
     state_base: Array  # (ns,) float64: s = base + half rate
     state_half: Array  # (1,) float64: h/2 in a trapezoidal step, 0 where states are given
     state_change: Array  # (ns,) float64: last correction
+    rate_share: Array  # (1,) float64: h/2 in a trapezoidal step, what Phi of a rate row is times Psi; else 0
     state_slope: Array  # (slopes,) float64: see ``system/law_tables.py``
     state_matrix: Array  # (k, k) float64: 1 - half dg/ds of one law
     state_right: Array  # (k, n) float64: its right-hand sides
@@ -161,6 +162,7 @@ def scratch_of_states(block: Array) -> dict[str, Array]:
     return {
         **{name: np.zeros(states) for name in of_states},
         "state_half": np.zeros(1),
+        "rate_share": np.zeros(1),
         "state_slope": np.zeros(int(slopes_of(block).sum())),
         "state_matrix": np.zeros((most, most)),
         "state_right": np.zeros((most, int(block[:, LOOKS].max(initial=0)))),

@@ -13,6 +13,7 @@ import numpy as np
 from rtmbs.ad import Tape, lowered
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced
+from rtmbs.model.contacts import KnifeEdge, RollingContact
 from rtmbs.model.description import ModelDescription, characteristic_length
 from rtmbs.model.joint import Joint
 from rtmbs.numerics.linear.symbolic import flops
@@ -28,6 +29,7 @@ from rtmbs.system.closure_tables import (
 )
 from rtmbs.system.components import find_balance, no_balance
 from rtmbs.system.condition_tables import BuiltConstraint, build_conditions, close_condition, tabulate_conditions
+from rtmbs.system.contact_tables import build_contacts, tabulate_contacts
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, build_dof_layout, build_initial_motion, tabulate_dofs
 from rtmbs.system.force_tables import build_drivers, build_forces, with_joint_drivers
 from rtmbs.system.input_slots import Slots
@@ -36,8 +38,19 @@ from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.recorded_laws import LawRecorder
 from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System, joint_info
-from rtmbs.system.tables import PRISMATIC, Balance, CondensedClosures, Dofs, Interfaces, Laws, Tables
-from rtmbs.system.topology import CONSTRAINT, DRIVEN_DISTANCE, ROD, Connector, Edge, Relation, Topology, spanning_trees
+from rtmbs.system.tables import PRISMATIC, Balance, CondensedClosures, Contacts, Dofs, Interfaces, Laws, Tables
+from rtmbs.system.topology import (
+    CONSTRAINT,
+    DRIVEN_DISTANCE,
+    KNIFE_EDGE,
+    ROD,
+    ROLLING,
+    Connector,
+    Edge,
+    Relation,
+    Topology,
+    spanning_trees,
+)
 
 FORMAT = 5  # of the tables; part of the fingerprint
 
@@ -110,6 +123,7 @@ def candidates(model: ModelDescription, equations: Mapping[str, int]) -> list[To
         for one in model.constraints.values()
         if one.between
     )
+    connectors += tuple(contact_connector(one, number) for one in model.contacts.values())
     driven = tuple(driver.name for driver in model.drivers.values() if driver.joint)
     found = spanning_trees(model.name, list(model.bodies), edges)
     for cut in found[0].cuts:  # auxiliary bodies are the same in every candidate
@@ -126,6 +140,14 @@ def candidates(model: ModelDescription, equations: Mapping[str, int]) -> list[To
     )
     relations += tuple(Relation(one.name, one.kind, one.coordinates) for one in model.couplers.values())
     return [replace(topology, connectors=connectors, relations=relations, drivers=driven) for topology in found]
+
+
+def contact_connector(contact: RollingContact | KnifeEdge, number: dict[str, int]) -> Connector:
+    """Return a nonholonomic constraint as a connector of the graph."""
+    if isinstance(contact, RollingContact):
+        ends = number[contact.plane.body.name], number[contact.wheel.body.name]
+        return Connector(contact.name, ROLLING, *ends, 3)
+    return Connector(contact.name, KNIFE_EDGE, number[contact.base.name], number[contact.blade.body.name])
 
 
 def coordinate_names(coordinates: tuple[tuple[Joint, int], ...]) -> tuple[str, ...]:
@@ -158,6 +180,8 @@ def write_draft(
     slots = Slots()
     slots.add_input("gravity", model.gravity)
     closures = build_closures(model, topology, layout, slots, length)
+    plain = len(closures)
+    closures += build_contacts(model, layout)
     closures += [close_condition(one, layout) for one in conditions]
     closures += build_couplers(model, layout, slots, length)
     condition_tables = tabulate_conditions(conditions, closures, layout, slots)
@@ -178,6 +202,7 @@ def write_draft(
             condensed=condensed,
             connectors=connectors,
             closures=closure_table,
+            contacts=tabulate_contacts(model, closures, plain),
             conditions=condition_tables,
             couplers=tabulate_couplers(closures),
             drivers=drivers,
@@ -217,7 +242,9 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
     # interfaces follow from the tree, which the dofs say, condensed closures and the balance from all the rest
     derived, laws = Interfaces | CondensedClosures | Balance, without_lanes(tables.laws, draft.laws.tape)
     hashed = [
-        laws if part is tables.laws else without_no_pitch(part) for part in tables if not isinstance(part, derived)
+        laws if part is tables.laws else without_no_pitch(part)
+        for part in tables
+        if not isinstance(part, derived) and not no_contacts(part)
     ]
     placed = [part for info in (*bodies.values(), *markers.values()) for part in info]
     return System(
@@ -276,6 +303,11 @@ def without_no_pitch(part: Any) -> Any:
     if not isinstance(part, Dofs) or np.any(part.pitch):
         return part
     return tuple(value for name, value in zip(part._fields, part, strict=True) if name != "pitch")
+
+
+def no_contacts(part: Any) -> bool:
+    """Return whether a table is that of contacts, and empty: files from before contacts keep their System."""
+    return isinstance(part, Contacts) and not len(part.normal)
 
 
 def without_lanes(laws: Laws, tape: Tape | None) -> tuple[Any, ...]:

@@ -34,6 +34,7 @@ from rtmbs.system.tables import (
     Balance,
     Closures,
     Conditions,
+    Contacts,
     Couplers,
     Dofs,
     Laws,
@@ -281,6 +282,7 @@ def restricted(tables: Tables, coordinates: Integers) -> SubsystemTables:
         condensed=condensed,
         connectors=connectors,
         closures=restricted_closures(closures, linked, number),
+        contacts=restricted_contacts(tables, closed),
         conditions=restricted_conditions(tables, closed, new),
         couplers=restricted_couplers(tables, closed),
         drivers=renumbered(select_rows(tables.drivers, driven), new),
@@ -335,6 +337,21 @@ def restricted_closures(closures: Closures, linked: Mask, number: Integers) -> C
         point_b=closures.point_b[which],
         entry_pointer=np.zeros(len(counts) + 1, np.int64),
         **{name: getattr(closures, name)[rows] for name in by_row},
+    )
+
+
+def restricted_contacts(tables: Tables, closed: Mask) -> Contacts:
+    """Return the kept contacts; ``closed`` marks the closures that stay."""
+    old, first, end = tables.contacts, int(tables.contacts.first[0]), int(tables.conditions.first[0])
+    kept, rows = closed[first:end], rows_of(tables.closures, closed)
+    rate = np.zeros(len(rows), np.bool_)
+    rate[old.rate_row] = True
+    return Contacts(
+        first=np.array([np.count_nonzero(closed[:first])], np.int64),
+        normal=old.normal[kept],
+        radius=old.radius[kept],
+        crown=old.crown[kept],
+        rate_row=np.flatnonzero(rate[rows]),
     )
 
 

@@ -211,7 +211,7 @@ def analyse_pattern(
     interfaces, of = choose_interfaces(parent, tables.dofs.tip)
     if not condensed or len(interfaces) == 0:
         return direct_pattern(tables, more)
-    far = long_closures(tables.closures, int(tables.conditions.first[0]) if closures else 0, tables.connectors, of)
+    far = long_closures(tables.closures, int(tables.contacts.first[0]) if closures else 0, tables.connectors, of)
     best = condensed_pattern(tables, Sections.cut(interfaces, of, parent, len(far) > 0), far, more)
     if len(far) and least_flops(tables, False) < flops(best.lu):
         best = cheaper(condensed_pattern(tables, Sections.cut(interfaces, of, parent, False), far[:0], more), best)

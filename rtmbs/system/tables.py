@@ -34,6 +34,7 @@ Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 
 REVOLUTE, PRISMATIC, ROTATION = 0, 1, 2
 TRANSLATION, DOT, DISTANCE, RELATION, CONDITION = 0, 1, 2, 3, 4
+HEIGHT, ROLL, EDGE = 5, 6, 7  # of rolling contacts and knife edges; ROLL and EDGE bind rates and no positions
 GRAVITY_SLOT = 0
 FRAME_INPUTS = 18  # of a force law between two frames: r (3), R (9, row-major), v (3), w (3) of b relative to a
 POSE_INPUTS = 13  # of a constraint between two frames: r (3), R (9, row-major) of b relative to a, t
@@ -148,13 +149,29 @@ class Closures(NamedTuple):
     point_a: Array  # (nc, 3) dof axes of a [m]
     point_b: Array  # (nc, 3) dof axes of b [m]
     kind: Array  # (mc,) int64 a row: TRANSLATION u . (x_a - x_b); DOT u . v; DISTANCE (d . d - L^2) / (2 length);
-    # RELATION sum of ratio times coordinate less length; CONDITION what a function of the user returns
+    # RELATION sum of ratio times coordinate less length; CONDITION what a function of the user returns;
+    # HEIGHT of the contact point above a plane; ROLL and EDGE, rows of rates alone (METHODS 1.41)
     axis_a: Array  # (mc, 3) u, fixed in a, dof axes of a
     axis_b: Array  # (mc, 3) v, fixed in b, dof axes of b
     length: Array  # (mc,) rod length, the constant divisor of a driven distance [m], the constant of a RELATION
     slot: Array  # (mc,) int64: slot of (L, Ld, Ldd) of a driven distance or RELATION, or -1: L = length
     assembly_offset: Array  # (mc,) constant subtracted from Phi (METHODS 1.13)
     entry_pointer: Array  # (nc + 1,) int64: start of the closure's (rows, branch) block in the flat Phi_z
+
+
+@struct
+class Contacts(NamedTuple):
+    """Wheels that roll on planes, and knife edges: the closures before those of conditions (METHODS 1.41).
+
+    A rolling contact has the rows HEIGHT, ROLL, ROLL along the normal of the plane and two tangents, ``axis_a``, with
+    the wheel's axis in ``axis_b``. A knife edge has a row EDGE, whose direction in b is ``axis_b``.
+    """
+
+    first: Array  # (1,) int64: number of the first closure that is one
+    normal: Array  # (nk, 3) of the plane, dof axes of a; zero of a knife edge
+    radius: Array  # (nk,) of the circle that the centres of the crown lie on [m]; zero of a sphere and a knife edge
+    crown: Array  # (nk,) radius of the crown [m]; zero of a thin disc
+    rate_row: Array  # (k,) int64: the rows ROLL and EDGE
 
 
 @struct
@@ -255,6 +272,7 @@ class Tables(NamedTuple):
     condensed: CondensedClosures
     connectors: Connectors
     closures: Closures
+    contacts: Contacts
     conditions: Conditions
     couplers: Couplers
     drivers: Drivers

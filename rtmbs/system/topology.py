@@ -22,6 +22,7 @@ SHORTER = 0.5  # of the mean of the others: what its own must be below
 SAMPLED = 200  # cut joints that the mean is of
 RADIUS = 2  # joints from the middle of a cluster to its rim
 ROD, DRIVEN_DISTANCE, CONSTRAINT = "Rod", "driven distance", "constraint"  # types of connectors
+ROLLING, KNIFE_EDGE = "rolling", "knife edge"  # those that bind rates
 
 
 @dataclass(frozen=True)

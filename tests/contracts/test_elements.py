@@ -13,6 +13,7 @@ from rtmbs.semirecursive.sources import make_source
 from rtmbs.simulation.options import by_name
 from tests.contracts.machines import accepted_steps, check_goes_on, contents, difference
 from tests.mechanisms import random_rotation
+from tests.nonholonomic import MOTIONS
 
 X = (1.0, 0.0, 0.0)
 STEPS, H = 60, 1e-3
@@ -72,6 +73,25 @@ def test_a_closure_stays_closed(kind, option):
         assert max(report.position_violation, report.position_violation_rotation) <= bound
         assert max(report.velocity_violation, report.velocity_violation_rotation) <= 1e-7
         assert max(report.acceleration_violation, report.acceleration_violation_rotation) <= 1e-5
+
+
+@pytest.mark.parametrize("motion", MOTIONS)
+def test_a_nonholonomic_constraint_stays_closed(motion):
+    """Rates and accelerations of wheels and blades within the bound of the sweeps, heights as those of loops."""
+    sim = Simulation(MOTIONS[motion]().model.compile(), h=H)
+    for report in accepted_steps(sim, STEPS):
+        bound = 10.0 * np.max(np.abs(sim.state.lam) / sim.state.memory["alpha"]) + 1e-15
+        assert report.position_violation <= bound
+        assert report.velocity_violation <= 1e-7
+        assert report.acceleration_violation <= 1e-5
+
+
+@pytest.mark.parametrize("motion", MOTIONS)
+def test_a_nonholonomic_constraint_in_both_forms_of_the_step(motion):
+    system = MOTIONS[motion]().model.compile()
+    fused, readable = (Simulation(system, h=H, method=PenaltyTrapezoidal(fused=form)) for form in (True, False))
+    assert [r.iterations for r in accepted_steps(fused, 10)] == [r.iterations for r in accepted_steps(readable, 10)]
+    assert difference(fused.state, readable.state) <= 1e-12
 
 
 @pytest.mark.parametrize(("kind", "option"), CLOSURES, ids=IDS)

@@ -14,6 +14,7 @@ import rtmbs.export
 from bench.native_host import HEAD, Mechanism
 from rtmbs.export.packages import exported
 from rtmbs.library import build
+from tests.nonholonomic import MOTIONS
 
 
 def state_bytes(sim):
@@ -50,6 +51,13 @@ def test_steps_have_the_bytes_of_a_simulation(load, name):
     assert it.arrays == state_bytes(sim)
     assert run_both(sim, it, 300) == -1
     assert it.library.rtmbs_time(it.it) == sim.t
+
+
+@pytest.mark.parametrize("motion", ["disc", "sleigh", "cart"])
+def test_wheels_and_blades_step_with_the_bytes_of_a_simulation(load, motion):
+    sim = rtmbs.Simulation(MOTIONS[motion]().model.compile(), h=1e-3)
+    it = load(sim)
+    assert run_both(sim, it, 100) == -1
 
 
 def test_an_input_before_every_step_gives_the_bytes_of_a_simulation(load):

@@ -120,7 +120,7 @@ static const char *check_closures(M it, const sizes *s) {
     SHAPE1(L_tables_closures_connector, nc); RANGE(L_tables_closures_connector, 0, nl - 1);
     SHAPE1(L_tables_closures_row_pointer, nc + 1); POINTER(L_tables_closures_row_pointer, mc);
     SHAPE2(L_tables_closures_point_a, nc, 3); SHAPE2(L_tables_closures_point_b, nc, 3);
-    RANGE(L_tables_closures_kind, 0, 4); SHAPE2(L_tables_closures_axis_a, mc, 3); SHAPE2(L_tables_closures_axis_b, mc, 3);
+    RANGE(L_tables_closures_kind, 0, 7); SHAPE2(L_tables_closures_axis_a, mc, 3); SHAPE2(L_tables_closures_axis_b, mc, 3);
     SHAPE1(L_tables_closures_length, mc); SHAPE1(L_tables_closures_slot, mc); SHAPE1(L_tables_closures_assembly_offset, mc);
     RANGE(L_tables_closures_slot, -1, s->nu - 3); SHAPE1(L_tables_closures_entry_pointer, nc + 1);
     POINTER(L_tables_closures_entry_pointer, entries);
@@ -167,6 +167,28 @@ static const char *check_condensed(M it, const sizes *s) {
     RANGE(L_tables_condensed_turned, -1, last); RANGE(L_tables_condensed_turning, -1, last);
     RANGE(L_tables_condensed_turned_wrench, -1, last); RANGE(L_tables_condensed_turning_twist, -1, last);
     RANGE(L_tables_condensed_one, 0, last);
+    return NULL;
+}
+
+static const char *check_contacts(M it, const sizes *s) {
+    int64_t nk = E(L_tables_contacts_normal), k = 0;
+    SHAPE1(L_tables_contacts_first, 1); SHAPE1(L_tables_conditions_first, 2); RANGE(L_tables_contacts_first, 0, s->nc);
+    RANGE(L_tables_conditions_first, 0, s->nc);
+    int64_t first = INTEGERS(it, L_tables_contacts_first)[0], end = INTEGERS(it, L_tables_conditions_first)[0];
+    WANT(L_tables_contacts_first, end - first == nk); SHAPE2(L_tables_contacts_normal, nk, 3);
+    SHAPE1(L_tables_contacts_radius, nk); SHAPE1(L_tables_contacts_crown, nk);
+    RANGE(L_tables_contacts_rate_row, 0, s->mc - 1);
+    const int64_t *row = INTEGERS(it, L_tables_closures_row_pointer), *kind = INTEGERS(it, L_tables_closures_kind);
+    for (int64_t l = 0; l < s->nc; l++)
+        for (int64_t r = row[l]; r < row[l + 1]; r++) {
+            int64_t wanted = row[l + 1] - row[l] == 1 ? 7 : r == row[l] ? 5 : 6;
+            if ((l >= first && l < end) ? kind[r] != wanted : kind[r] > 4) FAIL(L_tables_closures_kind);
+            if (kind[r] < 6) continue;
+            if (k >= E(L_tables_contacts_rate_row) || INTEGERS(it, L_tables_contacts_rate_row)[k] != r)
+                FAIL(L_tables_contacts_rate_row);
+            k++;
+        }
+    WANT(L_tables_contacts_rate_row, k == E(L_tables_contacts_rate_row));
     return NULL;
 }
 
@@ -287,7 +309,7 @@ static const char *check_laws(M it, const sizes *s) {
     WANT(L_ws_law_output, E(L_ws_law_output) == (nk + no ? outputs : 0));
     SHAPE2(L_ws_law_wrench, nk, 6); SHAPE3(L_ws_law_local, nk, 6, 12); SHAPE1(L_ws_law_force, no); SHAPE1(L_ws_law_entry, nf);
     SHAPE1(L_ws_s, ns); SHAPE1(L_ws_state_rate, ns); SHAPE1(L_ws_state_base, ns); SHAPE1(L_ws_state_change, ns);
-    SHAPE1(L_ws_state_half, 1); SHAPE1(L_outputs_law_forces, no);
+    SHAPE1(L_ws_state_half, 1); SHAPE1(L_ws_rate_share, 1); SHAPE1(L_outputs_law_forces, no);
     return NULL;
 }
 
@@ -460,7 +482,7 @@ const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
     };
     WANT(L_lam, s.m >= s.mc);
     WANT(L_work_original, s.size >= 0 && s.size <= (int64_t)1 << 31);
-    SUB(check_dofs(it, &s)); SUB(check_paths(it, &s)); SUB(check_closures(it, &s)); SUB(check_condensed(it, &s)); SUB(check_conditions(it, &s));
+    SUB(check_dofs(it, &s)); SUB(check_paths(it, &s)); SUB(check_closures(it, &s)); SUB(check_condensed(it, &s)); SUB(check_contacts(it, &s)); SUB(check_conditions(it, &s));
     SUB(check_forces(it, &s)); SUB(check_laws(it, &s)); SUB(check_factor(it, &s)); SUB(check_settings(it, &s));
     SUB(check_scratch(it, &s)); SUB(check_outputs(it, &s));
     SUB(check_program(it, L_tables_conditions_program_operation, L_ws_pose_memory, E(L_ws_pose_input),

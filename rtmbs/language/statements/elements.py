@@ -121,6 +121,39 @@ def rod(builder: ModelBuilder, args: Arguments) -> None:
         builder.model.add_rod(args.name, (first, second), length)
 
 
+@statement("rope", "coupler", keys=("length",), repeated=("triad",))
+def rope(builder: ModelBuilder, args: Arguments) -> None:
+    """Lay a rope over triads of several bodies, as long as at the reference pose unless a length is given."""
+    points = [builder.triad(name, at, args) for name, at in args.names("triad", len(args.keys.get("triad", ())))]
+    length = args.number("length", 0.0, "m") if args.has("length") else None
+    with args.refusals():
+        builder.model.add_rope(args.name, points, length)
+
+
+@statement("rolling", "rod", keys=("wheel", "plane", "radius", "crown"))
+def rolling(builder: ModelBuilder, args: Arguments) -> None:
+    """Let a wheel roll on a plane: triads whose h axes are the axis of the wheel and the normal of the plane."""
+    args.code("radius")
+    wheel, plane = (builder.triad(*args.names(key, 1)[0], args) for key in ("wheel", "plane"))
+    sizes = args.number("radius", 0.0, "m"), args.number("crown", 0.0, "m")
+    with args.refusals():
+        builder.model.add_rolling(args.name, wheel, plane, *sizes)
+
+
+@statement("knife edge", "rod", keys=("triad", "body", "direction"))
+def knife_edge(builder: ModelBuilder, args: Arguments) -> None:
+    """Let the point of a triad move in no sideways direction, its g axis unless given, relative to a body or ground."""
+    ((name, at),) = args.names("triad", 1)
+    blade = builder.triad(name, at, args)
+    base: Any = "ground"
+    if args.has("body"):
+        ((name, at),) = args.names("body", 1)
+        base = builder.body(name, at, args)
+    direction = args.row("direction") if args.has("direction") else (0.0, 1.0, 0.0)
+    with args.refusals():
+        builder.model.add_knife_edge(args.name, blade, base, direction)
+
+
 def numbers_of(args: Arguments, kind: type[JointType]) -> dict[str, float]:
     """Return the numbers among the fields of a joint type; raises LanguageError where one is missing."""
     found = {}

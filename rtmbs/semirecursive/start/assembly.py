@@ -10,6 +10,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_groups, loop_jacobian
 from rtmbs.semirecursive.start.checks import facing_away
 from rtmbs.semirecursive.start.nearest import REFUSED, NearestPose, length_of, scaled_entries, worst_of
+from rtmbs.system.contact_tables import rate_mask
 from rtmbs.system.tables import REVOLUTE
 
 Array = NDArray[np.float64]
@@ -36,6 +37,8 @@ class Assembly(NearestPose):
         self.scale, self.typical = scale, typical
         self.jacobian = loop_jacobian(equations.system)
         self.groups = loop_groups(equations.system)
+        binds_rates = rate_mask(equations.tables.contacts, equations.m)
+        self.of_positions = np.where(binds_rates, 0.0, 1.0 / scale)  # factor of each row where poses are looked for
         self.other_way: Array | None = None  # an assembly (n,) as near as the one that was taken
 
     def gap(self, z: Array) -> Array:
@@ -43,9 +46,13 @@ class Assembly(NearestPose):
         return np.asarray(self.equations.close(z, self.R0) / self.scale)
 
     def scaled_jacobian(self, z: Array) -> csc_array:
-        """Return the derivative of the gap by z / typical; rotation dofs change by their rotation vector."""
+        """Return the derivative of the gap by z / typical; rotation dofs change by their rotation vector.
+
+        Rows that bind rates alone are zero: no pose is nearer for them.
+        """
         J, reference = self.jacobian.matrix(self.equations), self.equations.tables.dofs.reference
-        return self.scaled(J @ turns(reference, z) if np.any(reference >= 0) else J)
+        J = J @ turns(reference, z) if np.any(reference >= 0) else J
+        return scaled_entries(J, self.of_positions, self.typical)
 
     def scaled(self, J: csc_array) -> csc_array:
         """Return a matrix (m, n) in row scales and typical sizes."""

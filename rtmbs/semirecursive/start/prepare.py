@@ -44,11 +44,13 @@ class StartReport:
     warnings: tuple[str, ...]
     laws: tuple[str, ...] = ()  # how each force law of the user is evaluated
     topology: Topology | None = None  # the printable tree, cuts and mobility
+    freedom_of_positions: int = 0  # coordinates less the rank of equations of positions; nonholonomic ones apart
 
     def __str__(self) -> str:
         lines = [
             f"degrees of freedom   {self.degrees_of_freedom}"
-            + (f" ({self.degrees_of_freedom_nearby} nearby)" if self.singular else ""),
+            + (f" ({self.degrees_of_freedom_nearby} nearby)" if self.singular else "")
+            + (f" of rates, {self.freedom_of_positions} of positions" if self.nonholonomic else ""),
             f"redundant equations  {len(self.redundant)}",
             f"assembly moved       {moved(self.moved_position, self.moved_coordinate)}",
             f"rates moved          {moved(self.moved_rate, self.moved_rate_coordinate)}",
@@ -65,6 +67,11 @@ class StartReport:
     def locked(self) -> str:
         """The warning of loops that nothing can move; empty where there is none."""
         return next((text for text in self.warnings if text.startswith(LOCKED)), "")
+
+    @property
+    def nonholonomic(self) -> bool:
+        """True when some equations bind rates and no positions."""
+        return self.freedom_of_positions > self.degrees_of_freedom
 
     @property
     def singular(self) -> bool:
@@ -170,6 +177,7 @@ def describe(
             rank=mobility.rank,
             redundant=tuple(dict.fromkeys(system.closure_names[closure] for closure in spare if closure >= 0)),
         ),
+        freedom_of_positions=n - mobility.of_positions,
         laws=tuple(path_of(force) for force in system.forces.values() if force.kind in ("law", "joint law")),
     )
 

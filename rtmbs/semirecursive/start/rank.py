@@ -17,6 +17,7 @@ from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian, loop_jacobian
 from rtmbs.semirecursive.start.assembly import Assembly, check_closed
 from rtmbs.semirecursive.start.effective_masses import effective_masses
 from rtmbs.semirecursive.start.nearest import CLOSED, REFUSED, scaled_entries, worst_of
+from rtmbs.system.contact_tables import rate_mask
 
 Array = NDArray[np.float64]
 Mask = NDArray[np.bool_]
@@ -100,6 +101,7 @@ class Mobility:
     redundant: NDArray[np.bool_]  # (m,) rows that the others hold
     locked: tuple[str, ...]  # closures that leave no degree of freedom to what they join, drivers apart
     known: bool  # a closed pose was found beside the start of every group of loops
+    of_positions: int = 0  # rank at the start without the rows that bind rates alone
 
     @classmethod
     def find(cls, equations: SemiRecursiveEquations, assembly: Assembly, z: Array) -> "Mobility":
@@ -108,10 +110,14 @@ class Mobility:
             equations.close(z, assembly.R0)
             return cls(0, 0, np.zeros(0, np.bool_), (), True)
         keep = Scaled(equations, assembly.jacobian).independent()
+        of_positions = int(np.count_nonzero(keep))
+        if equations.binds_rates:
+            among = ~rate_mask(equations.tables.contacts, equations.m)
+            of_positions = int(np.count_nonzero(independent_rows(equations, among)))
         locked = locked_closures(equations, assembly, keep)
         nearby, known = ranks_nearby(equations, assembly, z, ranks(assembly, keep))
         equations.close(z, assembly.R0)
-        return cls(int(np.count_nonzero(keep)), int(nearby.sum()), ~keep, locked, bool(np.all(known)))
+        return cls(int(np.count_nonzero(keep)), int(nearby.sum()), ~keep, locked, bool(np.all(known)), of_positions)
 
 
 def locked_closures(equations: SemiRecursiveEquations, assembly: Assembly, keep: NDArray[np.bool_]) -> tuple[str, ...]:

@@ -25,7 +25,7 @@ from rtmbs.results.channel import QUATERNION, TIME, Source
 from rtmbs.results.channel import StoredValues as Values
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
-from rtmbs.results.run_warnings import momentum_drift, ringing
+from rtmbs.results.run_warnings import momentum_drift, step_warnings
 from rtmbs.results.samples import Samples, select_samples
 from rtmbs.results.stores import Store, check_file, check_owner, open_store
 from rtmbs.simulation.observers.observer import Array, Schedule, Watched
@@ -318,7 +318,7 @@ class ChannelRecorder(Recorder):
             values = {name: one[-own:] for name, one in self._values(piece, before.last).items()}
             self._store.write(before.count, values)
             last = {name: one[-1] for name, one in values.items()}
-            rings = before.rings + Counter(ringing(self._system, piece, self._h))
+            rings = before.rings + Counter(step_warnings(self._system, piece, self._h))
             before = Written(before.count + own, last, rings, with_end(before.ends, piece))
         return before
 

@@ -12,7 +12,7 @@ from rtmbs.integrators.report import Outcome, StepReport, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
-from rtmbs.results.run_warnings import momentum_drift, ringing
+from rtmbs.results.run_warnings import momentum_drift, step_warnings
 from rtmbs.results.samples import OF_STATE, Samples, samples_of
 from rtmbs.simulation.observers.observer import Array, Observer, Schedule, Watched
 from rtmbs.state import State
@@ -277,7 +277,7 @@ def started_of(sim: Watched) -> dict[str, int]:
 
 def warnings_of(kept: RecordState, system: System, samples: Samples, h: float) -> dict[str, int]:
     """Return the number of steps that needed further tries and of samples that ring, by warning."""
-    return {**helped_of(kept), **ringing(system, samples, h)}
+    return {**helped_of(kept), **step_warnings(system, samples, h)}
 
 
 def helped_of(kept: RecordState) -> dict[str, int]:

@@ -35,6 +35,7 @@ from rtmbs.studies.analysis.prescribed_motion import (
 )
 from rtmbs.studies.analysis.report import NamedValues, Report, numbers, rows
 from rtmbs.studies.analysis.workload import JointLoads
+from rtmbs.system.contact_tables import refuse_contacts
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 
@@ -151,6 +152,7 @@ def inverse_dynamics(
             f"force {system.states[0].force!r} has states, which a motion at given times does not tell; take it away, "
             "or let drivers make the motion in a Simulation"
         )
+    refuse_contacts(system, "inverse dynamics")
     check_captured(system)
     given = of_result(system, motion, t) if isinstance(motion, Result) else given_motion(system, motion, t)
     follower = MotionSolver(system, given, tolerance, inputs or {})

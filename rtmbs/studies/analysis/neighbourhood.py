@@ -26,6 +26,7 @@ from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.inputs import driver_slots
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.differences import directional
+from rtmbs.system.contact_tables import refuse_contacts
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
 
@@ -79,6 +80,7 @@ def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighb
     independent : coordinates (f,) that q is made of, chosen here unless given
     Raises InputError where the state is singular, so that degrees of freedom appear or vanish with it.
     """
+    refuse_contacts(sim.system, "a linearisation")
     equations, arrays = of_state(sim)
     basis = loop_null_space(sim, equations, independent)
     N, sizes = basis.N, equations.system.typical[basis.independent]

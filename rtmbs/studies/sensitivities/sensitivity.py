@@ -38,6 +38,7 @@ from rtmbs.studies.sensitivities.step_solver import sweep_back, sweep_forward, t
 from rtmbs.studies.sensitivities.step_tape import StepTape
 from rtmbs.studies.sensitivities.steps import LinearSteps, StepDefect
 from rtmbs.studies.sensitivities.variations import check_steady
+from rtmbs.system.contact_tables import refuse_contacts
 
 Array = NDArray[np.float64]
 
@@ -214,6 +215,7 @@ def check(sim: Simulation) -> None:
         raise wrong_argument("sensitivity", MEANT, sim)
     method, system = sim.method, sim.system
     check_captured(system)
+    refuse_contacts(system, "sensitivity")
     demand(method, Capability.SENSITIVITY, "sensitivity")
     usual = type(method)()
     for name in tape_for(method).usual:

@@ -17,7 +17,7 @@ from rtmbs.methods import METHODS
 from rtmbs.model import Floating, Model
 from rtmbs.model.description import characteristic_length
 from rtmbs.model.shapes import Bar, Box, Cylinder, Looks, Shape, Shapes, Sphere, checked_shapes
-from rtmbs.results.reactions import rods
+from rtmbs.results.reactions import contact_names, rods
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
@@ -184,6 +184,8 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
     for connector in system.topology.connectors:
         closure = system.closure_names.index(connector.name)
         a, b = (system.topology.bodies[body] for body in (connector.a, connector.b))
+        if connector.name in contact_names(system):  # a wheel is drawn by its body
+            continue
         kind = "rod" if connector.name in rods(system) else "driver"
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
         yield between(connector.name, kind, a, b, DrawnLine("bar", *ends))

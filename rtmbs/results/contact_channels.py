@@ -1,0 +1,103 @@
+"""Channels and warnings of nonholonomic constraints: contact points, forces and normal forces (METHODS 1.41)."""
+
+from collections.abc import Iterator
+from functools import partial
+
+import numpy as np
+
+from rtmbs.results.channel import WORLD, XYZ, Array, Source
+from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.reactions import closure_point, reaction_values
+from rtmbs.results.samples import Samples
+from rtmbs.system.system import System
+from rtmbs.system.tables import EDGE
+
+
+def contact_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
+    """Yield the force on the wheel or blade; of a rolling contact its normal part and the contact point as well."""
+    tables = resampled.tables
+    first = int(tables.contacts.first[0])
+    for closure in range(first, first + len(tables.contacts.normal)):
+        name, row = system.closure_names[closure], int(tables.closures.row_pointer[closure])
+        force = partial(contact_force, resampled, system, name)
+        if tables.closures.kind[row] == EDGE:
+            yield f"{name}.force", Source((), "N", partial(sideways_force, resampled, closure, force))
+            continue
+        yield f"{name}.force", Source(XYZ, "N", force, WORLD)
+        yield f"{name}.normal_force", Source((), "N", partial(normal_force, resampled, closure, force))
+        yield f"{name}.point", Source(XYZ, "m", partial(contact_points, resampled, closure), WORLD)
+
+
+def contact_force(resampled: Evaluation, system: System, name: str) -> Array:
+    """Return the force (S, 3) that the plane exerts on the wheel, world axes [N]."""
+    return reaction_values(resampled, system, name)[:, :3]
+
+
+def normal_force(resampled: Evaluation, closure: int, force: partial[Array]) -> Array:
+    """Return the part (S,) of a contact force along the normal; above zero while the wheel presses [N]."""
+    return np.asarray(np.sum(force() * frame_of_wheel(resampled, closure)[0], axis=1))
+
+
+def sideways_force(resampled: Evaluation, closure: int, force: partial[Array]) -> Array:
+    """Return the force (S,) on a blade along its sideways direction [N]."""
+    closures, connector = resampled.tables.closures, int(resampled.tables.closures.connector[closure])
+    motion = resampled.motion(int(resampled.tables.connectors.b[connector]))
+    direction = motion.A @ closures.axis_b[closures.row_pointer[closure]]
+    return np.asarray(np.sum(force() * direction, axis=1))
+
+
+def frame_of_wheel(resampled: Evaluation, closure: int) -> tuple[Array, Array]:
+    """Return the normal of the plane and the axis of the wheel (S, 3), world axes."""
+    tables = resampled.tables
+    connector, q = int(tables.closures.connector[closure]), closure - int(tables.contacts.first[0])
+    a, b = (resampled.motion(int(ends[connector])) for ends in (tables.connectors.a, tables.connectors.b))
+    axis = tables.closures.axis_b[tables.closures.row_pointer[closure]]
+    return np.asarray(a.A @ tables.contacts.normal[q]), np.asarray(b.A @ axis)
+
+
+def contact_points(resampled: Evaluation, closure: int) -> Array:
+    """Return the points (S, 3) at which a wheel touches its plane, world axes [m]."""
+    contacts = resampled.tables.contacts
+    q = closure - int(contacts.first[0])
+    k, n = frame_of_wheel(resampled, closure)
+    place = world_place(resampled, closure) - contacts.crown[q] * k
+    if contacts.radius[q] > 0.0:
+        w = k - np.sum(k * n, axis=1)[:, None] * n
+        place = place - contacts.radius[q] * w / np.linalg.norm(w, axis=1)[:, None]
+    return np.asarray(place)
+
+
+def world_place(resampled: Evaluation, closure: int) -> Array:
+    """Return the centres (S, 3) of a wheel from the origin of the world [m]."""
+    tables = resampled.tables
+    dof = int(tables.connectors.b[tables.closures.connector[closure]])
+    return closure_point(resampled, closure, "b") + resampled.motion(dof).o
+
+
+SWEPT = 0.5  # [rad] that a contact point may move around its wheel in a step
+
+
+def swept_contacts(system: System, samples: Samples, h: float) -> dict[str, int]:
+    """Return a sentence with a count of samples for every wheel whose contact point goes round too far in a step.
+
+    A wheel that falls flat has a contact point that runs around its rim, ever faster: a step of ``h`` [s] loses it.
+    """
+    tables, found = system.tables, {}
+    resampled = Evaluation(system, tables, samples) if len(tables.contacts.normal) else None
+    for q in np.flatnonzero(tables.contacts.radius > 0.0):
+        assert resampled is not None
+        closure = int(tables.contacts.first[0]) + int(q)
+        connector = int(tables.closures.connector[closure])
+        k, n = frame_of_wheel(resampled, closure)
+        a, b = (resampled.motion(int(ends[connector])) for ends in (tables.connectors.a, tables.connectors.b))
+        nd = np.cross(b.V[:, 3:] - a.V[:, 3:], n)
+        k_n, k_nd = np.sum(k * n, axis=1)[:, None], np.sum(k * nd, axis=1)[:, None]
+        w, wd = k - k_n * n, -k_nd * n - k_n * nd
+        size = np.linalg.norm(w, axis=1)[:, None]
+        u = w / size
+        pace = np.linalg.norm(wd - np.sum(u * wd, axis=1)[:, None] * u, axis=1) / size[:, 0]
+        if count := int(np.count_nonzero(~(pace * h <= SWEPT))):
+            name = system.closure_names[closure]
+            text = f"the contact point of {name} goes round its wheel by more than {SWEPT} rad in a step: shorten h"
+            found[text] = count
+    return found
