@@ -24,6 +24,7 @@ __getattr__, __dir__, __all__ = lazily(
             "contract": ["Counts", "GainWarning", "Integrator", "Method", "MotionError", "Orders", "Point"],
             "driver": ["PenaltyTrapezoidal", "integrate", "integration_steps", "resume"],
             "events": ["Event"],
+            "implicit": ["ImplicitEquations", "solve_implicit"],
             "runge_kutta": ["RungeKutta", *TABLES],
         },
     ),

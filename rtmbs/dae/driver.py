@@ -14,6 +14,7 @@ from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionEr
 from rtmbs.dae.dynamics import CountedSystem, Dynamics
 from rtmbs.dae.events import Event, EventSearch
 from rtmbs.dae.independent_rows import chosen_rows
+from rtmbs.dae.method import DAEMethod
 from rtmbs.dae.runs import PointsRun, Restart, Run, Span, spans_to
 from rtmbs.errors import InputError, StepError
 from rtmbs.formulations.check_system import check_system
@@ -393,7 +394,7 @@ def counted_motion(system: ConstrainedSystem, method: Any, q: Array, v: Array, t
 
 def run_of(method: Any, motion: Motion, times: Array, restart: Restart | None = None) -> Run:
     """Return the run of a method: its own, or one of its points."""
-    if hasattr(method, "run"):
+    if getattr(type(method), "points", None) is DAEMethod.points:  # not of a method of the user that has points alone
         found: Run = method.run(motion, times, restart)
         return found
     points = getattr(method, "points", None) or partial(simulation_points, method)
