@@ -88,9 +88,9 @@ def case_of(seed: int) -> tuple[dict[str, float], str]:
         "run that goes on": float(np.abs(rest.q[-1] - found.q[-1]).max()) / size / (1e-9 * growth),
         "position violation": float(found.violations[:, 0].max()) / (size * 1e-9),
     }
-    return errors, f"{what}, {found.counts.steps} steps, {len(seen)} events of {len(times)}, growth {growth:.1e}: " + str(
-        {key: f"{value:.1e}" for key, value in errors.items()}
-    )
+    shown = ", ".join(f"{key} {value:.1e}" for key, value in errors.items())
+    steps, events = f"{found.counts.steps} steps", f"{len(seen)} events of {len(times)}"
+    return errors, f"{what}, {steps}, {events}, growth {growth:.1e}: {shown}"
 
 
 def run(cases: int, seed: int) -> Tally:

@@ -200,7 +200,8 @@ class ImplicitEquations:
         (array([1., 0.]), array([-1.,  0.]))
         """
         n, t = self.n, checked_time(t)
-        x = np.concatenate((checked_vector("y", y, n), checked_vector("yp", np.zeros(n) if yp is None else yp, n)))
+        guess: Any = np.zeros(n) if yp is None else yp
+        x = np.concatenate((checked_vector("y", np.asarray(y), n), checked_vector("yp", np.asarray(guess), n)))
         by_y, by_yp = self.derivatives(t, x[:n], x[n:])
         self.demand_rows(by_y, by_yp, t)
         differential = self.differential_at(by_yp)
@@ -211,7 +212,7 @@ class ImplicitEquations:
         for _ in range(ITERATIONS):
             both = np.hstack(self.derivatives(t, x[:n], x[n:]))
             terms = np.abs(both) @ np.maximum(np.abs(x), 1.0)
-            step = np.linalg.lstsq(both[:, free], left, rcond=1e-12)[0]
+            step = np.asarray(np.linalg.lstsq(both[:, free], left, rcond=1e-12)[0], np.float64)
             x, left, length = self.shortened(t, x, free, step, left)
             if length <= SETTLED * max(1.0, float(np.abs(x).max())):
                 if np.all(np.abs(left) <= CLOSED * terms):
@@ -219,8 +220,8 @@ class ImplicitEquations:
                 break
         worst = int(np.argmax(np.abs(left)))
         raise FormulationError(
-            f"equation {worst} of F stays open by {abs(left[worst]):.2g} at t = {t:g}; give a nearer start, or differentiate "
-            "constraints: above index one hidden ones must hold already"
+            f"equation {worst} of F stays open by {abs(left[worst]):.2g} at t = {t:g}; give a nearer start, or "
+            "differentiate constraints: above index one hidden ones must hold already"
         )
 
     def shortened(self, t: float, x: Array, free: Any, step: Array, left: Array) -> tuple[Array, Array, float]:
@@ -303,7 +304,8 @@ def solve_implicit(
             break
         rows.append((np.ravel(found.y).copy(), np.ravel(found.yp).copy()))
     counts.evaluations = equations.evaluations
-    result = implicit_result(equations, times[: len(rows)], rows, IntegrationReport(counts, time.perf_counter() - began))
+    report = IntegrationReport(counts, time.perf_counter() - began)
+    result = implicit_result(equations, times[: len(rows)], rows, report)
     if failure is not None:
         failure.result = result
         raise failure
