@@ -54,7 +54,7 @@ class ImplicitEquations:
 
     Examples
     --------
-    >>> equations = ImplicitEquations(lambda t, y, yp: [yp[0] + y[0] - y[1], y[1] - np.sin(t)], 2)
+    >>> equations = ImplicitEquations(lambda t, y, yp: [yp[0] + y[0] - y[1], y[1] - t], 2)
     """
 
     def __init__(
@@ -69,23 +69,8 @@ class ImplicitEquations:
             raise InputError(f"names are {shown(names)}; {n} different ones are wanted")
         self.residual, self.n, self.names, self.jacobian = residual, n, names, jacobian
         self.evaluations = 0
-        self.differential = None if differential is None else self.checked_indices(differential)
-        self.recorded = self.record() if jacobian == "trace" else None
-
-    def checked_indices(self, given: Iterable[int]) -> NDArray[np.int64]:
-        """Return numbers of unknowns as a sorted array. Raises InputError."""
-        found = sorted({int(i) for i in given})
-        if found and not 0 <= found[0] <= found[-1] < self.n:
-            raise InputError(f"differential is {found}; numbers from 0 to {self.n - 1} are wanted")
-        return np.array(found, np.int64)
-
-    def record(self) -> Traced | None:
-        """Return F recorded as a function of (y, y', t); None where it cannot be recorded."""
-        n = self.n
-        try:
-            return Traced(lambda x: self.residual(x[2 * n], x[:n], x[n : 2 * n]), 2 * n + 1)
-        except (TraceError, TypeError, ValueError):
-            return None
+        self.differential = None if differential is None else checked_indices(n, differential)
+        self.recorded = recorded(residual, n) if jacobian == "trace" else None
 
     def value(self, t: float, y: Array, yp: Array) -> Array:
         """Return F (k,), checked.
@@ -145,23 +130,6 @@ class ImplicitEquations:
         found = checked_answer("the derivative of residual", found[:, : 2 * n], (n, 2 * n))
         return found[:, :n], found[:, n:]
 
-    def demand_rows(self, by_y: Array, by_yp: Array, t: float) -> None:
-        """Raise FormulationError naming equations that follow from the others, by dF/dy and dF/dy' (k, k)."""
-        both = np.hstack((by_y, by_yp))
-        sizes = np.linalg.norm(both, axis=1)
-        empty = np.flatnonzero(sizes == 0.0)
-        dependent = row_factor(both / np.where(sizes > 0.0, sizes, 1.0)[:, None]).dependent
-        rows = sorted({*empty.tolist(), *dependent.tolist()})
-        if rows:
-            raise FormulationError(
-                f"equations {rows} of F depend on the other rows at t = {t:g}; take them out, or give equations that "
-                "tell the unknowns apart"
-            )
-
-    def differential_at(self, by_yp: Array) -> NDArray[np.int64]:
-        """Return the numbers of the differential unknowns: those given, or where dF/dy' is not zero."""
-        return np.flatnonzero(np.any(by_yp != 0.0, axis=0)) if self.differential is None else self.differential
-
     def consistent(
         self, y: ArrayLike, yp: ArrayLike | None = None, t: float = 0.0, keep: Iterable[int] | None = None
     ) -> tuple[Array, Array]:
@@ -195,17 +163,18 @@ class ImplicitEquations:
 
         Examples
         --------
-        >>> equations = ImplicitEquations(lambda t, y, yp: [yp[0] + y[0] - y[1], y[1] - np.sin(t)], 2)
-        >>> equations.consistent([1.0, 0.3])
+        >>> equations = ImplicitEquations(lambda t, y, yp: [yp[0] + y[0] - y[1], y[1] - t], 2)
+        >>> y, yp = equations.consistent([1.0, 0.3])
+        >>> y.round(9), yp.round(9)
         (array([1., 0.]), array([-1.,  0.]))
         """
         n, t = self.n, checked_time(t)
         guess: Any = np.zeros(n) if yp is None else yp
         x = np.concatenate((checked_vector("y", np.asarray(y), n), checked_vector("yp", np.asarray(guess), n)))
         by_y, by_yp = self.derivatives(t, x[:n], x[n:])
-        self.demand_rows(by_y, by_yp, t)
-        differential = self.differential_at(by_yp)
-        kept = self.checked_indices(differential if keep is None else keep)
+        demand_rows(by_y, by_yp, t)
+        differential = differential_at(self, by_yp)
+        kept = checked_indices(n, differential if keep is None else keep)
         free = np.concatenate((np.setdiff1d(np.arange(n), kept), n + differential)).astype(np.int64)
         x[n + np.setdiff1d(np.arange(n), differential)] = 0.0
         left = self.value(t, x[:n], x[n:])
@@ -213,7 +182,7 @@ class ImplicitEquations:
             both = np.hstack(self.derivatives(t, x[:n], x[n:]))
             terms = np.abs(both) @ np.maximum(np.abs(x), 1.0)
             step = np.asarray(np.linalg.lstsq(both[:, free], left, rcond=1e-12)[0], np.float64)
-            x, left, length = self.shortened(t, x, free, step, left)
+            x, left, length = shortened(self, t, x, free, step, left)
             if length <= SETTLED * max(1.0, float(np.abs(x).max())):
                 if np.all(np.abs(left) <= CLOSED * terms):
                     return x[:n], x[n:]
@@ -224,19 +193,57 @@ class ImplicitEquations:
             "differentiate constraints: above index one hidden ones must hold already"
         )
 
-    def shortened(self, t: float, x: Array, free: Any, step: Array, left: Array) -> tuple[Array, Array, float]:
-        """Return x after a step of Newton, halved until F shrinks, F there, and the length of the step."""
-        size = float(np.linalg.norm(left))
-        for k in range(HALVINGS):
-            moved = x.copy()
-            moved[free] -= step * 0.5**k
-            try:
-                new = self.value(t, moved[: self.n], moved[self.n :])
-            except OutOfRange:
-                continue
-            if np.linalg.norm(new) <= size or k == HALVINGS - 1:
-                return moved, new, float(np.abs(step * 0.5**k).max(initial=0.0))
-        return x, left, 0.0
+
+def checked_indices(n: int, given: Iterable[int]) -> NDArray[np.int64]:
+    """Return numbers of unknowns as a sorted array. Raises InputError."""
+    found = sorted({int(i) for i in given})
+    if found and not 0 <= found[0] <= found[-1] < n:
+        raise InputError(f"differential is {found}; numbers from 0 to {n - 1} are wanted")
+    return np.array(found, np.int64)
+
+
+def recorded(residual: Residual, n: int) -> Traced | None:
+    """Return F recorded as a function of (y, y', t); None where it cannot be recorded."""
+    try:
+        return Traced(lambda x: residual(x[2 * n], x[:n], x[n : 2 * n]), 2 * n + 1)
+    except (TraceError, TypeError, ValueError):
+        return None
+
+
+def demand_rows(by_y: Array, by_yp: Array, t: float) -> None:
+    """Raise FormulationError naming equations that follow from the others, by dF/dy and dF/dy' (k, k)."""
+    both = np.hstack((by_y, by_yp))
+    sizes = np.linalg.norm(both, axis=1)
+    empty = np.flatnonzero(sizes == 0.0)
+    dependent = row_factor(both / np.where(sizes > 0.0, sizes, 1.0)[:, None]).dependent
+    rows = sorted({*empty.tolist(), *dependent.tolist()})
+    if rows:
+        raise FormulationError(
+            f"equations {rows} of F depend on the other rows at t = {t:g}; take them out, or give equations that "
+            "tell the unknowns apart"
+        )
+
+
+def differential_at(equations: ImplicitEquations, by_yp: Array) -> NDArray[np.int64]:
+    """Return the numbers of the differential unknowns: those given, or where dF/dy' is not zero."""
+    return np.flatnonzero(np.any(by_yp != 0.0, axis=0)) if equations.differential is None else equations.differential
+
+
+def shortened(
+    equations: ImplicitEquations, t: float, x: Array, free: Any, step: Array, left: Array
+) -> tuple[Array, Array, float]:
+    """Return x after a step of Newton, halved until F shrinks, F there, and the length of the step."""
+    size = float(np.linalg.norm(left))
+    for k in range(HALVINGS):
+        moved = x.copy()
+        moved[free] -= step * 0.5**k
+        try:
+            new = equations.value(t, moved[: equations.n], moved[equations.n :])
+        except OutOfRange:
+            continue
+        if np.linalg.norm(new) <= size or k == HALVINGS - 1:
+            return moved, new, float(np.abs(step * 0.5**k).max(initial=0.0))
+    return x, left, 0.0
 
 
 def solve_implicit(
@@ -322,7 +329,7 @@ def solver_of(equations: ImplicitEquations, t: float, y: Array, yp: Array, rtol:
         by_y, by_yp = equations.derivatives(t, y.copy(), yp.copy())
         out[:] = by_y + c * by_yp
 
-    differential = equations.differential_at(equations.derivatives(t, y, yp)[1])
+    differential = differential_at(equations, equations.derivatives(t, y, yp)[1])
     algebraic = np.setdiff1d(np.arange(equations.n), differential).tolist()
     solver = solver_class("IDA")(
         residual, rtol=rtol, atol=atol, algebraic_idx=algebraic or None, jacfn=jacobian, max_num_steps=MOST_STEPS
