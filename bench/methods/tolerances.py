@@ -19,9 +19,9 @@ from scipy.integrate import solve_ivp
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
+from rtmbs.bench.dae_problems import ANDREWS_END, ANDREWS_START, andrews_system
 
 from rtmbs import library
-from rtmbs.bench.dae_problems import ANDREWS_END, ANDREWS_START, andrews_system
 from rtmbs.dae import (
     CVODE,
     HHT,
