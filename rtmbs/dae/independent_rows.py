@@ -23,6 +23,8 @@ class IndependentRows(SystemWrapper):
 
     def __init__(self, system: ConstrainedSystem, rows: NDArray[np.int64]) -> None:
         self.system, self.rows = system, np.sort(rows)
+        if hasattr(system, "linearisation"):  # solvers ask whether there is one
+            self.linearisation = self.linearised
 
     @property
     def m(self) -> int:
@@ -53,12 +55,11 @@ class IndependentRows(SystemWrapper):
         Phi_t, gamma = self.system.constraint_rate_terms(q, v, t)
         return Phi_t[self.rows], gamma[self.rows]
 
-    def linearisation(self, q: Array, v: Array, a: Array, lam: Array, t: float) -> tuple[Array, Array] | None:
-        """Return K and C of the system; None where it has none."""
-        inner = getattr(self.system, "linearisation", None)
+    def linearised(self, q: Array, v: Array, a: Array, lam: Array, t: float) -> tuple[Array, Array] | None:
+        """Return K and C of the system; None where it cannot tell."""
         whole = np.zeros(self.system.m)
         whole[self.rows] = lam
-        found: tuple[Array, Array] | None = inner(q, v, a, whole, t) if inner is not None else None
+        found: tuple[Array, Array] | None = self.system.linearisation(q, v, a, whole, t)  # type: ignore[attr-defined]
         return found
 
     def renew(self, point: Point) -> bool:
