@@ -19,7 +19,6 @@ from scipy.integrate import solve_ivp
 
 mpl.use("Agg")
 import matplotlib.pyplot as plt
-from rtmbs.bench.dae_problems import ANDREWS_END, ANDREWS_START, andrews_system
 
 from rtmbs import library
 from rtmbs.dae import (
@@ -41,7 +40,10 @@ from rtmbs.formulations.rate_constraints import holonomic_rows, with_rate_rows
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
+sys.path.insert(0, str(HERE.parent.parent))
 from documents import DOCS, insert  # noqa: E402
+
+from bench.methods.problems import ANDREWS_END, ANDREWS_START, andrews_system  # noqa: E402
 
 PICTURE = DOCS / "methods_tolerances.png"
 TOLERANCES = tuple(10.0 ** -np.arange(3.0, 12.0, 2.0))
