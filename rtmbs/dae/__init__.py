@@ -22,7 +22,9 @@ __getattr__, __dir__, __all__ = lazily(
         submod_attrs={
             **{one.removeprefix("dae."): [kind for module, kind in OWN.values() if module == one] for one in MODULES},
             "contract": ["Counts", "GainWarning", "Integrator", "Method", "MotionError", "Orders", "Point"],
-            "driver": ["PenaltyTrapezoidal", "integrate"],
+            "driver": ["PenaltyTrapezoidal", "integrate", "integration_steps", "resume"],
+            "events": ["Event"],
+            "implicit": ["ImplicitEquations", "solve_implicit"],
             "recursion_bdf": ["run_bdf"],
             "runge_kutta": ["RungeKutta", *TABLES],
         },

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, Orders, Point
 from rtmbs.dae.dynamics import Steps, step_explicit
 from rtmbs.dae.method import OverFormulation, demand_formulation, demand_whole
-from rtmbs.dae.multistep import adams_bashforth, adams_moulton
+from rtmbs.dae.multistep import adams_bashforth, adams_moulton, is_even
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
 from rtmbs.integrators.tableaux import DORMAND_PRINCE
@@ -94,6 +94,9 @@ class AdamsSteps(Steps):
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         dynamics, k, last, h = self.dynamics, self.order, past[0], t - past[0].t
         if len(past) < k:
+            return step_explicit(dynamics, DORMAND_PRINCE, last, h)
+        times = np.array([point.t for point in past[:k]])
+        if not is_even(times, t):  # a step that ends at an event, or behind one
             return step_explicit(dynamics, DORMAND_PRINCE, last, h)
         explicit, implicit = self.explicit, self.implicit
         rates, accelerations = np.array([point.v for point in past]), np.array([point.a for point in past])

@@ -79,7 +79,10 @@ class Counts:
 
 @dataclass
 class Motion:
-    """A system that counts its evaluations, and a consistent start."""
+    """A system that counts its evaluations, and a consistent start.
+
+    ``rows`` chooses independent rows anew along the motion, where some are left out.
+    """
 
     system: ConstrainedSystem
     q: Array  # (n,)
@@ -87,6 +90,17 @@ class Motion:
     t0: float = 0.0  # [s]
     s: Array = field(default_factory=NO_STATES.copy)  # (ns,)
     counts: Counts = field(default_factory=Counts)
+    rows: "RowChoice | None" = None
+
+
+class RowChoice(Protocol):
+    """Independent rows among all rows of a system."""
+
+    def renew(self, point: Point) -> bool:
+        """Choose rows anew where those kept are nearly dependent; return whether they are others now."""
+
+    def shared(self, point: Point) -> Point:
+        """Return a point with multipliers of all rows."""
 
 
 class Integrator(Protocol):

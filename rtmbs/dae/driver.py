@@ -3,15 +3,19 @@
 import time
 import warnings
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
 from rtmbs.dae.dynamics import CountedSystem, Dynamics
+from rtmbs.dae.events import Event, EventSearch
+from rtmbs.dae.independent_rows import chosen_rows
+from rtmbs.dae.method import DAEMethod
+from rtmbs.dae.runs import PointsRun, Restart, Run, Span, spans_to
 from rtmbs.errors import InputError, StepError
 from rtmbs.formulations.check_system import check_system
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_vector, states_of
@@ -43,13 +47,30 @@ class IntegrationReport:
 
     counts: Counts
     wall: float  # [s] of the run, violations left out
+    events: tuple[Event, ...] = ()  # in their order
+    terminated: bool = False  # by an event
+    continuation: "Continuation | None" = field(default=None, repr=False, compare=False)
 
     def summary(self) -> str:
         """Return steps, evaluations and wall time in one line."""
         return f"{self.counts.steps} steps, {self.counts.evaluations} evaluations, {self.wall:.3g} s of wall time"
 
 
-def integration_result(system: ConstrainedSystem, points: Sequence[Point], counts: Counts, wall: float) -> Result:
+class Continuation(NamedTuple):
+    """What ``resume`` needs: the system as the method sees it, the method, the last point and what the run keeps."""
+
+    system: ConstrainedSystem
+    method: Any
+    last: Point
+    restart: Restart
+    h: float  # [s] between the samples
+    events: Any
+    signs: tuple[float, ...]
+
+
+def integration_result(
+    system: ConstrainedSystem, points: Sequence[Point], counts: Counts, wall: float, **more: Any
+) -> Result:
     """Return the Result of these points, constraint violations included.
 
     Arrays are ``q``, ``v``, ``a`` (samples, n), ``lambda`` (samples, m), ``s`` (samples, ns) and ``violations``
@@ -63,7 +84,9 @@ def integration_result(system: ConstrainedSystem, points: Sequence[Point], count
     """
     named = resolve_names(channels_of(system, points))
     name = str(getattr(system, "name", type(system).__name__))
-    return Result({key: entry.source for key, entry in named.items()}, name, report=IntegrationReport(counts, wall))
+    return Result(
+        {key: entry.source for key, entry in named.items()}, name, report=IntegrationReport(counts, wall, **more)
+    )
 
 
 def channels_of(system: ConstrainedSystem, points: Sequence[Point]) -> Iterator[Entry]:
@@ -120,14 +143,20 @@ def violations_at(system: ConstrainedSystem, point: Point) -> tuple[float, float
 
 
 def integrate(
-    system: ConstrainedSystem, method: Integrator, q: Array, v: Array, t_end: float, h: float = 1e-3, t0: float = 0.0
-) -> Result:
+    system: ConstrainedSystem, method: Integrator, q: Array, v: Array, t_end: float, h: float = 1e-3, t0: float = 0.0,
+    events: Any = None,
+) -> Result:  # fmt: skip
     """Integrate the equations of a constrained system from a consistent start.
 
     A method of fixed steps takes steps of ``h``; an adaptive one chooses its own between the samples. The last step
     ends at ``t_end``, so that steps are h or a little shorter. States of forces begin at those of the system. ``q``,
     ``v`` and these states stay as they are. A warning tells of gains outside the stability region of the method at this
     h.
+
+    An event is a zero of a function g(q, v, t). It is located to the order of the method, by a step that ends there or
+    on the dense output. A function may have ``direction`` (1 up, -1 down, 0 both) and ``terminal`` (True, or the number
+    of zeros that end the motion), as in ``scipy.integrate.solve_ivp``. A zero at the start is no event. Two zeros of
+    one function within one step are missed.
 
     Parameters
     ----------
@@ -145,12 +174,16 @@ def integrate(
         Interval of the samples [s]; the step of a method of fixed steps.
     t0 : float, default 0.0
         Time of the start [s].
+    events : callable or sequence of callable, optional
+        Functions g(q, v, t).
 
     Returns
     -------
     Result
         Channels ``q``, ``v``, ``a``, ``lambda``, ``s`` and ``violations``, and each of their columns by name, such as
         ``q0`` or those of ``coordinate_names``; ``result.counts`` and ``result.wall`` [s] say what it took.
+        ``result.events`` are the events, with ``which``, ``t`` and ``point``; ``result.terminated`` is True when one
+        ended the motion, at the last sample. ``resume`` goes on from there.
 
     Raises
     ------
@@ -166,36 +199,206 @@ def integrate(
     --------
     >>> result = integrate(system, RungeKutta(GILL, Baumgarte(20.0, 20.0)), q, v, 1.0)  # doctest: +SKIP
     """
-    points = getattr(method, "points", None) or partial(simulation_points, method)
     times = sample_times(t0, t_end, h)
-    q, v = checked_vector("q", q, system.n), checked_vector("v", v, system.n)
-    system = with_rate_rows(system)
-    demand_no_states(system, method)
-    demand_start(system, method, q, v, float(times[0]))
-    check_system(system, q, v, float(times[0]))
-    warn_of_gains(method, float(times[1] - times[0]))
+    motion, system = motion_of(system, method, q, v, times)
+    return carried_out(Course(system, method, motion, times, h, EventSearch(motion.system, events), events))
+
+
+def integration_steps(
+    system: ConstrainedSystem, method: Integrator, q: Array, v: Array, t_end: float, h: float = 1e-3, t0: float = 0.0
+) -> Iterator[Span]:
+    """Yield the steps of an integration one by one, as the method takes them.
+
+    A step has ``start`` and ``end``, Points with t, q, v, a, lam and s, and ``at(t)``, a Point at a time within it, to
+    be asked before the next step. Whoever stops asking stops the integration.
+
+    Parameters
+    ----------
+    system : ConstrainedSystem
+        System of equations.
+    method : Integrator
+        Method of time.
+    q : ndarray
+        Coordinates (n,) at the start, with Phi = 0.
+    v : ndarray
+        Rates (n,) at the start, with Phid = 0.
+    t_end : float
+        Last time [s].
+    h : float, default 0.001
+        Step of a method of fixed steps [s].
+    t0 : float, default 0.0
+        Time of the start [s].
+
+    Yields
+    ------
+    Span
+        Step of the method.
+
+    Raises
+    ------
+    InputError
+        For numbers out of range, and for states of forces that the method does not integrate.
+    FormulationError
+        For a start that violates the constraints, or a state without accelerations.
+    MotionError
+        For a step that fails.
+
+    Examples
+    --------
+    >>> for step in integration_steps(system, RadauGGL(rtol=1e-6), q, v, 1.0):  # doctest: +SKIP
+    ...     print(step.end.t, step.end.q)
+    """
+    times = sample_times(t0, t_end, h)
+    motion, system = motion_of(system, method, q, v, times)
     states = states_of(system)
-    motion = Motion(system, q, v, float(times[0]), states.copy())
-    motion.system = CountedSystem(system, motion.counts)
+    run = run_of(method, motion, times)
+    try:
+        for span, _ in spans_to(run, times):
+            demand_finite(span.end)
+            demand_rate_constraints(system, method, span.end)
+            yield span
+    finally:
+        states[:] = motion.s
+
+
+def resume(result: Result, t_end: float, h: float | None = None) -> Result:
+    """Go on with an integration from its last state, as if it had not stopped.
+
+    A method of this room gives the numbers of one run to ``t_end``, but for rounding. Solvers of several steps from
+    SciPy and SUNDIALS begin anew, within their tolerances. The system is used as it is now.
+
+    Parameters
+    ----------
+    result : Result
+        Result of ``integrate`` or of ``resume``.
+    t_end : float
+        Last time [s].
+    h : float, optional
+        Interval of the samples [s]; that of the earlier run unless given. For a method of fixed steps it is the step.
+
+    Returns
+    -------
+    Result
+        Motion from the last sample of ``result``, which is the first one here, to ``t_end``.
+
+    Raises
+    ------
+    InputError
+        For a Result that is none of an integration, and for numbers out of range.
+    FormulationError
+        For a state without accelerations.
+    MotionError
+        For a step that fails, with the Result up to there.
+
+    Examples
+    --------
+    >>> later = resume(result, 2.0)  # doctest: +SKIP
+    """
+    kept = getattr(result.report, "continuation", None)
+    if kept is None:
+        raise InputError("this Result has nothing to go on from; take one of rtmbs.dae.integrate, of this process")
+    times = sample_times(kept.last.t, t_end, kept.h if h is None else h)
+    first = kept.restart.past[0]
+    motion = counted_motion(kept.system, kept.method, first.q, first.v, first.t, first.s)
+    search = EventSearch(motion.system, kept.events, kept.signs)
+    course = Course(kept.system, kept.method, motion, times, kept.h if h is None else h, search, kept.events)
+    return carried_out(course, kept)
+
+
+class Course(NamedTuple):
+    """One integration: what is integrated, by which method, and what is looked for."""
+
+    system: ConstrainedSystem
+    method: Any
+    motion: Motion
+    times: Array
+    h: float
+    search: EventSearch
+    events: Any
+
+    def seen(self, point: Point) -> Point:
+        """Return a point as the Result has it: checked, with multipliers of all rows."""
+        demand_finite(point)
+        demand_rate_constraints(self.system, self.method, point)
+        return self.motion.rows.shared(point) if self.motion.rows is not None else point
+
+
+def carried_out(course: Course, kept: Continuation | None = None) -> Result:
+    """Return the Result of an integration, or of one that goes on from ``kept``."""
+    system, method, motion = course.system, course.method, course.motion
+    states, before = states_of(system), states_of(system).copy()
     found: list[Point] = []
-    began = time.perf_counter()
+    run, ended, began = None, None, time.perf_counter()
     try:
         with np.errstate(over="ignore", invalid="ignore"):
-            for point in points(motion, times):
-                demand_finite(point)
-                demand_rate_constraints(system, method, point)
-                found.append(point)
+            run = run_of(method, motion, course.times, kept.restart if kept is not None else None)
+            first = kept.last if kept is not None else course.seen(run.start)
+            course.search.begin(first)
+            found.append(first)
+            if course.search.functions:
+                ended = looked_through(course, run, found)
+            else:
+                found.extend(map(course.seen, run.samples(course.times)))
     except (FormulationError, MotionError, InputError) as error:
         wall = time.perf_counter() - began
         if not found:
             raise
         failure = MotionError(f"{type(method).__name__} stopped after t = {found[-1].t:g}: {error}")
-        failure.result = integration_result(system, found, motion.counts, wall)
+        failure.result = integration_result(system, found, motion.counts, wall, events=tuple(course.search.found))
         raise failure from error
     finally:
-        states[:] = motion.s
+        states[:] = before
     wall = time.perf_counter() - began
-    return integration_result(system, found, motion.counts, wall)
+    search, signs = course.search, tuple(course.search.signs)
+    going_on = Continuation(system, method, found[-1], run.restart(), course.h, course.events, signs)
+    states[:] = before
+    return integration_result(
+        system, found, motion.counts, wall,
+        events=tuple(search.found), terminated=ended is not None, continuation=going_on,
+    )  # fmt: skip
+
+
+def looked_through(course: Course, run: Run, found: list[Point]) -> Event | None:
+    """Add the samples to ``found`` and the events to the search; return the event that ends the motion."""
+    for span, samples in spans_to(run, course.times):
+        ended = course.search.look(span)
+        for point in samples:
+            if ended is None or point.t < ended.t:
+                found.append(course.seen(point))
+        if ended is not None:
+            found.append(course.seen(run.cut(ended.t)))
+            return ended
+    return None
+
+
+def motion_of(
+    system: ConstrainedSystem, method: Any, q: Array, v: Array, times: Array
+) -> tuple[Motion, ConstrainedSystem]:
+    """Return the motion of a consistent start, and its system with rate constraints among its rows."""
+    q, v, t0 = checked_vector("q", q, system.n), checked_vector("v", v, system.n), float(times[0])
+    system = with_rate_rows(system)
+    demand_no_states(system, method)
+    demand_start(system, method, q, v, t0)
+    check_system(system, q, v, t0)
+    warn_of_gains(method, float(times[1] - times[0]))
+    return counted_motion(system, method, q, v, t0, states_of(system)), system
+
+
+def counted_motion(system: ConstrainedSystem, method: Any, q: Array, v: Array, t0: float, s: Array) -> Motion:
+    """Return a motion with counts, dependent rows left out where the method needs it."""
+    rows = chosen_rows(system, q, t0, method)
+    motion = Motion(system, q, v, t0, s.copy(), rows=rows)
+    motion.system = CountedSystem(system if rows is None else rows, motion.counts)
+    return motion
+
+
+def run_of(method: Any, motion: Motion, times: Array, restart: Restart | None = None) -> Run:
+    """Return the run of a method: its own, or one of its points."""
+    if getattr(type(method), "points", None) is DAEMethod.points:  # not of a method of the user that has points alone
+        found: Run = method.run(motion, times, restart)
+        return found
+    points = getattr(method, "points", None) or partial(simulation_points, method)
+    return PointsRun(points, motion, times)
 
 
 def sample_times(t0: float, t_end: float, h: float) -> Array:
@@ -224,7 +427,7 @@ def demand_start(system: ConstrainedSystem, method: Any, q: Array, v: Array, t: 
                 f"{row_names(system, worst)} of {what} {'is' if len(worst) == 1 else 'are'} violated by "
                 f"{np.abs(left[worst]).max():.2g} at the start; take q and v from consistent_state(system, q, v, t)"
             )
-    if not getattr(method, "redundant", True) and system.m:
+    if not getattr(method, "redundant", True) and not getattr(method, "leaves_out", False) and system.m:
         demand_full_rank(terms, RANK_TOLERANCE, type(method).__name__)
 
 

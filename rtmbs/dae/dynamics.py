@@ -1,6 +1,7 @@
 """Equations of motion along one run: accelerations by a formulation, corrections after a step, counts."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar, cast
 
@@ -8,6 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Counts, Motion, MotionError, Point
+from rtmbs.dae.newton import Newton
+from rtmbs.dae.step_control import values_of
 from rtmbs.formulations.contract import (
     NO_STATES,
     ConstrainedSystem,
@@ -20,7 +23,7 @@ from rtmbs.formulations.contract import (
 from rtmbs.formulations.correction import Correcting, closed_state, corrected, least_solution
 from rtmbs.formulations.reduction import row_factor
 from rtmbs.integrators.report import Outcome
-from rtmbs.integrators.tableaux import Tableau, stepped
+from rtmbs.integrators.tableaux import DORMAND_PRINCE, Tableau, stepped
 
 Array = NDArray[np.float64]
 
@@ -148,14 +151,23 @@ def step_explicit(dynamics: Dynamics, tableau: Tableau, point: Point, h: float) 
 
 
 class Steps:
-    """Steps of one motion by a method of fixed steps, with the memory of the method.
+    """Steps of one motion by a method, with the memory of the method.
 
     ``carried`` (c, n) are further accelerations that a method carries on; None until its first step. They belong to
-    times ``offsets`` (c,) behind the end of the step, in steps.
+    times ``offsets`` (c,) behind the end of the step, in steps of ``spacing`` [s].
+
+    A method that chooses its own steps answers ``trial``. Its estimate has the size O(h^``estimate_order``), and lets a
+    step grow by ``growth``; ``steady`` as in StepControl. ``planned`` is the step-size control that a Simulation keeps.
     """
 
     carried: Array | None = None
     offsets: tuple[float, ...] = ()
+    spacing = 0.0
+    newton: Newton | None = None
+    planned: Array = np.zeros(4)
+    estimate_order = 0
+    growth = 5.0
+    steady = True
 
     def __init__(self, motion: Motion, formulation: Formulation) -> None:
         self.motion, self.dynamics = motion, Dynamics(motion, formulation)
@@ -171,3 +183,44 @@ class Steps:
         Raises FormulationError where there is no answer, MotionError for a step that fails.
         """
         raise NotImplementedError
+
+    def trial(self, past: Sequence[Point], t: float, h: float) -> tuple[Point, Array]:
+        """Return the point at ``t`` [s], and the local error of its q, v and s (2n + ns,), estimated."""
+        raise NotImplementedError
+
+    def kept(self) -> tuple[Any, ...]:
+        """Return what is kept from step to step, for ``put_back``."""
+        newton = self.newton.kept() if self.newton is not None else None
+        return self.carried, self.spacing, copy(self.dynamics.memory), newton
+
+    def put_back(self, kept: tuple[Any, ...]) -> None:
+        """Set what was kept at an earlier step, so that later ones leave no trace."""
+        self.carried, self.spacing, memory, newton = kept[:4]
+        self.dynamics.memory = copy(memory)
+        if self.newton is not None:
+            self.newton.put_back(newton)
+
+
+def doubled(steps: Steps, past: Sequence[Point], t: float, h: float, order: int, better: bool) -> tuple[Point, Array]:
+    """Return the end of two half steps, and its local error from one whole step (Richardson).
+
+    ``better``: the error is taken off, and the constraints are met anew; one order is gained.
+    """
+    whole = values_of(steps.step(past, t, h))
+    middle = steps.step(past, past[0].t + 0.5 * h, 0.5 * h)
+    end = steps.step([middle, *past], t, 0.5 * h)
+    found = values_of(end)
+    estimate = (found - whole) / (2.0**order - 1.0)
+    if better:
+        system, n = steps.motion.system, steps.motion.system.n
+        q, v, s = np.split(found + estimate, (n, 2 * n))
+        end = steps.dynamics.point(*closed_state(system, q, v, t, least_solution), t, s)
+    return end, estimate
+
+
+def doubled_explicit(steps: Steps, past: Sequence[Point], t: float, h: float) -> tuple[Point, Array]:
+    """Return two Runge-Kutta steps of order five, which start a formula of several steps, and their local error."""
+    table, dynamics, old = DORMAND_PRINCE, steps.dynamics, past[0]
+    whole = step_explicit(dynamics, table, old, h)
+    end = step_explicit(dynamics, table, step_explicit(dynamics, table, old, 0.5 * h), 0.5 * h)._replace(t=t)
+    return end, (values_of(end) - values_of(whole)) / (2.0**table.order - 1.0)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics, Steps, demand_small_correction
+from rtmbs.dae.dynamics import Dynamics, Steps, demand_small_correction, doubled
 from rtmbs.dae.method import DAEMethod
 from rtmbs.formulations.contract import FormulationError
 from rtmbs.formulations.correction import closed_state, least_solution
@@ -32,12 +32,22 @@ class HalfExplicit(DAEMethod):
     """Half-explicit Runge-Kutta method of order four at index 2: HEM4 of Brasey and Hairer (1993).
 
     Stage i has explicit Q_i, V_i. Its a_i solves M a_i + Phi_q^T lam_i = F at stage i, with lam_i such that Phi_q V +
-    Phi_t = 0 at stage i + 1, whose place is known already. Five linear systems a step. Dependent rows are refused.
+    Phi_t = 0 at stage i + 1, whose place is known already. Five linear systems a step. Dependent rows are left out.
 
     Parameters
     ----------
     project : bool, default True
         True puts positions back on Phi = 0 after each step.
+    rtol : float, optional
+        Relative tolerance of the local error of q, v and s. The method then chooses its steps, by halved steps
+        (Richardson), whose difference it takes off where it projects. Fixed steps unless given.
+    atol : float, optional
+        Absolute tolerance of the local error, in the units of q, v and s; a hundredth of ``rtol`` unless given.
+
+    Raises
+    ------
+    InputError
+        For an option out of range.
 
     Examples
     --------
@@ -45,8 +55,14 @@ class HalfExplicit(DAEMethod):
     """
 
     project: bool = True
+    rtol: float | None = None
+    atol: float | None = None
     redundant = False
-    orders = Orders(4, 4, 4, 4)
+    leaves_out = True
+    fixed_orders = Orders(4, 4, 4, 4)
+
+    def __post_init__(self) -> None:
+        self.check_tolerances()
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
@@ -56,9 +72,15 @@ class HalfExplicit(DAEMethod):
 class HalfExplicitSteps(Steps):
     """The steps of one motion; ``project`` as in HalfExplicit."""
 
+    estimate_order = 5
+    steady = False
+
     def __init__(self, motion: Motion, project: bool) -> None:
         super().__init__(motion, Direct())
         self.project = project
+
+    def trial(self, past: Sequence[Point], t: float, h: float) -> tuple[Point, Array]:
+        return doubled(self, past, t, h, 4, self.project)
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         q, v, s = stages(self.motion, self.dynamics, past[0], h)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, MotionError, Orders, Point
-from rtmbs.dae.dynamics import Steps
+from rtmbs.dae.dynamics import Steps, doubled
 from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod
 from rtmbs.formulations.contract import ConstrainedSystem
@@ -37,6 +37,11 @@ class Index3Lagrangian(DAEMethod):
     ----------
     penalty : float, default 100000.0
         Penalty as a multiple of the masses of the rows over (h / 2)^2.
+    rtol : float, optional
+        Relative tolerance of the local error of q, v and s. The method then chooses its steps, by halved steps
+        (Richardson). Fixed steps unless given.
+    atol : float, optional
+        Absolute tolerance of the local error, in the units of q, v and s; a hundredth of ``rtol`` unless given.
 
     Raises
     ------
@@ -49,11 +54,14 @@ class Index3Lagrangian(DAEMethod):
     """
 
     penalty: float = 1e5
+    rtol: float | None = None
+    atol: float | None = None
     redundant = True
-    orders = Orders(2, 2, 2, 2)
+    fixed_orders = Orders(2, 2, 2, 2)
 
     def __post_init__(self) -> None:
         Positive("penalty of Index3Lagrangian").check(self.penalty)
+        self.check_tolerances()
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
@@ -63,12 +71,17 @@ class Index3Lagrangian(DAEMethod):
 class Index3Steps(Steps):
     """The steps of one motion; force states follow by the trapezoidal rule."""
 
+    estimate_order = 3
+
     def __init__(self, motion: Motion, penalty: float) -> None:
         super().__init__(motion, AugmentedLagrangian())
         self.penalty = penalty
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         return self.projected(*self.trapezoidal(past[0], t, h), past[0], t, h)
+
+    def trial(self, past: Sequence[Point], t: float, h: float) -> tuple[Point, Array]:
+        return doubled(self, past, t, h, 2, better=True)
 
     def trapezoidal(self, old: Point, t: float, h: float) -> tuple[Array, Array, Array]:
         """Return q, v and a at ``t`` before the projections. Raises MotionError.

@@ -4,14 +4,14 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
 
 from rtmbs.dae.contract import Counts, Motion, MotionError, Point
 from rtmbs.dae.dynamics import CountedSystem
+from rtmbs.dae.independent_rows import IndependentRows
 from rtmbs.errors import InputError, shown
-from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange, SystemWrapper
+from rtmbs.formulations.contract import ConstrainedSystem, OutOfRange
 from rtmbs.formulations.joint_coordinates import JointCoordinates
-from rtmbs.formulations.rate_constraints import holonomic_rows, with_rate_rows
+from rtmbs.formulations.rate_constraints import with_rate_rows
 from rtmbs.formulations.reduction import row_factor
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.explicit import DRIFT, in_range
@@ -26,33 +26,6 @@ Array = NDArray[np.float64]
 
 WEIGHTLESS = 1e-12  # of the largest inertia, and of 1: less counts as this
 LEFT = 1e-2  # of the largest acceleration, or force: what a method may leave of Phidd and of the balance of forces
-
-
-class IndependentRows(SystemWrapper):
-    """A system with some of its rows of Phi, for a method that refuses dependent ones."""
-
-    def __init__(self, system: Any, rows: NDArray[np.int64]) -> None:
-        self.system, self.rows = system, rows
-        self.holonomic = int(np.count_nonzero(rows < holonomic_rows(system)))
-        self.row_names = [system.row_names[i] for i in rows]
-
-    @property
-    def m(self) -> int:
-        return len(self.rows)
-
-    def constraints(self, q: Array, t: float) -> Array:
-        return self.system.constraints(q, t)[self.rows]
-
-    def constraint_jacobian(self, q: Array, t: float) -> Array:
-        return self.system.constraint_jacobian(q, t)[self.rows]
-
-    def sparse_constraint_jacobian(self, q: Array, t: float) -> csc_array:
-        """Return Phi_q (m, n), sparse."""
-        return csc_array(self.system.sparse_constraint_jacobian(q, t)[self.rows])  # type: ignore[attr-defined]
-
-    def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
-        Phi_t, gamma = self.system.constraint_rate_terms(q, v, t)
-        return Phi_t[self.rows], gamma[self.rows]
 
 
 class JointSteps:

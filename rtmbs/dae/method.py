@@ -4,9 +4,7 @@ A Simulation steps in its joint coordinates. The points behind that a formula ne
 State goes on with the same bytes. Every step begins its formulation and its Newton iteration anew.
 """
 
-from collections import deque
 from collections.abc import Iterator
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import numpy as np
@@ -15,6 +13,8 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, MotionError, Orders, Point
 from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.joint_steps import JointSteps, complete_step, failed_report
+from rtmbs.dae.runs import MOST_STEPS, FixedRun, Restart, Run, VariableRun
+from rtmbs.dae.step_control import StepControl, Tolerances
 from rtmbs.errors import InputError, StartError, shown
 from rtmbs.formulations.contract import Formulation, FormulationError, OutOfRange
 from rtmbs.integrators.base import Equations
@@ -25,6 +25,7 @@ from rtmbs.methods import Capability
 from rtmbs.state import State
 
 Array = NDArray[np.float64]
+ABSOLUTE = 1e-2  # of rtol: atol where it is not given
 FINEST = 1e-14  # of a relative tolerance: below, rounding alone is larger
 
 
@@ -36,11 +37,56 @@ class DAEMethod(Method):
     """
 
     capabilities: ClassVar[frozenset[Capability]] = USUAL | {Capability.OWN_EQUATIONS}
-    redundant: bool = False  # dependent rows are then left out in a Simulation, and refused by ``integrate``
+    redundant: bool = False  # dependent rows are then left out in a Simulation
+    leaves_out: ClassVar[bool] = False  # dependent rows are left out by ``integrate`` too, in place of a refusal
     behind: int = 0
     carries: ClassVar[int] = 0
+    rtol: float | None = None  # of a method that chooses its steps; None for fixed steps
+    atol: float | None = None
     exact_end: ClassVar[bool] = True  # False: a and lam are unknowns with errors of their own, so that a Simulation
     # solves for those of the end, and the method carries its own
+
+    @property
+    def fixed_orders(self) -> Orders | None:
+        """Orders in the step, where it is fixed."""
+        return None
+
+    @property
+    def orders(self) -> Orders | None:
+        return None if self.adaptive else self.fixed_orders
+
+    @property
+    def adaptive(self) -> bool:
+        """True for a method that chooses its steps by ``rtol`` and ``atol``."""
+        return self.rtol is not None
+
+    def check_tolerances(self) -> None:
+        """Check ``rtol`` and ``atol``; with them the method has no order in h.
+
+        Raises
+        ------
+        InputError
+            For tolerances out of range.
+        """
+        if self.rtol is None:
+            if self.atol is not None:
+                raise InputError(
+                    f"atol of {type(self).__name__} is {shown(self.atol)} without rtol; give both, or rtol"
+                )
+            return
+        demand_tolerances(self.rtol, self.rtol if self.atol is None else self.atol)
+        object.__setattr__(self, "capabilities", self.capabilities - {Capability.REFINED})
+
+    def tolerances(self) -> Tolerances:
+        """Return the tolerances of the estimate of local errors.
+
+        Returns
+        -------
+        Tolerances
+            Relative and absolute tolerance of the estimate.
+        """
+        assert self.rtol is not None
+        return Tolerances(self.rtol, ABSOLUTE * self.rtol if self.atol is None else self.atol)
 
     @property
     def order(self) -> int | None:  # type: ignore[override]
@@ -51,30 +97,58 @@ class DAEMethod(Method):
         """Return the steps of one motion."""
         raise NotImplementedError
 
+    def run(self, motion: Motion, times: Array, restart: Restart | None = None) -> Run:
+        """Return the run of one motion, step by step.
+
+        Parameters
+        ----------
+        motion : Motion
+            System with its consistent start.
+        times : ndarray
+            Times of the samples (k + 1,) [s]; the first is the start.
+        restart : Restart, optional
+            What an earlier run needs to go on; a start unless given.
+
+        Returns
+        -------
+        Run
+            Run of one motion.
+        """
+        steps = self.steps(motion)
+        if not self.adaptive:
+            return FixedRun(motion, steps, self.behind, restart)
+        longest = float(times[-1] - times[0])
+        return VariableRun(motion, steps, self.tolerances(), self.depth, longest, type(self).__name__, restart)
+
     def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the end of each step; see ``Integrator`` of ``rtmbs.dae.contract``."""
-        steps, past = self.steps(motion), deque[Point](maxlen=self.behind + 1)  # the newest first
-        past.append(steps.first())
-        yield past[0]
-        for before, t in pairwise(times):
-            past.appendleft(steps.step(past, float(t), float(t - before)))
-            motion.counts.steps += 1
-            yield past[0]
+        """Yield a Point at each of the times; see ``Integrator`` of ``rtmbs.dae.contract``."""
+        run = self.run(motion, times)
+        yield run.start
+        yield from run.samples(times)
 
     # ---- steps of a Simulation --------------------------------------------------------------------------------------
+
+    @property
+    def depth(self) -> int:
+        """Points before the present one that a step needs, and the estimate of its error where there is one."""
+        return self.behind
 
     def remember(self, equations: Equations, h: float) -> dict[str, Array]:
         """Return a history that is empty.
 
-        ``history`` (behind, 3n + 2ns) holds q, v, a, s and sd of the points behind the present one, the newest first,
+        ``history`` (depth, 3n + 2ns) holds q, v, a, s and sd of the points behind the present one, the newest first,
         ``carried`` (carries, n) further accelerations, ``known`` how many steps they follow, and ``path`` (2n + ns,)
-        the z, zd and s that they belong to.
+        the z, zd and s that they belong to. A method that chooses its steps adds ``ago`` (depth,), the times of the
+        points before the present [s], and ``control`` (4,): its next step [s], the last error in tolerances, 1 after a
+        rejected step, and the step that ``carried`` belongs to [s].
         """
-        if not (self.behind or self.carries):
+        if not (self.depth or self.carries or self.adaptive):
             return {}
-        n, ns = equations.n, equations.states
-        shapes = {"history": (self.behind, 3 * n + 2 * ns), "carried": (self.carries, n)}
-        memory = {name: np.zeros(shape) for name, shape in shapes.items() if shape[0]}
+        n, ns, depth = equations.n, equations.states, self.depth
+        shapes = {"history": (depth, 3 * n + 2 * ns), "carried": (self.carries, n)}
+        memory: dict[str, Array] = {name: np.zeros(shape) for name, shape in shapes.items() if shape[0]}
+        if self.adaptive:
+            memory |= {"control": np.zeros(4), **({"ago": np.zeros(depth)} if depth else {})}
         return {**memory, "known": np.zeros(1), "path": np.zeros(2 * n + ns)}
 
     def moved(self, equations: Equations, state: State) -> None:
@@ -101,14 +175,54 @@ class DAEMethod(Method):
             with np.errstate(all="ignore"):
                 motion = work.motion(old, new, self.redundant)
                 steps, past = self.steps(motion), self.past(work, old)
-                steps.carried = old.memory["carried"] if self.carries and old.memory["known"][0] else None
-                point = steps.step(past, new.t, old.h)
-                report = complete_step(equations, work, old, new, point, self.exact_end)
+                known = bool(old.memory) and bool(old.memory["known"][0])
+                steps.carried = old.memory["carried"] if self.carries and known else None
+                points = self.taken(
+                    steps, past, old.memory["control"] if known and self.adaptive else None, new.t, old.h
+                )
+                report = complete_step(equations, work, old, new, points[0], self.exact_end)
         except (FormulationError, MotionError, OutOfRange, StartError, np.linalg.LinAlgError) as error:
             return failed_report(work, old, new, error)
         if report.outcome.accepted and new.memory:
-            self.keep(work, new, [point, *past], steps)
+            self.keep(work, new, points, steps)
         return report
+
+    def taken(self, steps: Steps, past: list[Point], control: Array | None, t: float, h: float) -> list[Point]:
+        """Return the points at the end of a step of a Simulation to ``t`` [s], the newest first.
+
+        Parameters
+        ----------
+        steps : Steps
+            Steps of this motion.
+        past : list[Point]
+            Present point and known earlier points, the newest first.
+        control : ndarray or None
+            Step-size control at the end of the last step, as in ``remember``; None at a start.
+        t : float
+            End of the step [s].
+        h : float
+            Step of the Simulation [s].
+
+        Returns
+        -------
+        list[Point]
+            Points, the newest first.
+        """
+        if not self.adaptive:
+            return [steps.step(past, t, h), *past]
+        given = self.tolerances()
+        restart = Restart(tuple(past))
+        if control is not None:
+            own, before, refused, steps.spacing = (float(x) for x in control)
+            kept = StepControl(steps.estimate_order, steps.growth, steps.steady, before, bool(refused))
+            restart = Restart(tuple(past), None, kept, own)
+        run = VariableRun(steps.motion, steps, given, self.depth, h, type(self).__name__, restart)
+        for _ in range(MOST_STEPS):
+            if run.past[0].t >= t:
+                break
+            run.advance(t)
+        steps.planned = np.array([run.h, run.control.before, float(run.control.refused), steps.spacing])
+        return run.past
 
     def past(self, work: JointSteps, old: State) -> list[Point]:
         """Return the points that a step of a Simulation begins with.
@@ -125,11 +239,12 @@ class DAEMethod(Method):
         list[Point]
             Present point and known earlier points, the newest first.
         """
-        known, n, ns = int(old.memory["known"][0]) if self.behind else 0, len(old.z), len(old.s)
+        known, n, ns = int(old.memory["known"][0]) if self.depth else 0, len(old.z), len(old.s)
         points = [work.present(old)]
         for i, row in enumerate(old.memory["history"][:known] if known else ()):
             q, v, a, s, sd = np.split(row, (n, 2 * n, 3 * n, 3 * n + ns))
-            points.append(Point(old.t - (i + 1) * old.h, q, v, a, points[0].lam, s, sd))
+            ago = float(old.memory["ago"][i]) if "ago" in old.memory else (i + 1) * old.h
+            points.append(Point(old.t - ago, q, v, a, points[0].lam, s, sd))
         return points
 
     def keep(self, work: JointSteps, new: State, points: list[Point], steps: Steps) -> None:
@@ -146,15 +261,21 @@ class DAEMethod(Method):
         steps : Steps
             Steps of this motion.
         """
-        rows = [work.about(new.R0, point.q, point.v, point.a) for point in points[1 : self.behind + 1]]
-        for i, (parts, point) in enumerate(zip(rows, points[1 : self.behind + 1], strict=True)):
+        earlier = points[1 : self.depth + 1]
+        rows = [work.about(new.R0, point.q, point.v, point.a) for point in earlier]
+        for i, (parts, point) in enumerate(zip(rows, earlier, strict=True)):
             new.memory["history"][i] = np.concatenate((*parts, point.s, point.sd))
+            if "ago" in new.memory:
+                new.memory["ago"][i] = new.t - point.t
         carried = np.zeros((0, 0)) if steps.carried is None else steps.carried
         for i, (A, offset) in enumerate(zip(carried, steps.offsets, strict=True)):
             _, q, v, a, *_ = points[0]
-            ahead = offset * new.h  # rotations bend the way: an acceleration belongs to the place of its own time
+            ahead = offset * (steps.spacing if self.adaptive else new.h)  # rotations bend the way: an acceleration
+            # belongs to the place of its own time
             new.memory["carried"][i] = work.about(new.R0, q + ahead * v + 0.5 * ahead**2 * a, v + ahead * a, A)[2]
-        new.memory["known"][:] = min(len(points) - 1, self.behind) if self.behind else 1.0
+        if self.adaptive:
+            new.memory["control"][:] = steps.planned
+        new.memory["known"][:] = min(len(points) - 1, self.depth) if self.depth else 1.0
         new.memory["path"][:] = path_of(new)
 
 
@@ -169,10 +290,18 @@ class OverFormulation(DAEMethod):
 
 
 class ByTolerance:
-    """A method that chooses its steps by tolerances of its own, between the samples of a run or within a step."""
+    """A method of a library that chooses its steps by tolerances, between the samples of a run or within a step.
+
+    In a Simulation ``control`` of State.memory keeps its step alone; see ``DAEMethod.remember``.
+    """
 
     capabilities: ClassVar[frozenset[Capability]] = DAEMethod.capabilities - {Capability.REFINED}
     orders: Orders | None = None
+
+    def taken(self, steps: Steps, past: list[Point], control: Array | None, t: float, h: float) -> list[Point]:
+        """Return the points at the end of a step of a Simulation to ``t`` [s], the newest first."""
+        steps.planned = np.zeros(4) if control is None else control.copy()
+        return [steps.step(past, t, h), *past]
 
 
 def path_of(state: State) -> Array:

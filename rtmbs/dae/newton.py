@@ -34,6 +34,14 @@ class Newton:
         self.added: Array | float = 0.0
         self.sizes = np.zeros((0, 0))  # (k, k) of the entries of the matrix
 
+    def kept(self) -> tuple[LinearSolver | None, Array]:
+        """Return what the iteration keeps from step to step."""
+        return self.matrix, self.sizes
+
+    def put_back(self, kept: tuple[LinearSolver | None, Array]) -> None:
+        """Set what was kept at an earlier step."""
+        self.matrix, self.sizes = kept
+
     def solve(
         self, residual: Callable[[Array], Array], matrix: Callable[[Array], Array], x: Array, scale: Array, t: float,
         added: Array | float = 0.0,

@@ -7,11 +7,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics, Steps, step_explicit
+from rtmbs.dae.dynamics import Dynamics, Steps, doubled_explicit, step_explicit
 from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised, linearised_states
 from rtmbs.dae.method import DAEMethod, demand_whole
-from rtmbs.dae.multistep import backward_difference
+from rtmbs.dae.multistep import LARGEST_GROWTH, backward_difference, is_even, uneven_backward_difference
 from rtmbs.dae.newton import Newton, constraint_scales, scale_of
+from rtmbs.dae.step_control import values_of
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.rate_constraints import holonomic_rows
@@ -28,7 +29,7 @@ class ODAE(DAEMethod):
     qd - v + Phi_q^T mu = 0, M w + Phi_q^T lam = F with w = vd + Phi_q^T tau, Phi_q w = gamma, Phid = 0, Phi = 0.
 
     BDF stands for qd, vd and the rates of force states. Phi, Phid, Phidd hold at every point; the multipliers mu and
-    tau take up the error of the formula, and are zero in the limit. w is the acceleration. Dependent rows are refused.
+    tau take up the error of the formula, and are zero in the limit. w is the acceleration. Dependent rows are left out.
 
     Parameters
     ----------
@@ -36,6 +37,11 @@ class ODAE(DAEMethod):
         Order of BDF, 1 to 5.
     solver : Solver, default DenseSolver
         Class of ``rtmbs.numerics.linear`` that factors Newton's matrix.
+    rtol : float, optional
+        Relative tolerance of the local error of q, v and s. The method then chooses its steps, by a formula of variable
+        coefficients and the polynomial through one more point behind. Fixed steps unless given.
+    atol : float, optional
+        Absolute tolerance of the local error, in the units of q, v and s; a hundredth of ``rtol`` unless given.
 
     Raises
     ------
@@ -49,20 +55,29 @@ class ODAE(DAEMethod):
 
     order: int = 3  # type: ignore[misc]
     solver: Solver = DenseSolver
+    rtol: float | None = None
+    atol: float | None = None
     redundant = False
+    leaves_out = True
 
     def __post_init__(self) -> None:
         demand_whole("order of ODAE", self.order, 1, 5)
         check_solver("solver of ODAE", self.solver)
+        self.check_tolerances()
 
     @property
-    def orders(self) -> Orders:
+    def fixed_orders(self) -> Orders:
         return Orders(*[self.order] * 4)
 
     @property
     def behind(self) -> int:  # type: ignore[override]
         """Points before the present one that the formula needs."""
         return self.order - 1
+
+    @property
+    def depth(self) -> int:
+        """Points before the present one that the formula and its estimate need."""
+        return self.order if self.adaptive else self.behind
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
@@ -76,15 +91,34 @@ class ODAESteps(Steps):
         super().__init__(motion, Direct())
         self.order, self.newton = order, Newton(motion.counts, "ODAE", solver)
         self.weights, self.b = backward_difference(order)
+        self.estimate_order, self.growth = order + 1, LARGEST_GROWTH[order]
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         h = t - past[0].t
         if len(past) < self.order:
             return step_explicit(self.dynamics, DORMAND_PRINCE, past[0], h)
-        known = np.array(self.weights) @ np.array([np.concatenate((p.q, p.v, p.s)) for p in past])
-        equations = BDFStepEquations(self.motion, self.dynamics, past[0], known, 1.0 / (h * self.b), t, h)
+        times = np.array([point.t for point in past[: self.order]])
+        places = np.array([values_of(point) for point in past[: self.order]])
+        if is_even(times, t):
+            return self.solved(past[0], np.array(self.weights) @ places, h * self.b, t)
+        formula = uneven_backward_difference(self.order, times, t)
+        return self.solved(past[0], formula.a @ places, formula.last, t)
+
+    def solved(self, old: Point, known: Array, hb: float, t: float) -> Point:
+        """Return the point at ``t`` [s]; ``known`` (2n + ns,) is what the points behind give, ``hb`` is h b."""
+        equations = BDFStepEquations(self.motion, self.dynamics, old, known, 1.0 / hb, t, t - old.t)
+        assert self.newton is not None
         x = self.newton.solve(equations.residual, equations.matrix, equations.guess(), equations.scale(), t)
         return equations.point(x)
+
+    def trial(self, past: Sequence[Point], t: float, h: float) -> tuple[Point, Array]:
+        if len(past) <= self.order:
+            return doubled_explicit(self, past, t, h)
+        times = np.array([point.t for point in past])
+        places = np.array([values_of(point) for point in past])
+        formula = uneven_backward_difference(self.order, times, t)
+        point = self.solved(past[0], formula.a @ places[: self.order], formula.last, t)
+        return point, formula.estimate(values_of(point), places, places)
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,6 @@
 """scipy's solvers of ordinary differential equations over the accelerations of a formulation."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,6 +12,7 @@ from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.first_order import FirstOrderMotion
 from rtmbs.dae.method import ByTolerance, OverFormulation, demand_formulation, demand_tolerances
+from rtmbs.dae.runs import DenseRun, Restart, Run
 from rtmbs.errors import RtmbsError, unknown_name
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
@@ -36,10 +37,13 @@ MOST_STEPS = 10**6  # between two samples
 class SolveIVP(ByTolerance, OverFormulation):
     """Solvers of scipy.integrate with samples on their dense output.
 
-    In a Simulation a solver ends at each step. Over a formulation that corrects states, a solver of one step gets the
-    corrected state back after each step. BDF and LSODA, which keep earlier points, are pulled back by y' instead. The
-    change is the least one in the metric of the inertias, whichever formulation gives the accelerations. Violations of
-    a Result are those of the solver's own state, before it is corrected.
+    In a Simulation a solver ends at each step. One of one step goes on with the step that it had. BDF and LSODA begin
+    anew, since their history is no part of a State.
+
+    Over a formulation that corrects states, a solver of one step gets the corrected state back after each step. BDF and
+    LSODA, which keep earlier points, are pulled back by y' instead. The change is the least one in the metric of the
+    inertias, whichever formulation gives the accelerations. Violations of a Result are those of the solver's own state,
+    before it is corrected.
 
     Parameters
     ----------
@@ -75,30 +79,61 @@ class SolveIVP(ByTolerance, OverFormulation):
         demand_formulation(self.formulation)
         demand_tolerances(self.rtol, self.atol)
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the samples, of one solver from the first time to the last."""
-        run = SolverRun(motion, self, float(times[0]), float(times[-1]))
-        yield run.equations.dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
-        for t in times[1:]:
-            yield run.point(float(t))
+    def run(self, motion: Motion, times: Array, restart: Restart | None = None) -> Run:
+        """Return the run of one solver from the first time to the last.
+
+        Parameters
+        ----------
+        motion : Motion
+            System with its consistent start.
+        times : ndarray
+            Times of the samples (k + 1,) [s].
+        restart : Restart, optional
+            What an earlier run needs to go on.
+
+        Returns
+        -------
+        Run
+            Run of one motion.
+        """
+        return SolverRun(motion, self, motion.t0, float(times[-1]), restart.h if restart is not None else 0.0)
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
         return SolverSteps(motion, self)
 
 
-class SolverRun:
-    """One solver of SciPy along a motion, from a start to an end time."""
+class SolverRun(DenseRun):
+    """One solver of SciPy along a motion, from a start to an end time; ``h`` is its first step [s], 0 for any."""
 
-    def __init__(self, motion: Motion, method: SolveIVP, t: float, t_end: float) -> None:
-        self.motion, self.matrices = motion, 0
+    def __init__(self, motion: Motion, method: SolveIVP, t: float, t_end: float, h: float = 0.0) -> None:
+        self.matrices = 0
         self.equations = FirstOrderMotion(motion, method.formulation, method.solver in SEVERAL_STEPS)
+        super().__init__(motion, self.equations.dynamics)
         rates = self.equations.rates
         options: dict[str, Any] = {"rtol": max(method.rtol, FLOOR), "atol": method.atol}
         if method.solver in IMPLICIT:  # scipy's differences grow without end in coordinates that nothing depends on
             options["jac"] = self.equations.jacobian
+        if h > 0.0 and not self.equations.several:  # a formula of several steps begins at order one, by shorter steps
+            options["first_step"] = min(h, t_end - t)
         self.solver = SOLVERS[method.solver](rates, t, self.equations.start, t_end, **options)
         self.end = self.equations.start  # of the last step, before it is corrected
+        self.begin: tuple[float, Array] = (t, self.end)  # of the last step
+        self.h = h  # that the end of the run does not cut short
+
+    def forward(self, stop: float) -> float:
+        """Take one step, and return the time of its end [s]."""
+        self.step()
+        return float(self.solver.t)
+
+    def restart(self) -> Restart:
+        """Return the beginning of the last step where the end cut it short, or else its end, and the next step."""
+        begin, t = self.begin[0], float(self.solver.t)
+        cut = self.present is not None and self.present.t < t  # by an event
+        if cut or self.h <= t - begin or self.equations.several:
+            return super().restart()
+        q, v, s = self.equations.own(self.begin[1])
+        return Restart((self.dynamics.point(q, v, begin, s),), h=self.h)
 
     def point(self, t: float) -> Point:
         """Return the point at ``t`` [s]. Raises MotionError, and the errors of the system."""
@@ -112,26 +147,35 @@ class SolverRun:
 
     def reach(self, t: float) -> None:
         """Take steps until ``t`` [s] is reached or passed. Raises MotionError."""
-        solver, name = self.solver, type(self.solver).__name__
         for _ in range(MOST_STEPS):
-            if solver.t >= t:
+            if self.solver.t >= t:
                 return
-            self.equations.refusal = None
-            try:
-                message = solver.step()
-            except RtmbsError:
-                raise
-            except (ValueError, np.linalg.LinAlgError) as error:  # scipy met a matrix that is not finite
-                self.fail(str(error))
-            self.motion.counts.steps += 1
-            if solver.status == "failed":
-                self.fail(str(message))
-            self.end = solver.y
-            if not self.equations.several:  # f at the end of the step was evaluated at the corrected state
-                solver.y = self.equations.stepped(float(solver.t), self.end)
-            else:
-                self.equations.stepped(float(solver.t), self.end)
-        raise MotionError(f"{name} took {MOST_STEPS} steps and is at t = {solver.t:g}; t = {t:g} is wanted")
+            self.step()
+        raise MotionError(
+            f"{type(self.solver).__name__} took {MOST_STEPS} steps and is at t = {self.solver.t:g}; t = {t:g} is wanted"
+        )
+
+    def step(self) -> None:
+        """Take one step. Raises MotionError."""
+        solver = self.solver
+        self.equations.refusal = None
+        before, self.begin = float(getattr(solver, "h_abs", 0.0)), (float(solver.t), solver.y.copy())
+        try:
+            message = solver.step()
+        except RtmbsError:
+            raise
+        except (ValueError, np.linalg.LinAlgError) as error:  # scipy met a matrix that is not finite
+            self.fail(str(error))
+        self.motion.counts.steps += 1
+        if solver.status == "failed":
+            self.fail(str(message))
+        whole = solver.t < solver.t_bound or before <= solver.t - self.begin[0]
+        self.h = float(getattr(solver, "h_abs", 0.0)) if whole else before
+        self.end = solver.y
+        if not self.equations.several:  # f at the end of the step was evaluated at the corrected state
+            solver.y = self.equations.stepped(float(solver.t), self.end)
+        else:
+            self.equations.stepped(float(solver.t), self.end)
 
     def fail(self, message: str) -> None:
         """Raise the last error of the system, or MotionError with the message of the solver."""
@@ -150,4 +194,7 @@ class SolverSteps(Steps):
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         old = past[0]
         at = replace(self.motion, q=old.q, v=old.v, s=old.s, t0=old.t)
-        return SolverRun(at, self.method, old.t, t).point(t)
+        run = SolverRun(at, self.method, old.t, t, float(self.planned[0]))
+        point = run.point(t)
+        self.planned = np.array([run.h, 1.0, 0.0, 0.0])
+        return point

@@ -1,6 +1,6 @@
 """CVODE and IDA of SUNDIALS through scikit-sundae, the optional extra ``sundials``."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -12,7 +12,8 @@ from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.first_order import FirstOrderMotion
 from rtmbs.dae.linearisation import constraint_rate, imbalance, linearised
 from rtmbs.dae.method import ByTolerance, DAEMethod, OverFormulation, demand_formulation, demand_tolerances
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.dae.runs import DenseRun, Restart, Run
+from rtmbs.errors import InputError, RtmbsError, unknown_name
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.direct import Direct
 from rtmbs.formulations.partitioning import Partitioning
@@ -88,24 +89,38 @@ class CVODE(ByTolerance, OverFormulation):
         demand_formulation(self.formulation)
         demand_tolerances(self.rtol, self.atol)
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the samples, of one solver from the first time to the last."""
-        run = CVODERun(motion, self, float(times[0]))
-        yield run.equations.dynamics.point(motion.q, motion.v, float(times[0]), motion.s)
-        for t in times[1:]:
-            yield run.point(float(t))
+    def run(self, motion: Motion, times: Array, restart: Restart | None = None) -> Run:
+        """Return the run of one solver from the first time to the last.
+
+        Parameters
+        ----------
+        motion : Motion
+            System with its consistent start.
+        times : ndarray
+            Times of the samples (k + 1,) [s].
+        restart : Restart, optional
+            What an earlier run needs to go on.
+
+        Returns
+        -------
+        Run
+            Run of one motion.
+        """
+        return CVODERun(motion, self, motion.t0)
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
         return CVODESteps(motion, self)
 
 
-class CVODERun:
+class CVODERun(DenseRun):
     """One solver along a motion."""
 
     def __init__(self, motion: Motion, method: CVODE, t: float) -> None:
-        self.motion, self.equations = motion, FirstOrderMotion(motion, method.formulation, several=True)
-        self.t, self.y = t, self.equations.start
+        self.equations = FirstOrderMotion(motion, method.formulation, several=True)
+        super().__init__(motion, self.equations.dynamics)
+        self.t, self.y, self.stuck = t, self.equations.start, 0
+        self.reason: RtmbsError | None = None
 
         def rhs(t: float, y: Array, out: Array) -> None:
             out[:] = self.equations.rates(t, y.copy())
@@ -120,28 +135,40 @@ class CVODERun:
         self.solver = solver_class("CVODE")(rhs, max_num_steps=MOST_STEPS, **options)
         self.solver.init_step(t, self.y)
 
+    def forward(self, stop: float) -> float:
+        """Take one step, and return the time of its end [s]."""
+        self.step(stop, None)
+        return self.t
+
     def point(self, t: float, last: float | None = None) -> Point:
         """Return the point at ``t`` [s]; nothing is asked for behind ``last`` [s].
 
         Raises MotionError, and what the system refuses.
         """
-        stuck, reason = 0, None
         for _ in range(MOST_STEPS):
             if self.t >= t:
-                y = self.y if self.t == t else solution_at(self.solver, t, "CVODE")
-                return self.equations.point(t, y)
-            self.equations.refusal = None
-            found = self.solver.step(t, method="onestep", tstop=last)
-            if not found.success:
-                raise self.equations.refusal or MotionError(f"CVODE failed at t = {self.t:g}: {found.message}")
-            self.motion.counts.steps += 1
-            reason = self.equations.refusal or reason
-            stuck = stuck + 1 if float(np.ravel(found.t)[0]) - self.t <= ROUNDED * np.spacing(abs(self.t)) else 0
-            if stuck > MOST_STUCK:
-                raise reason or MotionError(f"CVODE takes steps of rounding only at t = {self.t:g}")
-            self.t, self.y = float(np.ravel(found.t)[0]), np.array(found.y, np.float64).ravel()
-            self.equations.stepped(self.t, self.y)
+                return self.equations.point(t, self.solution(t))
+            self.step(t, last)
         raise MotionError(f"CVODE took {MOST_STEPS} steps and is at t = {self.t:g}; t = {t:g} is wanted")
+
+    def solution(self, t: float) -> Array:
+        """Return y at ``t`` [s] within the last step."""
+        return self.y if self.t == t else solution_at(self.solver, t, "CVODE")
+
+    def step(self, t: float, last: float | None) -> None:
+        """Take one step towards ``t`` [s]. Raises MotionError, and what the system refuses."""
+        self.equations.refusal = None
+        found = self.solver.step(t, method="onestep", tstop=last)
+        if not found.success:
+            raise self.equations.refusal or MotionError(f"CVODE failed at t = {self.t:g}: {found.message}")
+        self.motion.counts.steps += 1
+        self.reason = self.equations.refusal or self.reason
+        after = float(np.ravel(found.t)[0])
+        self.stuck = self.stuck + 1 if after - self.t <= ROUNDED * np.spacing(abs(self.t)) else 0
+        if self.stuck > MOST_STUCK:
+            raise self.reason or MotionError(f"CVODE takes steps of rounding only at t = {self.t:g}")
+        self.t, self.y = after, np.array(found.y, np.float64).ravel()
+        self.equations.stepped(self.t, self.y)
 
 
 class CVODESteps(Steps):
@@ -164,7 +191,7 @@ class IDA(ByTolerance, DAEMethod):
     q' = v - Phi_q^T mu, M v' + Phi_q^T lam = F, s' = g, Phi = 0, Phid = 0 for y = (q, v, s, lam, mu).
 
     It needs the extra ``sundials``. Tolerances bound q, v and s only. Accelerations and multipliers are worked out from
-    them. Dependent rows are refused.
+    them. Dependent rows are left out.
 
     Parameters
     ----------
@@ -186,22 +213,60 @@ class IDA(ByTolerance, DAEMethod):
     rtol: float = 1e-8
     atol: float = 1e-10
     redundant = False
+    leaves_out = True
 
     def __post_init__(self) -> None:
         demand_tolerances(self.rtol, self.atol)
 
-    def points(self, motion: Motion, times: Array) -> Iterator[Point]:
-        """Yield the start and the samples, of one solver from the first time to the last."""
-        steps = IDASteps(motion, self)
-        start = steps.first()
-        solver = steps.solver_from(start)
-        yield start
-        for t in times[1:]:
-            yield steps.point(float(t), solution_at(solver, float(t), "IDA"))
+    def run(self, motion: Motion, times: Array, restart: Restart | None = None) -> Run:
+        """Return the run of one solver from the first time to the last.
+
+        Parameters
+        ----------
+        motion : Motion
+            System with its consistent start.
+        times : ndarray
+            Times of the samples (k + 1,) [s].
+        restart : Restart, optional
+            What an earlier run needs to go on.
+
+        Returns
+        -------
+        Run
+            Run of one motion.
+        """
+        return IDARun(motion, IDASteps(motion, self))
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
         return IDASteps(motion, self)
+
+
+class IDARun(DenseRun):
+    """One solver along a motion."""
+
+    def __init__(self, motion: Motion, steps: "IDASteps") -> None:
+        super().__init__(motion, steps.dynamics)
+        self.own, self.first = steps, steps.first()
+        self.t, self.solver = motion.t0, steps.solver_from(self.first)
+
+    @property
+    def start(self) -> Point:
+        """The start with its accelerations and multipliers."""
+        return self.first
+
+    def forward(self, stop: float) -> float:
+        """Take one step, and return the time of its end [s]. Raises MotionError."""
+        found = self.solver.step(stop, method="onestep")
+        if not found.success:
+            raise MotionError(f"IDA failed before t = {stop:g}: {found.message}")
+        self.motion.counts.steps += 1
+        self.t = float(np.ravel(found.t)[0])
+        return self.t
+
+    def point(self, t: float) -> Point:
+        """Return the point at ``t`` [s]."""
+        return self.own.point(t, solution_at(self.solver, t, "IDA"))
 
 
 class IDASteps(Steps):

@@ -2,17 +2,26 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.dae.contract import Motion, Orders, Point
-from rtmbs.dae.dynamics import Dynamics, Steps, step_explicit
+from rtmbs.dae.dynamics import Dynamics, Steps, doubled_explicit, step_explicit
 from rtmbs.dae.linearisation import constraint_rate, derivative
 from rtmbs.dae.method import DAEMethod, demand_whole
-from rtmbs.dae.multistep import adams_moulton, backward_difference
+from rtmbs.dae.multistep import (
+    LARGEST_GROWTH,
+    adams_moulton,
+    backward_difference,
+    is_even,
+    uneven_adams,
+    uneven_backward_difference,
+)
 from rtmbs.dae.newton import Newton, scale_of
+from rtmbs.dae.step_control import slopes_of, values_of
 from rtmbs.errors import unknown_name
 from rtmbs.formulations.augmented_system import Solver, check_solver
 from rtmbs.formulations.direct import Direct
@@ -24,6 +33,7 @@ from rtmbs.numerics.linear.dense_solver import DenseSolver
 Array = NDArray[np.float64]
 
 FORMULAS = ("adams", "bdf")
+ADAMS_GROWTH = 2.0  # of a step
 
 
 @dataclass(frozen=True)
@@ -33,7 +43,7 @@ class TangentSpace(DAEMethod):
     U0^T (x - sum a_i x_{n-i} - h sum b_i g_{n-i} - h b g(x)) = 0 and T(x) = 0 for x = (q, v, s), g = (v, a, sd).
 
     T is (Phi, Phid), and U0 spans its null space where Newton's matrix was made; both are made anew together.
-    Runge-Kutta steps of order five make the first points. Dependent rows are refused.
+    Runge-Kutta steps of order five make the first points. Dependent rows are left out.
 
     Parameters
     ----------
@@ -43,6 +53,11 @@ class TangentSpace(DAEMethod):
         Order of the formula, 1 to 5.
     solver : Solver, default DenseSolver
         Class of ``rtmbs.numerics.linear`` that factors Newton's matrix.
+    rtol : float, optional
+        Relative tolerance of the local error of q, v and s. The method then chooses its steps, by a formula of variable
+        coefficients and an explicit one that predicts. Fixed steps unless given.
+    atol : float, optional
+        Absolute tolerance of the local error, in the units of q, v and s; a hundredth of ``rtol`` unless given.
 
     Raises
     ------
@@ -59,16 +74,20 @@ class TangentSpace(DAEMethod):
     formula: str = "adams"
     order: int = 4  # type: ignore[misc]
     solver: Solver = DenseSolver
+    rtol: float | None = None
+    atol: float | None = None
     redundant = False
+    leaves_out = True
 
     def __post_init__(self) -> None:
         if self.formula not in FORMULAS:
             raise unknown_name("formula of TangentSpace", self.formula, FORMULAS)
         demand_whole("order of TangentSpace", self.order, 1, 5)
         check_solver("solver of TangentSpace", self.solver)
+        self.check_tolerances()
 
     @property
-    def orders(self) -> Orders:
+    def fixed_orders(self) -> Orders:
         return Orders(*[self.order] * 4)
 
     def coefficients(self) -> tuple[Array, Array, float]:
@@ -91,6 +110,13 @@ class TangentSpace(DAEMethod):
         """Points before the present one that the formula needs."""
         return max(self.order - 1, 1) - 1 if self.formula == "adams" else self.order - 1
 
+    @property
+    def depth(self) -> int:
+        """Points before the present one that the formula and its estimate need."""
+        if not self.adaptive:
+            return self.behind
+        return self.order - 1 if self.formula == "adams" else self.order
+
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
         return TangentSteps(motion, self)
@@ -103,16 +129,50 @@ class TangentSteps(Steps):
         super().__init__(motion, Direct())
         self.charts = Charts(motion, self.dynamics, method.solver)
         self.a, self.b, self.last = method.coefficients()
+        self.order, bdf = method.order, method.formula == "bdf"
+        self.uneven = uneven_backward_difference if bdf else uneven_adams
+        self.estimate_order, self.enough = self.order + 1, self.order + 1 if bdf else self.order  # points
+        self.growth = LARGEST_GROWTH[self.order] if bdf else ADAMS_GROWTH
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
-        h = t - past[0].t
-        if len(past) < len(self.a):
+        h, count = t - past[0].t, len(self.a)
+        if len(past) < count:
             return step_explicit(self.dynamics, DORMAND_PRINCE, past[0], h)
-        places = [np.concatenate((p.q, p.v, p.s)) for p in past]
-        slopes = [np.concatenate((p.v, p.a, p.sd)) for p in past]
-        known = self.a @ np.array(places) + h * self.b @ np.array(slopes)
-        q, v, s = self.charts.step(past[0], known, h * self.last, t)
+        times, places, slopes = behind(past[:count])
+        if is_even(times, t):
+            return self.solved(past[0], self.a @ places + h * self.b @ slopes, h * self.last, t)
+        if len(past) < self.order:  # of uneven steps the implicit Adams formula is made with the explicit one
+            return step_explicit(self.dynamics, DORMAND_PRINCE, past[0], h)
+        times, places, slopes = behind(past)
+        formula = self.uneven(self.order, times, t)
+        return self.solved(past[0], formula.known(places, slopes), formula.last, t)
+
+    def solved(self, old: Point, known: Array, hb: float, t: float) -> Point:
+        """Return the point at ``t`` [s]; ``known`` (2n + ns,) is what the points behind give, ``hb`` is h b."""
+        q, v, s = self.charts.step(old, known, hb, t)
         return self.dynamics.point(q, v, t, s)
+
+    def trial(self, past: Sequence[Point], t: float, h: float) -> tuple[Point, Array]:
+        if len(past) < self.enough:
+            return doubled_explicit(self, past, t, h)
+        times, places, slopes = behind(past)
+        formula = self.uneven(self.order, times, t)
+        point = self.solved(past[0], formula.known(places, slopes), formula.last, t)
+        return point, formula.estimate(values_of(point), places, slopes)
+
+    def kept(self) -> tuple[Any, ...]:
+        return *super().kept(), self.charts.newton.kept(), self.charts.basis
+
+    def put_back(self, kept: tuple[Any, ...]) -> None:
+        super().put_back(kept)
+        self.charts.newton.put_back(kept[4])
+        self.charts.basis = kept[5]
+
+
+def behind(past: Sequence[Point]) -> tuple[Array, Array, Array]:
+    """Return the times (k,), values and slopes (k, 2n + ns) of points."""
+    places, slopes = np.array([values_of(point) for point in past]), np.array([slopes_of(point) for point in past])
+    return np.array([point.t for point in past]), places, slopes
 
 
 class Charts:

@@ -443,6 +443,8 @@ def witness(sim: Simulation, steps: int, h: float, stopped: ThreadEvent) -> Samp
 def order_of(method: Any) -> None:
     """Refuse a method that tells no order: InputError."""
     order = getattr(method, "order", None)
+    if getattr(method, "orders", order) is None:  # steps by a tolerance of its own
+        order = None
     if isinstance(order, bool) or not (isinstance(order, int) and order >= 1):
         raise InputError(
             f"method {type(method).__name__} has order {shown(order)}; refined needs a method whose order is a whole "
