@@ -21,7 +21,7 @@ from rtmbs.integrators.extrapolation import (
     LEFT,
     LONGEST,
     MIDDLE,
-    MOST_REFUSALS,
+    PATIENCE,
     POWER,
     REFUSALS,
     SIXTH,
@@ -385,7 +385,7 @@ def march_extrapolated(
         note_try(judged.tried[number], control, h, error, 1.0 if error <= 1.0 else 0.0)
         if not error <= 1.0:
             control[REFUSALS] += 1.0
-            if control[ADAPTS] == 0.0 or control[REFUSALS] >= MOST_REFUSALS:
+            if control[ADAPTS] == 0.0 or control[REFUSALS] >= control[PATIENCE]:
                 return REFUSED, k
             control[STEP] = h * min(next_factor(error), AFTER_REFUSAL)
             continue

@@ -28,7 +28,7 @@ from rtmbs.simulation.events import (
     moment_of,
     width,
 )
-from rtmbs.simulation.extrapolated_run import ExtrapolatedSteps, kinks_unseen, newton_tolerance
+from rtmbs.simulation.extrapolated_run import EVENT_FUNCTION, ExtrapolatedSteps, kinks_unseen, newton_tolerance
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.jumps import edge_of, jump_times
 from rtmbs.simulation.local_error import Past
@@ -145,7 +145,6 @@ class RecordTimes:
 
 OFF_LOOPS = "off their loops: a smaller step had no smaller error, halves of it agreed"
 ANEW = "begun anew with a fifth of the error a step: errors grow in this motion"
-EVENT_FUNCTION = "an event function"
 FREE = 0.25  # of a step that failed: the next one
 
 
@@ -326,8 +325,10 @@ class Controlled:
         """Move the Simulation to an instant within step ``k`` and run its events; True when the run ends."""
         if k:
             self.show(batch, k)
-        moment, t = stretch.at(instant.t), instant.t
         state = batch.state(k)
+        if self.extrapolated is not None and (taken := self.extrapolated.at_event(batch.state(k), instant)):
+            stretch, instant = taken, instant._replace(t=taken.after.t)
+        moment, t = stretch.at(instant.t), instant.t
         for name in ("z", "zd", "zdd", "lam", "R0", "s", "sd"):
             getattr(state, name)[...] = getattr(moment, name)
         self.record_step(batch, stretch, k, t - width(t, stretch.h), at_end=False)
@@ -346,6 +347,8 @@ class Controlled:
         """Run the events of the present instant; True when the run ends."""
         if not instant.due:
             return False
+        if self.extrapolated is not None:
+            self.extrapolated.anew = True
         try:
             with callback_rights(self.sim, LOOK, EVENT_FUNCTION):
                 stops = self.events.act(self.sim, instant, self.last_h)
@@ -427,6 +430,10 @@ class Controlled:
             zdd, lam, sd = equations.accelerations(moment.z, moment.zd, moment.R0, moment.s)
         return moment._replace(u=u, zdd=zdd, lam=lam, sd=sd)
 
+    def kinks_unseen(self) -> dict[str, int]:
+        """Return the warning of kinks that steps may have missed."""
+        return {} if self.extrapolated is None else kinks_unseen(self.system, self.extrapolated.kinks)
+
     def result(self) -> ControlledResult:
         """Return the Result recorded so far."""
         moments = [moment for moment, _ in self.kept]
@@ -436,7 +443,7 @@ class Controlled:
         t, h, error, taken = (np.array(column) for column in columns)
         counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops, ANEW: self.again}
         warnings = started_of(self.sim) | {name: count for name, count in counts.items() if count}
-        warnings |= self.events.warnings | (kinks_unseen(self.system) if self.extrapolated is not None else {})
+        warnings |= self.events.warnings | self.kinks_unseen()
         tables = self.sim.equations.tables
         self.outcomes = +self.outcomes
         log = StepLog(t, h, error, taken.astype(bool))
