@@ -86,9 +86,8 @@ def with_outputs(tape: Tape, pairs: list[tuple[int, int, int]]) -> Tape:
             outputs.append(step(o.SUBTRACT, a, b))
         else:
             outputs.append(a if op == o.ABS else step(o.SIN, step(o.MULTIPLY, pi, a)))
-    columns = (
-        np.concatenate((old, np.array(new, old.dtype)))
-        for old, new in zip((tape.op, tape.a, tape.b, tape.c), zip(*rows, strict=True), strict=True)
-    )
+    more = np.array(rows, np.int32).reshape(-1, 4)
+    a, b, c = (np.concatenate((old, more[:, k])) for k, old in enumerate((tape.a, tape.b, tape.c), 1))
+    op = np.concatenate((tape.op, more[:, 0].astype(tape.op.dtype)))
     constants = np.append(tape.constants, np.pi)
-    return Tape(*columns, constants, np.array(outputs, np.int32), tape.n, tape.k)
+    return Tape(op, a, b, c, constants, np.array(outputs, np.int32), tape.n, tape.k)

@@ -46,6 +46,7 @@ from rtmbs.simulation.step_choice import (
     error_of_positions,
     fastest,
     first_step,
+    kink_remedy,
     line_turns,
     projection_tol,
     small_step_remedy,
@@ -300,9 +301,12 @@ class Controlled:
         t, report = self.sim.t, self.sim.step()
         self.sim._store.stand_at(self.sim.state.copy())
         error = step_error(len(self.tried), report) if not report.outcome.accepted else None
+        kinks = self.extrapolated.kinks if self.extrapolated is not None else None
+        law = kinks.law_at(t) if kinks is not None else ""
+        remedy = kink_remedy(law) if law else small_step_remedy(self.system, self.sim.equations.tables, batch.moments)
         return error or InputError(
             f"tolerance = {self.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
-            f"{self.choice.worst!r}: {small_step_remedy(self.system, self.sim.equations.tables, batch.moments)}"
+            f"{self.choice.worst!r}: {remedy}"
         )
 
     @property

@@ -58,6 +58,7 @@ SEEN_BY = "PenaltyTrapezoidal sees kinks"
 LINE = 1.5  # [rad] that a step may turn the line of a spring: it is looked at in seven places
 SIZE, TIMED, TRIES = 48, 8, 128  # steps in one call; with functions of time; and tries
 FREE = 0.25  # of a step that failed: the next one
+NEARLY = 1.1  # steps: what is left up to a kink is taken in one
 MOST_LATER = 0.1  # of a step to an event: more is no better place for its end
 EVENT_FUNCTION = "an event function"
 KERNEL_FAILURES = 2  # in a row, before a step is taken in plain Python
@@ -187,7 +188,10 @@ class ExtrapolatedSteps:
                 if self.cross_kink():
                     return False
                 continue
-            self.control[LEFT], self.control[STEP] = end - self.sim.t, min(run.h, self.control[LONGEST])
+            left, h = end - self.sim.t, run.h
+            if self.kinks is not None and self.kinks.ahead is not None and left < NEARLY * h:
+                h = left  # a step that is taken again is not halved
+            self.control[LEFT], self.control[STEP] = left, min(h, self.control[LONGEST])
             batch, tried, failed = self.take()
             if self.kinks is not None:
                 batch, tried = self.up_to_kink(batch, tried, end)
@@ -244,20 +248,22 @@ class ExtrapolatedSteps:
         That of the step which holds the event has seen forces behind it.
         """
         t, monitor, stretch = instant.t, next(one for one in instant.due if one.acts), None
+        least, before = max(LANDED * self.run.choice.span, edge_of(t, self.run.h)), self.control.copy()
         for _ in range(RETAKEN):
             h = t - state.t
             self.control[LEFT] = self.control[STEP] = h
             self.sim._store.stand_at(state.copy())
-            batch = self.take()[0] if h > LANDED * self.run.choice.span else None
+            batch = self.take()[0] if h > least else None
             if batch is None or batch.count != 1 or self.control[LEFT] > LANDED * h:
-                return stretch
-            before, after = batch.moments[0], batch.moments[1]._replace(t=t)
-            stretch = Stretch(self.sim.system.tables.dofs, before, after)
+                break
+            start, end = batch.moments[0], batch.moments[1]._replace(t=t)
+            stretch = Stretch(self.sim.system.tables.dofs, start, end)
             with callback_rights(self.sim, LOOK, EVENT_FUNCTION):
                 later = monitor.later(stretch)
             if abs(later) <= width(t, h) or not abs(later) <= MOST_LATER * h:
                 break
             t += later
+        self.control[:] = before
         return stretch
 
     @property

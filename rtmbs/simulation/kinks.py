@@ -4,6 +4,7 @@ A law switches where one of its switching functions changes sign (``ad/switching
 taken again so that it ends there: then every step sees a smooth force.
 """
 
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -54,6 +55,11 @@ class KinkFinder:
         """Names of laws with kinks that steps did not end at."""
         return list(dict.fromkeys(self.forces[k] for k in np.flatnonzero(self.left_out | self.crowded)))
 
+    def law_at(self, t: float) -> str:
+        """Return the name of the law that had kinks just before ``t`` [s] without end; empty for none."""
+        just = np.flatnonzero((self.hasty > 0) & (self.at >= t - HASTY * self.span))
+        return self.forces[just[0]] if len(just) else ""
+
     def values(self, moment: Moment) -> Array:
         """Return the switching functions at a moment."""
         equations, u = self.sim.equations, moment.u
@@ -88,9 +94,8 @@ class KinkFinder:
         resting = np.zeros_like(self.resting)
         found: list[tuple[float, int]] = []
         for k in np.flatnonzero(~away & (largest > 0.0) & ~self.left_out).tolist():
-            zeros = zeros_within(
-                lambda t, k=k: float(self.value(stretch, t)[k]), start, stretch.after.t, looks[0, k], self.resting[k]
-            )  # type: ignore[misc]
+            value = partial(self.number, stretch, k)
+            zeros = zeros_within(value, start, stretch.after.t, float(looks[0, k]), bool(self.resting[k]))
             resting[k] = zeros.side == 0
             if len(zeros.zeros) > CROWDED:
                 self.crowded[k] = True
@@ -108,6 +113,10 @@ class KinkFinder:
         if t not in self.known:
             self.known[t] = self.values(stretch.at(t))
         return self.known[t]
+
+    def number(self, stretch: Stretch, k: int, t: float) -> float:
+        """Return function ``k`` at a time of a step."""
+        return float(self.value(stretch, t)[k])
 
     # ---- the kink ahead ---------------------------------------------------------------------------------------------
 
