@@ -1,9 +1,9 @@
 """Energy of free loops over very many steps of the variational midpoint rule, which balances nothing.
 
 Loops with one freedom repeat themselves, and the energy of all steps swings as that of the first ones. Rings of six
-bars have three freedoms. They are chaotic: the largest swing comes with the fastest motion, whenever that is. What tells
-is the drift, the slope of the energy over time by least squares, beside the one that as many swings without memory would
-have by chance.
+bars have three freedoms. They are chaotic: the largest swing comes with the fastest motion, whenever that is. What
+tells is the drift, the slope of the energy over time by least squares, beside the one that as many swings without
+memory would have by chance.
 """
 
 import numpy as np

@@ -97,8 +97,8 @@ def run(cases: int, seed: int) -> Tally:
 CAMPAIGN = Campaign(
     "variational refined",
     "two runs of the variational midpoint rule have order 3.9 at least and three 5.8 in positions, velocities,"
-    " accelerations and reactions of smooth mechanisms; above 4.1 and 6.2 no error exceeds its estimate; and estimates are"
-    " at least a third of the error of any",
+    " accelerations and reactions of smooth mechanisms; above 4.1 and 6.2 no error exceeds its estimate; and estimates"
+    " are at least a third of the error of any",
     full=500,
     bounded=10,
     run=run,
