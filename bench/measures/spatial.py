@@ -62,8 +62,8 @@ class Coordinate(NamedTuple):
 def spatial_motion(model: Model, start: Pose, times: ArrayLike, rtol: float = RTOL) -> list[tuple[Pose, Array]]:
     """Return pose and accelerations (nb, 6) at ``times``: of mass centres in the world, angular ones in body axes.
 
-    Joints may be of every type but Screw, with rods, couplers and drivers beside them. Forces are springs, wrenches, and motors
-    and torsion springs, whose coordinates start at zero: at the reference pose.
+    Joints may be of every type but Screw, with rods, couplers and drivers beside them. Forces are springs, wrenches,
+    and motors and torsion springs, whose coordinates start at zero: at the reference pose.
     """
     space = _Space(model)
     wanted = np.asarray(times, dtype=float)

@@ -62,7 +62,7 @@ class StepLog(NamedTuple):
 
     t: Array  # (k,) where it began [s]
     h: Array  # (k,) [s]
-    error: Array  # (k,) estimate in terms of what the tolerance allows for it; NaN: the step failed, or it is taken anew
+    error: Array  # (k,) estimate in terms of what the tolerance allows for it; NaN: the step failed, or was taken anew
     # up to a kink. Steps over kinks of forces may be taken with more, out of what longer steps there would have been
     # allowed
     taken: Array  # (k,) bool
