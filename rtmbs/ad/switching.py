@@ -87,7 +87,7 @@ def with_outputs(tape: Tape, pairs: list[tuple[int, int, int]]) -> Tape:
         else:
             outputs.append(a if op == o.ABS else step(o.SIN, step(o.MULTIPLY, pi, a)))
     more = np.array(rows, np.int32).reshape(-1, 4)
-    a, b, c = (np.concatenate((old, more[:, k])) for k, old in enumerate((tape.a, tape.b, tape.c), 1))
-    op = np.concatenate((tape.op, more[:, 0].astype(tape.op.dtype)))
+    first, second, third = (np.concatenate((old, more[:, k])) for k, old in enumerate((tape.a, tape.b, tape.c), 1))
+    kind = np.concatenate((tape.op, more[:, 0].astype(tape.op.dtype)))
     constants = np.append(tape.constants, np.pi)
-    return Tape(op, a, b, c, constants, np.array(outputs, np.int32), tape.n, tape.k)
+    return Tape(kind, first, second, third, constants, np.array(outputs, np.int32), tape.n, tape.k)
