@@ -12,6 +12,7 @@ from scipy.integrate import solve_ivp
 
 Array = NDArray[np.float64]
 GROUND = -1
+Pull = Callable[[float, float], float]  # of the length of a line and its rate [N]
 
 
 @dataclass
@@ -24,6 +25,7 @@ class Planar:
     pins: list[tuple[int, Array, int, Array]] = field(default_factory=list)
     rails: list[int] = field(default_factory=list)  # bodies that slide along x without turning
     springs: list[tuple[int, Array, int, Array, float, float, float]] = field(default_factory=list)  # k, c, length
+    lines: list[tuple[int, Array, int, Array, Pull]] = field(default_factory=list)
     torques: list[tuple[int, int, Callable[[float, float, float], float]]] = field(default_factory=list)  # f(t, z, zd)
 
     def point(self, q: Array, v: Array, body: int, local: Array) -> tuple[Array, Array, Array, Array]:
@@ -40,11 +42,13 @@ class Planar:
         """Return Q (3 n,)."""
         Q = np.zeros(len(q))
         Q[1::3] = -np.array(self.mass) * self.gravity
-        for a, la, b, lb, k, c, length in self.springs:
-            (pa, na, va, _), (pb, nb, vb, _) = self.point(q, v, a, la), self.point(q, v, b, lb)
-            d = pb - pa
-            r = np.hypot(*d)
-            pull = (k * (r - length) + c * float((vb - va) @ d) / r) / r * d
+        springs = [
+            (a, la, b, lb, lambda r, rd, k=k, c=c, length=length: k * (r - length) + c * rd)
+            for a, la, b, lb, k, c, length in self.springs
+        ]
+        for a, la, b, lb, law in (*springs, *self.lines):
+            r, rd, d, na, nb = self.line(q, v, a, la, b, lb)
+            pull = law(r, rd) / r * d
             for body, across, part in ((a, na, pull), (b, nb, -pull)):
                 if body != GROUND:
                     Q[3 * body : 3 * body + 2] += part
@@ -56,6 +60,15 @@ class Planar:
             if a != GROUND:
                 Q[3 * a + 2] -= n
         return Q
+
+    def line(
+        self, q: Array, v: Array, a: int, la: Array, b: int, lb: Array
+    ) -> tuple[float, float, Array, Array, Array]:
+        """Return length and rate of a line, itself, and the arms of its ends turned by a right angle."""
+        (pa, na, va, _), (pb, nb, vb, _) = self.point(q, v, a, la), self.point(q, v, b, lb)
+        d = pb - pa
+        r = float(np.hypot(*d))
+        return r, float((vb - va) @ d) / r, d, na, nb
 
     def acceleration(self, t: float, q: Array, v: Array) -> Array:
         """Return q'' (3 n,)."""

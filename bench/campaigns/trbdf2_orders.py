@@ -1,4 +1,4 @@
-"""The order of TR-BDF2 on random planar mechanisms, against equations of their own.
+"""The order of TR-BDF2 on random mechanisms in the plane and in space, against equations of their own.
 
 Mechanisms, references and the judgement are those of ``variational_orders``.
 """

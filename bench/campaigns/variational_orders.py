@@ -1,19 +1,26 @@
-"""The order of the variational midpoint rule on random planar mechanisms, against equations of their own.
+"""The order of the variational midpoint rule on random mechanisms, against equations of their own.
+
+Half of the mechanisms are planar, with reactions. The others are in space: skew axes, all joints, floating bases,
+loops, couplers.
 
 Runs of h, h/2 and h/4; the order of a quantity is that of the largest error of a run, over all bodies and samples, from
 the second to the third. A motion that multiplies errors is no measure of an order: a case whose second run is further
 off than FAR, of the largest value, is counted and not judged.
 """
 
+from collections.abc import Callable
+from typing import NamedTuple
+
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.campaigns import spatial_mechanisms
 from bench.campaigns.campaign import Campaign, Tally, each
 from bench.campaigns.own_mechanisms import planar_model
-from rtmbs import At, Result, Simulation, VariationalMidpoint
+from rtmbs import At, Model, Result, Simulation, VariationalMidpoint
 from rtmbs.integrators.method import Method
 
-KINDS = "chain", "crank_rocker", "slider_crank", "rotor", "planar"
+KINDS = "chain", "space", "crank_rocker", "space", "slider_crank", "space", "rotor", "space", "planar", "space"
 LEAST, MOST = 1.95, 2.05
 TURN = 0.01  # of the fastest part at the start, in the longest step [rad]
 STEPS = 128  # of the longest in a run
@@ -25,6 +32,37 @@ QUANTITIES = "position", "velocity", "acceleration"
 VARIATIONAL = VariationalMidpoint()
 
 Array = NDArray[np.float64]
+
+
+class Case(NamedTuple):
+    """A mechanism with exact channels."""
+
+    model: Model
+    rate: float  # of its fastest part at the start [1/s]
+    exact: Callable[[Simulation, Array, float], dict[str, Array]]  # from a Simulation, at times, with rtol
+    text: str
+    in_space: bool
+
+
+def case_of(seed: int, number: int) -> Case:
+    """Return a random mechanism; ``number`` tells draws of one seed apart."""
+    kind = KINDS[seed % len(KINDS)]
+    if kind == "space":
+        space = spatial_mechanisms.drawn(seed)
+
+        def in_space(start: Simulation, times: Array, rtol: float) -> dict[str, Array]:
+            found = spatial_mechanisms.exact_channels(space.model, start, times, rtol)
+            return {**found, "reaction": spatial_mechanisms.no_pulls(times)}
+
+        return Case(space.model, space.rate, in_space, space.text, True)
+    rng = np.random.default_rng((seed, number))
+    rate = float(10.0 ** rng.uniform(-1.0, 2.0))
+    both = planar_model(rng, kind, rate, 9.81 * min(rate, 1.0) ** 2)
+
+    def planar(start: Simulation, times: Array, rtol: float) -> dict[str, Array]:
+        return {**both.motion(start, times, rtol, np.inf), "reaction": both.pulls(start, times, rtol)}
+
+    return Case(both.model, rate, planar, f"{kind}, {rate:.3g} rad/s", False)
 
 
 def errors_of(sim: Simulation, exact: dict[str, Array], times: Array) -> dict[str, float]:
@@ -47,13 +85,11 @@ def errors_at(result: Result, exact: dict[str, Array], last: NDArray[np.int64]) 
 
 def judged(seed: int, tally: Tally, method: Method = VARIATIONAL) -> str:
     """Return what is wrong with the orders of a method on one mechanism."""
-    rng = np.random.default_rng((seed, 3301))
-    rate = float(10.0 ** rng.uniform(-1.0, 2.0))
-    both = planar_model(rng, KINDS[seed % len(KINDS)], rate, 9.81 * min(rate, 1.0) ** 2)
-    system, h = both.model.compile(), TURN / rate
+    case = case_of(seed, 3301)
+    system, h = case.model.compile(), TURN / case.rate
     times = h * STEPS * np.arange(1, SAMPLES + 1) / SAMPLES
     start = Simulation(system, h, method)
-    exact = {**both.motion(start, times, RTOL, np.inf), "reaction": both.pulls(start, times, RTOL)}
+    exact = case.exact(start, times, RTOL)
     runs = [errors_of(Simulation(system, h / parts, method), exact, times) for parts in (1, 2, 4)]
     wrong: list[str] = []
     if max(runs[1].values()) > FAR:
@@ -66,7 +102,7 @@ def judged(seed: int, tally: Tally, method: Method = VARIATIONAL) -> str:
             tally.largest(f"less than two, {name}", 2.0 - order)
             if not LEAST <= order <= MOST:
                 wrong.append(f"{name} {order:.2f} ({runs[0][name]:.1e}, {runs[1][name]:.1e}, {runs[2][name]:.1e})")
-    return f"{KINDS[seed % len(KINDS)]}, {rate:.3g} rad/s: {'; '.join(wrong)}" if wrong else ""
+    return f"{case.text}: {'; '.join(wrong)}" if wrong else ""
 
 
 def run(cases: int, seed: int) -> Tally:

@@ -59,17 +59,18 @@ class Coordinate(NamedTuple):
     b: End
 
 
-def spatial_motion(model: Model, start: Pose, times: ArrayLike) -> list[tuple[Pose, Array]]:
-    """Return pose and angular accelerations (nb, 3), body axes, at ``times``.
+def spatial_motion(model: Model, start: Pose, times: ArrayLike, rtol: float = RTOL) -> list[tuple[Pose, Array]]:
+    """Return pose and accelerations (nb, 6) at ``times``: of mass centres in the world, angular ones in body axes.
 
-    Joints may be of every type but Screw, with rods and drivers beside them. Forces are springs, wrenches, and motors
-    and torsion springs, whose coordinates start at zero: at the reference pose.
+    Joints may be of every type but Screw, with rods, couplers and drivers beside them. Forces are springs, wrenches,
+    and motors and torsion springs, whose coordinates start at zero: at the reference pose.
     """
     space = _Space(model)
     wanted = np.asarray(times, dtype=float)
-    run = solve_ivp(space.flow, (0.0, wanted[-1]), space.pack(start), "DOP853", rtol=RTOL, atol=ATOL, t_eval=wanted)
+    y, atol = space.pack(start), rtol * ATOL / RTOL
+    run = solve_ivp(space.flow, (0.0, wanted[-1]), y, "DOP853", rtol=rtol, atol=atol, t_eval=wanted)
     found = [(t, *space.unpack(y)) for t, y in zip(wanted, run.y.T, strict=True)]
-    return [(pose, space.accelerations(t, pose, z)[:, 3:]) for t, pose, z in found]
+    return [(pose, space.accelerations(t, pose, z)) for t, pose, z in found]
 
 
 class _Space:
@@ -91,6 +92,10 @@ class _Space:
         drivers = model.drivers.values()
         self.distances += [(*self.ends(one.between), one.profile) for one in drivers if one.between]
         self.driven = [(self.coordinate(*one.joint), one.profile) for one in drivers if one.joint]
+        self.coupled = [
+            [(self.coordinate(joint, number), factor) for joint, number, factor in one.terms]
+            for one in model.couplers.values()
+        ]
         forces = model.forces.values()
         self.springs = [(*self.ends(one.between), one.law, spring_length(one)) for one in forces if one.between]
         self.loads = [(self.coordinate(*one.joint), one.law) for one in forces if one.joint]
@@ -195,6 +200,10 @@ class _Space:
             _, rest, row = self.rate_of(one, pose)
             rows.append(row[None])
             right.append(np.array([profile(t)[2] - rest]))
+        for terms in self.coupled:
+            parts = [(factor, *self.rate_of(one, pose)[1:]) for one, factor in terms]
+            rows.append(sum(factor * row for factor, _, row in parts)[None])
+            right.append(np.array([-sum(factor * rest for factor, rest, _ in parts)]))
         for a, b, profile in self.distances:
             (x, xd, rest_a, J_a), (y, yd, rest_b, J_b) = self.motion_of(a, pose), self.motion_of(b, pose)
             e, ed = (y - x) / np.linalg.norm(y - x), (yd - xd) / np.linalg.norm(y - x)

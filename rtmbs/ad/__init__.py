@@ -24,6 +24,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "lanes": ["LANES", "LaneProgram", "Member", "evaluate_lanes", "lane_memory", "lane_program", "no_lanes"],
         "program": ["Program", "evaluate", "lowered", "memory_of"],
         "sources": ["SOURCES", "check_derivatives", "derivatives"],
+        "switching": ["switching_tape"],
         "tape": ["Tape", "joined"],
         "trace": ["Trace", "Traced", "warm_up"],
         "traced": ["Namespace", "recorder"],

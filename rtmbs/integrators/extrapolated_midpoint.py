@@ -83,6 +83,17 @@ class ExtrapolatedMidpoint:
         error = np.array([FOURTH * (a - 5.0 * b) for a, b in (parts["z"], parts["zd"])])
         second = np.array([4.0 * FOURTH * b for _, b in (parts["z"], parts["zd"])])
         self.equations.commit(new)
+        report = StepReport(Outcome.SINGULAR_TANGENT, new.t)
+        for solver in self.equations.solvers:
+            self.equations.solver = solver
+            report = self.end(new, wrenches)
+            if report.outcome is not Outcome.SINGULAR_TANGENT:
+                break
+        return report, new, error, second
+
+    def end(self, new: State, wrenches: list[Array]) -> StepReport:
+        """Put an extrapolated state on the loops, with rates of the extrapolated momenta, and accelerations."""
+        midpoint = self.work.midpoint
         try:
             self.close_loops(new)
             P = wrenches[2] + SIXTH * (wrenches[0] - wrenches[2]) - MIDDLE * (wrenches[1] - wrenches[2])
@@ -90,10 +101,10 @@ class ExtrapolatedMidpoint:
             step = MidpointStep(self.equations, midpoint, self.work.settings, self.work.weight)
             new.zd[:] = step.rates(midpoint.along(P), new.zd, new, new)
         except SingularTangent:
-            return StepReport(Outcome.SINGULAR_TANGENT, new.t), new, error, second
+            return StepReport(Outcome.SINGULAR_TANGENT, new.t)
         except NotFinite:
-            return StepReport(Outcome.NOT_FINITE, new.t), new, error, second
-        return complete_step(self.equations, new, new), new, error, second
+            return StepReport(Outcome.NOT_FINITE, new.t)
+        return complete_step(self.equations, new, new)
 
     def close_loops(self, new: State) -> None:
         """Move positions to the loops by the least change in the metric of M."""

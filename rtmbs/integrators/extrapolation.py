@@ -14,13 +14,13 @@ SIXTH, MIDDLE = 1.0 / 45.0, 20.0 / 45.0
 FOURTH = 1.0 / 45.0  # of (x_1 - x_4) - 5 (x_2 - x_4)
 
 # places in the array that controls steps
-STEP, LONGEST, LEFT, ALLOWED, SPAN, FASTEST, STEEPEST, ADAPTS, TRIED, REFUSALS = range(10)
-CONTROL_SIZE = 10
+STEP, LONGEST, LEFT, ALLOWED, SPAN, FASTEST, STEEPEST, ADAPTS, TRIED, REFUSALS, PATIENCE = range(11)
+CONTROL_SIZE = 11
 
 POWER = 4.0  # errors a unit of time go with this power of the step
 SAFETY, SHRINK, GROW = 0.85, 0.2, 3.0
 AFTER_REFUSAL = 0.7  # of a step that was refused: the next one at most
-MOST_REFUSALS = 4.0  # in a row, in one call
+MOST_REFUSALS = 4.0  # in a row, in one call: PATIENCE, where no kinks are looked for
 LANDED = 1e-12  # of a step: so near is the end
 FEW = 4.0  # steps that are left are of equal size
 LARGEST_TURN = 6.0  # typical sizes (1 rad; characteristic length) in a step: 1.5 in the smallest part

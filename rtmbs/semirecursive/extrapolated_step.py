@@ -21,7 +21,7 @@ from rtmbs.integrators.extrapolation import (
     LEFT,
     LONGEST,
     MIDDLE,
-    MOST_REFUSALS,
+    PATIENCE,
     POWER,
     REFUSALS,
     SIXTH,
@@ -35,8 +35,8 @@ from rtmbs.integrators.extrapolation import (
     next_factor,
     step_error,
 )
-from rtmbs.integrators.newton import PROGRESS, ROUNDS, STIFFER
-from rtmbs.integrators.settings import FACTORISATIONS, ITERATIONS_TO_TOLERANCE, POSITION_VIOLATION
+from rtmbs.integrators.newton import PROGRESS, ROUNDS
+from rtmbs.integrators.settings import ITERATIONS_TO_TOLERANCE, POSITION_VIOLATION
 from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
@@ -53,9 +53,8 @@ from rtmbs.semirecursive.exit_codes import (
     UNFINISHED,
     accepted,
 )
-from rtmbs.semirecursive.midpoint_step import begin, correct, finish, set_accelerations, set_rates
-from rtmbs.semirecursive.momenta import assemble_end, evaluate_boundary, mass_times
-from rtmbs.semirecursive.multipliers import factor_copy
+from rtmbs.semirecursive.midpoint_step import begin, correct, factor_end, finish, set_accelerations, set_rates
+from rtmbs.semirecursive.momenta import evaluate_boundary, mass_times
 from rtmbs.semirecursive.passes import forward_velocities
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
 from rtmbs.semirecursive.rotations import commit_rotations
@@ -228,15 +227,11 @@ def is_rotation(dofs, i):
 def close_loops(tables, lu, work, settings, weight, u, new, ws, own, stats):
     """Move new.z to the loops, by the least change in the metric of M; leaves the factor and the passes there."""
     before, moved = np.inf, FAR_FROM_FACTOR
-    for row in range(len(weight)):
-        own.stiff[row] = STIFFER * weight[row]
     for _ in range(ROUNDS):
         evaluate_boundary(tables, new.z, new.R0, u, ws)
         left = relative_violation(ws.Phi, settings.scale)
         if moved >= FAR_FROM_FACTOR:
-            assemble_end(tables, own.stiff, ws, own.own_mass, work.original)
-            stats[FACTORISATIONS] += 1
-            if factor_copy(lu, work) != 0:
+            if factor_end(tables, lu, work, weight, ws, own, stats) != 0:
                 return SMALL_PIVOT
             moved = 0.0
         if not left > SMALL_ERROR or left > PROGRESS * before:
@@ -385,7 +380,7 @@ def march_extrapolated(
         note_try(judged.tried[number], control, h, error, 1.0 if error <= 1.0 else 0.0)
         if not error <= 1.0:
             control[REFUSALS] += 1.0
-            if control[ADAPTS] == 0.0 or control[REFUSALS] >= MOST_REFUSALS:
+            if control[ADAPTS] == 0.0 or control[REFUSALS] >= control[PATIENCE]:
                 return REFUSED, k
             control[STEP] = h * min(next_factor(error), AFTER_REFUSAL)
             continue

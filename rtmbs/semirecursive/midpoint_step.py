@@ -170,11 +170,7 @@ def finish(tables, lu, work, settings, h, weight, old, u1, new, accelerates, ws,
     note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
     if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
         return LOOP_OPEN
-    for row in range(len(weight)):
-        own.stiff[row] = STIFFER * weight[row]
-    assemble_end(tables, own.stiff, ws, own.own_mass, work.original)
-    stats[FACTORISATIONS] += 1
-    if factor_copy(lu, work) != 0:
+    if factor_end(tables, lu, work, weight, ws, own, stats) != 0:
         return SMALL_PIVOT
     settled = set_rates(tables, lu, work, settings, h, own.stiff, u1, new, ws, own, stats)
     for i in range(len(ws.z)):
@@ -190,6 +186,23 @@ def finish(tables, lu, work, settings, h, weight, old, u1, new, accelerates, ws,
     if not numbers:
         return NOT_FINITE
     return CONVERGED if settled else NOT_CONVERGED
+
+
+@coarse_inner_kernel
+def factor_end(tables, lu, work, weight, ws, own, stats):
+    """Factor M + Phi_z^T stiff Phi_z at the pose of ``evaluate_boundary``; not 0 when it has no factor.
+
+    own.stiff is 100 times the weight, and the weight itself where uneven masses would leave too small a pivot.
+    """
+    bad = 1
+    for stiffer in (STIFFER, 1.0):
+        if bad != 0:
+            for row in range(len(weight)):
+                own.stiff[row] = stiffer * weight[row]
+            assemble_end(tables, own.stiff, ws, own.own_mass, work.original)
+            stats[FACTORISATIONS] += 1
+            bad = factor_copy(lu, work)
+    return bad
 
 
 @inner_kernel
@@ -485,16 +498,6 @@ def moves_little(settings, h, state):
     return little and h * largest_rate(state.zd, settings.typical) <= LITTLE
 
 
-@inner_kernel
-def factor_start(tables, lu, work, weight, ws, own, stats):
-    """Factor what the step before has left at its end, for the first step of a call; True when there is a factor."""
-    for row in range(len(weight)):
-        own.stiff[row] = STIFFER * weight[row]
-    assemble_end(tables, own.stiff, ws, own.own_mass, work.original)
-    stats[FACTORISATIONS] += 1
-    return factor_copy(lu, work) == 0
-
-
 @kernel
 def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, budget):
     """Take a step for every row, the first from ``old`` with inputs ``u0``, the next from the row before it.
@@ -514,7 +517,7 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
         begin(tables, h, before, inputs, u, ws, own)
         near = moves_little(settings, h, before)
         if near and k == 0:
-            near = factor_start(tables, lu, work, weight, ws, own, stats)
+            near = factor_end(tables, lu, work, weight, ws, own, stats) == 0
         ending = correct(tables, lu, work, settings, h, weight, near, before, u, ws, own, stats)
         if accepted(ending):
             finished = finish(tables, lu, work, settings, h, weight, before, u, new, True, ws, own, stats)

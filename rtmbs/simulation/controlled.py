@@ -28,7 +28,7 @@ from rtmbs.simulation.events import (
     moment_of,
     width,
 )
-from rtmbs.simulation.extrapolated_run import ExtrapolatedSteps, kinks_unseen, newton_tolerance
+from rtmbs.simulation.extrapolated_run import EVENT_FUNCTION, ExtrapolatedSteps, kinks_unseen, newton_tolerance
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.jumps import edge_of, jump_times
 from rtmbs.simulation.local_error import Past
@@ -46,6 +46,7 @@ from rtmbs.simulation.step_choice import (
     error_of_positions,
     fastest,
     first_step,
+    kink_remedy,
     line_turns,
     projection_tol,
     small_step_remedy,
@@ -61,8 +62,9 @@ class StepLog(NamedTuple):
 
     t: Array  # (k,) where it began [s]
     h: Array  # (k,) [s]
-    error: Array  # (k,) estimate in terms of what the tolerance allows for it; NaN: the step failed. Steps over kinks
-    # of forces may be taken with more, out of what longer steps there would have been allowed
+    error: Array  # (k,) estimate in terms of what the tolerance allows for it; NaN: the step failed, or was taken anew
+    # up to a kink. Steps over kinks of forces may be taken with more, out of what longer steps there would have been
+    # allowed
     taken: Array  # (k,) bool
 
     @property
@@ -142,7 +144,6 @@ class RecordTimes:
 
 OFF_LOOPS = "off their loops: a smaller step had no smaller error, halves of it agreed"
 ANEW = "begun anew with a fifth of the error a step: errors grow in this motion"
-EVENT_FUNCTION = "an event function"
 FREE = 0.25  # of a step that failed: the next one
 
 
@@ -298,9 +299,12 @@ class Controlled:
         t, report = self.sim.t, self.sim.step()
         self.sim._store.stand_at(self.sim.state.copy())
         error = step_error(len(self.tried), report) if not report.outcome.accepted else None
+        kinks = self.extrapolated.kinks if self.extrapolated is not None else None
+        law = kinks.law_at(t) if kinks is not None else ""
+        remedy = kink_remedy(law) if law else small_step_remedy(self.system, self.sim.equations.tables, batch.moments)
         return error or InputError(
             f"tolerance = {self.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
-            f"{self.choice.worst!r}: {small_step_remedy(self.system, self.sim.equations.tables, batch.moments)}"
+            f"{self.choice.worst!r}: {remedy}"
         )
 
     @property
@@ -323,8 +327,10 @@ class Controlled:
         """Move the Simulation to an instant within step ``k`` and run its events; True when the run ends."""
         if k:
             self.show(batch, k)
-        moment, t = stretch.at(instant.t), instant.t
         state = batch.state(k)
+        if self.extrapolated is not None and (taken := self.extrapolated.at_event(batch.state(k), instant)):
+            stretch, instant = taken, instant._replace(t=taken.after.t)
+        moment, t = stretch.at(instant.t), instant.t
         for name in ("z", "zd", "zdd", "lam", "R0", "s", "sd"):
             getattr(state, name)[...] = getattr(moment, name)
         self.record_step(batch, stretch, k, t - width(t, stretch.h), at_end=False)
@@ -343,6 +349,8 @@ class Controlled:
         """Run the events of the present instant; True when the run ends."""
         if not instant.due:
             return False
+        if self.extrapolated is not None:
+            self.extrapolated.anew = True
         try:
             with callback_rights(self.sim, LOOK, EVENT_FUNCTION):
                 stops = self.events.act(self.sim, instant, self.last_h)
@@ -424,6 +432,10 @@ class Controlled:
             zdd, lam, sd = equations.accelerations(moment.z, moment.zd, moment.R0, moment.s)
         return moment._replace(u=u, zdd=zdd, lam=lam, sd=sd)
 
+    def kinks_unseen(self) -> dict[str, int]:
+        """Return the warning of kinks that steps may have missed."""
+        return {} if self.extrapolated is None else kinks_unseen(self.system, self.extrapolated.kinks)
+
     def result(self) -> ControlledResult:
         """Return the Result recorded so far."""
         moments = [moment for moment, _ in self.kept]
@@ -433,7 +445,7 @@ class Controlled:
         t, h, error, taken = (np.array(column) for column in columns)
         counts = {HELPED: self.helped, OFF_LOOPS: self.off_loops, ANEW: self.again}
         warnings = started_of(self.sim) | {name: count for name, count in counts.items() if count}
-        warnings |= self.events.warnings | (kinks_unseen(self.system) if self.extrapolated is not None else {})
+        warnings |= self.events.warnings | self.kinks_unseen()
         tables = self.sim.equations.tables
         self.outcomes = +self.outcomes
         log = StepLog(t, h, error, taken.astype(bool))

@@ -254,6 +254,7 @@ class Accumulation:
 SAME_STEP, SAME_TIME = 1e-11, 64.0 * EPS  # of a step, of the time: zeros so near to each other have one instant
 NEVER = "event {!r} never changed its sign"
 AGAIN = 100  # times that an event may happen at one instant
+BEHIND = 1e-4  # of a step: where the slope at its end is taken from
 ALONG = 1e-3, 1e-4  # of a step; of typical sizes: how far the motion is followed for the sign behind an action
 
 
@@ -321,6 +322,12 @@ class EventMonitor:
         """Return the zeros along the states of a step."""
         start, end = states.before.t, states.after.t
         return zeros_within(lambda t: self.value(states.at(t)), start, end, self.last, self.at_zero)
+
+    def later(self, stretch: Stretch) -> float:
+        """Return how much later than the end of a step its zero near there is [s], along the slope at the end."""
+        back = BEHIND * stretch.h
+        value, before = self.value(stretch.after), self.value(stretch.at(stretch.after.t - back))
+        return -value * back / (value - before) if value != before else 0.0
 
     def take_value(self, value: float, residual: float) -> None:
         """Take the value at an instant at which the function has a zero, with a ``residual`` before the actions."""

@@ -6,7 +6,6 @@ from typing import Any, overload
 
 import numpy as np
 
-from rtmbs.ad import operations as o
 from rtmbs.integrators.extrapolated_midpoint import ExtrapolatedMidpoint
 from rtmbs.integrators.extrapolation import (
     ADAPTS,
@@ -18,6 +17,8 @@ from rtmbs.integrators.extrapolation import (
     LARGEST_TURN,
     LEFT,
     LONGEST,
+    MOST_REFUSALS,
+    PATIENCE,
     POWER,
     REFUSALS,
     SPAN,
@@ -34,11 +35,13 @@ from rtmbs.integrators.variational_midpoint import EXTRAPOLATED
 from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.semirecursive.extrapolated_step import ROWS, Judged
+from rtmbs.simulation.access import LOOK, callback_rights, guarded
 from rtmbs.simulation.access import STEP as RIGHT
-from rtmbs.simulation.access import guarded
-from rtmbs.simulation.dense_output import Moment
-from rtmbs.simulation.events import moment_of
+from rtmbs.simulation.dense_output import Moment, Stretch
+from rtmbs.simulation.events import EventInstant, moment_of, width
 from rtmbs.simulation.failures import step_error as failure
+from rtmbs.simulation.jumps import edge_of
+from rtmbs.simulation.kinks import RETAKEN, KinkFinder
 from rtmbs.simulation.local_error import Track
 from rtmbs.simulation.step_choice import SMALLEST, Batch, fastest, line_turns
 from rtmbs.state import State
@@ -51,12 +54,14 @@ ROUGH, SMOOTH = (
     -4.0,
     -6.0,
 )  # powers of ten: tolerances of the first and of the second; long steps judge themselves worse
-KINKED = (o.ABS, o.SIGN, o.FLOOR, o.TRUTH, o.MINIMUM, o.MAXIMUM, o.LESS, o.LESS_EQUAL, o.EQUAL, o.SELECT)
 NAMED = 3  # force laws in a warning
 SEEN_BY = "PenaltyTrapezoidal sees kinks"
 LINE = 1.5  # [rad] that a step may turn the line of a spring: it is looked at in seven places
 SIZE, TIMED, TRIES = 48, 8, 128  # steps in one call; with functions of time; and tries
 FREE = 0.25  # of a step that failed: the next one
+NEARLY = 1.1  # steps: what is left up to a kink is taken in one
+MOST_LATER = 0.1  # of a step to an event: more is no better place for its end
+EVENT_FUNCTION = "an event function"
 KERNEL_FAILURES = 2  # in a row, before a step is taken in plain Python
 NEAR_TOLERANCE = 0.3  # tolerances that the errors have grown to, from which on bodies are looked at in every batch
 NEWTON = 1e-4, 1e-14  # of the tolerance, and the least: that of Newton's iteration
@@ -67,14 +72,13 @@ def sum_without_signs(tolerance: float) -> float:
     return float(np.interp(-np.log10(tolerance), (-ROUGH, -SMOOTH), TOGETHER))
 
 
-def kinks_unseen(system: System) -> dict[str, int]:
-    """Return the warning that kinks of force laws may be missed, for a System whose laws may have some.
+def kinks_unseen(system: System, found: KinkFinder | None) -> dict[str, int]:
+    """Return the warning that kinks of force laws may be missed, for those at which steps do not end.
 
-    The three ways over a step may miss a kink alike (METHODS 6.10). Laws that branch or that take abs, sign, floor,
-    minimum or maximum may have kinks, and so may laws that Python calls.
+    The three ways over a step may miss a kink alike (METHODS 6.10). Those of laws that Python calls are not known.
     """
-    laws = [force.name for force in system.forces.values() if force.kind in ("law", "joint law")]
-    if not (system.called or np.isin(system.tables.laws.program.operation, KINKED).any()):
+    laws = [law.name for law in system.called] + ([] if found is None else found.unseen)
+    if not laws:
         return {}
     named = ", ".join(laws[:NAMED]) + (f" and {len(laws) - NAMED} more" if len(laws) > NAMED else "")
     return {f"a kink of force laws ({named}) within a step may add more than the tolerance; {SEEN_BY}": 1}
@@ -124,6 +128,13 @@ class ExtrapolatedBatch(Batch):
         """Times (k + 1,) at the start and behind the steps [s]."""
         return self.moments.times  # type: ignore[attr-defined]
 
+    def cut(self, k: int) -> "ExtrapolatedBatch":
+        """Return the first ``k`` steps."""
+        assert self.chunk is not None
+        less = ExtrapolatedBatch(self.start, first(self.chunk, k), self.h[:k], float(self.times[0]))
+        less.reports = None if self.reports is None else self.reports[:k]
+        return less
+
     def state(self, k: int) -> State:
         """Return the state behind ``k`` steps, a copy."""
         state = self.start.copy()
@@ -154,6 +165,9 @@ class ExtrapolatedSteps:
         self.kernel: Any = None
         self.kernel_of: Any = None
         self.failed_in_a_row = 0
+        self.kinks = KinkFinder(sim, run.choice.span) if sim.system.switches else None
+        self.anew = True  # the motion was changed since the last step
+        self.refused: Moment | None = None  # where a step ended whose error was too large
 
     @property
     def _claim(self) -> Any:
@@ -164,20 +178,108 @@ class ExtrapolatedSteps:
     def go_to(self, land: float) -> bool:
         """Step to the time ``land`` [s] exactly; False when an event stopped the run."""
         run = self.run
-        while (left := land - self.sim.t) > LANDED * run.choice.span:
+        self.anew = True
+        while land - self.sim.t > LANDED * run.choice.span:
             run.bound.check(len(run.tried), self.sim.t, run.h, run.choice.cause)
-            self.control[LEFT], self.control[STEP] = left, min(run.h, self.control[LONGEST])
-            if self.accept(*self.take(), land):
+            if self.anew and self.kinks is not None:
+                self.kinks.begin(moment_of(self.sim.state))
+            self.anew = False
+            end = self.next_end(land)
+            if end <= self.sim.t:
+                if self.cross_kink():
+                    return False
+                continue
+            left, h = end - self.sim.t, run.h
+            if self.kinks is not None and self.kinks.ahead is not None and left < NEARLY * h:
+                h = left  # a step that is taken again is not halved
+            self.control[LEFT], self.control[STEP] = left, min(h, self.control[LONGEST])
+            batch, tried, failed = self.take()
+            if self.kinks is not None:
+                batch, tried = self.up_to_kink(batch, tried, end)
+            if self.accept(batch, tried, failed, end):
                 return False
             if run.h < SMALLEST * run.choice.span:
                 raise run.too_small(ExtrapolatedBatch(self.sim.state.copy(), self.chunk, np.zeros(0), self.sim.t))
         return True
 
+    # ---- kinks ------------------------------------------------------------------------------------------------------
+
+    def next_end(self, land: float) -> float:
+        """Return where steps end next [s]: at ``land``, or a little before a kink ahead."""
+        ahead = self.kinks.ahead if self.kinks is not None else None
+        if ahead is None:
+            return land
+        edge = edge_of(ahead.t, ahead.h)
+        return land if ahead.t + edge >= land else ahead.t - edge
+
+    def cross_kink(self) -> bool:
+        """Go over the kink ahead by Taylor's series, as over a jump of inputs; True when an event stops the run."""
+        run, kinks = self.run, self.kinks
+        assert kinks is not None
+        assert kinks.ahead is not None
+        self.sim._store.move_by_rates(kinks.ahead.t + edge_of(kinks.ahead.t, kinks.ahead.h))
+        run.h = max(run.h, kinks.cross(moment_of(self.sim.state)))
+        return bool(run.events.monitors and run.run_jump_events())
+
+    def up_to_kink(self, batch: ExtrapolatedBatch, tried: Array, end: float) -> tuple[ExtrapolatedBatch, Array]:
+        """Return the steps of a batch up to the first that holds a kink, and their tries."""
+        kinks, dofs = self.kinks, self.sim.system.tables.dofs
+        assert kinks is not None
+        for k in range(batch.count):
+            stretch = Stretch(dofs, batch.moments[k], batch.moments[k + 1])
+            if k == batch.count - 1 and not self.control[LEFT] > LANDED * batch.h[-1]:
+                stretch = Stretch(dofs, batch.moments[k], batch.moments[k + 1]._replace(t=end))
+            if kinks.find(stretch, self.edge):
+                row = int(np.flatnonzero(tried[:, 3])[k])
+                tried = tried[: row + 1]
+                tried[row, 2:] = np.nan, 0.0
+                self.control[LEFT], self.control[STEP] = tried[row, 0], tried[row, 1]
+                return batch.cut(k), tried
+        if self.refused is not None:
+            here = kinks.last, kinks.resting
+            if kinks.find(Stretch(dofs, batch.moments[-1], self.refused), self.edge):
+                self.control[STEP] = self.refused.t - batch.times[-1]
+            else:
+                kinks.last, kinks.resting = here
+        return batch, tried
+
+    def at_event(self, state: State, instant: EventInstant) -> Stretch | None:
+        """Return a step from ``state`` that ends at an instant, found anew on its dense output; None without any.
+
+        That of the step which holds the event has seen forces behind it.
+        """
+        t, monitor, stretch = instant.t, next(one for one in instant.due if one.acts), None
+        least, before = max(LANDED * self.run.choice.span, edge_of(t, self.run.h)), self.control.copy()
+        for _ in range(RETAKEN):
+            h = t - state.t
+            self.control[LEFT] = self.control[STEP] = h
+            self.sim._store.stand_at(state.copy())
+            batch = self.take()[0] if h > least else None
+            if batch is None or batch.count != 1 or self.control[LEFT] > LANDED * h:
+                break
+            start, end = batch.moments[0], batch.moments[1]._replace(t=t)
+            stretch = Stretch(self.sim.system.tables.dofs, start, end)
+            with callback_rights(self.sim, LOOK, EVENT_FUNCTION):
+                later = monitor.later(stretch)
+            if abs(later) <= width(t, h) or not abs(later) <= MOST_LATER * h:
+                break
+            t += later
+        self.control[:] = before
+        return stretch
+
+    @property
+    def edge(self) -> float:
+        """How near to the kink ahead a step ends [s]."""
+        ahead = self.kinks.ahead if self.kinks is not None else None
+        return 0.0 if ahead is None else edge_of(ahead.t, ahead.h)
+
+    # ---- batches ----------------------------------------------------------------------------------------------------
+
     def accept(self, batch: ExtrapolatedBatch, tried: Array, failed: StepReport | None, land: float) -> bool:
         """Take in the steps of a batch; True when an event stopped the run."""
         run, control = self.run, self.control
-        good, t_end = batch.count, self.sim.t + control[LEFT] + float(batch.h.sum())
-        run.tried += [(t_end - left, h, error, taken > 0.0) for left, h, error, taken in tried.tolist()]
+        good = batch.count
+        run.tried += [(land - left, h, error, taken > 0.0) for left, h, error, taken in tried.tolist()]
         if good and not control[LEFT] > LANDED * batch.h[-1]:
             batch.times[-1] = land
         if good:
@@ -216,7 +318,7 @@ class ExtrapolatedSteps:
         """Take steps; returns them, the tries, and the report of a step that failed in plain Python too."""
         store = self.sim._store
         old, _ = store.begin_step()
-        start = old.copy()
+        start, self.refused = old.copy(), None
         fused = self.fused(store)
         if fused is None or self.failed_in_a_row >= KERNEL_FAILURES:
             return self.take_one(start)
@@ -241,6 +343,7 @@ class ExtrapolatedSteps:
             self.control[STEP] = FREE * tried[-1, 1]
         elif outcome is None:
             done = good = self.after_refusal(start, good, tried)
+            self.refused = self.moment_refused(start, good, tried)
         if good:
             self.failed_in_a_row = 0
             self.chunk.u[:good] = self.inputs[3 : 4 * good : 4]
@@ -259,6 +362,7 @@ class ExtrapolatedSteps:
         self.inputs[:] = start.u
         self.control[ADAPTS] = 0.0 if self.sim.system.signals else 1.0
         self.control[REFUSALS] = 0.0
+        self.control[PATIENCE] = 1.0 if self.kinks is not None else MOST_REFUSALS  # the first may tell of a kink
         if self.sim.system.signals:
             parts = np.ceil(self.control[LEFT] / self.control[STEP] * (1.0 - LANDED))
             h = self.control[LEFT] / max(parts, 1.0)
@@ -286,13 +390,26 @@ class ExtrapolatedSteps:
         left, h, error, _ = tried[-1]
         errors = np.concatenate((tried[tried[:, 3] > 0.0, 2], [error]))
         t = start.t + float(self.judged.h[:good].sum())
-        if np.isfinite(error) and self.run.choice.grants(t, h, errors, len(errors) - 1, self.run.last_h):
+        if (
+            self.kinks is None
+            and np.isfinite(error)
+            and self.run.choice.grants(t, h, errors, len(errors) - 1, self.run.last_h)
+        ):
             before = self.judged.growth[good - 1] if good else [self.run.growth.position, self.run.growth.rate]
             self.judged.h[good], self.judged.growth[good] = h, before + self.kernel.error
             tried[-1, 3], self.control[LEFT], self.control[STEP] = 1.0, left - h, h
             return good + 1
         self.control[STEP] = h * min(next_factor(error), AFTER_REFUSAL) if np.isfinite(error) else FREE * h
         return good
+
+    def moment_refused(self, start: State, good: int, tried: Array) -> Moment | None:
+        """Return where the last try ended behind ``good`` steps, when its error was too large; None otherwise."""
+        _, h, error, taken = tried[-1]
+        if taken or not np.isfinite(error) or self.kinks is None:
+            return None
+        values = {name: getattr(self.chunk, name)[good].copy() for name in Moment._fields[1:]}
+        values["u"][:] = self.inputs[4 * good + 3]
+        return Moment(start.t + float(self.judged.h[:good].sum()) + float(h), **values)
 
     # ---- in plain Python --------------------------------------------------------------------------------------------
 
@@ -318,6 +435,8 @@ class ExtrapolatedSteps:
         tried[0, 2:] = error, float(error <= 1.0)
         if not error <= 1.0:
             control[STEP] = h * min(next_factor(error), AFTER_REFUSAL) if np.isfinite(error) else FREE * h
+            if np.isfinite(error) and self.kinks is not None:
+                self.refused = moment_of(taken.new)
             return ExtrapolatedBatch(start, first(row, 0), np.zeros(0), start.t), tried, None
         last = np.array([self.run.growth.position, self.run.growth.rate])
         self.judged.growth[0] = stepper.grown(start, h, taken, last)

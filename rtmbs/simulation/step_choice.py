@@ -261,8 +261,7 @@ def small_step_remedy(system: System, tables: Any, moments: Sequence[Moment]) ->
     """Return the cause of steps that are too small, with ``moments`` at their ends, and the remedy."""
     moved = {signal.name.rpartition(".")[0] for signal in system.signals}
     if force := bending_force(system, tables, moments, moved):
-        better = "declare the jumps of its function of time" if force in moved else "smooth its law"
-        return f"force {force!r} jumps or has a kink there; {better}, or give a larger tolerance"
+        return kink_remedy(force, "declare the jumps of its function of time" if force in moved else "smooth its law")
     if max((bend(column) for column in np.array([one.zdd for one in moments]).T), default=0.0) > 0.0:
         return (
             "accelerations jump there, or rounding adds more than a step; smooth the force law that jumps, or give a "
@@ -271,6 +270,11 @@ def small_step_remedy(system: System, tables: Any, moments: Sequence[Moment]) ->
     if undeclared := [signal.name for signal in system.signals if signal.jumps is None]:
         return f"give a larger tolerance, or declare the jumps of functions of time, as of {undeclared[0]!r}"
     return "nothing bends there, and what rounding adds to a step is larger; give a larger tolerance"
+
+
+def kink_remedy(force: str, better: str = "smooth its law") -> str:
+    """Return the sentence about a force that makes steps too small."""
+    return f"force {force!r} jumps or has a kink there; {better}, or give a larger tolerance"
 
 
 def bending_force(system: System, tables: Any, moments: Sequence[Moment], moved: Container[str]) -> str:

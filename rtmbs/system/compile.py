@@ -273,6 +273,7 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         called=draft.laws.called,
         states=draft.laws.states,
         outside=draft.laws.outside,
+        switches=draft.laws.switches,
         reaction_stiffness=dict(model.reaction_stiffness),
         looks=dict(model.looks),
         **start._asdict(),

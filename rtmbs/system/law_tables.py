@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.ad import LaneProgram, Member, Program, Tape, joined, lane_program, lowered, no_lanes
+from rtmbs.ad import LaneProgram, Member, Program, Tape, joined, lane_program, lowered, no_lanes, switching_tape
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.forces.kind import integers
 from rtmbs.model.captured import captured, values_captured
@@ -27,7 +27,7 @@ from rtmbs.system.force_tables import ends
 from rtmbs.system.input_slots import Slots
 from rtmbs.system.pattern import join, uncondensed
 from rtmbs.system.recorded_laws import BuiltLaw, LawRecorder
-from rtmbs.system.system import Array, CalledLaw, ForceInfo, Integers, LawStateInfo, System
+from rtmbs.system.system import Array, CalledLaw, ForceInfo, Integers, LawStateInfo, LawSwitches, System
 from rtmbs.system.tables import FRAME_INPUTS, Connectors, Laws
 from rtmbs.system.user_functions import CapturedValues, identity
 
@@ -42,6 +42,7 @@ class LawTables(NamedTuple):
     states: tuple[LawStateInfo, ...]
     outside: tuple[CapturedValues, ...]  # what recorded laws read from outside of their arguments
     tape: Tape | None  # of all recorded laws
+    switches: LawSwitches | None  # of all recorded laws
 
 
 def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector_list: ConnectorList) -> LawTables:
@@ -84,7 +85,23 @@ def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector
     code = tuple(law_identity(law) for law in built if not law.tape)
     outside = tuple(captured_by(law) for law in built if law.tape)
     states_of = state_infos((*frames, *joints))
-    return LawTables(tables, called_laws(frames, joints, first), infos, code, states_of, outside, tape)
+    return LawTables(
+        tables, called_laws(frames, joints, first), infos, code, states_of, outside, tape, switches_of(recorded)
+    )
+
+
+def switches_of(laws: list[BuiltLaw]) -> LawSwitches | None:
+    """Return the switching functions of recorded laws; None where no law has any."""
+    parts, forces = list[Tape](), list[str]()
+    for law in laws:
+        assert law.tape
+        found = switching_tape(law.tape, law.function.m)
+        parts.append(found or replace(law.tape, outputs=law.tape.outputs[:0]))
+        forces += [law.force.name] * parts[-1].m
+    if not forces:
+        return None
+    whole = joined(parts)
+    return LawSwitches(replace(whole, a=states_last(whole, laws)), tuple(forces))
 
 
 def law_infos(

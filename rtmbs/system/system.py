@@ -122,6 +122,13 @@ class CalledLaw(NamedTuple):
     entry: int  # first derivative of a generalised force, row by row
 
 
+class LawSwitches(NamedTuple):
+    """Switching functions of recorded force laws: their signs change where a law has a kink or a jump."""
+
+    tape: Any  # ad.Tape with the inputs and parameters of the program of all recorded laws
+    forces: tuple[str, ...]  # name of the law of every switching function
+
+
 @dataclass(frozen=True, eq=False)
 class System:
     """A compiled mechanism; nothing here changes. n coordinates, m loop equations, nu inputs."""
@@ -157,6 +164,7 @@ class System:
     shapes: Mapping[str, tuple[int, ...]] = field(default_factory=dict)  # of inputs that are tables
     states: tuple[LawStateInfo, ...] = ()  # of force laws, in the order of ``State.s``
     outside: tuple[CapturedValues, ...] = ()  # what recorded force laws read from outside of their arguments
+    switches: LawSwitches | None = None  # of recorded force laws; None: they have no kinks
     reaction_stiffness: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # [N/m, N m/rad] by name
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
     origin: Origin | None = None  # tells what has changed in the ModelDescription since; None: nobody knows

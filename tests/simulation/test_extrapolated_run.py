@@ -6,8 +6,10 @@ import pytest
 import rtmbs
 from bench.campaigns.momentum import kept, mechanism
 from bench.campaigns.tolerances import ALLOWED, case_of
+from bench.campaigns.variational_kinks import case_of as kinked_case
 from bench.measures.refined import maxwell
 from rtmbs import At, Every, Simulation, VariationalMidpoint, library, refined
+from rtmbs.errors import InputError
 from rtmbs.integrators.extrapolated_midpoint import ExtrapolatedMidpoint
 from tests.simulation.falling import HEIGHT, G, falling
 
@@ -157,21 +159,68 @@ def test_observers_see_every_step_in_chunks_and_one_by_one():
     assert meters[0].summary() == pytest.approx(meters[1].summary(), rel=1e-9, abs=1e-12)
 
 
-def test_a_stop_with_a_kink_is_met():
-    """An oscillator whose stiffness changes where it passes zero: half periods in closed form."""
+def two_springs(**options):
+    """Return an oscillator whose stiffness changes where it passes zero."""
     model = rtmbs.Model("two springs", gravity=(0.0, 0.0, 0.0))
     body = model.add_body("mass", mass=1.0, inertia=(1.0, 1.0, 1.0))
     model.add_joint("rail", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", body)
-    model.add_force("law", lambda t, k, p: -np.where(k.z > 0.0, 400.0, 100.0) * k.z, joint="rail")
+    model.add_force("law", lambda t, k, p: -np.where(k.z > 0.0, 400.0, 100.0) * k.z, joint="rail", **options)
     model.set_initial("rail", position=1.0, rate=0.0)
-    sim = Simulation(model.compile(), 1e-3, METHOD)
-    t_end = 2.0
-    result = sim.run(t_end, tolerance=1e-3)  # smaller tolerances are not kept: METHODS 6.10, pitfall
-    fast, slow = np.pi / 20.0, np.pi / 10.0
-    t = (t_end + 0.5 * fast) % (fast + slow)
-    exact = np.sin(20.0 * t) if t < fast else -2.0 * np.sin(10.0 * (t - fast))
-    assert abs(float(result["rail.displacement"][-1]) - exact) < 3e-3
+    return Simulation(model.compile(), 1e-3, METHOD)
+
+
+FAST, SLOW = np.pi / 20.0, np.pi / 10.0  # half periods [s]
+
+
+def place(t):
+    """Return where the oscillator is, by half periods in closed form."""
+    t = (t + 0.5 * FAST) % (FAST + SLOW)
+    return np.sin(20.0 * t) if t < FAST else -2.0 * np.sin(10.0 * (t - FAST))
+
+
+@pytest.mark.parametrize("tolerance", [1e-3, 1e-5, 1e-8])
+def test_steps_end_at_kinks(tolerance):
+    result = two_springs().run(2.0, tolerance=tolerance)
+    assert abs(float(result["rail.displacement"][-1]) - place(2.0)) < tolerance
+    assert not any("kink" in text for text in result.warnings)
+    kinks = 0.5 * FAST + np.cumsum([0.0, *[SLOW, FAST] * 3])
+    for t in kinks[kinks < 2.0]:
+        assert np.abs(result.t - t).min() < 1e-2 * tolerance, t
+
+
+def test_a_law_that_python_calls_is_named_for_its_kinks():
+    sim = two_springs(trace=False)
+    result = sim.run(0.3, tolerance=1e-3)
     assert any("a kink of force laws (law) within a step" in text for text in result.warnings)
+
+
+@pytest.mark.parametrize("trace", [True, False])
+def test_an_event_at_a_kink_comes_at_its_time(trace):
+    """The step to the event is taken anew: it has seen no force behind the kink."""
+    times = []
+    event = rtmbs.Event(lambda s: s.z[0], action=lambda sim: times.append(sim.t))
+    result = two_springs(**({} if trace else {"trace": False})).run(2.0, tolerance=1e-6, when=event)
+    exact = 0.5 * FAST + np.cumsum([0.0, *[SLOW, FAST] * 5])
+    exact = exact[exact < 2.0]
+    assert len(times) == len(exact)
+    assert np.abs(np.array(times) - exact).max() < 1e-7
+    assert abs(float(result["rail.displacement"][-1]) - place(2.0)) < 1e-6
+
+
+def test_a_force_that_jumps_back_and_forth_ends_in_words():
+    model = rtmbs.Model("dry friction", gravity=(0.0, 0.0, 0.0))
+    body = model.add_body("mass", mass=1.0, inertia=(1.0, 1.0, 1.0))
+    model.add_joint("rail", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", body)
+    model.add_force("friction", lambda t, k, p: -5.0 * np.sign(k.zd), joint="rail")
+    model.set_initial("rail", position=0.0, rate=1.0)
+    with pytest.raises(InputError, match="friction"):
+        Simulation(model.compile(), 1e-3, METHOD).run(1.0, tolerance=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_mechanisms_with_kinks_against_equations_of_their_own(seed):
+    error, what, _ = kinked_case(seed + 100)
+    assert not error > ALLOWED, what
 
 
 def test_smooth_forces_are_not_said_to_have_kinks():
