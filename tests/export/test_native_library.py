@@ -131,6 +131,21 @@ def test_a_state_goes_on_in_another_instance(load):
     assert first.state == second.state
 
 
+def test_a_thousand_saved_states_go_on_with_the_same_bytes(load):
+    system, rng, same = build("top").compile(), np.random.default_rng(3), 0
+    one, other = load(system), load(system)
+    for _ in range(1000):
+        assert one.step(int(rng.integers(1, 6))) == 0
+        if rng.random() < 0.2:
+            assert one.advance(float(rng.uniform(0.3, 2.7)) * 1e-3) == 0
+        other.step(int(rng.integers(0, 4)))
+        other.state = one.state
+        one.step(2)
+        other.step(2)
+        same += one.state == other.state
+    assert same == 1000
+
+
 def test_states_of_others_are_refused(load):
     first, second = load(build("governor").compile()), load(build("top").compile())
     before = first.state
@@ -139,6 +154,14 @@ def test_states_of_others_are_refused(load):
             first.state = wrong
     assert first.state == before
     assert len(before) > HEAD
+
+
+def test_a_span_that_no_step_covers_is_refused(load):
+    it = load(build("top").compile())
+    before = it.state
+    for span in (0.0, -1e-3, 1e-8, float("nan"), float("inf"), 1e30):
+        assert it.advance(span) == 21
+        assert it.state == before
 
 
 def test_bad_calls_return_a_status(load):
