@@ -9,10 +9,10 @@ bytes.
 import numpy as np
 
 from rtmbs.core.bounds import BEYOND
+from rtmbs.export.signal_kernels import DRIVER_JUMPED, JUMPED, NO_JUMP, mean_inputs, values_at
 from rtmbs.forces.bushings import BUSHINGS
 from rtmbs.forces.springs import SPRINGS
 from rtmbs.forces.wrenches import WRENCHES
-from rtmbs.export.signal_kernels import DRIVER_JUMPED, JUMPED, NO_JUMP, mean_inputs, values_at
 from rtmbs.integrators.settings import Chunk, StateArrays
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.numerics.spatial import cross3, load3, load6, place, scale6, sub3
@@ -91,7 +91,10 @@ def take_step(it):
 
 @inner_kernel
 def inputs_at_end(it):
-    """Fill ``it.next_u`` with the inputs of the step; NO_JUMP, JUMPED (``it.after`` are those at its end), DRIVER_JUMPED."""
+    """Fill ``it.next_u`` with the inputs of the step, and ``it.after`` with those at its end.
+
+    Returns NO_JUMP, JUMPED or DRIVER_JUMPED.
+    """
     for i in range(len(it.u)):
         it.next_u[0, i] = it.target[i]
     signals = it.signals

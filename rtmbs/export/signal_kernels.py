@@ -67,8 +67,11 @@ def begin_mean(signals, k, old):
 
 
 @inner_kernel
-def add_jump(signals, k, t, h, share):
-    """Add the part of the step up to a jump at ``share`` of it, from BEFORE to AFTER; returns JUMPED or DRIVER_JUMPED."""
+def add_jump(signals, k, h, share):
+    """Add the part of the step up to a jump at ``share`` of it, from BEFORE to AFTER.
+
+    Returns JUMPED or DRIVER_JUMPED.
+    """
     around = signals.around
     first, last = signals.pointer[k], signals.pointer[k + 1]
     if signals.driver[k] == 1:
@@ -121,7 +124,7 @@ def declared_jumps(signals, k, t, h, edge, old, new):
             values_at(signals, time - edge, around[BEFORE])
             values_at(signals, time + edge, around[AFTER])
         if differs(signals, k):
-            found = add_jump(signals, k, t, h, share)
+            found = add_jump(signals, k, h, share)
             if found == DRIVER_JUMPED:
                 return found
     return found
@@ -160,7 +163,7 @@ def located_jump(signals, k, t, h, edge, old, new):
             if high - low <= edge:
                 for e in range(first, last):
                     around[AFTER, e] = around[RIGHT, e]
-                return add_jump(signals, k, t, h, (0.5 * (low + high) - t) / h)
+                return add_jump(signals, k, h, (0.5 * (low + high) - t) / h)
             centre = 0.5 * (low + high)
             if abs(around[BETWEEN, c] - around[BEFORE, c]) > abs(around[RIGHT, c] - around[BETWEEN, c]):
                 high = centre

@@ -62,7 +62,7 @@ def test_a_driver_input_moves_the_mechanism(load):
     it = load(sim, inputs=["drive"], outputs=["energy.total"])
     found, wanted = it.linearise(), rtmbs.linearise(sim, inputs=["drive"], outputs=["energy.total"])
     assert found.A.shape == wanted.A.shape == (0, 0)
-    assert found.D == pytest.approx(wanted.D, rel=1e-6)
+    assert np.allclose(found.D, wanted.D, rtol=1e-6)
 
 
 def lag(t, kinematics, parameters, states):
@@ -105,9 +105,8 @@ def test_it_leaves_no_trace(load):
 
 
 def test_directional_derivatives_are_differences_of_outputs(load):
-    names = ["slider.acceleration", "rod.reaction"]
+    outputs = ["slider.acceleration", "slide.acceleration"]
     sim = settled("slider_crank")
-    outputs = [name for name in names if name in sim.keys()]
     it = load(sim, inputs=["gravity"], outputs=outputs)
     seed = {"gravity[0]": 0.3, "gravity[2]": -1.0}
     found = it.derivative(seed)
