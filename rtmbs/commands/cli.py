@@ -1,4 +1,4 @@
-"""The console script ``rtmbs``: info, check, run, format, plot, sweep, export, warmup, bench, view, explain."""
+"""The console script ``rtmbs``: info, check, run, format, plot, sweep, export, bridge, warmup, bench, view, explain."""
 
 import gc
 import os
@@ -154,6 +154,14 @@ def export(words: Words) -> int:
     return export_command(words)
 
 
+def bridge(words: Words) -> int:
+    """Answer packets of inputs with outputs: rtmbs bridge car.py --inputs drive.torque --outputs chassis.position"""
+    one_thread()
+    from rtmbs.commands.bridge import bridge_command
+
+    return bridge_command(words)
+
+
 def warmup(words: Words) -> int:
     """Compile all kernels ahead of the first run, once after each installation."""
     from rtmbs.commands.warmup import compile_kernels
@@ -196,6 +204,7 @@ COMMANDS: dict[str, Callable[[Words], int]] = {
     "plot": plot,
     "sweep": sweep,
     "export": export,
+    "bridge": bridge,
     "warmup": warmup,
     "bench": bench,
     "view": view,
