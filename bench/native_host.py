@@ -31,6 +31,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "rtmbs_chosen_count": (ctypes.c_int, [POINTER]),
     "rtmbs_linearise_bytes": (ctypes.c_size_t, [POINTER]),
     "rtmbs_linearise": (ctypes.c_int, [POINTER, *[ctypes.POINTER(DOUBLE)] * 4, ctypes.POINTER(ctypes.c_int), POINTER]),
+    "rtmbs_derivative_bytes": (ctypes.c_size_t, [POINTER]),
     "rtmbs_derivative": (ctypes.c_int, [POINTER, *[ctypes.POINTER(DOUBLE)] * 2, POINTER]),
     "rtmbs_read_outputs": (ctypes.c_int, [POINTER, ctypes.POINTER(DOUBLE)]),
     "rtmbs_step_size": (DOUBLE, [POINTER]),
@@ -120,7 +121,7 @@ class Mechanism:
         given, found = (DOUBLE * library.rtmbs_input_count(it))(), (DOUBLE * library.rtmbs_output_count(it))()
         for name, value in seed.items():
             given[library.rtmbs_input(it, name.encode())] = value
-        scratch = ctypes.create_string_buffer(library.rtmbs_linearise_bytes(it) + 8)
+        scratch = ctypes.create_string_buffer(library.rtmbs_derivative_bytes(it) + 8)
         if status := library.rtmbs_derivative(it, given, found, scratch):
             raise ValueError(library.rtmbs_status_text(status).decode())
         return np.array(found)

@@ -211,7 +211,8 @@ class Udp:
     """
 
     def __init__(self, bridge: Bridge, host: str = "127.0.0.1", port: int = 0) -> None:
-        self.inbox, self.peer = bridge.inbox, None
+        self.inbox = bridge.inbox
+        self.peer: tuple[str, int] | None = None
         self.socket = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             self.socket.bind((host, port))
@@ -269,6 +270,7 @@ class SharedMemory:
             raise InputError(
                 f"shared memory {name!r} cannot be made ({error.strerror or error}); give another name"
             ) from error
+        assert self.shared.buf is not None
         self.memory = memoryview(self.shared.buf)
 
     def arrived(self, patience: float) -> list[bytes]:

@@ -247,6 +247,7 @@ class SharedClient(Client):
     def __init__(self, name: str, session: int, inputs: int, outputs: int) -> None:
         super().__init__(session, inputs, outputs)
         self.shared = attached(name)
+        assert self.shared.buf is not None
         self.memory, self.seen = memoryview(self.shared.buf), 0
 
     def receive(self, patience: float = 0.0) -> Packet | None:

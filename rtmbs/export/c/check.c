@@ -383,6 +383,11 @@ static const char *check_settings(M it, const sizes *s) {
     WANT(L_settings_absolute, it->words[W_settings_tries] >= 0 && it->words[W_settings_tries] <= MOST_TRIES);
     WANT(L_settings_absolute, it->words[W_settings_max_projections] >= 0 && it->words[W_settings_max_projections] <= 1 << 20);
     WANT(L_settings_absolute, it->words[W_settings_tangent_terms] >= 0 && it->words[W_settings_tangent_terms] <= 3);
+    double penalty, size;
+    memcpy(&penalty, &it->words[W_penalty], sizeof penalty);
+    memcpy(&size, &it->words[W_signals_size], sizeof size);
+    WANT(L_settings_absolute, penalty >= 0.0 && penalty < 1e100 && size > 0.0 && size < 1e100);
+    WANT(L_settings_absolute, it->words[W_freedom] >= 0 && it->words[W_freedom] <= n);
     SHAPE1(L_settings_absolute, n); SHAPE1(L_settings_typical, n); SHAPE1(L_settings_pace, n);
     SHAPE1(L_settings_rotation, m); SHAPE1(L_settings_scale, m); SHAPE1(L_settings_mass, m); SHAPE1(L_settings_first, m);
     for (int64_t r = 0; r < m; r++) {

@@ -27,7 +27,7 @@ fmu *fmu_load(fmu *f, const char *path, const char *token, const char *token_nam
     } else if (f->it) {
         f->spare = malloc(rtmbs_state_size(f->it));
         f->seed = calloc((size_t)f->it->port_count + 1, sizeof(double));
-        f->scratch = malloc(rtmbs_linearise_bytes(f->it) + 8);
+        f->scratch = malloc(rtmbs_derivative_bytes(f->it) + 8);
         if (!f->spare || !f->seed || !f->scratch) snprintf(error, sizeof error, "no memory");
     }
     if (error[0]) {

@@ -44,12 +44,12 @@ int rtmbs_chosen(const rtmbs_mechanism *it, int k) {
     return -1;
 }
 
-/* Places of the parts of `scratch`; returns its bytes. */
-static size_t lay_out(rtmbs_mechanism *it, char *scratch, linear *l) {
+/* Places of the parts of `scratch`; returns its bytes. A derivative along inputs needs no Jacobian. */
+static size_t lay_out(rtmbs_mechanism *it, char *scratch, linear *l, int jacobian) {
     int64_t n = count_of(it, L_z), m = count_of(it, L_lam), ns = count_of(it, L_s), y = it->output_count, at = 0;
     linear found = {.it = it, .n = n, .m = m, .ns = ns, .outputs = y, .inputs = it->input_count, .f = rtmbs_freedom(it)};
     double **numbers[] = {&found.P, &found.row, &found.before, &found.zd, &found.work, &found.change, &found.found};
-    int64_t sizes[] = {m * n, m, n, n, m, 2 * n + ns + y, 2 * n + ns + y};
+    int64_t sizes[] = {jacobian ? m * n : 0, m, n, n, m, 2 * n + ns + y, 2 * n + ns + y};
     for (int k = 0; k < 7; k++) *numbers[k] = (double *)(void *)(scratch + at), at += 8 * sizes[k];
     found.rows = (int64_t *)(void *)(scratch + at), at += 8 * m;
     found.columns = (int64_t *)(void *)(scratch + at), at += 8 * n;
@@ -59,7 +59,11 @@ static size_t lay_out(rtmbs_mechanism *it, char *scratch, linear *l) {
 }
 size_t rtmbs_linearise_bytes(const rtmbs_mechanism *it) {
     static char none[8];
-    return lay_out((rtmbs_mechanism *)(uintptr_t)it, none, NULL);
+    return lay_out((rtmbs_mechanism *)(uintptr_t)it, none, NULL, 1);
+}
+size_t rtmbs_derivative_bytes(const rtmbs_mechanism *it) {
+    static char none[8];
+    return lay_out((rtmbs_mechanism *)(uintptr_t)it, none, NULL, 0);
 }
 
 /* Dense Phi_z at the evaluated pose, times typical sizes of coordinates, each row divided by its largest number. */
@@ -249,7 +253,7 @@ static void sort(int64_t *x, int64_t count) {
 
 int rtmbs_linearise(rtmbs_mechanism *it, double *A, double *B, double *C, double *D, int *independent, void *scratch) {
     linear l;
-    lay_out(it, scratch, &l);
+    lay_out(it, scratch, &l, 1);
     int status = prepare(&l);
     if (status) return status;
     if (rtmbs_kernel_loops(it->words) < 0) return RTMBS_KERNEL;
@@ -273,7 +277,7 @@ int rtmbs_linearise(rtmbs_mechanism *it, double *A, double *B, double *C, double
 
 int rtmbs_derivative(rtmbs_mechanism *it, const double *seed, double *derivative, void *scratch) {
     linear l;
-    lay_out(it, scratch, &l);
+    lay_out(it, scratch, &l, 0);
     int status = prepare(&l);
     double longest = 0.0;
     for (int64_t p = 0; p < it->input_count; p++) {

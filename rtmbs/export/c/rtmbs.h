@@ -116,7 +116,8 @@ RTMBS_API int rtmbs_linearise(rtmbs_mechanism *it, double *A, double *B, double 
                               void *scratch);
 /* Derivatives of all outputs (rtmbs_output_count numbers) along a change of inputs, one number `seed` an input
  * (rtmbs_input_count), at the present positions and rates. A driver acts from the next step on, so its derivative is
- * zero. `scratch` has rtmbs_linearise_bytes. Returns 0 or RTMBS_NOT_FOLLOWED. */
+ * zero. `scratch` has rtmbs_derivative_bytes. Returns 0 or RTMBS_NOT_FOLLOWED. */
+RTMBS_API size_t rtmbs_derivative_bytes(const rtmbs_mechanism *it);
 RTMBS_API int rtmbs_derivative(rtmbs_mechanism *it, const double *seed, double *derivative, void *scratch);
 
 /* The whole state: everything that later results depend on. */
