@@ -1,5 +1,6 @@
 """Libraries for other processors and systems: run under qemu-user and wine where they are here, else looked into."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -85,8 +86,9 @@ def test_libraries_of_other_targets_give_the_numbers_of_this_machine(found, targ
     command = [sys.executable, "-m", "ziglang", "cc", "-target", ZIG[target], "-O1", f"-I{header}", "host.c"]
     subprocess.run([*command, "-o", program.name], cwd=tmp_path, check=True, capture_output=True)
     done = subprocess.run(
-        [*run, program.name, f"./{library.name}", "mechanism.rtm"], cwd=tmp_path, capture_output=True, text=True
-    )
+        [*run, program.name, f"./{library.name}", "mechanism.rtm"], cwd=tmp_path, capture_output=True, text=True,
+        env={**os.environ, "WINEPREFIX": str(tmp_path / "wine"), "WINEDEBUG": "-all"},
+    )  # fmt: skip
     assert done.returncode == 0, done.stdout + done.stderr
     line, status = done.stdout.strip().splitlines()
     assert status.strip() == "status 0 with FMI"
