@@ -111,20 +111,20 @@ def states(library, count):
     print(f"states {same} of {count} go on with the same bytes")
 
 
-def fuzzed(name, count, scratch):
-    """Print how many mutated files of a mechanism were loaded under AddressSanitizer."""
-    found = exported(build(name).compile(), (), (), H, None)
+def fuzzed(name, count, scratch, seed=7):
+    """Load mutated files of a mechanism, and call what a host may call, under AddressSanitizer; returns the process."""
+    system = build(name).compile()
+    outputs = ["energy.total", *(f"{body}.position" for body in list(system.bodies)[-1:])]
+    found = exported(system, list(system.inputs)[:1], outputs, H, None)
     (scratch / "layout.h").write_text(layout_header(found.instance, rtmbs.__version__))
     (scratch / "fuzzed.rtm").write_bytes(found.file)
     code = kept_folder() / f"kernels-{digest_of(KERNELS, str(layout_digest(found.instance)))}.{HOST}.o"
     sources = [HERE / "fuzz_mechanism.c", *(C / one for one in SOURCES if not one.startswith("fmi"))]
     flags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", f"-I{scratch}", f"-I{C}"]
     subprocess.run(["cc", *flags, *sources, code, "-lm", "-o", scratch / "fuzz"], check=True)
-    done = subprocess.run(
-        [scratch / "fuzz", scratch / "fuzzed.rtm", str(count), "7"], capture_output=True, text=True, check=False
+    return subprocess.run(
+        [scratch / "fuzz", scratch / "fuzzed.rtm", str(count), str(seed)], capture_output=True, text=True, check=False
     )
-    last = done.stderr.strip().splitlines()[-1:] or [""]
-    print(f"fuzz   {name}: {done.stdout.strip()}, exit code {done.returncode} {last[0]}")
 
 
 def main():
@@ -142,7 +142,9 @@ def main():
         for label in ("fourbar --ny 4 --nz 40", "slider_crank"):
             costs(library_file, label, 1_000_000 // share if label == "slider_crank" else 20_000 // share, Path(folder))
         for name in FUZZED:
-            fuzzed(name, 100_000 // share, Path(folder))
+            done = fuzzed(name, 100_000 // share, Path(folder))
+            last = done.stderr.strip().splitlines()[-1:] or [""]
+            print(f"fuzz   {name}: {done.stdout.strip()}, exit code {done.returncode} {last[0]}")
 
 
 if __name__ == "__main__":

@@ -26,19 +26,34 @@ static uint64_t odd(void) {
     uint64_t kind = next() % 4;
     return kind == 0 ? known[next() % 8] : kind == 1 ? next() % 64 : kind == 2 ? (uint64_t)-(int64_t)(next() % 8) : next();
 }
+/* Linearise and differentiate into memory of exactly the size that is told. */
+static void linearise(rtmbs_mechanism *it) {
+    size_t x = (size_t)rtmbs_order(it), u = (size_t)rtmbs_chosen_count(it), y = (size_t)rtmbs_output_count(it);
+    size_t inputs = (size_t)rtmbs_input_count(it), bytes = rtmbs_linearise_bytes(it), less = rtmbs_derivative_bytes(it);
+    double *A = malloc(8 * x * x + 1), *B = malloc(8 * x * u + 1), *C = malloc(8 * y * x + 1), *D = malloc(8 * y * u + 1);
+    int *independent = malloc(sizeof(int) * (size_t)rtmbs_freedom(it) + 1);
+    double *seed = calloc(inputs + 1, 8), *found = malloc(8 * y + 1);
+    char *scratch = malloc(bytes), *other = malloc(less);
+    for (size_t k = 0; k < inputs; k++) seed[k] = (double)(next() % 3) - 1.0;
+    if (A && B && C && D && independent && scratch) (void)rtmbs_linearise(it, A, B, C, D, independent, scratch);
+    if (seed && found && other) (void)rtmbs_derivative(it, seed, found, other);
+    free(A), free(B), free(C), free(D), free(independent), free(seed), free(found), free(scratch), free(other);
+}
 static void call_anything(rtmbs_mechanism *it, char *state) {
     for (int k = 0; k < 12; k++) {
         int handle = (int)(next() % 12) - 2;
         double value;
         uint64_t bits = next();
         memcpy(&value, &bits, 8);
-        switch (next() % 9) {
+        switch (next() % 11) {
         case 0: rtmbs_set_input(it, handle, next() % 2 ? value : 1.0); break;
         case 1: case 2: rtmbs_step(it, (int64_t)(next() % 4) - 1); break;
         case 3: (void)rtmbs_output_value(it, handle); break;
         case 4: rtmbs_get_state(it, state); break;
         case 5: if (next() % 2) state[next() % rtmbs_state_size(it)] ^= 1; rtmbs_set_state(it, state, rtmbs_state_size(it)); break;
         case 6: rtmbs_reset(it); break;
+        case 9: rtmbs_advance(it, next() % 2 && !(value > 5e-3 && value < 1e20) ? value : 1e-3 * (double)(next() % 4096) / 1024.0); break;
+        case 10: linearise(it); break;
         case 7: (void)rtmbs_input_name(it, handle); (void)rtmbs_output_unit(it, handle); (void)rtmbs_input_value(it, handle); break;
         default: (void)rtmbs_set_start(it, value); break;
         }

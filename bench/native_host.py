@@ -1,13 +1,13 @@
 """A host of the native library in Python by ctypes: what a C program does, for tests and measurements.
 
-It needs neither rtmbs nor NumPy.
+It needs no rtmbs, and NumPy for matrices only.
 """
 
 import ctypes
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-HEAD = 40  # bytes of a state before its arrays
+HEAD = 56  # bytes of a state before its arrays
 TEXT = 300
 DOUBLE, COUNT, POINTER, WORD = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
@@ -25,6 +25,15 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "rtmbs_input_value": (DOUBLE, [POINTER, ctypes.c_int]),
     "rtmbs_output_value": (DOUBLE, [POINTER, ctypes.c_int]),
     "rtmbs_step": (ctypes.c_int, [POINTER, COUNT]),
+    "rtmbs_advance": (ctypes.c_int, [POINTER, DOUBLE]),
+    "rtmbs_freedom": (ctypes.c_int, [POINTER]),
+    "rtmbs_order": (ctypes.c_int, [POINTER]),
+    "rtmbs_chosen_count": (ctypes.c_int, [POINTER]),
+    "rtmbs_linearise_bytes": (ctypes.c_size_t, [POINTER]),
+    "rtmbs_linearise": (ctypes.c_int, [POINTER, *[ctypes.POINTER(DOUBLE)] * 4, ctypes.POINTER(ctypes.c_int), POINTER]),
+    "rtmbs_derivative_bytes": (ctypes.c_size_t, [POINTER]),
+    "rtmbs_derivative": (ctypes.c_int, [POINTER, *[ctypes.POINTER(DOUBLE)] * 2, POINTER]),
+    "rtmbs_read_outputs": (ctypes.c_int, [POINTER, ctypes.POINTER(DOUBLE)]),
     "rtmbs_step_size": (DOUBLE, [POINTER]),
     "rtmbs_time": (DOUBLE, [POINTER]),
     "rtmbs_steps": (COUNT, [POINTER]),
@@ -47,6 +56,16 @@ def opened(library: Path) -> Any:
         function = getattr(found, name)
         function.restype, function.argtypes = result, arguments
     return found
+
+
+class Linear(NamedTuple):
+    """x' = A x + B u, y = C x + D u."""
+
+    A: Any
+    B: Any
+    C: Any
+    D: Any
+    independent: list[int]
 
 
 class Mechanism:
@@ -73,6 +92,39 @@ class Mechanism:
     def step(self, count: int = 1) -> int:
         """Take steps and return the status."""
         return int(self.library.rtmbs_step(self.it, count))
+
+    def advance(self, span: float) -> int:
+        """Advance by a span [s] and return the status."""
+        return int(self.library.rtmbs_advance(self.it, span))
+
+    def linearise(self) -> "Linear":
+        """Return the linear equations about the present state; ValueError with the sentence of a refusal."""
+        import numpy as np
+
+        library, it = self.library, self.it
+        nx, nu, ny = library.rtmbs_order(it), library.rtmbs_chosen_count(it), library.rtmbs_output_count(it)
+        shapes = ((nx, nx), (nx, nu), (ny, nx), (ny, nu))
+        places = [(DOUBLE * (rows * columns))() for rows, columns in shapes]
+        independent = (ctypes.c_int * library.rtmbs_freedom(it))()
+        scratch = ctypes.create_string_buffer(library.rtmbs_linearise_bytes(it) + 8)
+        status = library.rtmbs_linearise(it, *places, independent, scratch)
+        if status:
+            raise ValueError(library.rtmbs_status_text(status).decode())
+        matrices = [np.array(place).reshape(shape) for place, shape in zip(places, shapes, strict=True)]
+        return Linear(*matrices, list(independent))
+
+    def derivative(self, seed: dict[str, float]) -> Any:
+        """Return the derivatives of all outputs along a change of inputs by name."""
+        import numpy as np
+
+        library, it = self.library, self.it
+        given, found = (DOUBLE * library.rtmbs_input_count(it))(), (DOUBLE * library.rtmbs_output_count(it))()
+        for name, value in seed.items():
+            given[library.rtmbs_input(it, name.encode())] = value
+        scratch = ctypes.create_string_buffer(library.rtmbs_derivative_bytes(it) + 8)
+        if status := library.rtmbs_derivative(it, given, found, scratch):
+            raise ValueError(library.rtmbs_status_text(status).decode())
+        return np.array(found)
 
     @property
     def state(self) -> bytes:

@@ -20,6 +20,7 @@ HOMES = {
     "Bushing": "rtmbs.model",
     "ChannelRecorder": "rtmbs.simulation.observers",
     "ConstantRate": "rtmbs.model",
+    "CoupledFMU": "rtmbs.export.co_simulation",
     "Cylinder": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "Dask": "rtmbs.studies.sweeps.dask_engine",
@@ -85,6 +86,7 @@ HOMES = {
     "Workload": "rtmbs.studies.analysis.workload",
     "Wrench": "rtmbs.model",
     "campbell": "rtmbs.studies.analysis.campbell",
+    "co_simulate": "rtmbs.export.co_simulation",
     "compare": "rtmbs.results",
     "equilibria": "rtmbs.studies.analysis.equilibrium",
     "equilibrium": "rtmbs.studies.analysis.equilibrium",
@@ -136,6 +138,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.dae.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.errors import RtmbsError as RtmbsError
     from rtmbs.errors import RtmbsWarning as RtmbsWarning
+    from rtmbs.export.co_simulation import CoupledFMU as CoupledFMU
+    from rtmbs.export.co_simulation import co_simulate as co_simulate
     from rtmbs.export.packages import export_fmu as export_fmu
     from rtmbs.export.packages import export_library as export_library
     from rtmbs.formats.gltf import write_gltf as write_gltf

@@ -539,6 +539,8 @@ BOUNDED = {
     "formats/sdf_frames.py: place": "every turn adds a new frame to the way, and ways are bounded",
     "formats/written_tree.py: tree_of": "every turn takes a body from a queue that each enters once",
     "formats/xml_tree.py: walk": "every turn takes an element from a list that each enters once",
+    "export/bridge.py: serve": "a tick every period, up to the number of ticks; without one the user ends the bridge",
+    "export/bridge.py: serve_in_lockstep": "a tick a packet, up to the number of ticks; without one the user ends it",
     "forces/bushings.py: curve_values": "the span between two knots is halved until it is one",
     "formulations/free_bodies.py: new_name": "every turn makes the name longer than the last, and names are finite",
     "library/driven_pose.py: continued": "every turn takes a microsecond at least towards the time",

@@ -1,5 +1,5 @@
-"""The console script ``rtmbs``: info, check, run, format, plot, sweep, export, vehicle, warmup, bench,
-view, explain."""
+"""The console script ``rtmbs``: info, check, run, format, plot, sweep, export, bridge, vehicle, warmup, bench, view,
+explain."""
 
 import gc
 import os
@@ -163,6 +163,14 @@ def vehicle(words: Words) -> int:
     return vehicle_command(words)
 
 
+def bridge(words: Words) -> int:
+    """Answer packets of inputs with outputs: rtmbs bridge car.py --inputs drive.torque --outputs chassis.position"""
+    one_thread()
+    from rtmbs.commands.bridge import bridge_command
+
+    return bridge_command(words)
+
+
 def warmup(words: Words) -> int:
     """Compile all kernels ahead of the first run, once after each installation."""
     from rtmbs.commands.warmup import compile_kernels
@@ -206,6 +214,7 @@ COMMANDS: dict[str, Callable[[Words], int]] = {
     "sweep": sweep,
     "export": export,
     "vehicle": vehicle,
+    "bridge": bridge,
     "warmup": warmup,
     "bench": bench,
     "view": view,

@@ -8,8 +8,8 @@ bytes.
 
 import numpy as np
 
-from rtmbs.ad.program import evaluate
 from rtmbs.core.bounds import BEYOND
+from rtmbs.export.signal_kernels import DRIVER_JUMPED, JUMPED, NO_JUMP, mean_inputs, values_at
 from rtmbs.forces.bushings import BUSHINGS
 from rtmbs.forces.springs import SPRINGS
 from rtmbs.forces.wrenches import WRENCHES
@@ -34,7 +34,7 @@ from rtmbs.semirecursive.passes import (
 )
 from rtmbs.semirecursive.step import march
 
-HALF_TURN, NOT_FOLLOWED = 9, 10  # further exit codes, behind those of ``semirecursive.exit_codes``
+HALF_TURN, NOT_FOLLOWED, DRIVER_JUMP = 9, 10, 12  # further exit codes, behind those of ``semirecursive.exit_codes``
 # Kinds of numbers that ``picked`` returns.
 ENERGY, MISSED, SPRING, GIVEN, BUSHING, LAW_FORCE, INPUT, JOINT_FORCE, MULTIPLIER, LAW_STATE = range(10)
 NO_LIMIT = 2**62  # ticks of a kernel call
@@ -61,15 +61,13 @@ def next_row(it):
 def take_step(it):
     """Take a step from the present state into the next row, and go on from there; returns how it ended.
 
-    Functions of time are evaluated at ``it.clock``. A step that fails leaves the present state as it was.
+    ``it.clock`` are the times at its ends. Across a jump of a function of time a step takes mean inputs, and its
+    accelerations are solved anew (METHODS 1.27). A step that fails leaves the present state as it was.
     """
+    jumped = inputs_at_end(it)
+    if jumped == DRIVER_JUMPED:
+        return DRIVER_JUMP
     bad = 0
-    for i in range(len(it.u)):
-        it.next_u[0, i] = it.target[i]
-    if len(it.signal_slot) > 0:
-        evaluate(it.signals, it.signal_memory, it.clock, it.signal_parameter, it.signal_value)
-        for k in range(len(it.signal_slot)):
-            it.next_u[0, it.signal_slot[k]] = it.signal_value[k]
     for i in range(len(it.u)):
         bad += 0 if abs(it.next_u[0, i]) <= BEYOND else 1
     if bad > 0:
@@ -83,9 +81,46 @@ def take_step(it):
     if accepted(ending) and len(it.turns) > 0 and half_turn(it):
         it.work.step[0] = 0.0
         return HALF_TURN
+    if accepted(ending) and jumped == JUMPED and not follow_jump(it):
+        it.work.step[0] = 0.0
+        return NOT_FOLLOWED
     if accepted(ending):
         go_on(it)
     return ending
+
+
+@inner_kernel
+def inputs_at_end(it):
+    """Fill ``it.next_u`` with the inputs of the step, and ``it.after`` with those at its end.
+
+    Returns NO_JUMP, JUMPED or DRIVER_JUMPED.
+    """
+    for i in range(len(it.u)):
+        it.next_u[0, i] = it.target[i]
+    signals = it.signals
+    if len(signals.slot) == 0:
+        return NO_JUMP
+    values_at(signals, it.clock[1], signals.value)
+    for k in range(len(signals.slot)):
+        it.next_u[0, signals.slot[k]] = signals.value[k]
+    for i in range(len(it.u)):
+        it.after[i] = it.next_u[0, i]
+    return mean_inputs(signals, it.clock[0], it.settings.h, it.u, it.next_u[0])
+
+
+@inner_kernel
+def follow_jump(it):
+    """Let accelerations at the end of a step be those behind its jumps; False where none were found."""
+    for i in range(len(it.u)):
+        it.next_u[0, i] = it.after[i]
+    state = StateArrays(
+        it.next_z[0], it.next_zd[0], it.next_zdd[0], it.next_lam[0], it.next_R0[0], it.next_energy[0], it.next_s[0],
+        it.next_sd[0],
+    )  # fmt: skip
+    return follow_inputs(
+        it.tables, it.lu, it.work, it.settings, it.alpha, it.after, state, it.still, it.no_energy, it.found_energy,
+        it.ws, False,
+    )  # fmt: skip
 
 
 @inner_kernel
@@ -164,13 +199,14 @@ def end_balances(it):
 
 
 @kernel
-def evaluate_signals(it):
-    """Let functions of time be those of ``it.clock`` in the inputs of now."""
-    if len(it.signal_slot) > 0:
-        evaluate(it.signals, it.signal_memory, it.clock, it.signal_parameter, it.signal_value)
-        for k in range(len(it.signal_slot)):
-            it.u[it.signal_slot[k]] = it.signal_value[k]
-            it.target[it.signal_slot[k]] = it.signal_value[k]
+def evaluate_loops(it):
+    """Fill ``it.outputs.missed`` and ``it.ws.Phi_z`` at the present positions and rates; returns 0."""
+    forward_positions(it.tables, it.R0, it.z, it.ws)
+    forward_velocities(it.tables.dofs, it.zd, it.ws)
+    evaluate_closures(it.tables, it.z, it.u, it.ws)
+    closure_velocities(it.tables, it.zd, it.u, it.ws)
+    for row in range(len(it.lam)):
+        it.outputs.missed[0, row], it.outputs.missed[1, row] = it.ws.Phi[row], it.ws.Phid[row]
     return 0
 
 
@@ -269,6 +305,6 @@ ENTRIES = {
     "rtmbs_kernel_step": take_step,
     "rtmbs_kernel_follow": follow_changed_inputs,
     "rtmbs_kernel_end_balances": end_balances,
-    "rtmbs_kernel_signals": evaluate_signals,
+    "rtmbs_kernel_loops": evaluate_loops,
     "rtmbs_kernel_outputs": read_outputs,
 }

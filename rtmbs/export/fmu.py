@@ -59,7 +59,8 @@ class Description:
         )
         simulation = (
             f'  <CoSimulation modelIdentifier="{self.identifier}" canHandleVariableCommunicationStepSize="true" '
-            f'fixedInternalStepSize="{self.h!r}" canGetAndSetFMUState="true" canSerializeFMUState="true"/>'
+            f'fixedInternalStepSize="{self.h!r}" canGetAndSetFMUState="true" canSerializeFMUState="true" '
+            'providesDirectionalDerivatives="true"/>'
         )
         variables = [
             '    <Float64 name="time" valueReference="0" causality="independent" variability="continuous" unit="s"/>'
@@ -84,7 +85,8 @@ class Description:
         )
         simulation = (
             f'  <CoSimulation modelIdentifier="{self.identifier}" canHandleVariableCommunicationStepSize="true" '
-            'canNotUseMemoryManagementFunctions="true" canGetAndSetFMUstate="true" canSerializeFMUstate="true"/>'
+            'canNotUseMemoryManagementFunctions="true" canGetAndSetFMUstate="true" canSerializeFMUstate="true" '
+            'providesDirectionalDerivative="true"/>'
         )
         variables = [
             '    <ScalarVariable name="time" valueReference="0" causality="independent" variability="continuous">'

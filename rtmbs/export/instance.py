@@ -10,6 +10,8 @@ import numpy as np
 
 from rtmbs.ad.program import memory_of
 from rtmbs.export.channels import Ports
+from rtmbs.export.signal_kernels import ROWS
+from rtmbs.export.time_functions import TimeProgram
 from rtmbs.forces.register import KINDS
 from rtmbs.integrators.settings import STATS_SIZE, arrays_of
 from rtmbs.jit.struct import struct
@@ -41,6 +43,25 @@ class Outputs(NamedTuple):
     bushings: Array  # (bushings, measured) scratch
     law_forces: Array  # (no,) scratch
     values: Array  # (outputs,) what was read
+
+
+@struct
+class Signals(NamedTuple):
+    """Functions of time: k values of f functions."""
+
+    program: Any  # ad.Program of one independent, the time
+    memory: Array  # (slots,) scratch
+    parameter: Array  # (p,)
+    slot: Array  # (k,) int64: input slot of each value
+    pointer: Array  # (f + 1,) int64: first value of each function
+    driver: Array  # (f,) int64: 1 for value, rate and acceleration of a driver
+    watched: Array  # (f,) int64: 1 where jumps are not declared, so the kernel looks for them
+    jump_pointer: Array  # (f + 1,) int64: first declared jump of each function
+    jump_time: Array  # (jumps,) ascending for each function [s]
+    size: float  # typical value of a driver [m or rad]
+    instant: Array  # (1,) scratch: a time [s]
+    value: Array  # (k,) scratch
+    around: Array  # (ROWS, k) scratch of ``signal_kernels``
 
 
 @struct
@@ -77,12 +98,11 @@ class Instance(NamedTuple):
     still: Array  # (n,) zero
     no_energy: Array  # (n, 2) zero
     found_energy: Array  # (n, 2) scratch
-    clock: Array  # (1,) time at the end of the step [s]
-    signals: Any  # ad.Program of the functions of time
-    signal_memory: Array  # (slots,)
-    signal_parameter: Array  # (p,)
-    signal_value: Array  # (k,)
-    signal_slot: Array  # (k,) int64: slot of each value
+    clock: Array  # (2,) time at the start and at the end of a step [s]
+    after: Array  # (nu,) scratch: inputs at the end of a step, behind its jumps
+    signals: Signals
+    penalty: float  # dimensionless c of which alpha is made; 0 where alpha is given
+    freedom: int  # degrees of freedom near the start
     turns: Array  # (bushings, 3) rotation vectors of the bushings at the start of a step [rad]
     turning: Array  # (bushings,) int64: 1 where the rotation of a bushing moves a force of it
     outputs: Outputs
@@ -123,10 +143,26 @@ def instance_of(sim: Simulation, ports: Ports) -> Instance:
         next_z=np.zeros((1, n)), next_zd=np.zeros((1, n)), next_zdd=np.zeros((1, n)), next_lam=np.zeros((1, m)),
         next_R0=np.zeros((1, nr, 3, 3)), next_energy=np.zeros((1, n, 2)), next_s=np.zeros((1, ns)),
         next_sd=np.zeros((1, ns)), next_u=np.zeros((1, nu)), stats=np.zeros((1, STATS_SIZE)), still=np.zeros(n),
-        no_energy=np.zeros((n, 2)), found_energy=np.zeros((n, 2)), clock=np.zeros(1), signals=ports.time.program,
-        signal_memory=memory_of(ports.time.program), signal_parameter=ports.time.parameter,
-        signal_value=np.zeros(len(ports.time.slot)), signal_slot=ports.time.slot,
+        no_energy=np.zeros((n, 2)), found_energy=np.zeros((n, 2)), clock=np.zeros(2), after=np.zeros(nu),
+        signals=signals_of(sim, ports.time), penalty=float(sim.method.c or 0.0),
+        freedom=int(sim.start_report.degrees_of_freedom_nearby),
         turns=np.zeros((len(measured[2]), 3)), turning=turning_bushings(sim), outputs=outputs,
+    )  # fmt: skip
+
+
+def signals_of(sim: Simulation, time: TimeProgram) -> Signals:
+    """Return the functions of time of a Simulation."""
+    found, jumps = sim.system.signals, [signal.jumps or () for signal in sim.system.signals]
+    count = len(time.slot)
+    return Signals(
+        program=time.program, memory=memory_of(time.program), parameter=time.parameter, slot=time.slot,
+        pointer=np.cumsum([0, *(signal.size for signal in found)], dtype=np.int64),
+        driver=np.array([signal.driver for signal in found], np.int64),
+        watched=np.array([signal.jumps is None for signal in found], np.int64),
+        jump_pointer=np.cumsum([0, *map(len, jumps)], dtype=np.int64),
+        jump_time=np.array([one for times in jumps for one in times], np.float64),
+        size=min(float(sim.system.length), 1.0), instant=np.zeros(1), value=np.zeros(count),
+        around=np.zeros((ROWS, count)),
     )  # fmt: skip
 
 

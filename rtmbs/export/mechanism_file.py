@@ -17,6 +17,7 @@ from rtmbs.ad.program import SUM
 from rtmbs.errors import InputError
 from rtmbs.export.channels import Port, Ports
 from rtmbs.export.instance import STATE_FIELDS, Instance
+from rtmbs.export.signal_kernels import ROWS
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.settings import MAX_ITERATIONS, MOST_TRIES, STATS_SIZE
 from rtmbs.jit.struct import words_of
@@ -26,7 +27,8 @@ PARAMETER, INPUT, OUTPUT = range(3)
 CONSTANT, SCRATCH, STATE = "CONSTANT", "SCRATCH", "STATE"
 WRITTEN = ("ws.", "work.", "next_")  # scratch: what begins so, or is listed below
 SCRATCHES = (
-    "stats", "found_energy", "clock", "signal_memory", "signal_value", "turns", "outputs.energies", "outputs.missed",
+    "stats", "found_energy", "clock", "after", "signals.memory", "signals.instant", "signals.value", "signals.around",
+    "turns", "outputs.energies", "outputs.missed",
     "outputs.wrenches", "outputs.springs", "outputs.given", "outputs.bushings", "outputs.law_forces", "outputs.values",
 )  # fmt: skip
 KINDS = {"f": "f", "i": "i", "u": "u", "b": "b"}
@@ -38,6 +40,7 @@ CONSTANTS = {  # of kernels, as checks of files in C need them
     "OP_TRUTH": operations.TRUTH, "OP_SELECT": operations.SELECT, "OP_SUM": SUM, "STATS_SIZE": STATS_SIZE,
     "MAX_ITERATIONS": MAX_ITERATIONS, "MOST_TRIES": MOST_TRIES, "SPRING_NUMBERS": BY_WORD["spring"].measured,
     "GIVEN_NUMBERS": BY_WORD["wrench"].measured, "BUSHING_NUMBERS": BY_WORD["bushing"].measured,
+    "SIGNAL_ROWS": ROWS,
 }  # fmt: skip
 
 

@@ -10,13 +10,14 @@ from numpy.typing import NDArray
 from rtmbs.ad import Program, lowered, record_branches
 from rtmbs.ad.errors import TraceError, UnsupportedFunctionError
 from rtmbs.errors import InputError
-from rtmbs.model.profiles import ConstantRate, Sine, SmoothStep
-from rtmbs.system.input_slots import signal_values
+from rtmbs.model.profiles import ConstantRate, Sine, SmoothStep, Staircase
+from rtmbs.system.input_slots import BESIDE, signal_values
 from rtmbs.system.law_tables import no_program
 from rtmbs.system.system import Signal
 
 Array = NDArray[np.float64]
 TRIED = (0.0, 0.11, 0.37, 0.83, 1.7, 12.9)  # [s] times at which a recorded function is compared with the function
+MOST_TRIED = 100  # jumps, beside which it is compared as well
 AGREES = 1e-9  # relative: rounding of sums in another order
 
 
@@ -51,7 +52,7 @@ def recorded_signals(signals: Sequence[Signal]) -> TimeProgram:
     Raises
     ------
     InputError
-        For a function that cannot be recorded, and for one that jumps, with its name.
+        For a function that cannot be recorded, with its name.
     """
     if not signals:
         return TimeProgram(no_program(), np.zeros(0, np.int64), np.zeros(0))
@@ -86,6 +87,8 @@ def traceable(signal: Signal) -> Traceable:
         return Traceable(smooth_step, (function.t0, span, function.start, rise))
     if isinstance(function, ConstantRate):
         return Traceable(lambda t, p: (p[0] + p[1] * t, p[1] + 0.0 * t, 0.0 * t), (function.start, function.rate))
+    if isinstance(function, Staircase):
+        return staircase(np.asarray(function.t, np.float64), np.asarray(function.values, np.float64))
     if signal.size == 1:
         return Traceable(lambda t, _: (1.0 * np.reshape(function(t), ()),))
     return Traceable(lambda t, _: [part + 0.0 * t for part in function(t)])
@@ -108,22 +111,37 @@ def smooth_step(t: Any, p: Any) -> Sequence[Any]:
     return start + rise * f, rise * fd / span, rise * fdd / (span * span)
 
 
+def beside(jumps: Sequence[float]) -> list[float]:
+    """Return times just before and behind some jumps [s]."""
+    return [t + side * BESIDE * max(1.0, abs(t)) for t in jumps[:MOST_TRIED] for side in (-1.0, 1.0)]
+
+
+def staircase(times: Array, values: Array) -> Traceable:
+    """Return a ``Staircase`` as selections of its values by its times."""
+    count, rows = len(times), values.reshape(len(times), -1)
+    size = rows.shape[1]
+
+    def held(t: Any, p: Any) -> Sequence[Any]:
+        parts = []
+        for c in range(size):
+            value = p[count + c] + 0.0 * t
+            for k in range(1, count):
+                value = np.where(t >= p[k], p[count + k * size + c], value)
+            parts.append(value)
+        return parts
+
+    return Traceable(held, (*times.tolist(), *rows.ravel().tolist()))
+
+
 def check_recorded(signal: Signal, one: Traceable) -> None:
-    """Refuse a function of time that jumps, that cannot be recorded, or that is another when recorded: InputError."""
-    if signal.jumps:
-        raise InputError(
-            f"the function of time {signal.name!r} jumps at t = {signal.jumps[0]:g} s, which a native library does not "
-            "follow; make it an rtmbs.Input, which the host sets"
-        )
-    way_out = "write it with numpy, without conditions, or make it an rtmbs.Input, which the host sets"
+    """Refuse a function of time that cannot be recorded, or that is another when recorded: InputError."""
+    way_out = "write it with numpy, or make it an rtmbs.Input, which the host sets"
     try:
         numbers = np.array(one.parameter)
-        _, ways = record_branches(lambda x: np.stack(list(one.function(x[0], numbers))), 1, signal.size)
+        record_branches(lambda x: np.stack(list(one.function(x[0], numbers))), 1, signal.size)
     except (TraceError, UnsupportedFunctionError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"the function of time {signal.name!r} cannot be recorded ({error}); {way_out}") from error
-    if ways > 1 and signal.jumps is None:
-        raise InputError(f"the function of time {signal.name!r} has conditions, so it may jump; {way_out}")
-    for t in TRIED:
+    for t in (*TRIED, *beside(signal.jumps or ())):
         wanted = signal_values(signal, t)
         found = np.array([float(value) for value in one.function(np.float64(t), numbers)])
         size = np.maximum(np.abs(wanted), 1e-3)

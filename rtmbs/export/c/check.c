@@ -405,6 +405,11 @@ static const char *check_settings(M it, const sizes *s) {
     WANT(L_settings_absolute, it->words[W_settings_tries] >= 0 && it->words[W_settings_tries] <= MOST_TRIES);
     WANT(L_settings_absolute, it->words[W_settings_max_projections] >= 0 && it->words[W_settings_max_projections] <= 1 << 20);
     WANT(L_settings_absolute, it->words[W_settings_tangent_terms] >= 0 && it->words[W_settings_tangent_terms] <= 3);
+    double penalty, size;
+    memcpy(&penalty, &it->words[W_penalty], sizeof penalty);
+    memcpy(&size, &it->words[W_signals_size], sizeof size);
+    WANT(L_settings_absolute, penalty >= 0.0 && penalty < 1e100 && size > 0.0 && size < 1e100);
+    WANT(L_settings_absolute, it->words[W_freedom] >= 0 && it->words[W_freedom] <= n);
     SHAPE1(L_settings_absolute, n); SHAPE1(L_settings_typical, n); SHAPE1(L_settings_pace, n);
     SHAPE1(L_settings_rotation, m); SHAPE1(L_settings_scale, m); SHAPE1(L_settings_mass, m); SHAPE1(L_settings_first, m);
     for (int64_t r = 0; r < m; r++) {
@@ -437,8 +442,7 @@ static const char *check_scratch(M it, const sizes *s) {
     SHAPE2(L_next_z, 1, n); SHAPE2(L_next_zd, 1, n); SHAPE2(L_next_zdd, 1, n); SHAPE2(L_next_lam, 1, m);
     SHAPE3(L_next_R0, 1, s->nr, 3); WANT(L_next_R0, EXTENT(it, L_next_R0, 3) == 3); SHAPE3(L_next_energy, 1, n, 2);
     SHAPE2(L_next_s, 1, s->ns); SHAPE2(L_next_sd, 1, s->ns); SHAPE2(L_next_u, 1, s->nu); SHAPE2(L_stats, 1, STATS_SIZE);
-    SHAPE1(L_clock, 1); SHAPE1(L_signal_value, E(L_signal_slot));
-    RANGE(L_signal_slot, 0, s->nu - 1);
+    SHAPE1(L_clock, 2); SHAPE1(L_after, s->nu);
     return NULL;
 }
 
@@ -474,6 +478,20 @@ static const char *check_outputs(M it, const sizes *s) {
     return NULL;
 }
 
+/* Functions of time: values belong to functions, and jumps to functions. */
+static const char *check_signals(M it, const sizes *s) {
+    int64_t values = E(L_signals_slot), functions = E(L_signals_driver);
+    const int64_t *pointer = INTEGERS(it, L_signals_pointer);
+    RANGE(L_signals_slot, 0, s->nu - 1); SHAPE1(L_signals_value, values); SHAPE2(L_signals_around, SIGNAL_ROWS, values);
+    SHAPE1(L_signals_instant, 1); SHAPE1(L_signals_watched, functions);
+    RANGE(L_signals_driver, 0, 1); RANGE(L_signals_watched, 0, 1);
+    SHAPE1(L_signals_pointer, functions + 1); POINTER(L_signals_pointer, values);
+    SHAPE1(L_signals_jump_pointer, functions + 1); POINTER(L_signals_jump_pointer, E(L_signals_jump_time));
+    for (int64_t k = 0; k < functions; k++)
+        if (INTEGERS(it, L_signals_driver)[k] && pointer[k + 1] - pointer[k] != 3) FAIL(L_signals_driver);
+    return check_program(it, L_signals_program_operation, L_signals_memory, values ? 1 : 0, E(L_signals_parameter), values);
+}
+
 const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
     sizes s = {
         .n = E(L_tables_dofs_kind), .g = E(L_tables_origins_fixed), .m = E(L_lam), .mc = E(L_tables_closures_kind),
@@ -490,7 +508,6 @@ const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
     SUB(check_program(it, L_tables_laws_program_operation, L_ws_law_memory, E(L_ws_law_number), E(L_tables_laws_slot),
                       E(L_ws_law_output)));
     SUB(check_lanes(it));
-    SUB(check_program(it, L_signals_operation, L_signal_memory, E(L_signal_slot) ? 1 : 0,
-                      E(L_signal_parameter), E(L_signal_value)));
+    SUB(check_signals(it, &s));
     return NULL;
 }

@@ -37,7 +37,9 @@ struct rtmbs_mechanism {
     uint64_t checksum;
     size_t memory;
     double start, file_start;
-    int64_t steps;
+    int64_t steps;          /* taken in all */
+    double base;            /* now is base + counted h */
+    int64_t counted;
     int64_t current;        /* 0: accelerations are those of other inputs */
     int64_t read;           /* 1: outputs are those of the present state */
     int64_t timed;          /* 1: there are functions of time */
@@ -55,7 +57,7 @@ extern const rtmbs_leaf RTMBS_LEAVES[LEAF_COUNT];
 int32_t rtmbs_kernel_step(const int64_t *words);
 int32_t rtmbs_kernel_follow(const int64_t *words);
 int32_t rtmbs_kernel_end_balances(const int64_t *words);
-int32_t rtmbs_kernel_signals(const int64_t *words);
+int32_t rtmbs_kernel_loops(const int64_t *words);
 int32_t rtmbs_kernel_outputs(const int64_t *words);
 
 /* NULL when every shape and every index of a loaded mechanism is valid, else the name of an array that is not. */

@@ -28,7 +28,7 @@ extern "C" {
 #define RTMBS_API __attribute__((visibility("default")))
 #endif
 
-#define RTMBS_ABI 1 /* changes when a host must be compiled again */
+#define RTMBS_ABI 2 /* changes when a host must be compiled again */
 
 typedef struct rtmbs_mechanism rtmbs_mechanism;
 
@@ -46,6 +46,8 @@ enum {
     RTMBS_HALF_TURN = 9,      /* refused: a bushing passed half a turn */
     RTMBS_NOT_FOLLOWED = 10,  /* refused: no accelerations for the changed inputs were found */
     RTMBS_KERNEL = 11,        /* refused: the kernel raised */
+    RTMBS_DRIVER_JUMP = 12,   /* refused: the value or the rate of a driver jumps */
+    RTMBS_SINGULAR = 13,      /* not linearised: the pose is singular */
     RTMBS_BAD_HANDLE = 20,    /* no such input or output */
     RTMBS_BAD_VALUE = 21,     /* not finite, or beyond 1e100 */
     RTMBS_BAD_COUNT = 22,     /* a negative number of steps, or one beyond 2^53 in all */
@@ -89,11 +91,34 @@ RTMBS_API int rtmbs_read_outputs(rtmbs_mechanism *it, double *values);
 /* Take up to `count` steps. A step that is refused leaves the state as it was, and ends the call; its status is
  * returned. Otherwise the worst status of the steps is returned: RTMBS_CONVERGED when all is well. */
 RTMBS_API int rtmbs_step(rtmbs_mechanism *it, int64_t count);
+/* Advance by `span` seconds: in steps of h when it is a whole number of them, else in the fewest equal steps that are no
+ * longer than h. Steps are counted from there on. A step that is refused ends the call before it, as in rtmbs_step.
+ * RTMBS_BAD_VALUE for a span below h / 1000, or none at all. */
+RTMBS_API int rtmbs_advance(rtmbs_mechanism *it, double span);
 RTMBS_API double rtmbs_step_size(const rtmbs_mechanism *it); /* [s] */
 RTMBS_API double rtmbs_time(const rtmbs_mechanism *it);      /* [s] */
 RTMBS_API int64_t rtmbs_steps(const rtmbs_mechanism *it);    /* taken since the start */
 /* Let the time of the start be `time`; refused (RTMBS_BAD_VALUE) after a step, and where functions of time act. */
 RTMBS_API int rtmbs_set_start(rtmbs_mechanism *it, double time);
+
+/* Linear equations about the present state: x' = A x + B u, y = C x + D u of small variations. x = (dq, dv, ds) are
+ * those of f independent coordinates, of their rates, and of the states of force laws; nx = 2 f + ns. u are the inputs
+ * that the exporter named (rtmbs_chosen_count), y all outputs. Small turns of balls and free bodies are in body axes. */
+RTMBS_API int rtmbs_freedom(const rtmbs_mechanism *it);      /* f */
+RTMBS_API int rtmbs_order(const rtmbs_mechanism *it);        /* nx */
+RTMBS_API int rtmbs_chosen_count(const rtmbs_mechanism *it); /* numbers in u */
+RTMBS_API int rtmbs_chosen(const rtmbs_mechanism *it, int k); /* handle of input k in u, or -1 */
+RTMBS_API size_t rtmbs_linearise_bytes(const rtmbs_mechanism *it); /* of `scratch` */
+/* Fill A (nx, nx), B (nx, nu), C (ny, nx) and D (ny, nu), row by row, and `independent` (f): the coordinates of the
+ * tree that q is made of. Any of them may be NULL; `scratch` has rtmbs_linearise_bytes. The mechanism stays as it is.
+ * Derivatives are differences of order four: about nine digits. Returns 0, RTMBS_SINGULAR or RTMBS_NOT_FOLLOWED. */
+RTMBS_API int rtmbs_linearise(rtmbs_mechanism *it, double *A, double *B, double *C, double *D, int *independent,
+                              void *scratch);
+/* Derivatives of all outputs (rtmbs_output_count numbers) along a change of inputs, one number `seed` an input
+ * (rtmbs_input_count), at the present positions and rates. A driver acts from the next step on, so its derivative is
+ * zero. `scratch` has rtmbs_derivative_bytes. Returns 0 or RTMBS_NOT_FOLLOWED. */
+RTMBS_API size_t rtmbs_derivative_bytes(const rtmbs_mechanism *it);
+RTMBS_API int rtmbs_derivative(rtmbs_mechanism *it, const double *seed, double *derivative, void *scratch);
 
 /* The whole state: everything that later results depend on. */
 RTMBS_API size_t rtmbs_state_size(const rtmbs_mechanism *it); /* bytes */

@@ -13,8 +13,10 @@
 #define FORMAT 1
 #define BEYOND 1e100              /* as rtmbs.core.bounds */
 #define MOST_STEPS ((int64_t)1 << 53)
+#define ROUNDING 1e-6             /* of a step: what a span may miss a whole number of steps by */
+#define SMALLEST 1e-3             /* of a step: the shortest part that is taken */
 static const char MAGIC[WORD] = {'R', 'T', 'M', 'B', 'S', 0, 'M', 'F'};
-static const char STATE_MAGIC[WORD] = {'R', 'T', 'M', 'B', 'S', 0, 'S', '1'};
+static const char STATE_MAGIC[WORD] = {'R', 'T', 'M', 'B', 'S', 0, 'S', '2'};
 
 /* words of the header */
 enum { H_MAGIC, H_FORMAT, H_LAYOUT, H_SIZE, H_CHECKSUM, H_EXTENTS, H_LEAVES, H_SCALARS, H_PORTS, H_TEXT, H_CONTENT,
@@ -97,8 +99,6 @@ static const char *find_parts(const char *bytes, size_t count, parts *at) {
 }
 
 static const char *check_ports(const rtmbs_mechanism *it) {
-    int seen = PARAMETER;
-    (void)seen;
     for (int64_t p = 0; p < it->port_count; p++) {
         const rtmbs_port *port = &it->ports[p];
         if (port->kind < PARAMETER || port->kind > OUTPUT || port->ramp < 0 || port->ramp > 1) return "a port";
@@ -158,7 +158,7 @@ rtmbs_mechanism *rtmbs_load_memory(const void *given, size_t count, char *error,
     for (int k = 0; k < SCALAR_COUNT; k++) it->words[RTMBS_SCALARS[k]] = word_at(bytes, at.scalars / WORD + k);
     int64_t start = word_at(bytes, H_START), model = word_at(bytes, H_MODEL), token = word_at(bytes, H_TOKEN);
     memcpy(&it->file_start, &start, WORD);
-    it->start = it->file_start, it->checksum = (uint64_t)word_at(bytes, H_CHECKSUM), it->memory = (size_t)total;
+    it->start = it->base = it->file_start, it->checksum = (uint64_t)word_at(bytes, H_CHECKSUM), it->memory = (size_t)total;
     it->timed = word_at(bytes, H_TIMED) != 0;
     wrong = model < 0 || model >= text || token < 0 || token >= text ? "the place of its name" : NULL;
     if (!wrong && !isfinite(it->start)) wrong = "its start";
@@ -195,7 +195,7 @@ void rtmbs_free(rtmbs_mechanism *it) { free(it); }
 
 void rtmbs_reset(rtmbs_mechanism *it) {
     memcpy(it->state, it->first, (size_t)it->state_bytes);
-    it->start = it->file_start, it->steps = 0, it->current = 1, it->read = 0;
+    it->start = it->base = it->file_start, it->steps = it->counted = 0, it->current = 1, it->read = 0;
 }
 
 /* ---- inputs and outputs: settable ports come first in a file, outputs behind them --------------------------------- */
@@ -289,18 +289,20 @@ double rtmbs_step_size(const rtmbs_mechanism *it) {
     memcpy(&h, &it->words[W_settings_h], WORD);
     return h;
 }
-double rtmbs_time(const rtmbs_mechanism *it) { return it->start + (double)it->steps * rtmbs_step_size(it); }
+double rtmbs_time(const rtmbs_mechanism *it) { return it->base + (double)it->counted * rtmbs_step_size(it); }
 int64_t rtmbs_steps(const rtmbs_mechanism *it) { return it->steps; }
 
 int rtmbs_set_start(rtmbs_mechanism *it, double time) {
     if (!isfinite(time) || it->steps || (it->timed && time != it->file_start)) return RTMBS_BAD_VALUE;
-    it->start = time;
+    it->start = it->base = time;
     return 0;
 }
 
 int rtmbs_taken(int status) {
     return status == RTMBS_CONVERGED || (status >= RTMBS_UNFINISHED && status <= RTMBS_NEAR);
 }
+
+static double *number(rtmbs_mechanism *it, int word) { return (double *)(void *)&it->words[word]; }
 
 int rtmbs_step(rtmbs_mechanism *it, int64_t count) {
     int worst = RTMBS_CONVERGED;
@@ -309,22 +311,46 @@ int rtmbs_step(rtmbs_mechanism *it, int64_t count) {
     for (int64_t k = 0; k < count; k++) {
         int status = follow(it);
         if (status) return status;
-        *clock = it->start + (double)(it->steps + 1) * h;
+        clock[0] = it->base + (double)it->counted * h, clock[1] = it->base + (double)(it->counted + 1) * h;
         status = rtmbs_kernel_step(it->words);
         if (status < 0) status = RTMBS_KERNEL;
         if (!rtmbs_taken(status)) return status;
-        it->steps++, it->read = 0;
+        it->steps++, it->counted++, it->read = 0;
         if (status > worst) worst = status;
     }
     return worst;
 }
 
-typedef struct { char magic[WORD]; uint64_t mechanism; double start; int64_t steps, current; } state_head;
+/* Penalty factors and step of another size, as rtmbs.integrators.method.penalty_factors makes them. */
+static void set_step_size(rtmbs_mechanism *it, double h) {
+    double *alpha = DOUBLES(it, L_alpha), *mass = DOUBLES(it, L_settings_mass), c = *number(it, W_penalty);
+    for (int64_t r = 0; c > 0.0 && r < EXTENT(it, L_alpha, 0); r++) alpha[r] = c * 4.0 / (h * h) * mass[r];
+    *number(it, W_settings_h) = h;
+}
+
+int rtmbs_advance(rtmbs_mechanism *it, double span) {
+    double h = rtmbs_step_size(it), now = rtmbs_time(it), whole = span / h;
+    if (!(span > 0.0) || !(whole < (double)(MOST_STEPS / 2)) || !(now + span > now)) return RTMBS_BAD_VALUE;
+    double last = floor((now + span - it->base) / h + 0.5), end = it->base + last * h;
+    if (fabs(now + span - end) <= ROUNDING * h && (int64_t)last > it->counted)
+        return rtmbs_step(it, (int64_t)last - it->counted);
+    int64_t count = (int64_t)ceil(whole - ROUNDING);
+    if (!(span / (double)count >= SMALLEST * h) || !(now + span / (double)count > now)) return RTMBS_BAD_VALUE;
+    it->base = now, it->counted = 0;
+    set_step_size(it, span / (double)count);
+    int status = rtmbs_step(it, count);
+    double reached = rtmbs_time(it);
+    set_step_size(it, h);
+    it->base = rtmbs_taken(status) ? now + span : reached, it->counted = 0;
+    return status;
+}
+
+typedef struct { char magic[WORD]; uint64_t mechanism; double start, base; int64_t steps, counted, current; } state_head;
 
 size_t rtmbs_state_size(const rtmbs_mechanism *it) { return sizeof(state_head) + (size_t)it->state_bytes; }
 
 void rtmbs_get_state(const rtmbs_mechanism *it, void *state) {
-    state_head head = {{0}, it->checksum, it->start, it->steps, it->current};
+    state_head head = {{0}, it->checksum, it->start, it->base, it->steps, it->counted, it->current};
     memcpy(head.magic, STATE_MAGIC, WORD);
     memcpy(state, &head, sizeof head);
     memcpy((char *)state + sizeof head, it->state, (size_t)it->state_bytes);
@@ -335,10 +361,11 @@ int rtmbs_set_state(rtmbs_mechanism *it, const void *state, size_t size) {
     if (!state || size != rtmbs_state_size(it)) return RTMBS_BAD_STATE;
     memcpy(&head, state, sizeof head);
     if (memcmp(head.magic, STATE_MAGIC, WORD) || head.mechanism != it->checksum || !isfinite(head.start) ||
-        head.steps < 0 || head.steps > MOST_STEPS || head.current < 0 || head.current > 1)
+        !isfinite(head.base) || head.steps < 0 || head.steps > MOST_STEPS || head.counted < 0 || head.counted > head.steps || head.current < 0 || head.current > 1)
         return RTMBS_BAD_STATE;
     memcpy(it->state, (const char *)state + sizeof head, (size_t)it->state_bytes);
-    it->start = head.start, it->steps = head.steps, it->current = head.current, it->read = 0;
+    it->start = head.start, it->base = head.base, it->steps = head.steps, it->counted = head.counted;
+    it->current = head.current, it->read = 0;
     return 0;
 }
 
@@ -358,6 +385,8 @@ const char *rtmbs_status_text(int status) {
     case RTMBS_HALF_TURN: return "a bushing passed half a turn; let a joint carry large turns";
     case RTMBS_NOT_FOLLOWED: return "no accelerations were found for the changed inputs";
     case RTMBS_KERNEL: return "a kernel failed";
+    case RTMBS_DRIVER_JUMP: return "the value or the rate of a driver jumps, which no finite force can follow";
+    case RTMBS_SINGULAR: return "the pose is singular: degrees of freedom appear or vanish here";
     case RTMBS_BAD_HANDLE: return "there is no such input or output";
     case RTMBS_BAD_VALUE: return "the value is not finite, beyond 1e100, or cannot be set now";
     case RTMBS_BAD_COUNT: return "the number of steps is negative or too large";

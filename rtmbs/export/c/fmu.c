@@ -1,0 +1,180 @@
+/* What FMUs of FMI 2.0 and 3.0 share: variables, communication steps, derivatives, states, logging. See fmu.h. */
+#include "fmu.h"
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define ROUNDING 1e-6 /* of a step: what a communication point may be off */
+
+static void tell(fmu *f, int status, const char *category, const char *text) {
+    if (f->log && f->logging) f->log(f, status, category, text);
+}
+int fmu_fail(fmu *f, const char *call, const char *text) {
+    if (!f) return FMU_ERROR;
+    snprintf(f->text, sizeof f->text, "%s: %s", call, text);
+    tell(f, FMU_ERROR, "logStatusError", f->text);
+    return FMU_ERROR;
+}
+
+fmu *fmu_load(fmu *f, const char *path, const char *token, const char *token_name, int logging) {
+    char error[256] = "";
+    f->logging = 1;
+    if (!path) snprintf(error, sizeof error, "the place of the resources is missing or too long");
+    else f->it = rtmbs_load(path, error, sizeof error);
+    if (f->it && (!token || strcmp(token, rtmbs_token(f->it)))) {
+        snprintf(error, sizeof error, "the %s is not that of this FMU", token_name);
+    } else if (f->it) {
+        f->spare = malloc(rtmbs_state_size(f->it));
+        f->seed = calloc((size_t)f->it->port_count + 1, sizeof(double));
+        f->scratch = malloc(rtmbs_derivative_bytes(f->it) + 8);
+        if (!f->spare || !f->seed || !f->scratch) snprintf(error, sizeof error, "no memory");
+    }
+    if (error[0]) {
+        tell(f, FMU_ERROR, "logStatusError", error);
+        fmu_free(f);
+        return NULL;
+    }
+    f->logging = logging;
+    return f;
+}
+void fmu_free(fmu *f) {
+    if (!f) return;
+    rtmbs_free(f->it);
+    free(f->spare);
+    free(f->seed);
+    free(f->scratch);
+    free(f->name);
+    free(f);
+}
+
+int fmu_start(fmu *f, const char *call, double time) {
+    if (!f || f->mode != INSTANTIATED) return fmu_fail(f, call, "the FMU is not just instantiated or reset");
+    if (rtmbs_set_start(f->it, time))
+        return fmu_fail(f, call, "functions of time act in this model, so it starts at 0 s only");
+    return FMU_OK;
+}
+int fmu_change(fmu *f, const char *call, fmu_mode from, fmu_mode to) {
+    static const char *const wrong[] = {"the FMU is not just instantiated or reset", "the FMU is not in initialization mode",
+                                        "the FMU is not in step mode", "the FMU is not terminated"};
+    if (!f || f->mode != from) return fmu_fail(f, call, wrong[from]);
+    f->mode = to;
+    return FMU_OK;
+}
+int fmu_reset(fmu *f) {
+    if (!f) return FMU_ERROR;
+    rtmbs_reset(f->it);
+    f->mode = INSTANTIATED;
+    return FMU_OK;
+}
+
+int fmu_get(fmu *f, const char *call, const uint32_t *vr, size_t n, double *v) {
+    if (!f || (n && (!vr || !v))) return fmu_fail(f, call, "an argument is missing");
+    int64_t inputs = f->it->input_count;
+    for (size_t k = 0; k < n; k++) {
+        if (vr[k] > f->it->port_count) return fmu_fail(f, call, "unknown value reference");
+        if (vr[k] == 0) v[k] = rtmbs_time(f->it);
+        else if (vr[k] <= inputs) v[k] = rtmbs_input_value(f->it, (int)vr[k] - 1);
+        else v[k] = rtmbs_output_value(f->it, (int)(vr[k] - 1 - inputs));
+        if (isnan(v[k])) return fmu_fail(f, call, "no accelerations were found for the changed inputs");
+    }
+    return FMU_OK;
+}
+int fmu_set(fmu *f, const char *call, const uint32_t *vr, size_t n, const double *v) {
+    if (!f || (n && (!vr || !v))) return fmu_fail(f, call, "an argument is missing");
+    if (f->mode == TERMINATED) return fmu_fail(f, call, "the FMU is terminated");
+    for (size_t k = 0; k < n; k++) {
+        if (vr[k] == 0 || vr[k] > f->it->input_count) return fmu_fail(f, call, "only inputs and parameters can be set");
+        if (!(fabs(v[k]) <= 1e100)) return fmu_fail(f, call, "a value is not finite, or beyond 1e100");
+    }
+    for (size_t k = 0; k < n; k++) rtmbs_set_input(f->it, (int)vr[k] - 1, v[k]);
+    return FMU_OK;
+}
+
+int fmu_step(fmu *f, const char *call, double now, double size) {
+    if (f->mode != STEP_MODE) return fmu_fail(f, call, "the FMU is not in step mode");
+    double h = rtmbs_step_size(f->it), here = rtmbs_time(f->it);
+    int single = fabs(size - h) <= ROUNDING * h, status = RTMBS_BAD_VALUE;
+    if (!single) rtmbs_get_state(f->it, f->spare);
+    if (fabs(now - here) <= ROUNDING * h) status = rtmbs_advance(f->it, now + size - here);
+    if (status == RTMBS_BAD_VALUE)
+        snprintf(f->text, sizeof f->text, "%s: no step goes from %.17g s by %.17g s; now is %.17g s, and the shortest step is "
+                 "%.3g s", call, now, size, here, 1e-3 * h);
+    else if (!rtmbs_taken(status))
+        snprintf(f->text, sizeof f->text, "%s: the step at %.17g s was refused: %s", call, rtmbs_time(f->it), rtmbs_status_text(status));
+    if (!rtmbs_taken(status)) {
+        if (!single) rtmbs_set_state(f->it, f->spare, rtmbs_state_size(f->it));
+        tell(f, FMU_DISCARD, "logStatusDiscard", f->text);
+        return FMU_DISCARD;
+    }
+    if (status == RTMBS_CONVERGED) return FMU_OK;
+    tell(f, FMU_WARNING, "logStatusWarning", rtmbs_status_text(status));
+    return FMU_WARNING;
+}
+
+int fmu_derivative(fmu *f, const char *call, const uint32_t *unknown, size_t unknowns, const uint32_t *known, size_t knowns,
+                   const double *seed, double *sensitivity) {
+    if (!f || (unknowns && (!unknown || !sensitivity)) || (knowns && (!known || !seed)))
+        return fmu_fail(f, call, "an argument is missing");
+    int64_t inputs = f->it->input_count;
+    double *found = f->seed + inputs;
+    for (size_t k = 0; k < unknowns; k++)
+        if (unknown[k] <= inputs || unknown[k] > f->it->port_count) return fmu_fail(f, call, "an unknown is no output");
+    memset(f->seed, 0, (size_t)inputs * sizeof(double));
+    for (size_t k = 0; k < knowns; k++) {
+        if (known[k] == 0 || known[k] > inputs) return fmu_fail(f, call, "a known is neither input nor parameter");
+        if (!(fabs(seed[k]) <= 1e100)) return fmu_fail(f, call, "a seed is not finite, or beyond 1e100");
+        f->seed[known[k] - 1] += seed[k];
+    }
+    if (rtmbs_derivative(f->it, f->seed, found, f->scratch))
+        return fmu_fail(f, call, "no accelerations were found for changed inputs");
+    for (size_t k = 0; k < unknowns; k++) sensitivity[k] = found[unknown[k] - 1 - inputs];
+    return FMU_OK;
+}
+
+/* A state: the mode, then the state of the mechanism. */
+static size_t bytes_of(const fmu *f) { return 8 + rtmbs_state_size(f->it); }
+static int adopt(fmu *f, const char *bytes, fmu_mode *mode) {
+    int64_t number;
+    memcpy(&number, bytes, 8);
+    if (number < INSTANTIATED || number > TERMINATED) return 0;
+    *mode = (fmu_mode)number;
+    return !rtmbs_set_state(f->it, bytes + 8, rtmbs_state_size(f->it));
+}
+
+int fmu_get_state(fmu *f, const char *call, void **state) {
+    if (!f || !state || (!*state && !(*state = malloc(bytes_of(f))))) return fmu_fail(f, call, "no memory");
+    int64_t mode = f->mode;
+    memcpy(*state, &mode, 8);
+    rtmbs_get_state(f->it, (char *)*state + 8);
+    return FMU_OK;
+}
+int fmu_set_state(fmu *f, const char *call, const void *state) {
+    if (!f || !state) return fmu_fail(f, call, "no state was given");
+    return adopt(f, state, &f->mode) ? FMU_OK : fmu_fail(f, call, "these bytes are no state of this FMU");
+}
+int fmu_free_state(void **state) {
+    if (state) free(*state), *state = NULL;
+    return FMU_OK;
+}
+int fmu_state_size(fmu *f, const char *call, const void *state, size_t *size) {
+    if (!f || !state || !size) return fmu_fail(f, call, "an argument is missing");
+    *size = bytes_of(f);
+    return FMU_OK;
+}
+int fmu_write_state(fmu *f, const char *call, const void *state, void *bytes, size_t size) {
+    if (!f || !state || !bytes || size < bytes_of(f)) return fmu_fail(f, call, "too few bytes");
+    memcpy(bytes, state, bytes_of(f));
+    return FMU_OK;
+}
+int fmu_read_state(fmu *f, const char *call, const void *bytes, size_t size, void **state) {
+    if (!f || !bytes || !state || size != bytes_of(f)) return fmu_fail(f, call, "these bytes are no state of this FMU");
+    fmu_mode mode;
+    rtmbs_get_state(f->it, f->spare);
+    int right = adopt(f, bytes, &mode);
+    rtmbs_set_state(f->it, f->spare, rtmbs_state_size(f->it));
+    if (!right) return fmu_fail(f, call, "these bytes are no state of this FMU");
+    if (!*state && !(*state = malloc(size))) return fmu_fail(f, call, "no memory");
+    memcpy(*state, bytes, size);
+    return FMU_OK;
+}
