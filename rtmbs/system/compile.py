@@ -239,13 +239,6 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
     infos = closure_infos(draft.closures)
     said = [model.name, *names, *draft.rows.names, *map(repr, slots.inputs.items())]
     said += [*slots.identities, *draft.laws.code, *(f"{one.force}.{one.name}" for one in draft.laws.states)]
-    # interfaces follow from the tree, which the dofs say, condensed closures and the balance from all the rest
-    derived, laws = Interfaces | CondensedClosures | Balance, without_lanes(tables.laws, draft.laws.tape)
-    hashed = [
-        laws if part is tables.laws else without_no_pitch(part)
-        for part in tables
-        if not isinstance(part, derived) and not no_contacts(part)
-    ]
     placed = [part for info in (*bodies.values(), *markers.values()) for part in info]
     return System(
         name=model.name,
@@ -255,7 +248,7 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         inputs=slots.inputs,
         signals=signals,
         shapes=slots.shapes,
-        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(hashed)]),
+        fingerprint=fingerprint([*said, *bodies, *markers, *placed, *arrays(hashed_tables(tables, draft))]),
         bodies=bodies,
         joints=joint_infos(model, draft),
         markers=markers,
@@ -278,6 +271,19 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         looks=dict(model.looks),
         **start._asdict(),
     )
+
+
+def hashed_tables(tables: Tables, draft: Draft) -> list[Any]:
+    """Return the tables that the fingerprint depends on.
+
+    Interfaces follow from the tree, which the dofs say, condensed closures and the balance from all the rest.
+    """
+    derived, laws = Interfaces | CondensedClosures | Balance, without_lanes(tables.laws, draft.laws.tape)
+    return [
+        laws if part is tables.laws else without_no_pitch(part)
+        for part in tables
+        if not isinstance(part, derived) and not no_contacts(part)
+    ]
 
 
 def floating_dofs(model: ModelDescription, layout: DofLayout) -> Integers:
