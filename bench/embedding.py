@@ -6,6 +6,7 @@ time, medians of 21 pairs in turn.
 """
 
 import argparse
+import copy
 import random
 import subprocess
 import tempfile
@@ -88,7 +89,7 @@ def kernel_time(sim, steps=2000, rounds=7):
     """Return the processor time of a step of the first ``steps`` in kernel calls of Python [us]: runs in chunks."""
     times = []
     for _ in range(rounds):
-        again = sim.independent()
+        again = copy.copy(sim)
         begin = time.process_time()
         again.run(again.t + steps * H, record=rtmbs.At([again.t + steps * H]))
         times.append(1e6 * (time.process_time() - begin) / steps)

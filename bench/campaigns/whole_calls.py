@@ -1,5 +1,6 @@
 """An exception at any line of any call: the call has happened or it has not, and everything can be read afterwards."""
 
+import copy
 import sys
 from pathlib import Path
 from types import FrameType
@@ -61,7 +62,7 @@ CALLS: dict[str, Any] = {
     "channel": lambda sim: sim["crank_pivot.reaction"],
     "state": faster,
     "reaction": lambda sim: sim.reaction("crank_pivot"),
-    "independent": lambda sim: sim.independent(),
+    "copy": copy.copy,
 }
 START = machine(1).state.copy()
 

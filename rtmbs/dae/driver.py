@@ -84,9 +84,10 @@ def integration_result(
     """
     named = resolve_names(channels_of(system, points))
     name = str(getattr(system, "name", type(system).__name__))
-    return Result(
-        {key: entry.source for key, entry in named.items()}, name, report=IntegrationReport(counts, wall, **more)
-    )
+    report = IntegrationReport(counts, wall, **more)
+    result = Result({key: entry.source for key, entry in named.items()}, name, report=report)
+    result.events = report.events
+    return result
 
 
 def channels_of(system: ConstrainedSystem, points: Sequence[Point]) -> Iterator[Entry]:

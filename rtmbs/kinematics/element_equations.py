@@ -142,7 +142,7 @@ def combined(pose: BodyPoses, f: Any, one: Combination) -> Any:
     """Return the sum of readings less its driver or constant; a driven angle takes its turns from the driver itself."""
     total: Any = -one.constant
     for factor, reading, slot in one.terms:
-        total = total + factor * reading.value(pose, f[slot])
+        total = total + factor * reading.value(pose, f[slot] if slot >= 0 else 0.0)
         if slot >= 0 and slot != one.slot:
             total = total + factor * f[slot]
     driven_turn = one.slot >= 0 and one.terms[0][2] == one.slot

@@ -195,4 +195,3 @@ class Robot(RobotKinematics):
     rnea = inverse_dynamics
     crba = mass_matrix
     nonlinear_effects = bias_forces
-    frame_jacobian = RobotKinematics.jacobian

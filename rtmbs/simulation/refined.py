@@ -7,6 +7,7 @@ force with a kink, a step too long for what happens in it, or chaotic motion hav
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError, ThreadPoolExecutor
+from copy import copy
 from dataclasses import dataclass
 from functools import partial, reduce
 from itertools import pairwise
@@ -418,9 +419,9 @@ def refined_from(sim: Simulation, t_end: float, runs: int = FEWEST_RUNS, threads
     system, method, h, t = sim.system, sim.method, sim.h, sim.t
     steps = steps_between(t, t_end, h)
     plan = pieces(t, h, steps, jump_times(system, t, t_end, h))
-    sims = [sim, *(sim.independent() for _ in range(runs - 1))]
+    sims = [sim, *(copy(sim) for _ in range(runs - 1))]
     stopped = ThreadEvent()
-    beside = witness(sim.independent(), steps // PAIR, PAIR * h, stopped)
+    beside = witness(copy(sim), steps // PAIR, PAIR * h, stopped)
     tasks = [partial(level, one, plan, 2**k, steps, h, stopped) for k, one in enumerate(sims)]
     levels = side_by_side(tasks, threads, stopped)
     powers = powers_of(method, sim, levels[0])

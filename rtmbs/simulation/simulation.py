@@ -734,16 +734,6 @@ class Simulation(Keyed, StrictAttributes):
 
     # ---- copies -----------------------------------------------------------------------------------------------------
 
-    def independent(self) -> Self:
-        """Return a Simulation at the same state with equations of its own, for another thread.
-
-        Returns
-        -------
-        Simulation
-            Copy that shares nothing with this one that a step writes.
-        """
-        return self._on(self._store.independent())
-
     def _twin(self) -> Self:
         """Return a Simulation at the same state that shares the equations: one of the two steps at a time."""
         return self._on(self._store.twin())
@@ -756,7 +746,8 @@ class Simulation(Keyed, StrictAttributes):
         return other
 
     def __copy__(self) -> Self:
-        return self.independent()
+        """Return a Simulation at the same state with equations of its own, for another thread."""
+        return self._on(self._store.independent())
 
     def __getstate__(self) -> dict[str, Any]:
         """Return the attributes for pickle, and for copies: the reader of channels is made anew on first use."""

@@ -12,7 +12,8 @@ from bench.documents import insert, inserted, table
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
-RECORDS = {"methods-compared.md": ("methods/page.py", "methods/bench.json")}  # scripts and records of a page
+# scripts and records of a page
+RECORDS = {"methods-compared.md": ("methods/page.py", "methods/bench.json", "methods/tolerances.py")}
 
 PAGE = (
     "above\n<!-- begin: speed -->\nold\n<!-- end: speed -->\nbetween\n<!-- begin: size -->\n<!-- end: size -->\nbelow\n"

@@ -76,7 +76,7 @@ def test_a_cell_that_runs_again_takes_the_place_of_its_older_self():
 def test_a_registered_law_on_a_table_of_the_package_acts():
     @rtmbs.register
     @dataclass(frozen=True)
-    class Rope(ForceLaw):
+    class Cable(ForceLaw):
         """Pulls two points together with a constant force [N]."""
 
         tension: float
@@ -92,9 +92,9 @@ def test_a_registered_law_on_a_table_of_the_package_acts():
     model.add_body("sled", mass=2.0, inertia=(1.0, 1.0, 1.0))
     model.add_joint("rail", rtmbs.Prismatic((1.0, 0.0, 0.0)), "ground", "sled")
     ends = model.add_marker("hook", "ground", (3.0, 0.0, 0.0)), model.add_marker("eye", "sled")
-    model.add_force("rope", Rope(4.0), between=ends)
+    model.add_force("cable", Cable(4.0), between=ends)
     document = rtmbs.language.build(rtmbs.language.write(model))
-    assert type(document.model.forces["rope"].law) is Rope
+    assert type(document.model.forces["cable"].law) is Cable
     result = rtmbs.Simulation(document.model.compile(), h=1e-2).run(0.1)
     np.testing.assert_allclose(result["rail.displacement"][-1], 0.5 * 2.0 * 0.1**2, rtol=1e-9)
 

@@ -63,7 +63,6 @@ def test_names_of_pinocchio(arm):
     np.testing.assert_array_equal(arm.rnea(q, v, a), arm.inverse_dynamics(q, v, a))
     np.testing.assert_array_equal(arm.crba(q), arm.mass_matrix(q))
     np.testing.assert_array_equal(arm.nonlinear_effects(q, v), arm.bias_forces(q, v))
-    np.testing.assert_array_equal(arm.frame_jacobian(q, "tool"), arm.jacobian(q, "tool"))
 
 
 def floating_robot():

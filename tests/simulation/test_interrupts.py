@@ -26,7 +26,7 @@ T = 0.012
 
 def machine(**options):
     """A crank-rocker that has taken a step, so that its kernel is loaded; one that was started before and copied."""
-    return started(**options).independent()
+    return copy.copy(started(**options))
 
 
 @functools.cache

@@ -1,5 +1,6 @@
 """Refined runs: Richardson extrapolation and its error estimates."""
 
+import copy
 import math
 import threading
 from functools import partial
@@ -205,7 +206,7 @@ def test_a_run_that_fails_ends_the_other_one():
     system = motored(value)
     sim = Simulation(system, 1e-2)
     plan = [Piece(0.0, 3000.0, 300_000, 1, -1, 3000.0)]
-    stopped, others = threading.Event(), [sim, sim.independent()]
+    stopped, others = threading.Event(), [sim, copy.copy(sim)]
     tasks = [partial(level, one, plan, 2**k, 300_000, 1e-2, stopped) for k, one in enumerate(others)]
     busy = True
     with pytest.raises(KeyboardInterrupt):

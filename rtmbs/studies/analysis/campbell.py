@@ -1,6 +1,7 @@
 """Campbell diagram: modes over an input, or over the states that a function returns."""
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -202,13 +203,13 @@ def rest_over(of: Any, over: str) -> Callable[[float], Simulation]:
             f"input {over!r} has {place.stop - place.start} numbers, and a diagram goes over one; give campbell a "
             "function of the value that returns a Simulation at rest"
         )
-    sim = of.independent()
+    sim = copy(of)
 
     def at(value: float) -> Simulation:
         nonlocal sim
         store_of(sim).write_input(place, np.array([value], np.float64))  # a constraint is closed by the equilibrium
         sim = equilibrium(sim, stable=False).simulation
-        return sim.independent()
+        return copy(sim)
 
     return at
 

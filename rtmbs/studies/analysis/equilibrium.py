@@ -5,6 +5,7 @@ Dynamic relaxation takes the rates away at every peak of the kinetic energy, so 
 
 import math
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 
@@ -218,7 +219,7 @@ def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
     if isinstance(of, System):
         sim = Simulation(of, DEFAULT_STEP)
     else:
-        sim = simulation_of("equilibrium", of, "a System or a Simulation").independent()
+        sim = copy(simulation_of("equilibrium", of, "a System or a Simulation"))
     if near is not None:
         begin_at(sim, near)
     state = closed_pose(sim)
@@ -464,7 +465,7 @@ def equilibria(of: System | Simulation, starts: int = 20, *, stable: bool = Fals
     found: list[tuple[Equilibrium, Array]] = []
     refused: Exception | None = None
     for k in range(starts):
-        start = first.independent() if k == 0 else random_pose(first, rng)
+        start = copy(first) if k == 0 else random_pose(first, rng)
         if start is None:
             continue
         try:
@@ -482,7 +483,7 @@ def equilibria(of: System | Simulation, starts: int = 20, *, stable: bool = Fals
 
 def random_pose(sim: Simulation, rng: np.random.Generator) -> Simulation | None:
     """Return a Simulation at rest in a random pose; None where the loops do not close."""
-    own = sim.independent()
+    own = copy(sim)
     try:
         basis = loop_null_space(own, closed(own)[0])
     except InputError:  # a dead centre: any coordinate may be turned

@@ -1,6 +1,7 @@
 """Linearised equations of motion about a state, with inputs and outputs by name."""
 
 from collections.abc import Sequence
+from copy import copy
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -143,7 +144,7 @@ def linearise(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] = ())
     output_names, C_y, D_y = by_outputs(sim, near, A, B, slots, Q_u, Q_s, motion, outputs)
     return Linearisation(
         tuple(names[i] for i in near.independent), M, C, K, near.N.T @ shaken, A, B, C_y, D_y, input_names,
-        output_names, near.N, tuple(names), sim.independent(),
+        output_names, near.N, tuple(names), copy(sim),
     )  # fmt: skip
 
 

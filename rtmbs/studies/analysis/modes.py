@@ -9,6 +9,7 @@ element at rates d, a little way along d, gives d^T K_e d; at rest it gives d^T 
 """
 
 from collections.abc import Callable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -387,7 +388,7 @@ def slowest(sim: Simulation, count: int) -> Modes:
     kept = neutral_once(values, shapes, one_of_each_pair(values))[:count]
     shapes = shapes[:, kept] / largest_entries(shapes[:, kept])
     none = np.zeros((0, len(kept)), np.complex128)
-    return Modes(values[kept], shapes, none, none, tuple(sim.system.coordinate_names), sim.independent())
+    return Modes(values[kept], shapes, none, none, tuple(sim.system.coordinate_names), copy(sim))
 
 
 def one_of_each_pair(values: Complex) -> NDArray[np.int64]:
@@ -499,7 +500,7 @@ def mode_motion(sim: Simulation, shape: Complex, value: complex, amplitude: floa
 def closed_poses(sim: Simulation, changes: Array, name: str) -> Array:
     """Return the poses (S, n) with closed loops nearest to the present one plus ``changes`` (S, n)."""
     system, state = sim.system, sim.state
-    own = sim.independent().equations
+    own = copy(sim).equations
     scale = np.where(system.row_is_rotation, 1.0, system.length)
     assembly = Assembly(own, state.R0, scale, system.typical)
     found = np.empty_like(changes)

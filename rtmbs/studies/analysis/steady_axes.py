@@ -10,6 +10,7 @@ f rows E of T dz, E of T dzd and ds are variables x~ = L x of the same motion. x
 motion when A~ does not change along that motion; so is x' = A x when A does not.
 """
 
+from copy import copy
 from dataclasses import dataclass
 
 import numpy as np
@@ -121,7 +122,7 @@ def relative_change(beside: list[Array], matrix: Array, sizes: Array) -> float:
 
 def moved(sim: Simulation, near: Neighbourhood, seconds: float) -> Simulation:
     """Return a private Simulation ``seconds`` later, or earlier, on the same motion."""
-    state, arrays, own = sim.state.copy(), near.arrays, sim.independent()
+    state, arrays, own = sim.state.copy(), near.arrays, copy(sim)
     state.z[:] = arrays.z + seconds * (arrays.zd + 0.5 * seconds * arrays.zdd)
     state.zd[:] = arrays.zd + seconds * arrays.zdd
     state.s[:] = arrays.s + seconds * arrays.sd

@@ -3,6 +3,7 @@
 Cycles are counted by the rainflow method (ASTM E 1049). METHODS 1.38 has the power balance.
 """
 
+from copy import copy
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, NamedTuple
@@ -322,7 +323,7 @@ def workload(sim: Simulation, t_end: float, *, record: Schedule | None = None) -
     >>> load.power["motor"], load.energy("spring")[-1], load.statistics("hinge", frame="arm")["f"].rms
     """
     sim = simulation_of("workload", sim)
-    own, recorder = sim.independent(), Recorder(record)
+    own, recorder = copy(sim), Recorder(record)
     own.run(t_end, observers=[recorder], record=record)
     return workload_of(own, balanced(own.equations, recorder.samples))
 

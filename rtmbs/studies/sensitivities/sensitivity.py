@@ -6,6 +6,7 @@ number of parameters in one pass backwards (METHODS 1.37).
 
 import threading
 from collections.abc import Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import Any
 from weakref import WeakKeyDictionary
@@ -227,7 +228,7 @@ def check(sim: Simulation) -> None:
 
 def private_simulation(sim: Simulation) -> Simulation:
     """Return a copy of a Simulation at the present state, with this state as its start."""
-    own = sim.independent()
+    own = copy(sim)
     own.change(threads=1)  # groups of threads make Newton matrices of their own
     store_of(own).go_on_from(own.state.copy(), own.t)
     for state in store_of(own).states:

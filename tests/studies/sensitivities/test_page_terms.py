@@ -1,5 +1,7 @@
 """Energies in the page form against those of the kernels."""
 
+from copy import copy
+
 import numpy as np
 import pytest
 
@@ -44,7 +46,7 @@ def test_a_mechanism_far_from_the_origin_has_the_derivatives_of_one_beside_it():
     found = rtmbs.sensitivity(sim, 0.02, of=lambda run: run["a.angle"][-1], by=[by])
 
     def end(stiffness):
-        other = sim.independent()
+        other = copy(sim)
         other.inputs[by] = stiffness
         other.run(0.02)
         return float(other["a.angle"])

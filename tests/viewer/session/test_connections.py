@@ -13,7 +13,7 @@ import pytest
 
 import rtmbs
 from rtmbs import Simulation, State, library, load_result
-from rtmbs.errors import InputError, RtmbsError, UnknownNameError
+from rtmbs.errors import InputError, ResultError, RtmbsError, UnknownNameError
 from rtmbs.model import Sphere
 from rtmbs.viewer.scene.frame import FIRST, KINETIC, POSITION, WIDTH, T
 from rtmbs.viewer.session import commands
@@ -568,7 +568,7 @@ def test_a_file_is_read_anew_by_reload(tmp_path):
     [
         ("fourbr", {}, UnknownNameError, "did you mean 'fourbar'"),
         (42, {}, InputError, "cannot be viewed"),
-        ("run.npz", {}, InputError, "recorded result"),
+        ("run.npz", {}, ResultError, "does not exist"),
         ("fourbar", {"mode": "fork"}, UnknownNameError, "mode named 'fork'"),
         (motored(), {"parameters": {"a": 1}}, InputError, "built already"),
         (motored(), {"mode": "manual"}, InputError, "takes the Simulation"),
