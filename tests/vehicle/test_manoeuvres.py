@@ -179,6 +179,7 @@ def test_sine_with_dwell():
     assert report["passed"] == float(report["lateral_displacement"] >= 1.83)
 
 
+@pytest.mark.slow
 def test_steady_circle():
     """The steering at 4 m/s^2 is that of a step steer at the same speed; gradients are slopes; left mirrors right."""
     car = read("sedan", variant="from_models")

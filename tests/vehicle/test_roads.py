@@ -78,6 +78,7 @@ def test_grid_has_its_heights():
     assert ROADS["grid"].height(5.03, 0.33) == pytest.approx(0.05 * np.sin(5.03) * np.cos(0.7 * 0.33), abs=1e-6)
 
 
+@pytest.mark.slow
 def test_spectrum():
     """The spectral density of class B is 64e-6 (n / 0.1)^-2 m^3, in octaves from 0.05 to 1.6 cycles a metre."""
     road = iso_8608("B", 4000.0, seed=1, two_tracks=True)
