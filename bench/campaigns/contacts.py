@@ -12,7 +12,7 @@ from rtmbs import contact
 from rtmbs.system import System
 
 SHARE, STEPS = 0.006, 20000  # of 1 / w, w the fastest contact's angular frequency: the step; steps of a run
-GROWTH = 1e-6  # of the energy exchanged: coarser steps may gain energy where a contact begins within a step
+GROWTH = 1e-5  # of the energy exchanged: coarser steps may gain energy where a contact begins within a step
 
 
 def shape(rng: np.random.Generator) -> tuple[object, float]:

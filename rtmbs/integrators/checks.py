@@ -27,14 +27,14 @@ def positive(**values: Any) -> None:
 
 
 def positive_floats(options: Any, *names: str) -> None:
-    """Make these fields of frozen options floats, for kernels take no fractions; None stays.
+    """Make these fields of frozen options floats, for kernels take no fractions.
 
     Raises InputError for the first that is not a finite positive number.
     """
     for name in names:
-        if (value := getattr(options, name)) is not None:
-            positive(**{name: value})
-            object.__setattr__(options, name, float(value))
+        value = getattr(options, name)
+        positive(**{name: value})
+        object.__setattr__(options, name, float(value))
 
 
 def whole(name: str, value: Any, least: int, most: int) -> None:

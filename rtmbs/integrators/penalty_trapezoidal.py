@@ -177,7 +177,8 @@ class PenaltyTrapezoidal(Method):
             raise InputError(
                 f"penalty = {shown(self.penalty)} and alpha = {shown(self.alpha)} exclude each other; give one of them"
             )
-        positive_floats(self, "tol", "projection_tol", "penalty", "alpha")
+        given = [name for name in ("penalty", "alpha") if getattr(self, name) is not None]
+        positive_floats(self, "tol", "projection_tol", *given)
         whole("max_iterations", self.max_iterations, 1, MAX_ITERATIONS)
         whole("tries", self.tries, 0, MOST_TRIES)
         if self.max_projections is not None:
