@@ -36,7 +36,7 @@ def judged(case: int, tally: Tally) -> str:
     found = exported(sim, (), ["slide.displacement", "slide.rate"], h, None)
     it = Mechanism(opened(native_library(found.instance)), found.file)
     end = STEPS * h
-    spans = np.diff(np.append(times, end)).clip(0.0)
+    spans = np.diff(np.append(times, end).clip(max=end))  # a jump may lie beyond the end
     late = end - times
     jumps = np.diff(forces, prepend=0.0)
     rate, place = float(forces @ spans) / mass, float(jumps @ (0.5 * late.clip(0.0) ** 2)) / mass

@@ -83,7 +83,7 @@ def add_contact(
         bristle = None
         if mu > 0.0:
             stiff = normal.slope(USUAL_DEPTH) * TANGENTIAL if tangential_stiffness is None else tangential_stiffness
-            bristle = checked_friction(what, stiff, damping_time, static_ratio, stribeck_speed)
+            bristle = checked_friction(what, "tangential_stiffness", stiff, damping_time, static_ratio, stribeck_speed)
         pairs += touching(what, (one, of_one), (other, of_other), normal, bristle)
     forces = []
     for k, pair in enumerate(pairs, 1):
@@ -264,8 +264,8 @@ def add_friction(
         raise ModelError(f"{what}: viscous is {slope:g}; it must be zero or more")
     if stiffness is None and most == 0.0:
         raise ModelError(f"{what}: limit is 0, which gives the bristle no stiffness; give stiffness=")
-    stiff = most / STROKE if stiffness is None else number(stiffness, f"{what}: stiffness")
-    law = JointFriction(checked_friction(what, stiff, damping_time, static_ratio, stribeck_speed), slope)
+    stiff = most / STROKE if stiffness is None else stiffness
+    law = JointFriction(checked_friction(what, "stiffness", stiff, damping_time, static_ratio, stribeck_speed), slope)
     found, coordinate = model._coordinate(what, joint)
     unit = found.type.units()[coordinate]
     return model.add_force(

@@ -96,16 +96,16 @@ def inner(a: Any, b: Any) -> Any:
 
 
 def checked_friction(
-    what: str, stiffness: Numbers, damping_time: Numbers, static_ratio: Numbers, stribeck_speed: Numbers
+    what: str, named: str, stiffness: Numbers, damping_time: Numbers, static_ratio: Numbers, stribeck_speed: Numbers
 ) -> DryFriction:
-    """Return checked dry friction; ``what`` begins the sentence of an error."""
+    """Return checked dry friction; ``what`` begins the sentence of an error, ``named`` is the name of its stiffness."""
     values = {
-        "tangential_stiffness": number(stiffness, f"{what}: tangential_stiffness"),
+        named: number(stiffness, f"{what}: {named}"),
         "damping_time": number(damping_time, f"{what}: damping_time"),
         "static_ratio": number(static_ratio, f"{what}: static_ratio"),
         "stribeck_speed": number(stribeck_speed, f"{what}: stribeck_speed"),
     }
-    for name in ("tangential_stiffness", "stribeck_speed"):
+    for name in (named, "stribeck_speed"):
         if values[name] <= 0.0:
             raise ModelError(f"{what}: {name} is {values[name]:g}; it must be above zero")
     if values["damping_time"] < 0.0:

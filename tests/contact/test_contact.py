@@ -269,6 +269,7 @@ def test_impossible_stops_and_frictions_are_refused():
         ({"limit": -1.0}, "limit is -1"),
         ({"limit": 1.0, "viscous": -1.0}, "viscous is -1"),
         ({"limit": 0.0}, "give stiffness"),
+        ({"limit": 1.0, "stiffness": -2.0}, ": stiffness is -2"),
     ):
         with pytest.raises(ModelError, match=word):
             model.add_friction("brake", "knee", **given)
