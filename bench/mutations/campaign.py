@@ -22,13 +22,13 @@ from bench.mutations.trial import Verdict, Workspace, judged, search_path
 REASONS = Path(__file__).with_name("reasons.toml")
 ROOMS = tuple(
     f"rtmbs/{room}"
-    for room in ("semirecursive", "forces", "start", "results", "kinematics", "dae", "formulations", "sensitivities")
+    for room in ("semirecursive", "forces", "results", "kinematics", "dae", "formulations", "studies/sensitivities")
 )
 TESTS = tuple(
     f"tests/{part}"
     for part in (
-        *("start", "results", "kinematics", "dae", "formulations", "sensitivities", "semirecursive", "forces"),
-        *("rotations", "contracts", "physics", "recursive", "simulation", "analysis", "system", "vehicle"),
+        *("results", "kinematics", "dae", "formulations", "studies", "semirecursive", "forces", "numerics"),
+        *("contracts", "physics", "recursive", "simulation", "system", "vehicle", "contact"),
         *("test_bad_input.py", "test_force_laws.py"),
     )
 )

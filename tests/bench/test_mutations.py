@@ -9,6 +9,7 @@ pytest.importorskip("cosmic_ray", reason="cosmic-ray is not installed; pip insta
 from cosmic_ray.mutating import mutate_code
 
 from bench.mutations.campaign import ROOMS, Campaign, Summary, read_reasons
+from bench.mutations.campaign import TESTS as TESTS_OF_CAMPAIGN
 from bench.mutations.draw import code_lines, drawn, mutant_of, mutated, places
 from bench.mutations.operators import OWN, operators
 from bench.mutations.record import statement_lines
@@ -74,8 +75,14 @@ def test_a_seed_draws_the_same_mutants():
     one, other = (drawn(ROOT, ["rtmbs/forces"], 12, seed) for seed in (3, 4))
     assert one == drawn(ROOT, ["rtmbs/forces"], 12, 3) != other
     assert len(set(one)) == 12
-    assert all((ROOT / room).is_dir() for room in ROOMS)
     assert {mutant.operator for mutant in one} <= set(operators())
+
+
+def test_the_rooms_and_the_reasons_are_of_files_that_exist():
+    assert [room for room in ROOMS if not any((ROOT / room).rglob("*.py"))] == []
+    assert [part for part in TESTS_OF_CAMPAIGN if not (ROOT / part).exists()] == []
+    named = {file for file, _, _ in read_reasons(ROOT / "bench/mutations/reasons.toml")}
+    assert sorted(file for file in named if not (ROOT / file).is_file()) == []
 
 
 def test_lines_of_a_statement():
