@@ -21,7 +21,8 @@ from rtmbs.model import Floating, Model
 from rtmbs.viewer.session.commands import SPEEDS
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.session.playback import PlaybackConnection
-from rtmbs.viewer.web.page import PageOptions, content_text, write_page
+from rtmbs.viewer.web.content import PageOptions, content_text
+from rtmbs.viewer.web.page import write_page
 
 EXAMPLES = Path(__file__).parents[1] / "apps" / "gallery"
 SHARED = "gallery"  # what the examples import; no example itself

@@ -219,7 +219,8 @@ def section(path: Path) -> None:
 
 
 def page(path: Path) -> None:
-    from rtmbs.viewer.web.page import PageOptions, export
+    from rtmbs.viewer.web.content import PageOptions
+    from rtmbs.viewer.web.page import export
     from tests.viewer.web.browser import Browser
 
     wanted = PageOptions(theme="white", reactions=True, newtons=200.0, all_traces=True, legend=True)

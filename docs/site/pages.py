@@ -14,7 +14,7 @@ def pages() -> dict[str, bytes]:
     """Return the program and the pages by their names."""
     if str(DOCS.parent) not in sys.path:
         sys.path.insert(0, str(DOCS.parent))
-    from rtmbs.viewer.web.page import page_text, program
+    from rtmbs.viewer.web.content import page_text, program
 
     made = {PROGRAM: program().encode("utf-8")}
     for path in sorted((DOCS / FOLDER).glob("*.json")):

@@ -84,6 +84,9 @@ def view_parser() -> Parser:
     add("--paused", action="store_true", help="start paused; the space bar starts the run")
     add("--history", type=file_size, default=0.0, metavar="SIZE", help="size of the history on disk, such as 2GB")
     add("--history-folder", default="", metavar="PATH", help="folder of the history on disk; default: a new one here")
+    live = parser.add_argument_group("in a browser")
+    live.add_argument("--serve", nargs="?", type=port, const=0, metavar="PORT", help="show it live in a browser")
+    live.add_argument("--host", default="127.0.0.1", help="address to listen to with --serve (default: %(default)s)")
     steps = parser.add_argument_group("steps")
     steps.add_argument("--h", type=positive, help="time step [s]")
     penalties = steps.add_mutually_exclusive_group()
@@ -180,7 +183,7 @@ def view_model(options: argparse.Namespace, parameters: dict[str, Any]) -> int:
             return film_model(options, parameters, chosen)
     from rtmbs.viewer.view import view
 
-    given: dict[str, Any] = {"theme": options.theme, "playing": not options.paused}
+    given: dict[str, Any] = {"theme": options.theme, "playing": not options.paused, **served(options)}
     given |= {"disk": (options.history, options.history_folder)} if options.history else {}
     return view(options.model, options.mode, parameters=parameters, options=chosen, **given)
 
@@ -248,7 +251,12 @@ def show_result(options: argparse.Namespace, model: Any) -> int:
         return film(lambda wanted, path: film_result(result, path, wanted, model, scene), options)
     from rtmbs.viewer.view import view
 
-    return view(options.model, theme=options.theme, model=model, playing=not options.paused)
+    return view(options.model, theme=options.theme, model=model, **served(options) or {"playing": not options.paused})
+
+
+def served(options: argparse.Namespace) -> dict[str, Any]:
+    """Return the arguments of ``view`` for a live page; none without --serve."""
+    return {} if options.serve is None else {"browser": True, "host": options.host, "port": options.serve}
 
 
 def view_file(options: argparse.Namespace) -> int:
@@ -325,6 +333,13 @@ def report(filmed: Any, path: Path) -> int:
 def speeds(text: str) -> tuple[float, ...]:
     """Read one speed, or several between commas, each once."""
     return tuple(dict.fromkeys(positive(word) for word in text.split(",")))
+
+
+def port(text: str) -> int:
+    """Read a port."""
+    if text.isdecimal() and int(text) < 65536:
+        return int(text)
+    raise argparse.ArgumentTypeError(f"{text!r} is not a port from 0 to 65535")
 
 
 def size(text: str) -> tuple[int, int]:
@@ -406,7 +421,7 @@ def one_speed(speeds: tuple[float, ...]) -> float:
 
 def paging(options: argparse.Namespace) -> Any:
     """Return the PageOptions of the options."""
-    from rtmbs.viewer.web.page import PageOptions
+    from rtmbs.viewer.web.content import PageOptions
 
     return PageOptions(
         rate=options.fps or PageOptions.rate,

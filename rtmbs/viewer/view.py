@@ -35,6 +35,7 @@ def view(
     theme: str | None = None,
     model: Any = None,
     html: str | Path | None = None,
+    browser: bool = False,
     **settings: Any,
 ) -> int:
     """Show a mechanism or a recorded result, and return the exit code of the window.
@@ -57,6 +58,9 @@ def view(
     html : str or Path, optional
         A file that plays the run in any browser is written in place of the window; ``settings`` are then ``seconds``,
         ``shapes`` and ``paging`` of ``rtmbs.viewer.web.page.export``.
+    browser : bool, default False
+        Show the mechanism live in a browser in place of the window, without Qt; ``settings`` may then have ``host`` and
+        ``port`` of ``rtmbs.viewer.web.live.serve_live``.
     **settings : object
         See ``connect``.
 
@@ -73,12 +77,20 @@ def view(
         For a target, mode or theme that does not exist.
     """
     if html is not None:
-        from rtmbs.viewer.web.page import PageOptions, export
+        from rtmbs.viewer.web.content import PageOptions
+        from rtmbs.viewer.web.page import export
 
         if theme:
             settings["paging"] = replace(settings.get("paging") or PageOptions(), theme=theme)
         export(target, html, model=model, parameters=parameters, options=options, **settings)
         return 0
+    if browser:
+        from rtmbs.viewer.web.content import PageOptions
+        from rtmbs.viewer.web.live import serve_live
+
+        served = {name: settings.pop(name) for name in ("host", "port") if name in settings}
+        connection = open_connection(target, mode, model, parameters=parameters, options=options, **settings)
+        return serve_live(connection, paging=PageOptions(theme=theme or ""), **served)
     check_qt()
     check_display()
     if mode == "manual":

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rtmbs.core.reading import DamagedFile, check_unpacked, from_json, opened, text, whole
 from rtmbs.errors import ModelError
 from rtmbs.model import Mesh
-from rtmbs.viewer.web.page import filled
+from rtmbs.viewer.web.content import filled
 
 
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no pipes here")

@@ -13,7 +13,7 @@ from PySide6.QtGui import QFocusEvent
 from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QSlider, QWidget
 
 from rtmbs.library.fourbar import CLOSURES, LAYOUTS
-from rtmbs.viewer.scene.description import InputDescription, SceneDescription
+from rtmbs.viewer.scene.description import InputDescription, SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.session.commands import Command, Rebuild, SetInput, SetOption
 from rtmbs.viewer.text import PREFIXES
@@ -134,8 +134,6 @@ for kind in (REAL, WHOLE):
 # ---- sliders ---------------------------------------------------------------------------------------------------------
 
 NOTCHES = 1000
-REACH = 2.0  # a slider goes from 0 to so many default values
-ALONE = 10.0  # where a default of 0 says nothing about the size
 
 
 class SliderSpin(QWidget):
@@ -189,13 +187,6 @@ class SliderSpin(QWidget):
         with QSignalBlocker(self.slider):
             self._place(self.value())
         self.changed.emit(self.value())
-
-
-def slider_range(value: float) -> tuple[float, float]:
-    """Return the ends of a slider for a default value."""
-    if value == 0.0:
-        return -ALONE, ALONE
-    return min(0.0, REACH * value), max(0.0, REACH * value)
 
 
 class SliderItem(WidgetParameterItem):

@@ -30,7 +30,7 @@ from rtmbs.results.channel import units_of
 from rtmbs.viewer.qt.capture import Curve, write_plot
 from rtmbs.viewer.qt.model_panel import children, tops
 from rtmbs.viewer.qt.widgets import axis_style, escaped, missed_deadlines, styled
-from rtmbs.viewer.scene.description import ChannelDescription, SceneDescription
+from rtmbs.viewer.scene.description import ChannelDescription, SceneDescription, components
 from rtmbs.viewer.scene.elements import Distance
 from rtmbs.viewer.scene.frame import ACCELERATION, ELASTIC, FIRST, KINETIC, PLOTS, POSITION, STEPS, Frame, Strip, T
 from rtmbs.viewer.scene.theme import Theme
@@ -43,7 +43,6 @@ from rtmbs.viewer.session.channels import (
     ComparedResult,
     bracketed,
     built_in_plots,
-    components,
     envelope,
     labels,
     length,

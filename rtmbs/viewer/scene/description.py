@@ -114,6 +114,22 @@ class ChannelDescription:
     kind: str = ""  # of the element that offers it: body, joint, force, ...; "" of a recorded result
 
 
+REACH = 2.0  # a slider goes from 0 to so many default values
+ALONE = 10.0  # where a default of 0 says nothing about the size
+
+
+def slider_range(value: float) -> tuple[float, float]:
+    """Return the ends of a slider for the default value of an input."""
+    if value == 0.0:
+        return -ALONE, ALONE
+    return min(0.0, REACH * value), max(0.0, REACH * value)
+
+
+def components(channel: ChannelDescription) -> tuple[str, ...]:
+    """Return the names of the numbers of a channel."""
+    return tuple(f"{channel.name}[{axis}]" for axis in channel.axes) or (channel.name,)
+
+
 @dataclass(frozen=True, eq=False)
 class SceneDescription:
     """A mechanism as a window sees it."""

@@ -1,10 +1,11 @@
 """Meshes and drawings: unit solids and surfaces, placed batches, line segments, section plane, ground grid."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, wraps
 from itertools import pairwise
+from threading import RLock
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -125,7 +126,25 @@ def packed(vertices: Array, normals: Array) -> Mesh:
     return Mesh(points, directions)
 
 
-@cache
+_MAKING = RLock()
+
+
+def kept_mesh(make: Callable[..., Mesh]) -> Callable[..., Mesh]:
+    """Keep the meshes that a function makes: one object for the same arguments, also when two threads ask at once.
+
+    Parts are drawn together when they share the object of their mesh.
+    """
+    known = cache(make)
+
+    @wraps(make)
+    def kept(*arguments: Any) -> Mesh:
+        with _MAKING:
+            return known(*arguments)
+
+    return kept
+
+
+@kept_mesh
 def cube() -> Mesh:
     """Edges of 1 about the origin."""
     corners = np.array([(x, y, z) for x in (-0.5, 0.5) for y in (-0.5, 0.5) for z in (-0.5, 0.5)])
@@ -135,20 +154,20 @@ def cube() -> Mesh:
     )
 
 
-@cache
+@kept_mesh
 def cylinder(segments: int = SEGMENTS) -> Mesh:
     """Radius 1, from z = 0 to z = 1, closed."""
     made = with_edges(_surface_of_revolution([(0.0, 0.0), (1.0, 0.0), (1.0, 1.0), (0.0, 1.0)], segments), "cylinder")
     return made._replace(caster=cylinder(COARSE).vertices if segments > COARSE else None)
 
 
-@cache
+@kept_mesh
 def cone() -> Mesh:
     """Radius 1 at z = 0, tip at z = 1, closed."""
     return _surface_of_revolution([(0.0, 0.0), (1.0, 0.0), (0.0, 1.0)], SEGMENTS)
 
 
-@cache
+@kept_mesh
 def sphere(segments: int = SEGMENTS) -> Mesh:
     """Radius 1 about the origin, smooth."""
     rings = segments // 2
@@ -159,7 +178,7 @@ def sphere(segments: int = SEGMENTS) -> Mesh:
     return Mesh(flat.vertices, flat.vertices / lengths, closed=True, kind="sphere", caster=coarse)
 
 
-@cache
+@kept_mesh
 def pyramid() -> Mesh:
     """Symbol of a support on ground: a closed frustum of four sides, half widths 0.3 at z = 0 and 1 at z = 1."""
     corners = np.array([(w * x, w * y, z) for z, w in ((0.0, 0.3), (1.0, 1.0)) for x in (-1, 1) for y in (-1, 1)])
@@ -168,7 +187,7 @@ def pyramid() -> Mesh:
     return mesh(corners, faces)._replace(closed=True)
 
 
-@cache
+@kept_mesh
 def coil(slenderness: int = 5) -> Mesh:
     """A helix of radius 1 from z = 0 to z = 1 with a straight end on its axis at both sides.
 

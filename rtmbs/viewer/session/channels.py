@@ -19,7 +19,7 @@ from rtmbs.state import State
 from rtmbs.studies.analysis.power import force_power
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
-from rtmbs.viewer.scene.description import ChannelDescription, SceneDescription
+from rtmbs.viewer.scene.description import ChannelDescription, SceneDescription, components
 from rtmbs.viewer.scene.elements import Distance
 from rtmbs.viewer.scene.frame import INSPECTED, PLOTS
 
@@ -229,11 +229,6 @@ def labels(channel: ChannelDescription) -> list[str]:
 def bracketed(unit: str) -> str:
     """Return a unit behind a name; numbers without one have none."""
     return f" [{unit}]" if unit not in ("", "1") else ""
-
-
-def components(channel: ChannelDescription) -> tuple[str, ...]:
-    """Return the names of the numbers of a channel."""
-    return tuple(f"{channel.name}[{axis}]" for axis in channel.axes) or (channel.name,)
 
 
 # ---- a recorded result beside the session ----------------------------------------------------------------------------

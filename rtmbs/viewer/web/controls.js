@@ -10,7 +10,8 @@ const byId = (name) => document.getElementById(name);
 function begin(content) {
   const stage = new Stage(content, byId("scene"), byId("names"));
   let stale = true;
-  const player = new Player(content, () => { stale = true; });
+  const changed = () => { stale = true; };
+  const player = content.live ? new LivePlayer(content, changed) : new Player(content, changed);
   const curves = new Curves(content, byId("curves"), (time) => player.pause(time));
   const page = { content, stage, player, curves, drawn: 0, redraw: () => { stale = true; } };
   page.actions = actions(page);
@@ -21,15 +22,16 @@ function begin(content) {
   byId("legend").hidden = !content.legend;
   byId("reactions-button").hidden = !content.reactions;
   byId("curves").hidden = curves.empty || curves.panels.length > PANELS_OPEN;
+  if (content.live) page.live = new Live(page);
   const fit = () => { stage.fit(new THREE.Vector3(...content.view)); page.redraw(); };
-  let fitted = false;
+  let fitted = Boolean(stage.kept);
   new ResizeObserver(() => {
     if (fitted) stage.resize();
     else fit();
     fitted = true;
     page.redraw();
   }).observe(byId("view"));
-  fit();
+  if (!fitted) fit();
   let before = performance.now();
   const turn = (now) => {
     player.advance(Math.min((now - before) / 1000, HEAVY));
@@ -48,12 +50,12 @@ function begin(content) {
 // Draw the present time.
 function show(page) {
   const { stage, player, curves } = page;
-  stage.show(player.picture, player.between);
+  stage.show(player.picture, player.between, player.time);
   stage.resize();
   stage.draw();
-  curves.draw(player.time, player.picture, stage.theme);
+  curves.draw(player.time, player.sample, stage.theme);
   page.drawn += 1;
-  byId("time").value = player.time;
+  byId("time").value = player.place;
   drawLegend(page);
   byId("clock").textContent = `t = ${player.time.toFixed(page.digits)} s`;
   byId("play").innerHTML = player.playing ? "&#10074;&#10074;" : "&#9654;";
@@ -84,7 +86,7 @@ function drawMarks({ player }) {
   home.dataset.shown = String(marks);
   home.replaceChildren(...marks.map((mark) => {
     const line = document.createElement("i");
-    line.style.left = `calc(8px + (100% - 16px) * ${(player.t[mark] - player.first) / length})`;
+    line.style.left = `calc(8px + (100% - 16px) * ${(player.placeOf(mark) - player.first) / length})`;
     return line;
   }));
 }
@@ -108,7 +110,7 @@ function actions(page) {
     faster: () => player.faster(),
     slower: () => player.slower(),
     real_time: () => player.setSpeed(1),
-    reset: () => player.pause(player.first),
+    reset: () => player.reset(),
     fit: () => stage.fit(stage.direction()),
     look_isometric: look("isometric"),
     look_front: look("front"),
@@ -128,6 +130,7 @@ function actions(page) {
     legend: () => { byId("legend").hidden = !byId("legend").hidden; },
     reactions: () => {
       if (stage.arrows) hideOrShow("reactions")();
+      if (page.live) page.live.ask({ do: "reactions", on: Boolean(stage.arrows && stage.shown.reactions) });
       else tell("this page holds no reactions; --reactions writes them");
     },
     longer_arrows: () => scaleArrows(page, false),
@@ -211,7 +214,7 @@ function fill(page) {
   }));
   const slider = byId("time"), length = player.last - player.first;
   Object.assign(slider, { min: player.first, max: player.last, step: "any" });
-  page.digits = Math.min(Math.max(Math.ceil(2 - Math.log10(length || 1)), 2), 6);
+  page.digits = content.live ? 3 : Math.min(Math.max(Math.ceil(2 - Math.log10(length || 1)), 2), 6);
   const speeds = [...new Set([...content.speeds, content.speed])].sort((a, b) => a - b);
   player.speeds = speeds;
   byId("speed").append(...speeds.map((speed) => new Option(`${speed} ×`, speed, false, speed === content.speed)));

@@ -25,6 +25,12 @@ class Curves {
     }
   }
 
+  // Replace times and values of the same channels.
+  take(t, channels) {
+    Object.assign(this.content, { t, channels });
+    for (const panel of this.panels) panel.channels = channels.filter((channel) => channel.unit === panel.unit);
+  }
+
   get empty() {
     return this.panels.length === 0;
   }

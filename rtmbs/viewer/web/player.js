@@ -33,6 +33,11 @@ class Player {
     return k + 1 < this.t.length ? (this.time - this.t[k]) / (this.t[k + 1] - this.t[k]) : 0;
   }
 
+  get place() { return this.time; }
+  get sample() { return this.picture; }
+  placeOf(mark) { return this.t[mark]; }
+  reset() { this.pause(this.first); }
+
   // Let ``seconds`` of wall time go by.
   advance(seconds) {
     if (!this.playing) return;

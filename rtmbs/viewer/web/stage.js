@@ -215,12 +215,17 @@ class Stage {
 
   // ---- motion ----
 
-  // Stand at picture ``k`` and the share ``between`` of the way to the next.
-  show(k, between) {
+  // Stand at picture ``k`` and the share ``between`` of the way to the next; ``time`` of a live page.
+  show(k, between, time = 0) {
+    this.time = time;
     const before = this.followedPoint();
     this.carry(k, between);
     for (const piece of this.pieces) this.place(piece, k, between);
-    for (const way of this.ways.values()) way.past.geometry.setDrawRange(0, Math.floor((k + between) * this.smooth) + 1);
+    for (const [number, way] of this.ways) {
+      const { body, at } = this.content.points[number];
+      if (way.add) way.add(this.world(body, at), this.time);
+      else way.past.geometry.setDrawRange(0, Math.floor((k + between) * this.smooth) + 1);
+    }
     if (this.shown.reactions) this.arrows?.show(k, between, (body, local) => this.world(body, local));
     const after = this.followedPoint();
     if (before && after) {
@@ -293,6 +298,30 @@ class Stage {
     return new THREE.Vector3(row(0), row(1), row(2));
   }
 
+  // A point of the world in the axes of a body now.
+  local(body, point) {
+    const frame = this.frames.subarray(12 * body, 12 * body + 12);
+    const away = [point.x - frame[3], point.y - frame[7], point.z - frame[11]];
+    return [0, 1, 2].map((j) => frame[j] * away[0] + frame[4 + j] * away[1] + frame[8 + j] * away[2]);
+  }
+
+  // A line from a pulled point to the mouse, or none.
+  setPull(grab) {
+    if (!this.pull) {
+      const geometry = new THREE.BufferGeometry();
+      geometry.setAttribute("position", new THREE.BufferAttribute(new Float32Array(6), 3));
+      this.pull = new THREE.Line(geometry, new THREE.LineBasicMaterial());
+      this.pull.frustumCulled = false;
+      this.scene.add(this.pull);
+    }
+    this.pull.visible = Boolean(grab);
+    if (!grab) return;
+    this.pull.material.color.set(this.content.themes[this.theme ?? "white"].grab);
+    const { position } = this.pull.geometry.attributes;
+    position.array.set([...grab.point, ...grab.target]);
+    position.needsUpdate = true;
+  }
+
   center(body) {
     return this.world(body, this.content.centers[body]);
   }
@@ -316,6 +345,11 @@ class Stage {
       this.scene.remove(old.past, old.whole);
       this.ways.delete(number);
       return false;
+    }
+    if (this.content.live) {
+      this.ways.set(number, new LiveWay(this.scene));
+      this.colorWay(number, this.ways.get(number));
+      return true;
     }
     const { body, at } = this.content.points[number], places = this.wayOf(body, at);
     const line = (opacity) => {
@@ -364,12 +398,18 @@ class Stage {
 
   // ---- looking ----
 
-  // The body under a pixel of the canvas, and the point that is hit.
-  pick(x, y) {
+  // The ray through a pixel of the canvas.
+  ray(x, y) {
     const at = new THREE.Vector2((2 * x) / this.canvas.clientWidth - 1, 1 - (2 * y) / this.canvas.clientHeight);
     const ray = new THREE.Raycaster();
     this.camera.updateMatrixWorld();
     ray.setFromCamera(at, this.camera);
+    return ray;
+  }
+
+  // The body under a pixel of the canvas, and the point that is hit.
+  pick(x, y) {
+    const ray = this.ray(x, y);
     const solids = this.pieces.filter((piece) => piece.part === "bodies" && piece.mesh !== undefined && piece.drawn.visible);
     const hit = ray.intersectObjects(solids.map((piece) => piece.drawn), false)[0];
     if (!hit) return null;

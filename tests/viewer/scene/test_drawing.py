@@ -1,6 +1,9 @@
 """Meshes: unit solids closed, outward, of the right volume; sharp edges, smooth normals; refused meshes of users."""
 
 import math
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
@@ -105,3 +108,22 @@ def test_normals_are_round_on_a_ball_and_flat_on_a_cube():
     assert np.abs(smooth_normals(drum)[cap][:, :, 2]) == pytest.approx(1.0), "the sides do not bend the caps"
     cube = smooth_normals(corners(drawing.cube()))
     assert np.abs(cube).max(axis=2) == pytest.approx(np.ones(cube.shape[:2])), "along an axis at every corner"
+
+
+def test_two_threads_get_one_mesh():
+    made, together = [], threading.Barrier(4)
+
+    @drawing.kept_mesh
+    def slow(size):
+        time.sleep(0.01)
+        made.append(size)
+        return drawing.cube()
+
+    def ask():
+        together.wait()
+        return slow(3)
+
+    with ThreadPoolExecutor(4) as pool:
+        found = [one.result() for one in [pool.submit(ask) for _ in range(4)]]
+    assert made == [3]
+    assert all(one is found[0] for one in found)

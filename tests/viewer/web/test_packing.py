@@ -6,7 +6,7 @@ import zlib
 import numpy as np
 import pytest
 
-from rtmbs.viewer.web.page import LARGEST, MISSING, floats, quantised
+from rtmbs.viewer.web.content import LARGEST, MISSING, floats, quantised
 
 
 def unpacked(packed: dict) -> np.ndarray:

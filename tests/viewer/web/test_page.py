@@ -13,7 +13,8 @@ from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.keys import BY_ACTION
 from rtmbs.viewer.session.connect import playback
-from rtmbs.viewer.web.page import ACTIONS, FINE, TURN, PageOptions, export, picture_samples, write_page
+from rtmbs.viewer.web.content import ACTIONS, FINE, TURN, PageOptions
+from rtmbs.viewer.web.page import export, picture_samples, write_page
 from tests.viewer.mechanisms import failing, motored
 
 H = 5e-3

@@ -12,7 +12,8 @@ from rtmbs.viewer.scene.shapes import typical_wrenches
 from rtmbs.viewer.scene.theme import DARK, WHITE
 from rtmbs.viewer.session.commands import ShowReactions
 from rtmbs.viewer.session.connect import playback
-from rtmbs.viewer.web.page import PageOptions, frame_at, write_page
+from rtmbs.viewer.web.content import PageOptions
+from rtmbs.viewer.web.page import frame_at, write_page
 from tests.viewer.mechanisms import motored
 from tests.viewer.web.test_page import content, look
 

@@ -1,0 +1,354 @@
+"use strict";
+// A live page: a session that steps elsewhere sends its pictures, and takes what is asked for here.
+
+const AGAIN = 1000; // [ms] until a lost session is looked for again
+const PULLS = 30; // [ms] between targets of a pull
+const KEPT = "rtmbs camera"; // where the camera is kept while the page is loaded anew
+const TRAIL = 400; // pictures that a way remembers
+const NOTCHES = 1000; // of a slider
+
+// Time as the session has it; the slider goes over its steps. Asks for what Player does by itself.
+class LivePlayer {
+  constructor(content, changed, ask) {
+    Object.assign(this, { speeds: content.speeds, changed, ask, marks: new Set(), curves: null });
+    this.now = { t: content.t[0], step: 0, oldest: 0, newest: 0, h: 0, playing: false, looping: false, speed: content.speed };
+  }
+
+  get time() { return this.now.t; }
+  get place() { return this.now.step; }
+  get first() { return this.now.oldest; }
+  get last() { return Math.max(this.now.newest, this.now.oldest + 1); }
+  get playing() { return this.now.playing; }
+  get speed() { return this.now.speed; }
+  get looping() { return this.now.looping; }
+  set looping(on) { this.ask({ do: "loop", on }); }
+  get picture() { return 0; }
+  get between() { return 0; }
+
+  // The row of the curves at or before the present time.
+  get sample() {
+    const t = this.curves?.t ?? [0];
+    let k = t.length - 1;
+    while (k > 0 && t[k] > this.time) k -= 1;
+    return k;
+  }
+
+  placeOf(mark) { return mark; }
+  advance() {}
+  play() { this.ask({ do: "play" }); }
+  pause(place) { this.ask(place === undefined ? { do: "pause" } : { do: "seek", step: Math.round(place) }); }
+  reset() { this.ask({ do: "reset" }); }
+  step(count) { this.ask({ do: "step", count }); }
+  setSpeed(factor) { this.ask({ do: "speed", factor }); }
+  faster() { this.setSpeed(this.speeds.find((speed) => speed > this.speed * 1.001) ?? this.speed); }
+  slower() { this.setSpeed([...this.speeds].reverse().find((speed) => speed < this.speed * 0.999) ?? this.speeds[0]); }
+
+  // Go to the remembered step nearest to a time.
+  goTo(t) { this.pause(this.now.step + Math.round((t - this.now.t) / (this.now.h || 1))); }
+
+  mark() {
+    if (!this.marks.delete(this.place)) this.marks.add(this.place);
+    this.changed();
+  }
+
+  jump(side) {
+    const beyond = [...this.marks].filter((mark) => side * (mark - this.place) > 0);
+    if (beyond.length) this.pause(side > 0 ? Math.min(...beyond) : Math.max(...beyond));
+    return beyond.length > 0;
+  }
+}
+
+class Live {
+  constructor(page) {
+    this.page = page;
+    this.pictures = 0;
+    page.player.ask = (request) => this.ask(request);
+    const { live } = page.content;
+    this.inputs = live.inputs.map((given, number) => this.addInput(given, number));
+    this.options = this.addOptions(live);
+    this.addChannels(live.channels);
+    byId("inputs-button").hidden = !live.settable;
+    byId("channels-button").hidden = !live.channels.length;
+    byId("inputs-button").addEventListener("click", () => open(byId("inputs"), byId("channels")));
+    byId("channels-button").addEventListener("click", () => open(byId("channels"), byId("inputs")));
+    this.addPull();
+    restoreCamera(page);
+    this.connect();
+  }
+
+  // ---- messages ----
+
+  connect() {
+    const address = new URL("live", location.href);
+    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+    this.socket = new WebSocket(address);
+    this.socket.binaryType = "arraybuffer";
+    this.socket.addEventListener("message", (event) => {
+      if (typeof event.data === "string") this.read(JSON.parse(event.data));
+      else this.show(event.data);
+    });
+    this.socket.addEventListener("open", () => {
+      byId("told").hidden = true;
+      const names = this.chosen();
+      if (names.length) this.ask({ do: "subscribe", names });
+    });
+    this.socket.addEventListener("close", () => {
+      tell("the session is gone, or this page has lost it; looking for it", true);
+      setTimeout(() => this.connect(), AGAIN);
+    });
+  }
+
+  ask(request) {
+    if (this.socket?.readyState === WebSocket.OPEN) this.socket.send(JSON.stringify(request));
+  }
+
+  read({ messages, reload }) {
+    if (reload) {
+      keepCamera(this.page);
+      location.reload();
+    }
+    for (const { kind, text } of messages ?? []) if (kind !== "log") tell(text, kind === "failure");
+  }
+
+  // One picture: a head in JSON, and numbers.
+  show(data) {
+    const { page } = this, { content, player, stage } = page;
+    const size = new DataView(data).getUint32(0, true), head = JSON.parse(new TextDecoder().decode(data.slice(4, 4 + size)));
+    const numbers = new Float32Array(data.slice(4 + size));
+    let at = 0;
+    const next = (count) => numbers.subarray(at, (at += count));
+    take(content.r, next(content.r.length / 2));
+    take(content.q, next(content.q.length / 2));
+    Object.values(content.loose).forEach((places, k) => take(places, next(head.loose[k])));
+    if (head.arrows && content.reactions) this.showReactions(head.arrows, next);
+    if (head.curves) this.showCurves(head.curves, next);
+    player.now = head;
+    const slider = byId("time");
+    Object.assign(slider, { min: player.first, max: player.last });
+    this.showValues(head);
+    this.showPull(head.grab);
+    this.pictures += 1;
+    page.redraw();
+  }
+
+  showReactions([newtons, moment], next) {
+    const { reactions } = this.page.content, { arrows } = this.page.stage;
+    reactions.forces.set(next(reactions.forces.length));
+    reactions.moments.set(next(reactions.moments.length));
+    if (!this.scaled) Object.assign(arrows, { newtons, moment });
+    this.scaled = true;
+  }
+
+  showCurves({ names, rows }, next) {
+    const { page } = this, t = Float64Array.from(next(rows)), units = new Map(page.content.live.channels);
+    const channels = names.map((name) => ({ name, unit: units.get(name) ?? "", values: Float64Array.from(next(rows)) }));
+    page.player.curves = { t };
+    const shown = page.curves.content.channels.map((channel) => channel.name);
+    if (String(shown) === String(names)) {
+      page.curves.take(t, channels);
+      return;
+    }
+    byId("curves").replaceChildren();
+    byId("curves").hidden = false;
+    page.curves = new Curves({ t, channels, themes: page.content.themes }, byId("curves"), (time) => page.player.goTo(time));
+  }
+
+  // What stands beside the name: how the session goes.
+  showValues({ h, speed, actual, playing, p50, outcome, energy, violation, inputs, options }) {
+    const number = (value, digits = 3) => (value === null ? "–" : String(Number(value.toPrecision(digits))));
+    const going = playing ? `${number(actual)} of ${number(speed)} × real time` : "paused";
+    byId("state").textContent = `${going}, h = ${number(1e3 * h)} ms, step ${number(1e3 * p50)} ms, energy ${number(energy)} J, `
+      + `|Φ| ${number(violation)} m${outcome === "CONVERGED" ? "" : `, ${outcome.toLowerCase().replaceAll("_", " ")}`}`;
+    inputs.forEach((values, k) => this.inputs[k].forEach((one, i) => one.take(values[i])));
+    for (const [name, take] of Object.entries(this.options)) take(options[name]);
+  }
+
+  // ---- inputs and options ----
+
+  addInput({ name, unit, value, ends }, number) {
+    return value.map((_, i) => {
+      const row = document.createElement("label"), slider = document.createElement("input"), field = document.createElement("input");
+      Object.assign(slider, { type: "range", min: 0, max: NOTCHES, step: 1 });
+      Object.assign(field, { type: "number", step: "any", title: unit });
+      slider.setAttribute("aria-label", name);
+      row.append(value.length > 1 ? `${name}[${"xyz"[i] ?? i}]` : name, slider, field, unit);
+      byId("inputs").append(row);
+      const set = (asked) => {
+        const values = this.inputs[number].map((one) => Number(one.field.value));
+        values[i] = asked;
+        this.ask({ do: "input", name, value: values.length > 1 ? values : asked });
+      };
+      let [low, high] = ends[i], held = 0;
+      slider.addEventListener("input", () => {
+        const asked = low + ((high - low) * slider.value) / NOTCHES;
+        field.value = Number(asked.toPrecision(4));
+        held = performance.now();
+        set(asked);
+      });
+      field.addEventListener("change", () => { if (field.value !== "") set(Number(field.value)); });
+      const take = (now) => {
+        if (performance.now() - held < 500 || document.activeElement === field) return; // what is set is on its way
+        [low, high] = [Math.min(low, now), Math.max(high, now)];
+        field.value = Number(now.toPrecision(6));
+        slider.value = Math.round((NOTCHES * (now - low)) / (high - low));
+      };
+      return { field, take };
+    });
+  }
+
+  // The step, and the options that are words.
+  addOptions({ choices, settable }) {
+    const found = {};
+    if (!settable) return found;
+    const row = (name, field) => {
+      const label = document.createElement("label");
+      label.append(name, field);
+      byId("inputs").append(label);
+    };
+    const step = document.createElement("input");
+    Object.assign(step, { type: "number", step: "any", min: 0 });
+    step.addEventListener("change", () => this.ask({ do: "option", name: "h", value: Number(step.value) / 1000 }));
+    row("step h [ms]", step);
+    found.h = (value) => { if (document.activeElement !== step) step.value = Number((1000 * value).toPrecision(6)); };
+    for (const [name, words] of Object.entries(choices)) {
+      const select = document.createElement("select");
+      select.append(...words.map((word) => new Option(word)));
+      select.addEventListener("change", () => this.ask({ do: "option", name, value: select.value }));
+      row(name.replaceAll("_", " "), select);
+      found[name] = (value) => { if (document.activeElement !== select && value !== null) select.value = value; };
+    }
+    return found;
+  }
+
+  // ---- channels ----
+
+  addChannels(channels) {
+    const search = document.createElement("input"), list = document.createElement("div");
+    Object.assign(search, { type: "search", placeholder: "channels that hold …" });
+    this.boxes = channels.map(([name, unit]) => {
+      const label = document.createElement("label"), box = document.createElement("input");
+      Object.assign(box, { type: "checkbox", value: name });
+      label.append(box, ` ${name}${unit && unit !== "1" ? ` [${unit}]` : ""}`);
+      box.addEventListener("change", () => {
+        this.ask({ do: "subscribe", names: this.chosen() });
+        if (!this.chosen().length) byId("curves").hidden = true;
+      });
+      list.append(label);
+      return box;
+    });
+    search.addEventListener("input", () => {
+      for (const box of this.boxes) box.parentElement.hidden = !box.checked && !box.value.includes(search.value);
+    });
+    byId("channels").append(search, list);
+  }
+
+  chosen() {
+    return this.boxes.filter((box) => box.checked).map((box) => box.value);
+  }
+
+  // ---- pull ----
+
+  // Ctrl and the left button pull a body, in the plane through its point that faces the eye.
+  addPull() {
+    const { stage, content } = this.page, { canvas } = stage;
+    const place = (event) => {
+      const box = canvas.getBoundingClientRect();
+      return [event.clientX - box.left, event.clientY - box.top];
+    };
+    let plane = null, sent = 0;
+    const target = (event) => {
+      const point = new THREE.Vector3();
+      return stage.ray(...place(event)).ray.intersectPlane(plane, point) ? point.toArray() : null;
+    };
+    canvas.addEventListener("pointerdown", (event) => {
+      const hit = event.ctrlKey && event.button === 0 && content.live.settable ? stage.pick(...place(event)) : null;
+      if (!hit || hit.body < 1) return;
+      event.stopImmediatePropagation();
+      canvas.setPointerCapture(event.pointerId);
+      plane = new THREE.Plane().setFromNormalAndCoplanarPoint(stage.direction().normalize(), hit.point);
+      this.ask({ do: "grab", body: content.bodies[hit.body], point: stage.local(hit.body, hit.point), target: hit.point.toArray() });
+    }, true);
+    canvas.addEventListener("pointermove", (event) => {
+      if (!plane) return;
+      event.stopImmediatePropagation();
+      if (performance.now() - sent < PULLS) return;
+      sent = performance.now();
+      const to = target(event);
+      if (to) this.ask({ do: "move", target: to });
+    }, true);
+    const release = (event) => {
+      if (!plane) return;
+      event.stopImmediatePropagation();
+      plane = null;
+      this.ask({ do: "release" });
+    };
+    canvas.addEventListener("pointerup", release, true);
+    canvas.addEventListener("pointercancel", release, true);
+  }
+
+  showPull(grab) {
+    const hint = byId("hint"), { stage } = this.page;
+    stage.setPull(grab);
+    if (!grab && this.pulling) hint.hidden = true;
+    this.pulling = Boolean(grab);
+    if (!grab) return;
+    const at = new THREE.Vector3(...grab.target).project(stage.camera);
+    hint.hidden = false;
+    hint.textContent = `${Number(grab.force.toPrecision(3))} N`;
+    hint.style.left = `${((at.x + 1) / 2) * stage.canvas.clientWidth + 14}px`;
+    hint.style.top = `${((1 - at.y) / 2) * stage.canvas.clientHeight + 12}px`;
+  }
+}
+
+// Replace both pictures of a page by one; places that are missing have no size.
+function take(both, one) {
+  both.fill(0);
+  both.set(one);
+  both.copyWithin(both.length / 2, 0, both.length / 2);
+}
+
+// The way of a point as far as this page has seen it.
+class LiveWay {
+  constructor(scene) {
+    this.t = [];
+    this.places = new Float32Array(3 * TRAIL);
+    const geometry = new THREE.BufferGeometry().setAttribute("position", new THREE.BufferAttribute(this.places, 3));
+    this.past = this.whole = new THREE.Line(geometry, new THREE.LineBasicMaterial());
+    this.past.frustumCulled = false;
+    scene.add(this.past);
+  }
+
+  // Take the point at a time; one of an earlier time takes away later points.
+  add(point, t) {
+    while (this.t.length && this.t.at(-1) >= t) this.t.pop();
+    if (this.t.length === TRAIL) {
+      this.t.shift();
+      this.places.copyWithin(0, 3);
+    }
+    point.toArray(this.places, 3 * this.t.length);
+    this.t.push(t);
+    this.past.geometry.setDrawRange(0, this.t.length);
+    this.past.geometry.attributes.position.needsUpdate = true;
+  }
+}
+
+// ---- the camera, over a page that is loaded anew ----
+
+function keepCamera({ stage }) {
+  const { camera, controls, parallel, theme } = stage;
+  sessionStorage.setItem(KEPT, JSON.stringify({
+    position: camera.position.toArray(), target: controls.target.toArray(), zoom: camera.zoom, parallel, theme,
+  }));
+}
+
+function restoreCamera(page) {
+  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null"), { stage } = page;
+  sessionStorage.removeItem(KEPT);
+  if (!kept) return;
+  stage.setParallel(kept.parallel);
+  stage.camera.position.set(...kept.position);
+  stage.controls.target.set(...kept.target);
+  stage.camera.zoom = kept.zoom;
+  setTheme(page, kept.theme);
+  stage.kept = true;
+}

@@ -1,0 +1,438 @@
+"""Live page: a session in any browser. A server sends the page once and its pictures over a WebSocket.
+
+The page is that of a recorded run with one picture, which every frame replaces. The address holds a secret, and only
+this computer is listened to unless told otherwise.
+"""
+
+import asyncio
+import hmac
+import json
+import math
+import secrets
+import struct
+import time
+import webbrowser
+from collections.abc import Callable
+from http import HTTPStatus
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+import numpy as np
+
+from rtmbs.errors import InputError, RtmbsError
+from rtmbs.numerics.rotations.quaternions import quaternions
+from rtmbs.results.channel import units_of
+from rtmbs.viewer.scene.description import SceneDescription, components, slider_range
+from rtmbs.viewer.scene.frame import FIRST, OPTIONS, Frame, T
+from rtmbs.viewer.scene.shapes import Scale
+from rtmbs.viewer.session.connection import Connection
+from rtmbs.viewer.text import error_sentence
+from rtmbs.viewer.web.content import (
+    Array,
+    PageOptions,
+    around_followed,
+    axes,
+    check,
+    colors,
+    fixed_content,
+    moving_content,
+    page_text,
+    piece_array,
+    pieces,
+    place_of,
+    reactions,
+    sample_pictures,
+    scenes_of,
+    static_content,
+    views_content,
+)
+from rtmbs.viewer.web.requests import LONGEST, RequestReader
+
+if TYPE_CHECKING:
+    from websockets.asyncio.server import ServerConnection
+    from websockets.http11 import Request, Response
+
+RATE = 30.0  # pictures a second
+CURVES = 0.2  # [s] between curves
+SAMPLES = 500  # of a curve that is sent: two for each, the least and the greatest
+SECONDS = 10.0  # [s] of the curves that are shown
+FIRST_FRAME = 60.0  # [s] that a first frame is waited for
+MOST_VIEWERS = 32
+MOST_REFUSED = 50  # requests of one viewer, after which it is sent away
+
+
+# ---- page and pictures -----------------------------------------------------------------------------------------------
+
+
+class LiveScene:
+    """Page of one mechanism, and messages that replace its picture.
+
+    A body carries what is drawn on it. Springs, arrows and pulls move by themselves: a picture has their places. A page
+    has room for those that its first frame has; ``fits`` tells when a frame has more.
+    """
+
+    def __init__(self, description: SceneDescription, frame: Frame, paging: PageOptions) -> None:
+        self.description = description
+        self._scenes = scenes_of(description, frame)
+        self._scene = next(iter(self._scenes.values()))
+        drawn = {name: pieces(scene) for name, scene in self._scenes.items()}
+        self._pieces = next(iter(drawn.values()))
+        self._offered = self._batches()
+        pictures = sample_pictures([frame, frame], self._scene, self._pieces)
+        self._loose = {number: places.shape[1] for number, places in pictures.loose.items()}
+        fixed = fixed_content(description, paging)
+        self.content = (
+            fixed
+            | colors(description)
+            | axes(self._scene)
+            | static_content(drawn, pictures.loose)
+            | moving_content(pictures)
+            | {"channels": [], "live": live_content(description, frame)}
+            | views_content(description, pictures, paging)
+            | around_followed(self._scene, fixed["follow"])
+        )
+        if description.joints and description.live:
+            nothing = np.zeros((1, len(description.joints), 6))
+            self.content |= reactions(self._scene, nothing, Scale(description))
+        self._scale = Scale(description)
+
+    def _batches(self) -> list[int]:
+        """Return which batches hold something: a page lacks those that do not."""
+        return [len(batch) > 0 for batch in self._scene.batches()]
+
+    def fits(self, frame: Frame) -> bool:
+        """Show a frame; False when a new page is needed: the frame has more parts than this one."""
+        if frame.generation != self.description.generation:
+            return False
+        self._scene.show(frame)
+        if any(now and not before for now, before in zip(self._batches(), self._offered, strict=True)):
+            return False
+        return all(len(piece_array(self._pieces[k].drawn)) <= count for k, count in self._loose.items())
+
+    def picture(self, frame: Frame, curves: tuple[dict[str, Any], Array] | None) -> bytes:
+        """Return a message: the length of its head, the head as JSON, and numbers as float32.
+
+        Numbers: origins and orientations of the bodies, places of what moves by itself, reactions, curves.
+        """
+        places = [np.ravel(place_of(self._pieces[k].drawn)) for k in self._loose]
+        numbers = [frame.r.ravel(), quaternions(frame.A).ravel(), *places]
+        head = picture_head(frame, self.description) | {"loose": [len(one) for one in places]}
+        if np.any(np.isfinite(frame.reactions)):
+            self._scale.fit(frame.reactions)
+            head["arrows"] = [self._scale.newtons, self._scale.moments]
+            numbers += [frame.reactions[:, :3].ravel(), frame.reactions[:, 3:].ravel()]
+        if curves is not None:
+            head["curves"], table = curves
+            numbers.append(table.T.ravel())
+        text = json.dumps(head, separators=(",", ":"), allow_nan=False).encode("utf-8")
+        text += b" " * (-len(text) % 4)  # float32 begin at a multiple of four
+        return struct.pack("<I", len(text)) + text + np.concatenate(numbers).astype("<f4").tobytes()
+
+
+def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
+    """Return inputs, options and channels of a page, with the ends of their sliders."""
+    inputs = [
+        {
+            "name": one.name,
+            "unit": one.unit,
+            "value": frame.inputs[one.place].tolist(),
+            "ends": [slider_range(float(value)) for value in one.default],
+        }
+        for one in description.inputs
+        if one.settable
+    ]
+    return {
+        "inputs": inputs,
+        "choices": {name: list(words) for name, words in description.choices.items()},
+        "channels": [
+            [name, unit]
+            for channel in description.channels
+            for name, unit in zip(components(channel), units_of(channel.axes, channel.unit), strict=False)
+        ],
+        "settable": description.live,
+        "seconds": SECONDS,
+    }
+
+
+def picture_head(frame: Frame, description: SceneDescription) -> dict[str, Any]:
+    """Return what a message says of a frame in words and single numbers; None for what is no number."""
+    grab = None
+    if frame.grabbed >= 0:
+        grab = {"point": frame.grab_point.tolist(), "target": frame.grab_target.tolist(), "force": frame.grab_force}
+    options = {name: frame.option(name, description.choices.get(name, ())) for name in OPTIONS}
+    told = {
+        "t": frame.t,
+        "step": frame.step,
+        "oldest": frame.oldest,
+        "newest": frame.newest,
+        "h": frame.h,
+        "playing": frame.playing,
+        "looping": frame.looping,
+        "speed": frame.desired_speed,
+        "actual": frame.actual_speed,
+        "p50": frame.p50,
+        "missed": frame.missed,
+        "outcome": frame.outcome.name,
+        "energy": frame.energy,
+        "violation": frame.position_violation,
+        "inputs": [frame.inputs[one.place].tolist() for one in description.inputs if one.settable],
+        "options": options,
+        "grab": grab,
+    }
+    found: dict[str, Any] = finite_only(told)
+    return found
+
+
+def finite_only(value: Any) -> Any:
+    """Return a value for JSON, None in place of numbers that are not finite."""
+    if isinstance(value, dict):
+        return {name: finite_only(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [finite_only(one) for one in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def thinned(table: Array, samples: int) -> Array:
+    """Return rows (k, 1 + columns) of a table by time, at most about two for each of ``samples`` parts.
+
+    Every part keeps the rows with the least and the greatest value of each column, so no peak is lost.
+    """
+    if len(table) <= 2 * samples:
+        return table
+    kept = {0, len(table) - 1}
+    borders = np.linspace(0, len(table), samples // max(table.shape[1] - 1, 1) + 1).astype(int)
+    values = np.where(np.isfinite(table[:, 1:]), table[:, 1:], 0.0)
+    for first, end in pairwise(borders.tolist()):
+        if end > first:
+            part = values[first:end]
+            kept |= {first + int(k) for k in (*part.argmin(axis=0), *part.argmax(axis=0))}
+    return table[sorted(kept)]
+
+
+# ---- server ----------------------------------------------------------------------------------------------------------
+
+
+class LiveServer:
+    """Server of one Connection to any number of browsers.
+
+    Parameters
+    ----------
+    connection : Connection
+        Session, or recorded result.
+    paging : PageOptions, optional
+        Theme, camera, and what is shown at first.
+    """
+
+    def __init__(self, connection: Connection, paging: PageOptions | None = None) -> None:
+        self.connection, self.paging = connection, paging or PageOptions()
+        check(self.paging)
+        self.secret = secrets.token_urlsafe(16)
+        self._scene = LiveScene(connection.describe(), first_frame(connection), self.paging)
+        self._page: bytes | None = None
+        self._reader = RequestReader(self._scene.description)
+        self._viewers: set[ServerConnection] = set()
+        self._sending: dict[ServerConnection, asyncio.Task[None]] = {}
+        self._shown: Frame | None = None
+        self._picture = b""
+        self._curves_at, self._stamp = 0.0, -1
+        self.pictures = 0  # that were made
+
+    async def run(self, host: str, port: int, ready: Callable[[str], None]) -> None:
+        """Serve until the session ends; ``ready`` is called with the address of the page.
+
+        Raises InputError when the address cannot be listened to.
+        """
+        from websockets.asyncio.server import serve
+
+        try:
+            server = await serve(
+                self._viewer, host, port, process_request=self._answer, max_size=LONGEST, max_queue=8, compression=None
+            )
+        except OSError as error:
+            raise InputError(f"{host}:{port} cannot be listened to: {error.strerror or error}") from error
+        async with server:
+            known = server.sockets[0].getsockname()
+            shown = f"[{known[0]}]" if ":" in known[0] else known[0]
+            ready(f"http://{shown}:{known[1]}/{self.secret}/")
+            while not self.connection.ended:
+                begin = time.perf_counter()
+                await self._publish()
+                await asyncio.sleep(max(1.0 / RATE - (time.perf_counter() - begin), 0.001))
+            await self._tell([{"kind": "failure", "text": "the session has ended"}])
+
+    # ---- pictures ---------------------------------------------------------------------------------------------------
+
+    async def _publish(self) -> None:
+        """Send new messages of the session, and its latest frame, to every viewer that is ready for one."""
+        told = [{"kind": one.kind, "text": one.text} for one in self.connection.messages()]
+        if told:
+            await self._tell(told)
+        frame = self.connection.latest()
+        if frame is None or not self._viewers:
+            return
+        if not self._scene.fits(frame):
+            await self._renew(frame)
+        curves = self._curves(frame)
+        if frame is not self._shown or curves is not None:
+            self._shown, self._picture = frame, self._scene.picture(frame, curves)
+            self.pictures += 1
+            for viewer in self._viewers:
+                self._send(viewer)
+
+    def _send(self, viewer: "ServerConnection") -> None:
+        """Send the latest picture, unless one before is still on its way: a slow viewer sees fewer pictures."""
+        before = self._sending.get(viewer)
+        if before is None or before.done():
+            self._sending[viewer] = asyncio.create_task(self._send_quietly(viewer, self._picture))
+
+    async def _send_quietly(self, viewer: "ServerConnection", message: bytes | str) -> None:
+        from websockets.exceptions import ConnectionClosed
+
+        try:
+            await viewer.send(message)
+        except ConnectionClosed:
+            self._viewers.discard(viewer)
+
+    async def _tell(self, messages: list[dict[str, str]]) -> None:
+        text = json.dumps({"messages": messages})
+        await asyncio.gather(*(self._send_quietly(viewer, text) for viewer in set(self._viewers)))
+
+    async def _renew(self, frame: Frame) -> None:
+        """Make the page of another mechanism, or of more parts, and let viewers load it."""
+        description = await asyncio.to_thread(self.connection.describe)
+        if description.generation != frame.generation:
+            return
+        self._scene, self._page = LiveScene(description, frame, self.paging), None
+        self._reader = RequestReader(description)
+        text = json.dumps({"reload": True})
+        await asyncio.gather(*(self._send_quietly(viewer, text) for viewer in set(self._viewers)))
+
+    def _curves(self, frame: Frame) -> tuple[dict[str, Any], Array] | None:
+        """Return the names and rows of the plotted channels when they are new, a few times a second."""
+        strip, names, now = self.connection.strip(), self._reader.plotted, time.perf_counter()
+        if strip is None or not names or strip.ticket != self._reader.ticket or now - self._curves_at < CURVES:
+            return None
+        if strip.stamp == self._stamp:
+            return None
+        stamp = strip.stamp
+        rows = strip.read([T, *range(FIRST, FIRST + len(names))])
+        if rows is None:
+            return None
+        self._curves_at, self._stamp = now, stamp
+        rows = rows[rows[:, 0] >= (rows[-1, 0] if len(rows) else 0.0) - SECONDS]
+        table = thinned(rows, SAMPLES)
+        return {"names": list(names), "rows": len(table)}, table
+
+    # ---- requests ---------------------------------------------------------------------------------------------------
+
+    def _answer(self, connection: "ServerConnection", request: "Request") -> "Response | None":
+        """Return the page, nothing for a WebSocket of that page, and a refusal for everything else."""
+        _, secret, rest = (*request.path.split("/", 2), "", "")[:3]
+        if not hmac.compare_digest(secret.encode("utf-8", "replace"), self.secret.encode()):
+            return connection.respond(HTTPStatus.NOT_FOUND, "")
+        host = request.headers.get("Host", "")
+        if rest == "live":
+            if urlsplit(request.headers.get("Origin", f"//{host}")).netloc != host:
+                return connection.respond(HTTPStatus.FORBIDDEN, "this page is of another origin\n")
+            if len(self._viewers) >= MOST_VIEWERS:
+                return connection.respond(HTTPStatus.SERVICE_UNAVAILABLE, f"{MOST_VIEWERS} viewers look already\n")
+            return None
+        if rest:
+            return connection.respond(HTTPStatus.NOT_FOUND, "")
+        if self._page is None:
+            self._page = page_text(self._scene.content)
+        response = connection.respond(HTTPStatus.OK, "")
+        response.body = self._page
+        for name in ("Content-Length", "Content-Type"):
+            del response.headers[name]
+        response.headers["Content-Length"] = str(len(self._page))
+        response.headers["Content-Type"] = "text/html; charset=utf-8"
+        response.headers["Cache-Control"] = "no-store"
+        response.headers["Referrer-Policy"] = "no-referrer"
+        response.headers["X-Frame-Options"] = "SAMEORIGIN"
+        return response
+
+    async def _viewer(self, viewer: "ServerConnection") -> None:
+        """Serve one browser: its requests become commands, and a refused one is answered by a sentence."""
+        from websockets.exceptions import ConnectionClosed
+
+        self._viewers.add(viewer)
+        self._shown = None  # the next frame is sent, also when the session is paused
+        refused = 0
+        try:
+            async for text in viewer:
+                try:
+                    self.connection.send(self._reader.read(text))
+                except RtmbsError as error:
+                    refused += 1
+                    await viewer.send(json.dumps({"messages": [{"kind": "warning", "text": error_sentence(error)}]}))
+                    if refused >= MOST_REFUSED:
+                        await viewer.close(1008, "too many requests were refused")
+        except ConnectionClosed:
+            pass
+        finally:
+            self._viewers.discard(viewer)
+            self._sending.pop(viewer, None)
+
+
+def first_frame(connection: Connection) -> Frame:
+    """Return the first frame of a session; InputError with its failure when none comes."""
+    until = time.perf_counter() + FIRST_FRAME
+    while (frame := connection.latest()) is None:
+        if connection.ended or time.perf_counter() > until:
+            told = "; ".join(one.text for one in connection.messages() if one.kind == "failure")
+            raise InputError(f"the session shows nothing: {told or 'no frame came'}")
+        time.sleep(0.01)
+    return frame
+
+
+def serve_live(
+    connection: Connection, *, host: str = "127.0.0.1", port: int = 0, paging: PageOptions | None = None,
+    browser: bool = True,
+) -> int:  # fmt: skip
+    """Serve a connection to browsers until the session ends or Ctrl+C is pressed, and close it.
+
+    Parameters
+    ----------
+    connection : Connection
+        Session, or recorded result.
+    host : str, default "127.0.0.1"
+        Address that is listened to. Others than this computer reach the page by any other address than the default,
+        and steer the session when they know the secret.
+    port : int, default 0
+        Port, a free one for 0.
+    paging : PageOptions, optional
+        Theme, camera, and what is shown at first.
+    browser : bool, default True
+        Open the page in the browser of this computer.
+
+    Returns
+    -------
+    int
+        Exit code 0.
+
+    Raises
+    ------
+    InputError
+        Without the package websockets, for a session that shows nothing, or an address that cannot be listened to.
+    """
+    try:
+        import websockets  # noqa: F401
+    except ImportError:
+        raise InputError("a live page needs the package websockets; pip install 'rtmbs[serve]' brings it") from None
+
+    def ready(address: str) -> None:
+        print(f"live at {address} (Ctrl+C ends it)", flush=True)
+        if host not in ("127.0.0.1", "::1", "localhost"):
+            print("other computers reach this page; whoever has its address steers the session", flush=True)
+        if browser:
+            webbrowser.open(address)
+
+    try:
+        asyncio.run(LiveServer(connection, paging).run(host, port, ready))
+    except KeyboardInterrupt:
+        pass
+    finally:
+        connection.close()
+    return 0

@@ -1,0 +1,263 @@
+"""A live page: its server shows the poses of the session, and does what a viewer may ask for, and nothing else."""
+
+import asyncio
+import json
+import threading
+import time
+from http.client import HTTPConnection
+from urllib.parse import urlsplit
+
+import numpy as np
+import pytest
+
+pytest.importorskip("websockets", reason="websockets is not installed; pip install 'rtmbs[serve]' brings it")
+
+from websockets.exceptions import ConnectionClosed, InvalidStatus
+from websockets.sync.client import connect as socket_to
+
+from rtmbs.errors import InputError
+from rtmbs.numerics.rotations.quaternions import rotations
+from rtmbs.viewer.session.connect import connect
+from rtmbs.viewer.web.live import MOST_REFUSED, LiveServer, thinned
+from tests.patience import LONGEST
+from tests.viewer.mechanisms import motored
+
+
+class Served:
+    """A server in a thread, its address and its session."""
+
+    def __init__(self):
+        self.connection = connect(motored(torque=3.0), "thread", options={"h": 5e-3})
+        self.server = LiveServer(self.connection)
+        self.address, known = "", threading.Event()
+
+        def ready(address):
+            self.address = address
+            known.set()
+
+        run = self.server.run("127.0.0.1", 0, ready)
+        self.thread = threading.Thread(target=lambda: asyncio.run(run))
+        self.thread.start()
+        assert known.wait(LONGEST)
+        self.live = f"{self.address.replace('http', 'ws')}live"
+
+    def close(self):
+        self.connection.close()
+        self.thread.join(LONGEST)
+        assert not self.thread.is_alive(), "the server ends with its session"
+
+
+@pytest.fixture(scope="module")
+def served():
+    one = Served()
+    yield one
+    one.close()
+
+
+def get(address, path):
+    """Return status and text of a page."""
+    parts = urlsplit(address)
+    browser = HTTPConnection(parts.hostname, parts.port, timeout=LONGEST)
+    browser.request("GET", path)
+    answer = browser.getresponse()
+    return answer.status, answer.read().decode("utf-8")
+
+
+def pictures(socket):
+    """Yield head and numbers of the pictures that come."""
+    while True:
+        data = socket.recv(timeout=LONGEST)
+        if isinstance(data, bytes):
+            size = int.from_bytes(data[:4], "little")
+            yield json.loads(data[4 : 4 + size]), np.frombuffer(data[4 + size :], "<f4")
+
+
+def sentence(socket):
+    """Return the next sentence that comes."""
+    while True:
+        data = socket.recv(timeout=LONGEST)
+        if isinstance(data, str):
+            return json.loads(data)["messages"][0]["text"]
+
+
+def ask(socket, **request):
+    socket.send(json.dumps(request))
+
+
+def until(socket, true):
+    """Return the first picture of which ``true(head)`` holds."""
+    return next(found for found in pictures(socket) if true(found[0]))
+
+
+def test_the_page_is_for_those_who_know_its_address(served):
+    path = urlsplit(served.address).path
+    status, page = get(served.address, path)
+    assert status == 200
+    assert "motored" in page or "LivePlayer" in page
+    assert "connect-src 'self'" in page
+    for wrong in ("/", "/live", path[:-2] + "/", f"{path}other", "/../etc/passwd", "/%2e%2e/"):
+        assert get(served.address, wrong) == (404, "")
+
+
+def test_another_origin_and_another_secret_are_refused(served):
+    for address, headers in (
+        (served.live, {"Origin": "http://evil.example"}),
+        (served.live.replace("/live", "x/live"), {}),
+        (f"ws://{urlsplit(served.address).netloc}/live", {}),
+    ):
+        with pytest.raises(InvalidStatus), socket_to(address, additional_headers=headers):
+            pass
+
+
+def flood(socket):
+    """Ask for nothing that there is, again and again."""
+    for _ in range(10 * MOST_REFUSED):
+        socket.send("{}")
+        socket.recv(timeout=LONGEST)
+
+
+def test_pictures_are_those_of_the_session(served):
+    with socket_to(served.live) as socket:
+        ask(socket, do="pause")
+        ask(socket, do="step", count=7)
+        head, numbers = until(socket, lambda one: not one["playing"] and one["step"] >= 7)
+        frame = served.connection.latest()
+        assert head["t"] == frame.t == pytest.approx(5e-3 * head["step"])
+        bodies = len(frame.r)
+        np.testing.assert_allclose(numbers[: 3 * bodies].reshape(-1, 3), frame.r, atol=1e-6)
+        turned = rotations(numbers[3 * bodies : 7 * bodies].reshape(-1, 4).astype(float))
+        np.testing.assert_allclose(turned, frame.A, atol=1e-6)
+        assert len(numbers) == 7 * bodies + sum(head["loose"])
+        ask(socket, do="seek", step=2)
+        head, _ = until(socket, lambda one: one["step"] == 2)
+        assert head["newest"] >= 7
+
+
+def test_two_viewers_see_the_same_session_and_curves_come(served):
+    with socket_to(served.live) as one, socket_to(served.live) as other:
+        ask(one, do="subscribe", names=["base.angle", "crank.position[z]"])
+        ask(one, do="speed", factor=2.0)
+        ask(one, do="play")
+        until(other, lambda head: head["playing"] and head["speed"] == 2.0)
+        head, numbers = until(other, lambda head: head.get("curves", {}).get("rows", 0) > 20)
+        rows = head["curves"]["rows"]
+        assert head["curves"]["names"] == ["base.angle", "crank.position[z]"]
+        t, angle, _ = numbers[-3 * rows :].reshape(3, rows)
+        assert np.all(np.diff(t) > 0.0)
+        assert np.ptp(angle) > 0.0
+        ask(other, do="pause")
+        until(one, lambda head: not head["playing"])
+
+
+def test_inputs_pulls_and_reactions(served):
+    with socket_to(served.live) as socket:
+        ask(socket, do="input", name="gravity", value=[0.0, 0.0, -1.6])
+        head, _ = until(socket, lambda one: any(values == [0.0, 0.0, -1.6] for values in one["inputs"]))
+        assert head["options"]["h"] == pytest.approx(5e-3)
+        ask(socket, do="grab", body="crank", point=[0.1, 0.0, 0.0], target=[1.0, 0.0, 1.0])
+        ask(socket, do="step", count=1)
+        head, _ = until(socket, lambda one: one["grab"] is not None)
+        assert head["grab"]["target"] == [1.0, 0.0, 1.0]
+        ask(socket, do="release")
+        ask(socket, do="reactions", on=True)
+        ask(socket, do="step", count=1)
+        head, numbers = until(socket, lambda one: "arrows" in one)
+        joints = len(served.connection.describe().joints)
+        forces = numbers[-6 * joints : -3 * joints].reshape(-1, 3)
+        np.testing.assert_allclose(forces, served.connection.latest().reactions[:, :3], rtol=1e-5, atol=1e-5)
+        ask(socket, do="reactions", on=False)
+
+
+def test_a_refused_request_is_a_sentence_and_many_end_the_viewer(served):
+    with socket_to(served.live) as socket:
+        ask(socket, do="save_results", path="x.npz")
+        assert "there is no request named 'save_results'" in sentence(socket)
+        with pytest.raises(ConnectionClosed):
+            flood(socket)
+        assert not served.connection.ended
+    with socket_to(served.live) as socket:
+        socket.send("x" * 100_000)
+        with pytest.raises(ConnectionClosed):
+            until(socket, lambda _: False)
+    with socket_to(served.live) as socket:
+        assert next(pictures(socket))[0]["step"] >= 0
+
+
+def test_memory_of_viewers_that_went_is_released(served):
+    for _ in range(5):
+        with socket_to(served.live) as socket:
+            next(pictures(socket))
+    while served.server._viewers:
+        time.sleep(0.01)
+    assert not served.server._sending
+
+
+def test_a_thinned_curve_keeps_its_peaks():
+    table = np.column_stack([np.arange(10_000.0), np.sin(np.arange(10_000) / 50.0), np.zeros(10_000)])
+    table[777, 2], table[778, 2] = 5.0, np.nan
+    thin = thinned(table, 500)
+    assert len(thin) <= 1002
+    assert np.nanmax(thin[:, 2]) == 5.0
+    assert np.all(np.diff(thin[:, 0]) > 0.0)
+    assert thin[0, 0] == 0.0
+    assert thin[-1, 0] == 9999.0
+
+
+def test_an_address_that_is_taken_is_said():
+    connection = connect(motored(), "thread")
+    try:
+        with socket_to_nothing() as port, pytest.raises(InputError, match=f"127.0.0.1:{port} cannot be listened to"):
+            asyncio.run(LiveServer(connection).run("127.0.0.1", port, print))
+    finally:
+        connection.close()
+
+
+def socket_to_nothing():
+    """Return a context with a port of this computer that is taken."""
+    import contextlib
+    import socket
+
+    @contextlib.contextmanager
+    def taken():
+        with socket.create_server(("127.0.0.1", 0)) as one:
+            yield one.getsockname()[1]
+
+    return taken()
+
+
+def test_a_browser_shows_it_and_steers_it(served, browser):
+    browser.open(served.address)
+    told = browser.run(
+        """
+        const sure = async (true_) => { while (!true_()) await wait(20); };
+        await sure(() => page.live.pictures > 0);
+        page.player.play();
+        const from = page.player.time;
+        await sure(() => page.player.playing && page.player.time > from);
+        told.moved = page.player.time > from;
+        press(" ");
+        await sure(() => !page.player.playing);
+        told.paused = !page.player.playing;
+        const step = page.player.place;
+        page.actions.ten_back();
+        await sure(() => page.player.place === step - 10);
+        told.back = step - page.player.place;
+        page.live.boxes[0].click();
+        await sure(() => !page.curves.empty);
+        told.curves = page.curves.content.channels.map((one) => one.name);
+        page.actions.marker_trails();
+        const first = page.player.place;
+        page.player.step(1);
+        await sure(() => page.player.place === first + 1);
+        page.player.step(1);
+        await sure(() => [...page.stage.ways.values()].every((way) => way.t.length > 1));
+        told.ways = [...page.stage.ways.values()].map((way) => way.t.length > 1);
+        """
+    )
+    assert browser.said == []
+    assert told["moved"]
+    assert told["paused"]
+    assert told["back"] == 10
+    assert len(told["curves"]) == 1
+    assert told["ways"]
+    assert all(told["ways"])

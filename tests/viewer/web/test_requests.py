@@ -1,0 +1,109 @@
+"""Requests of a browser become commands, or one sentence; nothing else can be asked for."""
+
+import json
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rtmbs.errors import RtmbsError
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.scene.description import ChannelDescription
+from rtmbs.viewer.session import commands
+from rtmbs.viewer.session.describe import describe
+from rtmbs.viewer.web.requests import LONGEST, REQUESTS, RequestReader
+from tests.viewer.mechanisms import motored
+
+CHANNELS = ChannelDescription("base.angle", (), "rad"), ChannelDescription("crank.position", ("x", "y", "z"), "m")
+DESCRIPTION = replace(describe(Simulation(motored().compile(), h=5e-3)), channels=CHANNELS)
+ALLOWED = (
+    *(commands.Play, commands.Pause, commands.StepForward, commands.StepBack, commands.Seek, commands.Loop),
+    *(commands.SetSpeed, commands.Reset, commands.Reload, commands.SetInput, commands.SetOption, commands.Grab),
+    *(commands.MoveGrab, commands.Release, commands.Subscribe, commands.ShowReactions),
+)
+GOOD = {
+    '{"do": "play"}': commands.Play(),
+    '{"do": "step", "count": 3}': commands.StepForward(3),
+    '{"do": "step", "count": -2}': commands.StepBack(2),
+    '{"do": "seek", "step": 120}': commands.Seek(120),
+    '{"do": "speed", "factor": 0.5}': commands.SetSpeed(0.5),
+    '{"do": "input", "name": "gravity", "value": [0, 0, -1.6]}': commands.SetInput("gravity", (0.0, 0.0, -1.6)),
+    '{"do": "option", "name": "h", "value": 0.002}': commands.SetOption("h", 0.002),
+    '{"do": "option", "name": "jacobian", "value": "complex-step"}': commands.SetOption("jacobian", "complex-step"),
+    '{"do": "grab", "body": "crank", "point": [0, 0, 0], "target": [1, 2, 3]}': commands.Grab(
+        "crank", (0.0, 0.0, 0.0), (1.0, 2.0, 3.0)
+    ),
+    '{"do": "subscribe", "names": ["base.angle", "crank.position[x]"]}': commands.Subscribe(
+        ("base.angle", "crank.position[x]"), 1
+    ),
+}
+
+
+@pytest.mark.parametrize("text", GOOD)
+def test_a_request_is_a_command(text):
+    assert RequestReader(DESCRIPTION).read(text) == GOOD[text]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("play", "a request is a JSON object"),
+        ("[]", "a request is a JSON object, not list"),
+        ("[" * 5000, "a request is a JSON object"),
+        (b"\x00\x01", f"a request is text of at most {LONGEST} letters"),
+        (" " * LONGEST + "{}", f"a request is text of at most {LONGEST} letters"),
+        ('{"do": "save_results", "path": "/etc/passwd"}', "there is no request named 'save_results'"),
+        ('{"do": "play", "path": "x"}', "request 'play' takes nothing else"),
+        ('{"do": "seek"}', "request 'seek' takes step"),
+        ('{"do": "seek", "step": 1e9}', "step is a whole number"),
+        ('{"do": "seek", "step": true}', "step is a whole number"),
+        ('{"do": "step", "count": 100000}', "count is a whole number of at most 1000"),
+        ('{"do": "speed", "factor": 0}', "factor is above zero"),
+        ('{"do": "speed", "factor": NaN}', "factor is a number"),
+        ('{"do": "speed", "factor": 1e999}', "factor is a number"),
+        ('{"do": "input", "name": "gravty", "value": 1}', "gravity"),
+        ('{"do": "input", "name": "gravity", "value": 1}', "value has 3 numbers"),
+        ('{"do": "option", "name": "jacobian", "value": "none"}', "there is no jacobian named 'none'"),
+        ('{"do": "option", "name": "__class__", "value": 1}', "there is no option named '__class__'"),
+        ('{"do": "grab", "body": "ground", "point": [0,0,0], "target": [0,0,0]}', "there is no body named 'ground'"),
+        ('{"do": "grab", "body": "crank", "point": [0,0], "target": [0,0,0]}', "point has 3 numbers"),
+        ('{"do": "subscribe", "names": ["x"]}', "there is no channel named 'x'"),
+        ('{"do": "subscribe", "names": 3}', "names is a list of at most"),
+        ('{"do": "loop", "on": 1}', "on is true or false"),
+    ],
+)
+def test_a_bad_request_is_one_sentence(text, sentence):
+    with pytest.raises(RtmbsError) as told:
+        RequestReader(DESCRIPTION).read(text)
+    assert sentence in str(told.value)
+    assert len(str(told.value)) < 400
+
+
+VALUES = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=20)
+    | st.sampled_from(["crank", "gravity"]),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=6), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = sorted({name for wanted, _ in REQUESTS.values() for name in wanted} | {"do", "path"})
+
+
+@given(st.one_of(
+    VALUES,
+    st.dictionaries(st.sampled_from(NAMES), VALUES, max_size=4),
+    st.builds(
+        lambda do, values: {"do": do, **dict(zip(REQUESTS[do][0], values, strict=False))},
+        st.sampled_from(sorted(REQUESTS)), st.lists(VALUES, min_size=3, max_size=3),
+    ),
+))  # fmt: skip
+def test_whatever_is_asked_gives_an_allowed_command_or_a_sentence(request):
+    try:
+        command = RequestReader(DESCRIPTION).read(json.dumps(request))
+    except RtmbsError:
+        return
+    assert type(command) in ALLOWED
