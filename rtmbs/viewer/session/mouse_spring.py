@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.library.force_laws import point_spring
 from rtmbs.model import Model
+from rtmbs.model.model_changes import Origin
 from rtmbs.simulation import Simulation
 from rtmbs.system.system import System
 from rtmbs.viewer.session.commands import Vector
@@ -65,9 +66,10 @@ def compiled_with_mouse_spring(model: Model) -> System:
         return model.compile()
     model.add_force(MOUSE_SPRING, point_spring, body=bodies[0], parameters=PARAMETERS)
     try:
-        return model.compile()
+        system = model.compile()
     finally:
         del model.forces[MOUSE_SPRING]
+    return replace(system, origin=Origin(model))  # the spring that is gone is no change by the user
 
 
 def has_mouse_spring(system: System) -> bool:

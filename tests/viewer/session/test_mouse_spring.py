@@ -1,6 +1,7 @@
 """A pull by hand: an ordinary force, capped, part of the history, gone from what is saved."""
 
 import math
+import warnings
 
 import numpy as np
 import pytest
@@ -267,3 +268,9 @@ def test_states_are_carried_by_name():
         carried(Simulation(other).state, plain, with_hand)
     with pytest.raises(StateError, match="coordinates"):
         carried(sim.state, plain, other)
+
+
+def test_a_pull_is_no_change_of_the_model():
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", rtmbs.RtmbsWarning)
+        tell(lent(), 5)
