@@ -17,9 +17,9 @@ from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars, rotation
 from rtmbs.model.forces import Force
 from rtmbs.model.laws import JointKinematics
+from rtmbs.model.lookup import Coordinate, ForceModel
 from rtmbs.model.shapes import Bar, Box, Shape, Sphere, Surface
 
-Model = Any  # rtmbs.Model, which imports this file
 Side = Body | str | tuple[Body | str, Shape | Plane]
 MOST_POINTS = 256  # corners of one convex surface
 USUAL_DEPTH, TANGENTIAL = 1e-4, 0.8  # [m]; tangential over normal stiffness of a contact (Mindlin 1949, nu = 1/3)
@@ -52,7 +52,7 @@ class Pair(NamedTuple):
 
 
 def add_contact(
-    model: Model,
+    model: ForceModel,
     name: str,
     a: Side,
     b: Side,
@@ -85,34 +85,37 @@ def add_contact(
             stiff = normal.slope(USUAL_DEPTH) * TANGENTIAL if tangential_stiffness is None else tangential_stiffness
             bristle = checked_friction(what, "tangential_stiffness", stiff, damping_time, static_ratio, stribeck_speed)
         pairs += touching(what, (one, of_one), (other, of_other), normal, bristle)
-    forces = []
-    for k, pair in enumerate(pairs, 1):
-        own = name if len(pairs) == 1 else f"{name}_{k}"
-        markers = tuple(
-            model.add_marker(
-                f"{own}.{end}", body, point, frame=body if body is not model.ground else "world", axes=axes
-            )
-            for end, (body, point, axes) in (("a", pair.a), ("b", pair.b))
-        )
-        states = dict.fromkeys(BRISTLE[: pair.bristles], 0.0) if mu > 0.0 else None
-        units = dict.fromkeys(BRISTLE[: pair.bristles], "m") if mu > 0.0 else None
-        parameters = {"friction": mu} if mu > 0.0 else None
-        forces.append(
-            model.add_force(own, pair.law, between=markers, parameters=parameters, states=states, units=units)
-        )
-    return Contact(name, tuple(forces))
+    named = [(name if len(pairs) == 1 else f"{name}_{k}", pair) for k, pair in enumerate(pairs, 1)]
+    return Contact(name, tuple(add_pair(model, own, pair, mu) for own, pair in named))
 
 
-def sides(model: Model, what: str, given: Side) -> list[tuple[Body, Any]]:
+def add_pair(model: ForceModel, name: str, pair: Pair, friction: float) -> Force:
+    """Add the markers and the force of one touching pair."""
+    first, second = (
+        model.add_marker(f"{name}.{end}", body, point, frame=body if body is not model.ground else "world", axes=axes)
+        for end, (body, point, axes) in (("a", pair.a), ("b", pair.b))
+    )
+    bristles = BRISTLE[: pair.bristles] if friction > 0.0 else ()
+    return model.add_force(
+        name,
+        pair.law,
+        between=(first, second),
+        parameters={"friction": friction} if bristles else None,
+        states=dict.fromkeys(bristles, 0.0) if bristles else None,
+        units=dict.fromkeys(bristles, "m") if bristles else None,
+    )
+
+
+def sides(model: ForceModel, what: str, given: Side) -> list[tuple[Body, Any]]:
     """Return the bodies and shapes of one side of a contact."""
     if isinstance(given, tuple):
         if len(given) != 2:
             raise ModelError(f"{what}: a side is {shown(given)}; give a body, or (body, shape)")
-        body = model._find("body", given[0], model.bodies, what)
+        body = model.lookup.body(what, given[0])
         shapes: Sequence[Any] = (given[1],)
     else:
-        body = model._find("body", given, model.bodies, what)
-        looks = model.looks.get(body.name)
+        body = model.lookup.body(what, given)
+        looks = model.lookup.model.looks.get(body.name)
         shapes = looks.shapes if looks else ()
         if not shapes:
             raise ModelError(
@@ -206,9 +209,9 @@ class Stop:
 
 
 def add_stop(
-    model: Model,
+    model: ForceModel,
     name: str,
-    joint: Any,
+    joint: Coordinate,
     lower: Numbers | None,
     upper: Numbers | None,
     stiffness: Numbers,
@@ -244,9 +247,9 @@ class JointFriction:
 
 
 def add_friction(
-    model: Model,
+    model: ForceModel,
     name: str,
-    joint: Any,
+    joint: Coordinate,
     limit: Numbers,
     *,
     stiffness: Numbers | None,
@@ -266,7 +269,7 @@ def add_friction(
         raise ModelError(f"{what}: limit is 0, which gives the bristle no stiffness; give stiffness=")
     stiff = most / STROKE if stiffness is None else stiffness
     law = JointFriction(checked_friction(what, "stiffness", stiff, damping_time, static_ratio, stribeck_speed), slope)
-    found, coordinate = model._coordinate(what, joint)
+    found, coordinate = model.lookup.coordinate(what, joint)
     unit = found.type.units()[coordinate]
     return model.add_force(
         name, law, joint=joint, parameters={"limit": most}, states={"bristle": 0.0}, units={"bristle": unit}
