@@ -879,6 +879,58 @@ class Model(ModelDescription):
             stribeck_speed=stribeck_speed, viscous=viscous,
         )  # fmt: skip
 
+    def add_lock(
+        self,
+        name: str,
+        *,
+        joint: Coordinate | None = None,
+        between: Between | None = None,
+        turns: bool = False,
+        locked: bool = False,
+    ) -> Constraint:
+        """Add a lock that is closed and opened while a Simulation runs: a latch, a gripper, a docking, a fuse.
+
+        ``sim.set("NAME.locked", True)`` holds the present pose from then on, and ``False`` lets it go. Rates become
+        those behind the impulse of the lock, through the mass matrix and the loops. Nothing is compiled anew. Source:
+        METHODS 8.5.
+
+        Parameters
+        ----------
+        name : str
+            Name of the lock. Its channel is ``NAME.force`` on a joint, ``NAME.reaction`` between markers.
+        joint : Coordinate, optional
+            Joint of which all coordinates are locked, or (joint, coordinate).
+        between : Between, optional
+            Two markers that are welded together in the pose that they have then.
+        turns : bool, default False
+            Let the markers turn against each other: a ball joint in place of a weld.
+        locked : bool, default False
+            Lock the pose of the start.
+
+        Returns
+        -------
+        Constraint
+            The constraint of the lock.
+
+        Raises
+        ------
+        ModelError
+            For a taken name, for both or neither of ``joint`` and ``between``, and for ``turns`` with a joint.
+
+        Examples
+        --------
+        >>> model = Model("hook")
+        >>> load = model.add_body("load", mass=2.0, inertia=(1, 1, 1))
+        >>> free = model.add_joint("free", Floating(), "ground", load)
+        >>> hook = model.add_marker("hook", "ground")
+        >>> eye = model.add_marker("eye", load)
+        >>> model.add_lock("grip", between=(hook, eye)).name
+        'grip'
+        """
+        from rtmbs.contact.locks import add_lock
+
+        return add_lock(self, name, joint, between, bool(turns), bool(locked))
+
     def add_driver(
         self,
         name: str,

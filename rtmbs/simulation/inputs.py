@@ -129,6 +129,10 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         place = self._place(name)
         if self._timed & set(range(place.start, place.stop)):
             raise InputError(f"input {name!r} is a function of time; give the force an rtmbs.Input to set it by hand")
+        if (lock := name.rpartition(".")[0]) in self._system.locks:
+            raise InputError(
+                f"input {name!r} belongs to a lock, which holds the present pose; write sim.set('{lock}.locked', True)"
+            )
         return place
 
     def __getitem__(self, name: str) -> float | Array:

@@ -536,18 +536,19 @@ class Simulation(Keyed, StrictAttributes):
     # ---- changes between steps --------------------------------------------------------------------------------------
 
     def set(self, name: str, value: float, *, consistent: str = "nearest") -> None:
-        """Set a joint coordinate, or a rate, at the present time.
+        """Set a joint coordinate, a rate, or the switch of a lock, at the present time.
 
         The other coordinates and rates become the nearest ones that close the loops, and the accelerations follow.
         Positions stay when a rate is set. A failure changes nothing. An impact is a rate set by an impulse: momenta
-        that an internal impulse keeps stay.
+        that an internal impulse keeps stay. ``sim.set("LOCK.locked", True)`` closes a lock of ``Model.add_lock`` in its
+        present pose by an impulse, and False opens it (METHODS 8.5).
 
         Parameters
         ----------
         name : str
-            Name of the coordinate or rate, such as "crank.angle" or "crank.rate".
+            Name of the coordinate or rate, such as "crank.angle" or "crank.rate", or "LOCK.locked".
         value : float
-            Value [rad or m, rad/s or m/s].
+            Value [rad or m, rad/s or m/s]; True or False for a lock.
         consistent : {"nearest", "impulse"}, default "nearest"
             Change of the other rates: the least one that closes the loops, or that of an impulse along the coordinate
             through the mass matrix (METHODS 8.4).

@@ -27,7 +27,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
-from rtmbs.simulation.impulses import apply_impulse, set_rate
+from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
@@ -478,6 +478,10 @@ class StateStore:
         """Set a joint coordinate, or a rate, by name; all others become consistent. A failure changes nothing."""
         one_of("consistent", consistent, CONSISTENT)
         state = self.settled().copy()
+        if (lock := lock_of(self.system, name)) is not None:
+            set_lock(self.equations, state, lock, value)
+            self._go_on_from(state, state.t)
+            return
         (set_rate if consistent == "impulse" else set_motion)(self.equations, state, name, value)
         self._go_on_from(state, state.t)
 

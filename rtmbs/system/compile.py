@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from rtmbs.ad import Tape, lowered
+from rtmbs.contact.locks import LOCKED, CoordinateLock, PoseLock
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced
 from rtmbs.model.contacts import KnifeEdge, RollingContact
@@ -229,6 +230,7 @@ def check_connectors(closures: list[ClosureRows], connectors: Integers, branch_p
 def finish(model: ModelDescription, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
     layout, slots, signals = draft.layout, draft.slots, tuple(draft.slots.signals)
+    locks = locks_of(model)
     tables = with_origins(draft.tables)
     tables = tables._replace(balance=find_balance(tables, draft.lu, floating_dofs(model, layout), signals, length))
     typical = np.where(tables.dofs.kind == PRISMATIC, length, 1.0)
@@ -244,7 +246,7 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         name=model.name,
         tables=tables,
         lu=draft.lu,
-        u0=slots.array(),
+        u0=first_inputs(slots, locks),
         inputs=slots.inputs,
         signals=signals,
         shapes=slots.shapes,
@@ -268,9 +270,24 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         outside=draft.laws.outside,
         switches=draft.laws.switches,
         reaction_stiffness=dict(model.reaction_stiffness),
+        locks=locks,
         looks=dict(model.looks),
         **start._asdict(),
     )
+
+
+def locks_of(model: ModelDescription) -> dict[str, bool]:
+    """Return the constraints that are locks, and whether they are closed at the start."""
+    functions = {name: one.law.function for name, one in model.constraints.items()}
+    return {name: one.closed for name, one in functions.items() if isinstance(one, CoordinateLock | PoseLock)}
+
+
+def first_inputs(slots: Slots, locks: Mapping[str, bool]) -> Array:
+    """Return the default inputs (nu,), all locks open: those closed at the start hold the assembled pose."""
+    u = slots.array()
+    for name in locks:
+        u[slots.inputs[f"{name}.{LOCKED}"]] = 0.0
+    return u
 
 
 def hashed_tables(tables: Tables, draft: Draft) -> list[Any]:

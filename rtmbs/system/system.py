@@ -166,6 +166,7 @@ class System:
     outside: tuple[CapturedValues, ...] = ()  # what recorded force laws read from outside of their arguments
     switches: LawSwitches | None = None  # of recorded force laws; None: they have no kinks
     reaction_stiffness: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # [N/m, N m/rad] by name
+    locks: Mapping[str, bool] = field(default_factory=dict)  # by name of their constraints: closed at the start
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
     origin: Origin | None = None  # tells what has changed in the ModelDescription since; None: nobody knows
 
