@@ -1,9 +1,8 @@
-"""Contact of bodies, stops and dry friction of joints, as force laws of a Model."""
+"""Contact of bodies as force laws of a Model: shapes that touch, and one force for each touching pair."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import product
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
@@ -16,15 +15,13 @@ from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars, rotation
 from rtmbs.model.forces import Force
-from rtmbs.model.laws import JointKinematics
-from rtmbs.model.lookup import Coordinate, ForceModel
+from rtmbs.model.lookup import ForceModel
 from rtmbs.model.shapes import Bar, Box, Shape, Sphere, Surface
 
 Side = Body | str | tuple[Body | str, Shape | Plane]
 MOST_POINTS = 256  # corners of one convex surface
 USUAL_DEPTH, TANGENTIAL = 1e-4, 0.8  # [m]; tangential over normal stiffness of a contact (Mindlin 1949, nu = 1/3)
 HERTZ = 1.5
-STROKE = 1e-3  # [rad or m] of the bristle of a joint at its limit, unless its stiffness is given
 
 
 class Contact(NamedTuple):
@@ -185,92 +182,3 @@ def segment(shape: Sphere | Bar) -> tuple[Array, Array, float]:
     z = along / length
     x, y = perpendiculars(z)
     return 0.5 * (shape.start + shape.end), np.asarray(rotation(np.stack((x, y, z), axis=1), "Bar")), 0.5 * length
-
-
-# ---- joints ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Law of a joint coordinate that is held above ``lower`` and below ``upper``; None leaves a side free."""
-
-    lower: float | None
-    upper: float | None
-    normal: NormalForce
-
-    def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any]) -> Any:
-        """Return the force or torque along the coordinate [N or N m]."""
-        force: Any = 0.0 * kinematics.z
-        if self.lower is not None:
-            force = force + self.normal(parameters["lower"] - kinematics.z, -kinematics.zd)
-        if self.upper is not None:
-            force = force - self.normal(kinematics.z - parameters["upper"], kinematics.zd)
-        return force
-
-
-def add_stop(
-    model: ForceModel,
-    name: str,
-    joint: Coordinate,
-    lower: Numbers | None,
-    upper: Numbers | None,
-    stiffness: Numbers,
-    exponent: Numbers,
-    dissipation: Numbers,
-) -> Force:
-    """Add the law of a stop; see ``Model.add_stop``."""
-    what = f"stop {name!r}"
-    ends = {
-        key: number(value, f"{what}: {key}") for key, value in (("lower", lower), ("upper", upper)) if value is not None
-    }
-    if not ends:
-        raise ModelError(f"{what} has no end; give lower=, upper= or both")
-    if len(ends) == 2 and ends["lower"] >= ends["upper"]:
-        raise ModelError(f"{what}: lower is {ends['lower']:g} and upper {ends['upper']:g}; lower must be below upper")
-    law = Stop(ends.get("lower"), ends.get("upper"), checked_normal_force(what, stiffness, exponent, dissipation))
-    return model.add_force(name, law, joint=joint, parameters=ends)
-
-
-@dataclass(frozen=True)
-class JointFriction:
-    """Law of dry friction on a joint coordinate, with a bristle; ``limit`` is the force of sliding."""
-
-    friction: DryFriction
-    viscous: float  # [N s/m or N m s/rad]
-    settling_states: ClassVar[tuple[str, ...]] = ("bristle",)
-
-    def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any], states: Any) -> Any:
-        """Return the force or torque along the coordinate [N or N m], and the rate of the bristle."""
-        zd = kinematics.zd
-        (force,), (rate,) = self.friction([states["bristle"]], [zd], parameters["limit"])
-        return force - self.viscous * zd, rate
-
-
-def add_friction(
-    model: ForceModel,
-    name: str,
-    joint: Coordinate,
-    limit: Numbers,
-    *,
-    stiffness: Numbers | None,
-    damping_time: Numbers,
-    static_ratio: Numbers,
-    stribeck_speed: Numbers,
-    viscous: Numbers,
-) -> Force:
-    """Add the law of dry friction of a joint; see ``Model.add_friction``."""
-    what = f"friction {name!r}"
-    most, slope = number(limit, f"{what}: limit"), number(viscous, f"{what}: viscous")
-    if most < 0.0:
-        raise ModelError(f"{what}: limit is {most:g}; it must be zero or more")
-    if slope < 0.0:
-        raise ModelError(f"{what}: viscous is {slope:g}; it must be zero or more")
-    if stiffness is None and most == 0.0:
-        raise ModelError(f"{what}: limit is 0, which gives the bristle no stiffness; give stiffness=")
-    stiff = most / STROKE if stiffness is None else stiffness
-    law = JointFriction(checked_friction(what, "stiffness", stiff, damping_time, static_ratio, stribeck_speed), slope)
-    found, coordinate = model.lookup.coordinate(what, joint)
-    unit = found.type.units()[coordinate]
-    return model.add_force(
-        name, law, joint=joint, parameters={"limit": most}, states={"bristle": 0.0}, units={"bristle": unit}
-    )

@@ -15,6 +15,7 @@ from rtmbs.export.native_library import HOST, ending, native_library
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit.native_code import TARGETS
+from rtmbs.simulation.bearing_loads import refuse_bearings
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 
@@ -186,6 +187,7 @@ def check_exportable(sim: Simulation) -> None:
     method, system = sim.method, sim.system
     if not isinstance(method, PenaltyTrapezoidal) or not method.fused:
         raise InputError(f"method is {shown(method)}; only the fused step of PenaltyTrapezoidal() can be exported")
+    refuse_bearings(system, "an export")
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)
         raise InputError(

@@ -824,7 +824,7 @@ class Model(ModelDescription):
         ModelError
             For values out of range, and for no end at all.
         """
-        from rtmbs.contact.elements import add_stop
+        from rtmbs.contact.stops import add_stop
 
         return add_stop(self, name, joint, lower, upper, stiffness, exponent, dissipation)
 
@@ -832,15 +832,22 @@ class Model(ModelDescription):
         self,
         name: str,
         joint: Coordinate,
-        limit: Numbers,
+        limit: Numbers = 0.0,
         *,
+        coefficient: Numbers = None,
+        radius: Numbers = None,
+        thrust_radius: Numbers = None,
+        length: Numbers = None,
         stiffness: Numbers = None,
         damping_time: Numbers = 1e-3,
         static_ratio: Numbers = 1.0,
         stribeck_speed: Numbers = 1e-2,
         viscous: Numbers = 0.0,
     ) -> Force:
-        """Add dry friction of a joint coordinate, which sticks: a bearing, a brake or a clutch.
+        """Add dry friction of a joint, which sticks: by a limit, or in proportion to the load of the joint.
+
+        With ``coefficient`` the limit follows the reaction of the joint inside every step, at the order of the method
+        (METHODS 8.6). The joint is then Revolute, Prismatic, Cylindrical or Spherical. Each step is taken a few times.
 
         Parameters
         ----------
@@ -848,11 +855,21 @@ class Model(ModelDescription):
             Name of the force.
         joint : Coordinate
             Joint, or (joint, coordinate).
-        limit : float
-            Force or torque of sliding [N or N m]; an input ``name.limit``, such as that of a brake.
+        limit : float, default 0.0
+            Constant force or torque of sliding [N or N m]; an input ``name.limit``, such as that of a brake.
+        coefficient : float, optional
+            Coefficient of friction mu; an input ``name.coefficient``. It multiplies the load of the bearing, which is
+            shown as ``name.load`` among the inputs.
+        radius : float, optional
+            Radius of the pin or ball [m]. Of a slide: half the width that bears the moment about its axis, which does
+            not count unless given.
+        thrust_radius : float, optional
+            Mean radius of the face that bears the axial force of a Revolute joint [m]; ``radius`` unless given.
+        length : float, optional
+            Length of the bearing [m], whose ends bear the moment across its axis; it does not count unless given.
         stiffness : float, optional
-            Stiffness of a joint that sticks [N m/rad or N/m]: it slides from ``limit`` over it on. ``limit`` over
-            1 mrad or 1 mm unless given.
+            Stiffness of a joint that sticks [N m/rad or N/m]: it slides from ``limit`` over it on. The limit, that of
+            the weight of all bodies with a ``coefficient``, over 1 mrad or 1 mm unless given.
         damping_time : float, default 1e-3
             Damping of a joint that sticks, over its stiffness [s].
         static_ratio : float, default 1.0
@@ -870,14 +887,129 @@ class Model(ModelDescription):
         Raises
         ------
         ModelError
-            For values out of range.
+            For values out of range, a joint of another type, and a bearing without a radius.
+
+        Examples
+        --------
+        >>> model = Model("hinge")
+        >>> arm = model.add_body("arm", mass=1.0, center_of_mass=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1))
+        >>> hinge = model.add_joint("hinge", Revolute(axis=(0, 1, 0)), "ground", arm, point=(0, 0, 0))
+        >>> model.add_friction("bearing", hinge, coefficient=0.2, radius=0.01).name
+        'bearing'
         """
-        from rtmbs.contact.elements import add_friction
+        from rtmbs.contact.joint_friction import add_friction
 
         return add_friction(
-            self, name, joint, limit, stiffness=stiffness, damping_time=damping_time, static_ratio=static_ratio,
+            self, name, joint, limit, coefficient=coefficient, radius=radius, thrust_radius=thrust_radius,
+            length=length, stiffness=stiffness, damping_time=damping_time, static_ratio=static_ratio,
             stribeck_speed=stribeck_speed, viscous=viscous,
         )  # fmt: skip
+
+    def add_clutch(
+        self,
+        name: str,
+        first: Coordinate,
+        second: Coordinate | None = None,
+        *,
+        coefficient: Numbers,
+        radius: Numbers,
+        faces: int = 1,
+        normal_force: Numbers = 0.0,
+        stiffness: Numbers,
+        damping_time: Numbers = 1e-3,
+        static_ratio: Numbers = 1.0,
+        stribeck_speed: Numbers = 1e-2,
+    ) -> Force:
+        """Add a clutch between two angles, or a brake on one: its friction follows a normal force, which is an input.
+
+        Parameters
+        ----------
+        name : str
+            Name of the force; its normal force is the input ``name.normal_force`` [N].
+        first : Coordinate
+            Joint, or (joint, coordinate), of the first shaft.
+        second : Coordinate, optional
+            That of the second shaft, measured against the same body; a brake on the first shaft unless given.
+        coefficient : float
+            Coefficient of friction of the faces.
+        radius : float
+            Mean radius of the faces [m].
+        faces : int, default 1
+            Number of faces that rub.
+        normal_force : float, default 0.0
+            Normal force at first [N]; below zero it counts as none.
+        stiffness : float
+            Stiffness of a clutch that sticks [N m/rad].
+        damping_time : float, default 1e-3
+            Damping of a clutch that sticks, over its stiffness [s].
+        static_ratio : float, default 1.0
+            Limit at rest over that of sliding, 1 or more.
+        stribeck_speed : float, default 1e-2
+            Speed at which 1/e of that difference is left [rad/s].
+
+        Returns
+        -------
+        Force
+            The new force, with the state ``name.bristle`` [rad].
+
+        Raises
+        ------
+        ModelError
+            For values out of range.
+        """
+        from rtmbs.contact.joint_friction import add_clutch
+
+        return add_clutch(
+            self, name, first, second, coefficient=coefficient, radius=radius, faces=faces, normal_force=normal_force,
+            stiffness=stiffness, damping_time=damping_time, static_ratio=static_ratio, stribeck_speed=stribeck_speed,
+        )  # fmt: skip
+
+    def add_backlash(
+        self,
+        name: str,
+        first: Coordinate,
+        second: Coordinate,
+        ratio: Numbers,
+        *,
+        play: Numbers,
+        stiffness: Numbers,
+        exponent: Numbers = 1.0,
+        dissipation: Numbers = 0.0,
+    ) -> Force:
+        """Add a gear with backlash: first + ratio * second is free within half the play, then teeth touch.
+
+        Parameters
+        ----------
+        name : str
+            Name of the force.
+        first : Coordinate
+            First coordinate: a joint, or (joint, coordinate).
+        second : Coordinate
+            Second coordinate.
+        ratio : float
+            Ratio of the second coordinate, as that of ``add_gear``.
+        play : float
+            Play between both flanks, measured along the first coordinate [rad or m]; an input ``name.play``.
+        stiffness : float
+            k of the force k d^e (1 + c d') of teeth that overlap by d [N m/rad^e or N/m^e].
+        exponent : float, default 1.0
+            e, 1 or more.
+        dissipation : float, default 0.0
+            c [s/rad or s/m]; ``rtmbs.contact.dissipation_for`` gives it from a coefficient of restitution.
+
+        Returns
+        -------
+        Force
+            The new force.
+
+        Raises
+        ------
+        ModelError
+            For values out of range.
+        """
+        from rtmbs.contact.stops import add_backlash
+
+        return add_backlash(self, name, first, second, ratio, play, stiffness, exponent, dissipation)
 
     def add_lock(
         self,

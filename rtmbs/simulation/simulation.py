@@ -235,6 +235,8 @@ class Simulation(Keyed, StrictAttributes):
             report = self._half_turns.checked(report, old, new)
         if report.outcome.accepted:
             if across is not None:
+                if store.loads is not None:
+                    after[store.loads.slots] = new.u[store.loads.slots]
                 new.u = after
                 store.solve_accelerations(new)
             vars(store).update(states=(new, old), ramps=NO_RAMPS)

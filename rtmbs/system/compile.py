@@ -11,12 +11,14 @@ from typing import Any
 import numpy as np
 
 from rtmbs.ad import Tape, lowered
+from rtmbs.contact.bearing import Bearing
 from rtmbs.contact.locks import LOCKED, CoordinateLock, PoseLock
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced
 from rtmbs.model.contacts import KnifeEdge, RollingContact
 from rtmbs.model.description import ModelDescription, characteristic_length
 from rtmbs.model.joint import Joint
+from rtmbs.model.laws import Law
 from rtmbs.numerics.linear.symbolic import flops
 from rtmbs.system.closure_tables import (
     ClosureRows,
@@ -270,6 +272,7 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         outside=draft.laws.outside,
         switches=draft.laws.switches,
         reaction_stiffness=dict(model.reaction_stiffness),
+        bearings=bearings_of(model),
         locks=locks,
         looks=dict(model.looks),
         **start._asdict(),
@@ -280,6 +283,13 @@ def locks_of(model: ModelDescription) -> dict[str, bool]:
     """Return the constraints that are locks, and whether they are closed at the start."""
     functions = {name: one.law.function for name, one in model.constraints.items()}
     return {name: one.closed for name, one in functions.items() if isinstance(one, CoordinateLock | PoseLock)}
+
+
+def bearings_of(model: ModelDescription) -> dict[str, Bearing]:
+    """Return the bearings of frictions that follow the load of their joint, by name of the friction."""
+    laws = {name: one.law.function for name, one in model.forces.items() if isinstance(one.law, Law)}
+    found = {name: getattr(law, "bearing", None) for name, law in laws.items()}
+    return {name: one for name, one in found.items() if isinstance(one, Bearing)}
 
 
 def first_inputs(slots: Slots, locks: Mapping[str, bool]) -> Array:

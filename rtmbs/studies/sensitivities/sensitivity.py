@@ -25,6 +25,7 @@ from rtmbs.model.model import Model
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import one_sample
+from rtmbs.simulation.bearing_loads import refuse_bearings
 from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.running import steps_to
 from rtmbs.simulation.simulation import Simulation, store_of
@@ -217,6 +218,7 @@ def check(sim: Simulation) -> None:
     method, system = sim.method, sim.system
     check_captured(system)
     refuse_contacts(system, "sensitivity")
+    refuse_bearings(system, "sensitivity")
     demand(method, Capability.SENSITIVITY, "sensitivity")
     usual = type(method)()
     for name in tape_for(method).usual:
