@@ -7,16 +7,18 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
+from rtmbs.contact.ellipsoid import Ellipsoid
 from rtmbs.contact.friction import DryFriction, checked_friction
 from rtmbs.contact.normal_force import NormalForce, checked_normal_force
-from rtmbs.contact.pairs import BRISTLE, BallOnBox, BallOnPlane, Segments
+from rtmbs.contact.pairs import BRISTLE, BallOnBox, BallOnPlane, EllipsoidOnPlane, RimOnPlane, Segments
 from rtmbs.contact.plane import Plane
+from rtmbs.contact.profile import BallOnProfile, Profile
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars, rotation
 from rtmbs.model.forces import Force
 from rtmbs.model.lookup import ForceModel
-from rtmbs.model.shapes import Bar, Box, Shape, Sphere, Surface
+from rtmbs.model.shapes import Bar, Box, Cylinder, Shape, Sphere, Surface
 
 Side = Body | str | tuple[Body | str, Shape | Plane]
 MOST_POINTS = 256  # corners of one convex surface
@@ -73,7 +75,7 @@ def add_contact(
     for (one, of_one), (other, of_other) in product(first, second):
         if one is other:
             raise ModelError(f"{what}: both sides are of {one.name!r}; contact needs two bodies")
-        if isinstance(of_other, Plane) or (isinstance(of_other, Box) and not isinstance(of_one, Plane)):
+        if isinstance(of_other, Plane) or (isinstance(of_other, Box | Profile) and not isinstance(of_one, Plane)):
             one, of_one, other, of_other = other, of_other, one, of_one
         usual = HERTZ if isinstance(of_other, Sphere | Bar) else 1.0
         normal = checked_normal_force(what, stiffness, usual if exponent is None else exponent, dissipation)
@@ -119,10 +121,10 @@ def sides(model: ForceModel, what: str, given: Side) -> list[tuple[Body, Any]]:
                 f"{what}: body {body.name!r} has no shape; give add_body a shape=, or ({body.name!r}, shape)"
             )
     for shape in shapes:
-        if not isinstance(shape, Plane | Sphere | Bar | Box | Surface):
+        if not isinstance(shape, Plane | Profile | Ellipsoid | Cylinder | Sphere | Bar | Box | Surface):
             raise ModelError(
                 f"{what}: {shown(shape)} of {body.name!r} does not touch; shapes of contacts are rtmbs.contact.Plane, "
-                "Sphere, Bar, Box, and Surface or Mesh as a convex body on a plane"
+                "Profile and Ellipsoid, Sphere, Bar, Box, Cylinder, and Surface or Mesh as a convex body on a plane"
             )
     return [(body, shape) for shape in shapes]
 
@@ -135,9 +137,15 @@ def touching(
     if isinstance(of_one, Plane) and not isinstance(of_other, Plane):
         x, y = perpendiculars(of_one.normal)
         plane = (one, of_one.point, np.stack((x, y, of_one.normal), axis=1))
+        if isinstance(of_other, Cylinder | Ellipsoid):
+            return [Pair(plane, (other, *place), law, 3) for place, law in round_on_plane(of_other, normal, friction)]
         points, radius = points_of(what, of_other)
         law = BallOnPlane(radius, normal, friction)
         return [Pair(plane, (other, point, np.eye(3)), law, 2) for point in points]
+    if isinstance(of_one, Profile) and isinstance(of_other, Sphere):
+        outline = (one, of_one.center, of_one.axes)
+        law_of_profile = BallOnProfile(of_other.radius, tuple(of_one.pieces), normal, friction)
+        return [Pair(outline, (other, of_other.center, np.eye(3)), law_of_profile, 3)]
     if isinstance(of_one, Box) and isinstance(of_other, Sphere):
         half = tuple((0.5 * of_one.size).tolist())
         law_of_box = BallOnBox(of_other.radius, half, normal, friction)
@@ -148,8 +156,22 @@ def touching(
         return [Pair((one, point_a, axes_a), (other, point_b, axes_b), law_of_bars, 3)]
     raise ModelError(
         f"{what}: a {type(of_one).__name__} does not touch a {type(of_other).__name__}; pairs are a Plane with "
-        "a Sphere, Bar, Box or convex Surface, a Sphere with a Box, and Spheres and Bars with each other"
+        "a Sphere, Bar, Box, Cylinder, Ellipsoid or convex Surface, a Sphere with a Box or Profile, and Spheres and "
+        "Bars with each other"
     )
+
+
+def round_on_plane(
+    shape: "Cylinder | Ellipsoid", normal: NormalForce, friction: DryFriction | None
+) -> list[tuple[tuple[Array, Array], Any]]:
+    """Return places (point, axes) and laws of the rims of a cylinder, or of an ellipsoid, on a plane."""
+    if isinstance(shape, Ellipsoid):
+        a, b, c = (float(one) for one in shape.half_axes)
+        return [((shape.center, shape.axes), EllipsoidOnPlane((a, b, c), normal, friction))]
+    x, y = perpendiculars(shape.axis)
+    axes, rim = np.stack((x, y, shape.axis), axis=1), RimOnPlane(shape.radius, normal, friction)
+    ends = (shape.center + half * shape.length * shape.axis for half in (-0.5, 0.5))
+    return [((end, axes), rim) for end in ends]
 
 
 def points_of(what: str, shape: Any) -> tuple[Sequence[Array], float]:
