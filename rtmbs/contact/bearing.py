@@ -9,6 +9,7 @@ from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joint import Joint
 from rtmbs.model.joints import Cylindrical, Prismatic, Revolute, Spherical
 
+CONTACT = "Contact"  # kind of a rigid contact, whose reaction is its normal force
 LOAD = "load"  # input of a friction that follows its joint
 
 
@@ -52,8 +53,8 @@ class Bearing:
         """Return the load [N or N m] of a reaction [F, M] (6,) in world axes; ``turn`` (3, 3) is that of body b."""
         axis = turn @ np.array(self.axis)
         force, moment = wrench[:3], wrench[3:]
-        if self.kind == Spherical.__name__:
-            return self.radius * float(np.linalg.norm(force))
+        if self.kind in (Spherical.__name__, CONTACT):
+            return (self.radius if self.kind != CONTACT else 1.0) * float(np.linalg.norm(force))
         along, twist = float(force @ axis), float(moment @ axis)
         across = float(np.linalg.norm(force - along * axis))
         bending = 2.0 * float(np.linalg.norm(moment - twist * axis)) / self.length if self.length else 0.0

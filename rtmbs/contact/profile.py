@@ -92,7 +92,7 @@ class Profile:
             raise ModelError(f"Profile: points {int(np.argmin(chord))} and the next coincide; leave one out")
         if area(points, bulges) <= 0.0:
             raise ModelError(
-                "Profile: the points run clockwise about the solid; their way must be counterclockwise, so it must be reversed"
+                "Profile: the points run clockwise about the solid; it must be counterclockwise, so reverse them"
             )
         checked: dict[str, Any] = {
             "points": points,

@@ -784,6 +784,104 @@ class Model(ModelDescription):
             stribeck_speed=stribeck_speed,
         )  # fmt: skip
 
+    def add_rigid_contact(
+        self,
+        name: str,
+        a: ContactSide,
+        b: ContactSide,
+        *,
+        restitution: Numbers = 0.0,
+        friction: Numbers = 0.0,
+        rest_speed: Numbers = 1e-3,
+    ) -> tuple[Constraint, ...]:
+        """Add rigid contact of a plane and a body: impacts with restitution, then a constraint that never pulls.
+
+        ``sim.run`` locates each impact, solves it for all contacts that touch, and goes on behind it (METHODS 8.7).
+        ``result.impacts`` lists them. Ever smaller bounces end at rest. A contact that lasts has friction with a
+        bristle, by its own normal force. It is for few contacts: a step for each event.
+
+        Parameters
+        ----------
+        name : str
+            Name of the contact. Its points are ``name``, or ``name_1``, ``name_2``, ...; ``POINT.reaction`` is the
+            force of one while it lasts.
+        a : Body, str or tuple
+            First side: a body with its shapes, or (body, shape). One side is a ``rtmbs.contact.Plane``.
+        b : Body, str or tuple
+            Second side: a Sphere, Bar, Box or convex Surface.
+        restitution : float, default 0.0
+            Speed of parting over speed of approach (Newton), 0 to 1.
+        friction : float, default 0.0
+            Coefficient of friction mu, in impacts and afterwards.
+        rest_speed : float, default 1e-3
+            Speed of parting below which a contact stays closed [m/s].
+
+        Returns
+        -------
+        tuple[Constraint, ...]
+            Constraints of the touching points.
+
+        Raises
+        ------
+        ModelError
+            For values out of range, and for shapes that have no rigid contact with each other.
+
+        Examples
+        --------
+        >>> m = rtmbs.Model("ball")
+        >>> ball = m.add_body("ball", mass=1.0, inertia=(4e-3, 4e-3, 4e-3), position=(0, 0, 0.5))
+        >>> free = m.add_joint("free", rtmbs.Floating(), "ground", ball)
+        >>> floor = ("ground", rtmbs.contact.Plane())
+        >>> [one.name for one in m.add_rigid_contact("floor", floor, (ball, rtmbs.Sphere(0.1)), restitution=0.8)]
+        ['floor']
+        """
+        from rtmbs.contact.rigid import add_rigid_contact
+
+        return add_rigid_contact(self, name, a, b, restitution, friction, rest_speed)
+
+    def add_rigid_stop(
+        self,
+        name: str,
+        joint: Coordinate,
+        *,
+        lower: Numbers = None,
+        upper: Numbers = None,
+        restitution: Numbers = 0.0,
+        rest_speed: Numbers = 1e-3,
+    ) -> tuple[Constraint, ...]:
+        """Add rigid stops of a joint coordinate: impacts with restitution, then a constraint that never pulls.
+
+        ``sim.run`` locates each impact and solves it through the mass matrix and the loops (METHODS 8.7).
+
+        Parameters
+        ----------
+        name : str
+            Name of the stop; with two ends ``name_lower`` and ``name_upper``.
+        joint : Coordinate
+            Joint, or (joint, coordinate).
+        lower : float, optional
+            Least value of the coordinate [rad or m].
+        upper : float, optional
+            Largest value [rad or m].
+        restitution : float, default 0.0
+            Speed of parting over speed of approach (Newton), 0 to 1.
+        rest_speed : float, default 1e-3
+            Speed of parting below which the coordinate stays at its stop [rad/s or m/s].
+
+        Returns
+        -------
+        tuple[Constraint, ...]
+            Constraints of the ends.
+
+        Raises
+        ------
+        ModelError
+            For values out of range, and for no end at all.
+        """
+        from rtmbs.contact.rigid import add_rigid_stop
+
+        return add_rigid_stop(self, name, joint, lower, upper, restitution, rest_speed)
+
     def add_stop(
         self,
         name: str,

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.locks import LOCKED, POSITION, ROTATION
+from rtmbs.contact.rigid import AXES, CLOSED, SLIP
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
@@ -24,6 +25,16 @@ def hold_pose(equations: EvaluatedEquations, u: Array, names: Iterable[str]) -> 
         u[place] = x[first : first + place.stop - place.start]
         if (axes := inputs.get(f"{name}.{ROTATION}")) is not None:
             u[axes] = x[first + SHIFT : first + SHIFT + axes.stop - axes.start]
+
+
+def close_contacts(equations: EvaluatedEquations, u: Array) -> None:
+    """Close all rigid contacts in the inputs ``u`` (nu,), with their slips, at the pose evaluated last."""
+    inputs, x = equations.system.inputs, equations.ws.pose_input
+    for name in equations.system.rigid:
+        u[inputs[f"{name}.{CLOSED}"]] = 1.0
+        if (axes := inputs.get(f"{name}.{AXES}")) is not None:
+            first = first_input(equations.system, equations.tables, name) + SHIFT
+            u[axes], u[inputs[f"{name}.{SLIP}"]] = x[first : first + axes.stop - axes.start], 1.0
 
 
 def first_input(system: System, tables: Tables, name: str) -> int:

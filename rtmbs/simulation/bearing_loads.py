@@ -44,10 +44,15 @@ class BearingLoads:
         found = np.empty(len(self.bearings))
         for k, bearing in enumerate(self.bearings):
             wrench = reaction_values(seen, self.system, bearing.joint)[0]
-            body = self.system.bodies[self.system.joints[bearing.joint].b]
-            turn = body_motion(seen, body).orientation[0] if body.dof >= 0 else body.rotation
-            found[k] = bearing.load(wrench, turn)
+            found[k] = bearing.load(wrench, self.turn_of(seen, bearing.joint))
         return found
+
+    def turn_of(self, seen: Evaluation, joint: str) -> Array:
+        """Return the orientation (3, 3) of the second body of a joint; that of the world for a rigid contact."""
+        info = self.system.joints.get(joint)
+        if info is None or (body := self.system.bodies[info.b]).dof < 0:
+            return np.eye(3)
+        return np.asarray(body_motion(seen, body).orientation[0])
 
     def settle(self, u: Array, loads: Callable[[], Array | None]) -> bool:
         """Let the loads in ``u`` (nu,) be those that ``loads`` answers for them; False where they do not agree.

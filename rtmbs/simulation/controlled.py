@@ -477,6 +477,8 @@ def run_with_tolerance(
     check_tolerance(tolerance)
     check_method(sim.method, tolerance)
     refuse_bearings(sim.system, "a run with a tolerance")
+    if sim.system.rigid:
+        raise InputError("rigid contacts need steps of h; tolerance must be left out")
     events, watching, h = events_of(when), observers_of(observers), sim.h
     method, store = sim.method, sim._store
     store.end_ramps()

@@ -48,6 +48,7 @@ from rtmbs.system.system import System, warning_text
 
 Array = NDArray[np.float64]
 
+RUN_ONLY = "rigid contacts change within steps, and sim.run finds where; sim.step must be sim.run(sim.t + sim.h)"
 WARM_UP_STEPS = 3  # steps that never count, before the first one
 
 
@@ -155,6 +156,7 @@ class Simulation(Keyed, StrictAttributes):
         self._warm_up()  # steps that never count tell nothing, so the check comes behind them
         vars(self).update(_stiff_forces=stiff_forces_of(system, equations.tables))
         self._warn_of_fast_states()
+        store.watched = not system.rigid
 
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
@@ -220,6 +222,8 @@ class Simulation(Keyed, StrictAttributes):
         if self._captured is not None:
             self._captured.step()
         store = self._store
+        if not store.watched:
+            raise InputError(RUN_ONLY)
         old, new = store.begin_step()
         if store.ramps:
             store.reach_ramps(new.u)
@@ -388,13 +392,16 @@ class Simulation(Keyed, StrictAttributes):
             parts = at_most * (on_failure == "halve")
             return run_with_tolerance(self, t_end, tolerance, when, record, observers, parts, progress, most_steps)
         events = None
-        if when is not None:
+        if when is not None or self._store.system.rigid:
             from rtmbs.simulation.event_run import EventRun  # as above
 
             events = EventRun(self, when, on_failure, at_most)
-        recorder = recorded_run(
-            self, t_end, observers, progress, on_failure, at_most, record, channels, file, until, events
-        )  # fmt: skip
+        try:
+            recorder = recorded_run(
+                self, t_end, observers, progress, on_failure, at_most, record, channels, file, until, events
+            )  # fmt: skip
+        finally:
+            self._store.watched = not self._store.system.rigid
         self._warn_of_fast_states()
         return recorder.result()
 

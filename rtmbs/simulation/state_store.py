@@ -150,6 +150,7 @@ class StateStore:
     shown: tuple[object, ...] | None  # the motion of the current State when it was first given out since the last step
     compiled: bool  # a step was taken with this method
     loads: BearingLoads | None  # of frictions that follow their joints
+    watched: bool  # rigid contacts, if there are any, are looked at by a run with events
     checked: list[tuple[Any, ...]]  # arrays of states that kernels can take: their identity stands for a check
 
     def __init__(self, equations: SemiRecursiveEquations, options: Options, state: State) -> None:
@@ -160,6 +161,7 @@ class StateStore:
         self.states = state_pair(state)
         self.ramps, self.current, self.exactly, self.shown = NO_RAMPS, True, True, None
         self.compiled, self.checked = False, []
+        self.watched = True
         self.loads = BearingLoads(self.system) if self.system.bearings else None
         if self.loads is not None:
             self.solve_accelerations(self.states[0])

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.bearing import Bearing
+from rtmbs.contact.rigid import CoordinateGap, PointGap
 from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import with_count
 from rtmbs.model.joint import Joint
@@ -169,6 +170,9 @@ class System:
     reaction_stiffness: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # [N/m, N m/rad] by name
     bearings: Mapping[str, Bearing] = field(default_factory=dict)  # by name of the friction that follows their load
     locks: Mapping[str, bool] = field(default_factory=dict)  # by name of their constraints: closed at the start
+    rigid: Mapping[str, CoordinateGap | PointGap] = field(
+        default_factory=dict
+    )  # contacts, by name of their constraints
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
     origin: Origin | None = None  # tells what has changed in the ModelDescription since; None: nobody knows
 

@@ -73,9 +73,9 @@ def test_a_hinge_that_holds_stays_where_it_is():
         rtmbs.linearise(sim)
 
 
-@pytest.mark.parametrize("skew", [0.0, 0.7])
-def test_a_slide_on_a_slope_moves_by_coulombs_law(skew):
+def test_a_slide_on_a_slope_moves_by_coulombs_law():
     """Skew axes of the world and a bearing of finite length: the block hangs off the slide by an arm."""
+    skew = 0.7
     turn = np.array([[np.cos(skew), -np.sin(skew), 0], [np.sin(skew), np.cos(skew), 0], [0, 0, 1]])
     axis = turn @ (1.0, 0, 0)
     slope, mu, arm, length = 0.6, 0.2, 0.15, 0.5

@@ -10,7 +10,7 @@ from rtmbs.integrators.method import Method
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.locks import hold_pose, open_locks
+from rtmbs.semirecursive.locks import close_contacts, hold_pose, open_locks
 from rtmbs.semirecursive.loop_jacobian import LoopJacobian
 from rtmbs.semirecursive.start.assembly import Assembly
 from rtmbs.semirecursive.start.checks import check_facing, check_finite, check_forces, check_masses
@@ -124,7 +124,9 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembl
         z = settle_redundant(equations, assembly, z, gap, h, method, assembly_offset)
     check_facing(equations)
     check_forces(equations)
-    masses, blind = (masses_with_locks if system.locks else effective_masses)(equations, assembly.jacobian)
+    masses, blind = (masses_with_locks if system.locks or system.rigid else effective_masses)(
+        equations, assembly.jacobian
+    )
     equations.masses = masses
     equations.alpha = method.penalties(equations, h)
     equations.close(z, R0)
@@ -147,6 +149,7 @@ def masses_with_locks(equations: SemiRecursiveEquations, jacobian: LoopJacobian)
     locks = equations.system.locks
     z, first = equations.ws.z.copy(), equations.u.copy()
     hold_pose(equations, equations.u, locks)
+    close_contacts(equations, equations.u)
     equations.close(z, equations.system.R0)
     found = effective_masses(equations, jacobian)
     equations.u[:] = first
@@ -169,7 +172,9 @@ def describe(
     place, position = largest_change(z - system.z0, system.typical)
     rate_place, rate = largest_change(zd - system.zd0, system.typical)
     n, rotation = equations.n, system.row_is_rotation
-    redundant = mobility.redundant & ~rows_of_open_locks(equations) if system.locks else mobility.redundant
+    redundant = mobility.redundant
+    if system.locks or system.rigid:
+        redundant = redundant & ~rows_of_open_locks(equations)
     spare = system.closure_of_row[redundant]  # closure of every redundant row
     return StartReport(
         moved_coordinate=system.coordinate_names[place] if place >= 0 else "",
@@ -201,7 +206,7 @@ def describe(
 def rows_of_open_locks(equations: SemiRecursiveEquations) -> NDArray[np.bool_]:
     """Return which rows (m,) belong to locks that are open."""
     system = equations.system
-    names = open_locks(system, equations.u)
+    names = [*open_locks(system, equations.u), *system.rigid]
     numbers = [number for number, name in enumerate(system.closure_names) if name in names]
     return np.isin(system.closure_of_row, numbers)
 
