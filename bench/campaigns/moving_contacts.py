@@ -1,7 +1,7 @@
 """Random balls and boxes on planes that a hinge with a skew axis turns, against Newton and Euler by hand.
 
-The reference integrates the body in the world with a quaternion, and the same laws of normal force and friction, written
-anew here. It shares nothing with rtmbs but numbers. Of every case the largest distance of motions counts.
+The reference integrates the body in the world with a quaternion, and the same laws of normal force and friction,
+written anew here. It shares nothing with rtmbs but numbers. Of every case the largest distance of motions counts.
 """
 
 from typing import NamedTuple
