@@ -16,7 +16,7 @@ from rtmbs.contact.elements import Side, points_of, sides
 from rtmbs.contact.friction import DryFriction, checked_friction
 from rtmbs.contact.pairs import BRISTLE
 from rtmbs.contact.plane import Plane
-from rtmbs.errors import ModelError
+from rtmbs.errors import InputError, ModelError
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars
 from rtmbs.model.constraints import Constraint, JointPose, Pose
 from rtmbs.model.laws import Kinematics
@@ -174,3 +174,13 @@ def add_rigid_stop(
         )
         for key, limit in ends.items()
     )
+
+
+def refuse_rigid(rigid: Mapping[str, Any], what: str) -> None:
+    """Refuse rigid contacts where ``what`` locates no impacts: InputError."""
+    if rigid:
+        name = next(iter(rigid))
+        raise InputError(
+            f"{what} locates no impacts, so rigid contact {name!r} would never close; it must be a compliant one "
+            "(add_contact, add_stop), or a run of a Simulation"
+        )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
 from rtmbs.dae.dynamics import CountedSystem, Dynamics
 from rtmbs.dae.events import Event, EventSearch
@@ -380,6 +381,7 @@ def motion_of(
     q, v, t0 = checked_vector("q", q, system.n), checked_vector("v", v, system.n), float(times[0])
     if isinstance(equations := getattr(system, "equations", None), SemiRecursiveEquations):
         refuse_bearings(equations.compiled, "integrate")
+        refuse_rigid(equations.compiled.rigid, "integrate")
     system = with_rate_rows(system)
     demand_no_states(system, method)
     demand_start(system, method, q, v, t0)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.export.channels import Ports, ports_of
@@ -188,6 +189,7 @@ def check_exportable(sim: Simulation) -> None:
     if not isinstance(method, PenaltyTrapezoidal) or not method.fused:
         raise InputError(f"method is {shown(method)}; only the fused step of PenaltyTrapezoidal() can be exported")
     refuse_bearings(system, "an export")
+    refuse_rigid(system.rigid, "an export")
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)
         raise InputError(

@@ -137,6 +137,9 @@ def test_rigid_contacts_refuse_what_they_cannot():
         sim.step()
     with pytest.raises(InputError, match="need steps of h"):
         sim.run(0.1, tolerance=1e-6)
+    for study in (rtmbs.linearise, rtmbs.equilibrium):
+        with pytest.raises(InputError, match="locates no impacts"):
+            study(sim)
     low = ball(-0.05, 0.5)
     with pytest.raises(InputError, match=r"overlaps by 0\.05"):
         low.run(0.1)

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.integrators.checks import is_number
 from rtmbs.numerics.linear.solver import refuses_unfactorised
@@ -155,6 +156,7 @@ def inverse_dynamics(
         )
     refuse_contacts(system, "inverse dynamics")
     refuse_bearings(system, "inverse dynamics")
+    refuse_rigid(system.rigid, "inverse dynamics")
     check_captured(system)
     given = of_result(system, motion, t) if isinstance(motion, Result) else given_motion(system, motion, t)
     follower = MotionSolver(system, given, tolerance, inputs or {})

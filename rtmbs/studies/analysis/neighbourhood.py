@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError
 from rtmbs.integrators.settings import LAGGED, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -83,6 +84,7 @@ def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighb
     """
     refuse_contacts(sim.system, "a linearisation")
     refuse_bearings(sim.system, "a linearisation")
+    refuse_rigid(sim.system.rigid, "a linearisation")
     equations, arrays = of_state(sim)
     basis = loop_null_space(sim, equations, independent)
     N, sizes = basis.N, equations.system.typical[basis.independent]

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.core.names import Keyed, selected
 from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.integrators.checks import one_of, whole
@@ -219,6 +220,7 @@ def check(sim: Simulation) -> None:
     check_captured(system)
     refuse_contacts(system, "sensitivity")
     refuse_bearings(system, "sensitivity")
+    refuse_rigid(system.rigid, "sensitivity")
     demand(method, Capability.SENSITIVITY, "sensitivity")
     usual = type(method)()
     for name in tape_for(method).usual:
