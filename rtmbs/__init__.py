@@ -85,6 +85,7 @@ HOMES = {
     "ViolationMeter": "rtmbs.simulation.observers",
     "Workload": "rtmbs.studies.analysis.workload",
     "Wrench": "rtmbs.model",
+    "breaking": "rtmbs.simulation.breaking",
     "campbell": "rtmbs.studies.analysis.campbell",
     "co_simulate": "rtmbs.export.co_simulation",
     "compare": "rtmbs.results",
@@ -187,6 +188,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.results import load_result as load_result
     from rtmbs.robotics.robot import Robot as Robot
     from rtmbs.simulation import Simulation as Simulation
+    from rtmbs.simulation.breaking import breaking as breaking
     from rtmbs.simulation.events import Event as Event
     from rtmbs.simulation.events import EventError as EventError
     from rtmbs.simulation.observers import At as At

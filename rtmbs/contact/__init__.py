@@ -13,9 +13,11 @@ __getattr__, __dir__, __all__ = lazily(
         __name__,
         submod_attrs={
             "elements": ["Contact"],
+            "ellipsoid": ["Ellipsoid"],
             "friction": ["DryFriction"],
             "normal_force": ["NormalForce", "dissipation_for"],
             "plane": ["Plane"],
+            "profile": ["Profile"],
         },
     ),
 )

@@ -1,30 +1,29 @@
-"""Contact of bodies, stops and dry friction of joints, as force laws of a Model."""
+"""Contact of bodies as force laws of a Model: shapes that touch, and one force for each touching pair."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from itertools import product
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
+from rtmbs.contact.ellipsoid import Ellipsoid
 from rtmbs.contact.friction import DryFriction, checked_friction
 from rtmbs.contact.normal_force import NormalForce, checked_normal_force
-from rtmbs.contact.pairs import BRISTLE, BallOnBox, BallOnPlane, Segments
+from rtmbs.contact.pairs import BRISTLE, BallOnBox, BallOnPlane, EllipsoidOnPlane, RimOnPlane, Segments
 from rtmbs.contact.plane import Plane
+from rtmbs.contact.profile import BallOnProfile, Profile
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars, rotation
 from rtmbs.model.forces import Force
-from rtmbs.model.laws import JointKinematics
-from rtmbs.model.shapes import Bar, Box, Shape, Sphere, Surface
+from rtmbs.model.lookup import ForceModel
+from rtmbs.model.shapes import Bar, Box, Cylinder, Shape, Sphere, Surface
 
-Model = Any  # rtmbs.Model, which imports this file
 Side = Body | str | tuple[Body | str, Shape | Plane]
 MOST_POINTS = 256  # corners of one convex surface
 USUAL_DEPTH, TANGENTIAL = 1e-4, 0.8  # [m]; tangential over normal stiffness of a contact (Mindlin 1949, nu = 1/3)
 HERTZ = 1.5
-STROKE = 1e-3  # [rad or m] of the bristle of a joint at its limit, unless its stiffness is given
 
 
 class Contact(NamedTuple):
@@ -52,7 +51,7 @@ class Pair(NamedTuple):
 
 
 def add_contact(
-    model: Model,
+    model: ForceModel,
     name: str,
     a: Side,
     b: Side,
@@ -76,7 +75,7 @@ def add_contact(
     for (one, of_one), (other, of_other) in product(first, second):
         if one is other:
             raise ModelError(f"{what}: both sides are of {one.name!r}; contact needs two bodies")
-        if isinstance(of_other, Plane) or (isinstance(of_other, Box) and not isinstance(of_one, Plane)):
+        if isinstance(of_other, Plane) or (isinstance(of_other, Box | Profile) and not isinstance(of_one, Plane)):
             one, of_one, other, of_other = other, of_other, one, of_one
         usual = HERTZ if isinstance(of_other, Sphere | Bar) else 1.0
         normal = checked_normal_force(what, stiffness, usual if exponent is None else exponent, dissipation)
@@ -85,44 +84,47 @@ def add_contact(
             stiff = normal.slope(USUAL_DEPTH) * TANGENTIAL if tangential_stiffness is None else tangential_stiffness
             bristle = checked_friction(what, "tangential_stiffness", stiff, damping_time, static_ratio, stribeck_speed)
         pairs += touching(what, (one, of_one), (other, of_other), normal, bristle)
-    forces = []
-    for k, pair in enumerate(pairs, 1):
-        own = name if len(pairs) == 1 else f"{name}_{k}"
-        markers = tuple(
-            model.add_marker(
-                f"{own}.{end}", body, point, frame=body if body is not model.ground else "world", axes=axes
-            )
-            for end, (body, point, axes) in (("a", pair.a), ("b", pair.b))
-        )
-        states = dict.fromkeys(BRISTLE[: pair.bristles], 0.0) if mu > 0.0 else None
-        units = dict.fromkeys(BRISTLE[: pair.bristles], "m") if mu > 0.0 else None
-        parameters = {"friction": mu} if mu > 0.0 else None
-        forces.append(
-            model.add_force(own, pair.law, between=markers, parameters=parameters, states=states, units=units)
-        )
-    return Contact(name, tuple(forces))
+    named = [(name if len(pairs) == 1 else f"{name}_{k}", pair) for k, pair in enumerate(pairs, 1)]
+    return Contact(name, tuple(add_pair(model, own, pair, mu) for own, pair in named))
 
 
-def sides(model: Model, what: str, given: Side) -> list[tuple[Body, Any]]:
+def add_pair(model: ForceModel, name: str, pair: Pair, friction: float) -> Force:
+    """Add the markers and the force of one touching pair."""
+    first, second = (
+        model.add_marker(f"{name}.{end}", body, point, frame=body if body is not model.ground else "world", axes=axes)
+        for end, (body, point, axes) in (("a", pair.a), ("b", pair.b))
+    )
+    bristles = BRISTLE[: pair.bristles] if friction > 0.0 else ()
+    return model.add_force(
+        name,
+        pair.law,
+        between=(first, second),
+        parameters={"friction": friction} if bristles else None,
+        states=dict.fromkeys(bristles, 0.0) if bristles else None,
+        units=dict.fromkeys(bristles, "m") if bristles else None,
+    )
+
+
+def sides(model: ForceModel, what: str, given: Side) -> list[tuple[Body, Any]]:
     """Return the bodies and shapes of one side of a contact."""
     if isinstance(given, tuple):
         if len(given) != 2:
             raise ModelError(f"{what}: a side is {shown(given)}; give a body, or (body, shape)")
-        body = model._find("body", given[0], model.bodies, what)
+        body = model.lookup.body(what, given[0])
         shapes: Sequence[Any] = (given[1],)
     else:
-        body = model._find("body", given, model.bodies, what)
-        looks = model.looks.get(body.name)
+        body = model.lookup.body(what, given)
+        looks = model.lookup.model.looks.get(body.name)
         shapes = looks.shapes if looks else ()
         if not shapes:
             raise ModelError(
                 f"{what}: body {body.name!r} has no shape; give add_body a shape=, or ({body.name!r}, shape)"
             )
     for shape in shapes:
-        if not isinstance(shape, Plane | Sphere | Bar | Box | Surface):
+        if not isinstance(shape, Plane | Profile | Ellipsoid | Cylinder | Sphere | Bar | Box | Surface):
             raise ModelError(
                 f"{what}: {shown(shape)} of {body.name!r} does not touch; shapes of contacts are rtmbs.contact.Plane, "
-                "Sphere, Bar, Box, and Surface or Mesh as a convex body on a plane"
+                "Profile and Ellipsoid, Sphere, Bar, Box, Cylinder, and Surface or Mesh as a convex body on a plane"
             )
     return [(body, shape) for shape in shapes]
 
@@ -135,9 +137,15 @@ def touching(
     if isinstance(of_one, Plane) and not isinstance(of_other, Plane):
         x, y = perpendiculars(of_one.normal)
         plane = (one, of_one.point, np.stack((x, y, of_one.normal), axis=1))
+        if isinstance(of_other, Cylinder | Ellipsoid):
+            return [Pair(plane, (other, *place), law, 3) for place, law in round_on_plane(of_other, normal, friction)]
         points, radius = points_of(what, of_other)
         law = BallOnPlane(radius, normal, friction)
         return [Pair(plane, (other, point, np.eye(3)), law, 2) for point in points]
+    if isinstance(of_one, Profile) and isinstance(of_other, Sphere):
+        outline = (one, of_one.center, of_one.axes)
+        law_of_profile = BallOnProfile(of_other.radius, tuple(of_one.pieces), normal, friction)
+        return [Pair(outline, (other, of_other.center, np.eye(3)), law_of_profile, 3)]
     if isinstance(of_one, Box) and isinstance(of_other, Sphere):
         half = tuple((0.5 * of_one.size).tolist())
         law_of_box = BallOnBox(of_other.radius, half, normal, friction)
@@ -148,8 +156,22 @@ def touching(
         return [Pair((one, point_a, axes_a), (other, point_b, axes_b), law_of_bars, 3)]
     raise ModelError(
         f"{what}: a {type(of_one).__name__} does not touch a {type(of_other).__name__}; pairs are a Plane with "
-        "a Sphere, Bar, Box or convex Surface, a Sphere with a Box, and Spheres and Bars with each other"
+        "a Sphere, Bar, Box, Cylinder, Ellipsoid or convex Surface, a Sphere with a Box or Profile, and Spheres and "
+        "Bars with each other"
     )
+
+
+def round_on_plane(
+    shape: "Cylinder | Ellipsoid", normal: NormalForce, friction: DryFriction | None
+) -> list[tuple[tuple[Array, Array], Any]]:
+    """Return places (point, axes) and laws of the rims of a cylinder, or of an ellipsoid, on a plane."""
+    if isinstance(shape, Ellipsoid):
+        a, b, c = (float(one) for one in shape.half_axes)
+        return [((shape.center, shape.axes), EllipsoidOnPlane((a, b, c), normal, friction))]
+    x, y = perpendiculars(shape.axis)
+    axes, rim = np.stack((x, y, shape.axis), axis=1), RimOnPlane(shape.radius, normal, friction)
+    ends = (shape.center + half * shape.length * shape.axis for half in (-0.5, 0.5))
+    return [((end, axes), rim) for end in ends]
 
 
 def points_of(what: str, shape: Any) -> tuple[Sequence[Array], float]:
@@ -182,92 +204,3 @@ def segment(shape: Sphere | Bar) -> tuple[Array, Array, float]:
     z = along / length
     x, y = perpendiculars(z)
     return 0.5 * (shape.start + shape.end), np.asarray(rotation(np.stack((x, y, z), axis=1), "Bar")), 0.5 * length
-
-
-# ---- joints ---------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Stop:
-    """Law of a joint coordinate that is held above ``lower`` and below ``upper``; None leaves a side free."""
-
-    lower: float | None
-    upper: float | None
-    normal: NormalForce
-
-    def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any]) -> Any:
-        """Return the force or torque along the coordinate [N or N m]."""
-        force: Any = 0.0 * kinematics.z
-        if self.lower is not None:
-            force = force + self.normal(parameters["lower"] - kinematics.z, -kinematics.zd)
-        if self.upper is not None:
-            force = force - self.normal(kinematics.z - parameters["upper"], kinematics.zd)
-        return force
-
-
-def add_stop(
-    model: Model,
-    name: str,
-    joint: Any,
-    lower: Numbers | None,
-    upper: Numbers | None,
-    stiffness: Numbers,
-    exponent: Numbers,
-    dissipation: Numbers,
-) -> Force:
-    """Add the law of a stop; see ``Model.add_stop``."""
-    what = f"stop {name!r}"
-    ends = {
-        key: number(value, f"{what}: {key}") for key, value in (("lower", lower), ("upper", upper)) if value is not None
-    }
-    if not ends:
-        raise ModelError(f"{what} has no end; give lower=, upper= or both")
-    if len(ends) == 2 and ends["lower"] >= ends["upper"]:
-        raise ModelError(f"{what}: lower is {ends['lower']:g} and upper {ends['upper']:g}; lower must be below upper")
-    law = Stop(ends.get("lower"), ends.get("upper"), checked_normal_force(what, stiffness, exponent, dissipation))
-    return model.add_force(name, law, joint=joint, parameters=ends)
-
-
-@dataclass(frozen=True)
-class JointFriction:
-    """Law of dry friction on a joint coordinate, with a bristle; ``limit`` is the force of sliding."""
-
-    friction: DryFriction
-    viscous: float  # [N s/m or N m s/rad]
-    settling_states: ClassVar[tuple[str, ...]] = ("bristle",)
-
-    def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any], states: Any) -> Any:
-        """Return the force or torque along the coordinate [N or N m], and the rate of the bristle."""
-        zd = kinematics.zd
-        (force,), (rate,) = self.friction([states["bristle"]], [zd], parameters["limit"])
-        return force - self.viscous * zd, rate
-
-
-def add_friction(
-    model: Model,
-    name: str,
-    joint: Any,
-    limit: Numbers,
-    *,
-    stiffness: Numbers | None,
-    damping_time: Numbers,
-    static_ratio: Numbers,
-    stribeck_speed: Numbers,
-    viscous: Numbers,
-) -> Force:
-    """Add the law of dry friction of a joint; see ``Model.add_friction``."""
-    what = f"friction {name!r}"
-    most, slope = number(limit, f"{what}: limit"), number(viscous, f"{what}: viscous")
-    if most < 0.0:
-        raise ModelError(f"{what}: limit is {most:g}; it must be zero or more")
-    if slope < 0.0:
-        raise ModelError(f"{what}: viscous is {slope:g}; it must be zero or more")
-    if stiffness is None and most == 0.0:
-        raise ModelError(f"{what}: limit is 0, which gives the bristle no stiffness; give stiffness=")
-    stiff = most / STROKE if stiffness is None else stiffness
-    law = JointFriction(checked_friction(what, "stiffness", stiff, damping_time, static_ratio, stribeck_speed), slope)
-    found, coordinate = model._coordinate(what, joint)
-    unit = found.type.units()[coordinate]
-    return model.add_force(
-        name, law, joint=joint, parameters={"limit": most}, states={"bristle": 0.0}, units={"bristle": unit}
-    )

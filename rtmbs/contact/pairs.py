@@ -1,4 +1,4 @@
-"""Force laws of touching pairs: a ball or corner on a plane, a ball on a box, two rounded segments.
+"""Force laws of touching pairs: balls, corners, rims and ellipsoids on a plane, a ball on a box, rounded segments.
 
 A law stands between marker a of the first shape and marker b of the second. It returns the wrench on b at b's marker,
 in axes of a, and the rates of the bristle where there is friction.
@@ -16,6 +16,7 @@ from rtmbs.model.laws import Kinematics
 BRISTLE = ("bristle_x", "bristle_y", "bristle_z")  # deflections in axes of a [m]
 TINY = 1e-12  # [m] keeps directions defined where centres coincide
 PARALLEL = 1e-9  # least sine squared between two bars
+CROWN = 1e-3  # [rad] tilt over which the lowest point of a rim moves from the centre outwards
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,49 @@ class BallOnPlane:
         (fx, fy), rates = self.friction(s, slides, parameters["friction"] * N)
         force, moment = np.stack((fx, fy, N)), np.stack((below * fy, -below * fx, 0.0 * N))
         return (force, moment), np.stack(rates)
+
+
+@dataclass(frozen=True)
+class RimOnPlane:
+    """A circle of ``radius`` [m] about marker b, z its axis, above the plane through marker a, z its normal.
+
+    Its lowest point touches. It moves to the centre as the axis becomes the normal, over CROWN of tilt: the face of a
+    cylinder counts as slightly crowned, for a flat one has no single lowest point.
+    """
+
+    radius: float
+    normal: NormalForce
+    friction: DryFriction | None
+    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
+
+    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
+        """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
+        u = [kinematics.R[k, 2] for k in range(3)]
+        flat = [-u[2] * u[0], -u[2] * u[1], 1.0 - u[2] * u[2]]  # the normal, less its part along the axis
+        size = np.sqrt(inner(flat, flat) + CROWN**2)
+        arm = [-self.radius * one / size for one in flat]
+        n = [0.0 * u[0], 0.0 * u[0], 1.0 + 0.0 * u[0]]
+        return touched(self, kinematics, parameters, states, n, kinematics.r[2] + arm[2], arm)
+
+
+@dataclass(frozen=True)
+class EllipsoidOnPlane:
+    """An ellipsoid of half axes ``half`` [m] about marker b, in its axes, above the plane through marker a."""
+
+    half: tuple[float, float, float]
+    normal: NormalForce
+    friction: DryFriction | None
+    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
+
+    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
+        """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
+        R = kinematics.R
+        down = [h * R[2, k] for k, h in enumerate(self.half)]
+        reach = np.sqrt(inner(down, down))
+        lowest = [-h * one / reach for h, one in zip(self.half, down, strict=True)]  # in axes of b
+        arm = [R[k, 0] * lowest[0] + R[k, 1] * lowest[1] + R[k, 2] * lowest[2] for k in range(3)]
+        n = [0.0 * reach, 0.0 * reach, 1.0 + 0.0 * reach]
+        return touched(self, kinematics, parameters, states, n, kinematics.r[2] - reach, arm)
 
 
 @dataclass(frozen=True)
@@ -107,9 +151,7 @@ class Segments:
         return on_a, clipped(on_a * b - across, of_b)
 
 
-def touched(
-    law: "BallOnBox | Segments", kinematics: Kinematics, parameters: Any, states: Any, n: Any, gap: Any, arm: Any
-) -> Any:
+def touched(law: Any, kinematics: Kinematics, parameters: Any, states: Any, n: Any, gap: Any, arm: Any) -> Any:
     """Return wrench and rates of a contact with normal n (3,) towards b, at ``arm`` (3,) from marker b."""
     v, w = kinematics.v, kinematics.w
     point = [vk + xk for vk, xk in zip((v[0], v[1], v[2]), cross(w, arm), strict=True)]

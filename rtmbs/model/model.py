@@ -6,17 +6,15 @@ A value that cannot be is refused where it is written; ``compile`` looks at the 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.body import Body, make_body
 from rtmbs.model.captured import captured, values_captured
-from rtmbs.model.checks import Numbers, name_of, number, numbers, rotation
+from rtmbs.model.checks import Numbers, number, numbers, rotation
 from rtmbs.model.constraints import (
-    BODY_COORDINATES,
-    MARKER_AXES,
     Constraint,
     ConstraintFunction,
     Coupler,
@@ -31,6 +29,15 @@ from rtmbs.model.forces import Force, ForceLaw, Input
 from rtmbs.model.joint import WORLD, ClosureOption, Initial, Joint, frame_body, frozen, make_initial, make_joint
 from rtmbs.model.joints import JointType
 from rtmbs.model.laws import Law, UserFunction, make_law, written
+from rtmbs.model.lookup import (
+    Axis,
+    Between,
+    Coordinate,
+    ElementLookup,
+    check_attached,
+    check_new_name,
+    check_one_place,
+)
 from rtmbs.model.markers import Marker, Rod, make_rod
 from rtmbs.model.model_changes import Origin
 from rtmbs.model.profiles import checked_profile, given_motion
@@ -41,10 +48,6 @@ if TYPE_CHECKING:
     from rtmbs.contact.elements import Contact
     from rtmbs.system import System
 
-Element = TypeVar("Element", Body, Joint, Marker)
-Between = tuple[Marker | str, Marker | str]
-Axis = Marker | str | tuple[Marker | str, str]
-Coordinate = Joint | str | tuple[Joint | str, str]
 ContactSide = Body | str | tuple[Body | str, Any]  # a body with its own shapes, or one shape of it
 Ratios = Mapping[Coordinate, float] | Sequence[tuple[Coordinate, float]]
 
@@ -63,6 +66,11 @@ class Model(ModelDescription):
     h : float, optional
         Step that the mechanism needs [s]; the viewer takes it.
     """
+
+    @property
+    def lookup(self) -> ElementLookup:
+        """Lookup of the elements by object or name, for functions that add elements."""
+        return ElementLookup(self)
 
     def add_body(
         self,
@@ -114,7 +122,7 @@ class Model(ModelDescription):
         ModelError
             For a name that is taken, a mass below zero, an inertia that no body has, or numbers that are not finite.
         """
-        self._new("body", name, self.bodies, self.markers)
+        check_new_name("body", name, self.bodies, self.markers)
         if name == WORLD:
             raise ModelError(f"body {name!r}: this name means the world axes in frame=; choose another")
         body = make_body(name, mass, center_of_mass, inertia, position, orientation)
@@ -175,11 +183,11 @@ class Model(ModelDescription):
         Joint
             The new joint.
         """
-        self._new("joint", name, *self._holding())
+        check_new_name("joint", name, *self.lookup.holding())
         what = f"joint {name!r}"
-        body_a, body_b = self._find("body", a, self.bodies, what), self._find("body", b, self.bodies, what)
+        body_a, body_b = self.lookup.body(what, a), self.lookup.body(what, b)
         if isinstance(frame, Body):
-            self._find("body", frame, self.bodies, what)
+            self.lookup.body(what, frame)
         axes = frame_body(what, frame, self.bodies)
         points, turns = (point_a, point_b), (axes_a, axes_b)
         joint = make_joint(name, type, body_a, body_b, point, points, axes, turns, cut, closure)
@@ -215,11 +223,11 @@ class Model(ModelDescription):
         Marker
             The new marker.
         """
-        self._new("marker", name, self.markers, self.bodies)
+        check_new_name("marker", name, self.markers, self.bodies)
         what = f"marker {name!r}"
-        carrier = self._find("body", body, self.bodies, what)
+        carrier = self.lookup.body(what, body)
         if isinstance(frame, Body):
-            self._find("body", frame, self.bodies, what)
+            self.lookup.body(what, frame)
         given = frame_body(what, frame, self.bodies)
         place = numbers(point, f"{what}: point", (3,))
         local = place if given is carrier else carrier.local(place if given is None else given.world(place))
@@ -249,8 +257,8 @@ class Model(ModelDescription):
         Rod
             The new rod.
         """
-        self._new("rod", name, self.rods, *self._holding())
-        rod = self.rods[name] = make_rod(name, self._between(f"rod {name!r}", between), length)
+        check_new_name("rod", name, self.rods, *self.lookup.holding())
+        rod = self.rods[name] = make_rod(name, self.lookup.between(f"rod {name!r}", between), length)
         return rod
 
     def add_rolling(
@@ -294,9 +302,9 @@ class Model(ModelDescription):
         >>> model.add_rolling("contact", axle, floor, radius=0.02).crown
         0.0
         """
-        self._new("rolling", name, *self._holding())
+        check_new_name("rolling", name, *self.lookup.holding())
         what = f"rolling {name!r}"
-        markers = self._find("marker", wheel, self.markers, what), self._find("marker", plane, self.markers, what)
+        markers = self.lookup.marker(what, wheel), self.lookup.marker(what, plane)
         contact = self.contacts[name] = make_rolling(name, *markers, radius, crown)
         return contact
 
@@ -336,9 +344,9 @@ class Model(ModelDescription):
         >>> model.add_knife_edge("edge", model.add_marker("blade", sleigh)).base.name
         'ground'
         """
-        self._new("knife edge", name, *self._holding())
+        check_new_name("knife edge", name, *self.lookup.holding())
         what = f"knife edge {name!r}"
-        marker, body = self._find("marker", blade, self.markers, what), self._find("body", base, self.bodies, what)
+        marker, body = self.lookup.marker(what, blade), self.lookup.body(what, base)
         edge = self.contacts[name] = make_knife_edge(name, marker, body, direction)
         return edge
 
@@ -379,11 +387,11 @@ class Model(ModelDescription):
         >>> len(rope.terms)
         2
         """
-        self._new("rope", name, *self._holding())
+        check_new_name("rope", name, *self.lookup.holding())
         what = f"rope {name!r}"
         if isinstance(points, str) or not isinstance(points, Sequence):
             raise ModelError(f"{what}: points is {shown(points)}; it must be a list of markers")
-        return lay_rope(self, name, [self._find("marker", one, self.markers, what) for one in points], length)
+        return lay_rope(self, name, [self.lookup.marker(what, one) for one in points], length)
 
     def add_coupler(self, name: str, ratios: Ratios, offset: Any = 0.0) -> Coupler:
         """Couple joint coordinates: the sum of ratio times coordinate is ``offset``, at all times.
@@ -533,9 +541,9 @@ class Model(ModelDescription):
         self, name: str, kind: str, terms: list[tuple[Any, Any]], offset: Any, factor: str, given: float
     ) -> Coupler:
         """Add a coupler of any kind."""
-        self._new(kind, name, self.couplers, *self._holding())
+        check_new_name(kind, name, self.couplers, *self.lookup.holding())
         what = f"{kind} {name!r}"
-        found = [(self._coordinate(what, wanted), value) for wanted, value in terms]
+        found = [(self.lookup.coordinate(what, wanted), value) for wanted, value in terms]
         coupler = self.couplers[name] = make_coupler(name, kind, found, offset, factor, given)
         return coupler
 
@@ -591,14 +599,14 @@ class Model(ModelDescription):
 
         >>> model.add_constraint("wire", parabola, between=("origin", "bead"))
         """
-        self._new("constraint", name, self.constraints, *self._holding())
+        check_new_name("constraint", name, self.constraints, *self.lookup.holding())
         what = f"constraint {name!r}"
         if (between is None) == (joints is None):
             raise ModelError(f"{what}: give between= or joints=, one of the two")
-        ends = None if between is None else self._between(what, between)
+        ends = None if between is None else self.lookup.between(what, between)
         if isinstance(joints, str):
             raise ModelError(f"{what}: joints is {shown(joints)}; it must be a list of coordinates")
-        coordinates = () if joints is None else self._coordinates(what, joints)
+        coordinates = () if joints is None else self.lookup.coordinates(what, joints)
         constraint = make_constraint(name, function, parameters, equations, ends, coordinates)
         self.constraints[name] = constraint
         return constraint
@@ -668,18 +676,18 @@ class Model(ModelDescription):
         ModelError
             For a name that is taken, an object that is no force law, or a place that the law does not act at.
         """
-        self._new("force", name, self.forces)
+        check_new_name("force", name, self.forces)
         what = f"force {name!r}"
         known: ForceLaw | Law
         if isinstance(law, ForceLaw) and type(law) is not ForceLaw:
-            self._only(what, type(law).__name__, law.attaches, between=between, joint=joint, joints=joints, body=body)
+            check_attached(what, law, between=between, joint=joint, joints=joints, body=body)
             known = law.checked(what)
             if parameters is not None:
                 raise ModelError(f"{what}: parameters= belongs to a law written as a function")
             if states is not None or units is not None:
                 raise ModelError(f"{what}: states= and units= belong to a law written as a function")
         elif callable(law) and not isinstance(law, type):
-            self._one_place(what, between=between, joint=joint, joints=joints, body=body)
+            check_one_place(what, between=between, joint=joint, joints=joints, body=body)
             known = make_law(what, law, parameters, trace, states=states, units=units)
         else:
             raise ModelError(
@@ -689,18 +697,18 @@ class Model(ModelDescription):
         if point is not None and body is None:
             raise ModelError(f"{what}: point= belongs to body=; give it with body=, or leave it out")
         if body is not None:
-            carrier = self._find("body", body, self.bodies, what)
+            carrier = self.lookup.body(what, body)
             if carrier is self.ground:
                 raise ModelError(f"{what} acts on ground, which does not move; name another body")
             place = numbers((0.0, 0.0, 0.0) if point is None else point, f"{what}: point", (3,))
             force = Force(name, known, body=carrier, point=place)
         elif joint is not None:
-            force = Force(name, known, joint=self._coordinate(what, joint))
+            force = Force(name, known, joint=self.lookup.coordinate(what, joint))
         elif joints is not None:
-            force = Force(name, known, joints=self._coordinates(what, joints))
+            force = Force(name, known, joints=self.lookup.coordinates(what, joints))
         else:
             assert between is not None
-            force = Force(name, known, between=self._between(what, between))
+            force = Force(name, known, between=self.lookup.between(what, between))
         self.forces[name] = force
         return force
 
@@ -776,6 +784,104 @@ class Model(ModelDescription):
             stribeck_speed=stribeck_speed,
         )  # fmt: skip
 
+    def add_rigid_contact(
+        self,
+        name: str,
+        a: ContactSide,
+        b: ContactSide,
+        *,
+        restitution: Numbers = 0.0,
+        friction: Numbers = 0.0,
+        rest_speed: Numbers = 1e-3,
+    ) -> tuple[Constraint, ...]:
+        """Add rigid contact of a plane and a body: impacts with restitution, then a constraint that never pulls.
+
+        ``sim.run`` locates each impact, solves it for all contacts that touch, and goes on behind it (METHODS 8.7).
+        ``result.impacts`` lists them. Ever smaller bounces end at rest. A contact that lasts has friction with a
+        bristle, by its own normal force. It is for few contacts: a step for each event.
+
+        Parameters
+        ----------
+        name : str
+            Name of the contact. Its points are ``name``, or ``name_1``, ``name_2``, ...; ``POINT.reaction`` is the
+            force of one while it lasts.
+        a : Body, str or tuple
+            First side: a body with its shapes, or (body, shape). One side is a ``rtmbs.contact.Plane``.
+        b : Body, str or tuple
+            Second side: a Sphere, Bar, Box or convex Surface.
+        restitution : float, default 0.0
+            Speed of parting over speed of approach (Newton), 0 to 1.
+        friction : float, default 0.0
+            Coefficient of friction mu, in impacts and afterwards.
+        rest_speed : float, default 1e-3
+            Speed of parting below which a contact stays closed [m/s].
+
+        Returns
+        -------
+        tuple[Constraint, ...]
+            Constraints of the touching points.
+
+        Raises
+        ------
+        ModelError
+            For values out of range, and for shapes that have no rigid contact with each other.
+
+        Examples
+        --------
+        >>> m = rtmbs.Model("ball")
+        >>> ball = m.add_body("ball", mass=1.0, inertia=(4e-3, 4e-3, 4e-3), position=(0, 0, 0.5))
+        >>> free = m.add_joint("free", rtmbs.Floating(), "ground", ball)
+        >>> floor = ("ground", rtmbs.contact.Plane())
+        >>> [one.name for one in m.add_rigid_contact("floor", floor, (ball, rtmbs.Sphere(0.1)), restitution=0.8)]
+        ['floor']
+        """
+        from rtmbs.contact.rigid import add_rigid_contact
+
+        return add_rigid_contact(self, name, a, b, restitution, friction, rest_speed)
+
+    def add_rigid_stop(
+        self,
+        name: str,
+        joint: Coordinate,
+        *,
+        lower: Numbers = None,
+        upper: Numbers = None,
+        restitution: Numbers = 0.0,
+        rest_speed: Numbers = 1e-3,
+    ) -> tuple[Constraint, ...]:
+        """Add rigid stops of a joint coordinate: impacts with restitution, then a constraint that never pulls.
+
+        ``sim.run`` locates each impact and solves it through the mass matrix and the loops (METHODS 8.7).
+
+        Parameters
+        ----------
+        name : str
+            Name of the stop; with two ends ``name_lower`` and ``name_upper``.
+        joint : Coordinate
+            Joint, or (joint, coordinate).
+        lower : float, optional
+            Least value of the coordinate [rad or m].
+        upper : float, optional
+            Largest value [rad or m].
+        restitution : float, default 0.0
+            Speed of parting over speed of approach (Newton), 0 to 1.
+        rest_speed : float, default 1e-3
+            Speed of parting below which the coordinate stays at its stop [rad/s or m/s].
+
+        Returns
+        -------
+        tuple[Constraint, ...]
+            Constraints of the ends.
+
+        Raises
+        ------
+        ModelError
+            For values out of range, and for no end at all.
+        """
+        from rtmbs.contact.rigid import add_rigid_stop
+
+        return add_rigid_stop(self, name, joint, lower, upper, restitution, rest_speed)
+
     def add_stop(
         self,
         name: str,
@@ -816,7 +922,7 @@ class Model(ModelDescription):
         ModelError
             For values out of range, and for no end at all.
         """
-        from rtmbs.contact.elements import add_stop
+        from rtmbs.contact.stops import add_stop
 
         return add_stop(self, name, joint, lower, upper, stiffness, exponent, dissipation)
 
@@ -824,15 +930,22 @@ class Model(ModelDescription):
         self,
         name: str,
         joint: Coordinate,
-        limit: Numbers,
+        limit: Numbers = 0.0,
         *,
+        coefficient: Numbers = None,
+        radius: Numbers = None,
+        thrust_radius: Numbers = None,
+        length: Numbers = None,
         stiffness: Numbers = None,
         damping_time: Numbers = 1e-3,
         static_ratio: Numbers = 1.0,
         stribeck_speed: Numbers = 1e-2,
         viscous: Numbers = 0.0,
     ) -> Force:
-        """Add dry friction of a joint coordinate, which sticks: a bearing, a brake or a clutch.
+        """Add dry friction of a joint, which sticks: by a limit, or in proportion to the load of the joint.
+
+        With ``coefficient`` the limit follows the reaction of the joint inside every step, at the order of the method
+        (METHODS 8.6). The joint is then Revolute, Prismatic, Cylindrical or Spherical. Each step is taken a few times.
 
         Parameters
         ----------
@@ -840,11 +953,21 @@ class Model(ModelDescription):
             Name of the force.
         joint : Coordinate
             Joint, or (joint, coordinate).
-        limit : float
-            Force or torque of sliding [N or N m]; an input ``name.limit``, such as that of a brake.
+        limit : float, default 0.0
+            Constant force or torque of sliding [N or N m]; an input ``name.limit``, such as that of a brake.
+        coefficient : float, optional
+            Coefficient of friction mu; an input ``name.coefficient``. It multiplies the load of the bearing, which is
+            shown as ``name.load`` among the inputs.
+        radius : float, optional
+            Radius of the pin or ball [m]. Of a slide: half the width that bears the moment about its axis, which does
+            not count unless given.
+        thrust_radius : float, optional
+            Mean radius of the face that bears the axial force of a Revolute joint [m]; ``radius`` unless given.
+        length : float, optional
+            Length of the bearing [m], whose ends bear the moment across its axis; it does not count unless given.
         stiffness : float, optional
-            Stiffness of a joint that sticks [N m/rad or N/m]: it slides from ``limit`` over it on. ``limit`` over
-            1 mrad or 1 mm unless given.
+            Stiffness of a joint that sticks [N m/rad or N/m]: it slides from ``limit`` over it on. The limit, that of
+            the weight of all bodies with a ``coefficient``, over 1 mrad or 1 mm unless given.
         damping_time : float, default 1e-3
             Damping of a joint that sticks, over its stiffness [s].
         static_ratio : float, default 1.0
@@ -862,14 +985,181 @@ class Model(ModelDescription):
         Raises
         ------
         ModelError
-            For values out of range.
+            For values out of range, a joint of another type, and a bearing without a radius.
+
+        Examples
+        --------
+        >>> model = Model("hinge")
+        >>> arm = model.add_body("arm", mass=1.0, center_of_mass=(0.3, 0, 0), inertia=(0.1, 0.1, 0.1))
+        >>> hinge = model.add_joint("hinge", Revolute(axis=(0, 1, 0)), "ground", arm, point=(0, 0, 0))
+        >>> model.add_friction("bearing", hinge, coefficient=0.2, radius=0.01).name
+        'bearing'
         """
-        from rtmbs.contact.elements import add_friction
+        from rtmbs.contact.joint_friction import add_friction
 
         return add_friction(
-            self, name, joint, limit, stiffness=stiffness, damping_time=damping_time, static_ratio=static_ratio,
+            self, name, joint, limit, coefficient=coefficient, radius=radius, thrust_radius=thrust_radius,
+            length=length, stiffness=stiffness, damping_time=damping_time, static_ratio=static_ratio,
             stribeck_speed=stribeck_speed, viscous=viscous,
         )  # fmt: skip
+
+    def add_clutch(
+        self,
+        name: str,
+        first: Coordinate,
+        second: Coordinate | None = None,
+        *,
+        coefficient: Numbers,
+        radius: Numbers,
+        faces: int = 1,
+        normal_force: Numbers = 0.0,
+        stiffness: Numbers,
+        damping_time: Numbers = 1e-3,
+        static_ratio: Numbers = 1.0,
+        stribeck_speed: Numbers = 1e-2,
+    ) -> Force:
+        """Add a clutch between two angles, or a brake on one: its friction follows a normal force, which is an input.
+
+        Parameters
+        ----------
+        name : str
+            Name of the force; its normal force is the input ``name.normal_force`` [N].
+        first : Coordinate
+            Joint, or (joint, coordinate), of the first shaft.
+        second : Coordinate, optional
+            That of the second shaft, measured against the same body; a brake on the first shaft unless given.
+        coefficient : float
+            Coefficient of friction of the faces.
+        radius : float
+            Mean radius of the faces [m].
+        faces : int, default 1
+            Number of faces that rub.
+        normal_force : float, default 0.0
+            Normal force at first [N]; below zero it counts as none.
+        stiffness : float
+            Stiffness of a clutch that sticks [N m/rad].
+        damping_time : float, default 1e-3
+            Damping of a clutch that sticks, over its stiffness [s].
+        static_ratio : float, default 1.0
+            Limit at rest over that of sliding, 1 or more.
+        stribeck_speed : float, default 1e-2
+            Speed at which 1/e of that difference is left [rad/s].
+
+        Returns
+        -------
+        Force
+            The new force, with the state ``name.bristle`` [rad].
+
+        Raises
+        ------
+        ModelError
+            For values out of range.
+        """
+        from rtmbs.contact.joint_friction import add_clutch
+
+        return add_clutch(
+            self, name, first, second, coefficient=coefficient, radius=radius, faces=faces, normal_force=normal_force,
+            stiffness=stiffness, damping_time=damping_time, static_ratio=static_ratio, stribeck_speed=stribeck_speed,
+        )  # fmt: skip
+
+    def add_backlash(
+        self,
+        name: str,
+        first: Coordinate,
+        second: Coordinate,
+        ratio: Numbers,
+        *,
+        play: Numbers,
+        stiffness: Numbers,
+        exponent: Numbers = 1.0,
+        dissipation: Numbers = 0.0,
+    ) -> Force:
+        """Add a gear with backlash: first + ratio * second is free within half the play, then teeth touch.
+
+        Parameters
+        ----------
+        name : str
+            Name of the force.
+        first : Coordinate
+            First coordinate: a joint, or (joint, coordinate).
+        second : Coordinate
+            Second coordinate.
+        ratio : float
+            Ratio of the second coordinate, as that of ``add_gear``.
+        play : float
+            Play between both flanks, measured along the first coordinate [rad or m]; an input ``name.play``.
+        stiffness : float
+            k of the force k d^e (1 + c d') of teeth that overlap by d [N m/rad^e or N/m^e].
+        exponent : float, default 1.0
+            e, 1 or more.
+        dissipation : float, default 0.0
+            c [s/rad or s/m]; ``rtmbs.contact.dissipation_for`` gives it from a coefficient of restitution.
+
+        Returns
+        -------
+        Force
+            The new force.
+
+        Raises
+        ------
+        ModelError
+            For values out of range.
+        """
+        from rtmbs.contact.stops import add_backlash
+
+        return add_backlash(self, name, first, second, ratio, play, stiffness, exponent, dissipation)
+
+    def add_lock(
+        self,
+        name: str,
+        *,
+        joint: Coordinate | None = None,
+        between: Between | None = None,
+        turns: bool = False,
+        locked: bool = False,
+    ) -> Constraint:
+        """Add a lock that is closed and opened while a Simulation runs: a latch, a gripper, a docking, a fuse.
+
+        ``sim.set("NAME.locked", True)`` holds the present pose from then on, and ``False`` lets it go. Rates become
+        those behind the impulse of the lock, through the mass matrix and the loops. Nothing is compiled anew. Source:
+        METHODS 8.5.
+
+        Parameters
+        ----------
+        name : str
+            Name of the lock. Its channel is ``NAME.force`` on a joint, ``NAME.reaction`` between markers.
+        joint : Coordinate, optional
+            Joint of which all coordinates are locked, or (joint, coordinate).
+        between : Between, optional
+            Two markers that are welded together in the pose that they have then.
+        turns : bool, default False
+            Let the markers turn against each other: a ball joint in place of a weld.
+        locked : bool, default False
+            Lock the pose of the start.
+
+        Returns
+        -------
+        Constraint
+            The constraint of the lock.
+
+        Raises
+        ------
+        ModelError
+            For a taken name, for both or neither of ``joint`` and ``between``, and for ``turns`` with a joint.
+
+        Examples
+        --------
+        >>> model = Model("hook")
+        >>> load = model.add_body("load", mass=2.0, inertia=(1, 1, 1))
+        >>> free = model.add_joint("free", Floating(), "ground", load)
+        >>> hook = model.add_marker("hook", "ground")
+        >>> eye = model.add_marker("eye", load)
+        >>> model.add_lock("grip", between=(hook, eye)).name
+        'grip'
+        """
+        from rtmbs.contact.locks import add_lock
+
+        return add_lock(self, name, joint, between, bool(turns), bool(locked))
 
     def add_driver(
         self,
@@ -912,21 +1202,21 @@ class Model(ModelDescription):
         ModelError
             For a taken name, several places or none, an object that is no profile, or a second driver of one place.
         """
-        self._new("driver", name, self.drivers, *self._holding())
+        check_new_name("driver", name, self.drivers, *self.lookup.holding())
         what = f"driver {name!r}"
         if sum(given is not None for given in (joint, between, body, axes)) != 1:
             raise ModelError(f"{what}: give joint=, between=, body= or axes=, one of the four")
         known = given_motion(profile.default, what) if isinstance(profile, Input) else checked_profile(profile, what)
         if between is not None:
-            driver = Driver(name, known, between=self._between(what, between))
+            driver = Driver(name, known, between=self.lookup.between(what, between))
         elif body is not None:
-            driver = Driver(name, known, body=self._body_coordinate(what, body))
+            driver = Driver(name, known, body=self.lookup.body_coordinate(what, body))
         elif axes is not None:
-            driver = Driver(name, known, axes=self._axes(what, axes))
+            driver = Driver(name, known, axes=self.lookup.axes(what, axes))
         else:
             assert joint is not None
-            driver = Driver(name, known, joint=self._coordinate(what, joint))
-        self._one_driver(driver)
+            driver = Driver(name, known, joint=self.lookup.coordinate(what, joint))
+        self.lookup.check_single_driver(driver)
         self.drivers[name] = driver
         return driver
 
@@ -953,7 +1243,7 @@ class Model(ModelDescription):
             For a name that no such element has.
         """
         name = element if isinstance(element, str) else getattr(element, "name", None)
-        known = {name: one for part in self._holding() for name, one in part.items()}
+        known = {name: one for part in self.lookup.holding() for name, one in part.items()}
         if not isinstance(name, str) or name not in known:
             raise unknown_name("joint", name if isinstance(name, str) else element, known)
         values = []
@@ -1003,7 +1293,7 @@ class Model(ModelDescription):
         ModelError
             For a second call for one joint, a wrong count of numbers, or numbers that are not finite.
         """
-        where = self._find("joint", joint, self.joints, "initial value")
+        where = self.lookup.joint("initial value", joint)
         if where.name in self.initials:
             raise ModelError(f"initial value of joint {where.name!r} was set before; set position and rate in one call")
         initial = self.initials[where.name] = make_initial(where, position, rate, pin, weight)
@@ -1035,7 +1325,7 @@ class Model(ModelDescription):
         ModelError
             For a value that cannot be.
         """
-        found = self._find("body", body, self.bodies, "looks")
+        found = self.lookup.body("looks", body)
         self.looks[found.name] = make_looks(f"body {found.name!r}", shape, color, opacity, edges)
 
     def compile(self) -> "System":
@@ -1054,126 +1344,3 @@ class Model(ModelDescription):
             raise written(error) or error from error.__cause__
         read = [one._replace(read=values_captured(captured(one.function))) for one in system.outside]
         return replace(system, outside=tuple(read), origin=Origin(self))
-
-    # ---- lookup of elements, before one is added ---------------------------------------------------------------------
-
-    def _new(self, kind: str, name: str, *taken: Mapping[str, object]) -> None:
-        """Refuse a name that is empty or that an element of these kinds carries."""
-        name_of(kind, name)
-        for elements in taken:
-            if name in elements:
-                other = type(elements[name]).__name__.lower()
-                raise ModelError(f"{kind} {name!r}: there is already a {other} of this name; choose another")
-
-    def _holding(self) -> tuple[Mapping[str, Any], ...]:
-        """Return the elements that hold bodies or coordinates, kind by kind; they share names."""
-        return self.joints, self.rods, self.constraints, self.contacts, self.couplers, self.drivers
-
-    def _find(self, kind: str, wanted: Element | str, known: Mapping[str, Element], what: str) -> Element:
-        """Return the element that an object or a name means."""
-        if isinstance(wanted, str):
-            if wanted not in known:
-                error = unknown_name(kind, wanted, known)
-                raise type(error)(f"{what}: {error}")
-            return known[wanted]
-        name = getattr(wanted, "name", None)
-        if not isinstance(name, str) or known.get(name) is not wanted:
-            given = f"{kind} {name!r}" if isinstance(name, str) else shown(wanted)
-            raise ModelError(f"{what}: {given} is not a {kind} of model {self.name!r}; take one that this model made")
-        return wanted
-
-    def _between(self, what: str, between: Between) -> tuple[Marker, Marker]:
-        """Return two markers on different bodies."""
-        if not isinstance(between, tuple | list) or len(between) != 2:
-            raise ModelError(f"{what}: between is {shown(between)}; it must be two markers")
-        first, second = (self._find("marker", marker, self.markers, what) for marker in between)
-        if first.body is second.body:
-            raise ModelError(
-                f"{what}: markers {first.name!r} and {second.name!r} are both on body {first.body.name!r}; "
-                "they must be on two bodies"
-            )
-        return first, second
-
-    def _coordinate(self, what: str, wanted: Coordinate) -> tuple[Joint, int]:
-        """Return the joint and the number of its coordinate that ``wanted`` means."""
-        if isinstance(wanted, tuple) and len(wanted) != 2:
-            raise ModelError(f"{what}: {shown(wanted)} is no coordinate; write a joint, or (joint, coordinate)")
-        joint = self._find("joint", wanted[0] if isinstance(wanted, tuple) else wanted, self.joints, what)
-        names, kind = joint.type.coordinates, type(joint.type).__name__
-        if not names:
-            raise ModelError(
-                f"{what}: joint {joint.name!r} is {kind} and has no coordinate of its own; "
-                "use a joint made of Revolute, Prismatic, Cylindrical, Universal or Planar"
-            )
-        if isinstance(wanted, tuple):
-            if not (isinstance(wanted[1], str) and wanted[1] in names):
-                raise ModelError(
-                    f"{what}: joint {joint.name!r} has the coordinates {', '.join(names)}, not {shown(wanted[1])}"
-                )
-            return joint, names.index(wanted[1])
-        if len(names) > 1:
-            raise ModelError(
-                f"{what}: joint {joint.name!r} is {kind} with {', '.join(names)}; say which, "
-                f"such as joint=({joint.name!r}, {names[0]!r})"
-            )
-        return joint, 0
-
-    def _coordinates(self, what: str, wanted: Sequence[Coordinate] | str) -> tuple[tuple[Joint, int], ...]:
-        """Return the coordinates that ``joints=`` means; none for all of the tree."""
-        if isinstance(wanted, str) and wanted == "all":
-            return ()
-        if isinstance(wanted, str) or not isinstance(wanted, Sequence) or not wanted:
-            raise ModelError(f"{what}: joints is {shown(wanted)}; it must be a list of coordinates, or 'all'")
-        found = tuple(self._coordinate(what, one) for one in wanted)
-        for joint, k in found:
-            if found.count((joint, k)) > 1:
-                raise ModelError(f"{what}: joints names {joint.name}.{joint.type.coordinates[k]} twice")
-        return found
-
-    def _one_place(self, what: str, **given: object) -> None:
-        """Refuse a force law that is attached to nothing, or to two things."""
-        named = [f"{key}=" for key, value in given.items() if value is not None]
-        if len(named) != 1:
-            raise ModelError(
-                f"{what}: a force law takes one of between=, joint=, joints= or body=, not "
-                f"{' and '.join(named) or 'nothing'}"
-            )
-
-    def _only(self, what: str, law: str, attaches: Literal["between", "joint", "body"], **given: object) -> None:
-        """Refuse a force that is not attached as its law requires."""
-        named = [key for key, value in given.items() if value is not None]
-        if named != [attaches]:
-            got = " and ".join(f"{key}=" for key in named) or "nothing"
-            raise ModelError(f"{what}: a {law} takes {attaches}=, not {got}")
-
-    def _body_coordinate(self, what: str, wanted: Any) -> tuple[Body, str]:
-        """Return a body that moves and the name of one of its coordinates."""
-        if not isinstance(wanted, tuple) or len(wanted) != 2:
-            raise ModelError(f"{what}: body is {shown(wanted)}; it must be (body, coordinate), such as ('crank', 'x')")
-        body = self._find("body", wanted[0], self.bodies, what)
-        if not (isinstance(wanted[1], str) and wanted[1] in BODY_COORDINATES):
-            names = ", ".join(BODY_COORDINATES)
-            raise ModelError(f"{what}: a body has the coordinates {names}, not {shown(wanted[1])}")
-        if body is self.ground:
-            raise ModelError(f"{what} moves ground, which stands still; name another body")
-        return body, wanted[1]
-
-    def _axes(self, what: str, wanted: Any) -> tuple[tuple[Marker, int], tuple[Marker, int]]:
-        """Return two axes of markers on different bodies."""
-        if not isinstance(wanted, tuple | list) or len(wanted) != 2:
-            raise ModelError(f"{what}: axes is {shown(wanted)}; it must be two markers")
-        pairs = [one if isinstance(one, tuple) else (one, "h") for one in wanted]
-        for pair in pairs:
-            if len(pair) != 2 or not (isinstance(pair[1], str) and pair[1] in MARKER_AXES):
-                raise ModelError(f"{what}: {shown(pair)} is no axis; write a marker, or (marker, 'f'), 'g' or 'h'")
-        first, second = self._between(what, (pairs[0][0], pairs[1][0]))
-        return (first, MARKER_AXES.index(pairs[0][1])), (second, MARKER_AXES.index(pairs[1][1]))
-
-    def _one_driver(self, driver: Driver) -> None:
-        """Refuse a second driver of one coordinate."""
-        for other in self.drivers.values():
-            if (other.joint and other.joint == driver.joint) or (other.body and other.body == driver.body):
-                raise ModelError(
-                    f"driver {driver.name!r}: {driver.target} is already driven by {other.name!r}; "
-                    "one coordinate takes one driver"
-                )

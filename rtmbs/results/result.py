@@ -29,7 +29,7 @@ class Result(Keyed, StrictAttributes):
     Runs of a Simulation, ``rtmbs.dae.integrate``, kinematic analyses, the recursion and files all give a Result.
 
     ``events`` are those of a run with ``when``, in their order, each with its time ``t`` and its ``event``; none of
-    other results.
+    other results. ``impacts`` are those of rigid contacts: time, contacts, normal impulses and loss of energy.
 
     ``names()`` lists the channels. ``result["crank.*"]`` and ``result[["crank.angle", "crank.rate"]]`` are dicts. A
     channel is evaluated at its first use and kept. Two elements of a model may have one name, such as a body and a
@@ -89,6 +89,7 @@ class Result(Keyed, StrictAttributes):
         self.system = system  # of the run, for a viewer; None for a result of a file and for a pickled one
         self.report = report  # of the method or analysis; None for a result of a file, and for some samples of another
         self.events: tuple[Any, ...] = ()  # Occurrences of a run with ``when``, in their order
+        self.impacts: tuple[Any, ...] = ()  # Impacts of rigid contacts, in their order
 
     @classmethod
     def _own_names(cls) -> set[str]:

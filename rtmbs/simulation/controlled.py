@@ -16,6 +16,7 @@ from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.access import ASKED, LOOK, NOTHING, callback_rights
+from rtmbs.simulation.bearing_loads import refuse_bearings
 from rtmbs.simulation.dense_output import Moment, Stretch
 from rtmbs.simulation.error_growth import LESS, MOST_AGAIN, ErrorGrowth, ToleranceError
 from rtmbs.simulation.events import (
@@ -475,6 +476,9 @@ def run_with_tolerance(
     """Run a Simulation with steps that follow ``tolerance``; its own h is that before and after."""
     check_tolerance(tolerance)
     check_method(sim.method, tolerance)
+    refuse_bearings(sim.system, "a run with a tolerance")
+    if sim.system.rigid:
+        raise InputError("rigid contacts need steps of h; tolerance must be left out")
     events, watching, h = events_of(when), observers_of(observers), sim.h
     method, store = sim.method, sim._store
     store.end_ramps()

@@ -8,8 +8,9 @@ from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.methods import Capability, demand
 from rtmbs.simulation.access import LOOK, callback_rights
 from rtmbs.simulation.dense_output import Moment, Stretch
-from rtmbs.simulation.events import EventError, EventHandler, EventInstant, Occurrence, events_of, moment_of
+from rtmbs.simulation.events import Event, EventError, EventHandler, EventInstant, Occurrence, events_of, moment_of
 from rtmbs.simulation.failures import retry
+from rtmbs.simulation.impacts import Impact, RigidContacts
 from rtmbs.simulation.observers.observer import Observer
 from rtmbs.simulation.running import shown_to_all
 from rtmbs.simulation.state_store import NO_RAMPS, RampEnds
@@ -84,13 +85,26 @@ class EventRun:
     """Steps of a run with events, from one time of its grid to the next; the times of events lie between them."""
 
     def __init__(self, sim: Any, when: Any, on_failure: str, at_most: int) -> None:
-        demand(sim.method, Capability.EVENTS, "when")
+        demand(sim.method, Capability.EVENTS, "a run with events or rigid contacts")
+        self.contacts = RigidContacts(sim.system) if sim.system.rigid else None
+        sim._store.watched = True
+        if self.contacts is not None:
+            self.contacts.begin(sim)
         self.sim, self.on_failure, self.at_most = sim, on_failure, at_most
         self.dofs = sim.system.tables.dofs
         self.ramps: RampEnds = NO_RAMPS  # inputs at the end of the step of the grid, as far as they move along it
         with callback_rights(sim, LOOK, EVENT_FUNCTION):
             now = moment_of(sim._store.present())
-            self.handler = EventHandler(events_of(when), sim.system, sim.equations.tables, now)
+            self.handler = EventHandler(self.events_of(when), sim.system, sim.equations.tables, now)
+
+    def events_of(self, when: Any) -> list[Event]:
+        """Return the events of the user and those of rigid contacts."""
+        return [*events_of(when), *([] if self.contacts is None else self.contacts.events())]
+
+    @property
+    def impacts(self) -> tuple[Impact, ...]:
+        """Impacts of rigid contacts so far, in their order."""
+        return () if self.contacts is None else tuple(self.contacts.found)
 
     @property
     def occurred(self) -> list[Occurrence]:
@@ -99,8 +113,9 @@ class EventRun:
 
     @property
     def warnings(self) -> dict[str, int]:
-        """Events that never happened."""
-        return self.handler.warnings
+        """Events of the user that never happened."""
+        contacts = set() if self.contacts is None else set(self.contacts.never())
+        return {one: count for one, count in self.handler.warnings.items() if one not in contacts}
 
     def take_step(self, watching: Sequence[Observer]) -> bool:
         """Go to the next time of the grid, from event to event; True when one of them ends the run."""

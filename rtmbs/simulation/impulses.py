@@ -11,13 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.locks import LOCKED
 from rtmbs.errors import InputError, StartError, UnknownNameError, shown, unknown_name
 from rtmbs.model.checks import numbers
 from rtmbs.numerics.linear.kkt_solver import KKTSolver
 from rtmbs.numerics.linear.solver import Contradiction, Unsolved
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.locks import hold_pose, release
 from rtmbs.simulation.set_coordinate import RATE, check_settable, settable
 from rtmbs.state import State
+from rtmbs.system.system import System
 
 Array = NDArray[np.float64]
 
@@ -59,6 +62,28 @@ def set_rate(equations: SemiRecursiveEquations, state: State, name: str, value: 
     row[0, dof] = 1.0
     change = np.array([float(value) - state.zd[dof]])
     state.zd[:] = rates_behind(equations, state.zd, np.zeros(equations.n), row, change)
+
+
+def lock_of(system: System, name: Any) -> str | None:
+    """Return the lock that ``NAME.locked`` is the switch of; None for other names."""
+    lock, _, word = name.rpartition(".") if isinstance(name, str) else ("", "", "")
+    return lock if word == LOCKED and lock in system.locks else None
+
+
+def set_lock(equations: SemiRecursiveEquations, state: State, name: str, value: Any) -> None:
+    """Open a lock in ``state``, or close it in the present pose with rates behind its impulse.
+
+    Raises InputError for a value that is neither True nor False, StartError where loops do not allow these rates.
+    """
+    if not isinstance(value, bool | np.bool_ | int | float) or value not in (0, 1):
+        raise InputError(f"{name}.{LOCKED} is set to {shown(value)}; it must be True or False")
+    if not value:
+        release(equations.system, state.u, [name])
+        return
+    evaluate(equations, state)
+    hold_pose(equations, state.u, [name])
+    evaluate(equations, state)
+    state.zd[:] = rates_behind(equations, state.zd, np.zeros(equations.n), np.zeros((0, equations.n)), np.zeros(0))
 
 
 def evaluate(equations: SemiRecursiveEquations, state: State) -> None:

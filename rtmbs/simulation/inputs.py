@@ -7,6 +7,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.bearing import LOAD
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.checks import switches
@@ -78,7 +79,9 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         self._numbers = {
             name: place
             for name, place in system.inputs.items()
-            if place.stop == place.start + 1 and place.start not in self._timed | self._constraining
+            if place.stop == place.start + 1
+            and place.start not in self._timed | self._constraining
+            and name.removesuffix(f".{LOAD}") not in system.bearings
         }
 
     def ramp(self, *names: str) -> None:
@@ -129,6 +132,12 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         place = self._place(name)
         if self._timed & set(range(place.start, place.stop)):
             raise InputError(f"input {name!r} is a function of time; give the force an rtmbs.Input to set it by hand")
+        if (lock := name.rpartition(".")[0]) in self._system.locks:
+            raise InputError(
+                f"input {name!r} belongs to a lock, which holds the present pose; write sim.set('{lock}.locked', True)"
+            )
+        if name.removesuffix(f".{LOAD}") in self._system.bearings and name.endswith(f".{LOAD}"):
+            raise InputError(f"input {name!r} follows the reaction of its joint and cannot be set; set its coefficient")
         return place
 
     def __getitem__(self, name: str) -> float | Array:

@@ -48,6 +48,7 @@ from rtmbs.system.system import System, warning_text
 
 Array = NDArray[np.float64]
 
+RUN_ONLY = "rigid contacts change within steps, and sim.run finds where; sim.step must be sim.run(sim.t + sim.h)"
 WARM_UP_STEPS = 3  # steps that never count, before the first one
 
 
@@ -155,6 +156,7 @@ class Simulation(Keyed, StrictAttributes):
         self._warm_up()  # steps that never count tell nothing, so the check comes behind them
         vars(self).update(_stiff_forces=stiff_forces_of(system, equations.tables))
         self._warn_of_fast_states()
+        store.watched = not system.rigid
 
     def _warm_up(self) -> None:
         """Take a few steps that never count, so that the first real one is no slower than others.
@@ -220,6 +222,8 @@ class Simulation(Keyed, StrictAttributes):
         if self._captured is not None:
             self._captured.step()
         store = self._store
+        if not store.watched:
+            raise InputError(RUN_ONLY)
         old, new = store.begin_step()
         if store.ramps:
             store.reach_ramps(new.u)
@@ -235,6 +239,8 @@ class Simulation(Keyed, StrictAttributes):
             report = self._half_turns.checked(report, old, new)
         if report.outcome.accepted:
             if across is not None:
+                if store.loads is not None:
+                    after[store.loads.slots] = new.u[store.loads.slots]
                 new.u = after
                 store.solve_accelerations(new)
             vars(store).update(states=(new, old), ramps=NO_RAMPS)
@@ -386,13 +392,16 @@ class Simulation(Keyed, StrictAttributes):
             parts = at_most * (on_failure == "halve")
             return run_with_tolerance(self, t_end, tolerance, when, record, observers, parts, progress, most_steps)
         events = None
-        if when is not None:
+        if when is not None or self._store.system.rigid:
             from rtmbs.simulation.event_run import EventRun  # as above
 
             events = EventRun(self, when, on_failure, at_most)
-        recorder = recorded_run(
-            self, t_end, observers, progress, on_failure, at_most, record, channels, file, until, events
-        )  # fmt: skip
+        try:
+            recorder = recorded_run(
+                self, t_end, observers, progress, on_failure, at_most, record, channels, file, until, events
+            )  # fmt: skip
+        finally:
+            self._store.watched = not self._store.system.rigid
         self._warn_of_fast_states()
         return recorder.result()
 
@@ -536,18 +545,19 @@ class Simulation(Keyed, StrictAttributes):
     # ---- changes between steps --------------------------------------------------------------------------------------
 
     def set(self, name: str, value: float, *, consistent: str = "nearest") -> None:
-        """Set a joint coordinate, or a rate, at the present time.
+        """Set a joint coordinate, a rate, or the switch of a lock, at the present time.
 
         The other coordinates and rates become the nearest ones that close the loops, and the accelerations follow.
         Positions stay when a rate is set. A failure changes nothing. An impact is a rate set by an impulse: momenta
-        that an internal impulse keeps stay.
+        that an internal impulse keeps stay. ``sim.set("LOCK.locked", True)`` closes a lock of ``Model.add_lock`` in its
+        present pose by an impulse, and False opens it (METHODS 8.5).
 
         Parameters
         ----------
         name : str
-            Name of the coordinate or rate, such as "crank.angle" or "crank.rate".
+            Name of the coordinate or rate, such as "crank.angle" or "crank.rate", or "LOCK.locked".
         value : float
-            Value [rad or m, rad/s or m/s].
+            Value [rad or m, rad/s or m/s]; True or False for a lock.
         consistent : {"nearest", "impulse"}, default "nearest"
             Change of the other rates: the least one that closes the loops, or that of an impulse along the coordinate
             through the mass matrix (METHODS 8.4).

@@ -27,7 +27,8 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
-from rtmbs.simulation.impulses import apply_impulse, set_rate
+from rtmbs.simulation.bearing_loads import BearingLoads, unsettled
+from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
@@ -148,6 +149,8 @@ class StateStore:
     exactly: bool  # accelerations of changed inputs are solved for before a step; False: only quick inputs have changed
     shown: tuple[object, ...] | None  # the motion of the current State when it was first given out since the last step
     compiled: bool  # a step was taken with this method
+    loads: BearingLoads | None  # of frictions that follow their joints
+    watched: bool  # rigid contacts, if there are any, are looked at by a run with events
     checked: list[tuple[Any, ...]]  # arrays of states that kernels can take: their identity stands for a check
 
     def __init__(self, equations: SemiRecursiveEquations, options: Options, state: State) -> None:
@@ -158,6 +161,10 @@ class StateStore:
         self.states = state_pair(state)
         self.ramps, self.current, self.exactly, self.shown = NO_RAMPS, True, True, None
         self.compiled, self.checked = False, []
+        self.watched = True
+        self.loads = BearingLoads(self.system) if self.system.bearings else None
+        if self.loads is not None:
+            self.solve_accelerations(self.states[0])
 
     def __getstate__(self) -> dict[str, Any]:
         return {**vars(self), "checked": []}
@@ -241,8 +248,21 @@ class StateStore:
     def solve_accelerations(self, state: State, roughly: bool = False) -> None:
         """Solve for the accelerations and multipliers of ``state``, in place; ``roughly`` for a step only."""
         self.equations.u = state.u
-        if self.options.method.pushed(self.equations, self.work, state, roughly):
-            return
+        if self.loads is not None:
+            self._solve_loaded(self.loads, state)
+        elif not self.options.method.pushed(self.equations, self.work, state, roughly):
+            self._solve_accelerations(state)
+
+    def _solve_loaded(self, loads: BearingLoads, state: State) -> None:
+        """Solve for accelerations and loads of bearings that agree."""
+
+        def tried() -> Array:
+            self._solve_accelerations(state)
+            return loads.of(self.equations, state)
+
+        loads.settle(state.u, tried)
+
+    def _solve_accelerations(self, state: State) -> None:
         with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
             found = self.equations.accelerations(state.z, state.zd, state.R0, state.s)
             if all(np.all(np.isfinite(values)) for values in found):
@@ -294,8 +314,29 @@ class StateStore:
                 self.checked = [*self.checked[-1:], kernel_arrays(state)]
 
     def advance(self, old: State, new: State) -> StepReport:
-        """Let the method take a step between two states of the right shapes."""
+        """Let the method take a step between two states of the right shapes; loads of bearings follow inside it."""
         self.check_arrays(old, new)
+        if self.loads is not None:
+            return self._advance_loaded(self.loads, old, new)
+        return self._advance(old, new)
+
+    def _advance_loaded(self, loads: BearingLoads, old: State, new: State) -> StepReport:
+        """Take the step until the loads at its end are those of its reactions."""
+        report = None
+
+        def tried() -> Array | None:
+            nonlocal report
+            for name, values in old.memory.items():
+                new.memory[name][:] = values
+            report = self._advance(old, new)
+            return loads.of(self.equations, new) if report.outcome.accepted else None
+
+        settled = loads.settle(new.u, tried)
+        assert report is not None
+        return report if settled else unsettled(report, loads)
+
+    def _advance(self, old: State, new: State) -> StepReport:
+        """Let the method take a step."""
         if self.compiled:
             return self.options.method.advance(self.equations, self.work, old, new)
         with announced():
@@ -311,7 +352,7 @@ class StateStore:
     @property
     def takes_chunks(self) -> bool:
         """True when many steps fit in one kernel call: the fused step."""
-        return self.options.method.takes_many(self.equations)
+        return self.loads is None and self.options.method.takes_many(self.equations)
 
     def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call for many steps came in between."""
@@ -478,6 +519,10 @@ class StateStore:
         """Set a joint coordinate, or a rate, by name; all others become consistent. A failure changes nothing."""
         one_of("consistent", consistent, CONSISTENT)
         state = self.settled().copy()
+        if (lock := lock_of(self.system, name)) is not None:
+            set_lock(self.equations, state, lock, value)
+            self._go_on_from(state, state.t)
+            return
         (set_rate if consistent == "impulse" else set_motion)(self.equations, state, name, value)
         self._go_on_from(state, state.t)
 

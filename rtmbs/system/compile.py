@@ -11,11 +11,15 @@ from typing import Any
 import numpy as np
 
 from rtmbs.ad import Tape, lowered
+from rtmbs.contact.bearing import Bearing
+from rtmbs.contact.locks import LOCKED, CoordinateLock, PoseLock
+from rtmbs.contact.rigid import CLOSED, SLIP, CoordinateGap, PointGap
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced
 from rtmbs.model.contacts import KnifeEdge, RollingContact
 from rtmbs.model.description import ModelDescription, characteristic_length
 from rtmbs.model.joint import Joint
+from rtmbs.model.laws import Law
 from rtmbs.numerics.linear.symbolic import flops
 from rtmbs.system.closure_tables import (
     ClosureRows,
@@ -229,6 +233,7 @@ def check_connectors(closures: list[ClosureRows], connectors: Integers, branch_p
 def finish(model: ModelDescription, draft: Draft, length: float) -> System:
     """Return the System of the chosen draft."""
     layout, slots, signals = draft.layout, draft.slots, tuple(draft.slots.signals)
+    locks, rigid = locks_of(model), rigid_of(model)
     tables = with_origins(draft.tables)
     tables = tables._replace(balance=find_balance(tables, draft.lu, floating_dofs(model, layout), signals, length))
     typical = np.where(tables.dofs.kind == PRISMATIC, length, 1.0)
@@ -244,7 +249,7 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         name=model.name,
         tables=tables,
         lu=draft.lu,
-        u0=slots.array(),
+        u0=first_inputs(slots, locks, rigid),
         inputs=slots.inputs,
         signals=signals,
         shapes=slots.shapes,
@@ -268,9 +273,43 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         outside=draft.laws.outside,
         switches=draft.laws.switches,
         reaction_stiffness=dict(model.reaction_stiffness),
+        bearings=bearings_of(model),
+        locks=locks,
+        rigid=rigid,
         looks=dict(model.looks),
         **start._asdict(),
     )
+
+
+def locks_of(model: ModelDescription) -> dict[str, bool]:
+    """Return the constraints that are locks, and whether they are closed at the start."""
+    functions = {name: one.law.function for name, one in model.constraints.items()}
+    return {name: one.closed for name, one in functions.items() if isinstance(one, CoordinateLock | PoseLock)}
+
+
+def rigid_of(model: ModelDescription) -> dict[str, CoordinateGap | PointGap]:
+    """Return the gaps of rigid contacts by name of their constraints."""
+    functions = {name: one.law.function for name, one in model.constraints.items()}
+    return {name: one for name, one in functions.items() if isinstance(one, CoordinateGap | PointGap)}
+
+
+def bearings_of(model: ModelDescription) -> dict[str, Bearing]:
+    """Return the bearings of frictions that follow the load of their joint, by name of the friction."""
+    laws = {name: one.law.function for name, one in model.forces.items() if isinstance(one.law, Law)}
+    found = {name: getattr(law, "bearing", None) for name, law in laws.items()}
+    return {name: one for name, one in found.items() if isinstance(one, Bearing)}
+
+
+def first_inputs(slots: Slots, locks: Iterable[str], rigid: Iterable[str]) -> Array:
+    """Return the default inputs (nu,), all locks and rigid contacts open: a start or a run closes them."""
+    u = slots.array()
+    for name in rigid:
+        u[slots.inputs[f"{name}.{CLOSED}"]] = 0.0
+        if f"{name}.{SLIP}" in slots.inputs:
+            u[slots.inputs[f"{name}.{SLIP}"]] = 0.0
+    for name in locks:
+        u[slots.inputs[f"{name}.{LOCKED}"]] = 0.0
+    return u
 
 
 def hashed_tables(tables: Tables, draft: Draft) -> list[Any]:

@@ -9,6 +9,8 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.bearing import Bearing
+from rtmbs.contact.rigid import CoordinateGap, PointGap
 from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import with_count
 from rtmbs.model.joint import Joint
@@ -166,6 +168,11 @@ class System:
     outside: tuple[CapturedValues, ...] = ()  # what recorded force laws read from outside of their arguments
     switches: LawSwitches | None = None  # of recorded force laws; None: they have no kinks
     reaction_stiffness: Mapping[str, tuple[float, float]] = field(default_factory=dict)  # [N/m, N m/rad] by name
+    bearings: Mapping[str, Bearing] = field(default_factory=dict)  # by name of the friction that follows their load
+    locks: Mapping[str, bool] = field(default_factory=dict)  # by name of their constraints: closed at the start
+    rigid: Mapping[str, CoordinateGap | PointGap] = field(
+        default_factory=dict
+    )  # contacts, by name of their constraints
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
     origin: Origin | None = None  # tells what has changed in the ModelDescription since; None: nobody knows
 

@@ -10,6 +10,8 @@ from rtmbs.integrators.method import Method
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.locks import close_contacts, hold_pose, open_locks
+from rtmbs.semirecursive.loop_jacobian import LoopJacobian
 from rtmbs.semirecursive.start.assembly import Assembly
 from rtmbs.semirecursive.start.checks import check_facing, check_finite, check_forces, check_masses
 from rtmbs.semirecursive.start.consistency import check_agreement, check_motion, consistent_rates
@@ -122,7 +124,9 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembl
         z = settle_redundant(equations, assembly, z, gap, h, method, assembly_offset)
     check_facing(equations)
     check_forces(equations)
-    masses, blind = effective_masses(equations, assembly.jacobian)
+    masses, blind = (masses_with_locks if system.locks or system.rigid else effective_masses)(
+        equations, assembly.jacobian
+    )
     equations.masses = masses
     equations.alpha = method.penalties(equations, h)
     equations.close(z, R0)
@@ -140,6 +144,20 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembl
     return Start(arrays, report)
 
 
+def masses_with_locks(equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> tuple[Array, NDArray[np.bool_]]:
+    """Return the effective masses (m,) with all locks closed, and the blind rows; then close those of the start."""
+    locks = equations.system.locks
+    z, first = equations.ws.z.copy(), equations.u.copy()
+    hold_pose(equations, equations.u, locks)
+    close_contacts(equations, equations.u)
+    equations.close(z, equations.system.R0)
+    found = effective_masses(equations, jacobian)
+    equations.u[:] = first
+    hold_pose(equations, equations.u, [name for name, closed in locks.items() if closed])
+    equations.close(z, equations.system.R0)
+    return found
+
+
 def describe(
     equations: SemiRecursiveEquations,
     arrays: StateArrays,
@@ -154,7 +172,10 @@ def describe(
     place, position = largest_change(z - system.z0, system.typical)
     rate_place, rate = largest_change(zd - system.zd0, system.typical)
     n, rotation = equations.n, system.row_is_rotation
-    spare = system.closure_of_row[mobility.redundant]  # closure of every redundant row
+    redundant = mobility.redundant
+    if system.locks or system.rigid:
+        redundant = redundant & ~rows_of_open_locks(equations)
+    spare = system.closure_of_row[redundant]  # closure of every redundant row
     return StartReport(
         moved_coordinate=system.coordinate_names[place] if place >= 0 else "",
         moved_position=position,
@@ -165,7 +186,7 @@ def describe(
         rank=mobility.rank,
         degrees_of_freedom=n - mobility.rank,
         degrees_of_freedom_nearby=n - mobility.nearby,
-        redundant=tuple(system.row_names[row] for row in np.flatnonzero(mobility.redundant)),
+        redundant=tuple(system.row_names[row] for row in np.flatnonzero(redundant)),
         alpha_min=float(np.min(equations.alpha, initial=np.inf)) if equations.m else 0.0,
         alpha_max=float(np.max(equations.alpha, initial=0.0)),
         penalty=penalty,
@@ -180,6 +201,14 @@ def describe(
         freedom_of_positions=n - mobility.of_positions,
         laws=tuple(path_of(force) for force in system.forces.values() if force.kind in ("law", "joint law")),
     )
+
+
+def rows_of_open_locks(equations: SemiRecursiveEquations) -> NDArray[np.bool_]:
+    """Return which rows (m,) belong to locks that are open."""
+    system = equations.system
+    names = [*open_locks(system, equations.u), *system.rigid]
+    numbers = [number for number, name in enumerate(system.closure_names) if name in names]
+    return np.isin(system.closure_of_row, numbers)
 
 
 def start_warnings(equations: SemiRecursiveEquations, assembly: Assembly, z: Array, mobility: Mobility) -> list[str]:

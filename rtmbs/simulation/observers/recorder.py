@@ -29,6 +29,8 @@ class RunEvents(Protocol):
     @property
     def occurred(self) -> Sequence[Any]: ...
     @property
+    def impacts(self) -> Sequence[Any]: ...
+    @property
     def warnings(self) -> dict[str, int]: ...
 
 
@@ -213,6 +215,7 @@ class Recorder(Observer):
     def _with_events(self, result: Result) -> Result:
         """Return a Result with the events of the run."""
         result.events = () if self.events is None else tuple(self.events.occurred)
+        result.impacts = () if self.events is None else tuple(self.events.impacts)
         return result
 
     @property
