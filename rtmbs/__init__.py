@@ -103,6 +103,7 @@ HOMES = {
     "refined": "rtmbs.simulation.refined",
     "register": "rtmbs.core.register",
     "sensitivity": "rtmbs.studies.sensitivities.sensitivity",
+    "show": "rtmbs.viewer.notebook",
     "sweep": "rtmbs.studies.sweeps.sweep",
     "view": "rtmbs.viewer.view",
     "workload": "rtmbs.studies.analysis.workload",
@@ -230,6 +231,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.studies.sweeps.engines import Serial as Serial
     from rtmbs.studies.sweeps.result import SweepResult as SweepResult
     from rtmbs.studies.sweeps.sweep import sweep as sweep
+    from rtmbs.viewer.notebook import show as show
     from rtmbs.viewer.view import view as view
 
 

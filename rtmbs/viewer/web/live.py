@@ -222,10 +222,12 @@ class LiveServer:
         Session, or recorded result.
     paging : PageOptions, optional
         Theme, camera, and what is shown at first.
+    framed : bool, default False
+        Let a page of another address, such as a notebook, show this one in a frame.
     """
 
-    def __init__(self, connection: Connection, paging: PageOptions | None = None) -> None:
-        self.connection, self.paging = connection, paging or PageOptions()
+    def __init__(self, connection: Connection, paging: PageOptions | None = None, framed: bool = False) -> None:
+        self.connection, self.paging, self.framed = connection, paging or PageOptions(), framed
         check(self.paging)
         self.secret = secrets.token_urlsafe(16)
         self._scene = LiveScene(connection.describe(), first_frame(connection), self.paging)
@@ -350,7 +352,8 @@ class LiveServer:
         response.headers["Content-Type"] = "text/html; charset=utf-8"
         response.headers["Cache-Control"] = "no-store"
         response.headers["Referrer-Policy"] = "no-referrer"
-        response.headers["X-Frame-Options"] = "SAMEORIGIN"
+        if not self.framed:
+            response.headers["X-Frame-Options"] = "DENY"
         return response
 
     async def _viewer(self, viewer: "ServerConnection") -> None:
@@ -387,6 +390,14 @@ def first_frame(connection: Connection) -> Frame:
     return frame
 
 
+def check_websockets() -> None:
+    """Raise InputError when the package websockets is missing."""
+    try:
+        import websockets  # noqa: F401
+    except ImportError:
+        raise InputError("a live page needs the package websockets; pip install 'rtmbs[serve]' brings it") from None
+
+
 def serve_live(
     connection: Connection, *, host: str = "127.0.0.1", port: int = 0, paging: PageOptions | None = None,
     browser: bool = True,
@@ -417,10 +428,7 @@ def serve_live(
     InputError
         Without the package websockets, for a session that shows nothing, or an address that cannot be listened to.
     """
-    try:
-        import websockets  # noqa: F401
-    except ImportError:
-        raise InputError("a live page needs the package websockets; pip install 'rtmbs[serve]' brings it") from None
+    check_websockets()
 
     def ready(address: str) -> None:
         print(f"live at {address} (Ctrl+C ends it)", flush=True)
