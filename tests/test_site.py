@@ -70,7 +70,7 @@ def kinds(base=RtmbsError):
 
 def test_every_kind_of_error_has_its_section():
     for module in pkgutil.walk_packages(rtmbs.__path__, "rtmbs."):
-        if module.name.rpartition(".")[2] in ("errors", "engine", "static", "archive", "events", "error_growth"):
+        if module.name.rpartition(".")[2] in ("errors", "engines", "static", "archive", "events", "error_growth"):
             importlib.import_module(module.name)
     sections = re.findall(r"^## (\w+)$", (ROOT / ERRORS_PAGE).read_text(encoding="utf-8"), re.MULTILINE)
     assert {kind.__name__ for kind in kinds()} | {"RtmbsWarning"} == set(sections)

@@ -33,6 +33,7 @@ ALLOWED = {
     "language/parse.py": "the grammar of rtmbs",
     "commands/explain.py": "a page of rtmbs, and the null device",
     "viewer/web/content.py": "files of the page of rtmbs",
+    "viewer/notebook.py": "a page that it wrote itself",
     "viewer/qt/capture.py": "writes",
     "studies/sweeps/task.py": "the null device, and bytes that the process of the sweep wrote",
     "export/native_code.py": "the Instance that the process of the user wrote",
