@@ -195,9 +195,7 @@ class KaneSystem(FunctionSystem):
         if np.abs(ratio).max() > LARGEST:
             own = pivoted(W.T, RANK_TOLERANCE)[0]
             if len(own) < self.k:
-                raise InputError(
-                    f"rates(q, u, t) has dependent speeds at t = {t:g}; speeds that each move q are wanted"
-                )
+                raise InputError(f"speeds of rates(q, u, t) are dependent at t = {t:g}; independent ones are wanted")
             self._chosen = Partition(own, np.setdiff1d(np.arange(self.n), own))
             ratio = ratio_of(W.T, self._chosen)
         A = np.zeros((self.rate_rows, self.n))
