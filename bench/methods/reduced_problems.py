@@ -1,7 +1,7 @@
 """Constrained systems with equations of reduced coordinates beside them, for work over error and for the survey.
 
 A case is a system, its start q and v, the end [s], q there by the reduced equations, and these: their
-rates f(t, y), start and the place q of y. Andrews' squeezer and the four-bars have no reduced equations here.
+rates f(t, y), start and the place q of y. Andrews' squeezer has no reduced equations here.
 """
 
 from collections.abc import Callable
@@ -13,9 +13,9 @@ from scipy.integrate import solve_ivp
 
 from bench.methods.problems import ANDREWS_END, ANDREWS_START, andrews_system
 from rtmbs import library
-from rtmbs.dae import SolveIVP, integrate
-from rtmbs.formulations import FunctionSystem, JointCoordinates, Partitioning, consistent_state
+from rtmbs.formulations import FunctionSystem, JointCoordinates
 from rtmbs.formulations.function_system import CRANK, ROD, slider_crank
+from rtmbs.library import references
 
 Array = NDArray[np.float64]
 
@@ -188,13 +188,22 @@ def andrews_case():
 
 
 def fourbars_case():
-    """Return 4 x 40 parallelogram four-bars in joint coordinates; the reference is DOP853 at 1e-13."""
-    compiled = library.build("fourbar", ny=4, nz=40).compile()
-    system = JointCoordinates(compiled)
-    q, v = consistent_state(system, compiled.z0, 10.0 * compiled.zd0, 0.0)
-    t_end = 0.2
-    end = integrate(system, SolveIVP("DOP853", Partitioning(), 1e-12, 1e-13), q, v, t_end, t_end).q[-1]
-    return Case(system, q, v, t_end, end, None)
+    """Return 4 x 40 four-bars of the paper in joint coordinates, stacked, and the equations of their 40 angles."""
+    ny, nz, t_end = 4, 40, 0.2
+    system = JointCoordinates(library.build("fourbar", ny=ny, nz=nz, closure="line").compile())
+    chain, names = references.Chain(ny, nz), [name.split(".")[0].split("_") for name in system.coordinate_names]
+    rows = np.array([int(row) - 1 for _, row, _ in names])
+    signs = np.array([1.0 if kind == "pin" else -float(column == "0") for kind, _, column in names])  # couplers slide
+
+    def place(y):
+        return signs * y[rows]
+
+    def rates(t, y):
+        return np.concatenate((y[nz:], chain(y[:nz], y[nz:])))
+
+    y0 = np.concatenate((np.full(nz, np.radians(30.0)), [0.1], np.zeros(nz - 1)))
+    end = exact_end(rates, y0, t_end, place)
+    return Case(system, place(y0), signs * y0[nz:][rows], t_end, end, Reduced(rates, y0, place))
 
 
 PROBLEMS = {
