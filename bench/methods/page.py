@@ -1,9 +1,9 @@
 """The tables and the picture of docs/methods-compared.md from what was measured.
 
 ``python -m bench.methods --json bench/methods/bench.json`` measures, and ``drift.py``, ``robustness.py`` and
-``solvers.py`` of this folder with drift.json, robustness.json and solvers.json. ``python -m bench.methods.page`` writes.
-robustness_feedback.json has shares of 200 linkages that were measured before runs were kept one by one; their forms
-correct nothing.
+``solvers.py`` of this folder with drift.json, robustness.json and solvers.json. ``python -m bench.methods.page``
+writes. robustness_feedback.json has shares of 200 linkages that were measured before runs were kept one by one; their
+forms correct nothing.
 """
 
 import json

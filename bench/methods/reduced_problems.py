@@ -182,9 +182,42 @@ def rolling_disc_case():
 
 
 def andrews_case():
-    """Return Andrews' squeezer and the end of the test set."""
-    system = andrews_system()
-    return Case(system, ANDREWS_START.copy(), np.zeros(7), 0.03, ANDREWS_END, None)
+    """Return Andrews' squeezer as functions that can be recorded, and the end of the test set."""
+    at = andrews_system()
+    bodies, n = len(at.masses), at.n
+    spring, a, b = at.springs[0], at.fixtures, at.fixtures + 1
+
+    def arms(q):
+        angle = at.angles @ q + at.phases
+        return at.lengths * np.cos(angle), at.lengths * np.sin(angle)
+
+    def ways(q):
+        """Return the derivatives of all places along x and y, (k, n) each."""
+        x, y = arms(q)
+        return at.sums @ (-y[:, None] * at.angles), at.sums @ (x[:, None] * at.angles)
+
+    def mass(q, t):
+        X, Y = (way[:bodies] for way in ways(q))
+        return X.T @ (at.masses[:, None] * X) + Y.T @ (at.masses[:, None] * Y) + at.rotation
+
+    def force(q, v, t):
+        (x, y), (X, Y), square = arms(q), ways(q), (at.angles @ v) ** 2
+        F = at.torques + X[:bodies].T @ (at.masses * (at.sums @ (x * square))[:bodies])
+        F = F + Y[:bodies].T @ (at.masses * (at.sums @ (y * square))[:bodies])
+        over, up = at.sums[b] @ x + at.origins[b, 0], at.sums[b] @ y + at.origins[b, 1]
+        over, up = over - at.sums[a] @ x - at.origins[a, 0], up - at.sums[a] @ y - at.origins[a, 1]
+        length = np.sqrt(over * over + up * up)
+        pull = spring.stiffness * (length - spring.length) / length
+        return F + pull * (over * (X[a] - X[b]) + up * (Y[a] - Y[b]))
+
+    def loops(q, t):
+        x, y = arms(q)
+        ends = at.sums[at.first] - at.sums[at.second]
+        gaps = at.origins[at.first] - at.origins[at.second]
+        return np.concatenate((ends @ x + gaps[:, 0], ends @ y + gaps[:, 1]))
+
+    system = FunctionSystem(n, at.m, mass, force, loops)
+    return Case(system, ANDREWS_START.copy(), np.zeros(n), 0.03, ANDREWS_END, None)
 
 
 def fourbars_case():

@@ -31,7 +31,7 @@ from rtmbs.dae import (
     integrate,
 )
 from rtmbs.errors import RtmbsError
-from rtmbs.formulations import Partitioning
+from rtmbs.formulations import Baumgarte, Compiled, FunctionSystem, Partitioning, Recursive
 
 HERE = Path(__file__).parent
 
@@ -43,7 +43,12 @@ GAVE_UP = 60.0  # [s] of a run, after which finer ones are left out
 ERRORS = (1e-3, 1e-4, 1e-6, 1e-8, 1e-10)  # columns of the table
 
 
-def methods():
+def compiled(system):
+    """Return the formulation that a compiled call serves: of recorded functions, or of a System by recursion."""
+    return Compiled() if isinstance(system, FunctionSystem) else Baumgarte(20.0, 20.0, within=Recursive())
+
+
+def methods(system=None):
     """Return the methods of rtmbs by name, each a function of the tolerance."""
     return {
         "RadauGGL": lambda tol: RadauGGL(rtol=tol, atol=tol),
@@ -54,6 +59,9 @@ def methods():
         "HHT 3": lambda tol: HHT(rtol=tol, atol=tol) if tol > LOW else None,
         "SolveIVP DOP853": lambda tol: SolveIVP("DOP853", Partitioning(), tol, tol),
         "SolveIVP LSODA": lambda tol: SolveIVP("LSODA", Partitioning(), tol, tol),
+        "SolveIVP DOP853, compiled": lambda tol: SolveIVP("DOP853", compiled(system), tol, tol),
+        "SolveIVP LSODA, compiled": lambda tol: SolveIVP("LSODA", compiled(system), tol, tol),
+        "CVODE adams, compiled": lambda tol: CVODE("adams", compiled(system), tol, tol),
         "CVODE adams": lambda tol: CVODE("adams", Partitioning(), tol, tol),
         "IDA": lambda tol: IDA(tol, tol),
     }
@@ -148,7 +156,7 @@ def main():
         if arguments.page or (arguments.problems and not problem.startswith(tuple(arguments.problems))):
             continue
         case = make()
-        runs = {name: own(case, one) for name, one in methods().items()} | peers(case)
+        runs = {name: own(case, one) for name, one in methods(case.system).items()} | peers(case)
         for name, run in runs.items():
             if not arguments.methods or name.startswith(tuple(arguments.methods)):
                 rows = [row for row in rows if (row["problem"], row["method"]) != (problem, name)]

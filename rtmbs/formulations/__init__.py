@@ -46,6 +46,7 @@ __getattr__, __dir__, __all__ = lazily(
         submod_attrs={
             **{one: [kind for module, kind in PLACES.values() if module == one] for one in MODULES},
             "check_system": ["check_system"],
+            "compiled": ["Compiled"],
             "consistent": ["consistent_state"],
             "contract": [
                 "ConstrainedSystem",

@@ -140,6 +140,11 @@ class FunctionSystem:
                 K[i] += lam @ along.jacobian(np.append(q, t), way)[:, :n]
         return K, C
 
+    @property
+    def programs(self) -> tuple[tuple[Evaluator, Evaluator] | None, Evaluator | None]:
+        """Phi of (q, t) with its second derivative along two directions, and Psi of (q, v, t), as recorded."""
+        return (self._phi, self._second) if self.m else None, self._psi
+
     def _record_dynamics(self, q: Array, v: Array, t: float) -> tuple[Evaluator, Evaluator] | None:
         """Return M a - F and Phi_q w as recorded; None where they cannot be recorded, or are not the same."""
         n = self.n
