@@ -50,28 +50,10 @@ def corrected_accelerations(
 
     ``weight`` (n,) are inverse inertias: the change is the least one in their metric.
     """
-    n, m, k, t = len(w.q), len(w.phi), len(w.psi), w.z[len(w.z) - 1]
-    for i in range(n):
-        w.q[i], w.v[i] = w.z[i], w.z[n + i]
-    w.x[n] = t
-    closed = m == 0
-    for _ in range(ITERATIONS):
-        if closed:
-            break
-        set_rows(jacobian, jacobian_memory, place, w, n, m)
-        evaluate(phi, phi_memory, w.x, w.none, w.phi)
-        for i in range(m):
-            w.right[i] = w.phi[i]
-        if not least_change(w, weight, m):
-            return SINGULAR
-        size, largest = 0.0, 1.0
-        for i in range(n):
-            change = w.answer[i]
-            w.q[i] -= change
-            size, largest = max(size, abs(change)), max(largest, abs(w.q[i]))
-        closed = size <= LAST * largest
-    if not closed:
-        return OPEN
+    n, m, k = len(w.q), len(w.phi), len(w.psi)
+    status = close_positions(phi, phi_memory, jacobian, jacobian_memory, place, weight, w, n, m)
+    if status != SOLVED:
+        return status
     set_rows(jacobian, jacobian_memory, place, w, n, m)
     for i in range(m):
         w.right[i] = w.second[i]  # Phi_t, as set_rows leaves it
@@ -97,6 +79,34 @@ def corrected_accelerations(
     for i in range(n):
         out[i], out[n + i] = w.v[i], w.answer[i]
     return SOLVED
+
+
+@inner_kernel
+def close_positions(
+    phi: Program, phi_memory: Array, jacobian: Program, memory: Array, place: Array, weight: Array, w: Work, n: int,
+    m: int,
+) -> int:  # fmt: skip
+    """Set ``w.q`` with Phi = 0 by Newton from ``w.z``, and ``w.v`` as it is there; return a status."""
+    for i in range(n):
+        w.q[i], w.v[i] = w.z[i], w.z[n + i]
+    w.x[n] = w.z[len(w.z) - 1]
+    for _ in range(ITERATIONS):
+        if m == 0:
+            return SOLVED
+        set_rows(jacobian, memory, place, w, n, m)
+        evaluate(phi, phi_memory, w.x, w.none, w.phi)
+        for i in range(m):
+            w.right[i] = w.phi[i]
+        if not least_change(w, weight, m):
+            return SINGULAR
+        size, largest = 0.0, 1.0
+        for i in range(n):
+            change = w.answer[i]
+            w.q[i] -= change
+            size, largest = max(size, abs(change)), max(largest, abs(w.q[i]))
+        if size <= LAST * largest:
+            return SOLVED
+    return OPEN
 
 
 @inner_kernel
