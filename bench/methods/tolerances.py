@@ -120,21 +120,28 @@ def time_at(rows, error):
 
 
 def fastest(rows):
-    """Return a table: the fastest of rtmbs and the fastest peer at each error."""
-    head = ["problem", "error", "fastest of rtmbs", "[s]", "fastest peer", "[s]", "peer / rtmbs"]
+    """Return a table: the fastest of rtmbs, and the fastest peer on reduced and on constrained equations."""
+    head = ["problem", "error", "fastest of rtmbs", "[s]"]
+    head += ["peer on reduced equations", "[s]", "peer / rtmbs", "peer on the same equations", "[s]", "peer / rtmbs"]
     lines, ours = [], set(methods())
     for problem in dict.fromkeys(row["problem"] for row in rows):
         here = [row for row in rows if row["problem"] == problem]
         names = list(dict.fromkeys(row["method"] for row in here))
+        groups = [
+            [name for name in names if name in ours],
+            [name for name in names if name not in ours and name.endswith("reduced")],
+            [name for name in names if name not in ours and not name.endswith("reduced")],
+        ]
         for error in ERRORS:
             times = {name: time_at([row for row in here if row["method"] == name], error) for name in names}
-            best = [
-                min(((took, name) for name, took in times.items() if took and (name in ours) == mine), default=None)
-                for mine in (True, False)
+            own, *others = [
+                min(((times[name], name) for name in group if times[name]), default=None) for group in groups
             ]
-            cells = [(f"{one[1]}", f"{one[0]:.3f}") if one else ("-", "-") for one in best]
-            ratio = f"{best[1][0] / best[0][0]:.2f}" if all(best) else "-"
-            lines.append([problem, f"{error:.0e}", *cells[0], *cells[1], ratio])
+            cells = [own[1], f"{own[0]:.4f}"] if own else ["-", "-"]
+            for one in others:
+                cells += [one[1].split(",")[0], f"{one[0]:.4f}"] if one else ["-", "-"]
+                cells.append(f"{one[0] / own[0]:.2f}" if one and own else "-")
+            lines.append([problem, f"{error:.0e}", *cells])
     return table(head, lines)
 
 

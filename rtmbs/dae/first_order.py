@@ -50,8 +50,8 @@ class FirstOrderMotion:
 
     def own(self, y: Array) -> tuple[Array, Array, Array]:
         """Return q, v (n,) and s (ns,) as the solver has them."""
-        q, v, s = np.split(y, (self.motion.system.n, 2 * self.motion.system.n))
-        return q, v, s
+        n = len(self.motion.q)
+        return y[:n], y[n : 2 * n], y[2 * n :]
 
     def units_at(self, q: Array, t: float) -> Array:
         """Return roots (n,) of the inverse inertias at a place; what has none counts as the mean of the others.

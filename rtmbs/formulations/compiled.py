@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.ad.evaluator import Evaluator, ProgramRunner
+from rtmbs.ad.evaluator import ProgramRunner
 from rtmbs.ad.trace import record
 from rtmbs.errors import InputError
 from rtmbs.formulations.augmented_system import augmented_accelerations
@@ -21,6 +22,7 @@ from rtmbs.jit.compiled import entry_for
 from rtmbs.numerics.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
+SAME = 1e-9  # of the largest entry of M and F: what a recorded function may differ by
 Rates = Callable[[Array, Array, float, Array], tuple[Array, Array, Array] | None]
 
 
@@ -81,7 +83,18 @@ class Compiled:
         InputError
             For a system that is no FunctionSystem, or functions that cannot be recorded.
         """
-        return CompiledSystem(inner_system(system), q, v, t)
+        inner, start = inner_system(system), np.concatenate((q, v, [t]))
+        kept = KEPT.get(inner)
+        if kept is None or not kept.is_of(inner, start):  # what the functions read elsewhere may have changed
+            kept = KEPT[inner] = CompiledSystem(inner, start)
+            if not kept.is_of(inner, start):
+                raise InputError(
+                    "mass or force of this FunctionSystem is not what was recorded; it must be a function alone"
+                )
+        return kept
+
+
+KEPT: WeakKeyDictionary[FunctionSystem, "CompiledSystem"] = WeakKeyDictionary()  # recorded once for all runs
 
 
 def inner_system(system: Any) -> FunctionSystem:
@@ -98,9 +111,10 @@ def inner_system(system: Any) -> FunctionSystem:
 class CompiledSystem:
     """Programs of one system and their scratch; a call returns q, v and a, or None."""
 
-    def __init__(self, system: FunctionSystem, q: Array, v: Array, t: float) -> None:
-        n, self.n = system.n, system.n
-        nothing, motion = ProgramRunner(record(lambda x: [x[0]], 1, 1)), recorded_motion(system, q, v, t)
+    def __init__(self, system: FunctionSystem, start: Array) -> None:
+        n, self.n, self.functions = system.n, system.n, (system.mass, system.force)
+        nothing, motion = ProgramRunner(record(lambda x: [x[0]], 1, 1)), recorded_motion(system)
+        self.motion = motion
         phi, jacobian, second, psi, rates = [nothing] * 5
         place, rates_place = np.zeros(0, np.int64), np.zeros(0, np.int64)
         held, free = system.programs
@@ -118,6 +132,15 @@ class CompiledSystem:
         self.programs = tuple(programs)
         self.call = entry_for(corrected_accelerations, (*self.programs, np.zeros(n), self.work, self.out))
 
+    def is_of(self, system: FunctionSystem, start: Array) -> bool:
+        """Return whether M and F at the start (2n + 1,) are those of the functions."""
+        if self.functions != (system.mass, system.force):
+            return False
+        q, v, t = start[: self.n], start[self.n : -1], float(start[-1])
+        wanted = np.append(np.asarray(system.mass(q, t), np.float64).ravel(), system.force(q, v, t))
+        found = self.motion(start, np.zeros(0))
+        return bool(np.abs(found - wanted).max() <= SAME * max(float(np.abs(wanted).max()), 1e-300))
+
     def __call__(self, q: Array, v: Array, t: float, weight: Array) -> tuple[Array, Array, Array] | None:
         """Return q and v on the constraints and accelerations, (n,) each."""
         n, work = self.n, self.work
@@ -127,7 +150,7 @@ class CompiledSystem:
         return work.q.copy(), work.v.copy(), self.out[n:].copy()
 
 
-def recorded_motion(system: FunctionSystem, q: Array, v: Array, t: float) -> ProgramRunner:
+def recorded_motion(system: FunctionSystem) -> ProgramRunner:
     """Return the program of M and F of (q, v, t). Raises InputError for functions that cannot be recorded."""
     n = system.n
 
@@ -136,14 +159,9 @@ def recorded_motion(system: FunctionSystem, q: Array, v: Array, t: float) -> Pro
         return [*(M[i][j] + 0.0 * x[0] for i in range(n) for j in range(n)), *(F[i] + 0.0 * x[0] for i in range(n))]
 
     try:
-        tape = record(terms, 2 * n + 1, n * n + n)
+        return ProgramRunner(record(terms, 2 * n + 1, n * n + n))
     except (TypeError, ValueError, IndexError, AttributeError, ArithmeticError) as error:
         raise InputError(
             f"mass or force of this FunctionSystem cannot be recorded ({error}); for Compiled they must be written in "
             "plain NumPy without branches on numbers"
         ) from error
-    x = np.concatenate((q, v, [t]))
-    wanted = np.append(np.asarray(system.mass(q, t)).ravel(), system.force(q, v, t))
-    if not np.allclose(Evaluator(tape).value(x), wanted, rtol=1e-9, atol=1e-9 * float(np.abs(wanted).max(initial=0.0))):
-        raise InputError("mass or force of this FunctionSystem is not what was recorded; it must be a function alone")
-    return ProgramRunner(tape)
