@@ -12,13 +12,12 @@ from rtmbs.ad.evaluator import ProgramRunner
 from rtmbs.ad.trace import record
 from rtmbs.errors import InputError
 from rtmbs.formulations.augmented_system import augmented_accelerations
-from rtmbs.formulations.compiled_kernels import SOLVED, corrected_accelerations, work_for
+from rtmbs.formulations.compiled_kernels import SOLVED, accelerations_entry, work_for
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.correction import closed_state, least_solution
 from rtmbs.formulations.function_system import FunctionSystem
 from rtmbs.formulations.rate_constraints import StackedRows, with_rate_rows
 from rtmbs.formulations.reduction import RANK_TOLERANCE
-from rtmbs.jit.compiled import entry_for
 from rtmbs.numerics.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
@@ -130,7 +129,7 @@ class CompiledSystem:
         programs.insert(6, place)
         programs.append(rates_place)
         self.programs = tuple(programs)
-        self.call = entry_for(corrected_accelerations, (*self.programs, np.zeros(n), self.work, self.out))
+        self.call = accelerations_entry((*self.programs, np.zeros(n), self.work, self.out))
 
     def is_of(self, system: FunctionSystem, start: Array) -> bool:
         """Return whether M and F at the start (2n + 1,) are those of the functions."""

@@ -1,12 +1,13 @@
 """Kernels of the equations of a recorded system: corrections by the least change, and the augmented system."""
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad.program import Program, evaluate
-from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.compiled import entry_for, inner_kernel, kernel
 from rtmbs.jit.struct import struct
 
 Array = Any
@@ -263,6 +264,11 @@ def eliminate(A: Array, b: Array, size: int, least: float) -> bool:
             total -= A[i, j] * b[j]
         b[i] = total / A[i, i]
     return True
+
+
+def accelerations_entry(arguments: tuple[Any, ...]) -> Callable[..., int]:
+    """Return the machine code of ``corrected_accelerations`` for arguments of these types."""
+    return entry_for(corrected_accelerations, arguments)
 
 
 def work_for(n: int, m: int, k: int, entries: int, psi_entries: int) -> Work:
