@@ -45,6 +45,8 @@ PLACES = {  # name: (module, class)
     "solve-ivp": ("dae.solve_ivp", "SolveIVP"),
     "tangent-space": ("dae.tangent_space", "TangentSpace"),
     "odae": ("dae.odae", "ODAE"),
+    "haug-yen": ("dae.haug_yen", "HaugYen"),
+    "fuehrer-leimkuhler": ("dae.fuehrer_leimkuhler", "FuehrerLeimkuhler"),
     "index-3-lagrangian": ("dae.index3_lagrangian", "Index3Lagrangian"),
     "generalised-alpha": ("dae.newmark", "GeneralisedAlpha"),
     "hht": ("dae.newmark", "HHT"),

@@ -1,25 +1,18 @@
 """The tables and the picture of docs/methods-compared.md from what was measured.
 
 ``python -m bench.methods --json bench/methods/bench.json`` measures, and ``drift.py``, ``robustness.py`` and
-``solvers.py`` of this folder with drift.json, robustness.json and solvers.json. This script writes.
-robustness_feedback.json has shares of 200 linkages that were measured before runs were kept one by one; their forms
-correct nothing.
+``solvers.py`` of this folder with drift.json, robustness.json and solvers.json. ``python -m bench.methods.page``
+writes. robustness_feedback.json has shares of 200 linkages that were measured before runs were kept one by one; their
+forms correct nothing.
 """
 
 import json
-import sys
 from pathlib import Path
 
-import matplotlib
-
-matplotlib.use("Agg")
-import matplotlib.pyplot as plt
-import matplotlib.ticker
+from bench.documents import DOCS, insert, table
+from bench.methods.panels import draw
 
 HERE = Path(__file__).parent
-sys.path.insert(0, str(HERE.parent))
-from documents import DOCS, insert  # noqa: E402
-
 PAGE = DOCS / "methods-compared.md"
 PICTURE = DOCS / "methods_compared.png"
 KEPT = 0.1  # of the largest kinetic energy: change of energy of a run that counts as kept
@@ -27,12 +20,6 @@ KEPT = 0.1  # of the largest kinetic energy: change of energy of a run that coun
 
 def read(name):
     return json.loads((HERE / f"{name}.json").read_text(encoding="utf-8"))
-
-
-def table(head, rows):
-    """Return a table of Markdown."""
-    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
-    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
 
 
 def small(x):
@@ -74,29 +61,9 @@ def runs(rows, problem):
     return table(head, body)
 
 
-def picture(rows):
-    """Draw error over wall time, one panel a problem."""
-    problems = list(dict.fromkeys(row["problem"] for row in rows))
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    figure, axes = plt.subplots(2, 3, figsize=(15, 9))
-    colours = plt.get_cmap("tab20").colors
-    for axis, problem in zip(axes.flat, problems, strict=False):
-        for i, method in enumerate(methods):
-            points = [
-                (r["wall"], r["error"]) for r in rows if (r["problem"], r["method"]) == (problem, method) and r["error"]
-            ]
-            if points:
-                style = {"marker": "osv^D"[i // 20 % 5] if i >= 20 else "o", "color": colours[i % 20], "label": method}
-                axis.loglog(*zip(*points, strict=True), lw=1, ms=4, ls="-" if i < 20 else "--", **style)
-        axis.set(title=problem, xlabel="wall time [s]", ylabel="error of q at the end")
-        axis.xaxis.set_minor_formatter(matplotlib.ticker.NullFormatter())
-        axis.grid(alpha=0.3)
-    for axis in list(axes.flat)[len(problems) :]:
-        axis.axis("off")
-    handles = {label: line for axis in axes.flat for line, label in zip(*axis.get_legend_handles_labels(), strict=True)}
-    axes.flat[-1].legend(handles.values(), handles.keys(), fontsize=8, ncol=2, loc="center")
-    figure.tight_layout()
-    figure.savefig(PICTURE, dpi=80)
+def style(i, method):
+    """Return marker and line of a curve: beyond the twenty colours they change."""
+    return {"marker": "osv^D"[i // 20 % 5], "ls": "-" if i < 20 else "--"}
 
 
 def robustness():
@@ -137,7 +104,7 @@ def main():
     insert(PAGE, "drift", table(head, [(name, *map(small, row.values())) for name, row in read("drift").items()]))
     insert(PAGE, "robustness", robustness())
     insert(PAGE, "solvers", solvers())
-    picture(rows)
+    draw(PICTURE, rows, "wall", "wall time [s]", style)
 
 
 if __name__ == "__main__":

@@ -151,11 +151,21 @@ class PlanarLinkage:
         first = len(links)
         self.first, self.second = (np.arange(first + k, first + self.m, 2) for k in (0, 1))  # ends of the loops
         self.fixtures = first + self.m
+        self.last: tuple[bytes, tuple[Array, Array, Array]] = b"", (np.zeros(0), np.zeros(0), np.zeros((2, 0, 0)))
 
     def arms(self, q: Array) -> tuple[Array, Array]:
         """Return x and y of all arms."""
-        angle = self.angles @ q + self.phases
-        return self.lengths * np.cos(angle), self.lengths * np.sin(angle)
+        return self.at(q)[:2]
+
+    def at(self, q: Array) -> tuple[Array, Array, Array]:
+        """Return x and y of all arms and the derivatives of all places (2, k, n), kept for the last q."""
+        key = q.tobytes()
+        if key != self.last[0]:
+            angle = self.angles @ q + self.phases
+            x, y = self.lengths * np.cos(angle), self.lengths * np.sin(angle)
+            J = np.stack((self.sums @ (-y[:, None] * self.angles), self.sums @ (x[:, None] * self.angles)))
+            self.last = key, (x, y, J)
+        return self.last[1]
 
     def positions(self, q: Array) -> Array:
         """Return all places (k, 2) [m]."""
@@ -164,8 +174,7 @@ class PlanarLinkage:
 
     def jacobians(self, q: Array) -> Array:
         """Return the derivatives of all places (2, k, n)."""
-        x, y = self.arms(q)
-        return np.stack((self.sums @ (-y[:, None] * self.angles), self.sums @ (x[:, None] * self.angles)))
+        return self.at(q)[2]
 
     def accelerations(self, q: Array, v: Array) -> Array:
         """Return the accelerations (2, k) of all places for dv/dt = 0."""

@@ -23,7 +23,7 @@ PULL = 10.0  # tau in steps: a faster pull shortens steps, a slower one lets the
 MEMORY = 0.9  # of the mean of the logarithms of steps
 FIRST = 30  # steps without a pull: a solver grows its step then, and keeps a matrix that was made at a short one
 MOST_REFUSED = 1000  # trials without an answer in a row: a solver that shortens its step by them gives up long before
-LIGHT = 1e-12  # of the largest inertia: less counts as this
+LIGHT = 1e-12  # of the largest inertia: less counts as none
 
 
 class FirstOrderMotion:
@@ -36,8 +36,9 @@ class FirstOrderMotion:
     def __init__(self, motion: Motion, formulation: Formulation, several: bool) -> None:
         self.motion, self.dynamics, self.several = motion, Dynamics(motion, formulation), several
         self.corrects = motion.system.m > 0 and (isinstance(formulation, Correcting) or self.dynamics.dependent)
-        inertia = np.abs(np.diag(motion.system.mass(motion.q, motion.t0)))
-        self.unit = 1.0 / np.sqrt(np.maximum(inertia, LIGHT * (float(inertia.max(initial=0.0)) or 1.0)))
+        self.unit = self.units_at(motion.q, motion.t0)
+        compiled = getattr(formulation, "compiled", None)
+        self.compiled = compiled(motion.system, motion.q, motion.v, motion.t0) if compiled is not None else None
         self.refusal: RtmbsError | None = None
         self.refused = 0  # trials without an answer since the last one with an answer
         self.t, self.step, self.count = motion.t0, np.inf, 0  # end of the last step, mean step [s], and steps so far
@@ -49,16 +50,35 @@ class FirstOrderMotion:
 
     def own(self, y: Array) -> tuple[Array, Array, Array]:
         """Return q, v (n,) and s (ns,) as the solver has them."""
-        q, v, s = np.split(y, (self.motion.system.n, 2 * self.motion.system.n))
-        return q, v, s
+        n = len(self.motion.q)
+        return y[:n], y[n : 2 * n], y[2 * n :]
+
+    def units_at(self, q: Array, t: float) -> Array:
+        """Return roots (n,) of the inverse inertias at a place; what has none counts as the mean of the others.
+
+        Euler parameters have none along themselves: the metric follows them from step to step.
+        """
+        inertia = np.abs(self.motion.system.mass(q, t).diagonal())
+        heavy = inertia > LIGHT * float(inertia.max(initial=0.0))
+        mean = float(np.exp(np.log(inertia[heavy]).mean())) if heavy.any() else 1.0
+        return np.asarray(1.0 / np.sqrt(np.where(heavy, inertia, mean)))
 
     def corrected(self, t: float, q: Array, v: Array) -> tuple[Array, Array]:
-        """Return q and v (n,) on the constraints, by the least change in the metric of the inertias at the start."""
+        """Return q and v (n,) on the constraints, by the least change in the metric of the last step's inertias."""
         if not self.corrects:
             return q, v
         return closed_state(
             self.motion.system, q, v, t, lambda rows, right: self.unit * least_solution(rows * self.unit, right)
         )
+
+    def accelerations(self, t: float, q: Array, v: Array, s: Array) -> tuple[Array, Array, Array]:
+        """Return q and v (n,) on the constraints, and a (n,) there."""
+        if self.compiled is not None and (found := self.compiled(q, v, t, self.unit**2)) is not None:
+            self.motion.counts.evaluations += 1
+            self.motion.counts.factorisations += 1
+            return found
+        q, v = self.corrected(t, q, v)  # what the compiled call has no answer for is said here
+        return q, v, self.dynamics.accelerations(q, v, t, s)
 
     def rates(self, t: float, y: Array) -> Array:
         """Return dy/dt; not a number where there is no answer.
@@ -69,9 +89,8 @@ class FirstOrderMotion:
         try:
             if np.all(np.isfinite(y)):
                 q, v, s = self.own(y)
-                q, v = self.corrected(t, q, v)
-                a, sd = self.dynamics.accelerations(q, v, t, s), self.dynamics.state_rates(q, v, t, s)
-                found = np.concatenate((v, a, sd))
+                q, v, a = self.accelerations(t, q, v, s)
+                found = np.concatenate((v, a, self.dynamics.state_rates(q, v, t, s)))
                 if self.corrects and self.several and self.count >= FIRST:
                     found += (np.concatenate((q, v, s)) - y) / (PULL * self.step)
                 self.refused = 0
@@ -121,9 +140,12 @@ class FirstOrderMotion:
             if h > 0.0:  # a solver may show a step twice; its first ones are short
                 self.count, mean = self.count + 1, self.step if np.isfinite(self.step) else h
                 self.step = max(h, float(mean**MEMORY * h ** (1.0 - MEMORY)))
+                self.unit = self.units_at(y[: self.motion.system.n], t)
             return y
         q, v, s = self.own(y)
-        return np.concatenate((*self.corrected(t, q, v), s))
+        q, v = self.corrected(t, q, v)
+        self.unit = self.units_at(q, t)
+        return np.concatenate((q, v, s))
 
     def point(self, t: float, y: Array) -> Point:
         """Return the point of y at ``t`` [s], with the violations of the solver's own state."""

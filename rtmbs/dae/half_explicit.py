@@ -97,6 +97,7 @@ def stages(motion: Motion, dynamics: Dynamics, old: Point, h: float) -> tuple[Ar
     rates: list[Array] = []
     accelerations: list[Array] = []
     state_rates: list[Array] = []
+    here = system.constraint_jacobian(q, t)
     for row in A[1:]:
         rates.append(v)
         state_rates.append(dynamics.state_rates(q, v, t, s))
@@ -104,7 +105,7 @@ def stages(motion: Motion, dynamics: Dynamics, old: Point, h: float) -> tuple[Ar
         t_next = old.t + float(weights.sum())
         q_next = old.q + weights @ np.array(rates)
         known = old.v + (weights[:-1] @ np.array(accelerations) if accelerations else 0.0)
-        here, there = system.constraint_jacobian(q, t), system.constraint_jacobian(q_next, t_next)
+        there = system.constraint_jacobian(q_next, t_next)
         right = -(system.constraint_rate_terms(q_next, known, t_next)[0] + there @ known) / weights[-1]
         matrix = np.block([[system.mass(q, t), here.T], [there, np.zeros((system.m, system.m))]])
         motion.counts.factorisations += 1
@@ -115,5 +116,6 @@ def stages(motion: Motion, dynamics: Dynamics, old: Point, h: float) -> tuple[Ar
                 f"HalfExplicit met a singular matrix at t = {t:g}; Phi_q lost rank, or a coordinate has no inertia"
             ) from None
         accelerations.append(x[:n])
+        here = there
         q, v, t, s = q_next, known + weights[-1] * x[:n], t_next, old.s + weights @ np.array(state_rates)
     return q, v, s

@@ -61,8 +61,8 @@ class ODAE(DAEMethod):
     leaves_out = True
 
     def __post_init__(self) -> None:
-        demand_whole("order of ODAE", self.order, 1, 5)
-        check_solver("solver of ODAE", self.solver)
+        demand_whole(f"order of {type(self).__name__}", self.order, 1, 5)
+        check_solver(f"solver of {type(self).__name__}", self.solver)
         self.check_tolerances()
 
     @property
@@ -81,17 +81,18 @@ class ODAE(DAEMethod):
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
-        return ODAESteps(motion, self.order, self.solver)
+        return ODAESteps(motion, self, BDFStepEquations)
 
 
 class ODAESteps(Steps):
     """The steps of one motion; the first ones are Runge-Kutta steps of order five."""
 
-    def __init__(self, motion: Motion, order: int, solver: Solver) -> None:
+    def __init__(self, motion: Motion, method: ODAE, equations: "type[BDFStepEquations]") -> None:
         super().__init__(motion, Direct())
-        self.order, self.newton = order, Newton(motion.counts, "ODAE", solver)
-        self.weights, self.b = backward_difference(order)
-        self.estimate_order, self.growth = order + 1, LARGEST_GROWTH[order]
+        self.order, self.equations = method.order, equations
+        self.newton = Newton(motion.counts, type(method).__name__, method.solver)
+        self.weights, self.b = backward_difference(self.order)
+        self.estimate_order, self.growth = self.order + 1, LARGEST_GROWTH[self.order]
 
     def step(self, past: Sequence[Point], t: float, h: float) -> Point:
         h = t - past[0].t
@@ -106,7 +107,7 @@ class ODAESteps(Steps):
 
     def solved(self, old: Point, known: Array, hb: float, t: float) -> Point:
         """Return the point at ``t`` [s]; ``known`` (2n + ns,) is what the points behind give, ``hb`` is h b."""
-        equations = BDFStepEquations(self.motion, self.dynamics, old, known, 1.0 / hb, t, t - old.t)
+        equations = self.equations(self.motion, self.dynamics, old, known, 1.0 / hb, t, t - old.t)
         assert self.newton is not None
         x = self.newton.solve(equations.residual, equations.matrix, equations.guess(), equations.scale(), t)
         return equations.point(x)

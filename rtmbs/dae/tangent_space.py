@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg
@@ -81,9 +81,9 @@ class TangentSpace(DAEMethod):
 
     def __post_init__(self) -> None:
         if self.formula not in FORMULAS:
-            raise unknown_name("formula of TangentSpace", self.formula, FORMULAS)
-        demand_whole("order of TangentSpace", self.order, 1, 5)
-        check_solver("solver of TangentSpace", self.solver)
+            raise unknown_name(f"formula of {type(self).__name__}", self.formula, FORMULAS)
+        demand_whole(f"order of {type(self).__name__}", self.order, 1, 5)
+        check_solver(f"solver of {type(self).__name__}", self.solver)
         self.check_tolerances()
 
     @property
@@ -119,15 +119,15 @@ class TangentSpace(DAEMethod):
 
     def steps(self, motion: Motion) -> Steps:
         """Return the steps of one motion."""
-        return TangentSteps(motion, self)
+        return TangentSteps(motion, self, Charts)
 
 
 class TangentSteps(Steps):
     """The steps of one motion; the first ones are Runge-Kutta steps of order five."""
 
-    def __init__(self, motion: Motion, method: TangentSpace) -> None:
+    def __init__(self, motion: Motion, method: TangentSpace, charts: "type[Charts]") -> None:
         super().__init__(motion, Direct())
-        self.charts = Charts(motion, self.dynamics, method.solver)
+        self.charts = charts(motion, self.dynamics, method.solver)
         self.a, self.b, self.last = method.coefficients()
         self.order, bdf = method.order, method.formula == "bdf"
         self.uneven = uneven_backward_difference if bdf else uneven_adams
@@ -178,10 +178,16 @@ def behind(past: Sequence[Point]) -> tuple[Array, Array, Array]:
 class Charts:
     """One run: Newton's matrix and the tangent basis U0, which are made anew together."""
 
+    who: ClassVar[str] = "TangentSpace"
+
     def __init__(self, motion: Motion, dynamics: Dynamics, solver: Solver) -> None:
         self.motion, self.dynamics = motion, dynamics
-        self.newton = Newton(motion.counts, "TangentSpace", solver)
+        self.newton = Newton(motion.counts, self.who, solver)
         self.basis = np.zeros((0, 0))  # U0 (2n + ns, 2n + ns - 2m)
+
+    def basis_of(self, DT: Array) -> Array:
+        """Return U0 (2n + ns, 2n + ns - 2m) of DT (2m, 2n + ns)."""
+        return null_basis(DT)
 
     def step(self, old: Point, known: Array, hb: float, t: float) -> tuple[Array, Array, Array]:
         """Return q, v and s at ``t``; ``known`` (2n + ns,) is what the points behind give, ``hb`` is h b."""
@@ -198,7 +204,7 @@ class Charts:
 
         def matrix(x: Array) -> Array:
             DT = tangent_matrix(self.motion, x[:n], x[n : 2 * n], t)
-            self.basis = null_basis(DT)
+            self.basis = self.basis_of(DT)
             return np.vstack((self.basis.T @ (np.eye(len(x)) - hb * derivative(slope, x)), DT))
 
         h = t - old.t

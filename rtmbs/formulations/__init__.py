@@ -20,6 +20,10 @@ PLACES = {  # name: (module, class)
     "null-space": ("null_space", "NullSpace"),
     "zero-eigenvalues": ("null_bases", "ZeroEigenvalues"),
     "householder": ("null_bases", "Householder"),
+    "ider-amirouche": ("null_bases", "IderAmirouche"),
+    "hemami-weimer": ("null_bases", "HemamiWeimer"),
+    "wampler": ("wampler", "Wampler"),
+    "least-squares-completion": ("least_squares_completion", "LeastSquaresCompletion"),
     "penalty": ("penalty", "Penalty"),
     "augmented-lagrangian": ("penalty", "AugmentedLagrangian"),
     "recursive": ("recursive", "Recursive"),
@@ -42,6 +46,7 @@ __getattr__, __dir__, __all__ = lazily(
         submod_attrs={
             **{one: [kind for module, kind in PLACES.values() if module == one] for one in MODULES},
             "check_system": ["check_system"],
+            "compiled": ["Compiled"],
             "consistent": ["consistent_state"],
             "contract": [
                 "ConstrainedSystem",
@@ -55,6 +60,7 @@ __getattr__, __dir__, __all__ = lazily(
             "function_system": ["FunctionSystem"],
             "gains": ["STABILITY", "critical_gains", "gain_bound", "gains_for_method", "gains_for_step"],
             "joint_coordinates": ["JointCoordinates"],
+            "kane": ["KaneSystem"],
             "reference_point": ["ReferencePointCoordinates"],
             "terms": ["SparseForms"],
         },

@@ -1,5 +1,6 @@
 """Contracts of formulations: systems with constraints, formulations, errors, and checks of numbers."""
 
+from math import isfinite
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 import numpy as np
@@ -274,6 +275,11 @@ class Formulation(Protocol):
         """
 
 
+def all_finite(x: Array) -> bool:
+    """Return whether all numbers are finite: their sum is, or else one by one where it overflows."""
+    return isfinite(np.add.reduce(x, axis=None)) or bool(np.isfinite(x).all())
+
+
 def checked_vector(name: str, x: Array, n: int) -> Array:
     """Return an array (n,) of the user as finite floats. Raises InputError, OutOfRange."""
     try:
@@ -282,7 +288,7 @@ def checked_vector(name: str, x: Array, n: int) -> Array:
         raise InputError(f"{name} is an array ({n},) of numbers, not {shown(x)}") from None
     if x.shape != (n,):
         raise InputError(f"{name} is an array ({n},), not {x.shape}")
-    if not np.all(np.isfinite(x)):
+    if not all_finite(x):
         i = int(np.argmin(np.isfinite(x)))
         raise OutOfRange(f"{name}[{i}] is {x[i]}; a finite number is wanted")
     return x
@@ -307,7 +313,7 @@ def checked_answer(call: str, x: Array, shape: tuple[int, ...]) -> Array:
         raise InputError(f"{call} returned {shown(x)}; an array {shape} of numbers is wanted") from None
     if x.shape != shape:
         raise InputError(f"{call} returned an array {x.shape}; {shape} is wanted")
-    if not np.all(np.isfinite(x)):
+    if not all_finite(x):
         i = tuple(int(k) for k in np.unravel_index(int(np.argmin(np.isfinite(x))), shape))
         raise OutOfRange(f"{call} returned {x[i]} at {i}; finite numbers are wanted")
     return x

@@ -1,16 +1,18 @@
 """Correction of a state to Phi = 0 and Phid = 0 after a step: protocol of formulations, and Newton's iteration."""
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from rtmbs.formulations.contract import (
     ConstrainedSystem,
     Formulation,
     FormulationError,
+    all_finite,
     checked_answer,
     checked_time,
     checked_vector,
@@ -86,8 +88,8 @@ def corrected(
     tuple[ndarray, ndarray]
         Coordinates and rates, both (n,).
     """
-    if isinstance(formulation, Correcting) and system.m:
-        return formulation.correct(system, q, v, t, memory)
+    if system.m and (correct := getattr(formulation, "correct", None)) is not None:
+        q, v = correct(system, q, v, t, memory)
     return q, v
 
 
@@ -144,6 +146,18 @@ def closed_state(
 
 def least_solution(Phi_q: Array, right: Array) -> Array:
     """Return the least x (n,) of those for which Phi_q x = right best; dependent rows are accepted."""
-    if not np.all(np.isfinite(right)):
-        return np.full(Phi_q.shape[1], np.nan)
-    return np.asarray(scipy.linalg.lstsq(Phi_q, right, cond=RANK_TOLERANCE, check_finite=False)[0])
+    (m, n), size = Phi_q.shape, len(right)
+    if not all_finite(right):
+        return np.full(n, np.nan)
+    if not (m and n):
+        return np.zeros(n)
+    b = np.zeros(max(m, n))
+    b[:size] = right
+    _, x, _, _, info = lapack.dgelsy(Phi_q, b, np.zeros(n, np.int32), RANK_TOLERANCE, work_size(m, n))
+    return np.asarray(x[:n]) if info == 0 else np.full(n, np.nan)
+
+
+@cache
+def work_size(m: int, n: int) -> int:
+    """Return the work space that LAPACK wants for a least-squares solution of this size."""
+    return int(lapack.dgelsy_lwork(m, n, 1, RANK_TOLERANCE)[0])

@@ -46,23 +46,23 @@ IMPULSE = Disturbance(rate=1.0)
 
 
 def transfer_function(alpha: float, beta: float, s: complex) -> complex:
-    """Return 1 / (s^2 + 2 alpha s + beta^2) at a complex frequency s [1/s], for gains above 0 [1/s].
+    """Return 1 / (s^2 + 2 alpha s + beta^2) at a complex frequency s [1/s], for gains above 0 [1/s] or both 0.
 
     Parameters
     ----------
     alpha : float
-        Gain of the rate of the violation [1/s].
+        Gain of the rate of the violation [1/s]; 0 with beta 0.
     beta : float
-        Gain of the violation [1/s].
+        Gain of the violation [1/s]; 0 with alpha 0.
     s : complex
         Complex frequency [1/s].
 
     Returns
     -------
     complex
-        1 / (s^2 + 2 alpha s + beta^2) at a complex frequency s [1/s], for gains above 0 [1/s].
+        1 / (s^2 + 2 alpha s + beta^2) at a complex frequency s [1/s].
     """
-    check_gains(alpha, beta)
+    check_gains_or_none(alpha, beta)
     return 1.0 / (s * s + 2.0 * alpha * s + beta * beta)
 
 
@@ -99,8 +99,7 @@ def error_response(alpha: float, beta: float, t: ArrayLike, disturbance: Disturb
     >>> float(error_response(20.0, 20.0, 0.05))  # t exp(-alpha t)
     0.018393972058572117
     """
-    if not (alpha == 0.0 and beta == 0.0):  # without feedback: 1 / s^2, the drift that Baumgarte's method begins with
-        check_gains(alpha, beta)
+    check_gains_or_none(alpha, beta)
     times = np.asarray(t, np.float64)
     if not np.all(np.isfinite(times)) or np.any(times < 0.0):
         raise InputError("t of error_response holds a time that is not finite or below 0; times from 0 on are wanted")
@@ -129,8 +128,10 @@ def natural_responses(alpha: float, beta: float, t: Array) -> tuple[Array, Array
 
 
 def damping_case(alpha: float, beta: float) -> str:
-    """Return which of the three cases the gains are: "oscillating", "critical" or "creeping"."""
-    check_gains(alpha, beta)
+    """Return which of the three cases the gains are, "oscillating", "critical" or "creeping"; "drifting" without."""
+    check_gains_or_none(alpha, beta)
+    if beta == 0.0:
+        return "drifting"
     return "critical" if alpha == beta else "oscillating" if alpha < beta else "creeping"
 
 
@@ -138,6 +139,12 @@ def check_gains(alpha: float, beta: float) -> None:
     """Raise InputError unless both gains are finite and above 0: elsewhere the error equation is not stable."""
     Positive("alpha", "1/s").check(alpha)
     Positive("beta", "1/s").check(beta)
+
+
+def check_gains_or_none(alpha: float, beta: float) -> None:
+    """Raise InputError unless both gains are above 0, or both 0: 1 / s^2, the drift that Baumgarte's method ends."""
+    if not (alpha == 0.0 and beta == 0.0):
+        check_gains(alpha, beta)
 
 
 def measured_response(
@@ -165,8 +172,8 @@ def plot_error_response(
 ) -> Any:
     """Plot the response of the constraint error to an impulse.
 
-    One panel for the gains [1/s] given, three for none: 10, 20; 20, 20; 20, 10. ``t_end`` [s] ends the plot; ``axes``
-    are taken in the place of new ones. Source: METHODS 1.22.
+    One panel for the gains [1/s] given, three for none: 10, 20; 20, 20; 20, 10. Gains 0, 0 show the drift. ``t_end``
+    [s] ends the plot; ``axes`` are taken in the place of new ones. Source: METHODS 1.22.
 
     Parameters
     ----------
@@ -197,7 +204,7 @@ def plot_error_response(
         raise InputError("plot_error_response got one gain of two; alpha and beta, or neither, are wanted")
     gains = SEED_GAINS if alpha is None or beta is None else ((alpha, beta),)
     for pair in gains:
-        check_gains(*pair)
+        check_gains_or_none(*pair)
     if not 0.0 < t_end < np.inf:
         raise InputError(f"t_end is {t_end}; a time above 0 s is wanted")
     if axes is None:

@@ -100,6 +100,7 @@ class FunctionSystem:
             self._psi = recorded_rates(rate_constraints, self.n, self.rate_rows)
         self._dynamics: tuple[Evaluator, Evaluator] | None = None  # M a - F, and Phi_q w, as recorded
         self._recorded: tuple[Any, Any] | None = None  # the functions that were recorded, or refused
+        self._last: tuple[bytes, Array] = b"", np.zeros((0, 0))  # state and derivative of Phi
         if self.m:
             self._record(constraints)
 
@@ -138,6 +139,11 @@ class FunctionSystem:
             for i, way in enumerate(np.eye(n + 1)[:n]):
                 K[i] += lam @ along.jacobian(np.append(q, t), way)[:, :n]
         return K, C
+
+    @property
+    def programs(self) -> tuple[tuple[Evaluator, Evaluator] | None, Evaluator | None]:
+        """Phi of (q, t) with its second derivative along two directions, and Psi of (q, v, t), as recorded."""
+        return (self._phi, self._second) if self.m else None, self._psi
 
     def _record_dynamics(self, q: Array, v: Array, t: float) -> tuple[Evaluator, Evaluator] | None:
         """Return M a - F and Phi_q w as recorded; None where they cannot be recorded, or are not the same."""
@@ -196,15 +202,24 @@ class FunctionSystem:
 
     def constraint_jacobian(self, q: Array, t: float) -> Array:
         """Return Phi_q (m, n)."""
-        return self._phi.jacobian(np.append(q, t))[:, : self.n] if self.m else np.zeros((0, self.n))
+        return self._phi_jacobian(q, t)[:, : self.n].copy() if self.m else np.zeros((0, self.n))
+
+    def _phi_jacobian(self, q: Array, t: float) -> Array:
+        """Return the derivative (m, n + 1) of Phi by q and t, kept for the last state: several terms ask for it."""
+        x = np.empty(self.n + 1)
+        x[:-1], x[-1] = q, t
+        key = x.tobytes()
+        if key != self._last[0]:
+            self._last = key, self._phi.jacobian(x)
+        return self._last[1]
 
     def constraint_rate_terms(self, q: Array, v: Array, t: float) -> tuple[Array, Array]:
         """Return Phi_t and gamma (m,): gamma is less the second derivative of Phi along (v, 1) twice."""
         if not self.m:
             return np.zeros(0), np.zeros(0)
-        x, direction = np.append(q, t), np.append(v, 1.0)
-        Phi_t = self._phi.jacobian(x)[:, self.n]
-        return Phi_t, -self._second.value(x, np.concatenate((direction, direction)))
+        n, x, directions = self.n, np.empty(self.n + 1), np.ones(2 * self.n + 2)
+        x[:n], x[n], directions[:n], directions[n + 1 : -1] = q, t, v, v
+        return self._phi_jacobian(q, t)[:, n].copy(), -self._second.value(x, directions)
 
 
 def recorded_rates(function: Callable[..., Any] | None, n: int, count: int) -> Evaluator:

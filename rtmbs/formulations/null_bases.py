@@ -1,4 +1,7 @@
-"""Further bases of the null space of Phi_q from the survey: zero eigenvalues, and Householder's transformation."""
+"""Further bases of the null space of Phi_q from section 4 of the survey (METHODS 2.22).
+
+Zero eigenvalues, Householder's transformation, Gaussian elimination, and Hemami and Weimer's square system.
+"""
 
 from dataclasses import dataclass
 from typing import Any
@@ -9,6 +12,8 @@ from numpy.typing import NDArray
 
 from rtmbs.formulations.contract import ConstrainedSystem
 from rtmbs.formulations.correction import closed_state, least_solution
+from rtmbs.formulations.null_space import stacked_solution
+from rtmbs.formulations.partitioning import pivoted
 from rtmbs.formulations.rate_constraints import with_rate_rows
 from rtmbs.formulations.reduction import (
     RANK_TOLERANCE,
@@ -25,8 +30,8 @@ REFINEMENTS = 3  # of basis and particular solution: Phi_q^T Phi_q has the squar
 
 
 @dataclass(frozen=True)
-class NullBasisForm:
-    """Accelerations in a basis N of the null space that is made at each state: a = N x + c, Phi_q c = gamma.
+class ReducedForm:
+    """Accelerations by a reduction to the null space that is made at each state.
 
     Parameters
     ----------
@@ -40,8 +45,19 @@ class NullBasisForm:
     def memory(self) -> None:
         """Nothing is kept."""
 
-    def bases(self, terms: Terms) -> tuple[Array, Array]:
-        """Return N (n, n - r) and c (n,)."""
+    def solution(self, terms: Terms) -> Array:
+        """Return a (n,).
+
+        Parameters
+        ----------
+        terms : Terms
+            Mass, force, Jacobian and rate terms at the state.
+
+        Returns
+        -------
+        ndarray
+            Accelerations (n,).
+        """
         raise NotImplementedError
 
     def accelerations(
@@ -49,7 +65,7 @@ class NullBasisForm:
     ) -> tuple[Array, Array | None]:
         """Return a (n,), and lam (m,) when asked for, at a state."""
         terms = terms_at(system, q, v, t)
-        a = reduced_solution(terms, *self.bases(terms))
+        a = self.solution(terms)
         demand_agreement(terms, a)
         return a, least_multipliers(terms, a) if self.multipliers else None
 
@@ -58,6 +74,30 @@ class NullBasisForm:
     ) -> tuple[Array, Array]:
         """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
         return closed_state(with_rate_rows(system), q, v, t, least_solution)
+
+
+@dataclass(frozen=True)
+class NullBasisForm(ReducedForm):
+    """Accelerations in a basis N of the null space that is made at each state: a = N x + c, Phi_q c = gamma."""
+
+    def bases(self, terms: Terms) -> tuple[Array, Array]:
+        """Return N (n, n - r) and c (n,)."""
+        raise NotImplementedError
+
+    def solution(self, terms: Terms) -> Array:
+        """Return a (n,).
+
+        Parameters
+        ----------
+        terms : Terms
+            Mass, force, Jacobian and rate terms at the state.
+
+        Returns
+        -------
+        ndarray
+            Accelerations (n,).
+        """
+        return reduced_solution(terms, *self.bases(terms))
 
 
 @dataclass(frozen=True)
@@ -149,3 +189,113 @@ class Householder(NullBasisForm):
             return found.Q2, np.zeros(terms.system.n)
         x = scipy.linalg.solve_triangular(found.R1, terms.gamma[found.rows], trans="T", check_finite=False)
         return found.Q2, found.Q1 @ x
+
+
+@dataclass(frozen=True)
+class IderAmirouche(NullBasisForm):
+    """Accelerations in the null-space basis of Gaussian elimination with full pivoting (Ider and Amirouche).
+
+    With Phi_u (r, r) the columns of the pivots, N = [-Phi_u^-1 Phi_v; I] and c = [Phi_u^-1 gamma; 0] at every state.
+    Partitioning keeps its choice of columns instead. Dependent rows are left out, and must agree with the others.
+
+    Parameters
+    ----------
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot that counts, relative to the largest.
+
+    Examples
+    --------
+    >>> a, _ = IderAmirouche().accelerations(system, q, v, t)  # doctest: +SKIP
+    """
+
+    rank_tolerance: float = RANK_TOLERANCE
+
+    def __post_init__(self) -> None:
+        Positive("rank_tolerance").check(self.rank_tolerance)
+
+    def bases(self, terms: Terms) -> tuple[Array, Array]:
+        """Return N (n, n - r) and c (n,).
+
+        Parameters
+        ----------
+        terms : Terms
+            Mass, force, Jacobian and rate terms at the state.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Basis of the null space, and a particular solution of Phi_q c = gamma.
+        """
+        eliminated = Elimination(terms.Phi_q, self.rank_tolerance)
+        return eliminated.basis(), eliminated.particular(terms.gamma)
+
+
+class Elimination:
+    """Gaussian elimination of Phi_q (m, n): pivots' columns ``u``, ``free`` columns, and independent ``rows``."""
+
+    def __init__(self, Phi_q: Array, tolerance: float) -> None:
+        (m, self.n), (self.u, spare) = Phi_q.shape, pivoted(Phi_q, tolerance)
+        self.rows, self.free = np.setdiff1d(np.arange(m), spare), np.setdiff1d(np.arange(self.n), self.u)
+        self.across = Phi_q[np.ix_(self.rows, self.free)]
+        self.factor = scipy.linalg.lu_factor(Phi_q[np.ix_(self.rows, self.u)], check_finite=False)
+
+    def dependent(self, right: Array) -> Array:
+        """Return Phi_u^-1 right."""
+        if not len(self.u):
+            return np.zeros((0, *right.shape[1:]))
+        return np.asarray(scipy.linalg.lu_solve(self.factor, right, check_finite=False))
+
+    def basis(self) -> Array:
+        """Return N (n, n - r)."""
+        N = np.zeros((self.n, len(self.free)))
+        N[self.u], N[self.free] = -self.dependent(self.across), np.eye(len(self.free))
+        return N
+
+    def particular(self, right: Array) -> Array:
+        """Return x (n,) with Phi_q x = right (m,) and zeros in the free columns."""
+        x = np.zeros(self.n)
+        x[self.u] = self.dependent(right[self.rows])
+        return x
+
+
+@dataclass(frozen=True)
+class HemamiWeimer(ReducedForm):
+    """Accelerations from the square system of projected equations and constraints (Hemami and Weimer).
+
+    [N^T M; Phi_q] a = [N^T F; gamma], with N orthonormal on the null space of Phi_q at every state. Dependent rows are
+    left out, and must agree with the others.
+
+    Parameters
+    ----------
+    multipliers : bool, default False
+        True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot that counts, relative to the largest.
+
+    Examples
+    --------
+    >>> a, _ = HemamiWeimer().accelerations(system, q, v, t)  # doctest: +SKIP
+    """
+
+    rank_tolerance: float = RANK_TOLERANCE
+
+    def __post_init__(self) -> None:
+        Positive("rank_tolerance").check(self.rank_tolerance)
+
+    def solution(self, terms: Terms) -> Array:
+        """Return a (n,).
+
+        Parameters
+        ----------
+        terms : Terms
+            Mass, force, Jacobian and rate terms at the state.
+
+        Returns
+        -------
+        ndarray
+            Accelerations (n,).
+        """
+        found = row_factor(terms.Phi_q, self.rank_tolerance)
+        return stacked_solution(terms, found.Q2, terms.Phi_q[found.rows], terms.gamma[found.rows])

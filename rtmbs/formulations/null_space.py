@@ -201,7 +201,7 @@ class SVD:
         U1, sigma, V1, V2 = decomposed(terms.Phi_q, self.rank_tolerance)
         particular = V1 @ ((U1.T @ terms.gamma) / sigma)
         if self.variant == "stacked":
-            a = stacked_solution(terms, U1, sigma, V1, V2)
+            a = stacked_solution(terms, V2, sigma[:, None] * V1.T, U1.T @ terms.gamma)
         else:
             a = reduced_solution(terms, V2, particular)
         demand_agreement(terms, a)
@@ -224,15 +224,18 @@ def decomposed(Phi_q: Array, tolerance: float) -> tuple[Array, Array, Array, Arr
     return U[:, :r], sigma[:r], VT[:r].T, VT[r:].T
 
 
-def stacked_solution(terms: Terms, U1: Array, sigma: Array, V1: Array, V2: Array) -> Array:
-    """Return a (n,) of the square system [V2^T M; Sigma V1^T] a = [V2^T F; U1^T gamma], rows of length one."""
-    A = np.vstack((V2.T @ terms.M, sigma[:, None] * V1.T))
-    b = np.concatenate((V2.T @ terms.F, U1.T @ terms.gamma))
+def stacked_solution(terms: Terms, N: Array, rows: Array, right: Array) -> Array:
+    """Return a (n,) of the square system [N^T M; rows] a = [N^T F; right], its rows brought to length one.
+
+    N (n, n - r) spans the null space of Phi_q, and ``rows`` (r, n) with ``right`` (r,) are its independent rows.
+    """
+    A = np.vstack((N.T @ terms.M, rows))
+    b = np.concatenate((N.T @ terms.F, right))
     length = np.linalg.norm(A, axis=1)
     scale = 1.0 / np.where(length > 0.0, length, 1.0)
     lu, pivots, info = scipy.linalg.lapack.dgetrf(scale[:, None] * A)
     if info > 0 or np.abs(np.diag(lu)).min() < SINGULAR:
-        refuse_singular(terms, V2, V2.T @ terms.M @ V2)
+        refuse_singular(terms, N, N.T @ terms.M @ N)
     return np.asarray(scipy.linalg.lu_solve((lu, pivots), scale * b, check_finite=False))
 
 

@@ -216,8 +216,8 @@ def ratio_of(Phi_q: Array, partition: Partition) -> Array:
 def pivoted(Phi_q: Array, tolerance: float) -> tuple[Indices, Indices]:
     """Return the columns of the pivots, and the rows that have none, by LU with full pivoting."""
     m, n = Phi_q.shape
-    if not m:
-        return np.zeros(0, np.int64), np.zeros(0, np.int64)
+    if not m or not Phi_q.any():  # LAPACK puts the smallest numbers for pivots that are zero
+        return np.zeros(0, np.int64), np.arange(m)
     size = max(m, n)
     square = np.zeros((size, size))  # LAPACK pivots square matrices only; rows of zeros are never chosen
     square[:m, :n] = Phi_q

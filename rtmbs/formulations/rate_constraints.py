@@ -9,13 +9,13 @@ from scipy.sparse import csc_array, vstack
 from rtmbs.errors import InputError
 from rtmbs.formulations.contract import (
     ConstrainedSystem,
-    SystemWithRateConstraints,
     SystemWrapper,
     checked_answer,
 )
 
 Array = NDArray[np.float64]
 
+PARTS = "rate_rows", "rate_constraints", "rate_constraint_jacobian", "rate_constraint_terms"
 STEP = 1e-7  # of a difference of A, in terms of the coordinate, or 1
 
 
@@ -85,7 +85,7 @@ class StackedRows(SystemWrapper):
 
 def rate_row_count(system: Any) -> int:
     """Return how many rate constraints a system has."""
-    if not isinstance(system, SystemWithRateConstraints):
+    if not all(hasattr(system, name) for name in PARTS):
         return 0
     count = system.rate_rows
     if not isinstance(count, int | np.integer) or isinstance(count, bool) or count < 0:

@@ -5,6 +5,7 @@ from typing import NamedTuple
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError
 from rtmbs.formulations.terms import Terms, coordinate_name, inertias, row_names
@@ -98,17 +99,14 @@ def reduced_solution(terms: Terms, N: Array, particular: Array) -> Array:
 
 def solve_positive(terms: Terms, N: Array, A: Array, b: Array) -> Array:
     """Return A^-1 b (p,) of the symmetric positive A = N^T M N, by Cholesky of the matrix with unit diagonal."""
-    diagonal = np.diag(A)
+    diagonal = A.diagonal()
     if diagonal.min() <= 0.0:
         refuse_singular(terms, N, A)
     scale = 1.0 / np.sqrt(diagonal)
-    try:
-        L = scipy.linalg.cholesky(scale[:, None] * A * scale, lower=True, check_finite=False)
-    except scipy.linalg.LinAlgError:
+    L, info = lapack.dpotrf(scale[:, None] * A * scale, lower=True)
+    if info or L.diagonal().min() ** 2 < SINGULAR:
         refuse_singular(terms, N, A)
-    if np.diag(L).min() ** 2 < SINGULAR:
-        refuse_singular(terms, N, A)
-    return scale * scipy.linalg.cho_solve((L, True), scale * b, check_finite=False)
+    return np.asarray(scale * lapack.dpotrs(L, scale * b, lower=True)[0])
 
 
 def refuse_singular(terms: Terms, N: Array, A: Array) -> None:

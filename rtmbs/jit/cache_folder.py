@@ -35,6 +35,7 @@ WHOLE_ROOMS = ("jit", "forces")  # the compiler; kinds of force, for kernels fol
 KERNEL_ROOMS = (
     "ad",
     "export",
+    "formulations",
     "integrators",
     "kinematics",
     "kinematics/design",

@@ -12,7 +12,17 @@ CORRECTING = [name for name, kind in FORMULATIONS.items() if isinstance(kind(), 
 
 
 def test_reductions_correct_and_feedback_does_not():
-    assert CORRECTING == ["partitioning", "qr", "svd", "null-space", "zero-eigenvalues", "householder"]
+    assert CORRECTING == [
+        "partitioning",
+        "qr",
+        "svd",
+        "null-space",
+        "zero-eigenvalues",
+        "householder",
+        "ider-amirouche",
+        "hemami-weimer",
+        "wampler",
+    ]
     q, v = np.array([0.7, -0.8]), np.array([0.8, 0.7])
     for name in FORMULATIONS.keys() - CORRECTING:
         assert corrected(FORMULATIONS[name](), pendulum(), q, v, 0.0) == (q, v)

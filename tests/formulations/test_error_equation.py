@@ -84,6 +84,7 @@ def test_the_picture_has_a_panel_for_each_pair(tmp_path):
     assert all(len(panel.lines) == 4 for panel in figure.axes)
     figure.savefig(tmp_path / "response.png")
     assert len(plot_error_response(5.0, 9.0, t_end=0.1).axes) == 1
+    assert "drifting" in plot_error_response(0.0, 0.0, t_end=0.1).axes[0].get_title()
 
 
 def test_without_matplotlib_the_extra_is_named(monkeypatch):
@@ -98,5 +99,9 @@ def test_without_feedback_an_impulse_grows_with_time():
     np.testing.assert_allclose(error_response(0.0, 0.0, t), t)
     found = error_response(0.0, 0.0, t, Disturbance(position=0.5, constant=2.0))
     np.testing.assert_allclose(found, 0.5 + t**2)
+    assert (transfer_function(0.0, 0.0, 2j), damping_case(0.0, 0.0)) == (-0.25, "drifting")
+    for _, system, q, _ in measured_systems():
+        drift = measured_response(system, 0.0, 0.0, *unit_rate_state(system, q), t[:2])
+        np.testing.assert_allclose(drift, t[:2], atol=1e-9)
     with pytest.raises(InputError, match=r"^alpha is 0.0"):
         error_response(0.0, 2.0, t)

@@ -1,0 +1,68 @@
+"""One compiled call for a recorded system: against reduced equations, and what it does not take."""
+
+import numpy as np
+import pytest
+
+from bench.methods.reduced_problems import PROBLEMS
+from rtmbs.dae import CVODE, RadauGGL, SolveIVP, integrate
+from rtmbs.errors import InputError
+from rtmbs.formulations import QR, Compiled, FormulationError, FunctionSystem
+from tests.dae.motions import skip_without
+from tests.dae.test_adaptive_solvers import SPEED, exact, pendulum
+from tests.formulations.systems import T, system_of
+
+
+@pytest.mark.parametrize("name", ["slider-crank", "satellite", "sleigh", "rolling disc"])
+def test_motions_follow_the_reduced_equations(name):
+    """Loops, a singular mass matrix, rate constraints; a wrong metric left the satellite 0.9 off."""
+    case = PROBLEMS[name]()
+    method = SolveIVP("DOP853", Compiled(), 1e-10, 1e-10)
+    found = integrate(case.system, method, case.q, case.v, case.t_end, case.t_end)
+    assert np.abs(found.q[-1] - case.end).max() < 5e-9
+    assert found.counts.evaluations < 700
+    for plain in (QR(), None):  # the same solver state by state, and another method over it
+        other = RadauGGL(rtol=1e-7, atol=1e-7) if plain is None else SolveIVP("DOP853", plain, 1e-6, 1e-6)
+        again = integrate(case.system, other, case.q, case.v, case.t_end, case.t_end)
+        assert np.abs(again.q[-1] - case.end).max() < 1e-3
+
+
+def test_a_solver_of_several_steps_is_pulled_back():
+    skip_without("cvode")
+    method = CVODE("adams", Compiled(), 1e-8, 1e-8)
+    found = integrate(pendulum(), method, np.array([0.0, -1.0]), np.array([SPEED, 0.0]), 10.0, 1.0)
+    assert np.abs(found.q[-1] - exact()).max() < 5e-5
+    assert 1e-13 < found.violations[:, 0].max() < 1e-6
+
+
+def test_time_in_mass_force_and_constraints():
+    system = system_of("rheonomic double pendulum")
+    q, v = np.array([0.0, -1.0, 0.0, -1.9]), np.array([0.6, 0.0, 0.6, 0.0])
+    rates = Compiled().compiled(system, q, v, T)
+    bent = q + 1e-3 * np.cos(np.arange(4.0))
+    place, speed, a = rates(bent, v, T, np.ones(4))
+    assert np.abs(system.constraints(place, T)).max() < 1e-13
+    left = system.constraint_jacobian(place, T) @ speed + system.constraint_rate_terms(place, v, T)[0]
+    assert np.abs(left).max() < 1e-13
+    np.testing.assert_allclose(a, QR().accelerations(system, place, speed, T)[0], rtol=1e-12, atol=1e-12)
+
+
+def test_dependent_rows_are_named_and_other_systems_refused():
+    start = np.array([0.0, -1.0]), np.array([1.0, 0.0])
+    with pytest.raises(FormulationError, match=r"^rows? \d.* of Phi_q depends? on the other rows"):
+        integrate(pendulum(2), SolveIVP("DOP853", Compiled()), *start, 0.1, 0.1)
+    assert Compiled().compiled(pendulum(2), *start, 0.0)(*start, 0.0, np.ones(2)) is None
+    with pytest.raises(InputError, match=r"^Compiled takes a FunctionSystem with.*, not JointC"):
+        Compiled().compiled(system_of("slider-crank in joints"), np.zeros(3), np.zeros(3), 0.0)
+
+
+def test_functions_that_cannot_be_recorded_are_told():
+    def branching(q, v, t):
+        return np.array([1.0 if q[0] > 0.0 else -1.0, -9.81])
+
+    system = FunctionSystem(2, 1, lambda q, t: np.eye(2), branching, lambda q, t: [q[0] ** 2 + q[1] ** 2 - 1.0])
+    with pytest.raises(InputError, match=r"^mass or force of this FunctionSystem cannot be recorded"):
+        Compiled().compiled(system, np.array([0.0, -1.0]), np.zeros(2), 0.0)
+    values = iter(np.arange(100.0))
+    system = FunctionSystem(2, 0, lambda q, t: np.eye(2), lambda q, v, t: [next(values), q[0]], lambda q, t: [])
+    with pytest.raises(InputError, match=r"^mass or force of this FunctionSystem is not what was recorded"):
+        Compiled().compiled(system, np.array([0.0, -1.0]), np.zeros(2), 0.0)
