@@ -67,7 +67,7 @@ class RequestReader:
             raise unknown_name("request", name, REQUESTS)
         wanted, make = REQUESTS[name]
         if {*given} - {"do"} != {*wanted}:
-            raise InputError(f"request {name!r} takes {', '.join(wanted) or 'nothing else'}")
+            raise InputError(f"a request to {name!r} takes {', '.join(wanted) or 'nothing else'}")
         return make(self, given)
 
     # ---- commands with arguments ------------------------------------------------------------------------------------
@@ -158,7 +158,7 @@ def vector(given: Mapping[str, Any], name: str, size: int) -> tuple[float, ...]:
     """Return ``size`` finite numbers of a request."""
     values = given[name]
     if not isinstance(values, list) or len(values) != size:
-        raise InputError(f"{name} has {size} numbers")
+        raise InputError(f"a request needs {size} numbers for {name}")
     return tuple(finite(value, name) for value in values)
 
 
