@@ -565,6 +565,7 @@ BOUNDED = {
     "viewer/scene/drawing.py: smooth_normals": "every turn goes one corner further in the order, and orders end",
     "recursive/border.py: group_unknowns": "no loop of its own: that of find",
     "recursive/border.py: find": "every turn goes up a tree, which has a root",
+    "recursive/partition.py: divided": "every turn divides a part, or sets one aside that cannot be",
     "recursive/partition.py: spanning": "every turn but the last reaches a body",
     "recursive/recursion.py: answer": "every turn keeps one more coordinate, and coordinates are finite in number",
     "recursive/partition.py: branches_of": "no loop of its own: that of find",

@@ -47,11 +47,11 @@ class Shared:
     def accelerations(self, system: Any, q: Any, v: Any, t: float, memory: Any = None) -> tuple[Any, None]:
         """Return a (n,); coordinates of this mechanism are no rotation vectors."""
         part, exchange = self.march.part, self.march.exchange
-        part.ws.z[:], part.ws.zd[:] = q[part.coordinates], v[part.coordinates]
+        part.ws.z[part.places], part.ws.zd[part.places] = q[part.coordinates], v[part.coordinates]
         self.march.evaluate(t)
         system.note_evaluation()
         a = np.zeros(system.n)
-        for coordinates, own in exchange.together((part.coordinates, part.scratch.zdd)):
+        for coordinates, own in exchange.together((part.coordinates, part.scratch.zdd[part.places])):
             a[coordinates] = own
         return a, None
 

@@ -30,9 +30,9 @@ class SharedAccelerations:
     def at(self, t: float, z: Array, zd: Array) -> Array:
         """Return zdd (n,) at a state. Raises StepError, on all ranks."""
         part, exchange = self.march.part, self.march.exchange
-        part.ws.z[:], part.ws.zd[:] = z[part.coordinates], zd[part.coordinates]
+        part.ws.z[part.places], part.ws.zd[part.places] = z[part.coordinates], zd[part.coordinates]
         self.march.evaluate(t)
-        self.message[part.coordinates] = part.scratch.zdd
+        self.message[part.coordinates] = part.scratch.zdd[part.places]
         if exchange.ranks == 1:
             return self.message
         exchange.share(self.message, self.messages)
