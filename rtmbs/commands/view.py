@@ -2,6 +2,7 @@
 
 import argparse
 import inspect
+import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -255,6 +256,9 @@ def view_file(options: argparse.Namespace) -> int:
     """Open the window on the mechanism of a model file with the step that the file states, or film its motion."""
     document = model_file(options.model)
     analysis = document.analysis
+    if analysis.kind == "kinematic" and not (options.headless or options.html):
+        options.model, options.paused = draggable(document), True
+        return view_model(options, {})
     if analysis.kind != "dynamic":
         raise InputError(
             f"{options.model!r} asks for a {analysis.kind} analysis, which a window cannot step; make its result with "
@@ -263,6 +267,25 @@ def view_file(options: argparse.Namespace) -> int:
     options.h = options.h or analysis.h or analysis.dt
     options.model = document.model
     return view_model(options, {})
+
+
+def draggable(document: Any) -> Any:
+    """Return the mechanism of a kinematic file to be moved by the mouse: free of drivers and gravity, with unit masses.
+
+    InputError for points on curves, cams and gears, which a kinematic analysis alone follows.
+    """
+    from rtmbs.kinematics import PointDriver
+    from rtmbs.language import build, write
+
+    for one in document.constraints:
+        if not isinstance(one, PointDriver):
+            raise InputError(
+                f"{document.path!r} has {one.name!r}, which a kinematic analysis alone follows; make its result with "
+                f"rtmbs run {document.path} --out FILE.h5, and view that"
+            )
+    document.model.drivers.clear()
+    text = re.sub(r"\bmass = 0\.0(?=[,)])", "mass = 1.0, inertia = (1.0, 1.0, 1.0)", write(document.model))
+    return build(re.sub(r"gravity = \([^)]*\)", "gravity = (0.0, 0.0, 0.0)", text)).model
 
 
 def model_file(path: str) -> Any:
