@@ -64,14 +64,14 @@ def of_formulation(span: float) -> Any:
     return integrate(system, method, q, v, span, 1.0).q
 
 
-def of_steps(span: float) -> list[Any]:
-    """Return the coordinates at whole seconds by steps of SMALL on the ranks that this process belongs to."""
+def of_steps(span: float, h: float = SMALL) -> list[Any]:
+    """Return the coordinates at whole seconds by steps of ``h`` [s] on the ranks that this process belongs to."""
 
     def work(exchange: Any) -> list[Any]:
         pin(exchange.rank)
         system, q, v = start()
         times = np.arange(0.0, span + 0.5)
-        found = run(system.equations.compiled, q, v, times, SMALL, exchange, *GAINS)
+        found = run(system.equations.compiled, q, v, times, h, exchange, *GAINS)
         return list(found.z.tolist())
 
     return list(launch(work))

@@ -19,7 +19,7 @@ def main() -> None:
     elif what == "addresses":
         answer = two_hosts.addresses()
     elif what == "steps":
-        answer = slider_crank.of_steps(float(numbers[0]))
+        answer = slider_crank.of_steps(*map(float, numbers))
     else:
         answer = slider_crank.of_ranks(float(numbers[0]))
     if world().rank == 0:
