@@ -2,7 +2,6 @@
 
 import argparse
 import inspect
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -274,8 +273,10 @@ def draggable(document: Any) -> Any:
 
     InputError for points on curves, cams and gears, which a kinematic analysis alone follows.
     """
+    import numpy as np
+
     from rtmbs.kinematics import PointDriver
-    from rtmbs.language import build, write
+    from rtmbs.viewer.session.describe import drawable
 
     for one in document.constraints:
         if not isinstance(one, PointDriver):
@@ -284,8 +285,8 @@ def draggable(document: Any) -> Any:
                 f"rtmbs run {document.path} --out FILE.h5, and view that"
             )
     document.model.drivers.clear()
-    text = re.sub(r"\bmass = 0\.0(?=[,)])", "mass = 1.0, inertia = (1.0, 1.0, 1.0)", write(document.model))
-    return build(re.sub(r"gravity = \([^)]*\)", "gravity = (0.0, 0.0, 0.0)", text)).model
+    document.model.gravity = np.zeros(3)
+    return drawable(document.model, heavy=True)
 
 
 def model_file(path: str) -> Any:
