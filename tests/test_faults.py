@@ -553,6 +553,7 @@ BOUNDED = {
     "results/parquet.py: struct": "every turn takes a byte at least",
     "results/parquet.py: unsigned": "every turn takes a byte",
     "model/mesh.py: chunks": "every turn takes a head of eight bytes at least",
+    "simulation/drag.py: __init__": "every turn goes up a tree, which has a root",
     "simulation/controlled.py: go_to": "StepBound ends a run of too many steps",
     "simulation/extrapolated_run.py: go_to": "StepBound ends a run of too many steps",
     "simulation/events.py: act": "an event happens AGAIN times at one instant at most",

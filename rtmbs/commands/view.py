@@ -281,7 +281,7 @@ def draggable(document: Any) -> Any:
     for one in document.constraints:
         if not isinstance(one, PointDriver):
             raise InputError(
-                f"{document.path!r} has {one.name!r}, which a kinematic analysis alone follows; make its result with "
+                f"{document.path!r} has {one.name!r}, which a KINEMATIC ANALYSIS alone follows; make its result with "
                 f"rtmbs run {document.path} --out FILE.h5, and view that"
             )
     document.model.drivers.clear()

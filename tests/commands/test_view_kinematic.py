@@ -29,5 +29,5 @@ def test_a_cookbook_mechanism_moves_and_its_loops_stay_closed(name):
 
 
 def test_points_on_curves_are_refused():
-    with pytest.raises(InputError, match=r"which a kinematic analysis alone follows"):
+    with pytest.raises(InputError, match=r"which a KINEMATIC ANALYSIS alone follows"):
         opened("bead_on_helix")

@@ -64,7 +64,7 @@ def defects(bar: FourBar, crank: ArrayLike, branches: ArrayLike | None = None) -
 
     Examples
     --------
-    >>> from rtmbs.kinematics.design import FourBar
+    >>> from rtmbs.kinematics.design import FourBar, defects
     >>> bar = FourBar(8.0, 2.0, 7.0, 5.0)
     >>> print(defects(bar, [0.1, 0.5, 0.9]), "/", defects(bar, [0.1, 0.9, 0.5, 1.2]))
     no defect / order defect
