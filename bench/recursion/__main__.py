@@ -14,11 +14,12 @@ from typing import Any
 import numpy as np
 
 from bench.documents import DOCS, insert, table
-from bench.recursion import growth, slider_crank
+from bench.recursion import divide, growth, slider_crank, two_hosts
 from bench.recursion.slider_crank import OUTPUT, PAPER, SPANS
 
 PAGE, VALUES = DOCS / "recursion.md", Path(__file__).parents[1] / "recursion.json"
 MARKER = "python -m bench.recursion"
+PICTURE = DOCS / "recursion_slider_crank.png"
 WAYS = {
     "one rank": ("growth", 1),
     "two ranks": ("growth", 2),
@@ -33,7 +34,9 @@ def main() -> None:
     parser.add_argument("--write", action="store_true", help="write the tables into the page, and the values")
     parser.add_argument("--read", action="store_true", help="measure nothing, take the values that are kept")
     parser.add_argument(
-        "--only", choices=("growth", "slider-crank", "errors"), help="measure this, keep the rest as it was"
+        "--only",
+        choices=("growth", "slider-crank", "hosts", "divide", "errors"),
+        help="measure this, keep the rest as it was",
     )
     options = parser.parse_args()
     record = json.loads(VALUES.read_text(encoding="utf-8")) if VALUES.exists() else {}
@@ -43,6 +46,10 @@ def main() -> None:
             record |= {"growth": measured_growth(), "exchange": growth.latency(2)}
         if options.only in (None, "slider-crank"):
             record |= measured_crank()
+        if options.only in (None, "hosts"):
+            record |= measured_hosts()
+        if options.only in (None, "divide"):
+            record["divide"] = divide.measured()
         if options.only in (None, "errors"):
             record["errors"] = measured_errors()
     text = report(record)
@@ -50,6 +57,7 @@ def main() -> None:
     if options.write:
         VALUES.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
         insert(PAGE, MARKER, text)
+        draw_crank(record)
 
 
 def measured_growth() -> dict[str, Any]:
@@ -64,15 +72,21 @@ def measured_growth() -> dict[str, Any]:
 
 
 def measured_crank() -> dict[str, Any]:
-    """Return runs of the slider-crank on one and two ranks, and errors against the Simulation."""
-    runs = []
-    for output in OUTPUT:
-        for span in SPANS:
-            one, two = (growth.asked("crank", count, str(span), str(output)) for count in (1, 2))
-            apart = float(np.abs(np.array(one["q"]) - two["q"]).max())
-            runs.append({"span": span, "output": output, "seconds": [one["seconds"], two["seconds"]]})
-            runs[-1]["apart"] = apart
-    return {"crank": runs}
+    """Return times of the slider-crank by span, output step and number of ranks: the 32 numbers of the document."""
+    runs = {f"{output:g}": [growth.asked("crank", count, str(output)) for count in (1, 2)] for output in OUTPUT}
+    found = {}
+    for output, pair in runs.items():
+        apart = float(np.abs(np.array(pair[0].pop("q")) - pair[1].pop("q")).max())
+        found[output] = {"one": pair[0], "two": pair[1], "apart": apart}
+    return {"crank": found}
+
+
+def measured_hosts() -> dict[str, Any]:
+    """Return what two hosts measured, or why there are none."""
+    try:
+        return {"hosts": two_hosts.measured()}
+    except two_hosts.Unable as reason:
+        return {"hosts": {"not run": str(reason)}}
 
 
 def measured_errors() -> dict[str, float]:
@@ -87,6 +101,10 @@ def report(record: dict[str, Any]) -> str:
     parts = [f"{record['machine']}."]
     if "crank" in record:
         parts += [crank_table(record)]
+    if "hosts" in record:
+        parts += [hosts_words(record["hosts"])]
+    if "divide" in record:
+        parts += [divide.words(record["divide"])]
     if "errors" in record:
         parts += [crank_errors(record)]
     if "growth" in record:
@@ -95,15 +113,56 @@ def report(record: dict[str, Any]) -> str:
 
 
 def crank_table(record: dict[str, Any]) -> str:
-    """Return the table of the slider-crank beside the paper's."""
+    """Return the table of the slider-crank beside the paper's, and its picture."""
     rows = []
-    for run in record["crank"]:
-        paper = PAPER.get((run["span"], run["output"]), ())
-        ours = [f"{seconds:.2f}" for seconds in run["seconds"]]
-        theirs = [f"{seconds:.3f}" for seconds in paper] or ["", ""]
-        rows.append([f"{run['span']:g}", f"{run['output']:g}", *ours, *theirs, f"{run['apart']:.0e}"])
-    head = ["simulated [s]", "output step [s]", "one rank [s]", "two ranks [s]", "paper, one [s]", "paper, two [s]"]
-    return table([*head, "coordinates apart"], rows)
+    for output in OUTPUT:
+        run = record["crank"][f"{output:g}"]
+        for span in SPANS:
+            name = f"{span:g}"
+            paper = [f"{seconds:.3f}" for seconds in PAPER.get((span, output), ())] or ["", ""]
+            ours = [f"{run[ranks]['processor'][name]:.2f}" for ranks in ("one", "two")]
+            walls = [f"{run[ranks]['wall'][name]:.2f}" for ranks in ("one", "two")]
+            rows.append([name, f"{output:g}", *ours, *walls, *paper])
+    apart = max(record["crank"][f"{output:g}"]["apart"] for output in OUTPUT)
+    head = ["simulated [s]", "output step [s]", "one rank [s]", "two ranks [s]", "one, by the clock [s]"]
+    said = f"One and two ranks differ by {apart:.0e} at whole seconds."
+    body = table([*head, "two, by the clock [s]", "paper, one [s]", "paper, two [s]"], rows)
+    return f"{body}\n\n{said}\n\n![Time over simulated time]({PICTURE.name})"
+
+
+def draw_crank(record: dict[str, Any]) -> None:
+    """Draw the times over the simulated time, a picture for each output step, as the paper's figure 4."""
+    from rtmbs.results.exports import needed
+
+    needed("matplotlib", "python -m bench.recursion --write", "plot").use("agg")
+    import matplotlib.pyplot as plt
+
+    figure, axes = plt.subplots(1, len(OUTPUT), figsize=(9.0, 3.4), layout="constrained")
+    for axis, output, letter in zip(axes, OUTPUT, "ab", strict=True):
+        run = record["crank"][f"{output:g}"]
+        for ranks, mark in (("one", "o-"), ("two", "s--")):
+            times = [run[ranks]["processor"][f"{span:g}"] for span in SPANS]
+            axis.plot(SPANS, times, mark, label=f"{ranks} rank{'s' * (ranks == 'two')}")
+        known = [(span, PAPER[span, output]) for span in SPANS if (span, output) in PAPER]
+        for k, mark in enumerate(("k^", "kv")):
+            label = f"paper, {('one processor', 'two processors')[k]}"
+            axis.plot([span for span, _ in known], [times[k] for _, times in known], mark, label=label)
+        axis.set(xlabel="simulated time [s]", ylabel="processor time of a rank [s]")
+        axis.set_title(f"({letter}) output step {output:g} s")
+        axis.grid(alpha=0.3)
+        axis.legend()
+    figure.savefig(PICTURE, dpi=110)
+
+
+def hosts_words(found: dict[str, Any]) -> str:
+    """Return a sentence about two hosts."""
+    if "not run" in found:
+        return f"Two hosts were not run: {found['not run']}."
+    seen = " and ".join(words.split()[-1].split("/")[0] for words in found["addresses"])
+    return (
+        f"Two hosts, as two network namespaces with the addresses {seen}: a motion of 1 s differs from that of one "
+        f"rank by {found['apart']:.0e}, and an exchange takes {1e6 * found['exchange']['least']:.0f} us at least."
+    )
 
 
 def crank_errors(record: dict[str, Any]) -> str:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 import rtmbs
+from bench.recursion import two_hosts
 from bench.recursion.pinning import pin
 from rtmbs.recursive.motion import STAGES, RankSteps
 from rtmbs.recursive.ranks import launch
@@ -116,7 +117,7 @@ def of_exchange() -> dict[str, float]:
 
 def asked(what: str, ranks: int, *more: str) -> Any:
     """Return what ranks started for this answered; the first of them prints it."""
-    command = ["mpiexec", "-n", str(ranks), sys.executable, "-m", "bench.recursion.worker", what, *more]
+    command = [two_hosts.mpiexec(), "-n", str(ranks), sys.executable, "-m", "bench.recursion.worker", what, *more]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False, timeout=900)
     if done.returncode:
         raise RuntimeError(done.stderr.strip().splitlines()[-1] if done.stderr.strip() else f"exit {done.returncode}")

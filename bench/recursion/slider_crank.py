@@ -6,19 +6,18 @@ the start are those of ``library.slider_crank``. The method of time is BDF of va
 
 import math
 import time
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 import rtmbs
 from bench.recursion.pinning import pin
-from rtmbs.dae import CVODE, SolveIVP, integrate
+from rtmbs.dae import SolveIVP, integrate, run_bdf
 from rtmbs.formulations import Baumgarte, JointCoordinates, Recursive
-from rtmbs.recursive.motion import RankSteps, run
+from rtmbs.recursive.motion import run
 from rtmbs.recursive.ranks import launch
 
-SPANS = (1.0, 5.0, 10.0, 30.0, 60.0)  # [s] simulated
+SPANS = (1.0, 5.0, 10.0, 20.0, 30.0, 40.0, 50.0, 60.0)  # [s] simulated
 OUTPUT = (0.01, 0.001)  # [s]
 PAPER = {(60.0, 0.01): (4.768, 6.951), (60.0, 0.001): (11.180, 16.336)}  # [s] on one and two processors
 RTOL, ATOL = 1e-8, 1e-10  # of the table
@@ -34,37 +33,26 @@ def model() -> rtmbs.Model:
     return found
 
 
-@dataclass(frozen=True)
-class Shared:
-    """Accelerations by the parts of several ranks; each rank integrates the same whole."""
-
-    march: Any
-    redundant = True
-
-    def memory(self) -> None:
-        """Nothing is kept."""
-
-    def accelerations(self, system: Any, q: Any, v: Any, t: float, memory: Any = None) -> tuple[Any, None]:
-        """Return a (n,); coordinates of this mechanism are no rotation vectors."""
-        part, exchange = self.march.part, self.march.exchange
-        part.ws.z[:], part.ws.zd[:] = q[part.coordinates], v[part.coordinates]
-        self.march.evaluate(t)
-        system.note_evaluation()
-        a = np.zeros(system.n)
-        for coordinates, own in exchange.together((part.coordinates, part.scratch.zdd)):
-            a[coordinates] = own
-        return a, None
-
-
-def of_ranks(span: float, output: float) -> dict[str, Any]:
-    """Return seconds of the run, and the coordinates at its end, on the ranks that this process belongs to."""
+def of_ranks(output: float) -> dict[str, Any]:
+    """Return times of a run to the longest span, by span, on the ranks that this process belongs to."""
 
     def work(exchange: Any) -> dict[str, Any]:
         pin(exchange.rank)
         system, q, v = start()
-        march = RankSteps(system.equations.compiled, exchange, *GAINS)
-        march.begin(q, v, 0.0)
-        return measured(system, Shared(march), q, v, span, output)
+        compiled = system.equations.compiled
+        run_bdf(compiled, q, v, np.array([0.0, 0.05]), exchange, *GAINS, RTOL, ATOL)  # code is loaded
+        every = round(1.0 / output)
+        times, marks = np.arange(round(SPANS[-1]) * every + 1) * output, [round(span) * every for span in SPANS]
+        wall, processor = {}, {}
+        begun = time.perf_counter(), time.process_time()
+
+        def watch(k: int) -> None:
+            if k in marks:
+                name = f"{times[k]:g}"
+                wall[name], processor[name] = time.perf_counter() - begun[0], time.process_time() - begun[1]
+
+        found = run_bdf(compiled, q, v, times, exchange, *GAINS, RTOL, ATOL, watch)
+        return {"wall": wall, "processor": processor, "q": found.z[::every].tolist()}
 
     return dict(launch(work))
 
@@ -76,14 +64,14 @@ def of_formulation(span: float) -> Any:
     return integrate(system, method, q, v, span, 1.0).q
 
 
-def of_steps(span: float) -> list[Any]:
-    """Return the coordinates at whole seconds by steps of SMALL on the ranks that this process belongs to."""
+def of_steps(span: float, h: float = SMALL) -> list[Any]:
+    """Return the coordinates at whole seconds by steps of ``h`` [s] on the ranks that this process belongs to."""
 
     def work(exchange: Any) -> list[Any]:
         pin(exchange.rank)
         system, q, v = start()
         times = np.arange(0.0, span + 0.5)
-        found = run(system.equations.compiled, q, v, times, SMALL, exchange, *GAINS)
+        found = run(system.equations.compiled, q, v, times, h, exchange, *GAINS)
         return list(found.z.tolist())
 
     return list(launch(work))
@@ -94,17 +82,6 @@ def start() -> tuple[JointCoordinates, Any, Any]:
     compiled = model().compile()
     state = rtmbs.Simulation(compiled, h=1e-3).state
     return JointCoordinates(compiled), state.z, state.zd
-
-
-def measured(system: Any, form: Any, q: Any, v: Any, span: float, output: float) -> dict[str, Any]:
-    """Return seconds, evaluations, and the coordinates at whole seconds."""
-    method = CVODE("bdf", form, rtol=RTOL, atol=ATOL)
-    integrate(system, method, q, v, 0.05, 0.01)  # code is loaded
-    before = time.perf_counter()
-    found = integrate(system, method, q, v, span, output)
-    seconds = time.perf_counter() - before
-    whole = round(1.0 / output)
-    return {"seconds": seconds, "evaluations": found.counts.evaluations, "q": found.q[::whole].tolist()}
 
 
 def reference(span: float) -> Any:

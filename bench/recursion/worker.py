@@ -3,7 +3,7 @@
 import json
 import sys
 
-from bench.recursion import growth, slider_crank
+from bench.recursion import growth, slider_crank, two_hosts
 from rtmbs.recursive.ranks import world
 
 
@@ -16,10 +16,12 @@ def main() -> None:
         answer = growth.of_threads([int(k) for k in numbers[1:]] or growth.SIZES, int(numbers[0]))
     elif what == "latency":
         answer = growth.of_exchange()
+    elif what == "addresses":
+        answer = two_hosts.addresses()
     elif what == "steps":
-        answer = slider_crank.of_steps(float(numbers[0]))
+        answer = slider_crank.of_steps(*map(float, numbers))
     else:
-        answer = slider_crank.of_ranks(float(numbers[0]), float(numbers[1]))
+        answer = slider_crank.of_ranks(float(numbers[0]))
     if world().rank == 0:
         print(json.dumps(answer), flush=True)
 

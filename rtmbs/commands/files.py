@@ -10,8 +10,18 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rtmbs.commands.analyses import constants_of, kinematics, simulation
+from rtmbs.commands.analyses import constants_of, kinematics, simulation, step
 from rtmbs.commands.arguments import FAILED, SUFFIX, Parser, check_target, count, option_parser
+from rtmbs.commands.recursion import (
+    SETTINGS,
+    add_recursion,
+    must_start_ranks,
+    recursion_of,
+    refuse_other_options,
+    run_recursion,
+    start_ranks,
+    times_of,
+)
 from rtmbs.commands.robot_files import add_reading, is_robot_file, read_options, robot_model
 from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError, unknown_name
@@ -151,6 +161,8 @@ def run_command(words: list[str]) -> int:
         check_target(options.out, WRITTEN)
         check_form(options.out)
     document = read(options.file, options.large, constants_of(options.set))
+    if recursion_of(options, document):
+        return run_file_by_recursion(document, options, words)
     try:
         with errors_in_file(options.file, document):
             method = chosen_method(options.method)
@@ -165,13 +177,38 @@ def run_command(words: list[str]) -> int:
                 kept.save(options.out)
             print(f"the result so far is in {options.out}")
         raise
-    if options.out:
-        if not options.blocks:
-            result.save(options.out)
+    if options.blocks:
         print(f"{len(result)} samples of {len(list(result))} channels in {options.out}")
     else:
-        print("the result is not kept; --out PATH, such as --out run.h5, saves it")
+        save_result(result, options.out)
     return 0
+
+
+def run_file_by_recursion(document: Document, options: argparse.Namespace, words: list[str]) -> int:
+    """Run a dynamic analysis of a model file by the recursion, on ranks that are started here if need be."""
+    settings = recursion_of(options, document)
+    assert settings is not None
+    refuse_other_options(options)
+    if must_start_ranks(settings):
+        return start_ranks(settings.ranks, words)
+    analysis = document.analysis
+    with errors_in_file(options.file, document):
+        times = times_of(analysis.t1, analysis.dt)
+        result = run_recursion(partial(simulation, document), times, step(document), settings)
+    if result is not None:
+        result = with_measures(document, result)
+        print_measures(document, result)
+        save_result(result, options.out)
+    return 0
+
+
+def save_result(result: "Result", out: str | None) -> None:
+    """Save a result, and say where."""
+    if out:
+        result.save(out)
+        print(f"{len(result)} samples of {len(list(result))} channels in {out}")
+    else:
+        print("the result is not kept; --out PATH, such as --out run.h5, saves it")
 
 
 def run_mechanism(name: str, words: list[str]) -> int:
@@ -181,8 +218,8 @@ def run_mechanism(name: str, words: list[str]) -> int:
     parser = option_parser(f"rtmbs run {name}", library.defaults(name), library.describe(name))
     add_run(parser)
     options = vars(parser.read(words))
-    run = argparse.Namespace(**{key: options.pop(key) for key in ("until", "step", "out", "method")})
-    return run_model(library.build(name, **options), run)
+    run = argparse.Namespace(**{key: options.pop(key) for key in ("until", "step", "out", "method", *SETTINGS)})
+    return run_model(library.build(name, **options), run, [name, *words])
 
 
 def run_robot_file(path: str, words: list[str]) -> int:
@@ -191,7 +228,7 @@ def run_robot_file(path: str, words: list[str]) -> int:
     add_run(parser)
     add_reading(parser)
     options = parser.read(words)
-    return run_model(robot_model(path, options, meshes=False), options)
+    return run_model(robot_model(path, options, meshes=False), options, [path, *words])
 
 
 def add_run(parser: Parser) -> None:
@@ -200,10 +237,11 @@ def add_run(parser: Parser) -> None:
     parser.add_argument("--step", type=float, default=5e-3, metavar="H", help="time step [s] (%(default)s)")
     parser.add_argument("--out", metavar="PATH", help="where the result is saved: .npz, .h5, .parquet or .csv")
     add_method(parser)
+    add_recursion(parser)
 
 
-def run_model(model: "Model", options: argparse.Namespace) -> int:
-    """Run a Model and save its result, as the options of ``add_run`` say."""
+def run_model(model: "Model", options: argparse.Namespace, words: list[str]) -> int:
+    """Run a Model and save its result, as the options of ``add_run`` say; ``words`` are those behind ``rtmbs run``."""
     from rtmbs.simulation import Simulation
     from rtmbs.simulation.observers import EveryStep
 
@@ -211,6 +249,15 @@ def run_model(model: "Model", options: argparse.Namespace) -> int:
     if out:
         check_target(out, WRITTEN)
         check_form(out)
+    if settings := recursion_of(options):
+        refuse_other_options(options)
+        if must_start_ranks(settings):
+            return start_ranks(settings.ranks, words)
+        times = times_of(options.until, options.step)
+        found = run_recursion(lambda: Simulation(model.compile(), options.step), times, options.step, settings)
+        if found is not None:
+            save_result(found, out)
+        return 0
     sim = Simulation(model.compile(), options.step, chosen_method(options.method))
     result = run_simulation(sim, options.until, record=EveryStep())
     if out:
@@ -279,6 +326,7 @@ def run_parser() -> Parser:
     )  # fmt: skip
     add_set(parser)
     add_method(parser)
+    add_recursion(parser)
     add_large(parser)
     return parser
 

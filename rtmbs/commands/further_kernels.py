@@ -9,6 +9,8 @@ from rtmbs.integrators.variational_midpoint import VariationalMidpoint
 from rtmbs.jit import parallel_compile as apart
 from rtmbs.kinematics import Analysis
 from rtmbs.model import Model, Motor
+from rtmbs.recursive.part import RankPart
+from rtmbs.recursive.partition import split
 from rtmbs.recursive.threads import Threads
 from rtmbs.simulation import Simulation
 from rtmbs.studies.sensitivities.sensitivity import sensitivity
@@ -58,6 +60,8 @@ def compile_recursion() -> None:
     start = Simulation(system, h=STEP).state
     Recursive().accelerations(JointCoordinates(system), start.z, start.zd, 0.0)
     Threads(system, 2).begin(start.z, start.zd)
+    loop = library.build("loop", k=5).compile()
+    RankPart(loop, split(loop, 3), 0).prepare(3, loop.u0.copy())  # with a branch that two ranks share
 
 
 def compile_driven_positions() -> None:

@@ -1,5 +1,6 @@
 """Motion by the recursion under SUNDIALS' BDF of variable order, on one rank or many (METHODS 3)."""
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -30,9 +31,9 @@ class SharedAccelerations:
     def at(self, t: float, z: Array, zd: Array) -> Array:
         """Return zdd (n,) at a state. Raises StepError, on all ranks."""
         part, exchange = self.march.part, self.march.exchange
-        part.ws.z[:], part.ws.zd[:] = z[part.coordinates], zd[part.coordinates]
+        part.ws.z[part.places], part.ws.zd[part.places] = z[part.coordinates], zd[part.coordinates]
         self.march.evaluate(t)
-        self.message[part.coordinates] = part.scratch.zdd
+        self.message[part.coordinates] = part.scratch.zdd[part.places]
         if exchange.ranks == 1:
             return self.message
         exchange.share(self.message, self.messages)
@@ -58,6 +59,7 @@ def run_bdf(
     beta: float = 0.0,
     rtol: float = 1e-8,
     atol: float = 1e-10,
+    watch: Callable[[int], None] | None = None,
 ) -> Result:
     """Return the motion by the recursion at given times, with BDF of variable order and step.
 
@@ -83,6 +85,8 @@ def run_bdf(
         Relative tolerance of the local error of coordinates and rates; 1e-14 or more.
     atol : float, default 1e-10
         Absolute tolerance of the local error of coordinates and rates, in their units.
+    watch : Callable[[int], None], optional
+        Function called with the number of every sample after the first.
 
     Returns
     -------
@@ -113,7 +117,11 @@ def run_bdf(
     solver = solver_class("CVODE")(shared.rates, method="BDF", rtol=rtol, atol=atol, max_num_steps=MOST_STEPS)
     start = np.concatenate((z, zd))
     solver.init_step(float(times[0]), start)
-    rows = [start] + [solved_at(solver, shared, float(t)) for t in times[1:]]
+    rows = [start]
+    for k in range(1, len(times)):
+        rows.append(solved_at(solver, shared, float(times[k])))
+        if watch is not None:
+            watch(k)
     parts = [(np.arange(shared.n), np.zeros(0, np.int64), np.array(rows))]
     return recursion_result(system, times, parts, shared.march.split, alpha, beta)
 

@@ -53,6 +53,18 @@ class Analysis:
         Weights of method ``"min_norm"``.
     singular : {"pass", "stop"} or None, optional
         Behaviour at a singular pose.
+    recursion : {"rk4", "bdf"} or None, optional
+        Method of time of a dynamic run by the recursion over bodies (METHODS 3).
+    ranks : int, optional
+        Number of ranks that share such a run.
+    alpha : float, optional
+        Baumgarte's gain of the rate of the violation in such a run [1/s].
+    beta : float, optional
+        Baumgarte's gain of the violation in such a run [1/s].
+    rtol : float, optional
+        Relative tolerance of ``"bdf"``.
+    atol : float, optional
+        Absolute tolerance of ``"bdf"``.
     """
 
     kind: Literal["kinematic", "dynamic", "static"] = "kinematic"
@@ -66,6 +78,12 @@ class Analysis:
     pivot: Literal["row", "full"] | None = None  # of method "freeze"
     weights: Literal["size", "mass"] | None = None  # of method "min_norm"
     singular: Literal["pass", "stop"] | None = None  # at a singular pose
+    recursion: Literal["rk4", "bdf"] | None = None  # method of time of the recursion over bodies
+    ranks: int | None = None  # that share such a run
+    alpha: float | None = None  # Baumgarte's gains of such a run [1/s]
+    beta: float | None = None
+    rtol: float | None = None  # of "bdf"
+    atol: float | None = None
 
 
 @dataclass(frozen=True)

@@ -164,10 +164,12 @@ class RankSteps:
         self.part = RankPart(system, self.split, exchange.rank, alpha, beta)
         self.u = system.u0.copy()
 
-    def begin(self, z: Array, zd: Array, t: float) -> None:
-        """Take the state (n,) at ``t`` [s], and find where the cut joints are."""
+    def begin(self, z: Array, zd: Array, t: float, R0: Array | None = None) -> None:
+        """Take the state (n,) at ``t`` [s] with reference rotations (q, 3, 3), and find where the cut joints are."""
         part = self.part
-        part.z[:], part.zd[:] = z[part.coordinates], zd[part.coordinates]
+        if R0 is not None:
+            part.R0[: len(part.references)] = R0[part.references]
+        part.take(z, zd)
         part.prepare(self.exchange.ranks, self.u)
         self.evaluate(t)
 
@@ -176,6 +178,10 @@ class RankSteps:
         part = self.part
         if self.system.signals:
             evaluate_signals(self.system, t, self.u)
+        if len(part.posts):
+            part.tell_poses()
+            self.exchange.share(part.told, part.all_told)
+            part.place_frames()
         part.backward()
         self.exchange.share(part.message, part.messages)
         status = part.forward()
@@ -203,6 +209,7 @@ def run(
     alpha: float = 0.0,
     beta: float = 0.0,
     watch: Callable[[int], None] | None = None,
+    R0: Array | None = None,
 ) -> Result:
     """Return the motion by the recursion at given times, in steps of equal size.
 
@@ -226,6 +233,9 @@ def run(
         Baumgarte's gain of the violation [1/s].
     watch : Callable[[int], None], optional
         Function called with the number of every sample after the first.
+    R0 : ndarray, optional
+        Reference rotations (q, 3, 3) of spherical and floating joints at the start, as ``State.R0`` has them; those
+        of the System unless given.
 
     Returns
     -------
@@ -246,7 +256,7 @@ def run(
     exchange = exchange or Alone()
     check_times(times, h)
     march = RankSteps(system, exchange, alpha, beta)
-    march.begin(z, zd, float(times[0]))
+    march.begin(z, zd, float(times[0]), R0)
     rows = [march.part.state()]
     for k in range(1, len(times)):
         span = float(times[k] - times[k - 1])

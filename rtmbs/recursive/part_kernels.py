@@ -1,7 +1,8 @@
 """Kernels of one rank: backward over its branches, a message, then trunk, multipliers and forward; steps of a thread.
 
 Between the ranks the border is that of relative twists: six rows for each cut joint, W = Y_b - Y_a about a point,
-and one row for each driven coordinate. They are known without the pose of the other end. Behind the sum of the messages
+the same for each body that two ranks share, and one row for each driven coordinate. They are known without the pose of
+the other end. Behind the sum of the messages
 G turns them into the rows of the cut joints. The point is where the cut joint was at the last evaluation, which all
 ranks know: about a far point the digits of small bodies would be lost.
 
@@ -33,7 +34,7 @@ DEPENDENT, ALPHA, BETA = 0, 1, 2  # places in ``Layout.numbers``
 class PartLayout(NamedTuple):
     """Places of the message of a rank, and whose each number is."""
 
-    trunk: Array  # (1,) int64: dofs of the trunk
+    trunk: Array  # (2,) int64: dofs of the trunk; where frames without dynamics begin
     end: Array  # (2c,) int64: own dof at ends a, b of every cut joint; -1: ground, which this rank tells; -2: another's
     driven: Array  # (nd,) int64: own dof of every driver; -1: another rank's
     slot: Array  # (nd,) int64: slot of (f, fd, fdd)
@@ -55,8 +56,8 @@ class Reduced(NamedTuple):
 @kernel
 def backward_part(tables, border, layout, R0, u, none, red, ws, sc, message):
     """Evaluate own bodies at ws.z and ws.zd, pass backward to the trunk, and write the message."""
-    nt, n, b = layout.trunk[0], len(sc.d), len(sc.right)
-    for i in range(n):
+    nt, n, b = layout.trunk[0], layout.trunk[1], len(sc.right)
+    for i in range(len(sc.d)):
         ws.zdd[i] = 0.0
     evaluate_residual(tables, R0, u, none, ws)
     for i in range(n):
@@ -150,7 +151,9 @@ def forward_part(tables, cuts, border, rows, layout, u, messages, red, ws, cut_w
     place_cuts(cuts, layout, u, red, k, cut_ws)
     turn_rows(red, sc, row_sc)
     for l in range(len(red.point)):
-        x = place(cut_ws.A, cut_ws.r, 2 * l + 1, load3(cuts.closures.point_b, l))
+        x = load3(cut_ws.r, 2 * l + 1)
+        if l < len(cuts.closures.point_b):
+            x = place(cut_ws.A, cut_ws.r, 2 * l + 1, load3(cuts.closures.point_b, l))
         for c in range(3):
             red.point[l, c] = x[c]
     factor_border(rows, layout.numbers[DEPENDENT], row_sc)
@@ -208,9 +211,10 @@ def read_ends(total, k, ws):
 
 @inlined_kernel
 def place_cuts(cuts, layout, u, red, k, ws):
-    """Rows G and gamma* = gamma - 2 alpha Phid - beta^2 Phi of the cut joints, then of the drivers."""
-    alpha, beta = layout.numbers[ALPHA], layout.numbers[BETA]
-    framed = len(red.gamma) - len(layout.driven)
+    """Rows G and gamma* = gamma - 2 alpha Phid - beta^2 Phi of the cut joints, then of shared bodies and drivers."""
+    alpha, beta, count = layout.numbers[ALPHA], layout.numbers[BETA], len(cuts.closures.point_b)
+    shared = len(red.point) - count
+    framed = len(red.gamma) - len(layout.driven) - 6 * shared
     if framed:
         evaluate_closures(cuts, ws.z, u, ws)
         closure_velocities(cuts, ws.zd, u, ws)
@@ -224,10 +228,28 @@ def place_cuts(cuts, layout, u, red, k, ws):
         for c in range(3):
             red.row[r, c], red.row[r, 3 + c] = ws.G[r, c], ws.G[r, 3 + c] - moved[c]
         red.gamma[r] = -ws.Phidd[r] - 2.0 * alpha * Phid - beta * beta * ws.Phi[r]
+    for e in range(shared):
+        place_shared(red, 2 * (count + e), count + e, framed + 6 * e, ws)
+    framed += 6 * shared
     for e in range(len(layout.driven)):
         slot, z, zd = layout.slot[e], red.total[k], red.total[k + 1]
         red.gamma[framed + e] = u[slot + 2] - 2.0 * alpha * (zd - u[slot + 1]) - beta * beta * (z - u[slot])
         k += DRIVEN
+
+
+@inlined_kernel
+def place_shared(red, end, l, row, ws):
+    """Right side of a shared body: its two sides, ``end`` and the next, have one acceleration about its point."""
+    x, y, z = red.point[l, 0], red.point[l, 1], red.point[l, 2]
+    a, b, c = (
+        ws.acc[end + 1, 3] - ws.acc[end, 3],
+        ws.acc[end + 1, 4] - ws.acc[end, 4],
+        ws.acc[end + 1, 5] - ws.acc[end, 5],
+    )
+    way = b * z - c * y, c * x - a * z, a * y - b * x
+    for k in range(3):
+        red.gamma[row + k] = ws.acc[end, k] - ws.acc[end + 1, k] - way[k]
+        red.gamma[row + 3 + k] = ws.acc[end, 3 + k] - ws.acc[end + 1, 3 + k]
 
 
 @inlined_kernel

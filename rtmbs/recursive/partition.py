@@ -1,12 +1,14 @@
 """Partition of a mechanism: cuts of its loops for even shares, and branches of the tree shared among ranks.
 
 The trunk leads from ground to the base body, where the tree first branches; it is empty where several bodies hang on
-ground. Branches whose elements depend on each other, as through a spring, stay together. Cut joints do not count: their
+ground. Branches whose elements depend on each other, as through a spring, stay together while there are enough of them.
+Otherwise springs are parted, and branches are divided at bodies (METHODS 3.6). Cut joints do not count: their
 multipliers are what the ranks solve for together.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,38 +120,120 @@ def largest_share(
 Integers = NDArray[np.int64]
 
 
+class Segment(NamedTuple):
+    """A part of a tree below a body, that a cut of the partition parts from the rest (METHODS 3.6)."""
+
+    attach: int  # dof of the body that both sides have a share of
+    dofs: Integers  # ascending
+
+
 @dataclass(frozen=True)
 class Split:
-    """The dofs of the trunk and of every rank, ascending."""
+    """The dofs of the trunk and of every rank, ascending, and the segments, those above before those below."""
 
     trunk: Integers
     shares: tuple[Integers, ...]
+    segments: tuple[Segment, ...] = ()
 
 
-def split(system: System, ranks: int) -> Split:
+def split(system: System, ranks: int, whole: bool = False) -> Split:
     """Return ``ranks`` shares of branches, the largest branch first to the rank with the fewest dofs.
 
-    Raises InputError for more ranks than branches, and for what ranks cannot share.
+    More ranks than branches part springs between branches first, then branches at bodies; ``whole``: neither.
+    Raises InputError for more ranks than parts, and for what ranks cannot share.
     """
     demand_sharable(system)
     parent = np.maximum(system.tables.dofs.parent, -1)
     trunk = trunk_of(parent)
-    branches = sorted(branches_of(system.tables, parent, trunk), key=len, reverse=True)
-    if ranks > len(branches):
-        many = f"{len(branches)} branches" if len(branches) != 1 else "one branch"
-        if force := coupling_force(system, parent, trunk):
-            raise InputError(
-                f"{system.name} has {many} for {ranks} ranks: {force!r} acts between two branches, and these stay on "
-                "one rank; take as many ranks as branches at most, or formulations.Recursive on one processor"
-            )
+    parts = branches_of(system.tables, parent, trunk)
+    branches, segments = len(parts), list[Segment]()
+    if ranks > branches and not whole:
+        parts, segments = divided(system.tables, parent, branches_of(system.tables, parent, trunk, False), ranks)
+    if ranks > len(parts):
+        refuse_split(system, parent, trunk, (branches, len(parts)), ranks, whole)
+    shares: list[list[int]] = [[] for _ in range(ranks)]
+    for part in sorted(parts, key=len, reverse=True):
+        min(shares, key=len).extend(part.tolist())
+    return Split(trunk, tuple(np.array(sorted(share), np.int64) for share in shares), tuple(segments))
+
+
+def refuse_split(
+    system: System, parent: Integers, trunk: Integers, found: tuple[int, int], ranks: int, whole: bool
+) -> NoReturn:
+    """Raise InputError for more ranks than parts; ``found``: branches, and parts at most."""
+    many = f"{found[0]} branches" if found[0] != 1 else "one branch"
+    if whole and (force := coupling_force(system, parent, trunk)):
         raise InputError(
-            f"{system.name} has {many} for {ranks} ranks; take as many ranks as branches at most, or cut a joint "
+            f"{system.name} has {many} for {ranks} ranks: {force!r} acts between two branches, and these stay on "
+            "one thread; take as many threads as branches at most, or ranks, which part them"
+        )
+    if whole:
+        raise InputError(
+            f"{system.name} has {many} for {ranks} ranks; take as many threads as branches at most, or cut a joint "
             "nearer the middle of a loop (cut=True)"
         )
-    shares: list[list[int]] = [[] for _ in range(ranks)]
-    for branch in branches:
-        min(shares, key=len).extend(branch.tolist())
-    return Split(trunk, tuple(np.array(sorted(share), np.int64) for share in shares))
+    raise InputError(
+        f"{system.name} has {many} for {ranks} ranks, and falls into {found[1]} parts at most; take as many ranks as "
+        "parts at most. A part ends at a body with mass and inertia about every axis"
+    )
+
+
+UNEVEN = 1.25  # of an even share: a larger part is divided
+
+
+def divided(
+    tables: Tables, parent: Integers, parts: list[Integers], ranks: int
+) -> tuple[list[Integers], list[Segment]]:
+    """Return parts for so many ranks, and those of them that are segments: large parts are divided at bodies."""
+    wanted = sum(map(len, parts)) / ranks
+    solid = np.array([has_full_inertia(tables, i) for i in range(len(parent))], np.bool_)
+    bound = np.unique(np.concatenate([tables.laws.row, tables.laws.input[:, 0]]))
+    whole, attached = list[Integers](), {int(part[0]): -1 for part in parts}  # first dof: body that it is attached to
+    open_parts = sorted(parts, key=len)
+    while open_parts and (len(open_parts) + len(whole) < ranks or len(open_parts[-1]) > UNEVEN * wanted):
+        part = open_parts.pop()
+        goal = wanted if len(part) >= 1.5 * wanted else 0.5 * len(part)
+        body, below = best_body(parent, part, goal, solid, bound)
+        if body < 0:
+            whole.append(part)
+            continue
+        attached[int(below[0])] = body
+        open_parts = sorted([*open_parts, np.setdiff1d(part, below), below], key=len)
+    found = [*whole, *open_parts]
+    segments = [Segment(attached[int(part[0])], part) for part in found if attached[int(part[0])] >= 0]
+    return found, sorted(segments, key=lambda one: int(one.dofs[0]))
+
+
+def has_full_inertia(tables: Tables, i: int) -> bool:
+    """Return whether the body of dof ``i`` has mass, and inertia about every axis: two parts can share it."""
+    inertia = np.linalg.eigvalsh(tables.dofs.inertia[i])
+    return bool(tables.dofs.tip[i] == i and tables.dofs.mass[i] > 0.0 and inertia[0] > FLAT * inertia[-1])
+
+
+FLAT = 1e-6  # of the largest moment of inertia: a smaller one is none
+
+
+def best_body(
+    parent: Integers, part: Integers, goal: float, solid: NDArray[np.bool_], bound: Integers
+) -> tuple[int, Integers]:
+    """Return the body below which about ``goal`` dofs hang, and these; -1 where no body can be shared.
+
+    Dofs that laws bind, ``bound``, stay together.
+    """
+    inside = set(part.tolist())
+    under = dict.fromkeys(inside, 0)
+    for i in part[::-1].tolist():
+        if int(parent[i]) in inside:
+            under[int(parent[i])] += under[i] + 1
+    for body in sorted((i for i in inside if solid[i] and under[i]), key=lambda i: (abs(under[i] - goal), i)):
+        below = {body}
+        for i in part.tolist():
+            if int(parent[i]) in below:
+                below.add(i)
+        found = np.array(sorted(below - {body}), np.int64)
+        if len({bool(i in below and i != body) for i in bound.tolist() if i in inside}) < 2:
+            return body, found
+    return -1, part[:0]
 
 
 def coupling_force(system: System, parent: Integers, trunk: Integers) -> str:
@@ -180,8 +264,8 @@ def trunk_of(parent: Integers) -> Integers:
     return np.array(found if len(below) else found[:0], np.int64)
 
 
-def branches_of(tables: Tables, parent: Integers, trunk: Integers) -> list[Integers]:
-    """Return the dofs of every branch, with those that forces couple in one."""
+def branches_of(tables: Tables, parent: Integers, trunk: Integers, forces: bool = True) -> list[Integers]:
+    """Return the dofs of every branch, with those that laws on coordinates couple in one, and those of ``forces``."""
     n, inner = len(parent), set(trunk.tolist())
     root = np.arange(n)
 
@@ -200,7 +284,7 @@ def branches_of(tables: Tables, parent: Integers, trunk: Integers) -> list[Integ
         unite((i, int(parent[i])))
     connectors, closed = tables.connectors, set(tables.closures.connector.tolist())
     for l in range(len(connectors.a)):
-        if l not in closed:
+        if forces and l not in closed:
             unite((int(connectors.a[l]), int(connectors.b[l])))
     unite([*tables.laws.row.tolist(), *tables.laws.input[:, 0].tolist()])
     head = np.array([find(i) for i in range(n)])

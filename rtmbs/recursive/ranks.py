@@ -54,6 +54,11 @@ class Ranks:
         return list(self.communicator.allgather(mine))
 
 
+def ranks_started() -> int:
+    """Return how many ranks a launcher started, this process among them; 1 without a launcher."""
+    return max((int(os.environ.get(name, "1") or 1) for name in LAUNCHERS), default=1)
+
+
 def world() -> Exchange:
     """Return the ranks that this process was started with.
 
@@ -70,8 +75,7 @@ def world() -> Exchange:
     try:
         from mpi4py import MPI
     except ImportError as error:
-        started = max((int(os.environ.get(name, "1") or 1) for name in LAUNCHERS), default=1)
-        if started > 1:
+        if (started := ranks_started()) > 1:
             raise InputError(f"{started} ranks were started, and mpi4py is missing; install it: {EXTRA}") from error
         print(f"rtmbs: mpi4py is absent, one rank works alone; install it: {EXTRA}", file=sys.stderr)
         return Alone()

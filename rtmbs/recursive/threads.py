@@ -31,7 +31,7 @@ class Threads:
             raise InputError(
                 f"{system.signals[0].name} is a function of time, which threads cannot call; take ranks, or one thread"
             )
-        self.system, self.threads, self.split = system, threads, split(system, threads)
+        self.system, self.threads, self.split = system, threads, split(system, threads, whole=True)
         self.parts = [RankPart(system, self.split, k, alpha, beta) for k in range(threads)]
         self.u, self.kutta = system.u0.copy(), np.array([[weight, way] for weight, way, _ in STAGES])
         self.counter, self.epoch = np.zeros(1, np.int64), 0
@@ -41,7 +41,7 @@ class Threads:
         length = self.parts[0].length
         self.messages = np.zeros((2, self.threads, length))
         for part in self.parts:
-            part.z[:], part.zd[:] = z[part.coordinates], zd[part.coordinates]
+            part.take(z, zd)
             part.prepare(self.threads, self.u)
             part.backward()
         for part in self.parts:

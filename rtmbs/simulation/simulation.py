@@ -581,6 +581,43 @@ class Simulation(Keyed, StrictAttributes):
         """
         self._store.set(name, value, consistent)
 
+    def drag(self, body: str, point: Any, target: Any) -> float:
+        """Move a body by one of its points to a place, kinematically: loops stay closed, time stands still.
+
+        The pose is the one near the present pose in which the point comes nearest to the place. Rates become zero, but
+        for those that drivers give. A failure changes nothing.
+
+        Parameters
+        ----------
+        body : str
+            Name of the body.
+        point : array_like
+            Point (3,) in body axes [m].
+        target : array_like
+            Place (3,) in world axes [m].
+
+        Returns
+        -------
+        float
+            Distance of the point from the place [m]; larger than zero where the mechanism does not reach it.
+
+        Raises
+        ------
+        UnknownNameError
+            For a body that does not exist.
+        InputError
+            For ground, and for a point that is no three numbers.
+        StartError
+            Where the loops are open at the present pose.
+
+        Examples
+        --------
+        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+        >>> round(sim.drag("bob", (0, 0, 0), (5, 0, 0)), 6) >= 0.0
+        True
+        """
+        return self._store.drag(body, point, target)
+
     def apply_impulse(self, target: str, impulse: Any = None, *, point: Any = None, moment: Any = None) -> None:
         """Change the rates by an impulse at the present time, through the mass matrix and the loops (METHODS 8.4).
 

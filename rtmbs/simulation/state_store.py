@@ -28,6 +28,7 @@ from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
 from rtmbs.simulation.bearing_loads import BearingLoads, unsettled
+from rtmbs.simulation.drag import drag_body, rest_at
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
@@ -524,6 +525,20 @@ class StateStore:
             self._go_on_from(state, state.t)
             return
         (set_rate if consistent == "impulse" else set_motion)(self.equations, state, name, value)
+        self._go_on_from(state, state.t)
+
+    @guarded(CHANGE)
+    def drag(self, body: str, point: Any, target: Any) -> float:
+        """Move a body by a point, loops kept and at rest; return the distance [m] left. A failure changes nothing."""
+        state = self.settled().copy()
+        left = drag_body(self.equations, state, body, point, target)
+        self._go_on_from(state, state.t)
+        return left
+
+    @guarded(CHANGE)
+    def place(self, state: State) -> None:
+        """Go on from the positions of a State at rest, which is taken over; what drivers move keeps its rate."""
+        rest_at(self.equations, state)
         self._go_on_from(state, state.t)
 
     @guarded(CHANGE)

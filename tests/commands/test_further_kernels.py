@@ -15,6 +15,7 @@ UNMET = """
 from rtmbs.commands.warmup import compile_kernels
 compile_kernels()
 from rtmbs.kinematics.path_kernel import march
+from rtmbs.recursive.frame_kernels import place_frames, tell_posts
 from rtmbs.recursive.passes import accelerations_here
 from rtmbs.recursive.part_kernels import march_part
 from rtmbs.semirecursive.input_jump import follow_inputs
@@ -22,7 +23,7 @@ from rtmbs.ad.simd_programs import evaluate_rows
 from rtmbs.studies.sensitivities.saddles import solve_all
 from rtmbs.studies.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
 kernels = march, accelerations_here, march_part, follow_inputs, evaluate_rows, solve_all
-kernels = *kernels, sweep_back, sweep_forward, take_parameters
+kernels = *kernels, tell_posts, place_frames, sweep_back, sweep_forward, take_parameters
 print(*(kernel.py_func.__name__ for kernel in kernels if not kernel.signatures))
 """
 LOADED = """

@@ -175,8 +175,8 @@ def test_many_four_bars_at_once():
 
 def test_the_derivatives_of_a_path_are_those_of_its_residuals():
     rng = np.random.default_rng(0)
-    for timing in (None, np.linspace(0.0, 2.0, 5)):
-        task = PathTask(rng.normal(size=5) + 1j * rng.normal(size=5), timing)
+    for timing, sense in ((None, 0.0), (np.linspace(0.0, 2.0, 5), 0.0), (None, 1.0), (None, -1.0)):
+        task = PathTask(rng.normal(size=5) + 1j * rng.normal(size=5), timing, sense)
         x = task.start(rng)
         steps = 1e-6 * np.eye(len(x))
         slopes = np.stack([(task.residuals(x + h) - task.residuals(x - h)) / 2e-6 for h in steps], axis=1)

@@ -79,17 +79,32 @@ def test_a_spring_keeps_two_branches_on_one_rank():
     assert sorted(len(share) for share in found.shares) == [6, 12]
 
 
-def test_the_spring_that_keeps_branches_together_is_named():
+def test_threads_keep_branches_that_a_spring_couples():
     model, unit = branched(1, branches=2)
     model.add_force("tie", rtmbs.SpringDamper(1.0, 0.0, unit.length), between=("eye 0", "eye 1"))
     with pytest.raises(InputError, match=r"one branch for 2 ranks: 'tie' acts between two branches"):
-        split(model.compile(), 2)
+        split(model.compile(), 2, whole=True)
+    assert [len(share) for share in split(model.compile(), 2).shares] == [6, 6]  # ranks part it
 
 
-def test_more_ranks_than_branches():
-    with pytest.raises(InputError, match=r"loop of 9 has 2 branches for 3 ranks; take as many ranks as branches"):
-        split(rtmbs.library.build("loop", k=9).compile(), 3)
-    with pytest.raises(InputError, match=r"has one branch for 2 ranks"):
+def test_more_ranks_than_branches_divide_these_at_bodies():
+    found = split(rtmbs.library.build("loop", k=251).compile(), 4)
+    assert sorted(len(share) for share in found.shares) == [62, 62, 63, 63]
+    assert len(found.segments) == 2
+    for segment in found.segments:
+        assert segment.dofs[0] == segment.attach + 1
+    nested = split(rtmbs.library.build("loop", k=51).compile(), 6)
+    assert max(len(share) for share in nested.shares) <= 11
+    assert sorted(np.concatenate(nested.shares).tolist()) == list(range(50))
+
+
+def test_more_ranks_than_parts():
+    loop = rtmbs.library.build("loop", k=9).compile()
+    with pytest.raises(InputError, match=r"loop of 9 has 2 branches for 9 ranks, and falls into 8 parts at most"):
+        split(loop, 9)
+    with pytest.raises(InputError, match=r"loop of 9 has 2 branches for 3 ranks; take as many threads as branches"):
+        split(loop, 3, whole=True)
+    with pytest.raises(InputError, match=r"has one branch for 2 ranks, and falls into 1 parts"):
         split(rtmbs.library.build("top").compile(), 2)
 
 

@@ -65,7 +65,7 @@ def test_all_end_with_one_message_when_one_raises(tmp_path):
     [
         (2, "version", "rank 1 has another version of rtmbs than rank 0, 1.0 and"),
         (2, "mechanism", "rank 1 has another mechanism than rank 0"),
-        (5, "motion", "has 4 branches for 5 ranks"),
+        (14, "motion", "has 4 branches for 14 ranks"),
     ],
 )
 def test_what_ranks_refuse_together(count, what, says, tmp_path):

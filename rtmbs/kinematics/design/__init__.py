@@ -6,6 +6,7 @@ No model is compiled and no motion is run. Angles are in radians, lengths in met
 from rtmbs.core.keywords import publish
 from rtmbs.kinematics.design.assemblies import Assembly, assemblies
 from rtmbs.kinematics.design.batch import FourBars, Tolerances, four_bars, tolerances
+from rtmbs.kinematics.design.defects import Defects, defects
 from rtmbs.kinematics.design.four_bar import DeadCentre, FourBar, FourBarMotion
 from rtmbs.kinematics.design.pictures import plot_path
 from rtmbs.kinematics.design.slider_crank import SliderCrank, SliderCrankMotion
@@ -14,6 +15,7 @@ from rtmbs.kinematics.design.synthesis import Synthesis, function_generator, mot
 __all__ = [
     "Assembly",
     "DeadCentre",
+    "Defects",
     "FourBar",
     "FourBarMotion",
     "FourBars",
@@ -22,6 +24,7 @@ __all__ = [
     "Synthesis",
     "Tolerances",
     "assemblies",
+    "defects",
     "four_bars",
     "function_generator",
     "motion_generator",

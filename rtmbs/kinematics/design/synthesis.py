@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import least_squares
 
 from rtmbs.errors import InputError, shown
+from rtmbs.kinematics.design.defects import Defects, defects
 from rtmbs.kinematics.design.four_bar import FourBar
 
 Array = NDArray[np.float64]
@@ -21,6 +22,7 @@ STILL = 1e-14  # relative changes at which least squares ends
 SHORTEST, LONGEST = 0.05, 20.0  # of a link, in sizes of what is wanted
 SPREAD = 1.5  # of random starts, in these sizes
 TRIES = 40  # dyads of random starts
+LEAST_TURN = 0.01  # of the crank between two points that keep their order [rad]
 
 
 class Synthesis(NamedTuple):
@@ -38,6 +40,8 @@ class Synthesis(NamedTuple):
         Whether all points lie on one assembly branch, so that the mechanism need not be taken apart between them.
     starts : int
         Number of starts that were tried.
+    defects : Defects
+        Branch, circuit and order defect of the wanted positions.
     """
 
     mechanism: FourBar
@@ -45,12 +49,15 @@ class Synthesis(NamedTuple):
     crank: Array
     on_one_branch: bool
     starts: int
+    defects: Defects
 
 
 # ---- path -----------------------------------------------------------------------------------------------------------
 
 
-def path_generator(points: ArrayLike, angles: ArrayLike | None = None, starts: int = 40, seed: int = 0) -> Synthesis:
+def path_generator(
+    points: ArrayLike, angles: ArrayLike | None = None, starts: int = 40, seed: int = 0, avoid: bool = False
+) -> Synthesis:
     """Return the four-bar whose coupler point comes nearest to points.
 
     Parameters
@@ -63,6 +70,8 @@ def path_generator(points: ArrayLike, angles: ArrayLike | None = None, starts: i
         Number of random starts; the best four-bar is returned.
     seed : int, default 0
         Seed of the random numbers.
+    avoid : bool, default False
+        Whether a four-bar without defects goes before one that comes nearer.
 
     Returns
     -------
@@ -82,24 +91,42 @@ def path_generator(points: ArrayLike, angles: ArrayLike | None = None, starts: i
         raise InputError(f"angles are {shown(angles)}; they must be {len(wanted)} numbers, one for each point [rad]")
     middle = wanted.mean(axis=0)
     size = float(np.abs(wanted - middle).max())
-    task = PathTask((wanted[:, 0] + 1j * wanted[:, 1] - complex(*middle)) / size, timing)
-    rng = np.random.default_rng(seed)
-    found = [one for one in (path_start(task, rng) for _ in range(starts)) if one is not None]
-    return chosen(found, size, middle, starts)
+    scaled = (wanted[:, 0] + 1j * wanted[:, 1] - complex(*middle)) / size
+    senses = (1.0, -1.0) if avoid and timing is None else (0.0,)
+    tasks, rng = [PathTask(scaled, timing, sense) for sense in senses], np.random.default_rng(seed)
+    tried = (path_start(tasks[k % len(tasks)], rng) for k in range(starts))
+    found = [one for one in tried if one is not None]
+    return chosen(found, size, middle, starts, avoid)
 
 
 class PathTask:
-    """Equations of a path in sizes of one: x = (pivot 2, tilt, g, a, b, c, u, v, crank angles, coupler angles)."""
+    """Equations of a path in sizes of one: x = (pivot 2, tilt, g, a, b, c, u, v, crank angles, coupler angles).
+
+    With a ``sense``, 1 or -1, the crank angles are a first one and turns in this sense, so points keep their order.
+    """
 
     LINKS, FIRST = slice(3, 7), 9
 
-    def __init__(self, points: Any, timing: Array | None) -> None:
-        self.points, self.timing, self.K = points, timing, len(points)
+    def __init__(self, points: Any, timing: Array | None, sense: float = 0.0) -> None:
+        self.points, self.timing, self.K, self.sense = points, timing, len(points), sense
         self.turns = self.K if timing is None else 1  # crank angles that are unknown
+        self.sums = np.eye(self.turns)  # from unknowns to crank angles
+        if sense:
+            self.sums = sense * np.tri(self.turns)
+            self.sums[:, 0] = 1.0
+
+    def bounds(self, count: int) -> tuple[Array, Array]:
+        """Return the least and the largest values of ``count`` unknowns."""
+        low, high = np.full(count, -np.inf), np.full(count, np.inf)
+        low[self.LINKS], high[self.LINKS] = SHORTEST, LONGEST
+        if self.sense:
+            turns = slice(self.FIRST + 1, self.FIRST + self.turns)
+            low[turns], high[turns] = LEAST_TURN, 2.0 * np.pi
+        return low, high
 
     def parts(self, x: Array) -> tuple[Any, ...]:
         """Return pivot, tilt's unit vector, lengths, point, and unit vectors of crank and coupler."""
-        crank = x[self.FIRST : self.FIRST + self.turns]
+        crank = self.sums @ x[self.FIRST : self.FIRST + self.turns]
         if self.timing is not None:
             crank = crank[0] + self.timing
         e2, e3 = np.exp(1j * crank), np.exp(1j * x[self.FIRST + self.turns :])
@@ -128,7 +155,9 @@ class PathTask:
         turns = self.FIRST + (rows if self.timing is None else 0 * rows)
         by[rows, turns], loop[rows, turns] = 1j * at * a * e2, (C.conj() * 1j * a * e2).real
         by[rows, first + rows], loop[rows, first + rows] = 1j * at * z * e3, (C.conj() * 1j * b * e3).real
-        return np.concatenate([by.real, by.imag, loop])
+        found = np.concatenate([by.real, by.imag, loop])
+        found[:, self.FIRST : first] = found[:, self.FIRST : first] @ self.sums
+        return found
 
     def start(self, rng: np.random.Generator) -> Array:
         """Return a random start."""
@@ -136,21 +165,22 @@ class PathTask:
         links = np.exp(rng.normal(size=4) * 0.6) * SPREAD
         coupler = rng.uniform(-np.pi, np.pi) + 0.3 * np.sin(crank)
         turns = crank if self.timing is None else crank[:1]
+        if self.sense:
+            turns = np.concatenate([crank[:1], np.abs(np.diff(crank))])
+            crank = self.sums @ turns
         return np.concatenate(
             [SPREAD * rng.normal(size=2), rng.uniform(-3, 3, 1), links, rng.normal(size=2), turns, coupler]
         )
 
 
-Found = tuple[float, bool, FourBar, Array]  # error, on one branch, mechanism, crank angles
+Found = tuple[float, Array, FourBar, Array]  # error, branch of every position, mechanism, crank angles
 
 
 def path_start(task: PathTask, rng: np.random.Generator) -> Found | None:
     """Return the linkage found from one start, in sizes of one; None for links out of range."""
     x0 = task.start(rng)
-    low, high = np.full(len(x0), -np.inf), np.full(len(x0), np.inf)
-    low[task.LINKS], high[task.LINKS] = SHORTEST, LONGEST
     found = least_squares(
-        task.residuals, x0, task.jacobian, (low, high), xtol=STILL, ftol=STILL, gtol=STILL, max_nfev=300
+        task.residuals, x0, task.jacobian, task.bounds(len(x0)), xtol=STILL, ftol=STILL, gtol=STILL, max_nfev=300
     )
     A, _, (g, a, b, c), z, e2, e3 = task.parts(found.x)
     try:
@@ -158,23 +188,33 @@ def path_start(task: PathTask, rng: np.random.Generator) -> Found | None:
     except InputError:
         return None
     crank = np.angle(e2)
-    error, single, best = np.inf, False, bar
+    error, best = np.inf, bar
     for branch in (1, -1):
         one = replace(bar, branch=branch)
         miss = one.motion(crank).point @ np.array([1.0, 1j]) - task.points
         if (largest := float(np.max(np.abs(miss)))) < error:
-            error, single, best = largest, True, one
+            error, best = largest, one
     if not np.isfinite(error):
         return None
     sides = np.sign(((g - a * e2).conj() * e3).imag)
-    return error, single and bool(np.all(sides == best.branch)), best, crank
+    return error, np.where(sides == 0.0, best.branch, sides), best, crank
 
 
-def chosen(found: list[Found], size: float, middle: Array, starts: int) -> Synthesis:
-    """Return the best of several, in the units of the task."""
+def judged(one: Found) -> Defects:
+    """Return the defects of a four-bar that was found."""
+    _, sides, bar, crank = one
+    try:
+        return defects(bar, crank, sides)
+    except InputError:  # rounding at a limit of the crank
+        return Defects(True, True, True)
+
+
+def chosen(found: list[Found], size: float, middle: Array, starts: int, avoid: bool) -> Synthesis:
+    """Return the best of several, in the units of the task; ``avoid``: the best without defects, if there is one."""
     if not found:
         raise InputError("no start led to a four-bar that closes at all points; take more starts, or fewer points")
-    error, single, bar, crank = min(found, key=lambda one: (one[0], not one[1]))
+    best = min(found, key=lambda one: (any(judged(one)) if avoid else False, one[0]))
+    error, sides, bar, crank = best
     links = {name: float(size * getattr(bar, name)) for name in ("ground", "crank", "coupler", "rocker")}
     point = (float(size * bar.point[0]), float(size * bar.point[1]))
     pivot = (float(size * bar.pivot[0] + middle[0]), float(size * bar.pivot[1] + middle[1]))
@@ -182,8 +222,9 @@ def chosen(found: list[Found], size: float, middle: Array, starts: int) -> Synth
         FourBar(**links, point=point, pivot=pivot, tilt=bar.tilt, branch=bar.branch),
         size * error,
         crank,
-        single,
+        bool(np.all(sides == bar.branch)),
         starts,
+        judged(best),
     )
 
 
@@ -191,7 +232,7 @@ def chosen(found: list[Found], size: float, middle: Array, starts: int) -> Synth
 
 
 def function_generator(
-    crank: ArrayLike, rocker: ArrayLike, starts: int = 100, seed: int = 0, ground: float = 1.0
+    crank: ArrayLike, rocker: ArrayLike, starts: int = 100, seed: int = 0, ground: float = 1.0, avoid: bool = False
 ) -> Synthesis:
     """Return the four-bar whose rocker turns with its crank as wanted.
 
@@ -209,6 +250,8 @@ def function_generator(
         Seed of the random numbers.
     ground : float, default 1.0
         Distance of the ground pivots, which sets the scale [m].
+    avoid : bool, default False
+        Whether a four-bar without defects goes before one that comes nearer.
 
     Returns
     -------
@@ -247,7 +290,7 @@ def function_generator(
         x0 = np.concatenate([np.exp(0.5 * rng.normal(size=3)), rng.uniform(-np.pi, np.pi, 2)])
         x = least_squares(residuals, x0, jacobian, bounds, xtol=STILL, ftol=STILL, gtol=STILL, max_nfev=300).x
         found += generated(x, turn, wanted)
-    one = chosen(found, ground, np.zeros(2), starts)
+    one = chosen(found, ground, np.zeros(2), starts, avoid)
     return one._replace(error=one.error / ground)
 
 
@@ -262,13 +305,13 @@ def generated(x: Array, turn: Array, wanted: Array) -> Iterator[Found]:
         _, rocker = bar.angles(crank)
         error = float(np.max(np.abs(np.angle(np.exp(1j * (rocker - wanted - x[4]))))))
         if np.isfinite(error):
-            yield error, True, bar, crank
+            yield error, np.full(len(crank), float(branch)), bar, crank
 
 
 # ---- motion ---------------------------------------------------------------------------------------------------------
 
 
-def motion_generator(poses: ArrayLike, starts: int = 40, seed: int = 0) -> Synthesis:
+def motion_generator(poses: ArrayLike, starts: int = 40, seed: int = 0, avoid: bool = False) -> Synthesis:
     """Return the four-bar whose coupler goes through poses (rigid-body guidance).
 
     A link from ground to the coupler meets up to five poses exactly. Two of them make a four-bar.
@@ -281,6 +324,8 @@ def motion_generator(poses: ArrayLike, starts: int = 40, seed: int = 0) -> Synth
         Number of random starts for each link.
     seed : int, default 0
         Seed of the random numbers.
+    avoid : bool, default False
+        Whether a four-bar without defects goes before one that comes nearer.
 
     Returns
     -------
@@ -303,7 +348,7 @@ def motion_generator(poses: ArrayLike, starts: int = 40, seed: int = 0) -> Synth
     for i, first in enumerate(dyads):
         for second in dyads[:i]:
             found += [*guided(first, second, p, turn), *guided(second, first, p, turn)]
-    return chosen(found, size, middle, starts)
+    return chosen(found, size, middle, starts, avoid)
 
 
 Dyad = tuple[complex, complex, float]  # pin in the coupler, pivot on ground, miss
@@ -364,4 +409,4 @@ def guided(crank: Dyad, rocker: Dyad, p: Any, turn: Any) -> Iterator[Found]:
         turned = np.abs(np.angle(np.exp(1j * (m.coupler + bar.tilt)) / (turn * along / abs(along))))
         error = float(np.max(np.maximum(miss, turned)))
         if np.isfinite(error):
-            yield error, True, bar, cranks
+            yield error, np.full(len(cranks), float(branch)), bar, cranks

@@ -20,15 +20,26 @@ NUMBERS = {  # key: (field of Analysis, unit)
     "step": ("h", "s"),
     "assembly tolerance": ("assembly_tolerance", ""),
     "lu tolerance": ("lu_tolerance", ""),
+    "ranks": ("ranks", ""),
+    "alpha": ("alpha", ""),
+    "beta": ("beta", ""),
+    "relative tolerance": ("rtol", ""),
+    "absolute tolerance": ("atol", ""),
 }
-POSITIVE = ("print interval", "step", "assembly tolerance", "lu tolerance")
+POSITIVE = (
+    "print interval", "step", "assembly tolerance", "lu tolerance", "ranks", "relative tolerance", "absolute tolerance",
+)  # fmt: skip
 CHOICES = {  # key: words
     "method": ("min_norm", "freeze"),
     "pivot": ("row", "full"),
     "weights": ("size", "mass"),
     "singular": ("pass", "stop"),
+    "recursion": ("rk4", "bdf"),
 }
-BELONGS = {"step": "dynamic"} | dict.fromkeys(CHOICES, "kinematic")  # key: the only kind of analysis that it is for
+RECURSION = ("recursion", "ranks", "alpha", "beta", "relative tolerance", "absolute tolerance")
+BELONGS = dict.fromkeys(CHOICES, "kinematic") | dict.fromkeys(
+    ("step", *RECURSION), "dynamic"
+)  # key: the only kind of analysis that it is for
 
 
 @statement("system", "system", keys=(*NUMBERS, *CHOICES, "gravity"), flags=tuple(ANALYSES), named=False)
@@ -50,6 +61,10 @@ def system(builder: ModelBuilder, args: Arguments) -> None:
             value = values[field] = args.number(key, 0.0, unit)
             if key in POSITIVE and value <= 0.0:
                 raise args.source.error(args.place(key), f"{key} is {value:g}; it must be above zero")
+            if key == "ranks":
+                values[field] = round(value)
+                if value != round(value):
+                    raise args.source.error(args.place(key), f"ranks is {value:g}; it must be a whole number")
             if key == "lu tolerance" and value >= 1.0:
                 raise args.source.error(args.place(key), f"{key} is {value:g}; it must be below one")
     for key, words in CHOICES.items():

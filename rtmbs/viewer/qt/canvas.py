@@ -45,7 +45,8 @@ CALM = 250  # [ms] without a picture, after which a slow renderer draws one with
 class Canvas(QOpenGLWidget):
     """Shows a Scene through a Camera.
 
-    Left drag turns, right or middle drag moves, the wheel zooms, a click chooses; Ctrl + left drag pulls a body.
+    Left drag turns, right or middle drag moves, the wheel zooms, a click chooses. Ctrl + left drag pulls a body, with
+    Shift it moves the body by the loops alone.
     No key means anything here: the window's table of keys has them all.
     """
 
@@ -54,6 +55,7 @@ class Canvas(QOpenGLWidget):
     grabbed = Signal(object)  # a Pick
     moved = Signal(object)  # where the pull goes, (3,) world
     released = Signal()
+    dragged = Signal(object, object)  # a Pick, and the place (3,) that its point is moved to, world
     steered = Signal()  # the user moved the picture or came closer
     failed = Signal(str)  # drawing went wrong: a sentence
 
@@ -74,6 +76,7 @@ class Canvas(QOpenGLWidget):
         self._hover.timeout.connect(self.show_name)
         self._last, self._pressed = QPointF(), QPointF()
         self._pull: Pick | None = None
+        self._dragging = False  # the pull moves the body by its loops, not by a spring
         self.setFormat(surface_format())
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setMinimumSize(240, 180)
@@ -186,8 +189,8 @@ class Canvas(QOpenGLWidget):
         self._last = self._pressed = event.position()
         pulls = event.button() == Qt.MouseButton.LeftButton and event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if pulls and (met := self.pick(self._last.x(), self._last.y())) is not None:
-            self._pull = met
-            self.grabbed.emit(met)
+            self._pull, self._dragging = met, bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            (self.dragged.emit(met, met.point) if self._dragging else self.grabbed.emit(met))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         here, buttons = event.position(), event.buttons()
@@ -197,7 +200,8 @@ class Canvas(QOpenGLWidget):
             return
         QToolTip.hideText()
         if self._pull is not None:
-            self.moved.emit(self.camera.at_depth_of(here.x(), here.y(), self._pull.point))
+            target = self.camera.at_depth_of(here.x(), here.y(), self._pull.point)
+            (self.dragged.emit(self._pull, target) if self._dragging else self.moved.emit(target))
         elif event.modifiers() & Qt.KeyboardModifier.ControlModifier:
             return  # a pull that met nothing
         elif buttons & Qt.MouseButton.LeftButton:
@@ -211,7 +215,8 @@ class Canvas(QOpenGLWidget):
         here = event.position()
         if self._pull is not None:
             self._pull = None
-            self.released.emit()
+            if not self._dragging:
+                self.released.emit()
         elif event.button() == Qt.MouseButton.LeftButton and (here - self._pressed).manhattanLength() <= STILL:
             self.picked.emit(self.pick(here.x(), here.y()))
 

@@ -29,7 +29,7 @@ from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import with_caption
 from rtmbs.viewer.scene.scene import SHOWN, Pick, Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE, Theme, rgba
-from rtmbs.viewer.session.commands import Command, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
+from rtmbs.viewer.session.commands import Command, Drag, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
 from rtmbs.viewer.session.connection import (
     Connection,
     FrameSelector,
@@ -114,6 +114,7 @@ class Window(QMainWindow):
         self.canvas.centered.connect(guarded(self._center))
         self.canvas.grabbed.connect(guarded(self._grab))
         self.canvas.moved.connect(guarded(lambda target: self.send(MoveGrab(tuple(target.tolist())))))
+        self.canvas.dragged.connect(guarded(self._drag))
         self.canvas.released.connect(guarded(lambda: self.send(Release())))
         self.canvas.steered.connect(self.framing.stop_following)
         self.canvas.failed.connect(lambda sentence: self._show_banner(sentence))
@@ -357,6 +358,12 @@ class Window(QMainWindow):
         u, v, w = pick.point.tolist()
         self.select(pick.body)
         self.send(Grab(self.body_name(pick.body), (x, y, z), (u, v, w)))
+
+    def _drag(self, pick: Pick, target: Any) -> None:
+        x, y, z = pick.local.tolist()
+        u, v, w = target.tolist()
+        self.select(pick.body)
+        self.send(Drag(self.body_name(pick.body), (x, y, z), (u, v, w)))
 
     # ---- Qt ---------------------------------------------------------------------------------------------------------
 

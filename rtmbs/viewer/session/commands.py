@@ -119,6 +119,23 @@ class Release(Command):
 
 
 @dataclass(frozen=True)
+class Drag(Command):
+    """Pause, and move a body by ``point`` (body axes) to ``target`` (world) [m], loops kept and at rest."""
+
+    body: str
+    point: Vector
+    target: Vector
+
+
+@dataclass(frozen=True)
+class Place(Command):
+    """Take a pose at rest: coordinates, and the rows of reference rotations, as a drag left them."""
+
+    z: tuple[float, ...]
+    R0: tuple[float, ...]
+
+
+@dataclass(frozen=True)
 class Subscribe(Command):
     """Choose what the strip holds of every step: names of ``SceneDescription.channels``, "name" or "name[axis]".
 
@@ -184,7 +201,7 @@ class Quit(Command):
     """End the session."""
 
 
-LOGGED = (SetInput, SetOption, Grab, MoveGrab, Release)
+LOGGED = (SetInput, SetOption, Grab, MoveGrab, Release, Place)
 
 
 # ---- commands that came together -------------------------------------------------------------------------------------
@@ -200,12 +217,12 @@ def key_of(command: Command) -> Key:
 def coalesced(commands: Iterable[Command]) -> list[Command]:
     """Return the commands without those that a later one of the same kind replaces.
 
-    Only MoveGrab and SetInput replace, and only when nothing but such commands stands between the two.
+    Only MoveGrab, Drag and SetInput replace, and only when nothing but such commands stands between the two.
     """
     kept: list[Command] = []
     last: dict[Key, int] = {}  # place in ``kept``
     for command in commands:
-        if not isinstance(command, MoveGrab | SetInput):
+        if not isinstance(command, MoveGrab | Drag | SetInput):
             last.clear()
             kept.append(command)
             continue

@@ -26,6 +26,7 @@ from rtmbs.viewer.session.channels import LiveChannels
 from rtmbs.viewer.session.commands import (
     LOGGED,
     Command,
+    Drag,
     Grab,
     Inspect,
     KeepHistory,
@@ -200,6 +201,10 @@ class Controller:
             self._change(command)
         elif isinstance(command, Play):
             self._play()
+        elif isinstance(command, Drag):
+            self.pause()
+            if message := self.live.drag(command):
+                self.outlet.tell(message)
         elif isinstance(command, Pause | StepForward):
             ahead = max(whole(command, command.n), 0) if isinstance(command, StepForward) else 0
             self.pause()

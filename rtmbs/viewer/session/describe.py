@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import RtmbsError, unknown_name
+from rtmbs.errors import ModelError, RtmbsError, StartError, unknown_name
 from rtmbs.forces.kind import DrawnArrow, DrawnLine
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.settings import REFACTOR, TANGENT_TERMS
@@ -100,8 +100,11 @@ def describe_recorded(result: Result, model: Model | None) -> SceneDescription |
     run has ``warnings``. Raises as ``Model.compile``.
     """
     if model is not None:
-        system = drawable(model).compile()
-        return replace(describe(Simulation(system)), warnings=other_numbers(result, system, model))
+        try:
+            sim = Simulation(drawable(model).compile())
+        except (ModelError, StartError):  # a mechanism without masses, which kinematics moves all the same
+            sim = Simulation(drawable(model, heavy=True).compile())
+        return replace(describe(sim), warnings=other_numbers(result, sim.system, model))
     if result.system is None:
         return None
     try:
@@ -110,8 +113,8 @@ def describe_recorded(result: Result, model: Model | None) -> SceneDescription |
         return None
 
 
-def drawable(model: Model) -> Model:
-    """Return a model for pictures of its results, itself where a Simulation could step it.
+def drawable(model: Model, heavy: bool = False) -> Model:
+    """Return a model for pictures of its results, itself where a Simulation could step it and ``heavy`` is False.
 
     A kinematic analysis moves bodies that drivers or rods alone hold, and drives coordinates that a Simulation does
     not. In a picture such bodies float, and such drivers are left out; what has no mass gets a small one.
@@ -125,7 +128,7 @@ def drawable(model: Model) -> Model:
         reached = further
     loose = [name for name in model.bodies if name not in reached]
     only = [name for name, driver in model.drivers.items() if not driver.dynamic]
-    if not (loose or only):
+    if not (loose or only or heavy):
         return model
     drawn = copy.deepcopy(model)
     for name in only:

@@ -24,7 +24,7 @@ from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 from rtmbs.viewer.scene.frame import OPTIONS
 from rtmbs.viewer.session import mouse_spring
-from rtmbs.viewer.session.commands import LOGGED, Command, Grab, MoveGrab, Release, SetInput, SetOption
+from rtmbs.viewer.session.commands import LOGGED, Command, Drag, Grab, MoveGrab, Place, Release, SetInput, SetOption
 from rtmbs.viewer.session.connection import Message
 from rtmbs.viewer.session.history import History, Moment, StateStore, StoredState
 
@@ -216,6 +216,20 @@ class Session:
             self._begun, self.unseen = self.sim.state.copy(), 0
         return Message("log", sentence(command), self.step_number, self.sim.t)
 
+    def drag(self, command: Drag) -> Message | None:
+        """Move a body with the loops kept, and log the pose. Raises RtmbsError; then nothing has changed."""
+        self._catch_up()
+        self.sim.drag(command.body, command.point, command.target)
+        state = self.sim.state
+        self.apply(Place(tuple(state.z.tolist()), tuple(state.R0.ravel().tolist())))
+        return Message("log", f"{command.body} is moved", self.step_number, self.sim.t)
+
+    def _place(self, pose: Place) -> None:
+        """Take a pose, at rest but for what drivers move."""
+        state = self.sim.state.copy()
+        state.z[:], state.R0[:] = pose.z, np.reshape(pose.R0, state.R0.shape)
+        store_of(self.sim).place(state)
+
     def _without_effect(self, command: Command) -> bool:
         """True when a command changes nothing."""
         if isinstance(command, SetInput) and command.name in self.sim.inputs:
@@ -238,6 +252,8 @@ class Session:
             self._set_hold(self.hold.moved(command.target))
         elif isinstance(command, Release):
             self._set_hold(None)
+        elif isinstance(command, Place):
+            self._place(command)
 
     def option(self, name: str) -> Any:
         """Return the present value of one of ``OPTIONS``."""
