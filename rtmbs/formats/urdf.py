@@ -96,13 +96,16 @@ def read_urdf(
         if joint in assembly.joints:
             assembly.joints[joint].armature = inertia
     add_base(urdf, floating)
-    closures, motors = side_file(Path(loops)) if loops is not None else ([], [])
+    beside = side_file(Path(loops)) if loops is not None else None
+    if beside is not None:
+        beside.replace_joints(assembly)
+    closures = beside.closures if beside is not None else []
     add_closures(assembly, [*loop_joints(root), *drake_closures(root), *closures])
     count_notes(assembly, urdf.left_out, TOLD)
     model = assembly.model()
     for element in root.all("joint"):
         add_mimic(assembly, model, element)
-    for name in [joint for joint in model.joints if joint in motors]:
+    for name in [joint for joint in model.joints if beside is not None and joint in beside.motors]:
         model.add_force(f"{name}_motor", Motor(Input()), joint=name)
     return assembly.reported(model, strict)
 
