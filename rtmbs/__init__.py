@@ -24,6 +24,7 @@ HOMES = {
     "Cylinder": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "Dask": "rtmbs.studies.sweeps.dask_engine",
+    "Encoder": "rtmbs.robotics.sensors",
     "EnergyMeter": "rtmbs.simulation.observers",
     "Equilibrium": "rtmbs.studies.analysis.equilibrium",
     "Event": "rtmbs.simulation.events",
@@ -32,8 +33,10 @@ HOMES = {
     "EveryStep": "rtmbs.simulation.observers",
     "Fixed": "rtmbs.model",
     "Floating": "rtmbs.model",
+    "ForceTorqueSensor": "rtmbs.robotics.sensors",
     "Function": "rtmbs.model",
     "Grid": "rtmbs.studies.sweeps.designs",
+    "IMU": "rtmbs.robotics.sensors",
     "Input": "rtmbs.model",
     "InverseDynamics": "rtmbs.studies.analysis.inverse_dynamics",
     "IterationMeter": "rtmbs.simulation.observers",
@@ -85,6 +88,7 @@ HOMES = {
     "ViolationMeter": "rtmbs.simulation.observers",
     "Workload": "rtmbs.studies.analysis.workload",
     "Wrench": "rtmbs.model",
+    "add_motor": "rtmbs.robotics.motors",
     "campbell": "rtmbs.studies.analysis.campbell",
     "co_simulate": "rtmbs.export.co_simulation",
     "compare": "rtmbs.results",
@@ -185,7 +189,11 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.results import Result as Result
     from rtmbs.results import compare as compare
     from rtmbs.results import load_result as load_result
+    from rtmbs.robotics.motors import add_motor as add_motor
     from rtmbs.robotics.robot import Robot as Robot
+    from rtmbs.robotics.sensors import IMU as IMU
+    from rtmbs.robotics.sensors import Encoder as Encoder
+    from rtmbs.robotics.sensors import ForceTorqueSensor as ForceTorqueSensor
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.simulation.events import Event as Event
     from rtmbs.simulation.events import EventError as EventError
