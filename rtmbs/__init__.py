@@ -44,6 +44,7 @@ HOMES = {
     "Line": "rtmbs.model",
     "LogUniform": "rtmbs.studies.sweeps.designs",
     "METHODS": "rtmbs.methods",
+    "MarkerTrajectories": "rtmbs.robotics.motion_capture",
     "Mesh": "rtmbs.model",
     "Model": "rtmbs.model",
     "MonteCarlo": "rtmbs.studies.sweeps.designs",
@@ -103,6 +104,7 @@ HOMES = {
     "modes": "rtmbs.studies.analysis.modes",
     "preload": "rtmbs.studies.analysis.equilibrium",
     "read": "rtmbs.formats.read",
+    "read_c3d": "rtmbs.robotics.motion_capture",
     "refined": "rtmbs.simulation.refined",
     "register": "rtmbs.core.register",
     "sensitivity": "rtmbs.studies.sensitivities.sensitivity",
@@ -189,6 +191,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.results import Result as Result
     from rtmbs.results import compare as compare
     from rtmbs.results import load_result as load_result
+    from rtmbs.robotics.motion_capture import MarkerTrajectories as MarkerTrajectories
+    from rtmbs.robotics.motion_capture import read_c3d as read_c3d
     from rtmbs.robotics.motors import add_motor as add_motor
     from rtmbs.robotics.robot import Robot as Robot
     from rtmbs.robotics.sensors import IMU as IMU
