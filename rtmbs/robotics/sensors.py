@@ -39,31 +39,31 @@ class Sensor(ABC):
         self.name, self.seed = name, seed
 
     @abstractmethod
-    def quantities(self) -> dict[str, tuple[tuple[str, ...], str, str, float]]:
+    def _quantities(self) -> dict[str, tuple[tuple[str, ...], str, str, float]]:
         """Return axes, unit, frame and standard deviation of the noise of each quantity by its name."""
 
     @abstractmethod
-    def ideal(self, values: Any) -> dict[str, Array]:
+    def _ideal(self, values: Any) -> dict[str, Array]:
         """Return each quantity (k, components) without noise; ``values(name)`` are channels (k, components)."""
 
-    def rounded(self, values: Array) -> Array:
+    def _rounded(self, values: Array) -> Array:
         """Return what the sensor's digits leave of values with noise."""
         return values
 
-    def measured(self, values: Any, t: Array) -> dict[str, Array]:
+    def _measured(self, values: Any, t: Array) -> dict[str, Array]:
         """Return each quantity (k, components) with noise at times ``t`` (k,) [s]."""
-        found = self.ideal(values)
-        sizes = {what: sigma for what, (_, _, _, sigma) in self.quantities().items()}
+        found = self._ideal(values)
+        sizes = {what: sigma for what, (_, _, _, sigma) in self._quantities().items()}
         if any(sizes.values()):
             widths = {what: value.shape[1] for what, value in found.items()}
-            drawn = np.array([self.noise(one, sum(widths.values())) for one in t.tolist()])
+            drawn = np.array([self._noise(one, sum(widths.values())) for one in t.tolist()])
             start = 0
             for what, width in widths.items():
                 found[what] = found[what] + sizes[what] * drawn[:, start : start + width]
                 start += width
-        return {what: self.rounded(value) for what, value in found.items()}
+        return {what: self._rounded(value) for what, value in found.items()}
 
-    def noise(self, t: float, count: int) -> Array:
+    def _noise(self, t: float, count: int) -> Array:
         """Return normal numbers (count,) of unit deviation that belong to a time [s]."""
         bits = int(np.float64(t + 0.0).view(np.uint64))
         key = (self.seed << 32) | zlib.crc32(self.name.encode())
@@ -82,8 +82,8 @@ class Sensor(ABC):
         dict
             Numbers, or arrays of components, by quantity.
         """
-        found = self.measured(lambda name: np.atleast_1d(sim[name])[None], np.array([sim.t]))
-        axes = {what: one for what, (one, *_) in self.quantities().items()}
+        found = self._measured(lambda name: np.atleast_1d(sim[name])[None], np.array([sim.t]))
+        axes = {what: one for what, (one, *_) in self._quantities().items()}
         return {what: value[0] if axes[what] else float(value[0, 0]) for what, value in found.items()}
 
     def channels(self, result: Any) -> dict[str, Channel]:
@@ -99,8 +99,10 @@ class Sensor(ABC):
         dict[str, Channel]
             Channels by ``NAME.QUANTITY``, with axes, unit and frame.
         """
-        found = self.measured(lambda name: np.array(result[name], float).reshape(len(result.t), -1), np.array(result.t))
-        about = self.quantities()
+        found = self._measured(
+            lambda name: np.array(result[name], float).reshape(len(result.t), -1), np.array(result.t)
+        )
+        about = self._quantities()
         return {
             f"{self.name}.{what}": Channel(
                 f"{self.name}.{what}", about[what][0], about[what][1], value if about[what][0] else value[:, 0],
@@ -153,13 +155,13 @@ class IMU(Sensor):
         self.noises = deviation(name, accelerometer_noise), deviation(name, gyroscope_noise)
         self.biases = np.array(accelerometer_bias, float), np.array(gyroscope_bias, float)
 
-    def quantities(self) -> dict[str, tuple[tuple[str, ...], str, str, float]]:
+    def _quantities(self) -> dict[str, tuple[tuple[str, ...], str, str, float]]:
         return {
             "acceleration": (XYZ, "m/s^2", self.marker.name, self.noises[0]),
             "angular_velocity": (XYZ, "rad/s", self.marker.name, self.noises[1]),
         }
 
-    def ideal(self, values: Any) -> dict[str, Array]:
+    def _ideal(self, values: Any) -> dict[str, Array]:
         R = rotations(values(f"{self.marker.body.name}.orientation")) @ self.marker.axes
         force = values(f"{self.marker.name}.acceleration") - self.gravity
         omega = values(f"{self.marker.body.name}.angular_velocity")
@@ -213,13 +215,13 @@ class Encoder(Sensor):
         self.resolution, self.deviation = deviation(self.name, resolution, "resolution"), deviation(self.name, noise)
         self.offset = float(offset)
 
-    def quantities(self) -> dict[str, tuple[tuple[str, ...], str, str, float]]:
+    def _quantities(self) -> dict[str, tuple[tuple[str, ...], str, str, float]]:
         return {"position": ((), self.unit, "", self.deviation)}
 
-    def ideal(self, values: Any) -> dict[str, Array]:
+    def _ideal(self, values: Any) -> dict[str, Array]:
         return {"position": values(self.channel) + self.offset}
 
-    def rounded(self, values: Array) -> Array:
+    def _rounded(self, values: Array) -> Array:
         return np.floor(values / self.resolution) * self.resolution if self.resolution else values
 
 
@@ -264,26 +266,26 @@ class ForceTorqueSensor(Sensor):
         self.noises = deviation(self.name, force_noise), deviation(self.name, torque_noise)
         self.fixed = model.ground
 
-    def quantities(self) -> dict[str, tuple[tuple[str, ...], str, str, float]]:
+    def _quantities(self) -> dict[str, tuple[tuple[str, ...], str, str, float]]:
         frame = self.marker.name if self.marker is not None else self.joint.b.name
         return {
             "force": (WRENCH[:3], "N", frame, self.noises[0]),
             "torque": (WRENCH[3:], "N m", frame, self.noises[1]),
         }
 
-    def pose(self, body: Any, values: Any, count: int) -> tuple[Array, Array]:
+    def _pose(self, body: Any, values: Any, count: int) -> tuple[Array, Array]:
         """Return position (k, 3) and rotation (k, 3, 3) of a body; those of ground are constant."""
         if body is self.fixed:
             return np.zeros((count, 3)), np.tile(np.eye(3), (count, 1, 1))
         return values(f"{body.name}.position"), rotations(values(f"{body.name}.orientation"))
 
-    def ideal(self, values: Any) -> dict[str, Array]:
+    def _ideal(self, values: Any) -> dict[str, Array]:
         wrench = values(f"{self.joint.name}.reaction")
         f, n = wrench[:, :3], wrench[:, 3:]
-        at, R = self.pose(self.joint.b, values, len(f))
+        at, R = self._pose(self.joint.b, values, len(f))
         point = at + R @ self.joint.point_b
         if self.marker is not None:
-            at, R = self.pose(self.marker.body, values, len(f))
+            at, R = self._pose(self.marker.body, values, len(f))
             n = n + np.cross(point - (at + R @ self.marker.point), f)
             R = R @ self.marker.axes
         return {"force": np.einsum("kji,kj->ki", R, f), "torque": np.einsum("kji,kj->ki", R, n)}
