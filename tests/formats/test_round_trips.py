@@ -63,7 +63,7 @@ def mechanisms(draw):
 
 @pytest.mark.parametrize("ending", [".urdf", ".sdf", ".xml"])
 @settings(
-    max_examples=12, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=[Phase.generate]
+    max_examples=8, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True, phases=[Phase.generate]
 )  # fmt: skip
 @given(model=mechanisms())
 def test_random_mechanisms(tmp_path_factory, ending, model):

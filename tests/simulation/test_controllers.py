@@ -38,7 +38,10 @@ def controlled(plant, h, period, delay=0.0, method=None):
     return sim
 
 
-@pytest.mark.parametrize(("period", "delay"), [(0.02, 0.0), (0.02, 0.01), (0.02, 0.05)])
+@pytest.mark.parametrize(
+    ("period", "delay"),
+    [pytest.param(0.02, 0.0, marks=pytest.mark.slow), pytest.param(0.02, 0.01, marks=pytest.mark.slow), (0.02, 0.05)],
+)
 def test_order_two_on_the_grid(plant, period, delay):
     """Halving h quarters the error against matrix exponentials, also with a delay longer than the period."""
     wanted, errors = exact(same_feedback, period, delay, T_END), []
@@ -50,6 +53,7 @@ def test_order_two_on_the_grid(plant, period, delay):
     assert 3.9 < errors[0] / errors[1] < 4.1
 
 
+@pytest.mark.slow
 def test_order_two_off_the_grid(plant):
     """Steps end at samples and effects wherever they lie: the error falls at least as h^2."""
     wanted = exact(same_feedback, 0.013, 0.0041, T_END)
@@ -63,7 +67,7 @@ def test_order_two_off_the_grid(plant):
     assert np.min(np.abs(result.t - (0.013 + 0.0041))) < 1e-12  # the end of a part is recorded
 
 
-@pytest.mark.parametrize("method", [None, rtmbs.VariationalMidpoint()])
+@pytest.mark.parametrize("method", [pytest.param(None, marks=pytest.mark.slow), rtmbs.VariationalMidpoint()])
 def test_tolerance(plant, method):
     wanted = exact(same_feedback, 0.013, 0.0041, T_END)
     sim = controlled(plant, 5e-3, 0.013, 0.0041, method)
