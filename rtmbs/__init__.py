@@ -24,6 +24,7 @@ HOMES = {
     "Cylinder": "rtmbs.model",
     "Cylindrical": "rtmbs.model",
     "Dask": "rtmbs.studies.sweeps.dask_engine",
+    "Encoder": "rtmbs.robotics.sensors",
     "EnergyMeter": "rtmbs.simulation.observers",
     "Equilibrium": "rtmbs.studies.analysis.equilibrium",
     "Event": "rtmbs.simulation.events",
@@ -32,8 +33,10 @@ HOMES = {
     "EveryStep": "rtmbs.simulation.observers",
     "Fixed": "rtmbs.model",
     "Floating": "rtmbs.model",
+    "ForceTorqueSensor": "rtmbs.robotics.sensors",
     "Function": "rtmbs.model",
     "Grid": "rtmbs.studies.sweeps.designs",
+    "IMU": "rtmbs.robotics.sensors",
     "Input": "rtmbs.model",
     "InverseDynamics": "rtmbs.studies.analysis.inverse_dynamics",
     "IterationMeter": "rtmbs.simulation.observers",
@@ -41,6 +44,7 @@ HOMES = {
     "Line": "rtmbs.model",
     "LogUniform": "rtmbs.studies.sweeps.designs",
     "METHODS": "rtmbs.methods",
+    "MarkerTrajectories": "rtmbs.robotics.motion_capture",
     "Mesh": "rtmbs.model",
     "Model": "rtmbs.model",
     "MonteCarlo": "rtmbs.studies.sweeps.designs",
@@ -85,6 +89,7 @@ HOMES = {
     "ViolationMeter": "rtmbs.simulation.observers",
     "Workload": "rtmbs.studies.analysis.workload",
     "Wrench": "rtmbs.model",
+    "add_motor": "rtmbs.robotics.motors",
     "breaking": "rtmbs.simulation.breaking",
     "campbell": "rtmbs.studies.analysis.campbell",
     "co_simulate": "rtmbs.export.co_simulation",
@@ -100,6 +105,7 @@ HOMES = {
     "modes": "rtmbs.studies.analysis.modes",
     "preload": "rtmbs.studies.analysis.equilibrium",
     "read": "rtmbs.formats.read",
+    "read_c3d": "rtmbs.robotics.motion_capture",
     "refined": "rtmbs.simulation.refined",
     "register": "rtmbs.core.register",
     "sensitivity": "rtmbs.studies.sensitivities.sensitivity",
@@ -187,7 +193,13 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.results import Result as Result
     from rtmbs.results import compare as compare
     from rtmbs.results import load_result as load_result
+    from rtmbs.robotics.motion_capture import MarkerTrajectories as MarkerTrajectories
+    from rtmbs.robotics.motion_capture import read_c3d as read_c3d
+    from rtmbs.robotics.motors import add_motor as add_motor
     from rtmbs.robotics.robot import Robot as Robot
+    from rtmbs.robotics.sensors import IMU as IMU
+    from rtmbs.robotics.sensors import Encoder as Encoder
+    from rtmbs.robotics.sensors import ForceTorqueSensor as ForceTorqueSensor
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.simulation.breaking import breaking as breaking
     from rtmbs.simulation.events import Event as Event

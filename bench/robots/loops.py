@@ -1,7 +1,8 @@
 """Closed loops of URDF against Pinocchio: accelerations under its constrained dynamics at assembled states.
 
 Each folder holds a robot.urdf with a robot.yaml of closed loops, as those of Gepetto/example-parallel-robots. The
-accelerations are relative to their largest. A robot that does not assemble from its zero pose is told and left out.
+accelerations are relative to their largest. The side file may replace joints by balls, universal and fixed ones. A
+robot that does not assemble is told with the reason.
 Run: ``python -m bench.robots.loops FOLDER [FOLDER ...] [--states N]``.
 """
 
@@ -16,19 +17,43 @@ from numpy.typing import NDArray
 
 import rtmbs
 from rtmbs.errors import RtmbsError
+from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 
 Array = NDArray[np.float64]
 
 WANTED = 1e-9
 ASSEMBLED = 1e-10  # [m, 1]
+RANK = 1e-9  # of the largest singular value
 
 
-def constraints_of(reference: Any, loops: Path) -> list[Any]:
+def reference_of(urdf: Path, tree: Any) -> Any:
+    """Return Pinocchio's model of a URDF with the joints that its side file replaces."""
+    import pinocchio as pin
+
+    turning = {"X": pin.JointModelRX, "Y": pin.JointModelRY, "Z": pin.JointModelRZ}
+    kinds = dict(zip(tree.get("joint_name") or [], tree.get("joint_type") or [], strict=True))
+    read, built, locked = pin.buildModelFromUrdf(str(urdf)), pin.Model(), []
+    numbers = {0: 0}
+    for old in range(1, read.njoints):
+        name, parent, place = read.names[old], numbers[read.parents[old]], read.jointPlacements[old]
+        kind, joint = kinds.get(name, ""), read.joints[old]
+        if kind.startswith("UJOINT"):
+            parent, place = built.addJoint(parent, turning[kind[-2]](), place, f"{name}_first"), pin.SE3.Identity()
+            joint = turning[kind[-1]]()
+        elif kind == "SPHERICAL":
+            joint = pin.JointModelSpherical()
+        numbers[old] = built.addJoint(parent, joint, place, name)
+        built.appendBodyToJoint(numbers[old], read.inertias[old], pin.SE3.Identity())
+        locked += [numbers[old]] if kind == "FIXED" else []
+    for frame in read.frames[1:]:
+        built.addFrame(pin.Frame(frame.name, numbers[frame.parentJoint], frame.placement, frame.type), False)
+    return pin.buildReducedModel(built, locked, pin.neutral(built)) if locked else built
+
+
+def constraints_of(reference: Any, tree: Any) -> list[Any]:
     """Return Pinocchio's constraint models of a side file."""
     import pinocchio as pin
-    import yaml
 
-    tree = yaml.safe_load(loops.read_text(encoding="utf-8"))
     kinds = {"3d": pin.ContactType.CONTACT_3D, "6d": pin.ContactType.CONTACT_6D}
     found = []
     for (one, two), kind in zip(tree["closed_loop"], tree["type"], strict=True):
@@ -41,53 +66,91 @@ def constraints_of(reference: Any, loops: Path) -> list[Any]:
     return found
 
 
-def compared(folder: Path, states: int, random: np.random.Generator) -> tuple[float, float, int]:
-    """Return the largest relative difference of accelerations, the largest gap, and the degrees of freedom."""
+def rank_by_reference(reference: Any, models: Any, datas: Any, data: Any, x: Array) -> int:
+    """Return the rank of Pinocchio's Jacobian of the constraints at a pose."""
     import pinocchio as pin
 
+    pin.computeJointJacobians(reference, data, x)
+    S = np.linalg.svd(pin.getConstraintsJacobian(reference, data, models, datas), compute_uv=False)
+    return int(np.count_nonzero(RANK * S[0] < S))
+
+
+class Places:
+    """Places of the coordinates of a Robot in the vectors of Pinocchio."""
+
+    def __init__(self, robot: rtmbs.Robot, reference: Any) -> None:
+        names = set(reference.names)
+        self.pairs = []  # our slices of q and v, and the joints of the reference
+        for place in robot.coordinates.places:
+            first = f"{place.name}_first"
+            joints = [one for one in (first, place.name) if one in names]
+            self.pairs.append((place, [reference.joints[reference.getJointId(one)] for one in joints]))
+        self.order = np.concatenate([
+            np.arange(joint.idx_v, joint.idx_v + joint.nv) for _, joints in self.pairs for joint in joints
+        ])  # fmt: skip
+
+    def pose(self, q: Array, nothing: Array) -> Array:
+        """Return the pose of Pinocchio."""
+        x = nothing.copy()
+        for place, joints in self.pairs:
+            own = q[place.q]
+            for k, joint in enumerate(joints):
+                if joint.nv == 3:
+                    of_joint = place.at_zero.T @ rotations(own)  # ours is that between the bodies
+                    x[joint.idx_q : joint.idx_q + 4] = np.roll(quaternions(of_joint[None])[0], -1)  # to x, y, z, w
+                else:
+                    x[joint.idx_q : joint.idx_q + joint.nq] = (
+                        own[k] if joint.nq == 1 else (np.cos(own[k]), np.sin(own[k]))
+                    )
+        return x
+
+
+def compared(folder: Path, states: int, random: np.random.Generator) -> tuple[float, float, int, int]:
+    """Return the largest relative difference of accelerations, the largest gap, and the degrees of freedom of both."""
+    import pinocchio as pin
+    import yaml
+
     urdf, loops = next(folder.glob("*.urdf")), next(folder.glob("*.yaml"))
+    tree = yaml.safe_load(loops.read_text(encoding="utf-8"))
     model = rtmbs.read(urdf, meshes=False, floating=False, loops=loops)
     model.forces.clear()
     model.couplers.clear()  # of mimic joints, which the reference leaves out
-    robot = rtmbs.Robot(model)
-    reference = pin.buildModelFromUrdf(str(urdf))
-    data, constraints = reference.createData(), constraints_of(reference, loops)
+    robot, reference = rtmbs.Robot(model), reference_of(urdf, tree)
+    data, constraints = reference.createData(), constraints_of(reference, tree)
     models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
     models.extend(constraints)
     datas.extend([one.createData() for one in constraints])
     pin.initConstraintDynamics(reference, data, models, datas)
-    settings = pin.ProximalSettings(1e-14, 1e-14, 1e-8, 2000)
-    places = [reference.joints[reference.getJointId(name)] for name in robot.joint_names]
-    order = np.array([joint.idx_v for joint in places])
+    settings, places = pin.ProximalSettings(1e-14, 1e-14, 1e-8, 2000), Places(robot, reference)
     q, _ = robot.assembled()
     worst = gap = 0.0
-    freedom = 0
+    freedom = theirs = 0
     for _ in range(states):
         N = null_space(robot.closure_jacobian(q))
         freedom = N.shape[1]
         q = closed(robot, robot.integrate(q, N @ random.uniform(-0.1, 0.1, freedom)))
         gap = max(gap, float(np.abs(robot.closure_gap(q)).max()))
         v, tau = null_space(robot.closure_jacobian(q)) @ random.uniform(-1, 1, freedom), random.uniform(-1, 1, robot.nv)
-        x, rates, forces = pin.neutral(reference), np.zeros(reference.nv), np.zeros(reference.nv)
-        for k, joint in enumerate(places):
-            x[joint.idx_q : joint.idx_q + joint.nq] = [q[k]] if joint.nq == 1 else [np.cos(q[k]), np.sin(q[k])]
-        rates[order], forces[order] = v, tau
-        wanted = pin.constraintDynamics(reference, data, x, rates, forces, models, datas, settings)[order]
+        rates, forces = np.zeros(reference.nv), np.zeros(reference.nv)
+        x = places.pose(q, pin.neutral(reference))
+        rates[places.order], forces[places.order] = v, tau
+        wanted = pin.constraintDynamics(reference, data, x, rates, forces, models, datas, settings)[places.order]
+        theirs = reference.nv - rank_by_reference(reference, models, datas, data, x)
         found = robot.forward_dynamics(q, v, tau).accelerations
         worst = max(worst, float(np.abs(found - wanted).max() / np.abs(wanted).max()))
-    return worst, gap, freedom
+    return worst, gap, freedom, theirs
 
 
 def null_space(J: Array) -> Array:
     """Return the directions (nv, k) that keep the loops closed."""
     _, S, Vt = np.linalg.svd(J, full_matrices=True)
-    return np.asarray(Vt[int(np.count_nonzero(1e-9 * S[0] < S)) :].T)
+    return np.asarray(Vt[int(np.count_nonzero(RANK * S[0] < S)) :].T)
 
 
 def closed(robot: rtmbs.Robot, q: Array) -> Array:
     """Return the pose with closed loops nearest to one, by Newton's method."""
     for _ in range(30):
-        q = robot.integrate(q, -np.linalg.pinv(robot.closure_jacobian(q), rcond=1e-9) @ robot.closure_gap(q))
+        q = robot.integrate(q, -np.linalg.pinv(robot.closure_jacobian(q), rcond=RANK) @ robot.closure_gap(q))
     return q
 
 
@@ -103,12 +166,13 @@ def main() -> int:
         if not list(folder.glob("*.urdf")) or not list(folder.glob("*.yaml")):
             continue
         try:
-            worst, gap, freedom = compared(folder, options.states, np.random.default_rng(1))
+            worst, gap, freedom, theirs = compared(folder, options.states, np.random.default_rng(1))
         except RtmbsError as error:
-            print(f"{folder.name}: left out: {str(error.args[0])[:100]}")
+            print(f"{folder.name}: refused: {error.args[0]}")
             continue
-        good &= worst <= WANTED and gap <= ASSEMBLED
-        print(f"{folder.name}: {freedom} degrees of freedom, gap {gap:.2g}, accelerations {worst:.2g}")
+        good &= worst <= WANTED and gap <= ASSEMBLED and freedom == theirs
+        told = f"{freedom} degrees of freedom ({theirs} of Pinocchio)"
+        print(f"{folder.name}: {told}, gap {gap:.2g}, accelerations {worst:.2g}")
     return 0 if good else 1
 
 

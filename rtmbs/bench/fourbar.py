@@ -22,7 +22,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.observers import EnergyMeter, IterationMeter, StepTimeMeter, ViolationMeter
 from rtmbs.simulation.observers.observer import Observer
-from rtmbs.simulation.simulation import store_of
+from rtmbs.simulation.simulation import store_of, thread_groups
 from rtmbs.state import State
 
 SCHEMA_VERSION = 1
@@ -109,7 +109,7 @@ def in_one_call(sim: Simulation, before: State, t_end: float) -> Record:
 
     Wall time None: a step asks Python, and ``run`` takes them one by one.
     """
-    found: Record = {"groups": [len(group) for group in sim.groups], "run_s": None}
+    found: Record = {"groups": [len(group) for group in thread_groups(sim)], "run_s": None}
     if store_of(sim).takes_chunks:
         sim.restore(before)
         start = time.perf_counter()

@@ -2,10 +2,12 @@
 
 Each is a joint between a frame of one link and a frame of another, which the Model cuts.
 A side file is YAML: ``closed_loop: [[frameA, frameB], ...]``, ``type: ['6d' or '3d', ...]``, ``name_mot: [...]``. Its
-frames are links, or joints, whose frame is that of their child link.
+frames are links, or joints, whose frame is that of their child link. ``joint_name: [...]`` with ``joint_type: [...]``
+replace joints of the URDF by joints that URDF has not: ``SPHERICAL``, ``UJOINT_XY`` with two of X, Y and Z, ``FIXED``.
+Source: the loader of Gepetto's example-parallel-robots.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,18 @@ from rtmbs.errors import InputError, LanguageError, shown, unknown_name
 from rtmbs.formats.assembly import JointLink, ModelAssembly
 from rtmbs.formats.placement import Placement, here, placement_of_rpy
 from rtmbs.formats.xml_tree import Element
-from rtmbs.model import Fixed, JointType, Prismatic, Revolute, Spherical
+from rtmbs.model import Fixed, JointType, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.joint import WORLD
 
 MOST_BYTES = 1_000_000
 ORIGIN = (0.0, 0.0, 0.0)
 NEEDS = "side files of closed loops need PyYAML; pip install 'rtmbs[robots]' brings it"
 FORMS: dict[str, JointType] = {"6d": Fixed(), "3d": Spherical()}
+AXES = {"X": (1.0, 0.0, 0.0), "Y": (0.0, 1.0, 0.0), "Z": (0.0, 0.0, 1.0)}
+REPLACED: dict[str, JointType] = {"SPHERICAL": Spherical(), "FIXED": Fixed()} | {
+    f"UJOINT_{one}{two}": Universal(AXES[one], AXES[two]) for one in AXES for two in AXES if one != two
+}
+SIDE_KEYS = ("closed_loop", "type", "name_mot", "joint_name", "joint_type")
 
 
 @dataclass
@@ -117,8 +124,54 @@ def value(element: Element, tag: str, attribute: str) -> str:
 # ---- side files ------------------------------------------------------------------------------------------------------
 
 
-def side_file(path: Path) -> tuple[list[Closure], list[str]]:
-    """Return the closures of a YAML file of loops, and the names of its motors."""
+@dataclass
+class SideFile:
+    """Closed loops, motors and replaced joints beside a URDF."""
+
+    file: str
+    closures: list[Closure]
+    motors: list[str]
+    joint_types: dict[str, JointType]  # by name of a joint of the URDF
+    unknown: list[str]  # keys that are not read
+
+    def replace_joints(self, assembly: ModelAssembly) -> None:
+        """Give joints of the URDF the types that the side file states, without limits; note keys that are not read."""
+        for name, kind in self.joint_types.items():
+            if name in assembly.joints:
+                assembly.joints[name] = replace(assembly.joints[name], type=kind, limits=None)
+            else:
+                told = f"names joint {name!r}, which the robot has not, and is left out"
+                assembly.note(f"joint_name of {self.file}", told)
+        for key in self.unknown:
+            assembly.note(f"{key} of {self.file}", "is not read")
+
+
+def side_file(path: Path) -> SideFile:
+    """Return the contents of a YAML file of loops."""
+    tree, file = yaml_of(path), str(path)
+    pairs, kinds = tree.get("closed_loop") or [], tree.get("type") or []
+    check_side_file(pairs, kinds, file)
+    closures = [
+        Closure(f"closed_loop_{k}", FORMS[str(kind).lower()], pair[0], pair[1], here(), here(), None, file)
+        for k, (pair, kind) in enumerate(zip(pairs, kinds, strict=True), 1)
+    ]
+    joints, types = tree.get("joint_name") or [], tree.get("joint_type") or []
+    if not (names_in(joints) and names_in(types) and len(joints) == len(types) and set(types) <= set(REPLACED)):
+        told = f"joint_type is {shown(types)}; it must name for each joint_name one of {', '.join(REPLACED)}"
+        raise LanguageError(told, file=file)
+    motors = tree.get("name_mot") or []
+    names = [motors] if isinstance(motors, str) else [str(one) for one in motors] if isinstance(motors, list) else []
+    replaced = {name: REPLACED[kind] for name, kind in zip(joints, types, strict=True)}
+    return SideFile(file, closures, names, replaced, [str(key) for key in tree if key not in SIDE_KEYS])
+
+
+def names_in(entry: Any) -> bool:
+    """True for a list of texts."""
+    return isinstance(entry, list) and all(isinstance(one, str) for one in entry)
+
+
+def yaml_of(path: Path) -> dict[Any, Any]:
+    """Return the entries of a YAML file; LanguageError for a file that has none."""
     try:
         import yaml
     except ImportError:
@@ -132,22 +185,12 @@ def side_file(path: Path) -> tuple[list[Closure], list[str]]:
         raise LanguageError(f"the file of loops is no YAML: {first}", file=str(path)) from None
     if not isinstance(tree, dict):
         raise LanguageError("the file of loops has no entry closed_loop; it must be a list of pairs", file=str(path))
-    pairs, kinds = tree.get("closed_loop") or [], tree.get("type") or []
-    motors = tree.get("name_mot") or []
-    check_side_file(pairs, kinds, str(path))
-    names = [motors] if isinstance(motors, str) else [str(one) for one in motors] if isinstance(motors, list) else []
-    closures = [
-        Closure(f"closed_loop_{k}", FORMS[str(kind).lower()], pair[0], pair[1], here(), here(), None, str(path))
-        for k, (pair, kind) in enumerate(zip(pairs, kinds, strict=True), 1)
-    ]
-    return closures, names
+    return tree
 
 
 def check_side_file(pairs: Any, kinds: Any, file: str) -> None:
     """Refuse entries of a side file that are no pairs of names with a type each."""
-    good = isinstance(pairs, list) and all(
-        isinstance(pair, list) and len(pair) == 2 and all(isinstance(one, str) for one in pair) for pair in pairs
-    )
+    good = isinstance(pairs, list) and all(names_in(pair) and len(pair) == 2 for pair in pairs)
     if not good:
         raise LanguageError(f"closed_loop is {shown(pairs)}; it must be a list of pairs of frames", file=file)
     if not isinstance(kinds, list) or len(kinds) != len(pairs) or not all(str(one).lower() in FORMS for one in kinds):

@@ -368,7 +368,7 @@ def add_drake_closures(sdf: SDF, scope: str, element: Element) -> None:
     for closure in found:
         assert closure.element is not None
         closure.a, closure.b = (
-            sdf.frames.link(sdf.frames.name(scope, end, closure.element)) for end in (closure.a, closure.b)
+            sdf.frames.link(sdf.frames.name(scope, end, closure.element)) or WORLD for end in (closure.a, closure.b)
         )
     add_closures(sdf.assembly, found)
 
@@ -404,8 +404,9 @@ def join_world(sdf: SDF) -> None:
         place = assembly.links[name].place or here()
         assembly.add_joint(JointLink(free, Fixed(), "", name, place))
     for joint in assembly.joints.values():
-        neighbours[joint.parent].append(joint.child)
-        neighbours[joint.child].append(joint.parent)
+        if not joint.cut:
+            neighbours[joint.parent].append(joint.child)
+            neighbours[joint.child].append(joint.parent)
     reached = {""}
     for start in ["", *assembly.links]:
         if start and start not in reached:

@@ -17,7 +17,6 @@ from rtmbs.formats.assembly import JointLink, Link, ModelAssembly, count_notes, 
 from rtmbs.formats.closed_loops import add_closures, drake_closures, loop_joints, side_file
 from rtmbs.formats.mesh_files import MeshFiles
 from rtmbs.formats.placement import Placement, here, placement_of_rpy
-from rtmbs.formats.rotors import transmission_inertias
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import (
     ConstantRate,
@@ -48,6 +47,8 @@ TOLD = {
     "calibration": "is not read: it belongs to a controller",
     "drake:linear_bushing_rpy": "is not read; write a ball constraint in its place",
 }
+RATIOS = ("mechanicalReduction", "drake:gear_ratio", "gear_ratio")
+INERTIAS = ("motorInertia", "rotorInertia", "rotor_inertia", "drake:rotor_inertia")  # tags under a transmission
 NO_LIMIT = float("inf")
 WITHOUT_AXIS: dict[str, JointType] = {
     "fixed": Fixed(), "floating": Floating(), "spherical": Spherical(),  # the last is an extension of Bullet
@@ -96,13 +97,16 @@ def read_urdf(
         if joint in assembly.joints:
             assembly.joints[joint].armature = inertia
     add_base(urdf, floating)
-    closures, motors = side_file(Path(loops)) if loops is not None else ([], [])
+    beside = side_file(Path(loops)) if loops is not None else None
+    if beside is not None:
+        beside.replace_joints(assembly)
+    closures = beside.closures if beside is not None else []
     add_closures(assembly, [*loop_joints(root), *drake_closures(root), *closures])
     count_notes(assembly, urdf.left_out, TOLD)
     model = assembly.model()
     for element in root.all("joint"):
         add_mimic(assembly, model, element)
-    for name in [joint for joint in model.joints if joint in motors]:
+    for name in [joint for joint in model.joints if beside is not None and joint in beside.motors]:
         model.add_force(f"{name}_motor", Motor(Input()), joint=name)
     return assembly.reported(model, strict)
 
@@ -272,6 +276,29 @@ def add_mimic(assembly: ModelAssembly, model: Model, element: Element) -> None:
         model.add_driver(coupler, ConstantRate(0.0, offset), joint=name)
         return
     model.add_coupler(coupler, {name: 1.0, other: -multiplier}, offset)
+
+
+def transmission_inertias(root: Element) -> dict[str, float]:
+    """Return the inertia on the coordinate of each joint with a transmission that states one [kg m^2]."""
+    found: dict[str, float] = {}
+    for transmission in root.all("transmission"):
+        joints = [one.attributes.get("name", "").strip() for one in transmission.all("joint")]
+        for actuator in transmission.all("actuator"):
+            inertia = value_of(transmission, actuator, INERTIAS, 0.0)
+            ratio = value_of(transmission, actuator, RATIOS, 1.0) if inertia else 1.0
+            for joint in joints:
+                if inertia:
+                    found[joint] = found.get(joint, 0.0) + ratio * ratio * inertia
+    return found
+
+
+def value_of(transmission: Element, actuator: Element, tags: tuple[str, ...], default: float) -> float:
+    """Return the first number under one of the tags, in the actuator or else in its transmission."""
+    for owner in (actuator, transmission):
+        for tag in tags:
+            if (child := owner.first(tag)) is not None:
+                return child.number("value") if "value" in child.attributes else child.text_numbers(1)[0]
+    return default
 
 
 # ---- the tree --------------------------------------------------------------------------------------------------------

@@ -17,11 +17,14 @@ TYPES = {Revolute: "continuous", Prismatic: "prismatic", Fixed: "fixed", Floatin
 TYPES |= {Spherical: "spherical"}  # an extension of Bullet
 FREE = float("inf")
 EYE = np.eye(3)
+USUAL_GRAVITY = (0.0, 0.0, -9.81)  # [m/s^2]
 
 
 def urdf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
     """Return the text of a Model, and notes of elements that URDF has not; InputError for a joint that it has not."""
     tree = tree_of(model)
+    if not np.array_equal(model.gravity, USUAL_GRAVITY):
+        tree.notes.append(ImportNote("gravity", 0, f"is not written, and a reader takes {USUAL_GRAVITY}"))
     frames = link_frames(tree)
     root = root_of(tree)
     lines = ['<?xml version="1.0"?>', f"<robot name={quoteattr(model.name)}>"]

@@ -1,19 +1,22 @@
-"""``write``: the URDF or SDF of a Model, chosen by the ending of the file."""
+"""``write``: the URDF, SDF or MJCF of a Model, chosen by the ending of the file."""
 
 from pathlib import Path
 
 from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, shown
+from rtmbs.formats.mjcf_writer import mjcf_text
 from rtmbs.formats.sdf_writer import sdf_text
 from rtmbs.formats.urdf_writer import urdf_text
 from rtmbs.model import Model
 from rtmbs.model.import_report import ImportReport
 
-WRITERS = {".urdf": ("URDF", urdf_text), ".sdf": ("SDF", sdf_text)}
+WRITERS = {
+    ".urdf": ("URDF", urdf_text), ".sdf": ("SDF", sdf_text), ".xml": ("MJCF", mjcf_text), ".mjcf": ("MJCF", mjcf_text),
+}  # fmt: skip
 
 
 def write(model: Model, path: str | Path) -> ImportReport:
-    """Write a Model as URDF or SDFormat: bodies, joints, loops, limits, dampers and couplings of two coordinates.
+    """Write a Model as URDF, SDFormat or MJCF: bodies, joints, loops, limits, dampers, couplings of two coordinates.
 
     Shapes, initial values, drivers, force laws and gravity of URDF are not written; the report lists forces, drivers,
     rods and constraints that are left out.
@@ -23,7 +26,7 @@ def write(model: Model, path: str | Path) -> ImportReport:
     model : Model
         Mechanism.
     path : str or Path
-        File that ends in .urdf or .sdf. An older file stays as it is until the new one is whole.
+        File that ends in .urdf, .sdf, .xml or .mjcf. An older file stays as it is until the new one is whole.
 
     Returns
     -------
@@ -46,7 +49,7 @@ def write(model: Model, path: str | Path) -> ImportReport:
         raise InputError(f"write takes a Model, not {shown(model)}; rtmbs.read returns one")
     ending = Path(path).suffix.lower()
     if ending not in WRITERS:
-        raise InputError(f"file {str(path)!r} cannot be chosen a format by its ending; it must be .urdf or .sdf")
+        raise InputError(f"file {str(path)!r} cannot be chosen a format by its ending; it must be .urdf, .sdf or .xml")
     form, writer = WRITERS[ending]
     text, notes = writer(model)
     with replacing(str(path)) as file:

@@ -87,6 +87,8 @@ def tree_of(model: Model) -> WrittenTree:
 def tree_joint(joint: Joint, child: str) -> TreeJoint:
     """Return a joint from its parent to ``child``."""
     a, b = Placement(joint.point_a, joint.axes_a), Placement(joint.point_b, joint.axes_b)
+    if isinstance(joint.type, Spherical):  # its rates are in axes of the second body, which a frame of a link keeps
+        a, b = Placement(a.position, a.rotation @ b.rotation.T), Placement(b.position, np.eye(3))
     axis = axis_of(joint)
     if child == joint.b.name:
         return TreeJoint(joint, joint.a.name, child, a, b, axis)

@@ -54,6 +54,7 @@ KERNEL_FILES = (
     "numerics/rotations/plain.py",
     "studies/sensitivities/saddles.py",
     "studies/sensitivities/step_solver.py",
+    "robotics/kernels.py",
     "simulation/jumps.py",
     "simulation/stiff_forces.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels

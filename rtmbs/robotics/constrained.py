@@ -5,7 +5,7 @@ x = b - U (U^T b - S^-1 V^T g) and the multipliers of least norm lam = V S^-1 (U
 singular, M + w J^T J and f + w J^T g have the same answer (augmented Lagrangian).
 """
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.linalg
@@ -19,11 +19,11 @@ RANK = 1e-10  # of the largest singular value
 
 
 class ConstrainedMotion(NamedTuple):
-    """Accelerations and multipliers at a state."""
+    """Accelerations and multipliers at a state; of k states, arrays have k entries."""
 
     accelerations: Array  # (nv,)
     multipliers: Array  # (m,) of least norm
-    residual: float  # largest acceleration of a loop equation that is left
+    residual: Any  # largest acceleration of a loop equation that is left
 
 
 def constrained_accelerations(M: Array, J: Array, f: Array, g: Array) -> ConstrainedMotion:

@@ -12,11 +12,13 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse import csr_array
 
 from rtmbs.errors import InputError, shown, with_count
 from rtmbs.model.body import GROUND
 from rtmbs.model.description import ModelDescription
 from rtmbs.numerics.rotations.quaternions import product, quaternions
+from rtmbs.robotics.kernels import StateMap
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.system.system import System
 
@@ -111,6 +113,19 @@ class Coordinates:
         self.driven_dofs = np.array([one[1] for one in rotors], np.int64)
         self.ratios = np.array([one[2] for one in rotors], np.float64)
 
+    def state_map(self) -> StateMap:
+        """Return the tables by which kernels take q and v."""
+        T, n = csr_array(self.T), self.system.n
+        starts = np.array([one[0] for one in self.turning], np.int64)
+        references = np.array([one[1] for one in self.turning], np.int64)
+        turns = np.array([np.eye(3) if one[2] is None else one[2] for one in self.turning], float).reshape(-1, 3, 3)
+        counted = np.ones(n, np.int64)
+        counted[self.rotor_dofs] = 0
+        return StateMap(
+            self.plain_dofs, self.plain_q, self.rotor_dofs, self.driven_dofs, self.ratios, starts, references, turns,
+            T.indptr.astype(np.int64), T.indices.astype(np.int64), T.data.astype(np.float64), counted,
+        )  # fmt: skip
+
     def write(self, q: Array, z: Array, R0: Array) -> None:
         """Write z (n,) and R0 of a pose q (nq,); InputError for a zero quaternion."""
         z.fill(0.0)
@@ -144,6 +159,18 @@ class Coordinates:
                 last = slice(place.q.stop - 4, place.q.stop)
                 turned = product(found[last], exponential(rates[plain:]))
                 found[last] = turned / np.linalg.norm(turned)
+        return found
+
+    def rows(self, values: Any, count: int, what: str) -> Array:
+        """Return numbers (k, count), contiguous, of (count,) or (k, count); InputError for another shape."""
+        try:
+            found = np.asarray(values, np.float64, order="C")
+        except (TypeError, ValueError):
+            raise InputError(f"{what} is {shown(values)}; it must be {with_count(count, 'number')}") from None
+        if found.ndim == 1 and len(found) == count:
+            return found[None]
+        if found.ndim != 2 or found.shape[1] != count:
+            raise InputError(f"{what} has shape {found.shape}; it must be ({count},), or (k, {count}) for k states")
         return found
 
     def checked(self, values: Any, count: int, what: str) -> Array:

@@ -174,11 +174,17 @@ def solve(
         raise InputError(f"weights: {unknown_name('target', name, targets)}")
     wanted = [Target(name, where, float(weights.get(name, 1.0))) for name, where in targets.items()]
     search = Search(robot, wanted, bounds_of(robot, limits))
-    q = search.moved(q, np.zeros(robot.nv))
+    q, count, _ = descend(search, q, tolerance, iterations)
+    return answer(search, q, tolerance, count)
+
+
+def descend(search: Search, q: Array, tolerance: float, iterations: int) -> tuple[Array, int, bool]:
+    """Return the pose of the least error found, the number of iterations, and whether no small step lessens it."""
+    q = search.moved(q, np.zeros(search.robot.nv))
     seen, mu, count = search.look(q), FIRST_DAMPING, 0
     for _ in range(iterations):
         if np.abs(seen[0]).max() <= 0.1 * tolerance and np.abs(seen[2]).max(initial=0.0) <= 0.1 * CLOSED:
-            break
+            return q, count, True
         count += 1
         dv = search.step(q, seen, mu)
         tried = search.moved(q, dv)
@@ -188,8 +194,8 @@ def solve(
         else:
             mu = 10.0 * mu
         if np.abs(dv).max(initial=0.0) < STUCK or mu > MOST_DAMPING:
-            break
-    return answer(search, q, tolerance, count)
+            return q, count, True
+    return q, count, False
 
 
 def answer(search: Search, q: Array, tolerance: float, iterations: int) -> InverseKinematics:

@@ -9,6 +9,8 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.model.model import Model
 from rtmbs.robotics.coordinates import Coordinates, rotor_rows
+from rtmbs.robotics.kernels import FramePoint
+from rtmbs.robotics.state_kernels import StateKernels
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.law_kernels import call_laws
@@ -20,10 +22,17 @@ START_STEP = 1e-3  # [s] by which the start judges redundant loops
 
 
 class FramePlacement(NamedTuple):
-    """Placement of a frame in the world."""
+    """Placement of a frame in the world; of k poses, arrays have k entries."""
 
     position: Array  # (3,) [m]
     rotation: Array  # (3, 3) axes of the frame to axes of the world
+
+
+class FrameMotion(NamedTuple):
+    """Velocity or acceleration of a frame: its origin and its rotation, in the axes asked for."""
+
+    linear: Array  # (3,) [m/s, m/s^2]
+    angular: Array  # (3,) [rad/s, rad/s^2]
 
 
 class Frame(NamedTuple):
@@ -33,6 +42,7 @@ class Frame(NamedTuple):
     position: Array  # (3,) dof axes [m]
     rotation: Array  # (3, 3) axes of the frame to dof axes
     path: NDArray[np.int64]  # dofs from ground to the body
+    point: FramePoint
 
 
 class RobotKinematics:
@@ -56,6 +66,7 @@ class RobotKinematics:
         self._R0 = self.system.R0.copy()
         self._frames: dict[str, Frame] = {}
         self._still = np.zeros(self.nv)
+        self._kernels = StateKernels(self.coordinates, self._equations, self._R0)
         self._evaluate = (
             self._equations.tables,
             self._R0,
@@ -151,7 +162,9 @@ class RobotKinematics:
                 break
             path.append(dof)
             dof = int(system.tables.dofs.parent[dof])
-        found = self._frames[name] = Frame(info.dof, position, rotation, np.array(path[::-1], np.int64))
+        dofs = np.array(path[::-1], np.int64)
+        point = FramePoint(dofs, np.array(position, float)[None], np.array(rotation, float, order="C"))
+        found = self._frames[name] = Frame(info.dof, position, rotation, dofs, point)
         return found
 
     def _placed(self, frame: Frame) -> tuple[Array, FramePlacement]:
@@ -169,7 +182,7 @@ class RobotKinematics:
         Parameters
         ----------
         q : array_like
-            Pose (nq,).
+            Pose (nq,), or (k, nq) of k poses.
         frame : str
             Name of a body or of a marker.
 
@@ -183,8 +196,9 @@ class RobotKinematics:
         UnknownNameError
             For a name that no body or marker has.
         """
-        self._take(q)
-        return self._placed(self._frame(frame))[1]
+        rows = self.coordinates.rows(q, self.nq, "q")
+        position, rotation, *_ = self._kernels.frame_motions(self._frame(frame).point, rows, None)
+        return FramePlacement(position, rotation) if np.ndim(q) > 1 else FramePlacement(position[0], rotation[0])
 
     def jacobian(self, q: Any, frame: str, axes: Axes = "world") -> Array:
         """Return the Jacobian of a frame: [velocity of its origin, angular velocity] = J v.
@@ -192,7 +206,7 @@ class RobotKinematics:
         Parameters
         ----------
         q : array_like
-            Pose (nq,).
+            Pose (nq,), or (k, nq) of k poses.
         frame : str
             Name of a body or of a marker.
         axes : {"world", "local"}, default "world"
@@ -201,20 +215,109 @@ class RobotKinematics:
         Returns
         -------
         ndarray
-            J (6, nv) [m/s and rad/s for each unit of v].
+            J (6, nv) or (k, 6, nv) [m/s and rad/s for each unit of v].
 
         Raises
         ------
         InputError
             For axes of another name.
         """
-        self._take(q)
-        return self._jacobian(self._frame(frame), axes)
+        check_axes(axes)
+        rows = self.coordinates.rows(q, self.nq, "q")
+        _, R, J, _ = self._kernels.frame_motions(self._frame(frame).point, rows, None)
+        J = in_axes(R, J) if axes == "local" else J
+        return J if np.ndim(q) > 1 else J[0]
+
+    def jacobian_time_variation(self, q: Any, v: Any, frame: str, axes: Axes = "world") -> Array:
+        """Return the time derivative of a Jacobian: the acceleration of the frame is J a + dJ v.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,), or (k, nq) of k poses.
+        v : array_like
+            Rates (nv,) or (k, nv).
+        frame : str
+            Name of a body or of a marker.
+        axes : {"world", "local"}, default "world"
+            Axes of both vectors. With "local" it is the derivative of numbers in turning axes, as in Pinocchio.
+
+        Returns
+        -------
+        ndarray
+            dJ/dt (6, nv) or (k, 6, nv).
+
+        Raises
+        ------
+        InputError
+            For axes of another name.
+        """
+        check_axes(axes)
+        rows, rates = self.coordinates.rows(q, self.nq, "q"), self.coordinates.rows(v, self.nv, "v")
+        check_same(rows, rates)
+        _, R, J, dJ = self._kernels.frame_motions(self._frame(frame).point, rows, rates)
+        if axes == "local":
+            omega = np.einsum("krj,kj->kr", J[:, 3:], rates)[:, :, None]
+            dJ[:, :3] -= np.cross(omega, J[:, :3], axis=1)
+            dJ[:, 3:] -= np.cross(omega, J[:, 3:], axis=1)
+            dJ = in_axes(R, dJ)
+        return dJ if np.ndim(q) > 1 else dJ[0]
+
+    def frame_velocity(self, q: Any, v: Any, frame: str, axes: Axes = "world") -> FrameMotion:
+        """Return the velocity of a frame's origin and its angular velocity.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,).
+        v : array_like
+            Rates (nv,).
+        frame : str
+            Name of a body or of a marker.
+        axes : {"world", "local"}, default "world"
+            Axes of both vectors.
+
+        Returns
+        -------
+        FrameMotion
+            ``linear`` (3,) [m/s] and ``angular`` (3,) [rad/s].
+        """
+        found = self.jacobian(q, frame, axes) @ self.coordinates.checked(v, self.nv, "v")
+        return FrameMotion(found[:3], found[3:])
+
+    def frame_acceleration(self, q: Any, v: Any, a: Any, frame: str, axes: Axes = "world") -> FrameMotion:
+        """Return the acceleration of a frame's origin, without gravity, and its angular acceleration.
+
+        It is that of the point (the classical acceleration of Pinocchio), not a spatial acceleration.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,).
+        v : array_like
+            Rates (nv,).
+        a : array_like
+            Accelerations (nv,).
+        frame : str
+            Name of a body or of a marker.
+        axes : {"world", "local"}, default "world"
+            Axes of both vectors.
+
+        Returns
+        -------
+        FrameMotion
+            ``linear`` (3,) [m/s^2] and ``angular`` (3,) [rad/s^2].
+        """
+        check_axes(axes)
+        rates, slopes = self.coordinates.checked(v, self.nv, "v"), self.coordinates.checked(a, self.nv, "a")
+        rows = self.coordinates.rows(q, self.nq, "q")
+        _, R, J, dJ = self._kernels.frame_motions(self._frame(frame).point, rows, rates[None])
+        found = (J[0] @ slopes + dJ[0] @ rates).reshape(2, 3)
+        found = found @ R[0] if axes == "local" else found
+        return FrameMotion(found[0], found[1])
 
     def _jacobian(self, frame: Frame, axes: Axes) -> Array:
         """Return the Jacobian at the pose last taken."""
-        if axes not in ("world", "local"):
-            raise InputError(f"axes is {shown(axes)}; it must be 'world' or 'local'")
         point, placement = self._placed(frame)
         J, S = np.zeros((6, self.system.n)), self._equations.ws.S[frame.path]
         J[:3, frame.path] = (S[:, :3] + np.cross(S[:, 3:], point)).T
@@ -258,3 +361,24 @@ class RobotKinematics:
         """
         self._take(q)
         return self._equations.ws.Phi[self._rows].copy()
+
+    frame_jacobian = jacobian
+    frame_jacobian_time_variation = jacobian_time_variation
+
+
+def check_axes(axes: Any) -> None:
+    """Refuse axes of another name: InputError."""
+    if axes not in ("world", "local"):
+        raise InputError(f"axes is {shown(axes)}; it must be 'world' or 'local'")
+
+
+def check_same(q: Array, v: Array) -> None:
+    """Refuse different numbers of states: InputError."""
+    if len(q) != len(v):
+        raise InputError(f"q has {len(q)} states and v or a has {len(v)}; the number must be the same")
+
+
+def in_axes(R: Array, J: Array) -> Array:
+    """Return J (k, 6, nv) with both parts in axes of the frame."""
+    turned = np.swapaxes(R, 1, 2)
+    return np.concatenate((turned @ J[:, :3], turned @ J[:, 3:]), axis=1)

@@ -1,19 +1,23 @@
 """``Robot``: kinematics and dynamics of a mechanism at a state, by the kernels of its equations of motion."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import InputError
 from rtmbs.robotics.constrained import ConstrainedMotion, constrained_accelerations
 from rtmbs.robotics.inverse_kinematics import InverseKinematics, solve
-from rtmbs.robotics.kinematics import RobotKinematics
+from rtmbs.robotics.kinematics import Axes, check_axes, check_same, in_axes
+from rtmbs.robotics.momenta import RobotMomenta
+from rtmbs.robotics.motion_capture import MarkerFit, MarkerTrajectories, fit_markers
+from rtmbs.robotics.scans import PoseScan, null_space, random_poses, rows_of, scan
 
 Array = NDArray[np.float64]
 
 
-class Robot(RobotKinematics):
+class Robot(RobotMomenta):
     """Kinematics and dynamics of a Model at a state: q, v and a, by the compiled kernels of a simulation.
 
     q (nq,) lists the joints of the tree in the order of ``joint_names``: a coordinate [rad or m] each, the quaternion
@@ -48,20 +52,15 @@ class Robot(RobotKinematics):
         Parameters
         ----------
         q : array_like
-            Pose (nq,).
+            Pose (nq,), or (k, nq) of k poses.
 
         Returns
         -------
         ndarray
-            M (nv, nv) [kg, kg m, kg m^2].
+            M (nv, nv) or (k, nv, nv) [kg, kg m, kg m^2].
         """
-        self._take(q)
-        return self._mass()
-
-    def _mass(self) -> Array:
-        """Return M (nv, nv) at the pose last taken."""
-        M, T = self._equations.mass_matrix(), self.coordinates.T
-        return M if self.coordinates.plain else np.asarray(T.T @ M @ T)
+        M = self._kernels.mass_matrices(self.coordinates.rows(q, self.nq, "q"))
+        return M if np.ndim(q) > 1 else M[0]
 
     def inverse_dynamics(self, q: Any, v: Any, a: Any) -> Array:
         """Return the joint forces of a motion: M a + bias forces, less springs, dampers and inputs of the model.
@@ -72,20 +71,24 @@ class Robot(RobotKinematics):
         Parameters
         ----------
         q : array_like
-            Pose (nq,).
+            Pose (nq,), or (k, nq) of k states.
         v : array_like
-            Rates (nv,).
+            Rates (nv,) or (k, nv).
         a : array_like
-            Accelerations (nv,).
+            Accelerations (nv,) or (k, nv).
 
         Returns
         -------
         ndarray
-            tau (nv,) [N m, N].
+            tau (nv,) or (k, nv) [N m, N].
         """
-        self._take(q, v, a)
-        tau = self._equations.ws.tau
-        return tau.copy() if self.coordinates.plain else np.asarray(tau.dot(self.coordinates.T))
+        rows = self.coordinates.rows
+        x, rates, slopes = rows(q, self.nq, "q"), rows(v, self.nv, "v"), rows(a, self.nv, "a")
+        if not len(x) == len(rates) == len(slopes):
+            check_same(x, rates)
+            check_same(x, slopes)
+        tau = self._kernels.joint_forces(x, rates, slopes)
+        return tau if len(tau) != 1 or np.ndim(q) > 1 else tau[0]
 
     def bias_forces(self, q: Any, v: Any) -> Array:
         """Return the joint forces that hold a motion without accelerations: Coriolis, centrifugal, weight, springs.
@@ -93,16 +96,16 @@ class Robot(RobotKinematics):
         Parameters
         ----------
         q : array_like
-            Pose (nq,).
+            Pose (nq,), or (k, nq) of k states.
         v : array_like
-            Rates (nv,).
+            Rates (nv,) or (k, nv).
 
         Returns
         -------
         ndarray
-            Forces (nv,) [N m, N].
+            Forces (nv,) or (k, nv) [N m, N].
         """
-        return self.inverse_dynamics(q, v, self._still)
+        return self.inverse_dynamics(q, v, self._still if np.ndim(q) < 2 else np.zeros((len(q), self.nv)))
 
     def gravity_forces(self, q: Any) -> Array:
         """Return the joint forces that hold the robot at rest: weight and springs.
@@ -110,14 +113,15 @@ class Robot(RobotKinematics):
         Parameters
         ----------
         q : array_like
-            Pose (nq,).
+            Pose (nq,), or (k, nq) of k poses.
 
         Returns
         -------
         ndarray
-            Forces (nv,) [N m, N].
+            Forces (nv,) or (k, nv) [N m, N].
         """
-        return self.inverse_dynamics(q, self._still, self._still)
+        still = self._still if np.ndim(q) < 2 else np.zeros((len(q), self.nv))
+        return self.inverse_dynamics(q, still, still)
 
     def forward_dynamics(self, q: Any, v: Any, tau: Any = None) -> ConstrainedMotion:
         """Return the accelerations under joint forces, with loops that stay closed.
@@ -125,11 +129,11 @@ class Robot(RobotKinematics):
         Parameters
         ----------
         q : array_like
-            Pose (nq,) with closed loops.
+            Pose (nq,) with closed loops, or (k, nq) of k states.
         v : array_like
-            Rates (nv,) that keep them closed.
+            Rates (nv,) or (k, nv) that keep them closed.
         tau : array_like, optional
-            Joint forces (nv,) beside those of the model [N m, N]; none unless given.
+            Joint forces (nv,) or (k, nv) beside those of the model [N m, N]; none unless given.
 
         Returns
         -------
@@ -142,14 +146,30 @@ class Robot(RobotKinematics):
         InputError
             For a coordinate without inertia.
         """
+        if np.ndim(q) > 1:
+            return self._forward_dynamics_of_states(q, v, tau)
         self._take(q, v)
         force = np.zeros(self.nv) if tau is None else self.coordinates.checked(tau, self.nv, "tau")
         T, equations = self.coordinates.T, self._equations
         free = force - T.T @ equations.ws.tau
-        M, J = self._mass(), self._closure_rows()
-        zd = equations.ws.zd.copy()
+        J, zd = self._closure_rows(), equations.ws.zd.copy()
         wanted = -equations.closure_accelerations(zd, np.zeros(self.system.n))[self._rows]
-        return constrained_accelerations(M, J, free, wanted)
+        return constrained_accelerations(self.mass_matrix(q), J, free, wanted)
+
+    def _forward_dynamics_of_states(self, q: Any, v: Any, tau: Any) -> ConstrainedMotion:
+        """Return accelerations (k, nv), multipliers (k, m) and residuals (k,) of k states."""
+        x, rates = self.coordinates.rows(q, self.nq, "q"), self.coordinates.rows(v, self.nv, "v")
+        check_same(x, rates)
+        forces = np.zeros(rates.shape) if tau is None else self.coordinates.rows(tau, self.nv, "tau")
+        check_same(x, forces)
+        if not np.any(self._rows):
+            free = forces - self.bias_forces(x, rates)
+            with np.errstate(divide="ignore"):
+                a = np.asarray(np.linalg.solve(self.mass_matrix(x), free[..., None])[..., 0], np.float64)
+            return ConstrainedMotion(a, np.zeros((len(x), 0)), np.zeros(len(x)))
+        found = [self.forward_dynamics(*state) for state in zip(x, rates, forces, strict=True)]
+        parts = [np.array([getattr(one, what) for one in found]) for what in ConstrainedMotion._fields]
+        return ConstrainedMotion(*parts)
 
     def inverse_kinematics(
         self,
@@ -192,6 +212,161 @@ class Robot(RobotKinematics):
         first = self.assembled()[0] if start is None else self.coordinates.checked(start, self.nq, "start")
         return solve(self, targets, first, weights or {}, limits, tolerance, iterations)
 
+    def operational_space_inertia(
+        self, q: Any, frame: str, axes: Axes = "world", rows: Sequence[int] | None = None
+    ) -> Array:
+        """Return the inertia that a frame opposes to a force on it: (J M^-1 J^T)^-1, loops closed.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,) with closed loops, or (k, nq) of k poses.
+        frame : str
+            Name of a body or of a marker.
+        axes : {"world", "local"}, default "world"
+            Axes of the force.
+        rows : sequence of int, optional
+            Directions that count, 0 to 5: along x, y, z and about them; all unless given.
+
+        Returns
+        -------
+        ndarray
+            Inertia (r, r) or (k, r, r) [kg, kg m, kg m^2].
+
+        Raises
+        ------
+        InputError
+            Where the frame cannot move in a direction that counts.
+        """
+        check_axes(axes)
+        chosen, poses = rows_of(rows), self.coordinates.rows(q, self.nq, "q")
+        _, R, J, _ = self._kernels.frame_motions(self._frame(frame).point, poses, None)
+        J, M = (in_axes(R, J) if axes == "local" else J)[:, chosen], self._kernels.mass_matrices(poses)
+        found = np.empty((len(poses), len(chosen), len(chosen)))
+        for s, pose in enumerate(poses):
+            N = null_space(self.closure_jacobian(pose)) if np.any(self._rows) else np.eye(self.nv)
+            moves = J[s] @ N
+            S = np.linalg.svd(moves, compute_uv=False)
+            if moves.shape[1] < len(chosen) or S[-1] <= 1e-10 * S[0]:
+                raise InputError(
+                    f"operational space: frame {frame!r} cannot move in all of the {len(chosen)} directions at this "
+                    "pose; give rows= of those in which it can"
+                )
+            found[s] = np.linalg.inv(moves @ np.linalg.solve(N.T @ M[s] @ N, moves.T))
+        return found if np.ndim(q) > 1 else found[0]
+
+    # ---- scans and motion capture -----------------------------------------------------------------------------------
+
+    def manipulability(self, q: Any, frame: str, rows: Sequence[int] | None = None) -> Any:
+        """Return the product of the singular values of a frame's Jacobian, along motions that keep loops closed.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,), or (k, nq) of k poses.
+        frame : str
+            Name of a body or of a marker.
+        rows : sequence of int, optional
+            Directions that count, 0 to 5: along x, y, z and about them; all unless given.
+
+        Returns
+        -------
+        float or ndarray
+            Manipulability, or (k,) of k poses; 0 where the frame cannot move in a direction that counts.
+        """
+        found = scan(self, frame, self.coordinates.rows(q, self.nq, "q"), rows_of(rows)).manipulability
+        return found if np.ndim(q) > 1 else float(found[0])
+
+    def scan(self, frame: str, poses: Any, rows: Sequence[int] | None = None) -> PoseScan:
+        """Return positions, singular values and freedom of a frame at poses.
+
+        Parameters
+        ----------
+        frame : str
+            Name of a body or of a marker.
+        poses : array_like
+            Poses (k, nq).
+        rows : sequence of int, optional
+            Directions that count, 0 to 5: along x, y, z and about them; all unless given.
+
+        Returns
+        -------
+        PoseScan
+            With ``manipulability`` and ``singular``.
+        """
+        return scan(self, frame, self.coordinates.rows(poses, self.nq, "poses"), rows_of(rows))
+
+    def workspace(
+        self,
+        frame: str,
+        samples: int = 1000,
+        *,
+        seed: int = 0,
+        limits: Mapping[str, tuple[float, float]] | None = None,
+        rows: Sequence[int] | None = None,
+    ) -> PoseScan:
+        """Return the scan of random poses between the limits, loops closed where Newton's method closes them.
+
+        Parameters
+        ----------
+        frame : str
+            Name of a body or of a marker.
+        samples : int, default 1000
+            Number of poses.
+        seed : int, default 0
+            Seed of the poses.
+        limits : mapping, optional
+            (lower, upper) by joint with one coordinate; those of the file unless given. Coordinates without limits are
+            drawn from -pi to pi.
+        rows : sequence of int, optional
+            Directions that count, 0 to 5: along x, y, z and about them; all unless given.
+
+        Returns
+        -------
+        PoseScan
+            ``position[closed]`` are points that the frame reaches.
+        """
+        return self.scan(frame, random_poses(self, samples, seed, limits), rows)
+
+    def fit_markers(
+        self,
+        trajectories: MarkerTrajectories,
+        start: Any = None,
+        *,
+        weights: Mapping[str, float] | None = None,
+        limits: Mapping[str, tuple[float, float]] | None = None,
+        iterations: int = 100,
+    ) -> MarkerFit:
+        """Find the poses at which markers of the Model are nearest to measured points, by least squares.
+
+        Parameters
+        ----------
+        trajectories : MarkerTrajectories
+            Points by marker, as ``rtmbs.read_c3d`` returns them; a marker of the Model has the name.
+        start : array_like, optional
+            Pose (nq,) from which the first sample starts; that of a simulation unless given.
+        weights : mapping, optional
+            Weight of each marker, 1 unless given.
+        limits : mapping, optional
+            (lower, upper) by joint with one coordinate; those of the file unless given.
+        iterations : int, default 100
+            Most iterations of a sample.
+
+        Returns
+        -------
+        MarkerFit
+            Poses, distances, and whether each sample settled.
+
+        Raises
+        ------
+        UnknownNameError
+            For a marker that the Model has not.
+        """
+        first = self.assembled()[0] if start is None else self.coordinates.checked(start, self.nq, "start")
+        return fit_markers(self, trajectories, first, weights or {}, limits, iterations)
+
     rnea = inverse_dynamics
     crba = mass_matrix
     nonlinear_effects = bias_forces
+    aba = forward_dynamics
+    generalized_gravity = gravity_forces

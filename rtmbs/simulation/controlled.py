@@ -190,8 +190,13 @@ class Controlled:
         h = sim.h
         self.h = min(h, self.choice.longest, first_step(self.system, sim.equations, sim.state))
         ends = [(jump - edge_of(jump, h), jump + edge_of(jump, h)) for jump in self.jumps]
-        for land, go in [*((min(a, self.t_end), b) for a, b in ends), (self.t_end, self.t_end)]:
+        ends += [] if sim._controllers is None else [(t, t) for t in sim._controllers.times(sim.t, self.t_end)]
+        if sim._controllers is not None and self.let_controllers_act():
+            return
+        for land, go in [*((min(a, self.t_end), b) for a, b in sorted(ends)), (self.t_end, self.t_end)]:
             if not self.go_to(land):
+                break
+            if go == land < self.t_end and self.let_controllers_act():
                 break
             if go > sim.t:
                 sim._store.move_by_rates(go)
@@ -208,6 +213,16 @@ class Controlled:
         with callback_rights(sim, LOOK, WATCHING):
             for observer in self.observers:
                 observer.end(sim)
+
+    def let_controllers_act(self) -> bool:
+        """Let the controllers that are due act, and steps begin anew behind them; True when an event ends the run."""
+        sim = self.sim
+        sim._controllers.act(sim)
+        sim._store.move_by_rates(sim.t)
+        self.past = None
+        if self.extrapolated is not None:
+            self.extrapolated.anew = True
+        return bool(self.events.monitors) and self.run_jump_events()
 
     def go_to(self, land: float) -> bool:
         """Step to the time ``land`` [s] exactly; False when an event stopped the run."""
@@ -502,6 +517,8 @@ def run_with_tolerance(
                     error.result = controlled.result()  # type: ignore[attr-defined]
                     raise
                 store.stand_at(start.copy())
+                if sim._controllers is not None:
+                    sim._controllers.go_back(sim.t)
                 again += 1
                 continue
             except BaseException as error:

@@ -146,16 +146,19 @@ class EventRun:
     def take_part(self, grid: Grid, watching: Sequence[Observer]) -> tuple[bool, bool]:
         """Go to the next event, or to the end of a step of the grid; returns (the run ends, the step has ended)."""
         sim = self.sim
+        if sim._controllers is not None and self.let_controllers_act(grid):
+            return True, False
         with shown_to_all(sim, watching) as show:
             start = sim.snapshot()
-            report = self.step_to_end(start, grid)
+            end = self.end_of_part(grid)
+            report = self.step_to(start, grid, end)
             parts = ShorterSteps(self, start, grid)
             stretch = Stretch(self.dofs, parts.before, parts.after)
             with callback_rights(sim, LOOK, EVENT_FUNCTION):
                 instant = self.handler.look(stretch, parts, SAME_INSTANT * grid.h)
             if instant is None:
                 show(lambda observer: observer.observe(sim, report))
-                return False, True
+                return False, end == grid.end
             at_end = parts.after.t - instant.t <= SAME_INSTANT * grid.h
             if at_end:
                 instant = instant._replace(t=parts.after.t)
@@ -167,7 +170,24 @@ class EventRun:
                 stops = self.act(instant, grid)
             finally:
                 show(lambda observer: observer.observe(sim, report))
-            return stops, at_end
+            return stops, at_end and end == grid.end
+
+    def let_controllers_act(self, grid: Grid) -> bool:
+        """Let the controllers that are due act, and events whose functions an input moves; True when the run ends."""
+        sim = self.sim
+        sim._controllers.act(sim)
+        if not self.handler.monitors:
+            return False
+        with callback_rights(sim, LOOK, EVENT_FUNCTION):
+            instant = self.handler.events_of_jump(moment_of(sim._store.present()))
+        return bool(instant.due) and self.act(instant, grid)
+
+    def end_of_part(self, grid: Grid) -> float:
+        """Return the end of a step of the grid [s], or the time before it at which a controller acts."""
+        if self.sim._controllers is None:
+            return grid.end
+        acts: float = self.sim._controllers.next_time()
+        return acts if acts < grid.end - SAME_INSTANT * grid.h else grid.end
 
     def act(self, instant: EventInstant, grid: Grid) -> bool:
         """Run the events of the present instant; True when the run ends."""
@@ -185,10 +205,10 @@ class EventRun:
             )
         return stops
 
-    def step_to_end(self, start: State, grid: Grid) -> StepReport:
-        """Take a step to the end of a step of the grid. Raises StepError."""
-        sim, store, t = self.sim, self.sim._store, grid.end
-        if (start.t_ref, start.k + 1) == grid[:2]:
+    def step_to(self, start: State, grid: Grid, t: float) -> StepReport:
+        """Take a step to ``t`` [s], the end of a step of the grid or a time before it. Raises StepError."""
+        sim, store = self.sim, self.sim._store
+        if (start.t_ref, start.k + 1) == grid[:2] and t == grid.end:
             return self.step(sim)
         part = t - start.t
         if part < SHORTEST * grid.h:
@@ -197,7 +217,12 @@ class EventRun:
         else:
             store.restart(start.copy(), start.t, 0, part, self.part_of_ramps(start, t, grid))
             report = self.step(sim)
-        store.restart(sim.snapshot(), *grid)
+        if t == grid.end:
+            store.restart(sim.snapshot(), *grid)
+        else:
+            state = sim.snapshot()
+            state.h = grid.h
+            store.go_on_from(state, t)
         return report
 
     def step(self, sim: Any) -> StepReport:

@@ -102,7 +102,8 @@ def run(
     # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
     with progress_bar(steps, "step") if progress else nullcontext() as bar:
         while steps > 0:
-            done, failed = take_chunk(sim, watching, first(chunk, steps)) if chunk is not None else (0, True)
+            ahead = steps if sim._controllers is None else steps_to_controllers(sim, steps, single)
+            done, failed = take_chunk(sim, watching, first(chunk, ahead)) if chunk is not None else (0, True)
             if events is not None:
                 if events.take_step(watching):
                     recorder.record_end(sim)
@@ -117,6 +118,14 @@ def run(
     with callback_rights(sim, LOOK, WATCHING):
         for observer in watching:
             observer.end(sim)
+
+
+def steps_to_controllers(sim: Any, steps: int, single: bool) -> int:
+    """Let the controllers that are due act; return how many steps, at most ``steps``, there are to the next ones."""
+    if single:
+        return steps  # each step, or each part of one, lets them act
+    sim._controllers.act(sim)
+    return int(sim._controllers.free_steps(sim._store.present(), steps))
 
 
 def is_end(until: Callable[[Any], Any], sim: Any) -> bool:

@@ -29,6 +29,7 @@ from rtmbs.semirecursive.start.prepare import StartReport, prepare
 from rtmbs.simulation.access import LOOK, STEP, Claim, guarded
 from rtmbs.simulation.captured_values import CapturedValues, captured_values_of, check_captured
 from rtmbs.simulation.channel_reader import ChannelReader
+from rtmbs.simulation.controllers import Controller, Controllers, controller_of
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
@@ -71,7 +72,7 @@ class Simulation(Keyed, StrictAttributes):
         Measure inconsistent redundant closures from the pose as it is (METHODS 1.13).
     threads : int, default 1
         Largest number of threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to them
-        as ``groups``, each with a Newton iteration of its own. Connected parts stay on one thread. More than one is for
+        in groups, each with a Newton iteration of its own. Connected parts stay on one thread. More than one is for
         methods with the capability THREADS, as the default.
 
     Attributes
@@ -111,6 +112,7 @@ class Simulation(Keyed, StrictAttributes):
     _half_turns: HalfTurns | None  # of bushings
     _fast_states: FastStates | None  # of force laws
     _stiff_forces: StiffForces | None
+    _controllers: Controllers | None
 
     def __init__(
         self,
@@ -151,7 +153,7 @@ class Simulation(Keyed, StrictAttributes):
             _store=store, _claim=store._claim, _reader=None, inputs=Inputs(system, store), start_report=start.report,
             _captured=captured_values_of(system), _half_turns=half_turns_of(system, equations.tables),
             _fast_states=fast_states_of(system, equations.tables),
-            _stiff_forces=None,
+            _stiff_forces=None, _controllers=None,
         )  # fmt: skip
         self._warm_up()  # steps that never count tell nothing, so the check comes behind them
         vars(self).update(_stiff_forces=stiff_forces_of(system, equations.tables))
@@ -224,6 +226,9 @@ class Simulation(Keyed, StrictAttributes):
         store = self._store
         if not store.watched:
             raise InputError(RUN_ONLY)
+        if self._controllers is not None:
+            self._controllers.act(self)
+            self._controllers.check_inside(store.states[0])
         old, new = store.begin_step()
         if store.ramps:
             store.reach_ramps(new.u)
@@ -391,8 +396,9 @@ class Simulation(Keyed, StrictAttributes):
 
             parts = at_most * (on_failure == "halve")
             return run_with_tolerance(self, t_end, tolerance, when, record, observers, parts, progress, most_steps)
-        events = None
-        if when is not None or self._store.system.rigid:
+        events, controllers = None, self._controllers
+        located = when is not None or self._store.system.rigid
+        if located or (controllers is not None and not controllers.on_grid(self._store.present())):
             from rtmbs.simulation.event_run import EventRun  # as above
 
             events = EventRun(self, when, on_failure, at_most)
@@ -725,6 +731,68 @@ class Simulation(Keyed, StrictAttributes):
         0.0
         """
         self._store.restore(state)
+        if self._controllers is not None:
+            self._controllers.go_back(self.t)
+
+    def add_controller(
+        self,
+        controller: Any,
+        period: float | None = None,
+        *,
+        delay: float = 0.0,
+        channels: Sequence[str] = (),
+        inputs: Sequence[str] = (),
+        name: str = "",
+    ) -> Controller:
+        """Let a sampled controller set inputs from now on, each held until the next sample (zero-order hold).
+
+        Samples are taken at the present time and every ``period`` after it, where a step begins: a Result shows the
+        inputs before the sample of its time. Steps end at samples and effects, so order, tolerance and events stay. A
+        restored State forgets later samples.
+
+        Parameters
+        ----------
+        controller : callable or state space
+            Function of the Simulation that returns a dict of numbers by input, and keeps nothing from call to call. Or
+            a state space of python-control or scipy.signal with A, B, C, D and ``dt``; a continuous one is sampled by
+            zero-order hold.
+        period : float, optional
+            Time from sample to sample [s]; that of a discrete state space unless given.
+        delay : float, default 0.0
+            Time from a sample to its effect [s], also longer than the period.
+        channels : sequence of str, optional
+            Channels that a state space reads, in the order of its inputs.
+        inputs : sequence of str, optional
+            Inputs of the Simulation that a state space sets, in the order of its outputs.
+        name : str, optional
+            Name in messages.
+
+        Returns
+        -------
+        Controller
+            Samples so far.
+
+        Raises
+        ------
+        InputError
+            For times out of range and for a state space that does not fit.
+        UnknownNameError
+            For a channel or an input that does not exist.
+
+        Examples
+        --------
+        >>> model = rtmbs.library.build("pendulum")
+        >>> motor = model.add_force("motor", rtmbs.Motor(rtmbs.Input()), joint="pivot")
+        >>> sim = rtmbs.Simulation(model.compile(), h=1e-3)
+        >>> def damp(sim):
+        ...     return {"motor.torque": -0.5 * sim["pivot.rate"]}
+        >>> controller = sim.add_controller(damp, period=2e-3, delay=1e-3)
+        >>> result = sim.run(1.0)
+        """
+        made = controller_of(self, controller, period, delay, channels, inputs, name)
+        present = [] if self._controllers is None else self._controllers.all
+        vars(self)["_controllers"] = Controllers([*present, made])
+        return made
 
     # ---- parts ------------------------------------------------------------------------------------------------------
 
@@ -742,19 +810,6 @@ class Simulation(Keyed, StrictAttributes):
     def method(self) -> Method:
         """The method of time integration, with its options."""
         return self._store.options.method
-
-    @property
-    def groups(self) -> tuple[tuple[str, ...], ...]:
-        """Names of the coordinates that advance together, a tuple a thread of ``run``.
-
-        There is one group only when ``threads`` is 1, when everything hangs together, and when a step asks Python:
-        for a function of time, a called law, another source of K and C, or a step that is not fused.
-        """
-        equations, system = self._store.equations, self._store.system
-        groups = self.method.groups(equations)
-        coordinates = [range(system.n)] if groups is None else groups.coordinates
-        names = system.coordinate_names
-        return tuple(tuple(names[i] for i in group) for group in coordinates)
 
     def __repr__(self) -> str:
         state, system = self._store.states[0], self._store.system
@@ -782,14 +837,21 @@ class Simulation(Keyed, StrictAttributes):
     # ---- copies -----------------------------------------------------------------------------------------------------
 
     def _twin(self) -> Self:
-        """Return a Simulation at the same state that shares the equations: one of the two steps at a time."""
-        return self._on(self._store.twin())
+        """Return a Simulation at the same state that shares the equations: one of the two steps at a time.
+
+        It has no controllers: its steps are parts of one that begins and ends with held inputs.
+        """
+        twin = self._on(self._store.twin())
+        vars(twin)["_controllers"] = None
+        return twin
 
     def _on(self, store: StateStore) -> Self:
         """Return a Simulation with another store, and otherwise the attributes of this one."""
         other = object.__new__(type(self))
         parts = {"_store": store, "_claim": store._claim, "inputs": self.inputs._of(store)}
         vars(other).update(self.__getstate__(), **parts)
+        if self._controllers is not None:
+            vars(other)["_controllers"] = self._controllers.copy()
         return other
 
     def __copy__(self) -> Self:
@@ -804,6 +866,19 @@ class Simulation(Keyed, StrictAttributes):
 def store_of(sim: Simulation) -> StateStore:
     """Return the states of a Simulation with their equations and options, for code that moves them."""
     return sim._store
+
+
+def thread_groups(sim: Simulation) -> tuple[tuple[str, ...], ...]:
+    """Return names of the coordinates that advance together, a tuple a thread of ``run``.
+
+    There is one group only when ``threads`` is 1, when everything hangs together, and when a step asks Python: for a
+    function of time, a called law, another source of K and C, or a step that is not fused.
+    """
+    equations, system = store_of(sim).equations, sim.system
+    groups = sim.method.groups(equations)
+    coordinates = [range(system.n)] if groups is None else groups.coordinates
+    names = system.coordinate_names
+    return tuple(tuple(names[i] for i in group) for group in coordinates)
 
 
 def options_text(method: Any) -> str:

@@ -147,6 +147,30 @@ def test_other_notations_of_a_loop_are_the_same(tmp_path):
     assert "crank_pin_motor" in other.forces
 
 
+def test_a_side_file_replaces_joints(tmp_path):
+    """A ball and a universal joint in place of hinges; a joint that the robot has not is noted."""
+    pytest.importorskip("yaml")
+    loops = tmp_path / "side.yaml"
+    loops.write_text(
+        "joint_name: [coupler_pin, rocker_pin, nobody]\njoint_type: [SPHERICAL, UJOINT_ZX, FIXED]\nrotor: 1\n",
+        encoding="utf-8",
+    )
+    model = rtmbs.read(FILES / "four_bar.urdf", loops=loops)
+    assert isinstance(model.joints["coupler_pin"].type, rtmbs.Spherical)
+    rocker = model.joints["rocker_pin"]
+    assert rocker.type.axis_a == (0.0, 0.0, 1.0)
+    assert rocker.type.axis_b == (1.0, 0.0, 0.0)
+    assert rocker.point_a[0] == 0.8
+    told = str(model.import_report)
+    assert "names joint 'nobody'" in told
+    assert "rotor of" in told
+    robot = rtmbs.Robot(model)
+    assert (robot.nq, robot.nv) == (1 + 4 + 2, 1 + 3 + 2)
+    loops.write_text("joint_name: [coupler_pin]\njoint_type: [BALL]\n", encoding="utf-8")
+    with pytest.raises(LanguageError, match=r"joint_type is .*SPHERICAL"):
+        rtmbs.read(FILES / "four_bar.urdf", loops=loops)
+
+
 def test_floating_and_fixed_bases(tmp_path):
     path = written(tmp_path, BALL.format("continuous", '<axis xyz="0 0 1"/>'))
     kinds = {

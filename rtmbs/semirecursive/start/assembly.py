@@ -1,5 +1,7 @@
 """Assembly: the pose nearest to the initial values that closes every loop (METHODS 1.15)."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import coo_array, csc_array
@@ -9,6 +11,7 @@ from rtmbs.numerics.rotations.vectors import right_jacobian
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import loop_groups, loop_jacobian
 from rtmbs.semirecursive.start.checks import facing_away
+from rtmbs.semirecursive.start.facing import turned_to_face
 from rtmbs.semirecursive.start.nearest import REFUSED, NearestPose, length_of, scaled_entries, worst_of
 from rtmbs.system.contact_tables import rate_mask
 from rtmbs.system.tables import REVOLUTE
@@ -22,6 +25,7 @@ AGAIN = 6 * (1.0, 3.0)  # likewise, where loops close and axes face away
 DRAWS = 4  # of a size, each to both sides
 PATIENCE = 30  # iterations of a try
 ANYWHERE, MOST_EVALUATIONS = 24, 100  # poses from which least squares begin, and evaluations of each
+TIGHT: Any = {"max_nfev": 1000, "xtol": 1e-15, "ftol": 1e-15}  # of one loop alone
 NEARLY = 1e-3  # gap below which they are closed for good by the iteration
 LOOKED_BESIDE = 200  # coordinates; beyond, every try takes long
 LESS = 0.9  # of the gap: a pose is taken for less open below it, and for another one of the same minimum above
@@ -51,8 +55,12 @@ class Assembly(NearestPose):
         Rows that bind rates alone are zero: no pose is nearer for them.
         """
         J, reference = self.jacobian.matrix(self.equations), self.equations.tables.dofs.reference
-        J = J @ turns(reference, z) if np.any(reference >= 0) else J
+        J = J @ self.turns_of(z) if np.any(reference >= 0) else J
         return scaled_entries(J, self.of_positions, self.typical)
+
+    def turns_of(self, z: Array) -> csc_array:
+        """Return the matrix (n, n) from changes of z to what Phi_z takes."""
+        return turns(self.equations.tables.dofs.reference, z)
 
     def scaled(self, J: csc_array) -> csc_array:
         """Return a matrix (m, n) in row scales and typical sizes."""
@@ -131,6 +139,9 @@ class Assembly(NearestPose):
         free = np.flatnonzero(~pinned & (self.typical > 0.0))
         if not 0 < len(free) <= LOOKED_BESIDE:
             return []
+        faced = turned_to_face(self, wanted, free)
+        if faced is not None and self.assembled(faced := self.near(faced, wanted, pinned, weights)):
+            return [faced]
 
         def at(x: Array) -> Array:
             z = wanted.copy()
@@ -152,6 +163,29 @@ class Assembly(NearestPose):
                 z = self.near(at(end.x), wanted, pinned, weights)
                 found += [z] if self.assembled(z) else []
         return found
+
+    def gap_alone(self, rows: NDArray[np.int64], pinned: NDArray[np.bool_]) -> float:
+        """Return the largest gap over its scale that least squares leave of some rows, all others open."""
+        from scipy.optimize import least_squares
+
+        free, start = np.flatnonzero(~pinned & (self.typical > 0.0)), self.equations.system.z0
+        if not 0 < len(free) <= LOOKED_BESIDE:
+            return 0.0
+
+        def at(x: Array) -> Array:
+            z = start.copy()
+            z[free] += x * self.typical[free]
+            return z
+
+        def jacobian(x: Array) -> Array:
+            self.gap(at(x))
+            return np.asarray(self.scaled_jacobian(at(x)).toarray()[np.ix_(rows, free)])
+
+        try:
+            found = least_squares(lambda x: self.gap(at(x))[rows], np.zeros(len(free)), jacobian, **TIGHT)
+        except (RtmbsError, ValueError):
+            return 0.0
+        return worst_of(found.fun)
 
     def nearest(self, found: list[Array], wanted: Array, weights: Array) -> Array:
         """Return the assembly (n,) nearest to ``wanted``; another one that is as near becomes ``other_way``."""
@@ -195,22 +229,24 @@ def turns(reference: NDArray[np.int64], z: Array) -> csc_array:
     return csc_array(coo_array((np.concatenate((np.ones(len(plain)), blocks.ravel())), (rows, columns)), shape=(n, n)))
 
 
-def check_closed(equations: SemiRecursiveEquations, gap: Array, scale: Array, pinned: NDArray[np.bool_]) -> None:
+def check_closed(assembly: Assembly, gap: Array, pinned: NDArray[np.bool_]) -> None:
     """Refuse a start whose loops stay open; raises StartError naming the joint, the gap and the pins."""
     if worst_of(gap) <= REFUSED:
         return
-    system = equations.system
+    system, scale = assembly.equations.system, assembly.scale
     row = int(np.argmax(np.where(np.isfinite(gap), np.abs(gap), np.inf)))
     closure, unit = system.closure_of_row[row], "" if system.row_is_rotation[row] else " m"
     name = system.closure_names[closure] if closure >= 0 else system.row_names[row]
     together = system.block_of_row == system.block_of_row[row]
     size = float(np.linalg.norm((gap * scale)[together]))
+    alone = assembly.gap_alone(np.flatnonzero(system.closure_of_row == closure), pinned) if closure >= 0 else 0.0
+    alone_told = ", and it stays open where all other loops may be open" if alone > REFUSED else ""
     pins = [name for name, pin in zip(system.coordinate_names, pinned, strict=True) if pin]
     hint = f"; pinned initial values: {', '.join(pins[:6])}{' ...' if len(pins) > 6 else ''}" if pins else ""
     if any(joint.type == "Floating" and pinned[list(joint.dofs)].any() for joint in system.joints.values()):
         hint += " (the position of a Floating joint leads from its point on the one body to its point on the other)"
     raise StartError(
         f"the loop at {name!r} cannot close: a gap of {size:.4g}{unit} is left at"
-        f" the nearest pose found; check the points and lengths of this loop{hint}, or give an initial value"
-        " closer to a closed pose"
+        f" the nearest pose found{alone_told}; check the points and lengths of this loop{hint}, or give an initial"
+        " value closer to a closed pose"
     )

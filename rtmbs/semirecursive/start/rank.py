@@ -210,7 +210,7 @@ def settle_redundant(
     stuck[: len(offsets)] = offsets
     if worst_of(assembly.gap(pose)) > REFUSED or worst_of(stuck / assembly.scale) > SHIMMED:
         offsets[:] = 0.0
-        check_closed(equations, gap, assembly.scale, system.pinned_z)
+        check_closed(assembly, gap, system.pinned_z)
     if assembly_offset:
         return pose
     offsets[:] = 0.0

@@ -218,6 +218,8 @@ def check(sim: Simulation) -> None:
         raise wrong_argument("sensitivity", MEANT, sim)
     method, system = sim.method, sim.system
     check_captured(system)
+    if sim._controllers is not None:
+        raise InputError("sensitivity takes no sampled controllers; give it a Simulation without add_controller")
     refuse_contacts(system, "sensitivity")
     refuse_bearings(system, "sensitivity")
     refuse_rigid(system.rigid, "sensitivity")
