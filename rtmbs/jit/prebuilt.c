@@ -6,6 +6,7 @@
 #define Py_LIMITED_API 0x030B0000
 #include <Python.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 
 #define WORDS 2048  /* of the arguments of one call; the maker of the library sees to it */
@@ -25,6 +26,16 @@ VISIBLE int rtmbs_runs_here(void) {
 #else
     return 1;
 #endif
+}
+
+/* What compiled kernels ask numba for: strides of a contiguous array in another shape; 0 for an array that is not. */
+int numba_attempt_nocopy_reshape(Py_ssize_t rank, const Py_ssize_t *shape, const Py_ssize_t *strides, Py_ssize_t new_rank,
+                                 const Py_ssize_t *new_shape, Py_ssize_t *new_strides, Py_ssize_t size, int fortran) {
+    Py_ssize_t stride = size, new_stride = size;
+    for (Py_ssize_t k = rank - 1; k >= 0; stride *= shape[k--])
+        if (shape[k] != 1 && strides[k] != stride) return 0;
+    for (Py_ssize_t k = new_rank - 1; k >= 0; new_stride *= new_shape[k--]) new_strides[k] = new_stride;
+    return !fortran;
 }
 
 static int put_array(PyObject *value, int rank, int64_t **at) {
