@@ -68,9 +68,11 @@ def test_a_driver_may_jump_in_its_acceleration(load):
 
 
 def table_of_a_spline():
-    """Return a smooth spline over a third of the steps, that begins after the first of them."""
+    """Return a spline of a table behind the first steps and before the last; 0 rad and 6 rad/s at 0 s."""
     times = np.array([0.013, 0.02, 0.031, 0.035, 0.05, 0.06])
-    return rtmbs.Spline(times, 6.0 * times + 1e-3 * np.array([0.0, 1.0, -1.0, 0.5, 0.2, 0.0]))
+    values = 6.0 * times + 1e-3 * np.array([0.0, 1.0, -1.0, 0.5, 0.2, 0.0])
+    start, rate, _ = rtmbs.Spline(times, values)(0.0)
+    return rtmbs.Spline(times, values - start - (rate - 6.0) * times)
 
 
 def test_a_driver_may_follow_a_table(load):

@@ -228,6 +228,7 @@ def test_a_jump_of_a_function_of_time_is_an_event(fmi, tmp_path):
     found = fmpy.simulate_fmu(
         str(path), stop_time=1.0, output_interval=0.1, relative_tolerance=1e-9, fmi_type="ModelExchange"
     )
+    found = found[np.unique(found["time"], return_index=True)[1]]  # an event has two rows
     t = found["time"]
     impulse = np.minimum(t, 0.3) + 5.0 * np.clip(t - 0.3, 0.0, 0.4) - 2.0 * np.clip(t - 0.7, 0.0, None)
     np.testing.assert_allclose(found["slide.rate"], impulse / 2.0, atol=1e-7)
