@@ -254,7 +254,8 @@ if __name__ == "__main__":
     one.start(); one.join()
     print(json.dumps(one.exitcode))
 """
-    child = "import rtmbs.jit.cache_folder as c, multiprocessing.process as p\nc.PLACE; p._parent_process = p.current_process()\n"
+    child = "import rtmbs.jit.cache_folder as c, multiprocessing.process as p\n"
+    child += "c.PLACE; p._parent_process = p.current_process()\n"
     child += "c.print_note('twice'); print(0)"
     environment = {"XDG_CACHE_HOME": str(places / "blocked"), "TMPDIR": str(places / "temporary")}
     for script in (code, child):
