@@ -30,7 +30,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # A worker a processor: threads of linear algebra would only wait for one another, for a twentieth of all processor time.
 test slow plain: export OPENBLAS_NUM_THREADS ?= 1
 
-.PHONY: help run view test slow plain lint format types packages warmup dev core everything bench peers docs dist clean
+.PHONY: help run view test slow plain lint format types packages warmup dev core everything bench peers docs dist wheel clean
 
 help:  ## say what can be made
 	@sed -n 's/^\([a-z]*\):.*## /  make \1|/p' $(MAKEFILE_LIST) | awk -F'|' '{printf "%-14s %s\n", $$1, $$2}'
@@ -116,6 +116,13 @@ dist: $(RUN_STAMP)  ## build sdist and wheel, check both, run the tutorial from 
 	$(PYTHON) -m venv build/fresh
 	build/fresh/bin/python -m pip --disable-pip-version-check --quiet install "$$(echo dist/*.whl)[plot]"
 	cd build/fresh && bin/python -P ../../.ci/tutorial.py .
+
+# Needs a C compiler and Python's headers; a plain wheel (make dist) needs neither.
+wheel: $(RUN_STAMP)  ## build a wheel for this platform that carries the kernels, so that Python starts at once
+	$(INSTALL) -e '.[dist]'
+	rm -rf build/prebuilt_kernels
+	$(BIN)/python .ci/prebuilt.py build/prebuilt_kernels
+	RTMBS_WHEEL_KERNELS=build/prebuilt_kernels $(BIN)/python -m build --wheel
 
 lint: $(CHECKED)  ## ruff: rules and format; numpydoc: docstrings of public names
 	$(BIN)/ruff check .

@@ -20,6 +20,7 @@ from bench.native_host import Mechanism, opened
 from rtmbs.export.mechanism_file import layout_digest, layout_header
 from rtmbs.export.native_library import HOST, KERNELS, SOURCES, C, digest_of, kept_folder, native_library
 from rtmbs.export.packages import exported
+from rtmbs.jit.native_code import TARGETS
 from rtmbs.library import build
 
 HERE = Path(__file__).parent
@@ -31,7 +32,34 @@ MECHANISMS = {
     "slider_crank": ("slider_crank", {}),
     "driven_fourbar": ("driven_fourbar", {}),
     "slider_crank, input before every step": ("slider_crank", {}),
+    "engine mount, a law with a state": ("mount", {}),
+    "car": ("car", {}),
 }
+
+
+def mount(t, k, p, s):
+    """A spring, and a spring and a damper in a row beside it: a Maxwell element."""
+    pull = p["series"] * (k.z - s["way"])
+    return -p["spring"] * k.z - pull, pull / p["damper"]
+
+
+def engine_mount():
+    """Return a mass on a rail with a mount that has a state."""
+    model = rtmbs.Model("engine mount")
+    engine = model.add_body("engine", mass=80.0, inertia=(3.0, 4.0, 4.0))
+    model.add_joint("rail", rtmbs.Prismatic(axis=(0, 0, 1)), model.ground, engine)
+    numbers = {"spring": 2e5, "series": 1e5, "damper": 3e3}
+    model.add_force("mount", mount, joint="rail", states={"way": 0.0}, units={"way": "m"}, parameters=numbers)
+    return model
+
+
+def compiled(name, options):
+    """Return the System of a mechanism of ``MECHANISMS``."""
+    if name == "car":
+        return rtmbs.vehicle.read("sedan", variant="from_models").compile()
+    return engine_mount().compile() if name == "mount" else build(name, **options).compile()
+
+
 FUZZED = ("slider_crank", "driven_fourbar", "top")
 
 
@@ -45,7 +73,7 @@ def state_bytes(sim):
 def compared(library, label, steps):
     """Print after how many steps the bytes of both worlds were still equal."""
     name, options = MECHANISMS[label]
-    sim = rtmbs.Simulation(build(name, **options).compile(), h=H)
+    sim = rtmbs.Simulation(compiled(name, options), h=H)
     given = "input" in label
     it = Mechanism(library, exported(sim, ["gravity"] if given else (), (), H, None).file)
     rng, same = random.Random(35), 0
@@ -132,12 +160,17 @@ def main():
     """Print all figures."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--bounded", action="store_true", help="a tenth of the steps and files")
-    share = 10 if parser.parse_args().bounded else 1
-    library_file = native_library(exported(build("top").compile(), (), (), H, None).instance)
+    parser.add_argument("--target", default=HOST, choices=[one for one in TARGETS if one.startswith("x86_64_v")])
+    parser.add_argument("--only-bytes", action="store_true", help="compare the bytes of steps, and measure nothing")
+    given = parser.parse_args()
+    share = 10 if given.bounded else 1
+    library_file = native_library(exported(build("top").compile(), (), (), H, None).instance, given.target)
     library = opened(library_file)
     print(f"library {library_file.stat().st_size} bytes")
     for label in MECHANISMS:
         compared(library, label, 10_000 // share)
+    if given.only_bytes:
+        return
     states(library, 1000 // share)
     with tempfile.TemporaryDirectory() as folder:
         for label in ("fourbar --ny 4 --nz 40", "slider_crank"):

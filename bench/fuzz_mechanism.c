@@ -1,7 +1,7 @@
 /* Mutated mechanism files and mutated call sequences, for AddressSanitizer: `fuzz FILE COUNT SEED` changes words, bytes
  * and lengths of a mechanism file, gives every other one the checksum that belongs to it, loads it, and calls what a
  * host may call in any order. Prints how many were loaded. */
-#include "mechanism.h"
+#include "model_exchange.h"
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -39,13 +39,36 @@ static void linearise(rtmbs_mechanism *it) {
     if (seed && found && other) (void)rtmbs_derivative(it, seed, found, other);
     free(A), free(B), free(C), free(D), free(independent), free(seed), free(found), free(scratch), free(other);
 }
+/* What an importer of model exchange may call, with vectors of exactly the size that is told. */
+static void exchanged(rtmbs_mechanism *it) {
+    exchange *x = exchange_new(it);
+    size_t n = x ? (size_t)exchange_states(x) : 0, bytes = x ? exchange_bytes(x) : 0;
+    double *values = calloc(n, 8), output;
+    char *kept = malloc(bytes);
+    int flag = 0, good = x && values && kept && !exchange_start(x, rtmbs_time(it)) && exchange_write(x, kept);
+    for (int k = 0; good && k < 8; k++) {
+        switch (next() % 9) {
+        case 0: exchange_get_states(x, values); break;
+        case 1: if (n) values[next() % n] += (double)(next() % 2048) / 1024.0 - 1.0; (void)exchange_set_states(x, values); break;
+        case 2: (void)exchange_derivatives(x, values); break;
+        case 3: if (rtmbs_output_count(it)) (void)exchange_output(x, (int64_t)(next() % (uint64_t)rtmbs_output_count(it)), &output); break;
+        case 4: (void)exchange_step_done(x, &flag); break;
+        case 5: (void)exchange_event(x, &flag); break;
+        case 6: if (next() % 2) kept[next() % bytes] ^= 1; good = exchange_read(x, kept) && exchange_write(x, kept); break;
+        case 7: if (n) x->along[next() % n] = 1.0; (void)exchange_direction(x); break;
+        default: exchange_set_time(x, (double)(next() % 1024) / 512.0); exchange_nominals(x, values); break;
+        }
+    }
+    free(values), free(kept);
+    exchange_free(x);
+}
 static void call_anything(rtmbs_mechanism *it, char *state) {
     for (int k = 0; k < 12; k++) {
         int handle = (int)(next() % 12) - 2;
         double value;
         uint64_t bits = next();
         memcpy(&value, &bits, 8);
-        switch (next() % 11) {
+        switch (next() % 12) {
         case 0: rtmbs_set_input(it, handle, next() % 2 ? value : 1.0); break;
         case 1: case 2: rtmbs_step(it, (int64_t)(next() % 4) - 1); break;
         case 3: (void)rtmbs_output_value(it, handle); break;
@@ -54,6 +77,7 @@ static void call_anything(rtmbs_mechanism *it, char *state) {
         case 6: rtmbs_reset(it); break;
         case 9: rtmbs_advance(it, next() % 2 && !(value > 5e-3 && value < 1e20) ? value : 1e-3 * (double)(next() % 4096) / 1024.0); break;
         case 10: linearise(it); break;
+        case 11: exchanged(it); break;
         case 7: (void)rtmbs_input_name(it, handle); (void)rtmbs_output_unit(it, handle); (void)rtmbs_input_value(it, handle); break;
         default: (void)rtmbs_set_start(it, value); break;
         }

@@ -578,6 +578,7 @@ BOUNDED = {
     "semirecursive/compiled_steps.py: __call__": "every turn takes a row, and rows are finite in number",
     "jit/parallel_compile.py: monitor": "every worker says once that it ended, killed or not; Ctrl+C and STOP end all",
     "jit/native_code.py: kernels_module": "every turn links a slot, and kernels call finitely many others",
+    "jit/prebuilt_code.py: prebuilt_module": "every turn links a slot, and kernels call finitely many others",
     "jit/lazy_kernel.py: compile_all": "every turn fills a slot or raises, and kernels call finitely many others",
     "results/hdf5_check.py: superblock_checksum": "every turn takes twelve bytes off",
     "simulation/observers/worker.py: serve": "the thread of a record: it ends with the record or the process",

@@ -86,6 +86,7 @@ def facts() -> list[tuple[str, str]]:
 
     from rtmbs import __version__
     from rtmbs.jit.cache_folder import facts as kernel_facts
+    from rtmbs.jit.compiled import is_prebuilt
 
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count()
     set_by_hand = [f"{name}={os.environ[name]}" for name in THREAD_VARIABLES if name in os.environ]
@@ -97,6 +98,7 @@ def facts() -> list[tuple[str, str]]:
         ("threads in a step", "1: no threaded sum inside a step, so that runs repeat bit for bit"),
         ("thread variables", ", ".join(set_by_hand) or "none set"),
         *kernel_facts(),
+        ("kernels of the wheel", "used" if is_prebuilt() else "none for these sources"),
     ]
 
 
@@ -173,13 +175,19 @@ def bridge(words: Words) -> int:
 
 def warmup(words: Words) -> int:
     """Compile all kernels ahead of the first run, once after each installation."""
-    from rtmbs.commands.warmup import compile_kernels
-    from rtmbs.jit.cache_folder import PLACE
+    from rtmbs.jit.compiled import is_prebuilt
     from rtmbs.jit.parallel_compile import usable_cores
 
     parser = Parser(prog="rtmbs warmup", description=warmup.__doc__)
     parser.add_argument("--jobs", type=whole_number, default=usable_cores(), help="processes at a time (%(default)s)")
-    count, seconds = compile_kernels(parser.read(words).jobs)
+    jobs = parser.read(words).jobs
+    if is_prebuilt():
+        print("kernels ready: they came with rtmbs")
+        return 0
+    from rtmbs.commands.warmup import compile_kernels
+    from rtmbs.jit.cache_folder import PLACE
+
+    count, seconds = compile_kernels(jobs)
     print(f"kernels ready in {seconds:.1f} s ({count} compiled now), {PLACE}")
     return 0
 

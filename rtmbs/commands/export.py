@@ -14,7 +14,7 @@ STEP = 1e-3  # [s]
 def export_command(words: list[str]) -> int:
     """Write an FMU or a native library of a mechanism."""
     from rtmbs.export.native_library import HOST
-    from rtmbs.export.packages import export_fmu, export_library
+    from rtmbs.export.packages import KINDS, export_fmu, export_library
     from rtmbs.jit.native_code import TARGETS
 
     parser = Parser(prog="rtmbs export", description=export_command.__doc__)
@@ -25,6 +25,7 @@ def export_command(words: list[str]) -> int:
     parser.add_argument(
         "--fmi", type=int, choices=(2, 3), help="version of FMI; without it a native library is written"
     )
+    parser.add_argument("--kind", choices=KINDS, default=KINDS[0], help=f"of an FMU; {KINDS[0]} by default")
     parser.add_argument("--inputs", default="", help="inputs by name, separated by commas")
     parser.add_argument("--outputs", default="", help="channels by name, separated by commas")
     parser.add_argument("--h", type=positive, default=STEP, help=f"step [s], {STEP} by default")
@@ -41,7 +42,7 @@ def export_command(words: list[str]) -> int:
     if options.fmi is None:
         export_library(system, options.out, target=options.target, **given)
     else:
-        export_fmu(system, options.out, fmi=options.fmi, targets=[options.target], **given)
+        export_fmu(system, options.out, fmi=options.fmi, targets=[options.target], kind=options.kind, **given)
     print(options.out)
     return 0
 

@@ -32,6 +32,7 @@ from rtmbs.semirecursive.passes import (
     kinetic_energy,
     place_inertias,
 )
+from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.step import march
 
 HALF_TURN, NOT_FOLLOWED, DRIVER_JUMP = 9, 10, 12  # further exit codes, behind those of ``semirecursive.exit_codes``
@@ -210,6 +211,23 @@ def evaluate_loops(it):
     return 0
 
 
+@kernel
+def take_signals(it):
+    """Let inputs that are functions of time be those at the time ``it.clock[1]``; returns 0."""
+    signals = it.signals
+    values_at(signals, it.clock[1], signals.value)
+    for k in range(len(signals.slot)):
+        it.u[signals.slot[k]] = it.target[signals.slot[k]] = signals.value[k]
+    return 0
+
+
+@kernel
+def commit_turns(it):
+    """Let the reference rotations take in the turns of the present state; returns 0."""
+    commit_rotations(it.tables.dofs, it.z, it.R0)
+    return 0
+
+
 # ---- outputs --------------------------------------------------------------------------------------------------------
 
 
@@ -307,4 +325,6 @@ ENTRIES = {
     "rtmbs_kernel_end_balances": end_balances,
     "rtmbs_kernel_loops": evaluate_loops,
     "rtmbs_kernel_outputs": read_outputs,
+    "rtmbs_kernel_signals": take_signals,
+    "rtmbs_kernel_commit": commit_turns,
 }

@@ -38,13 +38,18 @@ class Description:
         Inputs, parameters and outputs.
     h : float
         Step [s].
+    states : int, optional
+        Continuous states of an FMU for model exchange: coordinates, their rates, states of force laws. 0 for
+        co-simulation.
     """
 
-    def __init__(self, name: str, token: str, ports: Ports, h: float) -> None:
-        self.name, self.token, self.ports, self.h = name, token, ports, h
+    def __init__(self, name: str, token: str, ports: Ports, h: float, states: int = 0) -> None:
+        self.name, self.token, self.ports, self.h, self.states = name, token, ports, h, states
         self.identifier = identifier(name)
         self.variables = [*ports.settable, *ports.outputs]
         self.outputs = range(len(ports.settable) + 1, len(self.variables) + 1)
+        first = len(self.variables) + 1
+        self.state_numbers, self.rate_numbers = range(first, first + states), range(first + states, first + 2 * states)
         self.units = sorted({port.unit for port in self.variables if port.unit and definition(port.unit)} | {"s"})
 
     def xml(self, fmi: int) -> str:
@@ -59,9 +64,11 @@ class Description:
         )
         simulation = (
             f'  <CoSimulation modelIdentifier="{self.identifier}" canHandleVariableCommunicationStepSize="true" '
-            f'fixedInternalStepSize="{self.h!r}" canGetAndSetFMUState="true" canSerializeFMUState="true" '
-            'providesDirectionalDerivatives="true"/>'
         )
+        simulation += f'fixedInternalStepSize="{self.h!r}" '
+        if self.states:
+            simulation = f'  <ModelExchange modelIdentifier="{self.identifier}" needsCompletedIntegratorStep="true" '
+        simulation += 'canGetAndSetFMUState="true" canSerializeFMUState="true" providesDirectionalDerivatives="true"/>'
         variables = [
             '    <Float64 name="time" valueReference="0" causality="independent" variability="continuous" unit="s"/>'
         ]
@@ -69,8 +76,16 @@ class Description:
             variables.append(
                 f'    <Float64 name={quoteattr(port.name)} valueReference="{number}" {self.kind(port, number)}/>'
             )
+        for number, name, state in self.exchanged():
+            derivative = f' derivative="{state}"' if state else ""
+            variables.append(
+                f'    <Float64 name="{name}" valueReference="{number}" causality="local" variability="continuous" '
+                f'initial="calculated"{derivative}/>'
+            )
+        unknowns = [*self.outputs, *self.rate_numbers]
         structure = [f'    <Output valueReference="{number}"/>' for number in self.outputs]
-        structure += [f'    <InitialUnknown valueReference="{number}"/>' for number in self.outputs]
+        structure += [f'    <ContinuousStateDerivative valueReference="{number}"/>' for number in self.rate_numbers]
+        structure += [f'    <InitialUnknown valueReference="{number}"/>' for number in (*self.state_numbers, *unknowns)]
         return [
             '<?xml version="1.0" encoding="UTF-8"?>', head, simulation, *self.shared_lines(),
             "  <ModelVariables>", *variables, "  </ModelVariables>",
@@ -85,9 +100,11 @@ class Description:
         )
         simulation = (
             f'  <CoSimulation modelIdentifier="{self.identifier}" canHandleVariableCommunicationStepSize="true" '
-            'canNotUseMemoryManagementFunctions="true" canGetAndSetFMUstate="true" canSerializeFMUstate="true" '
-            'providesDirectionalDerivative="true"/>'
         )
+        if self.states:
+            simulation = f'  <ModelExchange modelIdentifier="{self.identifier}" '
+        simulation += 'canNotUseMemoryManagementFunctions="true" canGetAndSetFMUstate="true" '
+        simulation += 'canSerializeFMUstate="true" providesDirectionalDerivative="true"/>'
         variables = [
             '    <ScalarVariable name="time" valueReference="0" causality="independent" variability="continuous">'
             '<Real unit="s"/></ScalarVariable>'
@@ -100,15 +117,38 @@ class Description:
                 f'    <ScalarVariable name={quoteattr(port.name)} valueReference="{number}" {words}>'
                 f"<Real{start}/></ScalarVariable>"
             )
-        unknowns = [f'      <Unknown index="{number + 1}"/>' for number in self.outputs]
-        structure = [
-            f"    <{part}>\n" + "\n".join(unknowns) + f"\n    </{part}>" for part in ("Outputs", "InitialUnknowns")
-        ]
+        for number, name, state in self.exchanged():
+            derivative = f' derivative="{state + 1}"' if state else ""
+            words = 'causality="local" variability="continuous" initial="calculated"'
+            variables.append(
+                f'    <ScalarVariable name="{name}" valueReference="{number}" {words}>'
+                f"<Real{derivative}/></ScalarVariable>"
+            )
+        structure = []
+        for part, numbers in (
+            ("Outputs", [*self.outputs]),
+            ("Derivatives", [*self.rate_numbers]),
+            ("InitialUnknowns", [*self.outputs, *self.state_numbers, *self.rate_numbers]),
+        ):
+            unknowns = [f'      <Unknown index="{number + 1}"/>' for number in numbers]
+            structure += [f"    <{part}>", *unknowns, f"    </{part}>"] if unknowns else []
         return [
             '<?xml version="1.0" encoding="UTF-8"?>', head, simulation, *self.shared_lines(),
             "  <ModelVariables>", *variables, "  </ModelVariables>",
-            "  <ModelStructure>", *(structure if unknowns else []), "  </ModelStructure>", "</fmiModelDescription>",
+            "  <ModelStructure>", *structure, "  </ModelStructure>", "</fmiModelDescription>",
         ]  # fmt: skip
+
+    def begin(self) -> str:
+        """Return the first words of the element of co-simulation or model exchange."""
+        if self.states:
+            return f'  <ModelExchange modelIdentifier="{self.identifier}"'
+        return f'  <CoSimulation modelIdentifier="{self.identifier}" canHandleVariableCommunicationStepSize="true"'
+
+    def exchanged(self) -> list[tuple[int, str, int]]:
+        """Return states and their derivatives: number, name, number of the state of a derivative, else 0."""
+        states = [(number, f"state[{k}]", 0) for k, number in enumerate(self.state_numbers, 1)]
+        rates = zip(self.rate_numbers, states, strict=True)
+        return [*states, *((number, f"der({name})", state) for number, (state, name, _) in rates)]
 
     def shared_lines(self) -> list[str]:
         """Return units, log categories and the default experiment, which both versions write alike."""

@@ -21,7 +21,7 @@ from rtmbs.jit.native_code import BASELINE, TARGETS
 HERE = Path(__file__).parent
 C = HERE / "c"
 KERNELS = (HERE / "entry_kernels.py", HERE / "signal_kernels.py")  # what kernels are made of
-SOURCES = ("runtime.c", "check.c", "linearise.c", "fmu.c", "fmi2.c", "fmi3.c")
+SOURCES = ("runtime.c", "check.c", "linearise.c", "model_exchange.c", "fmu.c", "fmi2.c", "fmi3.c")
 ENDINGS = {"linux": ".so", "windows": ".dll"}
 ZIG = {
     "x86_64_v2-linux": "x86_64-linux-gnu.2.17",

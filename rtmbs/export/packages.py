@@ -22,6 +22,8 @@ from rtmbs.system.system import System
 
 HERE = Path(__file__).parent / "c"
 VERSIONS = (2, 3)  # of FMI
+KINDS = ("co-simulation", "model-exchange")  # of FMUs
+EXCHANGE = KINDS[1]
 LICENSES = ("fmi3Functions.h", "fmi2Functions.h")  # headers whose licence stands in them
 
 
@@ -46,8 +48,13 @@ def export_fmu(
     h: float = 1e-3,
     method: Method | None = None,
     targets: Sequence[str] = (HOST,),
+    kind: str = "co-simulation",
 ) -> Path:
-    """Write an FMU for co-simulation, which needs no Python: the steps are those of a Simulation, bit for bit.
+    """Write an FMU, which needs no Python: in co-simulation the steps are those of a Simulation, bit for bit.
+
+    For model exchange the importer integrates. The continuous states are independent coordinates, their rates and
+    states of force laws. The FMU chooses the coordinates at the start, and others in event mode where these no longer
+    serve.
 
     Parameters
     ----------
@@ -67,6 +74,8 @@ def export_fmu(
         ``PenaltyTrapezoidal()`` unless given.
     targets : sequence of str, optional
         Processors and systems: keys of ``rtmbs.jit.native_code.TARGETS``.
+    kind : {"co-simulation", "model-exchange"}, optional
+        Whether the FMU steps itself, or gives derivatives of states to the importer.
 
     Returns
     -------
@@ -86,8 +95,11 @@ def export_fmu(
     """
     if type(fmi) is not int or fmi not in VERSIONS:
         raise InputError(f"fmi is {shown(fmi)}; it must be 2 or 3")
+    if kind not in KINDS:
+        raise unknown_name("kind of FMU", kind, KINDS)
     found = exported(system, inputs, outputs, h, method)
-    description = Description(found.name, found.token, found.ports, found.h)
+    states = states_of(found) if kind == EXCHANGE else 0
+    description = Description(found.name, found.token, found.ports, found.h, states)
     members = {"modelDescription.xml": description.xml(fmi).encode()}
     members["resources/mechanism.rtm"] = found.file
     for target in targets_of(targets):
@@ -166,6 +178,14 @@ def export_library(
     except OSError as error:
         raise InputError(f"{place} cannot be written ({error.strerror or error}); give another folder") from error
     return place
+
+
+def states_of(found: Exported) -> int:
+    """Return the number of continuous states of a mechanism; InputError for one without."""
+    count = 2 * found.instance.freedom + len(found.instance.s)
+    if count == 0:
+        raise InputError(f"{found.name} has no degree of freedom and no state, and model exchange needs one")
+    return count
 
 
 def exported(system: Any, inputs: Sequence[str], outputs: Sequence[str], h: float, method: Method | None) -> Exported:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from rtmbs.ad import Program, lowered, record_branches
 from rtmbs.ad.errors import TraceError, UnsupportedFunctionError
 from rtmbs.errors import InputError
-from rtmbs.model.profiles import ConstantRate, Sine, SmoothStep, Staircase
+from rtmbs.model.profiles import ConstantRate, Sine, SmoothStep, Spline, Staircase
 from rtmbs.system.input_slots import BESIDE, signal_values
 from rtmbs.system.law_tables import no_program
 from rtmbs.system.system import Signal
@@ -34,6 +34,7 @@ class Traceable(NamedTuple):
 
     function: Callable[[Any, Any], Sequence[Any]]
     parameter: tuple[float, ...] = ()
+    tried: tuple[float, ...] = ()  # further times of comparison [s]
 
 
 def recorded_signals(signals: Sequence[Signal]) -> TimeProgram:
@@ -89,6 +90,8 @@ def traceable(signal: Signal) -> Traceable:
         return Traceable(lambda t, p: (p[0] + p[1] * t, p[1] + 0.0 * t, 0.0 * t), (function.start, function.rate))
     if isinstance(function, Staircase):
         return staircase(np.asarray(function.t, np.float64), np.asarray(function.values, np.float64))
+    if isinstance(function, Spline):
+        return spline(function.checked("Spline"))
     if signal.size == 1:
         return Traceable(lambda t, _: (1.0 * np.reshape(function(t), ()),))
     return Traceable(lambda t, _: [part + 0.0 * t for part in function(t)])
@@ -133,6 +136,30 @@ def staircase(times: Array, values: Array) -> Traceable:
     return Traceable(held, (*times.tolist(), *rows.ravel().tolist()))
 
 
+def spline(profile: Spline) -> Traceable:
+    """Return value, rate and acceleration of a ``Spline``: the coefficients of a piece are selected by its times."""
+    times, coefficients = np.asarray(profile.t, np.float64), np.asarray(profile.coefficients, np.float64)
+    count, pieces = len(times), len(times) - 1
+
+    def motion(t: Any, p: Any) -> Sequence[Any]:
+        inside = np.minimum(np.maximum(t, p[0]), p[count - 1])
+        places = [0, *(count + row * pieces for row in range(4))]
+        start, a, b, c, d = (p[place] + 0.0 * t for place in places)
+        for k in range(1, pieces):
+            later = inside >= p[k]
+            start, a, b, c, d = (
+                np.where(later, p[place + k], value) for place, value in zip(places, (start, a, b, c, d), strict=True)
+            )
+        s = inside - start
+        f, fd = d + s * (c + s * (b + s * a)), c + s * (2.0 * b + 3.0 * s * a)
+        fdd = np.where(t < p[0], 0.0, np.where(t > p[count - 1], 0.0, 2.0 * b + 6.0 * s * a))
+        return f + fd * (t - inside), fd, fdd
+
+    middles = 0.5 * (times[1:] + times[:-1])
+    tried = (*middles[: MOST_TRIED // 2], *middles[-MOST_TRIED // 2 :], times[0] - 1.0, times[-1] + 1.0)
+    return Traceable(motion, (*times.tolist(), *coefficients.ravel().tolist()), tuple(map(float, tried)))
+
+
 def check_recorded(signal: Signal, one: Traceable) -> None:
     """Refuse a function of time that cannot be recorded, or that is another when recorded: InputError."""
     way_out = "write it with numpy, or make it an rtmbs.Input, which the host sets"
@@ -141,7 +168,7 @@ def check_recorded(signal: Signal, one: Traceable) -> None:
         record_branches(lambda x: np.stack(list(one.function(x[0], numbers))), 1, signal.size)
     except (TraceError, UnsupportedFunctionError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"the function of time {signal.name!r} cannot be recorded ({error}); {way_out}") from error
-    for t in (*TRIED, *beside(signal.jumps or ())):
+    for t in (*TRIED, *one.tried, *beside(signal.jumps or ())):
         wanted = signal_values(signal, t)
         found = np.array([float(value) for value in one.function(np.float64(t), numbers)])
         size = np.maximum(np.abs(wanted), 1e-3)

@@ -8,3 +8,4 @@ take longer to compile, and are not kept on disk.
 import os
 
 PLAIN = os.environ.get("RTMBS_PLAIN_JIT", "") == "1"
+LANES = 8  # numbers of a row that the processor takes together

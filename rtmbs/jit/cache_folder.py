@@ -22,10 +22,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-import llvmlite
-import numba
-from numba import config
-
 from rtmbs.jit import PLAIN
 
 PACKAGE = Path(__file__).parents[1]
@@ -92,8 +88,20 @@ def holds_kernels(path: Path) -> bool:
     return any(name in text for name in COMPILER)
 
 
+def sources_digest() -> str:
+    """Return sha256 of the text of all kernels."""
+    digest = hashlib.sha256()
+    for path in (*kernel_sources(), *(PACKAGE / "jit").glob("*.c")):
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
 def fingerprint() -> str:
     """Return the key of the folder: sha256 of sources, versions of numba, llvmlite and Python, processor, options."""
+    import llvmlite
+    import numba
+    from numba import config
+
     digest = hashlib.sha256()
     how = (config.BOUNDSCHECK, config.OPT, config.LOOP_VECTORIZE, config.SLP_VECTORIZE)
     for part in (numba.__version__, llvmlite.__version__, platform.machine(), platform.python_version(), how):
@@ -184,18 +192,32 @@ def print_note(note: str) -> None:
         print(f"rtmbs: {note}", file=sys.stderr)
 
 
-PLACE = cache_place()
-if PLACE.note:
-    print_note(PLACE.note)
+@functools.cache
+def place_of_process() -> CachePlace:
+    """Return the folder of this process; said in a line when it is not where the user expects it."""
+    place = cache_place()
+    if place.note:
+        print_note(place.note)
+    return place
+
+
+def __getattr__(name: str) -> CachePlace:
+    """Find ``PLACE``, the folder of this process, at its first use: its key asks numba for the version."""
+    if name != "PLACE":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return place_of_process()
 
 
 def facts() -> list[tuple[str, str]]:
     """Return the lines of ``rtmbs info`` about compiled kernels: (label, value)."""
-    files = list(PLACE.folder.glob(FILES)) if PLACE.folder else []
+    import numba
+
+    place = place_of_process()
+    files = list(place.folder.glob(FILES)) if place.folder else []
     size = sum(path.stat().st_size for path in files) / 1e6
     on = "on, by public names only (RTMBS_PLAIN_JIT)" if PLAIN else "on"
     return [
         ("threads of numba", f"{numba.config.NUMBA_NUM_THREADS}"),
         ("just-in-time", "off (NUMBA_DISABLE_JIT)" if numba.config.DISABLE_JIT else on),
-        ("compiled kernels", f"{PLACE.folder or 'kept nowhere'} ({len(files)} files, {size:.1f} MB)"),
+        ("compiled kernels", f"{place.folder or 'kept nowhere'} ({len(files)} files, {size:.1f} MB)"),
     ]

@@ -11,7 +11,7 @@ from typing import Any
 
 from tqdm import tqdm
 
-from rtmbs.jit.cache_folder import PLACE, kernel_sources
+from rtmbs.jit.cache_folder import kernel_sources, place_of_process
 from rtmbs.jit.compiled import listening
 
 ONE_RUN, EVERYTHING = 0.8, 1.4  # types that a kernel is compiled for on average: real arrays, complex ones too
@@ -50,7 +50,8 @@ class Compilations:
         """Print the line and open the bar. The garbage collector is off: it takes an eighth of a compilation."""
         self.expected = round(self.signatures * kernel_count())
         if not Compilations.said:
-            print(f"compiling kernels{', the first time only' if PLACE.folder else ''}; {PLACE}", file=sys.stderr)
+            place = place_of_process()
+            print(f"compiling kernels{', the first time only' if place.folder else ''}; {place}", file=sys.stderr)
         Compilations.said, self.last = True, time.monotonic()
         self.bar = tqdm(total=self.expected, desc="compiling", unit="kernel", disable=None, leave=False)
         self.collecting = gc.isenabled()

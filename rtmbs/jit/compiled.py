@@ -1,6 +1,7 @@
 """Decorators of compiled kernels, and requests to the compiler: compile for types, load, listen.
 
-How it is done stands in ``dispatch.py``, or in ``plain.py`` when ``RTMBS_PLAIN_JIT=1``.
+How it is done stands in ``dispatch.py``; in ``plain.py`` when ``RTMBS_PLAIN_JIT=1``; or in ``prebuilt.py`` where a
+library has the kernels of these sources.
 """
 
 import importlib
@@ -10,7 +11,10 @@ from typing import Any
 
 from rtmbs.jit import PLAIN
 
-_way: Any = importlib.import_module("rtmbs.jit.plain" if PLAIN else "rtmbs.jit.dispatch")
+PREBUILT: Any = None if PLAIN else importlib.import_module("rtmbs.jit.prebuilt")
+if PREBUILT and PREBUILT.LIBRARY is None:
+    PREBUILT = None
+_way: Any = PREBUILT or importlib.import_module("rtmbs.jit.plain" if PLAIN else "rtmbs.jit.dispatch")
 
 
 def kernel(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,6 +71,18 @@ def merged_kernel(function: Callable[..., Any]) -> Callable[..., Any]:
     For large kernels with one caller: each level of calls would optimise everything below it once more.
     """
     return _way.inner(function, inline="always")
+
+
+def intrinsic_of(name: str) -> Any:
+    """Return a name of ``intrinsic_code``, a function in the language of LLVM that kernels call."""
+    if PREBUILT:
+        return PREBUILT.intrinsic_of(name)
+    return getattr(importlib.import_module("rtmbs.jit.intrinsic_code"), name)
+
+
+def is_prebuilt() -> bool:
+    """Return whether kernels come from a library that was made ahead."""
+    return PREBUILT is not None
 
 
 def compile_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> None:

@@ -11,13 +11,15 @@ from numba.types import unliteral
 from rtmbs.jit.compilers import CoarseCompiler, CoarseLibrary, KernelCompiler, TextCompiler
 from rtmbs.jit.kernel_cache import KernelCache
 from rtmbs.jit.lazy_kernel import compile_all, lazy_template
-from rtmbs.jit.private import CPUDispatcher, event
+from rtmbs.jit.private import CPUDispatcher, cpu_target, event
 from rtmbs.jit.struct import kinds_of
 from rtmbs.jit.struct_type import StructType  # structs are known before the first kernel is typed
 
 COMPILE = "numba:compile"  # numba's event around every real compilation; a kernel from the cache raises none
 
 Callback = Callable[[str], None]
+
+KERNELS: dict[tuple[str, str], Any] = {}  # kernels that Python calls, by module and name
 
 
 class Dispatcher(CPUDispatcher):  # type: ignore[misc]
@@ -77,6 +79,8 @@ def compiled(function: Callable[..., Any], coarse: bool = False, **options: Any)
     if isinstance(dispatcher, CPUDispatcher):
         dispatcher.__class__ = Dispatcher
         dispatcher._cache = KernelCache(function, kind=options["pipeline_class"].library)
+        if not options.get("no_cpython_wrapper"):
+            KERNELS[function.__module__, function.__qualname__] = dispatcher
     return dispatcher
 
 
@@ -125,6 +129,13 @@ def entry_for(dispatcher: Callable[..., Any], arguments: tuple[Any, ...]) -> Cal
     if isinstance(dispatcher, StructDispatcher) and None not in kinds:
         dispatcher.entries[kinds] = entry
     return entry
+
+
+def type_in_text(known: Any) -> Any:
+    """Return numba's type of a kernel or an intrinsic as a name in the text of a kernel."""
+    typing = cpu_target.typing_context
+    typing.refresh()  # an intrinsic may be new
+    return typing.resolve_value_type(known)
 
 
 class Listener(event.Listener):  # type: ignore[misc]

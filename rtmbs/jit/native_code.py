@@ -15,6 +15,7 @@ BASELINE = {
     "NUMBA_CPU_FEATURES": "",
     "NUMBA_DISABLE_INTEL_SVML": "1",
     "RTMBS_PLAIN_JIT": "0",
+    "RTMBS_KERNELS": "numba",
 }  # of the front end; the back end knows the target
 FILL = "rtmbs.fill_slot"  # what compiled code calls to fill an empty slot; here none is empty
 
@@ -115,8 +116,10 @@ define i32 @{name}(ptr %words) {{
 '''
 
 
-def machine_code(text: str, target: Target, entries: Mapping[str, Any]) -> bytes:
+def machine_code(text: str, target: Target, entries: Mapping[str, Any], asked: tuple[str, ...] = ()) -> bytes:
     """Return the object file of a module's text for a target: only the entries are visible, and it is relocatable.
+
+    ``asked`` are functions of the system that it may ask for, besides mathematics.
 
     On other processors than x86-64 a program may not read the tick counter, so time stands still there.
     """
@@ -138,7 +141,8 @@ def machine_code(text: str, target: Target, entries: Mapping[str, Any]) -> bytes
     tuning.loop_vectorization = tuning.slp_vectorization = True
     passes = binding.create_pass_builder(machine, tuning)
     passes.getModulePassManager().run(module, passes)
-    check_externals([one.name for one in (*module.functions, *module.global_variables) if one.is_declaration])
+    names = [one.name for one in (*module.functions, *module.global_variables) if one.is_declaration]
+    check_externals([name for name in names if name not in asked])
     return bytes(machine.emit_object(module))
 
 

@@ -13,11 +13,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 
-from numba import config
-
-from rtmbs.jit.cache_folder import FILES, PACKAGE, PLACE
+from rtmbs.jit.cache_folder import FILES, PACKAGE, place_of_process
 from rtmbs.jit.compile_progress import Compilations
-from rtmbs.jit.compiled import listening
+from rtmbs.jit.compiled import is_prebuilt, listening
 
 Command = list[str]
 Lines = SimpleQueue[str]
@@ -32,7 +30,12 @@ def usable_cores() -> int:
 
 def cache_is_empty() -> bool:
     """Return whether there is a cache on disk without kernels: workers pay only then, for each starts for seconds."""
-    return not config.DISABLE_JIT and PLACE.folder is not None and next(PLACE.folder.glob(FILES), None) is None
+    if is_prebuilt():
+        return False  # nothing is compiled
+    from numba import config
+
+    folder = place_of_process().folder
+    return not config.DISABLE_JIT and folder is not None and next(folder.glob(FILES), None) is None
 
 
 def command(module: str, *tasks: str) -> Command:

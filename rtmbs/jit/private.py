@@ -10,7 +10,7 @@ from numba.core import cgutils, event
 from numba.core.codegen import JITCodeLibrary
 from numba.core.compiler import CompilerBase, CompileResult, DefaultPassBuilder
 from numba.core.environment import lookup_environment
-from numba.core.registry import CPUDispatcher
+from numba.core.registry import CPUDispatcher, cpu_target
 from numba.core.serialize import dumps
 from numba.core.typing.templates import AttributeTemplate
 
@@ -22,6 +22,7 @@ __all__ = [
     "DefaultPassBuilder",
     "JITCodeLibrary",
     "cgutils",
+    "cpu_target",
     "dumps",
     "event",
     "lookup_environment",
@@ -44,6 +45,7 @@ LINKING = "test_what_a_caller_takes_of_a_library"
 COMPILER = "test_a_compiler_with_a_library_and_a_name_of_our_own"
 CALLS = "test_what_a_call_through_a_slot_is_made_of"
 TYPES = "test_what_struct_types_are_built_of"
+PREBUILT = "test_what_a_deferred_kernel_is_to_numba"
 EVENTS = "test_compilations_are_events"
 
 PRIVATE = (
@@ -92,5 +94,6 @@ PRIVATE = (
     Private("cgutils", "reading an array of a struct; numba's page on extending uses it too", TYPES),
     Private("_getvalue", "as cgutils", TYPES),
     Private("AttributeTemplate", "the type of a field of a struct", TYPES),
+    Private("cpu_target", "numba's type of a kernel that is made when a text first names it", PREBUILT),
     Private("event", "the line and the bar while kernels are compiled", EVENTS),
 )  # fmt: skip

@@ -29,7 +29,7 @@ class StructType(types.Type):  # type: ignore[misc]
 
     def __init__(self, cls: type, fields: tuple[Any, ...]) -> None:
         self.fields = dict(zip(cls._fields, fields, strict=True))  # type: ignore[attr-defined]
-        self.struct = cls.__name__
+        self.cls, self.struct = cls, cls.__name__
         super().__init__(f"{cls.__module__}.{cls.__qualname__}({', '.join(str(field) for field in fields)})")
 
     @property

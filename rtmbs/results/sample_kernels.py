@@ -272,7 +272,7 @@ def measuring(kind: ForceKind) -> Any:
             for k in range(len(table(tables).connector)):
                 measure(tables, k, samples.u[s], ws, out[s, k])
 
-    resample.__qualname__ = f"resample_{kind.name}"
+    resample.__qualname__ = f"resample_every_{kind.name}"  # others have the names of their functions
     return kernel(resample)
 
 

@@ -30,6 +30,8 @@ ALLOWED = {
     "jit/kernel_cache.py": "the folder of kernels, which nobody else may write to",
     "jit/cache_folder.py": "sources of rtmbs",
     "jit/compile_progress.py": "sources of rtmbs",
+    "jit/prebuilt.py": "the library of rtmbs, or that of the folder which the user names",
+    "jit/prebuilt_code.py": "types that a process of the maker wrote",
     "language/parse.py": "the grammar of rtmbs",
     "commands/explain.py": "a page of rtmbs, and the null device",
     "viewer/web/content.py": "files of the page of rtmbs",

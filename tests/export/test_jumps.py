@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from rtmbs.ad.program import evaluate, memory_of
 from rtmbs.errors import InputError
 from rtmbs.export.signal_kernels import SPREAD, UNIT
 from rtmbs.export.time_functions import recorded_signals
@@ -64,6 +65,32 @@ def test_a_driver_may_jump_in_its_acceleration(load):
     model.add_driver("drive", corner, joint=joint)
     sim = rtmbs.Simulation(model.compile(), h=H)
     assert run_both(sim, load(sim), 80) == -1
+
+
+def table_of_a_spline():
+    """Return a spline of a table behind the first steps and before the last; 0 rad and 6 rad/s at 0 s."""
+    times = np.array([0.013, 0.02, 0.031, 0.035, 0.05, 0.06])
+    values = 6.0 * times + 1e-3 * np.array([0.0, 1.0, -1.0, 0.5, 0.2, 0.0])
+    start, rate, _ = rtmbs.Spline(times, values)(0.0)
+    return rtmbs.Spline(times, values - start - (rate - 6.0) * times)
+
+
+def test_a_driver_may_follow_a_table(load):
+    model = rtmbs.library.build("crank_rocker")
+    model.add_driver("drive", table_of_a_spline(), joint=next(iter(model.joints)))
+    sim = rtmbs.Simulation(model.compile(), h=H)
+    assert run_both(sim, load(sim), 80) == -1
+
+
+def test_a_recorded_spline_is_the_spline():
+    profile = table_of_a_spline()
+    model = rtmbs.library.build("crank_rocker")
+    model.add_driver("drive", profile, joint=next(iter(model.joints)))
+    found = recorded_signals(model.compile().signals)
+    memory, values = memory_of(found.program), np.zeros(3)
+    for t in (*np.linspace(0.0, 0.08, 401), *profile.t):
+        evaluate(found.program, memory, np.array([t]), found.parameter, values)
+        assert values.tolist() == [float(one) for one in profile(t)]
 
 
 def test_many_steps_across_a_jump_are_of_the_order_of_the_method(load):

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import llvmlite
 import numba
 import pytest
 from numba.core import config
@@ -97,7 +98,7 @@ def test_the_folder_follows_sources_versions_and_ways_to_compile(monkeypatch):
     for target, name, value in (
         (numba, "__version__", "0.0.0"),
         (cache_folder, "kernel_sources", lambda: kernel_sources()[:-1]),
-        (cache_folder.llvmlite, "__version__", "0.0.0"),
+        (llvmlite, "__version__", "0.0.0"),
         (config, "BOUNDSCHECK", not config.BOUNDSCHECK),
     ):
         with monkeypatch.context() as patch:
@@ -246,16 +247,15 @@ def test_other_processes_do_not_repeat_the_line(places):
     (places / "blocked").touch()
     code = """
 import multiprocessing, json
-def work(): import rtmbs.jit.cache_folder
+def work(): from rtmbs.jit.cache_folder import PLACE
 if __name__ == "__main__":
-    import rtmbs.jit.cache_folder
+    from rtmbs.jit.cache_folder import PLACE
     one = multiprocessing.get_context("fork").Process(target=work)
     one.start(); one.join()
     print(json.dumps(one.exitcode))
 """
-    child = (
-        "import rtmbs.jit.cache_folder as c, multiprocessing.process as p; p._parent_process = p.current_process()\n"
-    )
+    child = "import rtmbs.jit.cache_folder as c, multiprocessing.process as p\n"
+    child += "c.PLACE; p._parent_process = p.current_process()\n"
     child += "c.print_note('twice'); print(0)"
     environment = {"XDG_CACHE_HOME": str(places / "blocked"), "TMPDIR": str(places / "temporary")}
     for script in (code, child):

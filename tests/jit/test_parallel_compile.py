@@ -72,9 +72,9 @@ def test_a_worker_ends_when_its_parent_is_gone():
 
 @COMPILED
 def test_only_an_empty_cache_is_worth_it(tmp_path, monkeypatch):
-    monkeypatch.setattr(apart, "PLACE", CachePlace(None, "nothing can be written"))
+    monkeypatch.setattr(apart, "place_of_process", lambda: CachePlace(None, "nothing can be written"))
     assert not apart.cache_is_empty()
-    monkeypatch.setattr(apart, "PLACE", CachePlace(tmp_path, ""))
+    monkeypatch.setattr(apart, "place_of_process", lambda: CachePlace(tmp_path, ""))
     assert apart.cache_is_empty()
     (tmp_path / "kernel.nbc").touch()
     assert not apart.cache_is_empty()

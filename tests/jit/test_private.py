@@ -7,6 +7,7 @@ from pathlib import Path
 import numba
 import numpy as np
 import pytest
+from numba.extending import intrinsic
 
 import rtmbs
 from rtmbs.jit import private
@@ -19,7 +20,7 @@ from rtmbs.jit.compilers import (
     TextCompiler,
     TextLibrary,
 )
-from rtmbs.jit.dispatch import COMPILE
+from rtmbs.jit.dispatch import COMPILE, type_in_text
 from rtmbs.jit.private import PRIVATE
 from rtmbs.jit.struct_type import StructType
 
@@ -204,6 +205,34 @@ def test_what_struct_types_are_built_of():
     assert hasattr(private.cgutils.create_struct_proxy(numba.types.UniTuple(numba.int64, 2)), "_getvalue")
     assert hasattr(private.AttributeTemplate, "resolve")
     assert hasattr(StructType, "mangling_args")
+
+
+class Deferred:
+    """A name in the text of a function, which says its type when numba asks."""
+
+    def __init__(self, make):
+        self.make, self.asked = make, 0
+
+    @property
+    def _numba_type_(self):
+        self.asked += 1
+        return type_in_text(self.make())
+
+
+@COMPILED
+def test_what_a_deferred_kernel_is_to_numba():
+    """A kernel, and an intrinsic that is new to numba: both are called from compiled code."""
+
+    @intrinsic
+    def one(typing):
+        return numba.types.int64(), lambda context, builder, signature, args: context.get_constant(numba.types.int64, 1)
+
+    dispatcher = compiled()[0]
+    twice, single = Deferred(lambda: dispatcher), Deferred(lambda: one)
+    assert numba.njit(lambda x: twice(x) + single())(1.5) == 4.0
+    assert twice.asked
+    assert single.asked
+    assert private.cpu_target.typing_context.resolve_value_type(dispatcher).dispatcher is dispatcher
 
 
 @COMPILED

@@ -1,6 +1,7 @@
-/* FMI 2.0 co-simulation on librtmbs; fmu.c does the work. */
+/* FMI 2.0, co-simulation and model exchange, on librtmbs; fmu.c does the work. */
 #include "fmu.h"
 #include "fmi2Functions.h"
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -57,13 +58,7 @@ FMI2_Export fmi2Component fmi2Instantiate(fmi2String name, fmi2Type type, fmi2St
     if (!f) return NULL;
     f->callbacks = callbacks, f->log = log_it, f->name = malloc(name ? strlen(name) + 1 : 1);
     if (f->name) strcpy(f->name, name ? name : "");
-    if (type != fmi2CoSimulation) {
-        f->logging = 1;
-        fmu_fail(f, __func__, "this FMU is for co-simulation");
-        fmu_free(f);
-        return NULL;
-    }
-    return fmu_load(f, path_of(resources, path, sizeof path) ? path : NULL, guid, "guid", logging);
+    return fmu_load(f, path_of(resources, path, sizeof path) ? path : NULL, guid, "guid", logging, type == fmi2ModelExchange);
 }
 FMI2_Export void fmi2FreeInstance(fmi2Component c) { fmu_free(c); }
 FMI2_Export fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean tolerance_defined, fmi2Real tolerance, fmi2Real start,
@@ -72,12 +67,12 @@ FMI2_Export fmi2Status fmi2SetupExperiment(fmi2Component c, fmi2Boolean toleranc
     return (fmi2Status)fmu_start(c, __func__, start);
 }
 FMI2_Export fmi2Status fmi2EnterInitializationMode(fmi2Component c) {
-    return (fmi2Status)fmu_change(c, __func__, INSTANTIATED, INITIALIZATION);
+    return (fmi2Status)fmu_begin(c, __func__);
 }
 FMI2_Export fmi2Status fmi2ExitInitializationMode(fmi2Component c) {
-    return (fmi2Status)fmu_change(c, __func__, INITIALIZATION, STEP_MODE);
+    return (fmi2Status)fmu_initialized(c, __func__);
 }
-FMI2_Export fmi2Status fmi2Terminate(fmi2Component c) { return (fmi2Status)fmu_change(c, __func__, STEP_MODE, TERMINATED); }
+FMI2_Export fmi2Status fmi2Terminate(fmi2Component c) { return (fmi2Status)fmu_end(c, __func__); }
 FMI2_Export fmi2Status fmi2Reset(fmi2Component c) { return (fmi2Status)fmu_reset(c); }
 
 FMI2_Export fmi2Status fmi2GetReal(fmi2Component c, const fmi2ValueReference vr[], size_t n, fmi2Real v[]) {
@@ -93,6 +88,48 @@ FMI2_Export fmi2Status fmi2DoStep(fmi2Component c, fmi2Real now, fmi2Real size, 
 FMI2_Export fmi2Status fmi2GetDirectionalDerivative(fmi2Component c, const fmi2ValueReference u[], size_t nu,
     const fmi2ValueReference k[], size_t nk, const fmi2Real seed[], fmi2Real sensitivity[]) {
     return (fmi2Status)fmu_derivative(c, __func__, u, nu, k, nk, seed, sensitivity);
+}
+
+/* Model exchange. */
+FMI2_Export fmi2Status fmi2EnterEventMode(fmi2Component c) { return (fmi2Status)fmu_events(c, __func__); }
+FMI2_Export fmi2Status fmi2EnterContinuousTimeMode(fmi2Component c) {
+    return (fmi2Status)fmu_change(c, __func__, EVENT_MODE, CONTINUOUS_MODE);
+}
+FMI2_Export fmi2Status fmi2NewDiscreteStates(fmi2Component c, fmi2EventInfo *info) {
+    int changed = 0;
+    double time = INFINITY;
+    if (!info) return (fmi2Status)fmu_fail(c, __func__, "an argument is missing");
+    int status = fmu_discrete(c, __func__, &changed, &time);
+    info->newDiscreteStatesNeeded = info->terminateSimulation = fmi2False;
+    info->nominalsOfContinuousStatesChanged = info->valuesOfContinuousStatesChanged = changed ? fmi2True : fmi2False;
+    info->nextEventTimeDefined = isfinite(time) ? fmi2True : fmi2False;
+    if (isfinite(time)) info->nextEventTime = time;
+    return (fmi2Status)status;
+}
+FMI2_Export fmi2Status fmi2CompletedIntegratorStep(fmi2Component c, fmi2Boolean no_prior, fmi2Boolean *enter, fmi2Boolean *terminate) {
+    (void)no_prior;
+    int asked = 0;
+    if (!enter || !terminate) return (fmi2Status)fmu_fail(c, __func__, "an argument is missing");
+    int status = fmu_completed(c, __func__, &asked);
+    *enter = asked ? fmi2True : fmi2False, *terminate = fmi2False;
+    return (fmi2Status)status;
+}
+FMI2_Export fmi2Status fmi2SetTime(fmi2Component c, fmi2Real time) { return (fmi2Status)fmu_set_time(c, __func__, time); }
+FMI2_Export fmi2Status fmi2SetContinuousStates(fmi2Component c, const fmi2Real x[], size_t n) {
+    return (fmi2Status)fmu_set_states(c, __func__, x, n);
+}
+FMI2_Export fmi2Status fmi2GetContinuousStates(fmi2Component c, fmi2Real x[], size_t n) {
+    return (fmi2Status)fmu_get_states(c, __func__, x, n);
+}
+FMI2_Export fmi2Status fmi2GetDerivatives(fmi2Component c, fmi2Real dx[], size_t n) {
+    return (fmi2Status)fmu_derivatives(c, __func__, dx, n);
+}
+FMI2_Export fmi2Status fmi2GetNominalsOfContinuousStates(fmi2Component c, fmi2Real x[], size_t n) {
+    return (fmi2Status)fmu_nominals(c, __func__, x, n);
+}
+FMI2_Export fmi2Status fmi2GetEventIndicators(fmi2Component c, fmi2Real indicators[], size_t n) {
+    (void)indicators;
+    return n ? (fmi2Status)fmu_fail(c, __func__, "this FMU has no event indicators") : fmi2OK;
 }
 
 FMI2_Export fmi2Status fmi2GetFMUstate(fmi2Component c, fmi2FMUstate *state) { return (fmi2Status)fmu_get_state(c, __func__, state); }

@@ -1,6 +1,7 @@
-/* FMI 3.0 co-simulation on librtmbs; fmu.c does the work. */
+/* FMI 3.0, co-simulation and model exchange, on librtmbs; fmu.c does the work. */
 #include "fmu.h"
 #include "fmi3Functions.h"
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,10 +18,8 @@ FMI3_Export fmi3Status fmi3SetDebugLogging(fmi3Instance instance, fmi3Boolean on
     ((fmu *)instance)->logging = on;
     return fmi3OK;
 }
-FMI3_Export fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3String resources,
-    fmi3Boolean visible, fmi3Boolean logging, fmi3Boolean event_mode, fmi3Boolean early, const fmi3ValueReference required[],
-    size_t n, fmi3InstanceEnvironment environment, fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback update) {
-    (void)name; (void)visible; (void)event_mode; (void)early; (void)required; (void)n; (void)update;
+static fmi3Instance instantiate(fmi3String token, fmi3String resources, fmi3Boolean logging, fmi3InstanceEnvironment environment,
+    fmi3LogMessageCallback log, int exchanged) {
     char path[4096];
     size_t length = resources ? strlen(resources) : 0;
     fmu *f = calloc(1, sizeof *f);
@@ -31,20 +30,31 @@ FMI3_Export fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String
         const char *slash = resources[length - 1] == '/' || resources[length - 1] == '\\' ? "" : "/";
         snprintf(path, sizeof path, "%s%smechanism.rtm", resources, slash);
     }
-    return fmu_load(f, known ? path : NULL, token, "instantiationToken", logging);
+    return fmu_load(f, known ? path : NULL, token, "instantiationToken", logging, exchanged);
+}
+FMI3_Export fmi3Instance fmi3InstantiateCoSimulation(fmi3String name, fmi3String token, fmi3String resources,
+    fmi3Boolean visible, fmi3Boolean logging, fmi3Boolean event_mode, fmi3Boolean early, const fmi3ValueReference required[],
+    size_t n, fmi3InstanceEnvironment environment, fmi3LogMessageCallback log, fmi3IntermediateUpdateCallback update) {
+    (void)name; (void)visible; (void)event_mode; (void)early; (void)required; (void)n; (void)update;
+    return instantiate(token, resources, logging, environment, log, 0);
+}
+FMI3_Export fmi3Instance fmi3InstantiateModelExchange(fmi3String name, fmi3String token, fmi3String resources,
+    fmi3Boolean visible, fmi3Boolean logging, fmi3InstanceEnvironment environment, fmi3LogMessageCallback log) {
+    (void)name; (void)visible;
+    return instantiate(token, resources, logging, environment, log, 1);
 }
 FMI3_Export void fmi3FreeInstance(fmi3Instance instance) { fmu_free(instance); }
 FMI3_Export fmi3Status fmi3EnterInitializationMode(fmi3Instance instance, fmi3Boolean tolerance_defined, fmi3Float64 tolerance,
     fmi3Float64 start, fmi3Boolean stop_defined, fmi3Float64 stop) {
     (void)tolerance_defined; (void)tolerance; (void)stop_defined; (void)stop;
     int status = fmu_start(instance, __func__, start);
-    return (fmi3Status)(status ? status : fmu_change(instance, __func__, INSTANTIATED, INITIALIZATION));
+    return (fmi3Status)(status ? status : fmu_begin(instance, __func__));
 }
 FMI3_Export fmi3Status fmi3ExitInitializationMode(fmi3Instance instance) {
-    return (fmi3Status)fmu_change(instance, __func__, INITIALIZATION, STEP_MODE);
+    return (fmi3Status)fmu_initialized(instance, __func__);
 }
 FMI3_Export fmi3Status fmi3Terminate(fmi3Instance instance) {
-    return (fmi3Status)fmu_change(instance, __func__, STEP_MODE, TERMINATED);
+    return (fmi3Status)fmu_end(instance, __func__);
 }
 FMI3_Export fmi3Status fmi3Reset(fmi3Instance instance) { return (fmi3Status)fmu_reset(instance); }
 
@@ -70,6 +80,59 @@ FMI3_Export fmi3Status fmi3GetDirectionalDerivative(fmi3Instance instance, const
     const fmi3ValueReference k[], size_t nk, const fmi3Float64 seed[], size_t ns, fmi3Float64 sensitivity[], size_t nr) {
     if (nk != ns || nu != nr) return (fmi3Status)fmu_fail(instance, __func__, "every variable is one number, so nSeed must be nKnowns and nSensitivity nUnknowns");
     return (fmi3Status)fmu_derivative(instance, __func__, u, nu, k, nk, seed, sensitivity);
+}
+
+/* Model exchange. */
+FMI3_Export fmi3Status fmi3EnterEventMode(fmi3Instance instance) { return (fmi3Status)fmu_events(instance, __func__); }
+FMI3_Export fmi3Status fmi3EnterContinuousTimeMode(fmi3Instance instance) {
+    return (fmi3Status)fmu_change(instance, __func__, EVENT_MODE, CONTINUOUS_MODE);
+}
+FMI3_Export fmi3Status fmi3UpdateDiscreteStates(fmi3Instance instance, fmi3Boolean *again, fmi3Boolean *terminate,
+    fmi3Boolean *nominals, fmi3Boolean *values, fmi3Boolean *defined, fmi3Float64 *next) {
+    int changed = 0;
+    double time = INFINITY;
+    if (!again || !terminate || !nominals || !values || !defined || !next) return (fmi3Status)fmu_fail(instance, __func__, "an argument is missing");
+    int status = fmu_discrete(instance, __func__, &changed, &time);
+    *again = *terminate = false, *nominals = *values = changed, *defined = isfinite(time);
+    if (*defined) *next = time;
+    return (fmi3Status)status;
+}
+FMI3_Export fmi3Status fmi3EvaluateDiscreteStates(fmi3Instance instance) { return instance ? fmi3OK : fmi3Error; }
+FMI3_Export fmi3Status fmi3CompletedIntegratorStep(fmi3Instance instance, fmi3Boolean no_prior, fmi3Boolean *enter, fmi3Boolean *terminate) {
+    (void)no_prior;
+    int asked = 0;
+    if (!enter || !terminate) return (fmi3Status)fmu_fail(instance, __func__, "an argument is missing");
+    int status = fmu_completed(instance, __func__, &asked);
+    *enter = asked, *terminate = false;
+    return (fmi3Status)status;
+}
+FMI3_Export fmi3Status fmi3SetTime(fmi3Instance instance, fmi3Float64 time) { return (fmi3Status)fmu_set_time(instance, __func__, time); }
+FMI3_Export fmi3Status fmi3SetContinuousStates(fmi3Instance instance, const fmi3Float64 x[], size_t n) {
+    return (fmi3Status)fmu_set_states(instance, __func__, x, n);
+}
+FMI3_Export fmi3Status fmi3GetContinuousStates(fmi3Instance instance, fmi3Float64 x[], size_t n) {
+    return (fmi3Status)fmu_get_states(instance, __func__, x, n);
+}
+FMI3_Export fmi3Status fmi3GetContinuousStateDerivatives(fmi3Instance instance, fmi3Float64 dx[], size_t n) {
+    return (fmi3Status)fmu_derivatives(instance, __func__, dx, n);
+}
+FMI3_Export fmi3Status fmi3GetNominalsOfContinuousStates(fmi3Instance instance, fmi3Float64 x[], size_t n) {
+    return (fmi3Status)fmu_nominals(instance, __func__, x, n);
+}
+FMI3_Export fmi3Status fmi3GetEventIndicators(fmi3Instance instance, fmi3Float64 indicators[], size_t n) {
+    (void)indicators;
+    return n ? (fmi3Status)fmu_fail(instance, __func__, "this FMU has no event indicators") : fmi3OK;
+}
+FMI3_Export fmi3Status fmi3GetNumberOfEventIndicators(fmi3Instance instance, size_t *n) {
+    if (!n) return (fmi3Status)fmu_fail(instance, __func__, "an argument is missing");
+    *n = 0;
+    return fmi3OK;
+}
+FMI3_Export fmi3Status fmi3GetNumberOfContinuousStates(fmi3Instance instance, size_t *n) {
+    fmu *f = instance;
+    if (!f || !n || !f->x) return (fmi3Status)fmu_fail(f, __func__, "the FMU was not instantiated for model exchange");
+    *n = (size_t)exchange_states(f->x);
+    return fmi3OK;
 }
 
 FMI3_Export fmi3Status fmi3GetFMUState(fmi3Instance instance, fmi3FMUState *state) {
@@ -109,7 +172,6 @@ NO(fmi3GetVariableDependencies, (fmi3Instance instance, fmi3ValueReference d, si
 NO(fmi3GetAdjointDerivative, (fmi3Instance instance, const fmi3ValueReference u[], size_t nu, const fmi3ValueReference k[], size_t nk, const fmi3Float64 s[], size_t ns, fmi3Float64 r[], size_t nr))
 NO(fmi3EnterConfigurationMode, (fmi3Instance instance))
 NO(fmi3ExitConfigurationMode, (fmi3Instance instance))
-NO(fmi3EnterEventMode, (fmi3Instance instance))
 NO(fmi3EnterStepMode, (fmi3Instance instance))
 NO(fmi3GetIntervalDecimal, (fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3Float64 i[], fmi3IntervalQualifier q[]))
 NO(fmi3GetIntervalFraction, (fmi3Instance instance, const fmi3ValueReference vr[], size_t n, fmi3UInt64 c[], fmi3UInt64 r[], fmi3IntervalQualifier q[]))
@@ -119,22 +181,8 @@ NO(fmi3SetIntervalDecimal, (fmi3Instance instance, const fmi3ValueReference vr[]
 NO(fmi3SetIntervalFraction, (fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3UInt64 c[], const fmi3UInt64 r[]))
 NO(fmi3SetShiftDecimal, (fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Float64 s[]))
 NO(fmi3SetShiftFraction, (fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3UInt64 c[], const fmi3UInt64 r[]))
-NO(fmi3EvaluateDiscreteStates, (fmi3Instance instance))
-NO(fmi3UpdateDiscreteStates, (fmi3Instance instance, fmi3Boolean *a, fmi3Boolean *b, fmi3Boolean *c, fmi3Boolean *d, fmi3Boolean *e, fmi3Float64 *t))
-NO(fmi3EnterContinuousTimeMode, (fmi3Instance instance))
-NO(fmi3CompletedIntegratorStep, (fmi3Instance instance, fmi3Boolean a, fmi3Boolean *b, fmi3Boolean *c))
-NO(fmi3SetTime, (fmi3Instance instance, fmi3Float64 t))
-NO(fmi3SetContinuousStates, (fmi3Instance instance, const fmi3Float64 x[], size_t n))
-NO(fmi3GetContinuousStateDerivatives, (fmi3Instance instance, fmi3Float64 d[], size_t n))
-NO(fmi3GetEventIndicators, (fmi3Instance instance, fmi3Float64 e[], size_t n))
-NO(fmi3GetContinuousStates, (fmi3Instance instance, fmi3Float64 x[], size_t n))
-NO(fmi3GetNominalsOfContinuousStates, (fmi3Instance instance, fmi3Float64 x[], size_t n))
-NO(fmi3GetNumberOfEventIndicators, (fmi3Instance instance, size_t *n))
-NO(fmi3GetNumberOfContinuousStates, (fmi3Instance instance, size_t *n))
 NO(fmi3GetOutputDerivatives, (fmi3Instance instance, const fmi3ValueReference vr[], size_t n, const fmi3Int32 o[], fmi3Float64 v[], size_t nv))
 NO(fmi3ActivateModelPartition, (fmi3Instance instance, fmi3ValueReference c, fmi3Float64 t))
-FMI3_Export fmi3Instance fmi3InstantiateModelExchange(fmi3String a, fmi3String b, fmi3String c, fmi3Boolean d, fmi3Boolean e,
-    fmi3InstanceEnvironment f, fmi3LogMessageCallback g) { return NULL; }
 FMI3_Export fmi3Instance fmi3InstantiateScheduledExecution(fmi3String a, fmi3String b, fmi3String c, fmi3Boolean d,
     fmi3Boolean e, fmi3InstanceEnvironment f, fmi3LogMessageCallback g, fmi3ClockUpdateCallback h,
     fmi3LockPreemptionCallback i, fmi3UnlockPreemptionCallback j) { return NULL; }

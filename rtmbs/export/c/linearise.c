@@ -4,7 +4,7 @@
  * dependent coordinates and the rows that determine them. Each variation moves one independent coordinate, rate, state of
  * a force law or input; the dependent coordinates and rates follow by Newton's iteration with the factor of the base
  * point; accelerations are solved for by the kernel that follows inputs. */
-#include "mechanism.h"
+#include "linear.h"
 #include <math.h>
 #include <string.h>
 
@@ -15,20 +15,6 @@
 #define TURNS 30
 static const double PLACE[PLACES] = {-2.0, -1.0, 1.0, 2.0}, WEIGHT[PLACES] = {1.0 / 12.0, -8.0 / 12.0, 8.0 / 12.0, -1.0 / 12.0};
 
-typedef struct {
-    rtmbs_mechanism *it;
-    int64_t n, m, f, ns, rank, outputs, inputs;
-    double *P;           /* (m, n) scaled Phi_z, then its factor: rows and columns in their new order */
-    double *row;         /* (m) factor of each row */
-    double *before;      /* (n) z at the base point */
-    double *zd, *work;   /* (n), (m) */
-    double *change;      /* (2 n + ns + outputs) derivative along the present variation: dz, dzdd, dsd, outputs */
-    double *found;       /* the same at one place */
-    char *kept;          /* the state at the base point */
-    int64_t *rows, *columns; /* orders of P: the first `rank` of each are pivots */
-} linear;
-
-static int64_t count_of(const rtmbs_mechanism *it, int leaf) { return EXTENT(it, leaf, 0); }
 static int64_t up(int64_t bytes) { return (bytes + 7) / 8 * 8; }
 
 int rtmbs_freedom(const rtmbs_mechanism *it) { return (int)it->words[W_freedom]; }
@@ -45,7 +31,7 @@ int rtmbs_chosen(const rtmbs_mechanism *it, int k) {
 }
 
 /* Places of the parts of `scratch`; returns its bytes. A derivative along inputs needs no Jacobian. */
-static size_t lay_out(rtmbs_mechanism *it, char *scratch, linear *l, int jacobian) {
+size_t linear_lay_out(rtmbs_mechanism *it, char *scratch, linear *l, int jacobian) {
     int64_t n = count_of(it, L_z), m = count_of(it, L_lam), ns = count_of(it, L_s), y = it->output_count, at = 0;
     linear found = {.it = it, .n = n, .m = m, .ns = ns, .outputs = y, .inputs = it->input_count, .f = rtmbs_freedom(it)};
     double **numbers[] = {&found.P, &found.row, &found.before, &found.zd, &found.work, &found.change, &found.found};
@@ -53,22 +39,25 @@ static size_t lay_out(rtmbs_mechanism *it, char *scratch, linear *l, int jacobia
     for (int k = 0; k < 7; k++) *numbers[k] = (double *)(void *)(scratch + at), at += 8 * sizes[k];
     found.rows = (int64_t *)(void *)(scratch + at), at += 8 * m;
     found.columns = (int64_t *)(void *)(scratch + at), at += 8 * n;
+    found.position = (int64_t *)(void *)(scratch + at), at += 8 * n;
     found.kept = scratch + at, at += up((int64_t)rtmbs_state_size(it));
     if (l) *l = found;
     return (size_t)at;
 }
 size_t rtmbs_linearise_bytes(const rtmbs_mechanism *it) {
     static char none[8];
-    return lay_out((rtmbs_mechanism *)(uintptr_t)it, none, NULL, 1);
+    return linear_lay_out((rtmbs_mechanism *)(uintptr_t)it, none, NULL, 1);
 }
 size_t rtmbs_derivative_bytes(const rtmbs_mechanism *it) {
     static char none[8];
-    return lay_out((rtmbs_mechanism *)(uintptr_t)it, none, NULL, 0);
+    return linear_lay_out((rtmbs_mechanism *)(uintptr_t)it, none, NULL, 0);
 }
 
-/* Dense Phi_z at the evaluated pose, times typical sizes of coordinates, each row divided by its largest number. */
+/* Dense Phi_z at the evaluated pose, times typical sizes of coordinates, each row divided by its largest number. The
+ * columns stand in the order of `columns`. */
 static void fill_jacobian(linear *l) {
     rtmbs_mechanism *it = l->it;
+    for (int64_t i = 0; i < l->n; i++) l->position[l->columns[i]] = i;
     const int64_t *rows = INTEGERS(it, L_tables_closures_row_pointer), *connector = INTEGERS(it, L_tables_closures_connector);
     const int64_t *pointer = INTEGERS(it, L_tables_connectors_pointer), *dof = INTEGERS(it, L_tables_connectors_dof);
     const int64_t *entry = INTEGERS(it, L_tables_closures_entry_pointer);
@@ -77,13 +66,13 @@ static void fill_jacobian(linear *l) {
     for (int64_t c = 0; c < count_of(it, L_tables_closures_connector); c++) {
         int64_t first = pointer[connector[c]], width = pointer[connector[c] + 1] - first, e = entry[c];
         for (int64_t r = rows[c]; r < rows[c + 1]; r++)
-            for (int64_t k = 0; k < width; k++, e++) l->P[r * l->n + dof[first + k]] += Phi_z[e];
+            for (int64_t k = 0; k < width; k++, e++) l->P[r * l->n + l->position[dof[first + k]]] += Phi_z[e];
     }
     int64_t loops = count_of(it, L_tables_closures_kind);
-    for (int64_t r = loops; r < l->m; r++) l->P[r * l->n + INTEGERS(it, L_tables_drivers_dof)[r - loops]] = 1.0;
+    for (int64_t r = loops; r < l->m; r++) l->P[r * l->n + l->position[INTEGERS(it, L_tables_drivers_dof)[r - loops]]] = 1.0;
     for (int64_t r = 0; r < l->m; r++) {
         double largest = 0.0, *p = l->P + r * l->n;
-        for (int64_t i = 0; i < l->n; i++) p[i] *= typical[i], largest = fmax(largest, fabs(p[i]));
+        for (int64_t i = 0; i < l->n; i++) p[i] *= typical[l->columns[i]], largest = fmax(largest, fabs(p[i]));
         l->row[r] = largest > 0.0 ? 1.0 / largest : 1.0;
         for (int64_t i = 0; i < l->n; i++) p[i] *= l->row[r];
     }
@@ -106,16 +95,16 @@ static void swap_columns(linear *l, int64_t a, int64_t b) {
     }
 }
 
-/* Gauss elimination with complete pivoting; the first columns become the dependent coordinates. */
-static void factor(linear *l) {
-    int64_t n = l->n, most = l->m < n ? l->m : n;
+void linear_factor(linear *l, int same) {
+    int64_t n = l->n, last = same ? l->rank : n, most = l->m < last ? l->m : last;
     double first = 0.0;
     for (int64_t r = 0; r < l->m; r++) l->rows[r] = r;
-    for (int64_t i = 0; i < n; i++) l->columns[i] = i;
+    for (int64_t i = 0; !same && i < n; i++) l->columns[i] = i;
+    fill_jacobian(l);
     for (l->rank = 0; l->rank < most; l->rank++) {
         int64_t k = l->rank, pivot_row = k, pivot_column = k;
         for (int64_t r = k; r < l->m; r++)
-            for (int64_t i = k; i < n; i++)
+            for (int64_t i = k; i < last; i++)
                 if (fabs(l->P[r * n + i]) > fabs(l->P[pivot_row * n + pivot_column])) pivot_row = r, pivot_column = i;
         double pivot = l->P[pivot_row * n + pivot_column];
         if (k == 0) first = fabs(pivot);
@@ -150,7 +139,7 @@ static double correct(linear *l, int order, double *values) {
 }
 
 /* Close positions, then rates, by the dependent coordinates. */
-static int close_loops(linear *l) {
+int linear_close(linear *l) {
     rtmbs_mechanism *it = l->it;
     double pace = 1.0;
     for (int64_t i = 0; i < l->n; i++) pace = fmax(pace, fabs(DOUBLES(it, L_zd)[i]) / DOUBLES(it, L_settings_typical)[i]);
@@ -168,7 +157,7 @@ static int close_loops(linear *l) {
 }
 
 /* Accelerations, rates of force states and outputs of the present state in `found`. */
-static int evaluate(linear *l) {
+int linear_evaluate(linear *l) {
     rtmbs_mechanism *it = l->it;
     int32_t status = rtmbs_kernel_follow(it->words);
     if (status) return status < 0 ? RTMBS_KERNEL : RTMBS_NOT_FOLLOWED;
@@ -198,8 +187,8 @@ static int vary(linear *l, int kind, int64_t which) {
     memset(l->change, 0, (size_t)(8 * length));
     for (int k = 0; k < PLACES; k++) {
         values[place] = base + PLACE[k] * STEP * size;
-        int status = close_loops(l);
-        if (!status) status = evaluate(l);
+        int status = linear_close(l);
+        if (!status) status = linear_evaluate(l);
         rtmbs_set_state(it, l->kept, rtmbs_state_size(it));
         if (status) return status;
         for (int64_t j = 0; j < length; j++) l->change[j] += WEIGHT[k] * l->found[j] / (STEP * size);
@@ -243,7 +232,7 @@ static int prepare(linear *l) {
 }
 
 /* Sort in place, without memory of its own. */
-static void sort(int64_t *x, int64_t count) {
+void linear_sort(int64_t *x, int64_t count) {
     for (int64_t i = 1; i < count; i++)
         for (int64_t j = i; j > 0 && x[j] < x[j - 1]; j--) {
             int64_t kept = x[j];
@@ -253,15 +242,14 @@ static void sort(int64_t *x, int64_t count) {
 
 int rtmbs_linearise(rtmbs_mechanism *it, double *A, double *B, double *C, double *D, int *independent, void *scratch) {
     linear l;
-    lay_out(it, scratch, &l, 1);
+    linear_lay_out(it, scratch, &l, 1);
     int status = prepare(&l);
     if (status) return status;
     if (rtmbs_kernel_loops(it->words) < 0) return RTMBS_KERNEL;
-    fill_jacobian(&l);
-    factor(&l);
+    linear_factor(&l, 0);
     if (l.n - l.rank != l.f) return RTMBS_SINGULAR;
     int64_t *q = l.columns + l.rank, nx = 2 * l.f + l.ns, nu = rtmbs_chosen_count(it);
-    sort(q, l.f);
+    linear_sort(q, l.f);
     for (int64_t k = 0; independent && k < l.f; k++) independent[k] = (int)q[k];
     for (int64_t k = 0; !status && k < l.f; k++)
         if (!(status = vary(&l, COORDINATE, q[k]))) write_column(&l, k, nx, q, A, C, -1);
@@ -277,7 +265,7 @@ int rtmbs_linearise(rtmbs_mechanism *it, double *A, double *B, double *C, double
 
 int rtmbs_derivative(rtmbs_mechanism *it, const double *seed, double *derivative, void *scratch) {
     linear l;
-    lay_out(it, scratch, &l, 0);
+    linear_lay_out(it, scratch, &l, 0);
     int status = prepare(&l);
     double longest = 0.0;
     for (int64_t p = 0; p < it->input_count; p++) {
@@ -288,7 +276,7 @@ int rtmbs_derivative(rtmbs_mechanism *it, const double *seed, double *derivative
     for (int k = 0; !status && longest > 0.0 && k < PLACES; k++) {
         for (int64_t p = 0; p < it->input_count; p++)
             if (!it->ports[p].ramp) DOUBLES(it, L_u)[it->ports[p].place] += PLACE[k] * STEP * seed[p] / longest;
-        if (!(status = evaluate(&l)))
+        if (!(status = linear_evaluate(&l)))
             for (int64_t y = 0; y < l.outputs; y++)
                 derivative[y] += WEIGHT[k] * l.found[2 * l.n + l.ns + y] * longest / STEP;
         rtmbs_set_state(it, l.kept, rtmbs_state_size(it));

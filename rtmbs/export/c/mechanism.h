@@ -59,6 +59,8 @@ int32_t rtmbs_kernel_follow(const int64_t *words);
 int32_t rtmbs_kernel_end_balances(const int64_t *words);
 int32_t rtmbs_kernel_loops(const int64_t *words);
 int32_t rtmbs_kernel_outputs(const int64_t *words);
+int32_t rtmbs_kernel_signals(const int64_t *words);
+int32_t rtmbs_kernel_commit(const int64_t *words);
 
 /* NULL when every shape and every index of a loaded mechanism is valid, else the name of an array that is not. */
 const char *rtmbs_check_tables(const rtmbs_mechanism *it);

@@ -1,0 +1,76 @@
+"""A start from the wheel with an empty cache of kernels: ``python -m bench.wheel --python PATH [--peers PATH ...]``.
+
+``--python`` is the interpreter of an environment with the wheel of ``make wheel``, ``--peers`` those of environments
+with Exudyn or MuJoCo. Every round is a new process with a new cache. Columns are medians of the time of the wall and of
+the processor; bytecode of the modules is there, as after an installation by pip.
+"""
+
+import argparse
+import os
+import resource
+import statistics
+import subprocess
+import tempfile
+import time
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+SCRIPTS = ROOT / "bench" / "peers" / "side_by_side"
+FOUR_BAR = """
+import sys
+import rtmbs
+sim = rtmbs.Simulation(rtmbs.library.build("fourbar", ny=4, nz=40).compile(), h=1e-3)
+sim.run(0.005)
+print("numba" in sys.modules)
+"""
+IMPORT = "import rtmbs; rtmbs.Simulation; import sys; print('numba' in sys.modules)"
+
+
+def measured(python: str, words: list[str], rounds: int) -> tuple[float, float, str] | None:
+    """Return medians of wall and processor time [s] of a program, and its last line; None where it does not run."""
+    walls, processors, line = [], [], ""
+    for _ in range(rounds + 1):  # the first one writes bytecode
+        with tempfile.TemporaryDirectory() as cache:
+            kept = {key: value for key, value in os.environ.items() if not key.startswith(("PYTHON", "RTMBS"))}
+            before, begin = children(), time.perf_counter()
+            done = subprocess.run(
+                [python, *words], env={**kept, "RTMBS_CACHE_DIR": cache}, cwd=cache, capture_output=True, text=True
+            )
+            walls.append(time.perf_counter() - begin)
+            processors.append(children() - before)
+            if done.returncode:
+                return None
+            line = (done.stdout.splitlines() or [""])[-1]
+    return statistics.median(walls[1:]), statistics.median(processors[1:]), line
+
+
+def children() -> float:
+    """Return the processor time of all processes that this one started and that have ended [s]."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
+def main() -> None:
+    """Print a line for each program."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--python", required=True, help="interpreter of an environment with the wheel")
+    parser.add_argument("--peers", nargs="*", default=[], help="interpreters of environments with peers")
+    parser.add_argument("--rounds", type=int, default=7)
+    given = parser.parse_args()
+    programs = [("rtmbs, import of Simulation", given.python, ["-c", IMPORT])]
+    programs += [("rtmbs, 4 x 40 four-bar: compile, five steps", given.python, ["-c", FOUR_BAR])]
+    programs += [("rtmbs, one four-bar, 1 s", given.python, [str(SCRIPTS / "four_bar_rtmbs.py")])]
+    for python in given.peers:
+        programs += [
+            (f"{name}, one four-bar, 1 s", python, [str(SCRIPTS / f"four_bar_{name.lower()}.py")])
+            for name in ("Exudyn", "MuJoCo", "Drake")
+        ]
+    print(f"{'program':46s} wall [s]  processor [s]  last line")
+    for name, python, words in programs:
+        found = measured(python, words, given.rounds)
+        if found:
+            print(f"{name:46s} {found[0]:8.2f} {found[1]:14.2f}  {found[2]}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

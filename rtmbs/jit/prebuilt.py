@@ -1,0 +1,240 @@
+"""Kernels of a library that was made ahead: a wheel carries it, and a process loads it in place of numba.
+
+A kernel is found by its name and the names of the types of its arguments. numba is loaded when the library does not
+have it. ``make wheel`` makes the library from the same kernels (``prebuilt_code.py``), and it holds for exactly these
+sources. Kernels that only kernels call are known to numba alone.
+
+    RTMBS_KERNELS=numba     the library is not used
+    RTMBS_KERNELS=FOLDER    a library of another folder; the user's own word, taken as it is
+"""
+
+import ctypes
+import importlib
+import json
+import os
+import platform
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import cached_property
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from rtmbs.jit.argument_types import type_name
+from rtmbs.jit.cache_folder import PACKAGE, sources_digest
+from rtmbs.jit.struct import kinds_of
+
+FOLDER = PACKAGE / "jit" / "prebuilt_kernels"
+TABLE = "kernels.json"
+OTHERWISE = ("NUMBA_DISABLE_JIT", "NUMBA_BOUNDSCHECK")  # kernels are to be other ones
+LEVELS = ("x86_64_v3-linux", "x86_64_v2-linux")  # the best first
+
+Callback = Callable[[str], None]
+
+
+class Library(NamedTuple):
+    """A library with the kernels of these sources."""
+
+    code: Any  # ctypes.PyDLL
+    table: dict[str, dict[str, list[str]]]  # of kernels: symbol, kinds of arguments, kind of the result, by types
+
+    def function(self, kernel: str, types: str) -> Callable[..., Any] | None:
+        """Return the function of Python that calls a kernel, or None."""
+        found = self.table.get(kernel, {}).get(types)
+        if found is None:
+            return None
+        symbol, takes, gives = found
+        address = ctypes.cast(getattr(self.code, symbol), ctypes.c_void_p)
+        texts = (ctypes.c_char_p(takes.encode()), ctypes.c_char_p(gives.encode()))
+        _kept.append(texts)
+        called: Callable[..., Any] = self.code.rtmbs_function(address, *texts)
+        return called
+
+
+_kept: list[Any] = []  # texts that functions of a library read
+
+
+def library() -> Library | None:
+    """Return the library of ``RTMBS_KERNELS``, or of the wheel; None without one for these sources and this machine."""
+    chosen = os.environ.get("RTMBS_KERNELS", "")
+    otherwise = any(os.environ.get(name, "0") not in ("", "0") for name in OTHERWISE)
+    if chosen == "numba" or otherwise or sys.platform != "linux" or platform.machine() != "x86_64":
+        return None
+    folder = Path(chosen) if chosen else FOLDER
+    try:
+        table = json.loads((folder / TABLE).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    if table["sources"] != sources_digest():
+        return None
+    return next(filter(None, (opened(folder / f"{level}.so", table) for level in LEVELS)), None)
+
+
+def opened(path: Path, table: Any) -> Library | None:
+    """Return the library of a file, or None where it cannot run, or is not the one that the table was made with."""
+    try:
+        if zlib.crc32(path.read_bytes()) != table["checksums"][path.name]:
+            return None
+        code = ctypes.PyDLL(str(path))
+    except (OSError, KeyError):
+        return None
+    code.rtmbs_function.restype = ctypes.py_object
+    return Library(code, table["kernels"]) if code.rtmbs_runs_here() else None
+
+
+LIBRARY = library()
+
+
+_known: dict[str, Any] = {}  # kernels and intrinsics by module and name
+
+
+def named(module: str, name: str) -> Any:
+    """Return the kernel of a name."""
+    importlib.import_module(module)
+    return _known[name]
+
+
+# ---- kernels ---------------------------------------------------------------------------------------------------------
+
+
+class Known:
+    """Something that numba compiles when it is needed, and that compiled code calls."""
+
+    def __init__(self, name: str, make: Callable[[], Any]) -> None:
+        self.name, self.make = name, make
+        _known.setdefault(name, self)
+
+    @cached_property
+    def numba(self) -> Any:
+        """What numba takes: a dispatcher, or an intrinsic."""
+        return self.make()
+
+    @property
+    def _numba_type_(self) -> Any:
+        """The type by which numba knows the name in the text of a kernel."""
+        return importlib.import_module("rtmbs.jit.dispatch").type_in_text(self.numba)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it as numba does; a kernel that only kernels call is refused."""
+        return self.numba(*args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Copy and pickle it by its name."""
+        return named, (self.__module__, self.name)
+
+    def __getattr__(self, name: str) -> Any:
+        """Return what numba's object has: options, machine code."""
+        if name.startswith("__") or name == "numba":
+            raise AttributeError(name)
+        return getattr(self.numba, name)
+
+
+class Inner(Known):
+    """Kernel that only kernels call."""
+
+    def __init__(self, function: Callable[..., Any], make: Callable[[], Any]) -> None:
+        super().__init__(f"{function.__module__}.{function.__qualname__}", make)
+        self.py_func, self.__doc__, self.__module__ = function, function.__doc__, function.__module__
+
+
+class Kernel(Inner):
+    """Kernel that Python calls: of the library, or else by numba."""
+
+    def __init__(self, function: Callable[..., Any], make: Callable[[], Any]) -> None:
+        super().__init__(function, make)
+        self.functions: dict[Any, Callable[..., Any]] = {}  # by the kinds of arguments
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call the machine code for these types of arguments."""
+        if kwargs:
+            return self.numba(*args, **kwargs)
+        kinds = kinds_of(args)
+        function = self.functions.get(kinds)
+        return function(*args) if function else self.function(args)(*args)
+
+    def function(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+        """Return the machine code for arguments of exactly these types."""
+        kinds = kinds_of(arguments)
+        if kinds in self.functions:
+            return self.functions[kinds]
+        types = ",".join(map(type_name, arguments))
+        function = LIBRARY.function(self.name, types) if LIBRARY else None
+        if function is None:
+            function = numba_way().entry_for(self.numba, arguments)
+        if None not in kinds:
+            self.functions[kinds] = function
+        return function
+
+
+def compiled(function: Callable[..., Any], **options: Any) -> Any:
+    """Return a kernel that Python calls."""
+    return Kernel(function, lambda: numba_way().compiled(function, **options))
+
+
+def inner(function: Callable[..., Any], **options: Any) -> Any:
+    """Return a kernel that only kernels call."""
+    return Inner(function, lambda: numba_way().inner(function, **options))
+
+
+def lazy(function: Callable[..., Any]) -> Any:
+    """Return a kernel that only kernels call, and that numba compiles at its first call."""
+    return Inner(function, lambda: numba_way().lazy(function))
+
+
+def intrinsic_of(name: str) -> Any:
+    """Return an intrinsic of ``intrinsic_code``, which numba alone knows."""
+    return Known(
+        f"rtmbs.jit.intrinsics.{name}", lambda: getattr(importlib.import_module("rtmbs.jit.intrinsic_code"), name)
+    )
+
+
+def compile_for(kernel: Any, arguments: tuple[Any, ...]) -> None:
+    """Find a kernel in the library, or compile or load it, for arguments of exactly these types."""
+    kernel.function(arguments)
+
+
+def entry_for(kernel: Any, arguments: tuple[Any, ...]) -> Callable[..., Any]:
+    """Return the machine code of a kernel for arguments of exactly these types."""
+    function: Callable[..., Any] = kernel.function(arguments)
+    return function
+
+
+# ---- numba, when it is needed ----------------------------------------------------------------------------------------
+
+_listeners: list[tuple[ExitStack, Callback, Callback]] = []  # contexts that are open
+_loaded: list[Any] = []
+
+
+def numba_way() -> Any:
+    """Return ``rtmbs.jit.dispatch``; open contexts begin to listen when it is loaded."""
+    if not _loaded:
+        _loaded.append(importlib.import_module("rtmbs.jit.dispatch"))
+        for stack, begin, end in _listeners:
+            stack.enter_context(_loaded[0].listening(begin, end))
+    return _loaded[0]
+
+
+def compile_lazy() -> None:
+    """Compile or load the lazy kernels of kernels that numba compiled in this process."""
+    if _loaded:
+        _loaded[0].compile_lazy()
+
+
+@contextmanager
+def heard(begin: Callback, end: Callback) -> Iterator[None]:
+    """Call ``begin`` and ``end`` with the name of every kernel that numba compiles, from when it is loaded."""
+    with ExitStack() as stack:
+        entry = (stack, begin, end)
+        _listeners.append(entry)
+        if _loaded:
+            stack.enter_context(_loaded[0].listening(begin, end))
+        try:
+            yield
+        finally:
+            _listeners.remove(entry)
+
+
+def listening(begin: Callback, end: Callback) -> AbstractContextManager[Any]:
+    """Return a context that calls ``begin`` and ``end`` with the name of every kernel that numba compiles."""
+    return heard(begin, end)
