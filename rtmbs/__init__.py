@@ -16,6 +16,7 @@ HOMES = {
     "At": "rtmbs.simulation.observers",
     "AtRate": "rtmbs.simulation.observers",
     "Bar": "rtmbs.model",
+    "Batch": "rtmbs.batch.batch",
     "Box": "rtmbs.model",
     "Bushing": "rtmbs.model",
     "ChannelRecorder": "rtmbs.simulation.observers",
@@ -113,6 +114,7 @@ ROOMS = (
     "dae",
     "errors",
     "formulations",
+    "gym",
     "kinematics",
     "language",
     "library",
@@ -128,12 +130,14 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import dae as dae
     from rtmbs import errors as errors
     from rtmbs import formulations as formulations
+    from rtmbs import gym as gym
     from rtmbs import kinematics as kinematics
     from rtmbs import language as language
     from rtmbs import library as library
     from rtmbs import methods as methods
     from rtmbs import recursive as recursive
     from rtmbs import vehicle as vehicle
+    from rtmbs.batch.batch import Batch as Batch
     from rtmbs.core.register import register as register
     from rtmbs.dae.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.errors import RtmbsError as RtmbsError

@@ -53,7 +53,9 @@ KERNEL_FILES = (
     "numerics/rotations/plain.py",
     "studies/sensitivities/saddles.py",
     "studies/sensitivities/step_solver.py",
+    "batch/kernels.py",
     "simulation/jumps.py",
+    "simulation/prepared_step.py",
     "simulation/stiff_forces.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels

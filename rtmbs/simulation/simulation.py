@@ -48,6 +48,7 @@ from rtmbs.system.system import System, warning_text
 
 Array = NDArray[np.float64]
 
+NO_SIZES = np.zeros(0)
 WARM_UP_STEPS = 3  # steps that never count, before the first one
 
 
@@ -110,6 +111,7 @@ class Simulation(Keyed, StrictAttributes):
     _half_turns: HalfTurns | None  # of bushings
     _fast_states: FastStates | None  # of force laws
     _stiff_forces: StiffForces | None
+    _plain: bool  # no function of time and no bushing
 
     def __init__(
         self,
@@ -150,7 +152,7 @@ class Simulation(Keyed, StrictAttributes):
             _store=store, _claim=store._claim, _reader=None, inputs=Inputs(system, store), start_report=start.report,
             _captured=captured_values_of(system), _half_turns=half_turns_of(system, equations.tables),
             _fast_states=fast_states_of(system, equations.tables),
-            _stiff_forces=None,
+            _stiff_forces=None, _plain=not system.signals and half_turns_of(system, equations.tables) is None,
         )  # fmt: skip
         self._warm_up()  # steps that never count tell nothing, so the check comes behind them
         vars(self).update(_stiff_forces=stiff_forces_of(system, equations.tables))
@@ -220,6 +222,14 @@ class Simulation(Keyed, StrictAttributes):
         if self._captured is not None:
             self._captured.step()
         store = self._store
+        if self._plain:
+            stiff_forces = self._stiff_forces
+            stepped = store.step_by_hand(NO_SIZES if stiff_forces is None else stiff_forces.system.typical)
+            if stepped is not None:
+                if stepped[1]:
+                    new, old = store.states
+                    self._warn_of_stiff_forces(old, new.zd[None], new.zdd[None])
+                return stepped[0]
         old, new = store.begin_step()
         if store.ramps:
             store.reach_ramps(new.u)
