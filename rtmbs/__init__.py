@@ -89,6 +89,8 @@ HOMES = {
     "campbell": "rtmbs.studies.analysis.campbell",
     "co_simulate": "rtmbs.export.co_simulation",
     "compare": "rtmbs.results",
+    "control_system": "rtmbs.studies.analysis.control_systems",
+    "differentiable": "rtmbs.studies.sensitivities.differentiable",
     "equilibria": "rtmbs.studies.analysis.equilibrium",
     "equilibrium": "rtmbs.studies.analysis.equilibrium",
     "export_fmu": "rtmbs.export.packages",
@@ -209,6 +211,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.simulation.refined import refined as refined
     from rtmbs.state import State as State
     from rtmbs.studies.analysis.campbell import campbell as campbell
+    from rtmbs.studies.analysis.control_systems import control_system as control_system
     from rtmbs.studies.analysis.equilibrium import Equilibrium as Equilibrium
     from rtmbs.studies.analysis.equilibrium import equilibria as equilibria
     from rtmbs.studies.analysis.equilibrium import equilibrium as equilibrium
@@ -219,6 +222,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.studies.analysis.modes import modes as modes
     from rtmbs.studies.analysis.workload import Workload as Workload
     from rtmbs.studies.analysis.workload import workload as workload
+    from rtmbs.studies.sensitivities.differentiable import differentiable as differentiable
     from rtmbs.studies.sensitivities.sensitivity import Sensitivity as Sensitivity
     from rtmbs.studies.sensitivities.sensitivity import sensitivity as sensitivity
     from rtmbs.studies.sweeps.dask_engine import Dask as Dask
