@@ -249,7 +249,7 @@ class Batch(StrictAttributes):
     def _parts_of(self, inputs: Any, names: Sequence[str] | None) -> list[tuple[slice, str, Any]]:
         """Return place, name and numbers of each of several inputs in one array."""
         if names is None or isinstance(names, str):
-            raise InputError("inputs are one array, and names= lists which inputs they are, as ['force.cart']")
+            raise InputError("inputs come in one array, and names= lists which inputs they are, as ['force.cart']")
         places = [self._settable(name) for name in names]
         size = sum(place.stop - place.start for place in places)
         numbers = np.asarray(from_library(inputs))

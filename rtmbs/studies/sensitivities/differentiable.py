@@ -172,11 +172,11 @@ class DifferentiableRun:
         U = np.zeros((self.steps + 1, 0)) if controls is None else np.asarray(controls, np.float64)
         U = U[:, None] if U.ndim == 1 else U
         if p.shape != self.start.shape:
-            raise InputError(f"{p.size} numbers were given for {self.start.size} parameters: {', '.join(self.names)}")
+            raise InputError(f"{p.size} numbers given for {self.start.size} parameters: {', '.join(self.names)}")
         if U.shape != (self.steps + 1, len(self.controls)):
             raise InputError(
-                f"controls have shape {U.shape}; the shape {(self.steps + 1, len(self.controls))} is needed, a value at "
-                "the start and at the end of every step"
+                f"controls have shape {U.shape}; the shape {(self.steps + 1, len(self.controls))} is needed, a value "
+                "at the start and at the end of every step"
             )
         if not (np.all(np.isfinite(p)) and np.all(np.isfinite(U))):
             raise InputError("parameters and controls of a differentiable run must be finite")
