@@ -1,4 +1,4 @@
-"""Trajectory optimisation and identification by exact gradients: a swing-up, a four-bar's torque, stiffness and damping.
+"""Trajectories and identification by exact gradients: a swing-up, a torque of a four-bar, stiffness and damping.
 
 python -m bench.trajectories
 """
@@ -11,12 +11,14 @@ from scipy.optimize import least_squares, minimize
 import rtmbs
 from bench.batches import cart_pole
 
+TIGHT = rtmbs.PenaltyTrapezoidal(tol=1e-12, projection_tol=1e-13)
+
 
 def swing_up() -> None:
     """Force over time that takes a pole from hanging to upright, at rest, with little effort."""
     model = cart_pole()
     model.set_initial("th", position=np.pi)
-    sim = rtmbs.Simulation(model.compile(), h=1e-2)
+    sim = rtmbs.Simulation(model.compile(), h=1e-2, method=TIGHT)
     end = np.array([0.0, 0.0, 0.0, 0.0])
     names = ["x.displacement", "th.angle", "x.rate", "th.rate"]
     run = rtmbs.differentiable(sim, 1.6, names, controls=["push.force"])
@@ -30,18 +32,16 @@ def swing_up() -> None:
     begin = time.process_time()
     first = 8.0 * np.sin(np.linspace(0.0, 3.0 * np.pi, run.steps + 1))
     found = minimize(cost, first, jac=True, method="L-BFGS-B", options={"maxiter": 400})
-    print(
-        f"swing-up: {found.nfev} runs with gradients by {len(first)} values, processor {time.process_time() - begin:.1f} s"
-    )
-    print(f"  end (x, angle, rates): {np.array2string(run(None, found.x), precision=3)}, largest force "
-          f"{np.abs(found.x).max():.1f} N")  # fmt: skip
+    used, left = time.process_time() - begin, np.array2string(run(None, found.x), precision=3)
+    print(f"swing-up: {found.nfev} runs with gradients by {len(first)} values, processor {used:.1f} s")
+    print(f"  end (x, angle, rates): {left}, largest force {np.abs(found.x).max():.1f} N")
 
 
 def torque_profile() -> None:
     """Torque of a four-bar's crank that turns it at one rate."""
     model = rtmbs.library.build("crank_rocker", rate=6.0)
     model.add_force("push", rtmbs.Motor(rtmbs.Input(0.0)), joint="crank_pivot")
-    sim = rtmbs.Simulation(model.compile(), h=1e-2)
+    sim = rtmbs.Simulation(model.compile(), h=4e-3, method=TIGHT)
     run = rtmbs.differentiable(
         sim, 1.0, lambda r: np.array([np.mean((r["crank_pivot.rate"] - 6.0) ** 2)]), controls=["push.torque"]
     )
@@ -53,8 +53,9 @@ def torque_profile() -> None:
     begin = time.process_time()
     free = float(run(None, np.zeros(run.steps + 1))[0])
     found = minimize(cost, np.zeros(run.steps + 1), jac=True, method="L-BFGS-B", options={"maxiter": 300})
-    print(f"four-bar: {found.nfev} runs with gradients, processor {time.process_time() - begin:.1f} s; root mean square of "
-          f"the rate's error {np.sqrt(free):.3f} rad/s without and {np.sqrt(found.fun):.2e} rad/s with the torque")  # fmt: skip
+    used, errors = time.process_time() - begin, np.sqrt([free, found.fun])
+    print(f"four-bar: {found.nfev} runs with gradients by {run.steps + 1} values, processor {used:.1f} s")
+    print(f"  root mean square error of the rate: {errors[0]:.3f} rad/s without, {errors[1]:.2e} rad/s with the torque")
 
 
 def identification() -> None:
@@ -83,8 +84,9 @@ def identification() -> None:
         return np.vstack([run.jacobians(p)[1] for run in runs])
 
     found = least_squares(residual, [2.0, 0.5], jac=jacobian)
-    print(f"identification: {found.nfev} evaluations of 5 runs, {count[0]} jacobians, processor "
-          f"{time.process_time() - begin:.1f} s; stiffness {found.x[0]:.3f} (true 4.3), damping {found.x[1]:.4f} (true 0.11)")  # fmt: skip
+    used = time.process_time() - begin
+    print(f"identification: {found.nfev} evaluations of 5 runs, {count[0]} jacobians, processor {used:.1f} s")
+    print(f"  stiffness {found.x[0]:.3f} (true {truth[0]}), damping {found.x[1]:.4f} (true {truth[1]})")
 
 
 def costs() -> None:
@@ -99,9 +101,9 @@ def costs() -> None:
         run = rtmbs.differentiable(sim, 99 * 5e-3, [channel], controls=[control])
         u, times = np.ones((run.steps + 1, 1)), {"run": [], "gradient": []}
         for turn in range(8):
-            for what, call in (("run", lambda: run(None, u)), ("gradient", lambda: run.vjp(None, u))):
+            for what, call in (("run", run), ("gradient", run.vjp)):
                 begin = time.process_time()
-                call()
+                call(None, u)
                 if turn:
                     times[what].append(time.process_time() - begin)
         each = {what: 1e3 * float(np.median(values)) for what, values in times.items()}
