@@ -473,7 +473,9 @@ class Batch(StrictAttributes):
         store = store_of(self._sim)
         equations = store.equations
         equations.assembly_offset[:] = system.tables.closures.assembly_offset
+        parts = equations.parts  # components are those of the structure, and finding them takes long
         equations.take_tables(system)
+        equations._parts = parts
         equations.masses = np.array(self._numbers_of(i)[1].mass)
         vars(store).update(system=system)
 

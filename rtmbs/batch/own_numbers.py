@@ -82,7 +82,9 @@ def layout_of(base: tuple[Tables, Settings], others: Sequence[tuple[Tables, Sett
     ours = dict(leaves(base[0]))
     for tables, settings in others:
         for path, value in leaves(tables):
-            if value.dtype.kind == "f" and path not in differs and not np.array_equal(value, ours[path]):
+            if value is ours[path] or path in differs or value.dtype.kind != "f":
+                continue
+            if not np.array_equal(value, ours[path]):
                 differs[path] = value.shape
         for name in OF_SETTINGS:
             value = getattr(settings, name)
