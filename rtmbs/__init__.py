@@ -16,6 +16,7 @@ HOMES = {
     "At": "rtmbs.simulation.observers",
     "AtRate": "rtmbs.simulation.observers",
     "Bar": "rtmbs.model",
+    "Batch": "rtmbs.batch.batch",
     "Box": "rtmbs.model",
     "Bushing": "rtmbs.model",
     "ChannelRecorder": "rtmbs.simulation.observers",
@@ -94,6 +95,8 @@ HOMES = {
     "campbell": "rtmbs.studies.analysis.campbell",
     "co_simulate": "rtmbs.export.co_simulation",
     "compare": "rtmbs.results",
+    "control_system": "rtmbs.studies.analysis.control_systems",
+    "differentiable": "rtmbs.studies.sensitivities.differentiable",
     "equilibria": "rtmbs.studies.analysis.equilibrium",
     "equilibrium": "rtmbs.studies.analysis.equilibrium",
     "export_fmu": "rtmbs.export.packages",
@@ -121,6 +124,7 @@ ROOMS = (
     "dae",
     "errors",
     "formulations",
+    "gym",
     "kinematics",
     "language",
     "library",
@@ -136,12 +140,14 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs import dae as dae
     from rtmbs import errors as errors
     from rtmbs import formulations as formulations
+    from rtmbs import gym as gym
     from rtmbs import kinematics as kinematics
     from rtmbs import language as language
     from rtmbs import library as library
     from rtmbs import methods as methods
     from rtmbs import recursive as recursive
     from rtmbs import vehicle as vehicle
+    from rtmbs.batch.batch import Batch as Batch
     from rtmbs.core.register import register as register
     from rtmbs.dae.runge_kutta import RungeKutta as RungeKutta
     from rtmbs.errors import RtmbsError as RtmbsError
@@ -220,6 +226,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.simulation.refined import refined as refined
     from rtmbs.state import State as State
     from rtmbs.studies.analysis.campbell import campbell as campbell
+    from rtmbs.studies.analysis.control_systems import control_system as control_system
     from rtmbs.studies.analysis.equilibrium import Equilibrium as Equilibrium
     from rtmbs.studies.analysis.equilibrium import equilibria as equilibria
     from rtmbs.studies.analysis.equilibrium import equilibrium as equilibrium
@@ -230,6 +237,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.studies.analysis.modes import modes as modes
     from rtmbs.studies.analysis.workload import Workload as Workload
     from rtmbs.studies.analysis.workload import workload as workload
+    from rtmbs.studies.sensitivities.differentiable import differentiable as differentiable
     from rtmbs.studies.sensitivities.sensitivity import Sensitivity as Sensitivity
     from rtmbs.studies.sensitivities.sensitivity import sensitivity as sensitivity
     from rtmbs.studies.sweeps.dask_engine import Dask as Dask

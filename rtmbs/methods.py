@@ -27,6 +27,7 @@ class Capability(Enum):
     REFINED = "has an order in h, so that rtmbs.refined extrapolates its runs"
     RAMPS = "takes inputs that move along a step: ramps, and drivers by Input"
     CHUNKS = "takes many steps in one compiled call"
+    BATCH = "steps many copies of a mechanism in one compiled call, rtmbs.Batch"
     THREADS = "steps parts of a mechanism that share nothing but ground on threads of their own"
     WARM_UP = "takes steps that never count when a Simulation is made, so that the first one is as fast as others"
     EVENTS = "has events within its steps, sim.run(..., when=...)"

@@ -49,7 +49,7 @@ def test_the_reference_has_every_public_name():
     named = re.findall(r"^::: ([\w.]+)$", page, re.MULTILINE)
     for one in ("force_laws", "driven_pose.drive_pose"):  # names of the library, not of rtmbs
         named.remove(f"rtmbs.library.{one}")
-    rooms = {f"rtmbs.{room}.": getattr(rtmbs, room) for room in ("contact", "vehicle")}
+    rooms = {f"rtmbs.{room}.": getattr(rtmbs, room) for room in ("contact", "gym", "vehicle")}
     home = {name: next((room for start, room in rooms.items() if name.startswith(start)), rtmbs) for name in named}
     for room in (*rooms.values(), rtmbs):
         public = rtmbs.HOMES if room is rtmbs else room.__all__

@@ -21,7 +21,7 @@ from rtmbs.core.register import ADDING
 from rtmbs.errors import InputError
 from rtmbs.integrators.base import Equations
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import LOOP_TOLERANCE, Chunk, Settings
+from rtmbs.integrators.settings import LOOP_TOLERANCE, Chunk, Settings, arrays_of
 from rtmbs.methods import Capability, add_method
 from rtmbs.state import State
 
@@ -66,6 +66,15 @@ def settings_for(equations: Equations, tol: float, **options: Any) -> Settings:
     )
 
 
+def followed(equations: Equations, settings: Settings, weight: Array, state: State) -> bool:
+    """Let accelerations and multipliers follow changed inputs by the compiled step of the trapezoidal rule.
+
+    ``weight`` (m,) is not looked at: they are solved for from nothing. False where the equations have no such step.
+    """
+    fused = equations.step_kernel("penalty-trapezoidal")
+    return fused is not None and fused.follow(settings, arrays_of(state), weight, state.u, False)
+
+
 class Orders(NamedTuple):
     """Theoretical orders of a method in positions, rates, accelerations and multipliers.
 
@@ -95,6 +104,7 @@ class Method(Protocol):
     symmetric: ClassVar[bool] = False  # errors are even powers of h: the way back undoes a step
     redundant: bool = True  # takes dependent loop equations that agree with each other as they are
     averages_inputs: ClassVar[bool] = False  # of both ends of a step: a jump inside is then told by its mean
+    compiled_step: ClassVar[str] = ""  # name of the compiled step, for methods with the capability BATCH
     extrapolates: ClassVar[bool] = False  # runs with a tolerance extrapolate its steps, which must be MidpointSteps
 
     @property
@@ -323,6 +333,24 @@ class Method(Protocol):
             Number of accepted steps, and True when the next step is for ``advance``.
         """
         return 0, True
+
+    def loop_weights(self, work: Any, state: State) -> tuple[Array, Array]:
+        """Return the two weights of loop equations that the compiled step takes, for methods with capability BATCH.
+
+        Parameters
+        ----------
+        work : object
+            Object that ``start`` returned.
+        state : State
+            State that a step begins with.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray]
+            Penalty factors (m,), and weights beside the mass matrix (m,); zeros for one that the step does not take.
+        """
+        none = np.zeros_like(state.lam)
+        return none, none
 
     def groups(self, equations: Equations) -> Any:
         """Return the parts of the mechanism that ``advance_many`` steps on threads of their own.

@@ -153,8 +153,9 @@ class PenaltyTrapezoidal(Method):
     averages_inputs: ClassVar[bool] = True
     capabilities: ClassVar[frozenset[Capability]] = USUAL | {
         Capability.RAMPS, Capability.CHUNKS, Capability.THREADS, Capability.WARM_UP, Capability.TOLERANCE,
-        Capability.SENSITIVITY,
+        Capability.SENSITIVITY, Capability.BATCH,
     }  # fmt: skip
+    compiled_step: ClassVar[str] = KERNEL
 
     penalty: float | None = None
     alpha: float | None = None
@@ -344,6 +345,10 @@ class PenaltyTrapezoidal(Method):
     def takes_many(self, equations: Equations) -> bool:
         """True for the fused step."""
         return self.fused and equations.step_kernel(KERNEL) is not None
+
+    def loop_weights(self, work: Work, state: State) -> tuple[Array, Array]:
+        """Return the penalty factors (m,) of the State; the second weights are not used."""
+        return state.memory["alpha"], np.zeros_like(state.lam)
 
     def groups(self, equations: Equations) -> Any:
         """Return the groups of the fused step, which threads share."""

@@ -11,7 +11,22 @@ from numpy.typing import NDArray
 from rtmbs.core.notebook import number_text, table_html
 from rtmbs.errors import with_count
 from rtmbs.integrators import settings
-from rtmbs.integrators.settings import TRY_START, TRY_TERMS
+from rtmbs.integrators.settings import (
+    EVALUATIONS,
+    FACTORISATIONS,
+    FIRST_CORRECTION,
+    GIVEN,
+    ITERATIONS,
+    ITERATIONS_TO_TOLERANCE,
+    JACOBIANS,
+    POSITION_VIOLATION,
+    PROJECTIONS,
+    RESIDUAL_TICKS,
+    SHORTENED,
+    TRIES,
+    TRY_START,
+    TRY_TERMS,
+)
 
 Array = NDArray[np.float64]
 
@@ -232,29 +247,15 @@ def report_of(
 ) -> StepReport:
     """Turn the stats (STATS_SIZE,) of a step to ``t`` into its report; ``unit`` is the length of a phase unit [s]."""
     found = stats.tolist()
-    iterations = int(found[settings.ITERATIONS])
-    position, velocity, acceleration, *rotation = found[settings.POSITION_VIOLATION : settings.POSITION_VIOLATION + 6]
-    return StepReport(  # in the order of the fields: every step of a loop in Python makes one
-        outcome,
-        t,
-        iterations,
-        int(found[settings.ITERATIONS_TO_TOLERANCE]),
-        int(found[settings.TRIES]),
-        int(found[settings.SHORTENED]),
-        int(found[settings.EVALUATIONS]),
-        1,
-        int(found[settings.JACOBIANS]),
-        int(found[settings.FACTORISATIONS]),
-        int(found[settings.PROJECTIONS]),
-        tuple(found[settings.FIRST_CORRECTION : settings.FIRST_CORRECTION + iterations]),
-        position,
-        velocity,
-        acceleration,
-        rotation[0],
-        rotation[1],
-        rotation[2],
-        found[settings.GIVEN],
-        dense,
-        dict(zip(settings.PHASES, (stats[settings.RESIDUAL_TICKS :] * unit).tolist(), strict=False)),
-        worst,
-    )
+    iterations, first = int(found[ITERATIONS]), RESIDUAL_TICKS
+    phases = {
+        "residual": found[first] * unit, "tangent": found[first + 1] * unit, "factor": found[first + 2] * unit,
+        "solve": found[first + 3] * unit, "projection": found[first + 4] * unit,
+    }  # fmt: skip
+    values = (  # in the order of the fields: every step of a loop in Python makes one
+        outcome, t, iterations, int(found[ITERATIONS_TO_TOLERANCE]), int(found[TRIES]), int(found[SHORTENED]),
+        int(found[EVALUATIONS]), 1, int(found[JACOBIANS]), int(found[FACTORISATIONS]), int(found[PROJECTIONS]),
+        tuple(found[FIRST_CORRECTION : FIRST_CORRECTION + iterations]),
+        *found[POSITION_VIOLATION : POSITION_VIOLATION + 6], found[GIVEN], dense, phases, worst, "", False,
+    )  # fmt: skip
+    return tuple.__new__(StepReport, values)

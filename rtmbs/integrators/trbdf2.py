@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.integrators.base import Equations, NotFinite, SingularTangent
 from rtmbs.integrators.checks import positive_floats, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
-from rtmbs.integrators.method import PENALTY, USUAL, Method, penalty_factors, settings_for
+from rtmbs.integrators.method import PENALTY, USUAL, Method, followed, penalty_factors, settings_for
 from rtmbs.integrators.newton import (
     FAR,
     GAMMA,
@@ -249,7 +249,8 @@ class TRBDF2(Method):
 
     order: ClassVar[int] = 2
     averages_inputs: ClassVar[bool] = True
-    capabilities: ClassVar[frozenset[Capability]] = USUAL | {Capability.RAMPS, Capability.CHUNKS}
+    capabilities: ClassVar[frozenset[Capability]] = USUAL | {Capability.RAMPS, Capability.CHUNKS, Capability.BATCH}
+    compiled_step: ClassVar[str] = KERNEL
 
     penalty: float = PENALTY
     tol: float = 1e-10
@@ -309,6 +310,14 @@ class TRBDF2(Method):
             mass_metric=False,
             held=float(self.c),
         )
+
+    def pushed(self, equations: Equations, work: Work, state: State, roughly: bool = False) -> bool:
+        """Let accelerations and multipliers follow changed inputs by the kernel; False where there is none."""
+        return self.fused and followed(equations, work.settings, work.alpha, state)
+
+    def loop_weights(self, work: Work, state: State) -> tuple[Array, Array]:
+        """Return the penalty factors of the stages (m,), and the weights (m,) of the loops beside M."""
+        return work.alpha, work.weight
 
     def advance(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
         """Take a step, in graded parts where it starts stiffly."""

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.integrators.base import Equations, MomentumEquations, NotFinite, SingularTangent, Turned
 from rtmbs.integrators.checks import positive_floats, switches, whole
 from rtmbs.integrators.explicit import complete_step, in_range
-from rtmbs.integrators.method import PENALTY, USUAL, Method, settings_for
+from rtmbs.integrators.method import PENALTY, USUAL, Method, followed, settings_for
 from rtmbs.integrators.newton import (
     ACCEPT,
     DIVERGED,
@@ -238,7 +238,9 @@ class VariationalMidpoint(Method):
         Capability.CHUNKS,
         Capability.TOLERANCE,
         Capability.SENSITIVITY,
+        Capability.BATCH,
     }
+    compiled_step: ClassVar[str] = KERNEL
 
     penalty: float = PENALTY
     tol: float = 1e-10
@@ -296,6 +298,14 @@ class VariationalMidpoint(Method):
             mass_metric=True,
             held=float(self.c),
         )
+
+    def pushed(self, equations: Equations, work: Work, state: State, roughly: bool = False) -> bool:
+        """Let accelerations and multipliers follow changed inputs by the kernel; False where there is none."""
+        return self.fused and followed(equations, work.settings, work.weight, state)
+
+    def loop_weights(self, work: Work, state: State) -> tuple[Array, Array]:
+        """Return the weights (m,) of the loops beside M; penalty factors are not used."""
+        return np.zeros_like(state.lam), work.weight
 
     def advance(self, equations: Equations, work: Work, old: State, new: State) -> StepReport:
         """Take a step by the kernel, and by the readable step what it does not accept."""

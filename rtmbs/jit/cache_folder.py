@@ -51,7 +51,9 @@ KERNEL_FILES = (
     "studies/sensitivities/saddles.py",
     "studies/sensitivities/step_solver.py",
     "robotics/kernels.py",
+    "batch/kernels.py",
     "simulation/jumps.py",
+    "simulation/prepared_step.py",
     "simulation/stiff_forces.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels

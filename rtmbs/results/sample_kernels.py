@@ -7,7 +7,7 @@ from typing import Any
 
 from rtmbs.forces.kind import ForceKind
 from rtmbs.forces.register import KINDS
-from rtmbs.jit.compiled import kernel, merged_kernel
+from rtmbs.jit.compiled import coarse_kernel, kernel, merged_kernel
 from rtmbs.numerics.spatial import (
     add3,
     angular,
@@ -47,7 +47,7 @@ from rtmbs.system.tables import GRAVITY_SLOT
 COORDINATE, PLACE, TURN = 0, 1, 2  # what a row of the plan of ``read_instant`` reads
 
 
-@kernel
+@coarse_kernel
 def read_instant(tables, plan, points, state, u, ws, out):
     """out (k,): numbers of one instant, each row of ``plan`` (rows, 4) where its element, its order and its kind say.
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from rtmbs.integrators.settings import KEPT, OWN, Settings, StateArrays
 from rtmbs.jit.compile_progress import announced
-from rtmbs.jit.compiled import entry_for, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_kernel, entry_for, inner_kernel
 from rtmbs.numerics.linear.sparse_lu import solve
 from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, pull_back
@@ -32,7 +32,7 @@ SOFT = 1e-3  # of the pass before: what a pass may leave where loops hold every 
 EXACT = 1e-12  # of the accelerations: rounding
 
 
-@kernel
+@coarse_kernel
 def follow_inputs(tables, lu, work, settings, alpha, u, state, still, none, found, ws, roughly):
     """Let state.zdd, state.lam and state.sd be those of the inputs ``u`` at its positions and rates.
 
@@ -205,7 +205,8 @@ class FollowKernel:
     ) -> bool:  # fmt: skip
         """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
         if self.scratch is None:
-            self.scratch = np.zeros_like(state.z), np.zeros_like(state.energy), np.zeros_like(state.energy)
+            still, n = np.zeros_like(state.z), len(state.z)
+            self.scratch = still, np.zeros((n, 2)), np.zeros((n, 2))  # also of methods that keep no energy
         arguments = (tables, lu, work, settings, alpha, u, state, *self.scratch, ws, roughly)
         if self.entry is None:
             with announced():

@@ -54,7 +54,7 @@ from rtmbs.integrators.settings import (
     TANGENT_TICKS,
     VELOCITY_VIOLATION,
 )
-from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inlined_kernel, inner_kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.numerics.linear.sparse_lu import solve, solve_refined
@@ -498,7 +498,7 @@ def moves_little(settings, h, state):
     return little and h * largest_rate(state.zd, settings.typical) <= LITTLE
 
 
-@kernel
+@coarse_kernel
 def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, budget):
     """Take a step for every row, the first from ``old`` with inputs ``u0``, the next from the row before it.
 

@@ -52,7 +52,7 @@ from rtmbs.integrators.settings import (
     VELOCITY_VIOLATION,
     StateArrays,
 )
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.numerics.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
@@ -390,7 +390,7 @@ def state_in_row(chunk, k):
     )
 
 
-@kernel
+@coarse_kernel
 def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
     """Take a step for every row, the first from ``old``, the next from the row before it, by the plain iteration.
 

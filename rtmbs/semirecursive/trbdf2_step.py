@@ -21,7 +21,7 @@ from rtmbs.integrators.settings import (
     VELOCITY_VIOLATION,
     StateArrays,
 )
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.semirecursive.closures import evaluate_closures
@@ -178,7 +178,7 @@ def finish_step(tables, lu, work, settings, alpha, weight, u, old, new, ws, own,
     return CONVERGED if settled else NOT_CONVERGED
 
 
-@kernel
+@coarse_kernel
 def march_trbdf2(tables, lu, work, settings, alpha, weight, old, u0, chunk, ws, own, stage, anyhow, budget):
     """Take a step for every row, the first from ``old`` with inputs ``u0``, the next from the row before it.
 

@@ -52,6 +52,29 @@ def set_motion(equations: SemiRecursiveEquations, state: State, name: str, value
     state.zd[:] = consistent_rates(assembly, state.zd, np.zeros(equations.n, np.bool_), system.weights)
 
 
+def close_motion(
+    equations: SemiRecursiveEquations, state: State, z: Array, zd: Array, pinned: NDArray[np.bool_]
+) -> None:
+    """Let positions and rates (n,) be the nearest ones that close the loops, in place.
+
+    ``state`` has the inputs and rotations, ``pinned`` (2, n) tells which positions and which rates stay. Raises
+    StartError where the loops do not close.
+    """
+    system = equations.system
+    equations.u = state.u
+    scale = np.where(system.row_is_rotation, 1.0, system.length)
+    assembly = Assembly(equations, state.R0, scale, system.typical)
+    if np.any(pinned[0]):
+        with assembly.patience(PATIENCE):
+            z[:] = assembly.solve(z, pinned[0], system.weights)
+        if worst_of(gap := assembly.gap(z)) > REFUSED:
+            row = system.row_names[int(np.argmax(np.abs(gap)))]
+            raise StartError(f"the coordinates cannot have these values: loop {row!r} does not close; set nearer ones")
+        check_facing(equations)
+    equations.close(z, state.R0)
+    zd[:] = consistent_rates(assembly, zd, pinned[1], system.weights)
+
+
 def check_settable(equations: SemiRecursiveEquations, name: str, value: Any) -> tuple[int, int]:
     """Return the dof and the order of a coordinate or rate that may be set to a value; InputError for others."""
     dof, order = settable(equations.system, name)

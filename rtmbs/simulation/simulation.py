@@ -50,6 +50,7 @@ from rtmbs.system.system import System, warning_text
 Array = NDArray[np.float64]
 
 RUN_ONLY = "rigid contacts change within steps, and sim.run finds where; sim.step must be sim.run(sim.t + sim.h)"
+NO_SIZES = np.zeros(0)
 WARM_UP_STEPS = 3  # steps that never count, before the first one
 
 
@@ -113,6 +114,7 @@ class Simulation(Keyed, StrictAttributes):
     _fast_states: FastStates | None  # of force laws
     _stiff_forces: StiffForces | None
     _controllers: Controllers | None
+    _plain: bool  # no function of time, no bushing, no friction that follows its joint
 
     def __init__(
         self,
@@ -154,6 +156,7 @@ class Simulation(Keyed, StrictAttributes):
             _captured=captured_values_of(system), _half_turns=half_turns_of(system, equations.tables),
             _fast_states=fast_states_of(system, equations.tables),
             _stiff_forces=None, _controllers=None,
+            _plain=not (system.signals or system.bearings) and half_turns_of(system, equations.tables) is None,
         )  # fmt: skip
         self._warm_up()  # steps that never count tell nothing, so the check comes behind them
         vars(self).update(_stiff_forces=stiff_forces_of(system, equations.tables))
@@ -229,6 +232,14 @@ class Simulation(Keyed, StrictAttributes):
         if self._controllers is not None:
             self._controllers.act(self)
             self._controllers.check_inside(store.states[0])
+        if self._plain:
+            stiff_forces = self._stiff_forces
+            stepped = store.step_by_hand(NO_SIZES if stiff_forces is None else stiff_forces.system.typical)
+            if stepped is not None:
+                if stepped[1]:
+                    new, old = store.states
+                    self._warn_of_stiff_forces(old, new.zd[None], new.zdd[None])
+                return stepped[0]
         old, new = store.begin_step()
         if store.ramps:
             store.reach_ramps(new.u)

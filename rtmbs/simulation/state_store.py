@@ -32,6 +32,7 @@ from rtmbs.simulation.drag import drag_body, rest_at
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
+from rtmbs.simulation.prepared_step import PreparedStep, prepared_pair
 from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
 from rtmbs.state import State, check_time, remembered
 from rtmbs.system.input_slots import evaluate_signals, in_range
@@ -127,6 +128,7 @@ def address(array: Array) -> int:
 RampEnds = dict[int, tuple[slice, Array]]  # inputs at the end of the next step, by first slot
 Mark = tuple[tuple[State, State], RampEnds]
 
+CALM, LONG = 3, 1000  # steps by hand in a row, before their arguments are prepared; and where that was refused
 INPUTS = "inputs[...] ="  # the call that the user makes
 NO_RAMPS: RampEnds = {}  # never written to
 CONSISTENT = ("nearest", "impulse")  # ways in which the other rates follow one that is set
@@ -152,6 +154,8 @@ class StateStore:
     compiled: bool  # a step was taken with this method
     loads: BearingLoads | None  # of frictions that follow their joints
     watched: bool  # rigid contacts, if there are any, are looked at by a run with events
+    prepared: PreparedStep | None  # arguments of the next step, where steps by hand follow each other
+    calm: int  # steps by hand since the State was given out, or replaced
     checked: list[tuple[Any, ...]]  # arrays of states that kernels can take: their identity stands for a check
 
     def __init__(self, equations: SemiRecursiveEquations, options: Options, state: State) -> None:
@@ -161,14 +165,14 @@ class StateStore:
         self.work = options.method.start(equations, state)
         self.states = state_pair(state)
         self.ramps, self.current, self.exactly, self.shown = NO_RAMPS, True, True, None
-        self.compiled, self.checked = False, []
+        self.compiled, self.checked, self.prepared, self.calm = False, [], None, 0
         self.watched = True
         self.loads = BearingLoads(self.system) if self.system.bearings else None
         if self.loads is not None:
             self.solve_accelerations(self.states[0])
 
     def __getstate__(self) -> dict[str, Any]:
-        return {**vars(self), "checked": []}
+        return {**vars(self), "checked": [], "prepared": None, "calm": 0}
 
     # ---- the current state ------------------------------------------------------------------------------------------
 
@@ -252,22 +256,30 @@ class StateStore:
         if self.loads is not None:
             self._solve_loaded(self.loads, state)
         elif not self.options.method.pushed(self.equations, self.work, state, roughly):
-            self._solve_accelerations(state)
+            self._take_accelerations(state)
 
     def _solve_loaded(self, loads: BearingLoads, state: State) -> None:
         """Solve for accelerations and loads of bearings that agree."""
 
         def tried() -> Array:
-            self._solve_accelerations(state)
+            self._take_accelerations(state)
             return loads.of(self.equations, state)
 
         loads.settle(state.u, tried)
 
-    def _solve_accelerations(self, state: State) -> None:
+    def _take_accelerations(self, state: State) -> None:
+        """Write accelerations, multipliers and rates of force states into ``state`` where there are some."""
+        if (found := self.accelerations_of(state)) is not None:
+            state.zdd[:], state.lam[:], state.sd[:] = found
+
+    def accelerations_of(self, state: State) -> tuple[Array, Array, Array] | None:
+        """Return accelerations, multipliers and rates of force states of ``state``; None where there are none."""
+        self.equations.u = state.u
         with np.errstate(over="ignore", invalid="ignore"), suppress(StartError):
             found = self.equations.accelerations(state.z, state.zd, state.R0, state.s)
             if all(np.all(np.isfinite(values)) for values in found):
-                state.zdd[:], state.lam[:], state.sd[:] = found
+                return found
+        return None
 
     # ---- a step -----------------------------------------------------------------------------------------------------
 
@@ -297,6 +309,53 @@ class StateStore:
             self.check_arrays(old)  # says what they must be
             raise
         return old, new
+
+    def step_by_hand(self, typical: Array) -> tuple[StepReport, bool] | None:
+        """Take the next step by one kernel call, with the bytes of ``advance``; None where it is for ``advance``.
+
+        That is so for the first steps of a State, for one that was given out, for ramps, and for a step that the kernel
+        does not accept. ``typical`` (n,) are the sizes for the check of stiff forces, empty for none. Returns the
+        report, and whether a force looks too stiff.
+        """
+        old, new = self.states
+        if self.shown is not None or self.ramps or not self.compiled:
+            self.prepared, self.calm = None, min(self.calm, 0)
+            return None
+        one = self.prepared
+        work = self.work
+        if not (
+            one is not None
+            and one.old is old
+            and one.new is new
+            and one.work is work
+            and one.settings is work.settings
+            and one.tables is self.equations.tables
+        ):
+            one = self._prepare(old, new, typical)
+            if one is None:
+                return None
+        before, t_ref, h = old.k, old.t_ref, old.h
+        k = before + 1
+        if not (k < MOST_COUNTED and t_ref + before * h < t_ref + k * h < math.inf):
+            return None
+        new.t_ref, new.k, new.h = t_ref, k, h
+        changed = not self.current
+        report, stiff = one.take(changed, changed and not self.exactly)
+        if report is None:
+            return None
+        self.__dict__.update(states=(new, old), current=True, prepared=one.back)
+        return report, stiff
+
+    def _prepare(self, old: State, new: State, typical: Array) -> PreparedStep | None:
+        """Return the arguments of the next step by hand, from the third in a row on."""
+        self.calm += 1
+        if self.calm < CALM:
+            return None
+        self.check_arrays(old, new)
+        found = prepared_pair(self.options.method, self.equations, self.work, old, new, typical)
+        if found is None:
+            self.calm = -LONG
+        return found
 
     def check_arrays(self, *states: State) -> None:
         """Make the arrays of states what kernels take; StateError where they cannot be.

@@ -137,6 +137,7 @@ def test_dense_fallback_takes_the_same_step(machine, monkeypatch):
     sparse, dense = library_simulation(machine), library_simulation(machine)
     expected = accepted_steps(sparse, 10)
     monkeypatch.setattr("rtmbs.semirecursive.compiled_steps.FusedKernel.__call__", lambda *arguments: (SMALL_PIVOT, 0))
+    monkeypatch.setattr("rtmbs.simulation.prepared_step.PreparedStep.take", lambda *arguments: (None, False))
     reports = accepted_steps(dense, 10)
     assert all(report.dense for report in reports)
     assert [report.iterations for report in reports] == [report.iterations for report in expected]

@@ -1,5 +1,6 @@
 """Linearised equations of motion about a state, with inputs and outputs by name."""
 
+import importlib
 from collections.abc import Sequence
 from copy import copy
 from dataclasses import dataclass
@@ -95,6 +96,54 @@ class Linearisation(Report):
             if not names:
                 raise InputError(f"a state space needs {what}; give linearise(..., {what}=[...])")
         return StateSpace(self.A, self.B, self.C, self.D)
+
+    @property
+    def states(self) -> tuple[str, ...]:
+        """Names of the variations in x: independent coordinates, their rates, and states of force laws."""
+        of_laws = (f"{one.force}.{one.name}" for one in self.simulation.system.states)
+        return (*self.coordinates, *(f"{name}_rate" for name in self.coordinates), *of_laws)
+
+    def control_state_space(self) -> Any:
+        """Return a ``control.StateSpace`` of python-control with names of inputs, outputs and states.
+
+        Names there have no dots: "push.force" is "push_force".
+
+        Returns
+        -------
+        control.StateSpace
+            Continuous linear system; its outputs are its states where none were asked for.
+
+        Raises
+        ------
+        InputError
+            Where python-control is not installed, and without inputs.
+
+        Examples
+        --------
+        >>> lin = rtmbs.linearise(sim, inputs=["push.force"])  # doctest: +SKIP
+        >>> gain, _, poles = control.lqr(lin.control_state_space(), Q, R)  # doctest: +SKIP
+        """
+        control = package("control")
+        if not self.inputs:
+            raise InputError("a state space needs inputs; give linearise(..., inputs=[...])")
+        C, D = (self.C, self.D) if self.outputs else (np.eye(len(self.A)), np.zeros((len(self.A), len(self.inputs))))
+        return control.ss(
+            self.A, self.B, C, D, inputs=undotted(self.inputs), outputs=undotted(self.outputs or self.states),
+            states=undotted(self.states),
+        )  # fmt: skip
+
+
+def undotted(names: Sequence[str]) -> list[str]:
+    """Return names as python-control takes them, without dots."""
+    return [name.replace(".", "_") for name in names]
+
+
+def package(name: str) -> Any:
+    """Return python-control; InputError where it is not installed."""
+    try:
+        return importlib.import_module(name)
+    except ImportError:
+        raise InputError("systems of python-control need the package; pip install 'rtmbs[control]'") from None
 
 
 @refuses_unfactorised(InputError, "linearise")

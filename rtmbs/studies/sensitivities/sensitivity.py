@@ -39,7 +39,7 @@ from rtmbs.studies.sensitivities.parameters import SensitivityParameters, checke
 from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun, Cost, RecordedCost, read_run
 from rtmbs.studies.sensitivities.step_solver import sweep_back, sweep_forward, take_parameters
 from rtmbs.studies.sensitivities.step_tape import StepTape
-from rtmbs.studies.sensitivities.steps import LinearSteps, StepDefect
+from rtmbs.studies.sensitivities.steps import LinearSteps, StepDefect, Steps
 from rtmbs.studies.sensitivities.variations import check_steady
 from rtmbs.system.contact_tables import refuse_contacts
 
@@ -371,12 +371,16 @@ class Adjoint:
             behind = slice(before.start + 1, before.stop + 1)
             blocks, w = steps.blocks(self.p.shape[1]), np.zeros((len(chunk.values), steps.tape.y.size, self.p.shape[1]))
             sweep_back(blocks, chunk.values, chunk.case, chunk.made, g[before], self.f[behind], self.p, w)
-            if steps.by_parameters:
-                take_parameters(blocks, chunk.values, chunk.case, w, self.gradient)
-            else:
-                self.gradient -= steps.parameter_adjoint(chunk, w)
+            self.take(steps, chunk, blocks, w)
             missed = max(missed, chunk.worst)
         return missed
+
+    def take(self, steps: LinearSteps, chunk: Steps, blocks: Any, w: Array) -> None:
+        """Add the gradients by the parameters of a chunk of steps, w (K, ny, k)."""
+        if steps.by_parameters:
+            take_parameters(blocks, chunk.values, chunk.case, w, self.gradient)
+        else:
+            self.gradient -= steps.parameter_adjoint(chunk, w)
 
     def ended(self, start: FirstChange) -> Array:
         """Return the gradients (k, np), with the effect of parameters on the first state."""

@@ -1,0 +1,291 @@
+"""Steps of many copies of one mechanism in one kernel call without the interpreter lock, one kernel a step rule.
+
+The copies are rows of arrays. Each call steps the copies that it is given, one after the other, each over all of its
+steps. So the numbers of a copy stay in the caches, and copies never wait for each other. A copy whose step is not
+accepted stops, and the caller takes that step by the methods of a single Simulation.
+"""
+
+from typing import Any, NamedTuple
+
+from rtmbs.core.bounds import BEYOND
+from rtmbs.integrators.settings import Chunk, StateArrays
+from rtmbs.jit.compiled import inner_kernel, kernel
+from rtmbs.jit.intrinsics import ticks
+from rtmbs.jit.struct import struct
+from rtmbs.results.sample_kernels import read_instant
+from rtmbs.semirecursive.exit_codes import accepted
+from rtmbs.semirecursive.input_jump import follow_inputs
+from rtmbs.semirecursive.midpoint_step import march_midpoint
+from rtmbs.semirecursive.step import march
+from rtmbs.semirecursive.trbdf2_step import march_trbdf2
+
+Array = Any  # numba types by value; the shapes and dtypes stand on the fields
+
+RUNNING, BAD_INPUT, NOT_FOLLOWED, NOT_TAKEN, TIMED = range(5)  # why a copy stands where it is
+
+
+@struct
+class CopyStates(NamedTuple):
+    """States of all copies, a row a copy."""
+
+    z: Array  # (n, nz) [rad or m]
+    zd: Array  # (n, nz)
+    zdd: Array  # (n, nz)
+    lam: Array  # (n, m)
+    R0: Array  # (n, nr, 3, 3)
+    energy: Array  # (n, nz, 2), or (n, 0, 2)
+    s: Array  # (n, ns)
+    sd: Array  # (n, ns)
+    u: Array  # (n, nu)
+    alpha: Array  # (n, m) penalty factors
+    weight: Array  # (n, m) weights of the loops beside M
+    own: Array  # (n, own) numbers of the tables that differ between copies
+
+
+@struct
+class CopyRun(NamedTuple):
+    """One run of some copies: inputs, channels, and how far each copy came."""
+
+    given: Array  # (n, steps, inputs) inputs at the start of each step
+    slot: Array  # (inputs,) int64: place of each in u
+    timed: Array  # (groups, steps, signals) values of functions of time at the end of each step
+    timed_slot: Array  # (signals,) int64: place of each in u
+    group: Array  # (n,) int64: copies of a group have the same time
+    held: Array  # (groups, steps) int64: 1 where the kernel may take the step
+    plan: Array  # (rows, 4) int64 of ``read_instant``
+    points: Array  # (1 or n, rows, 3) of the same, for all copies or for each
+    moving: Array  # (2,) int64: 1 where a row of the plan needs frames, and where points are for each copy
+    out: Array  # (n, steps, numbers) channels at the end of each step
+    taken: Array  # (n,) int64: steps taken
+    unread: Array  # (n,) int64: 1 where the channels of the last step are not written yet
+    followed: Array  # (n,) int64: 1 where the accelerations are those of the inputs of the next step already
+    reason: Array  # (n,) int64: why the copy stands where it is
+    ending: Array  # (n,) int64: exit code of its last step
+
+
+@struct
+class Bench(NamedTuple):
+    """Scratch of one thread: the row that a step writes, and the numbers of the tables of the copy at hand."""
+
+    z: Array  # (1, nz)
+    zd: Array  # (1, nz)
+    zdd: Array  # (1, nz)
+    lam: Array  # (1, m)
+    R0: Array  # (1, nr, 3, 3)
+    energy: Array  # (1, nz, 2)
+    u: Array  # (1, nu)
+    stats: Array  # (1, STATS_SIZE)
+    s: Array  # (1, ns)
+    sd: Array  # (1, ns)
+    own: Array  # (own,) numbers that the tables and settings of this thread look at
+    still: Array  # (nz,) zeros
+    none: Array  # (nz, 2) zeros
+    found: Array  # (nz, 2)
+
+
+@inner_kernel
+def state_of(copies, i):
+    """Return the state of copy ``i``, as views."""
+    return StateArrays(
+        copies.z[i], copies.zd[i], copies.zdd[i], copies.lam[i], copies.R0[i], copies.energy[i], copies.s[i],
+        copies.sd[i],
+    )  # fmt: skip
+
+
+@inner_kernel
+def next_row(bench):
+    """Return the row that a step writes."""
+    return Chunk(
+        bench.z, bench.zd, bench.zdd, bench.lam, bench.R0, bench.energy, bench.u, bench.stats, bench.s, bench.sd
+    )
+
+
+@inner_kernel
+def take_own(copies, i, bench):
+    """Let the tables and settings of this thread be those of copy ``i``."""
+    for k in range(len(bench.own)):
+        bench.own[k] = copies.own[i, k]
+
+
+@inner_kernel
+def take_inputs(copies, run, i, k):
+    """Write the inputs of step ``k`` to the state of copy ``i``; 0 as before, 1 changed, -1 not in range."""
+    bad, changed = 0, 0
+    for c in range(len(run.slot)):
+        bad += 0 if abs(run.given[i, k, c]) <= BEYOND else 1
+    if bad > 0:
+        return -1
+    for c in range(len(run.slot)):
+        if copies.u[i, run.slot[c]] != run.given[i, k, c]:
+            copies.u[i, run.slot[c]] = run.given[i, k, c]
+            changed = 1
+    return changed
+
+
+@inner_kernel
+def begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never):
+    """Let inputs and accelerations be those of step ``k`` of copy ``i``; RUNNING, or why the step is not taken."""
+    changed = take_inputs(copies, run, i, k)
+    if changed < 0:
+        return BAD_INPUT
+    if changed > 0 and run.followed[i] == 0:
+        state, u = state_of(copies, i), copies.u[i]
+        done = follow_inputs(
+            tables, lu, work, settings, copies.alpha[i], u, state, bench.still, bench.none, bench.found, ws, never
+        )
+        if not done:
+            return NOT_FOLLOWED
+    run.followed[i] = 0
+    if run.held[run.group[i], k] == 0:
+        return TIMED
+    for c in range(bench.u.shape[1]):
+        bench.u[0, c] = copies.u[i, c]
+    for c in range(len(run.timed_slot)):
+        bench.u[0, run.timed_slot[c]] = run.timed[run.group[i], k, c]
+    for c in range(bench.energy.shape[1]):  # what a step does not write stays as it is
+        bench.energy[0, c, 0], bench.energy[0, c, 1] = copies.energy[i, c, 0], copies.energy[i, c, 1]
+    return RUNNING
+
+
+@inner_kernel
+def commit(copies, bench, i):
+    """Let the state of copy ``i`` be the row that the step wrote."""
+    for c in range(bench.z.shape[1]):
+        copies.z[i, c], copies.zd[i, c], copies.zdd[i, c] = bench.z[0, c], bench.zd[0, c], bench.zdd[0, c]
+    for c in range(bench.lam.shape[1]):
+        copies.lam[i, c] = bench.lam[0, c]
+    for c in range(bench.R0.shape[1]):
+        for a in range(3):
+            for b in range(3):
+                copies.R0[i, c, a, b] = bench.R0[0, c, a, b]
+    for c in range(bench.energy.shape[1]):
+        copies.energy[i, c, 0], copies.energy[i, c, 1] = bench.energy[0, c, 0], bench.energy[0, c, 1]
+    for c in range(bench.s.shape[1]):
+        copies.s[i, c], copies.sd[i, c] = bench.s[0, c], bench.sd[0, c]
+    for c in range(bench.u.shape[1]):
+        copies.u[i, c] = bench.u[0, c]
+
+
+@inner_kernel
+def read_copy(tables, ws, copies, run, i, k):
+    """Write the channels of copy ``i`` behind its step ``k``."""
+    if run.moving[0] == 1:
+        points = run.points[i * run.moving[1]]
+        read_instant(tables, run.plan, points, state_of(copies, i), copies.u[i], ws, run.out[i, k])
+        return
+    for row in range(len(run.plan)):
+        order, dof, first = run.plan[row, 1], run.plan[row, 2], run.plan[row, 3]
+        if order == 0:
+            run.out[i, k, first] = copies.z[i, dof]
+        elif order == 1:
+            run.out[i, k, first] = copies.zd[i, dof]
+        else:
+            run.out[i, k, first] = copies.zdd[i, dof]
+
+
+@inner_kernel
+def begin_copy(tables, ws, copies, run, bench, i):
+    """Let the thread work on copy ``i``, and write the channels that are owed."""
+    take_own(copies, i, bench)
+    run.reason[i] = RUNNING
+    if run.unread[i] == 1:
+        read_copy(tables, ws, copies, run, i, run.taken[i] - 1)
+        run.unread[i] = 0
+
+
+@inner_kernel
+def end_copy_step(tables, ws, copies, run, bench, i, k, ending):
+    """Commit a step and write its channels; False where it was not accepted."""
+    run.ending[i] = ending
+    if not accepted(ending):
+        run.reason[i] = NOT_TAKEN
+        return False
+    commit(copies, bench, i)
+    run.taken[i] = k + 1
+    read_copy(tables, ws, copies, run, i, k)
+    return True
+
+
+@kernel
+def step_copies(tables, lu, work, settings, ws, copies, run, bench, which, never, limit, budget):
+    """Step the copies ``which`` by the trapezoidal rule to the end of the run; returns how many of them were looked at.
+
+    It ends behind a copy when ``budget`` ticks are over. ``never`` is False, and ``limit`` a number of ticks that no
+    step takes: variables, so that the code of single Simulations serves.
+    """
+    begun = ticks()
+    for j in range(len(which)):
+        i = which[j]
+        begin_copy(tables, ws, copies, run, bench, i)
+        for k in range(run.taken[i], run.given.shape[1]):
+            reason = begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never)
+            if reason != RUNNING:
+                run.reason[i] = reason
+                break
+            old, row = state_of(copies, i), next_row(bench)
+            ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit)
+            if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
+                break
+        if ticks() - begun > budget:
+            return j + 1
+    return len(which)
+
+
+@kernel
+def step_copies_midpoint(tables, lu, work, settings, ws, own, copies, run, bench, which, never, limit, budget):
+    """Step the copies ``which`` by the variational midpoint rule, as ``step_copies`` does."""
+    begun = ticks()
+    for j in range(len(which)):
+        i = which[j]
+        begin_copy(tables, ws, copies, run, bench, i)
+        for k in range(run.taken[i], run.given.shape[1]):
+            reason = begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never)
+            if reason != RUNNING:
+                run.reason[i] = reason
+                break
+            old, row = state_of(copies, i), next_row(bench)
+            ending, _ = march_midpoint(
+                tables, lu, work, settings, copies.weight[i], old, copies.u[i], row, ws, own, limit
+            )
+            if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
+                break
+        if ticks() - begun > budget:
+            return j + 1
+    return len(which)
+
+
+@kernel
+def step_copies_trbdf2(tables, lu, work, settings, ws, own, stage, copies, run, bench, which, never, limit, budget):
+    """Step the copies ``which`` by TR-BDF2, as ``step_copies`` does."""
+    begun = ticks()
+    for j in range(len(which)):
+        i = which[j]
+        begin_copy(tables, ws, copies, run, bench, i)
+        for k in range(run.taken[i], run.given.shape[1]):
+            reason = begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never)
+            if reason != RUNNING:
+                run.reason[i] = reason
+                break
+            old, row = state_of(copies, i), next_row(bench)
+            ending, _ = march_trbdf2(
+                tables, lu, work, settings, copies.alpha[i], copies.weight[i], old, copies.u[i], row, ws, own, stage,
+                never, limit,
+            )  # fmt: skip
+            if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
+                break
+        if ticks() - begun > budget:
+            return j + 1
+    return len(which)
+
+
+@kernel
+def follow_copies(tables, lu, work, settings, ws, copies, bench, which, failed, never):
+    """Let accelerations, multipliers and balances of the copies ``which`` follow their inputs; ``failed`` (n,) or 0."""
+    for j in range(len(which)):
+        i = which[j]
+        take_own(copies, i, bench)
+        state, u = state_of(copies, i), copies.u[i]
+        done = follow_inputs(
+            tables, lu, work, settings, copies.alpha[i], u, state, bench.still, bench.none, bench.found, ws, never
+        )
+        failed[i] = 0 if done else 1

@@ -1,0 +1,175 @@
+"""A step by hand as one kernel call: changed inputs, the step, and the check of stiff forces.
+
+Its arguments are made once for each of the two States of a Simulation, and stay for as long as these arrays do. What
+the kernel does not accept is left to the step of ``StateStore``, which begins anew and says why.
+"""
+
+# mypy: allow-untyped-defs, allow-untyped-calls
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.core.bounds import BEYOND
+from rtmbs.integrators.method import Method
+from rtmbs.integrators.report import StepReport, report_of
+from rtmbs.integrators.settings import FIRST_CORRECTION, Chunk, StateArrays, arrays_of, one_row_chunk
+from rtmbs.jit.compiled import entry_for, inner_kernel, kernel
+from rtmbs.jit.intrinsics import seconds_per_tick
+from rtmbs.jit.struct import struct
+from rtmbs.semirecursive.compiled_steps import LONGEST_CALL
+from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from rtmbs.semirecursive.exit_codes import ACCEPTED, OUTCOMES, accepted
+from rtmbs.semirecursive.input_jump import follow_inputs
+from rtmbs.semirecursive.step import march
+from rtmbs.simulation.stiff_forces import any_stiff
+from rtmbs.state import State
+
+Array = Any  # numba types by value; the shapes stand on the fields
+
+STEP = "penalty-trapezoidal"  # the compiled step of this kernel
+FEW = 8  # iterations of a step, by default
+NOT_FOLLOWED, OUT_OF_RANGE, STIFF = -1, -2, 100  # answers besides exit codes; STIFF is added to one
+
+
+@struct
+class StepArrays(NamedTuple):
+    """Arrays of the State that a step begins with, and of the row that it writes."""
+
+    z: Array  # (n,)
+    zd: Array  # (n,)
+    zdd: Array  # (n,)
+    lam: Array  # (m,)
+    R0: Array  # (nr, 3, 3)
+    energy: Array  # (n, 2)
+    s: Array  # (ns,)
+    sd: Array  # (ns,)
+    u: Array  # (nu,)
+    alpha: Array  # (m,)
+    next_z: Array  # (1, n)
+    next_zd: Array  # (1, n)
+    next_zdd: Array  # (1, n)
+    next_lam: Array  # (1, m)
+    next_R0: Array  # (1, nr, 3, 3)
+    next_energy: Array  # (1, n, 2)
+    next_u: Array  # (1, nu)
+    stats: Array  # (1, STATS_SIZE)
+    next_s: Array  # (1, ns)
+    next_sd: Array  # (1, ns)
+    still: Array  # (n,) zeros
+    none: Array  # (n, 2) zeros
+    found: Array  # (n, 2)
+    typical: Array  # (n,) sizes of coordinates; empty where no force may be stiff
+
+
+@inner_kernel
+def present(it):
+    """Return the State that the step begins with."""
+    return StateArrays(it.z, it.zd, it.zdd, it.lam, it.R0, it.energy, it.s, it.sd)
+
+
+@inner_kernel
+def next_row(it):
+    """Return the row that the step writes."""
+    return Chunk(
+        it.next_z, it.next_zd, it.next_zdd, it.next_lam, it.next_R0, it.next_energy, it.next_u, it.stats, it.next_s,
+        it.next_sd,
+    )  # fmt: skip
+
+
+@kernel
+def take_step_by_hand(tables, lu, work, settings, ws, it, changed, roughly, budget):
+    """Let accelerations follow ``changed`` inputs, and take a step; its exit code, NOT_FOLLOWED or OUT_OF_RANGE.
+
+    STIFF is added where the step shows a force that is too stiff for it.
+    """
+    if changed:
+        followed = follow_inputs(
+            tables, lu, work, settings, it.alpha, it.u, present(it), it.still, it.none, it.found, ws, roughly
+        )
+        if not followed:
+            return NOT_FOLLOWED
+    bad = 0
+    for i in range(len(it.u)):
+        bad += 0 if abs(it.u[i]) <= BEYOND else 1
+        it.next_u[0, i] = it.u[i]
+    if bad > 0:
+        return OUT_OF_RANGE
+    for i in range(len(it.energy)):
+        it.next_energy[0, i, 0], it.next_energy[0, i, 1] = it.energy[i, 0], it.energy[i, 1]
+    ending, _ = march(tables, lu, work, settings, it.alpha, present(it), next_row(it), ws, budget)
+    watched = accepted(ending) and len(it.typical) > 0
+    if watched and any_stiff(settings.h, it.zd, it.zdd, it.next_zd, it.next_zdd, it.typical):
+        return ending + STIFF
+    return ending
+
+
+class PreparedStep:
+    """The arguments of one step of a Simulation, from one of its States to the other."""
+
+    __slots__ = (
+        "arguments",
+        "back",
+        "budget",
+        "entry",
+        "equations",
+        "new",
+        "old",
+        "settings",
+        "stats",
+        "tables",
+        "tick",
+        "work",
+    )
+
+    def __init__(
+        self, equations: SemiRecursiveEquations, work: Any, old: State, new: State, typical: Array, entry: Any = None
+    ) -> None:
+        row, n = one_row_chunk(new, work.stats), equations.n
+        begun = arrays_of(old)._asdict()
+        names = ("z", "zd", "zdd", "lam", "R0", "energy", "u", "s", "sd")
+        written = {f"next_{name}": getattr(row, name) for name in names}
+        arrays = StepArrays(
+            **begun, u=old.u, alpha=old.memory["alpha"], **written, stats=row.stats, still=np.zeros(n),
+            none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical,
+        )  # fmt: skip
+        self.old, self.new, self.work, self.equations = old, new, work, equations
+        self.settings, self.tables = work.settings, equations.tables
+        few = work.settings.max_iterations <= FEW
+        self.stats = work.stats[: FIRST_CORRECTION + FEW] if few else work.stats  # as much as a report looks at
+        self.arguments = (equations.tables, equations.lu, equations.work, work.settings, equations.ws, arrays)
+        self.tick = seconds_per_tick()
+        self.budget = round(LONGEST_CALL / self.tick)
+        self.entry: Callable[..., int] = entry or entry_for(
+            take_step_by_hand, (*self.arguments, True, False, self.budget)
+        )
+        self.back: PreparedStep | None = None
+
+    def take(self, changed: bool, roughly: bool) -> tuple[StepReport | None, bool]:
+        """Take the step; its report, or None where it was not accepted, and whether a force looks too stiff."""
+        code = self.entry(*self.arguments, changed, roughly, self.budget)
+        stiff = code >= STIFF
+        if stiff:
+            code -= STIFF
+        if code not in ACCEPTED:
+            return None, False
+        new, equations = self.new, self.equations
+        equations.u, equations.alpha = new.u, new.memory["alpha"]
+        return report_of(self.stats, OUTCOMES[code], new.t_ref + new.k * new.h, self.tick), stiff
+
+
+def prepared_pair(
+    method: Method, equations: SemiRecursiveEquations, work: Any, old: State, new: State, typical: Array
+) -> PreparedStep | None:
+    """Return the arguments of the next step, with those of the step behind it; None where no such kernel serves."""
+    if method.compiled_step != STEP or not method.takes_many(equations) or method.groups(equations) is not None:
+        return None
+    if equations.threads > 1 or new.h != work.settings.h or old.h != new.h:
+        return None
+    if not np.array_equal(old.memory["alpha"], new.memory["alpha"]):
+        return None
+    there = PreparedStep(equations, work, old, new, typical)
+    there.back = PreparedStep(equations, work, new, old, typical, there.entry)
+    there.back.back = there
+    return there

@@ -1,0 +1,448 @@
+"""``differentiable``: a run as a function of parameters and of inputs in time, with exact gradients.
+
+Inputs in time are values at the ends of steps, with straight lines between. A trapezoidal step takes the value at its
+end; that at its start stands in the accelerations before it. So the gradient by each value is that of one step, which
+the discrete adjoint has on its way back (METHODS 1.37): any number of values costs one pass.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from copy import copy
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, shown, unknown_name
+from rtmbs.integrators.checks import is_number
+from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
+from rtmbs.results.catalogue import run_result
+from rtmbs.results.samples import one_sample
+from rtmbs.simulation.running import steps_to
+from rtmbs.simulation.set_coordinate import close_motion
+from rtmbs.simulation.simulation import Simulation, store_of
+from rtmbs.studies.sensitivities.channels import Channels
+from rtmbs.studies.sensitivities.parameters import (
+    SensitivityParameter,
+    SensitivityParameters,
+    built,
+    checked_values,
+    parameters_of,
+)
+from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun, Cost, RecordedCost, read_run
+from rtmbs.studies.sensitivities.sensitivity import MISSED, Adjoint, check, prepare, private_simulation, value_of
+from rtmbs.studies.sensitivities.step_solver import take_parameters
+from rtmbs.studies.sensitivities.steps import LinearSteps, Steps
+from rtmbs.studies.sensitivities.variations import Variations
+from rtmbs.system.system import Signal, System
+
+Array = NDArray[np.float64]
+PullBack = Callable[[Any], tuple[Array, Array]]
+
+
+class Samples:
+    """Function of time through values at equal steps, with straight lines between."""
+
+    def __init__(self, t: float, h: float) -> None:
+        self.t, self.h, self.values = t, h, np.zeros(2)
+
+    def __call__(self, t: float) -> Any:
+        """Return the value at a time [s], in a list."""
+        place = (t - self.t) / self.h
+        k = min(max(int(place + 0.5), 0), len(self.values) - 1)
+        if abs(place - k) < 1e-6:  # an end of a step
+            return [self.values[k]]
+        return [np.interp(place, np.arange(len(self.values)), self.values)]
+
+
+class DifferentiableRun:
+    """Values of a run as a function of parameters and of inputs in time; ``differentiable`` returns it.
+
+    Parameters
+    ----------
+    sim : Simulation
+        Start of the run.
+    t_end : float
+        End of the run [s].
+    of : callable or str or sequence of str
+        Function of the channels, or names of channels whose last values count.
+    by : sequence of str
+        Names of the parameters.
+    controls : sequence of str
+        Names of the inputs in time.
+    model : callable, optional
+        Function that builds the Model.
+    at : mapping, optional
+        Values of its arguments.
+
+    Attributes
+    ----------
+    names : tuple[str, ...]
+        Name of each parameter.
+    start : ndarray
+        Values (np,) of the parameters in the Simulation.
+    """
+
+    names: tuple[str, ...]
+    start: Array
+
+    def __init__(
+        self, sim: Simulation, t_end: float, of: Cost | str | Sequence[str], by: Sequence[str] = (),
+        controls: Sequence[str] = (), model: Any = None, at: Mapping[str, float] | None = None,
+    ) -> None:  # fmt: skip
+        check(sim)
+        if not isinstance(sim.method, PenaltyTrapezoidal):
+            raise InputError(f"differentiable takes PenaltyTrapezoidal, not {type(sim.method).__name__}")
+        self.values, self.model, self.of, self.by = checked_values(model, at), model, of, tuple(by)
+        self.own, self.t_end = private_simulation(sim), t_end
+        self.steps, self.controls = steps_to(self.own, t_end), tuple(controls)
+        self.functions = [Samples(self.own.t, self.own.h) for _ in self.controls]
+        self.slots = [control_slot(self.own, name) for name in self.controls]
+        self.system = self.with_samples(self.own.system)
+        self.first = self.own.state.copy()
+        found = self.parameters(self.own, np.array([self.first.t, t_end])) if self.by else ()
+        self.names = tuple(one.name for one in found)
+        self.start = np.array([value_of(self.own, one, self.values) for one in found], np.float64)
+        self.kept: Simulation | None = None
+
+    def with_samples(self, system: System) -> System:
+        """Return the System whose controls are functions of time; a balance of energy does not know their work."""
+        if not self.controls:
+            return system
+        signals = tuple(
+            Signal(slot, 1, function, name, ())
+            for slot, function, name in zip(self.slots, self.functions, self.controls, strict=True)
+        )
+        none = system.tables.balance._replace(component=np.full(system.n, -1), first=np.zeros(0, np.int64))
+        return replace(system, signals=(*system.signals, *signals), tables=system.tables._replace(balance=none))
+
+    def parameters(self, sim: Simulation, t: Array, values: Mapping[str, float] | None = None) -> tuple[Any, ...]:
+        """Return the parameters that are asked for."""
+        given = self.values if values is None else values
+        return parameters_of(sim, list(self.by), self.model, given, t).found
+
+    def simulation_at(self, parameters: Array, controls: Array) -> tuple[Simulation, dict[str, float]]:
+        """Return a Simulation that begins the run, and the arguments of ``model``."""
+        values = {**self.values}
+        for name, value in zip(self.names, parameters.tolist(), strict=True):
+            if name in values:
+                values[name] = value
+        for k, function in enumerate(self.functions):
+            function.values = controls[:, k]
+        sim = self.built(values)
+        state, system = self.first.copy(), sim.system
+        pinned = np.zeros((2, system.n), np.bool_)
+        for one, value in zip(self.found, parameters.tolist(), strict=True):
+            if one.slot >= 0:
+                state.u[one.slot] = value
+            elif one.state >= 0:
+                state.s[one.state] = value
+            elif one.pin is not None:
+                dof, order = one.pin
+                (state.z, state.zd)[order][dof] = value
+                pinned[order, dof] = True
+        state.u[self.slots] = controls[0]
+        if system.m and (pinned.any() or values != self.values):
+            pinned |= np.array([system.pinned_z, system.pinned_zd])
+            close_motion(sim.equations, state, state.z, state.zd, pinned)
+        store_of(sim).go_on_from(state, state.t)
+        return sim, values
+
+    @property
+    def found(self) -> tuple[Any, ...]:
+        """Parameters of the Simulation at the start."""
+        if not self.by:
+            return ()
+        return self.parameters(self.own, np.array([self.first.t, self.t_end]))
+
+    def built(self, values: Mapping[str, float]) -> Simulation:
+        """Return a Simulation of the mechanism with these arguments of ``model``."""
+        if values == self.values:
+            if self.kept is None:
+                self.kept = Simulation(self.system, self.own.h, self.own.method) if self.controls else copy(self.own)
+            return self.kept
+        system = built(self.model, values).compile()
+        return Simulation(self.with_samples(system), self.own.h, self.own.method)
+
+    # ---- values and gradients ---------------------------------------------------------------------------------------
+
+    def checked(self, parameters: Any, controls: Any) -> tuple[Array, Array]:
+        """Return parameters (np,) and controls (steps + 1, k) as arrays. Raises InputError for other shapes."""
+        p = self.start if parameters is None else np.asarray(parameters, np.float64).reshape(-1)
+        U = np.zeros((self.steps + 1, 0)) if controls is None else np.asarray(controls, np.float64)
+        U = U[:, None] if U.ndim == 1 else U
+        if p.shape != self.start.shape:
+            raise InputError(f"{p.size} numbers given for {self.start.size} parameters: {', '.join(self.names)}")
+        if U.shape != (self.steps + 1, len(self.controls)):
+            raise InputError(
+                f"controls have shape {U.shape}; the shape {(self.steps + 1, len(self.controls))} is needed, a value "
+                "at the start and at the end of every step"
+            )
+        if not (np.all(np.isfinite(p)) and np.all(np.isfinite(U))):
+            raise InputError("parameters and controls of a differentiable run must be finite")
+        return p, U
+
+    def recorded(self, own: Simulation) -> tuple[CheckpointedRun, RecordedCost, Any]:
+        """Take the run of a Simulation of its own; return the record, the cost and its readings."""
+        taken = CheckpointedRun(own, self.steps, 1)
+        cost = RecordedCost(self.of, run_result(own.system, own.equations.tables, one_sample(own.state), {}), taken.t)
+        readings = read_run(taken, cost)
+        cost.take(readings.values)
+        return taken, cost, readings
+
+    def __call__(self, parameters: Any = None, controls: Any = None) -> Array:
+        """Return the values (k,) of a run.
+
+        Parameters
+        ----------
+        parameters : array_like, optional
+            Values (np,) of the parameters; those of the Simulation unless given.
+        controls : array_like, optional
+            Inputs (steps + 1, k) at the start and at the end of every step.
+
+        Returns
+        -------
+        ndarray
+            Values (k,).
+        """
+        sim, _ = self.simulation_at(*self.checked(parameters, controls))
+        return self.recorded(private_simulation(sim))[1].value
+
+    def vjp(self, parameters: Any = None, controls: Any = None) -> tuple[Array, PullBack]:
+        """Return the values of a run, and the function that pulls weights of the values back.
+
+        Parameters
+        ----------
+        parameters : array_like, optional
+            Values (np,) of the parameters; those of the Simulation unless given.
+        controls : array_like, optional
+            Inputs (steps + 1, k) at the start and at the end of every step.
+
+        Returns
+        -------
+        tuple[ndarray, callable]
+            Values (k,), and the function of weights (k,) that returns gradients by parameters (np,) and by controls
+            (steps + 1, k).
+
+        Raises
+        ------
+        InputError
+            For a step without a derivative; the message has the reason.
+        """
+        value, by_parameters, by_controls = self.jacobians(parameters, controls)
+
+        def pull_back(weights: Any) -> tuple[Array, Array]:
+            w = np.asarray(weights, np.float64).reshape(-1)
+            return w @ by_parameters, np.tensordot(w, by_controls, 1)
+
+        return value, pull_back
+
+    def jacobians(self, parameters: Any = None, controls: Any = None) -> tuple[Array, Array, Array]:
+        """Return the values of a run and their derivatives.
+
+        Parameters
+        ----------
+        parameters : array_like, optional
+            Values (np,) of the parameters; those of the Simulation unless given.
+        controls : array_like, optional
+            Inputs (steps + 1, k) at the start and at the end of every step.
+
+        Returns
+        -------
+        tuple[ndarray, ndarray, ndarray]
+            Values (k,), derivatives by parameters (k, np), and by controls (k, steps + 1, c).
+
+        Raises
+        ------
+        InputError
+            For a step without a derivative; the message has the reason.
+        """
+        begun, values = self.simulation_at(*self.checked(parameters, controls))
+        sim = private_simulation(begun)
+        t = np.asarray(self.first.t + self.own.h * np.arange(self.steps + 1), np.float64)
+        every, tape, start = prepare(sim, self.all_parameters(sim, t, values))
+        taken, cost, readings = self.recorded(sim)
+        ((_, record),) = taken.again(backwards=True)
+        weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
+        channels, adjoint = Channels(sim, cost.names, readings), TimedAdjoint(tape, cost.count)
+        steps = LinearSteps(tape, record, tape.penalties(sim), taken.sizes)
+        missed = adjoint.through(steps, channels.pulled_back(record.samples, 0, weights))
+        if not missed.size <= MISSED:
+            raise InputError(
+                f"a step of the run misses the equations that are differentiated by {missed.size:.1g}; take a smaller "
+                "step h"
+            )
+        whole, count = adjoint.ended(start), len(self.names)
+        in_time = np.zeros((cost.count, self.steps + 1, len(self.controls)))
+        in_time[:, 1:] = np.moveaxis(adjoint.of_step[:, count:], 2, 0)
+        in_time[:, 0] = (start.state.T @ adjoint.p + start.lam.T @ adjoint.f[0]).T[:, count:]
+        for j, one in enumerate(every.found):
+            if (explicit := channels.partial_derivative(record.samples, 0, one)) is not None:
+                each = np.einsum("ksw,sw->ks", weights, explicit)
+                if j < count:
+                    whole[:, j] += each.sum(axis=1)
+                else:
+                    in_time[:, :, j - count] += each
+        if not (np.all(np.isfinite(whole)) and np.all(np.isfinite(in_time))):
+            raise InputError("a step of the run has a singular matrix, and no derivative; take a smaller step h")
+        return cost.value, whole[:, :count], in_time
+
+    def all_parameters(self, sim: Simulation, t: Array, values: Mapping[str, float]) -> SensitivityParameters:
+        """Return the parameters, and an input for each of the controls behind them."""
+        count, nu = len(self.names) + len(self.controls), len(sim.system.u0)
+        inputs, alpha = np.zeros((count, nu)), np.zeros((count, sim.system.m))
+        given: tuple[Any, ...] = ()
+        tables: tuple[Any, ...] = ()
+        timed: tuple[Any, ...] = ()
+        if self.by:
+            known = parameters_of(self.like(sim), list(self.by), self.model, values, t)
+            given, size = known.found, len(known.found)
+            inputs[:size] = known.variations.inputs
+            more = count - size
+            tables = tuple(
+                (path, np.concatenate((slopes, np.zeros((more, *slopes.shape[1:])))))
+                for path, slopes in known.variations.tables
+            )
+            timed = known.variations.timed
+        found = [SensitivityParameter(name, slot=slot) for name, slot in zip(self.controls, self.slots, strict=True)]
+        for k, slot in enumerate(self.slots):
+            inputs[len(given) + k, slot] = 1.0
+        return SensitivityParameters((*given, *found), Variations(count, inputs, alpha, tables, timed))
+
+    def like(self, sim: Simulation) -> Simulation:
+        """Return a Simulation whose System has no functions of the controls, as those of ``model`` have none."""
+        if not self.controls:
+            return sim
+        other = copy(sim)
+        few = sim.system.signals[: len(sim.system.signals) - len(self.controls)]
+        vars(store_of(other)).update(system=replace(sim.system, signals=few))
+        return other
+
+    # ---- other libraries --------------------------------------------------------------------------------------------
+
+    def jax(self) -> Callable[[Any, Any], Any]:
+        """Return the run as a function of JAX, with a derivative of its own; ``jit`` and ``vmap`` work.
+
+        Returns
+        -------
+        callable
+            Function of parameters (np,) and controls (steps + 1, k) that returns values (k,), in float64.
+
+        Raises
+        ------
+        InputError
+            Where JAX is not installed, or computes in single precision.
+
+        Examples
+        --------
+        >>> run = rtmbs.differentiable(sim, 1.0, of=cost, controls=["push.force"]).jax()  # doctest: +SKIP
+        >>> gradient = jax.jit(jax.grad(lambda u: run(p, u)[0]))(u)  # doctest: +SKIP
+        """
+        from rtmbs.studies.sensitivities.frameworks import of_jax
+
+        return of_jax(self)
+
+    def torch(self) -> Callable[[Any, Any], Any]:
+        """Return the run as a function of PyTorch, with a derivative of its own.
+
+        Returns
+        -------
+        callable
+            Function of tensors of parameters (np,) and controls (steps + 1, k) that returns values (k,), in float64.
+
+        Raises
+        ------
+        InputError
+            Where PyTorch is not installed.
+
+        Examples
+        --------
+        >>> run = rtmbs.differentiable(sim, 1.0, of=cost, controls=["push.force"]).torch()  # doctest: +SKIP
+        >>> run(p, u).sum().backward()  # doctest: +SKIP
+        """
+        from rtmbs.studies.sensitivities.frameworks import of_torch
+
+        return of_torch(self)
+
+    def __repr__(self) -> str:
+        return (
+            f"DifferentiableRun({self.own.system.name!r}, {self.steps} steps by {len(self.names)} parameters and "
+            f"{len(self.controls)} inputs in time)"
+        )
+
+
+class TimedAdjoint(Adjoint):
+    """Gradients of k values that keep those of every step apart."""
+
+    def take(self, steps: LinearSteps, chunk: Steps, blocks: Any, w: Array) -> None:
+        """Take the gradients of a chunk of steps, step by step."""
+        if not hasattr(self, "of_step"):
+            self.of_step = np.zeros((steps.recorded.steps, *self.gradient.shape))
+        for k in range(len(chunk.values)):
+            one = slice(k, k + 1)
+            own = self.of_step[chunk.first + k]
+            take_parameters(blocks, chunk.values[one], chunk.case[one], w[one], own)
+            self.gradient += own
+
+
+def control_slot(sim: Simulation, name: str) -> int:
+    """Return the slot of an input in time; InputError for one that is no number that holds."""
+    if not isinstance(name, str) or name not in sim.inputs:
+        raise unknown_name("input", name, sim.inputs)
+    place = sim.inputs._settable(name)
+    driven = place.start in sim.inputs._driven or place.start in sim.inputs._constraining
+    if place.stop - place.start != 1 or driven or not is_number(sim.inputs[name]):
+        raise InputError(f"control {shown(name)} must be an input of one number, as the Input of a force or motor")
+    return place.start
+
+
+def differentiable(
+    sim: Simulation,
+    t_end: float,
+    of: Cost | str | Sequence[str],
+    by: Sequence[str] = (),
+    *,
+    controls: Sequence[str] = (),
+    model: Any = None,
+    at: Mapping[str, float] | None = None,
+) -> DifferentiableRun:
+    """Return a run from the present state as a function of parameters and of inputs in time, with exact gradients.
+
+    Parameters
+    ----------
+    sim : Simulation
+        Start of the run, with ``PenaltyTrapezoidal``; it stays as it is.
+    t_end : float
+        End of the run [s].
+    of : callable or str or sequence of str
+        Function of the channels, or names of channels whose last values count, as in ``sensitivity``.
+    by : sequence of str, optional
+        Names of parameters, as in ``sensitivity``: inputs that hold, initial coordinates and rates, states of laws, and
+        arguments of ``model``.
+    controls : sequence of str, optional
+        Names of inputs in time: a value at the start and at the end of every step, straight lines between.
+    model : callable, optional
+        Function that builds the Model; then ``by`` may name its arguments.
+    at : mapping, optional
+        Values of its arguments.
+
+    Returns
+    -------
+    DifferentiableRun
+        Function with ``vjp``, ``jax`` and ``torch``.
+
+    Raises
+    ------
+    UnknownNameError
+        For an unknown name.
+    InputError
+        For what has no derivative; the message has the reason.
+
+    Examples
+    --------
+    >>> run = rtmbs.differentiable(sim, 1.0, of=["pivot.angle"], controls=["push.force"])  # doctest: +SKIP
+    >>> value, pull_back = run.vjp(None, np.zeros((run.steps + 1, 1)))  # doctest: +SKIP
+    """
+    if isinstance(by, str) or isinstance(controls, str) or not (by or controls):
+        raise InputError("differentiable needs lists of names: by=['spring.stiffness'], controls=['push.force']")
+    return DifferentiableRun(sim, t_end, of, by, controls, model, at)
