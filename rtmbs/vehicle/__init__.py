@@ -36,6 +36,7 @@ __getattr__, __dir__, __all__ = lazily(
             "manoeuvres.circle": ["SteadyCircle", "ThrottleRelease"],
             "manoeuvres.coast_down": ["CoastDown"],
             "manoeuvres.lane_change": ["DoubleLaneChange"],
+            "manoeuvres.power": ["PowerBalance", "power_balance"],
             "manoeuvres.report": ["Metric", "Plot", "Report"],
             "manoeuvres.sine": ["SineSteer", "SineWithDwell"],
             "manoeuvres.step_steer": ["StepSteer"],

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.measures import steady_turn
 from rtmbs.vehicle import (
     Braking,
     Car,
@@ -181,21 +182,27 @@ def test_sine_with_dwell():
 
 @pytest.mark.slow
 def test_steady_circle():
-    """The steering at 4 m/s^2 is that of a step steer at the same speed; gradients are slopes; left mirrors right."""
+    """A held angle at the speed of the last level has its radius; a step steer is the turn that its inertia pushes."""
     car = read("sedan", variant="from_models")
-    left = SteadyCircle(radius=100.0, most=4.0, step=4 / 3, settle=3.5).run(car)
-    step = StepSteer(speed=20.0, lateral_acceleration=4.0, duration=3.0).run(car)
-    radius = steady(step.signals, "speed") / step["yaw_rate"]
-    more = TwoWheelModel.of_car(car).wheelbase * (1.0 / radius - 0.01) * TwoWheelModel.of_car(car).steering_ratio
-    ay = left.signals["level_acceleration"]
-    assert ay == pytest.approx(np.array((4.0, 8.0, 12.0)) / 3.0, rel=0.04)
-    less = left["steering_gradient"] * (4.0 - ay[-1])
-    assert left.signals["level_steering_angle"][-1] + less == pytest.approx(
-        step["steering_angle"] - more, rel=0.03
-    )  # its throttle moves
-    assert left.signals["level_roll"][-1] / ay[-1] == pytest.approx(step["roll_gradient"], rel=0.01)
-    assert left["roll_gradient"] == pytest.approx(step["roll_gradient"], rel=0.02)
-    assert left["side_slip_gradient"] < 0.0
+    rest = car.changed(steer=0.0).rest()
+    report = SteadyCircle(radius=100.0, most=4.0, step=4 / 3).run(car)
+    signals = report.signals
+    angle, speed = (float(signals[f"level_{name}"][-1]) for name in ("steering_angle", "speed"))
+    held = steady_turn.held(car, angle, speed, rest)
+    assert signals["level_radius"][-1] == pytest.approx(held.radius, rel=1.5e-3)  # its speed still falls a little
+    assert signals["level_roll"][-1] == pytest.approx(held.roll, rel=3e-3)
+    step, torque = steady_turn.stepped(car, angle, speed)
+    at_its_speed = steady_turn.held(car, angle, step.speed, rest)
+    pushed = steady_turn.pushed(car, angle, step, torque, rest)
+    change = (held.radius - at_its_speed.radius) / (held.speed - at_its_speed.speed)
+    assert at_its_speed.radius - step.radius > 0.5  # m, which the driver's throttle takes away
+    assert pushed.radius + change * (step.speed - pushed.speed) == pytest.approx(step.radius, abs=0.1)
+    ay = signals["level_acceleration"]
+    assert ay == pytest.approx(np.array((4.0, 8.0, 12.0)) / 3.0, rel=0.01)
+    ratio, wheelbase = (getattr(TwoWheelModel.of_car(car, rest), name) for name in ("steering_ratio", "wheelbase"))
+    beyond = signals["level_steering_angle"] / ratio - wheelbase / signals["level_radius"]
+    assert report["understeer_gradient"] == pytest.approx(np.polyfit(ay, beyond, 1)[0], rel=1e-9)
+    assert report["side_slip_gradient"] < 0.0
 
 
 def test_throttle_release():

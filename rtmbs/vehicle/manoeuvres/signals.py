@@ -20,6 +20,7 @@ UNITS = {  # of signals and of curves of the rig
     "toe": "deg", "camber": "deg", "caster": "deg", "kingpin_inclination": "deg", "scrub_radius": "m", "trail": "m",
     "contact_x": "m", "contact_y": "m", "track": "m", "roll_centre_height": "m", "level_acceleration": "m/s²",
     "level_steering_angle": "rad", "level_side_slip": "rad", "level_roll": "rad",
+    "level_speed": "m/s", "level_radius": "m",
 }  # fmt: skip
 SETTLED = 0.5  # [s] at the end of a run: the mean counts as the steady value
 
