@@ -121,7 +121,7 @@ def first_stick() -> tuple[Any, Any]:
     pygame.display.init()
     pygame.joystick.init()
     if not pygame.joystick.get_count():
-        raise InputError("there is no game pad; connect one, or drive by keyboard or mouse")
+        raise InputError("drive: there is no game pad; it must be connected, or leave out --pad")
     stick = pygame.joystick.Joystick(0)
     stick.init()
     return stick, pygame.event.pump

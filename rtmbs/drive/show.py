@@ -49,7 +49,5 @@ def increasing(rows: list[tuple[float, ...]]) -> list[tuple[float, ...]]:
     """Return the rows whose times increase: those of before a return to the start are left out."""
     found: list[tuple[float, ...]] = []
     for row in rows:
-        while found and found[-1][0] >= row[0]:
-            found.pop()
-        found.append(row)
+        found = [*(one for one in found if one[0] < row[0]), row]
     return found
