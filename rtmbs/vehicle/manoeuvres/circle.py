@@ -163,9 +163,7 @@ class SteadyCircle:
         bends = float(np.polyfit(ay[inside], 1.0 / signals["level_radius"][inside], 1)[0])
         K = slope["steering_angle"] / model.steering_ratio - model.wheelbase * bends
         metrics = {
-            "understeer_gradient": Metric(
-                K, "rad s^2/m", "slope of the front wheels' angle less wheelbase over radius"
-            ),
+            "understeer_gradient": Metric(K, "rad s^2/m", "slope of the wheels' angle less wheelbase over radius"),
             "understeer_gradient_deg_per_g": Metric(float(np.degrees(K)) * 9.81, "deg/g", "the same"),
             "steering_gradient": Metric(slope["steering_angle"], "rad s^2/m", "slope of the angle of the pinion"),
             "side_slip_gradient": Metric(slope["side_slip"], "rad s^2/m", "at the centre of mass of the chassis"),
