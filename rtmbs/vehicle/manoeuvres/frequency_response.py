@@ -1,7 +1,7 @@
 """Frequency response of a car to its steering: sine sweep of ISO 7401 with coherence, and the linearised car."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -26,11 +26,14 @@ ANSWERS = ("yaw_rate", "lateral_acceleration", "roll")
 COHERENT = 0.95  # coherence from which an estimate counts
 FADES = 10.0  # periods of the last frequency in which a sweep fades out
 CALMS = 3.0  # [s] that the run goes on for after the sweep
-PLOTS = tuple(
-    Plot(f"{what} of {name.replace('_', ' ')} over frequency [Hz]", (f"{what}_{name}",), "frequency")
-    for name in ANSWERS
-    for what in ("gain", "phase")
-) + (Plot("Coherence over frequency [Hz]", tuple(f"coherence_{name}" for name in ANSWERS), "frequency"),)
+PLOTS = (
+    *(
+        Plot(f"{what} of {name.replace('_', ' ')} over frequency [Hz]", (f"{what}_{name}",), "frequency")
+        for name in ANSWERS
+        for what in ("gain", "phase")
+    ),
+    Plot("Coherence over frequency [Hz]", tuple(f"coherence_{name}" for name in ANSWERS), "frequency"),
+)
 
 
 class SineSweep(Numeric):
@@ -225,14 +228,14 @@ def estimates(signals: dict[str, Array], h: float, band: float, low: float, high
     f = np.fft.rfftfreq(count, h)
     wide = max(round(band / f[1]), 3)
 
-    def mean(values: Array) -> Array:
+    def mean(values: Any) -> Any:
         return np.convolve(values, np.ones(wide) / wide, "same")
 
     spectra = {name: np.fft.rfft(signals[name] - signals[name][0]) for name in ("steering_angle", *ANSWERS)}
     X = spectra["steering_angle"]
     Sxx = mean(np.abs(X) ** 2)
     inside = slice(int(np.searchsorted(f, low + 0.5 * band)), int(np.searchsorted(f, high)), max(wide // 2, 1))
-    found = {"frequency": f[inside]}
+    found: dict[str, Array] = {"frequency": np.asarray(f[inside], dtype=np.float64)}
     for name in ANSWERS:
         Y = spectra[name]
         Sxy, Syy = mean(np.conj(X) * Y), mean(np.abs(Y) ** 2)
