@@ -6,7 +6,6 @@ import numpy as np
 
 from rtmbs.ad.lanes import lane_memory
 from rtmbs.ad.program import memory_of
-from rtmbs.jit.intrinsics import LANES
 from rtmbs.jit.struct import struct
 from rtmbs.system.law_tables import COUNT, LOOKS, slopes_of
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Tables
@@ -136,8 +135,7 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "law_number": np.zeros(inputs + int(laws.state_block[:, COUNT].sum())),
         "law_parameter": np.zeros(len(laws.slot)),
         "law_memory": memory_of(program),
-        "law_lanes": lane_memory(laws.lanes) if len(laws.lanes.lanes) else np.zeros((0, LANES)),
-        "law_rates": lane_memory(laws.rates) if len(laws.rates.lanes) else np.zeros((0, LANES)),
+        **{f"law_{name}": lane_memory(getattr(laws, name)) for name in ("lanes", "rates")},
         "law_output": np.zeros(len(program.output)),
         "law_local": np.zeros((laws_between, 6, 12)),
         "law_entry": np.zeros(len(laws.force_entry)),
