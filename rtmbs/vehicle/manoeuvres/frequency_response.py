@@ -81,12 +81,24 @@ def raised(share: float, rate: float) -> Motion:
 
 
 class Response(NamedTuple):
-    """Frequency response to the angle of the pinion."""
+    """Frequency response to the angle of the pinion or Pitman arm.
 
-    frequency: Array  # (k,) [Hz]
-    yaw_rate: Array  # (k,) complex [1/s]
-    lateral_acceleration: Array  # (k,) complex [m/(s^2 rad)]
-    roll: Array  # (k,) complex
+    Parameters
+    ----------
+    frequency : ndarray
+        Frequencies (k,) [Hz].
+    yaw_rate : ndarray
+        Response of the yaw rate (k,) complex [1/s].
+    lateral_acceleration : ndarray
+        Response of the lateral acceleration (k,) complex [m/(s^2 rad)].
+    roll : ndarray
+        Response of the roll angle (k,) complex.
+    """
+
+    frequency: Array
+    yaw_rate: Array
+    lateral_acceleration: Array
+    roll: Array
 
 
 def linear_response(
