@@ -25,7 +25,7 @@ __getattr__, __dir__, __all__ = lazy_loader.attach(
         "program": ["Program", "evaluate", "lowered", "memory_of"],
         "sources": ["SOURCES", "check_derivatives", "derivatives"],
         "switching": ["switching_tape"],
-        "tape": ["Tape", "joined"],
+        "tape": ["Tape", "joined", "part_of"],
         "trace": ["Trace", "Traced", "warm_up"],
         "traced": ["Namespace", "recorder"],
     },

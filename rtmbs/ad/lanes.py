@@ -136,7 +136,9 @@ def sorted_rows(parts: Sequence[Integers]) -> Integers:
 
 
 def lane_memory(lanes: LaneProgram) -> Array:
-    """Return new memory for a program, aligned to cache lines; no result is carried over."""
+    """Return new memory for a program, aligned to cache lines, none for one without runs; no result is carried over."""
+    if not len(lanes.lanes):
+        return np.zeros((0, LANES))
     memory = aligned(int(lanes.program.sizes[2]))
     memory[: len(lanes.constants)] = lanes.constants
     return memory

@@ -188,6 +188,20 @@ def rebuilt(tape: OpenTape, outputs: Ids) -> tuple[Builder, Ids]:
     return builder, where
 
 
+def part_of(tape: Tape, outputs: NDArray[np.int64]) -> Tape:
+    """Return the tape of some outputs alone, with the same inputs, parameters and constants and no other steps."""
+    alive = np.zeros(len(tape.op), dtype=bool)
+    alive[tape.outputs[outputs]] = True
+    mark_needed(tape.op, tape.a, tape.b, tape.c, o.ARITY, alive)
+    new = (np.cumsum(alive) - 1).astype(np.int32)
+    op, arity = tape.op[alive], o.ARITY[tape.op[alive]]
+    a, b, c = (
+        np.where(arity > place, new[column[alive]], column[alive]).astype(np.int32)
+        for place, column in enumerate((tape.a, tape.b, tape.c))
+    )
+    return Tape(op, a, b, c, tape.constants, new[tape.outputs[outputs]], tape.n, tape.k)
+
+
 @kernel
 def mark_needed(op: Any, a: Any, b: Any, c: Any, arity: Any, alive: Any) -> None:
     """Mark the arguments of all marked steps."""

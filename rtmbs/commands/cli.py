@@ -1,5 +1,5 @@
-"""The console script ``rtmbs``: info, check, run, format, plot, sweep, export, bridge, vehicle, warmup, bench, view,
-explain."""
+"""The console script ``rtmbs``: info, check, run, format, plot, sweep, export, bridge, vehicle, drive, warmup, bench,
+view, explain."""
 
 import gc
 import os
@@ -165,6 +165,14 @@ def vehicle(words: Words) -> int:
     return vehicle_command(words)
 
 
+def drive(words: Words) -> int:
+    """Drive a car by keyboard, mouse, game pad or script: rtmbs drive sedan"""
+    one_thread()
+    from rtmbs.commands.drive import drive_command
+
+    return drive_command(words)
+
+
 def bridge(words: Words) -> int:
     """Answer packets of inputs with outputs: rtmbs bridge car.py --inputs drive.torque --outputs chassis.position"""
     one_thread()
@@ -222,6 +230,7 @@ COMMANDS: dict[str, Callable[[Words], int]] = {
     "sweep": sweep,
     "export": export,
     "vehicle": vehicle,
+    "drive": drive,
     "bridge": bridge,
     "warmup": warmup,
     "bench": bench,

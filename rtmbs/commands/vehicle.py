@@ -28,7 +28,10 @@ def manoeuvres() -> dict[str, tuple[Any, dict[str, Any]]]:
         "steady-circle": (v.SteadyCircle, {}),
         "double-lane-change": (v.DoubleLaneChange, {}),
         "obstacle-avoidance": (v.DoubleLaneChange, {"standard": "ISO 3888-2"}),
+        "frequency-response": (v.FrequencyResponse, {"speed": SPEED}),
         "braking": (v.Braking, {"speed": SPEED}),
+        "braking-in-turn": (v.BrakingInTurn, {}),
+        "split-braking": (v.SplitBraking, {}),
         "throttle-release": (v.ThrottleRelease, {}),
         "coast-down": (v.CoastDown, {}),
     }

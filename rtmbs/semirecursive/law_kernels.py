@@ -15,7 +15,14 @@ from rtmbs.forces.frames import relative_change, relative_motion, world_variatio
 from rtmbs.forces.kind import ForceKernels
 from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel, merged_kernel
 from rtmbs.numerics.spatial import dot3, load6
-from rtmbs.semirecursive.law_states import evaluate_recorded, follow_inputs, followed, moved, settle_states
+from rtmbs.semirecursive.law_states import (
+    evaluate_recorded,
+    follow_inputs,
+    followed,
+    moved,
+    settle_states,
+    take_correction,
+)
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities
 from rtmbs.semirecursive.workspace import Workspace
 from rtmbs.system.system import CalledLaw, System
@@ -29,6 +36,25 @@ def evaluate_laws(tables, z, zd, u, ws):
     The program takes real numbers. In complex arithmetic the imaginary parts follow by the derivatives it gives, which
     is what a complex step is about.
     """
+    laws, inputs = tables.laws, set_inputs(tables, z, zd, u, ws)
+    if len(ws.s) == 0:
+        evaluate_recorded(laws, inputs, ws)
+    else:
+        settle_states(laws, inputs, True, ws)
+    take_wrenches(laws, ws)
+    take_forces(laws, ws)
+    if len(ws.s) > 0:
+        count = len(laws.force_entry)
+        for e in range(count + laws.state_block[0, 8], count):  # of states that are held: nothing
+            ws.law_entry[e] = 0.0
+        if ws.state_half[0] != 0.0:
+            for b in range(len(laws.state_block)):
+                let_states_follow(laws, laws.state_block[b], ws)
+
+
+@inner_kernel
+def set_inputs(tables, z, zd, u, ws):
+    """Write kinematics and parameters of the recorded laws; returns the number of kinematic inputs."""
     laws = tables.laws
     counts = laws.counts
     for k in range(counts[0]):
@@ -42,19 +68,17 @@ def evaluate_laws(tables, z, zd, u, ws):
         ws.law_number[i] = ws.law_input[i].real
     for i in range(len(laws.slot)):
         ws.law_parameter[i] = u[laws.slot[i]].real
-    if len(ws.s) == 0:
-        evaluate_recorded(laws, inputs, ws)
-    else:
-        settle_states(laws, inputs, ws)
-    take_wrenches(laws, ws)
-    take_forces(laws, ws)
-    if len(ws.s) > 0:
-        count = len(laws.force_entry)
-        for e in range(count + laws.state_block[0, 8], count):  # of states that are held: nothing
-            ws.law_entry[e] = 0.0
-        if ws.state_half[0] != 0.0:
-            for b in range(len(laws.state_block)):
-                let_states_follow(laws, laws.state_block[b], ws)
+    return inputs
+
+
+@lazy_kernel
+def end_states(tables, z, zd, u, ws):
+    """Find the states of force laws at the end of a step, and their rates; forces are not asked for."""
+    laws = tables.laws
+    settle_states(laws, set_inputs(tables, z, zd, u, ws), False, ws)
+    if ws.state_half[0] != 0.0:
+        for b in range(len(laws.state_block)):
+            take_correction(laws.state_block[b], ws)
 
 
 @kernel

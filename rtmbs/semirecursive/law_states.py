@@ -15,6 +15,7 @@ from rtmbs.jit.compiled import inner_kernel, kernel
 ROUNDS = 40  # of Newton's iteration; more: the force is no number, and the step says so
 PLAIN = 8  # of them with whole corrections; behind these, parts of them are taken: kinks make cycles
 EXACT = 1e-13  # correction, in terms of the numbers that it comes from, that is rounding
+NEARLY = 1e-6  # correction behind which the next round is most often the last one
 ROUGH = 1e-9  # the same where corrections do not get smaller: of terms that cancel inside a rate
 
 
@@ -51,15 +52,26 @@ def evaluate_recorded(laws, inputs, ws):
 
 
 @inner_kernel
-def settle_states(laws, inputs, ws):
-    """Evaluate the program of the laws at the states that the rule asks for, ``inputs`` kinematic ones given."""
+def settle_states(laws, inputs, forces, ws):
+    """Find the states that the rule asks for, ``inputs`` kinematic ones given, and the outputs of the laws there.
+
+    The first round asks the program of rates alone, where there is one, and so do rounds far from the end. Without
+    ``forces`` all rounds do, and outputs are rates and slopes.
+    """
     previous, half, part = np.inf, ws.state_half[0], 1.0
+    quick = len(laws.rates.lanes) > 0 and half != 0.0
+    whole = not quick
     for i in range(len(ws.s)):
         ws.s[i] = ws.state_base[i]
     for k in range(ROUNDS):
         for i in range(len(ws.s)):
             ws.law_number[inputs + i] = ws.s[i]
-        evaluate_recorded(laws, inputs + len(ws.s), ws)
+        if whole:
+            evaluate_recorded(laws, inputs + len(ws.s), ws)
+        else:
+            evaluate_lanes(
+                laws.rates, ws.law_rates, ws.law_number[: inputs + len(ws.s)], ws.law_parameter, ws.law_output
+            )
         read_slopes(laws, ws)
         if half == 0.0:
             return
@@ -67,8 +79,10 @@ def settle_states(laws, inputs, ws):
         for b in range(len(laws.state_block)):
             found = correction(laws.state_block[b], half, inputs, ws)
             worst = found if not found <= worst else worst
-        if worst <= EXACT or (worst <= ROUGH and worst >= 0.5 * previous):
+        ended = worst <= EXACT or (worst <= ROUGH and worst >= 0.5 * previous)
+        if ended and (whole or not forces):
             return
+        whole = not quick or (forces and (ended or k == 0 or worst <= NEARLY))
         if k >= PLAIN:
             part = 0.5 * part if worst > 0.5 * previous else min(1.0, 2.0 * part)
         for i in range(len(ws.s)):
@@ -152,14 +166,21 @@ def divide(A, B, k, columns):
 @inner_kernel
 def follow_inputs(block, half, ws):
     """ws.state_right = ds/dx (k, n) = (1 - half dg/ds)^-1 half dg/dx of one law; its last correction is taken."""
-    first, k, looks = block[0], block[1], block[5]
+    k, looks = block[1], block[5]
     of_input = block[6] + block[3] * k
-    among = of_input + k * looks
     set_matrix(block, half, ws)
     for c in range(k):
         for j in range(looks):
             ws.state_right[c, j] = half * ws.state_slope[of_input + c * looks + j]
     divide(ws.state_matrix, ws.state_right, k, looks)
+    take_correction(block, ws)
+
+
+@inner_kernel
+def take_correction(block, ws):
+    """Add the last correction of one law's states to them, and what it does to their rates."""
+    first, k = block[0], block[1]
+    among = block[6] + block[3] * k + k * block[5]
     for c in range(k):
         ws.s[first + c] += ws.state_change[first + c]
         for d in range(k):

@@ -70,7 +70,7 @@ from rtmbs.semirecursive.exit_codes import (
     UNPROJECTED,
     accepted,
 )
-from rtmbs.semirecursive.law_kernels import evaluate_laws
+from rtmbs.semirecursive.law_kernels import end_states
 from rtmbs.semirecursive.law_states import follow_states, keep_states
 from rtmbs.semirecursive.multipliers import (
     NO_FACTOR,
@@ -245,7 +245,7 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, stats):
     else:
         keep_no_energy(new.energy)
     if len(new.s) > 0:  # at the rates that the projection left
-        evaluate_laws(tables, new.z, new.zd, u, ws)
+        end_states(tables, new.z, new.zd, u, ws)
         keep_states(new, ws)
     forward_accelerations(tables.dofs, new.zd, new.zdd, u, ws)
     closure_accelerations(tables, new.zd, new.zdd, u, ws)

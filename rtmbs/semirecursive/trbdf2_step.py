@@ -35,7 +35,7 @@ from rtmbs.semirecursive.exit_codes import (
     UNFINISHED,
     accepted,
 )
-from rtmbs.semirecursive.law_kernels import evaluate_laws
+from rtmbs.semirecursive.law_kernels import end_states, evaluate_laws
 from rtmbs.semirecursive.law_states import keep_states
 from rtmbs.semirecursive.midpoint_step import set_accelerations
 from rtmbs.semirecursive.momenta import assemble_end, evaluate_boundary
@@ -147,7 +147,7 @@ def close_step(tables, lu, work, settings, alpha, u, old, new, ws, stage, stats)
     note_violation(ws.Phid, settings, stats, VELOCITY_VIOLATION)
     forward_velocities(tables.dofs, new.zd, ws)
     if len(new.s) > 0:
-        evaluate_laws(tables, new.z, new.zd, u, ws)
+        end_states(tables, new.z, new.zd, u, ws)
         keep_states(new, ws)
     for i in range(len(ws.z)):
         new.zdd[i] = 2.0 / settings.h * (new.zd[i] - stage.right[i])

@@ -6,7 +6,6 @@ import numpy as np
 
 from rtmbs.ad.lanes import lane_memory
 from rtmbs.ad.program import memory_of
-from rtmbs.jit.intrinsics import LANES
 from rtmbs.jit.struct import struct
 from rtmbs.system.law_tables import COUNT, LOOKS, slopes_of
 from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Tables
@@ -73,7 +72,8 @@ class Workspace(NamedTuple):
     law_parameter: Array  # (np,) float64
     law_memory: Array  # (slots,) float64: of the program
     law_lanes: Array  # (slots, 8) float64: of the program in lanes
-    law_output: Array  # (ny,) float64: of either program
+    law_rates: Array  # (slots, 8) float64: of the program of rates
+    law_output: Array  # (ny,) float64: of all programs
     law_wrench: Array  # (nk, 6) of each law between frames, on b at b's marker, axes of marker a
     law_local: Array  # (nk, 6, 12) float64: its derivative by r, rotation, v, w of b relative to a, axes of marker a
     law_force: Array  # (no,) generalised forces of the laws on joints
@@ -135,7 +135,7 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "law_number": np.zeros(inputs + int(laws.state_block[:, COUNT].sum())),
         "law_parameter": np.zeros(len(laws.slot)),
         "law_memory": memory_of(program),
-        "law_lanes": lane_memory(laws.lanes) if len(laws.lanes.lanes) else np.zeros((0, LANES)),
+        **{f"law_{name}": lane_memory(getattr(laws, name)) for name in ("lanes", "rates")},
         "law_output": np.zeros(len(program.output)),
         "law_local": np.zeros((laws_between, 6, 12)),
         "law_entry": np.zeros(len(laws.force_entry)),

@@ -422,6 +422,7 @@ def restricted_laws(laws: Laws, linked: Mask, number: Integers, new: Integers) -
     return Laws(
         program=program,
         lanes=no_lanes(no_program()),
+        rates=no_lanes(no_program()),
         slot=laws.slot[parameters],
         connector=number[laws.connector[between]],
         frame_a=laws.frame_a[between],

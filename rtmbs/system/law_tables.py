@@ -14,7 +14,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rtmbs.ad import LaneProgram, Member, Program, Tape, joined, lane_program, lowered, no_lanes, switching_tape
+from rtmbs.ad import (
+    LaneProgram,
+    Member,
+    Program,
+    Tape,
+    joined,
+    lane_program,
+    lowered,
+    no_lanes,
+    part_of,
+    switching_tape,
+)
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.forces.kind import integers
 from rtmbs.model.captured import captured, values_captured
@@ -58,9 +69,11 @@ def build_laws(recorder: LawRecorder, layout: DofLayout, slots: Slots, connector
     dofs = {law.force.name: joint_dofs(law, layout) for law in joints}
     states = state_tables(frames, joints)
     tape = one_tape(recorded) if recorded else None
+    lanes = side_by_side(recorded) if len(recorded) > 1 else no_lanes(no_program())
     tables = Laws(
         program=no_program() if tape is None else lowered(tape),
-        lanes=side_by_side(recorded) if len(recorded) > 1 else no_lanes(no_program()),
+        lanes=lanes,
+        rates=rates_side_by_side(recorded) if len(lanes.lanes) else no_lanes(no_program()),
         slot=np.array([slot for law in (*frames, *joints) if law.tape for slot in first[law.force.name]], np.int64),
         connector=integers(own),
         frame_a=frame_table([frame(place, *axes) for (place, *axes), _ in placed]),
@@ -210,6 +223,28 @@ def output_order(laws: list[BuiltLaw]) -> Integers:
 
 def side_by_side(laws: list[BuiltLaw]) -> LaneProgram:
     """Return the program of recorded laws in lanes, with the inputs and outputs of ``one_tape``."""
+    return lane_program(*members_of(laws))
+
+
+def rates_side_by_side(laws: list[BuiltLaw]) -> LaneProgram:
+    """Return the program of rates of states and their own slopes in lanes, with the places of ``side_by_side``.
+
+    It has a tenth of the operations of a tyre: no force, and no derivative of one.
+    """
+    members, n, k = members_of(laws)
+    found = []
+    for law, member in zip(laws, members, strict=True):
+        if law.function.states:
+            assert law.tape
+            rates = np.arange(law.function.acts, law.function.m)
+            slopes = law.function.m + np.flatnonzero(law.row >= law.function.acts)
+            own = np.concatenate([rates, slopes])
+            found.append(Member(part_of(law.tape, own), member.x, member.p, member.y[own]))
+    return lane_program(found, n, k) if found else no_lanes(no_program())
+
+
+def members_of(laws: list[BuiltLaw]) -> tuple[list[Member], int, int]:
+    """Return recorded laws with the places of their inputs and outputs, and the numbers of inputs and parameters."""
     x, y = input_order(laws), np.argsort(output_order(laws))
     members, n, k, m = [], 0, 0, 0
     for law in laws:
@@ -217,7 +252,7 @@ def side_by_side(laws: list[BuiltLaw]) -> LaneProgram:
         p = np.arange(k, k + law.tape.k)
         members.append(Member(law.tape, x[n : n + law.tape.n], p, y[m : m + law.tape.m]))
         n, k, m = n + law.tape.n, k + law.tape.k, m + law.tape.m
-    return lane_program(members, n, k)
+    return members, n, k
 
 
 def states_last(whole: Tape, laws: list[BuiltLaw]) -> Integers:

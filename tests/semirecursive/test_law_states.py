@@ -7,6 +7,7 @@ import pytest
 import rtmbs
 from rtmbs import Outcome, PenaltyTrapezoidal, Simulation
 from rtmbs.integrators.settings import PAPER
+from rtmbs.model.laws import JointKinematics
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.law_states import divide, hold_states
 from rtmbs.semirecursive.workspace import workspace
@@ -164,6 +165,38 @@ def test_a_run_in_chunks_gives_the_bytes_of_steps():
     assert contents(one.state) == contents(other.state)
     for state, s in zip(system.states, other.state.s, strict=True):
         assert result[f"{state.force}.{state.name}"][-1] == s
+
+
+def stick(t, kinematics, parameters, states):
+    """Friction with two bristles, whose rates are not linear in them."""
+    z, zd, u, v = kinematics.z, kinematics.zd, states["u"], states["v"]
+    rate = np.tanh(3.0 * zd) + 0.1 * np.sin(z)
+    force = -parameters["k"] * (u + v) * (1.0 + np.cos(z) ** 2 * np.exp(-u * u) * np.arctan(v) ** 2)
+    return force, np.stack((rate - 40.0 * u * abs(zd) - 200.0 * u**3 + v, zd - 30.0 * np.sqrt(v * v + u * u) * v))
+
+
+def test_states_of_equal_laws_are_found_by_their_rates_alone():
+    """Five laws in lanes: s = s_n + h/2 (g_n + g) with g by the function itself, outside of the kernels."""
+    model = rtmbs.Model("stuck", gravity=(0.0, 0.0, -9.81))
+    for k in range(5):
+        model.add_body(f"b{k}", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0.3, k, 0.0))
+        model.add_joint(f"j{k}", rtmbs.Revolute((0, 1, 0)), model.ground, f"b{k}", point=(0.0, k, 0.0))
+        states = {"u": 0.01 * k, "v": -0.02}
+        model.add_force(f"f{k}", stick, joint=f"j{k}", parameters={"k": 30.0 + k}, states=states)
+    sim = Simulation(model.compile(), H)
+    laws = sim.system.tables.laws
+    assert len(laws.rates.lanes)
+    assert laws.rates.program.count.sum() < 0.6 * laws.lanes.program.count.sum()
+    for _ in range(60):
+        old = sim.state.copy()
+        sim.step()
+        for k in range(5):
+            kinematics = JointKinematics(sim[f"j{k}.angle"], sim[f"j{k}.angle_rate"], ())
+            u, v = sim[f"f{k}.u"], sim[f"f{k}.v"]
+            _, rate = stick(sim.t, kinematics, {"k": 30.0 + k}, {"u": u, "v": v})
+            np.testing.assert_allclose(sim.state.sd[2 * k : 2 * k + 2], rate, rtol=1e-12, atol=1e-13)
+    end = old.s + 0.5 * H * (old.sd + sim.state.sd)
+    np.testing.assert_allclose(sim.state.s, end, rtol=0.0, atol=1e-14)
 
 
 def test_a_state_that_cannot_be_solved_for_ends_the_step():

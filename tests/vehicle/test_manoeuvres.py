@@ -5,21 +5,29 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy.signal import bilinear, freqz, lfilter
 
 import rtmbs
+from bench.measures import steady_turn
 from rtmbs.vehicle import (
     Braking,
+    BrakingInTurn,
     Car,
     CoastDown,
     DoubleLaneChange,
+    FrequencyResponse,
     SineSteer,
+    SineSweep,
     SineWithDwell,
+    SplitBraking,
     SteadyCircle,
     StepSteer,
     ThrottleRelease,
     TwoWheelModel,
+    linear_response,
     read,
 )
+from rtmbs.vehicle.manoeuvres.frequency_response import ANSWERS, estimates
 from rtmbs.vehicle.manoeuvres.lane_change import iso_3888_1, iso_3888_2
 from rtmbs.vehicle.manoeuvres.signals import first_peak, response_time, steady
 from rtmbs.vehicle.manoeuvres.sine import OneSine
@@ -181,21 +189,27 @@ def test_sine_with_dwell():
 
 @pytest.mark.slow
 def test_steady_circle():
-    """The steering at 4 m/s^2 is that of a step steer at the same speed; gradients are slopes; left mirrors right."""
+    """A held angle at the speed of the last level has its radius; a step steer is the turn that its inertia pushes."""
     car = read("sedan", variant="from_models")
-    left = SteadyCircle(radius=100.0, most=4.0, step=4 / 3, settle=3.5).run(car)
-    step = StepSteer(speed=20.0, lateral_acceleration=4.0, duration=3.0).run(car)
-    radius = steady(step.signals, "speed") / step["yaw_rate"]
-    more = TwoWheelModel.of_car(car).wheelbase * (1.0 / radius - 0.01) * TwoWheelModel.of_car(car).steering_ratio
-    ay = left.signals["level_acceleration"]
-    assert ay == pytest.approx(np.array((4.0, 8.0, 12.0)) / 3.0, rel=0.04)
-    less = left["steering_gradient"] * (4.0 - ay[-1])
-    assert left.signals["level_steering_angle"][-1] + less == pytest.approx(
-        step["steering_angle"] - more, rel=0.03
-    )  # its throttle moves
-    assert left.signals["level_roll"][-1] / ay[-1] == pytest.approx(step["roll_gradient"], rel=0.01)
-    assert left["roll_gradient"] == pytest.approx(step["roll_gradient"], rel=0.02)
-    assert left["side_slip_gradient"] < 0.0
+    rest = car.changed(steer=0.0).rest()
+    report = SteadyCircle(radius=100.0, most=4.0, step=4 / 3).run(car)
+    signals = report.signals
+    angle, speed = (float(signals[f"level_{name}"][-1]) for name in ("steering_angle", "speed"))
+    held = steady_turn.held(car, angle, speed, rest)
+    assert signals["level_radius"][-1] == pytest.approx(held.radius, rel=1.5e-3)  # its speed still falls a little
+    assert signals["level_roll"][-1] == pytest.approx(held.roll, rel=3e-3)
+    step, torque = steady_turn.stepped(car, angle, speed)
+    at_its_speed = steady_turn.held(car, angle, step.speed, rest)
+    pushed = steady_turn.pushed(car, angle, step, torque, rest)
+    change = (held.radius - at_its_speed.radius) / (held.speed - at_its_speed.speed)
+    assert at_its_speed.radius - step.radius > 0.5  # m, which the driver's throttle takes away
+    assert pushed.radius + change * (step.speed - pushed.speed) == pytest.approx(step.radius, abs=0.1)
+    ay = signals["level_acceleration"]
+    assert ay == pytest.approx(np.array((4.0, 8.0, 12.0)) / 3.0, rel=0.01)
+    ratio, wheelbase = (getattr(TwoWheelModel.of_car(car, rest), name) for name in ("steering_ratio", "wheelbase"))
+    beyond = signals["level_steering_angle"] / ratio - wheelbase / signals["level_radius"]
+    assert report["understeer_gradient"] == pytest.approx(np.polyfit(ay, beyond, 1)[0], rel=1e-9)
+    assert report["side_slip_gradient"] < 0.0
 
 
 def test_throttle_release():
@@ -222,6 +236,77 @@ def test_throttle_release_metrics():
     assert chord > 0.0
     assert found["yaw_rate_ratio_1s"].value == pytest.approx(R / tight, rel=1e-6)
     assert found["path_deviation_1s"].value == pytest.approx(inward, abs=2e-3)
+
+
+def test_sweep_profile():
+    """Rates are derivatives, in both fades too; the frequency grows from low to high."""
+    profile, h = SineSweep(1.0, 0.3, 0.2, 4.0, 30.0), 1e-5
+    for t in (1.2, 3.7, 6.01, 12.3, 28.6, 30.2):
+        (a, _, _), (_, fd, fdd), (b, _, _) = profile(t - h), profile(t), profile(t + h)
+        assert fd == pytest.approx((b - a) / (2 * h), abs=1e-7)
+        rates = profile(t - h)[1], profile(t + h)[1]
+        assert fdd == pytest.approx((rates[1] - rates[0]) / (2 * h), abs=2e-5)
+    assert profile(0.5) == profile(31.5) == (0.0, 0.0, 0.0)
+    inside = np.linspace(6.0, 28.0, 200_001)
+    values = np.array([profile(t)[0] for t in inside[::10]])
+    assert np.max(np.abs(values)) == pytest.approx(0.3, rel=1e-3)
+
+
+def test_frequency_response_of_a_filter():
+    """Gain, phase and coherence of a linear filter of second order against its transfer function."""
+    h, w0, d = 2e-3, 9.0, 0.4
+    t = np.arange(0.0, 34.0, h)
+    x = np.array([SineSweep(0.5, 0.3, 0.2, 4.0, 30.0)(one)[0] for one in t])
+    b, a = bilinear([w0**2], [1.0, 2.0 * d * w0, w0**2], fs=1.0 / h)
+    y = lfilter(b, a, x)
+    found = estimates({"t": t, "steering_angle": x} | dict.fromkeys(ANSWERS, y), h, 0.15, 0.2, 4.0)
+    f = found["frequency"]
+    exact = freqz(b, a, worN=2.0 * np.pi * f * h)[1]
+    good = (f > 0.4) & (f < 3.0)
+    assert found["gain_roll"][good] == pytest.approx(np.abs(exact)[good], rel=0.02)
+    assert np.max(np.abs(np.angle(np.exp(1j * found["phase_roll"]) / exact))[good]) < 0.035
+    assert np.min(found["coherence_roll"][good]) > 0.99
+
+
+@pytest.mark.slow
+def test_frequency_response():
+    """The sweep has the response of the linearised car: 2 % and 2 degrees below 2 Hz; a slow one is the two-wheel's."""
+    car = read("sedan", variant="from_models")
+    rest = car.changed(steer=0.0).rest()
+    report = FrequencyResponse(speed=20.0, angle=0.02).run(car)
+    f = report.signals["frequency"]
+    linear, below = linear_response(car, 20.0, f, rest=rest), f < 2.0
+    for name in ANSWERS:
+        exact = getattr(linear, name)
+        assert report.signals[f"gain_{name}"][below] == pytest.approx(np.abs(exact)[below], rel=0.02)
+        turned = np.angle(np.exp(1j * report.signals[f"phase_{name}"]) / exact)
+        assert np.max(np.abs(turned[below])) < np.radians(2.0)
+        assert np.min(report.signals[f"coherence_{name}"][below]) > 0.99
+    assert report["yaw_rate_equivalent_time"] < 0.2
+    assert abs(report["yaw_rate_phase_1hz"]) < 0.2
+
+
+@pytest.mark.slow
+def test_braking_in_a_turn():
+    """The car slows down as its brakes are set, and turns in."""
+    car = read("sedan", variant="from_models")
+    report = BrakingInTurn(settle=4.0, after=1.2).run(car)
+    torque = 0.25 * 2.0 * (0.5 + 0.5) * car.data.max_brake_torque * 2.0
+    assert report["deceleration"] == pytest.approx(0.9 * torque / 0.33 / 1730.0, rel=0.2)  # rises in 0.2 s, engine drag
+    assert report["yaw_rate_ratio_1s"] > 1.0
+    assert abs(report["path_deviation_1s"]) < 1.0
+
+
+@pytest.mark.slow
+def test_split_braking():
+    """The car turns to the side with more friction; mirrored friction, mirrored motion; a driver holds it."""
+    car = read("sedan", variant="from_models")
+    driven = SplitBraking(duration=2.0).run(car)
+    held = [SplitBraking(left=a, right=b, steering="held", duration=1.0).run(car) for a, b in ((1.0, 0.4), (0.4, 1.0))]
+    assert held[0]["yaw_1s"] > 0.1
+    assert held[0]["yaw_1s"] == pytest.approx(-held[1]["yaw_1s"], rel=1e-6)
+    assert driven["yaw"] < held[0]["yaw"]
+    assert driven["peak_steering"] > 0.1
 
 
 def test_coast_down():
@@ -253,6 +338,10 @@ def test_coast_down():
         (SteadyCircle(step=2.0), "three levels must lie from 1 to 4"),
         (ThrottleRelease(lateral_acceleration=-4.0), "the acceleration above zero"),
         (CoastDown(speed=3.0), "the first must be above the second"),
+        (FrequencyResponse(speed=20.0, band=0.01), "three lines in the band"),
+        (BrakingInTurn(brake=2.0), "the brake above 0 and at most 1"),
+        (SplitBraking(left=0.0), "must be above zero"),
+        (SplitBraking(steering="free"), "it must be one of driver, held"),
     ],
 )
 def test_more_refusals(manoeuvre, words):

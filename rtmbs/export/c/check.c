@@ -337,27 +337,31 @@ static const char *check_program(M it, int leaf, int memory, int64_t x, int64_t 
     return NULL;
 }
 
-/* The program of laws in lanes: rows of eight numbers; what it takes and gives stands in tables of slot, lane, place. */
-static const char *check_lanes(M it) {
-    int64_t slots = E(L_ws_law_lanes), inputs = E(L_ws_law_number) - E(L_s), runs = E(L_tables_laws_lanes_lanes);
-    int64_t given = E(L_tables_laws_lanes_given), outputs = E(L_tables_laws_lanes_program_output);
-    WANT(L_ws_law_lanes, EXTENT(it, L_ws_law_lanes, 1) == 8);
-    WANT(L_tables_laws_lanes_constants, EXTENT(it, L_tables_laws_lanes_constants, 1) == 8);
-    SHAPE2(L_tables_laws_lanes_given, given, 3);
-    SHAPE2(L_tables_laws_lanes_found, E(L_tables_laws_lanes_found), 3);
-    if (runs == 0) return NULL; /* no kernel looks at the rest */
-    SHAPE1(L_tables_laws_lanes_program_operation, runs); RANGE(L_tables_laws_lanes_lanes, 0, 8);
-    SUB(check_program(it, L_tables_laws_lanes_program_operation, L_ws_law_lanes, 0, 0, outputs));
-    int64_t n = INTEGERS(it, L_tables_laws_lanes_program_sizes)[0];
-    WANT(L_tables_laws_lanes_program_sizes, n >= 0 && n <= inputs);
-    WANT(L_tables_laws_lanes_given, column(it, L_tables_laws_lanes_given, 0, 0, slots - 1) &&
-         column(it, L_tables_laws_lanes_given, 1, 0, 7) &&
-         column(it, L_tables_laws_lanes_given, 2, 0, n + E(L_tables_laws_slot) - 1));
-    WANT(L_tables_laws_lanes_found, column(it, L_tables_laws_lanes_found, 0, 0, slots - 1) &&
-         column(it, L_tables_laws_lanes_found, 1, 0, 7) &&
-         column(it, L_tables_laws_lanes_found, 2, 0, E(L_ws_law_output) - 1));
-    return NULL;
-}
+/* A program of laws in lanes: rows of eight numbers; what it takes and gives stands in tables of slot, lane, place.
+   Without runs no kernel looks at the rest. */
+#define CHECK_LANES(LANES, MEMORY) \
+    static const char *check_law_##LANES(M it) { \
+        int64_t slots = E(L_ws_law_##MEMORY), inputs = E(L_ws_law_number) - E(L_s), runs = E(L_tables_laws_##LANES##_lanes); \
+        int64_t given = E(L_tables_laws_##LANES##_given), outputs = E(L_tables_laws_##LANES##_program_output); \
+        WANT(L_ws_law_##MEMORY, EXTENT(it, L_ws_law_##MEMORY, 1) == 8); \
+        WANT(L_tables_laws_##LANES##_constants, EXTENT(it, L_tables_laws_##LANES##_constants, 1) == 8); \
+        SHAPE2(L_tables_laws_##LANES##_given, given, 3); \
+        SHAPE2(L_tables_laws_##LANES##_found, E(L_tables_laws_##LANES##_found), 3); \
+        if (runs == 0) return NULL; \
+        SHAPE1(L_tables_laws_##LANES##_program_operation, runs); RANGE(L_tables_laws_##LANES##_lanes, 0, 8); \
+        SUB(check_program(it, L_tables_laws_##LANES##_program_operation, L_ws_law_##MEMORY, 0, 0, outputs)); \
+        int64_t n = INTEGERS(it, L_tables_laws_##LANES##_program_sizes)[0]; \
+        WANT(L_tables_laws_##LANES##_program_sizes, n >= 0 && n <= inputs); \
+        WANT(L_tables_laws_##LANES##_given, column(it, L_tables_laws_##LANES##_given, 0, 0, slots - 1) && \
+             column(it, L_tables_laws_##LANES##_given, 1, 0, 7) && \
+             column(it, L_tables_laws_##LANES##_given, 2, 0, n + E(L_tables_laws_slot) - 1)); \
+        WANT(L_tables_laws_##LANES##_found, column(it, L_tables_laws_##LANES##_found, 0, 0, slots - 1) && \
+             column(it, L_tables_laws_##LANES##_found, 1, 0, 7) && \
+             column(it, L_tables_laws_##LANES##_found, 2, 0, E(L_ws_law_output) - 1)); \
+        return NULL; \
+    }
+CHECK_LANES(lanes, lanes)
+CHECK_LANES(rates, rates)
 
 enum { FIRST, WIDTH, REST, UPPER, LOWER, LIST, REMAINDER, STRIDE, PARENT, KEPT, SAME, STARTS, INHERITS, COLUMNS };
 
@@ -507,7 +511,7 @@ const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
                       E(L_tables_conditions_slot), E(L_ws_pose_output)));
     SUB(check_program(it, L_tables_laws_program_operation, L_ws_law_memory, E(L_ws_law_number), E(L_tables_laws_slot),
                       E(L_ws_law_output)));
-    SUB(check_lanes(it));
+    SUB(check_law_lanes(it)); SUB(check_law_rates(it));
     SUB(check_signals(it, &s));
     return NULL;
 }

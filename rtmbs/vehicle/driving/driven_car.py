@@ -118,13 +118,21 @@ class DrivenCar:
         radius = car.tyres[self.car.driven[0]].free_radius
         begin = CarMotion(0.0, 0.0, 0.0, 0.0, speed, 0.0, 0.0, speed / radius)
         first = 0.0 if steering is None else steering.start(begin)
-        add_driver_memory(self.car, self.driveline.gear_at(begin.wheels), first)
-        self.simulation = Simulation(self.car.compile(), h)
+        self._add_memory(self.driveline.gear_at(begin.wheels), first)
+        self.simulation = self._simulation(h)
         self._torques = {corner: f"drive_{corner}.torque" for corner in self.car.driven}
         self._brakes = {corner: f"brake_{corner}.torque" for corner in self.car.tyres}
         self.simulation.inputs.ramp(*self._torques.values(), *self._brakes.values(), *(f"driver.{n}" for n in MEMORY))
         self.road = None if road is None else RoadUnderWheels(self.simulation, self.car, road, envelope)
         self.controls: dict[str, list[float]] = {}
+
+    def _add_memory(self, gear: int, arc_length: float) -> None:
+        """Add the memory of the driver to the car; a car with more elements adds them here."""
+        add_driver_memory(self.car, gear, arc_length)
+
+    def _simulation(self, h: float) -> Simulation:
+        """Return the Simulation of the car."""
+        return Simulation(self.car.compile(), h)
 
     def motion(self) -> CarMotion:
         """Return the motion of the car as the driver sees it.

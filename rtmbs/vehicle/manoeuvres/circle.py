@@ -160,9 +160,10 @@ class SteadyCircle:
             name: float(np.polyfit(ay[inside], signals[f"level_{name}"][inside], 1)[0])
             for name in ("steering_angle", "side_slip", "roll")
         }
-        K = slope["steering_angle"] / model.steering_ratio
+        bends = float(np.polyfit(ay[inside], 1.0 / signals["level_radius"][inside], 1)[0])
+        K = slope["steering_angle"] / model.steering_ratio - model.wheelbase * bends
         metrics = {
-            "understeer_gradient": Metric(K, "rad s^2/m", "slope of the steering angle over its ratio, front wheels"),
+            "understeer_gradient": Metric(K, "rad s^2/m", "slope of the wheels' angle less wheelbase over radius"),
             "understeer_gradient_deg_per_g": Metric(float(np.degrees(K)) * 9.81, "deg/g", "the same"),
             "steering_gradient": Metric(slope["steering_angle"], "rad s^2/m", "slope of the angle of the pinion"),
             "side_slip_gradient": Metric(slope["side_slip"], "rad s^2/m", "at the centre of mass of the chassis"),
@@ -181,6 +182,9 @@ def means_of(signals: dict[str, Array], ends: Array) -> dict[str, Array]:
     t = signals["t"]
     done = [end for end in ends.tolist() if end <= t[-1] + SAMPLES]
     found = {"level_acceleration": signals["speed"] * signals["yaw_rate"]}  # without the vibration of the measured one
+    speed = np.hypot(signals["speed"], signals["lateral_velocity"])
+    yaw_rate = np.where(signals["yaw_rate"] == 0.0, np.nan, signals["yaw_rate"])  # before the first turn
+    found |= {"level_speed": speed, "level_radius": speed / yaw_rate}
     found |= {f"level_{name}": signals[name] for name in ("steering_angle", "side_slip", "roll")}
     inside = [(t > end - SETTLED) & (t <= end + 1e-6) for end in done]
     return {name: np.array([float(np.mean(values[one])) for one in inside]) for name, values in found.items()}

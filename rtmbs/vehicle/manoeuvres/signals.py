@@ -20,6 +20,10 @@ UNITS = {  # of signals and of curves of the rig
     "toe": "deg", "camber": "deg", "caster": "deg", "kingpin_inclination": "deg", "scrub_radius": "m", "trail": "m",
     "contact_x": "m", "contact_y": "m", "track": "m", "roll_centre_height": "m", "level_acceleration": "m/s²",
     "level_steering_angle": "rad", "level_side_slip": "rad", "level_roll": "rad",
+    "level_speed": "m/s", "level_radius": "m", "frequency": "Hz", "gain_yaw_rate": "1/s",
+    "gain_lateral_acceleration": "m/(s² rad)", "gain_roll": "1", "phase_yaw_rate": "rad",
+    "phase_lateral_acceleration": "rad", "phase_roll": "rad", "coherence_yaw_rate": "1",
+    "coherence_lateral_acceleration": "1", "coherence_roll": "1",
 }  # fmt: skip
 SETTLED = 0.5  # [s] at the end of a run: the mean counts as the steady value
 

@@ -1,0 +1,124 @@
+"""A person as the driver of a car: wishes for steering and pedals are inputs, and a driving Simulation acts on them."""
+
+from typing import Any
+
+from rtmbs.simulation.failures import retry
+from rtmbs.simulation.simulation import Simulation
+from rtmbs.vehicle.axle import CHASSIS
+from rtmbs.vehicle.car import Car
+from rtmbs.vehicle.driving.driveline import Driveline
+from rtmbs.vehicle.driving.driven_car import HALVINGS, DrivenCar, no_force
+from rtmbs.vehicle.driving.driver import Arms, CarMotion, Pedals
+from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
+
+PERSON = "person"  # force without force: its inputs are the wishes
+WISHES = ("steering", "throttle", "brake")
+LARGEST = 11.0  # [m/s^2] lateral acceleration that full steering asks for, more than tyres give
+SLOWEST = 3.0  # [m/s] below which full steering is full lock
+
+
+class Person:
+    """Driver whose wishes are the inputs ``person.steering``, ``person.throttle`` and ``person.brake``.
+
+    A steering wish of 1 is full lock to the left at walking pace. At speed it is the angle that a two-wheel model
+    without understeer needs for 11 m/s^2, so a key that is held does not turn the car over.
+
+    Parameters
+    ----------
+    wheelbase : float
+        Wheelbase [m].
+    ratio : float
+        Angle of the pinion over the mean angle of the front wheels.
+    """
+
+    def __init__(self, wheelbase: float, ratio: float) -> None:
+        self.wheelbase, self.ratio, self.arms = wheelbase, ratio, Arms()
+        self.inputs: Any = {}  # of the Simulation
+
+    def wish(self, name: str) -> float:
+        """Return a wish: steering from -1 to 1, positive left; throttle and brake from 0 to 1."""
+        return float(self.inputs[f"{PERSON}.{name}"])
+
+    def start(self, at: CarMotion) -> float:
+        """Return zero: there is no path."""
+        return 0.0
+
+    def next(
+        self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
+    ) -> tuple[tuple[float, ...], float]:
+        """Return angle, rate and acceleration of the pinion at the end of a step, and ``memory``."""
+        lock = min(most, self.ratio * self.wheelbase * LARGEST / max(abs(at.speed), SLOWEST) ** 2)
+        wish = min(max(self.wish("steering"), -1.0), 1.0)
+        return self.arms.turned(now, wish * lock, self.ratio, h), memory
+
+    def pedals(self, at: CarMotion, memory: float, driveline: Driveline, gear: int, h: float) -> tuple[Pedals, float]:
+        """Return the pedals, and ``memory``."""
+        throttle, brake = (min(max(self.wish(name), 0.0), 1.0) for name in ("throttle", "brake"))
+        return Pedals(throttle, brake), memory
+
+
+class DrivingSimulation(Simulation):
+    """Simulation whose step begins with the driver's act, and that takes a failed step in parts."""
+
+    driven: DrivenCar | None = None
+
+    def step(self) -> Any:
+        """Let the driver act, then take a step."""
+        driven, self.driven = self.driven, None  # twins of a retry step without the driver
+        try:
+            if driven is not None:
+                driven.act()
+            report = super().step()
+            if driven is not None and not (report.outcome.accepted or report.hopeless):
+                report = retry(self, report, "halve", HALVINGS)
+            return report
+        finally:
+            self.driven = driven
+
+
+class DrivingCar(DrivenCar):
+    """Car that a person drives, with scenery around it.
+
+    Parameters
+    ----------
+    car : Car
+        Car.
+    speed : float, default 0.0
+        Speed at the beginning [m/s].
+    scenery : function, optional
+        Adds bodies of the surroundings to the Model.
+    h : float, default 2e-3
+        Step [s].
+    """
+
+    simulation: DrivingSimulation
+    script: Any = None  # with ``at(t)``: wishes in place of those of a person
+
+    def __init__(self, car: Car, speed: float = 0.0, scenery: Any = None, h: float = 2e-3) -> None:
+        rest = car.changed(steer=0.0).rest()
+        model = TwoWheelModel.of_car(car, rest)
+        self.person, self._scenery = Person(model.wheelbase, model.steering_ratio), scenery
+        super().__init__(car, speed, self.person, self.person, rest=rest, h=h)
+        self.person.inputs = self.simulation.inputs
+        self.simulation.driven = self
+
+    def _simulation(self, h: float) -> Simulation:
+        return DrivingSimulation(self.car.compile(), h)
+
+    def _add_memory(self, gear: int, arc_length: float) -> None:
+        super()._add_memory(gear, arc_length)
+        self.car.add_force(PERSON, no_force, body=CHASSIS, parameters=dict.fromkeys(WISHES, 0.0))
+        if self._scenery is not None:
+            self._scenery(self.car)
+
+    def step(self) -> Any:
+        """Take one step with the person, or with the script."""
+        if self.script is not None:
+            self.ask(*self.script.at(self.simulation.t + self.simulation.h))
+        return self.simulation.step()
+
+    def ask(self, steering: float, throttle: float, brake: float) -> None:
+        """Set the wishes: steering from -1 to 1, positive left; throttle and brake from 0 to 1."""
+        inputs: Any = self.simulation.inputs
+        for name, value in zip(WISHES, (steering, throttle, brake), strict=True):
+            inputs[f"{PERSON}.{name}"] = value

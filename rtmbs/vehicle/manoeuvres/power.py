@@ -1,0 +1,141 @@
+"""Power of the elements of a car along a run: engine, brakes, tyres, springs, dampers, steering; and their balance."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rtmbs.errors import ModelError
+from rtmbs.model.checks import Array
+from rtmbs.results import Result
+from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.steering import DRIVER
+
+if TYPE_CHECKING:
+    from rtmbs.vehicle.car import Car
+
+OWN = ("tyre_", "drive_", "brake_", "anti_roll_bar_")  # forces with formulas of their own
+SILENT = ("driver",)  # the memory of a driver is a force without force
+
+
+@dataclass(frozen=True)
+class PowerBalance:
+    """Powers of all elements of a car along a run, and the balance of energy.
+
+    Parameters
+    ----------
+    t : ndarray
+        Times (k,) [s].
+    power : dict[str, ndarray]
+        Power (k,) that each element gives to the bodies, by its name [W]. That of ``drive_fl`` is of the engine, those
+        of ``tyre_fl`` are of the road.
+    energy : ndarray
+        Kinetic energy and energy of weight of all bodies (k,) [J].
+    """
+
+    t: Array
+    power: dict[str, Array]
+    energy: Array
+
+    @property
+    def work(self) -> dict[str, float]:
+        """Work of each element over the run, by the trapezoidal rule [J]."""
+        return {name: float(trapezoids(self.t, values)[-1]) for name, values in self.power.items()}
+
+    @property
+    def residual(self) -> Array:
+        """Change of the energy without the work of all elements (k,) [J]; zero but for the error of the step."""
+        given = sum(trapezoids(self.t, values) for values in self.power.values())
+        return np.asarray(self.energy - self.energy[0] - given)
+
+    @property
+    def exchanged(self) -> float:
+        """Sum of the sizes of all work over the run [J]."""
+        return float(sum(trapezoids(self.t, np.abs(values))[-1] for values in self.power.values()))
+
+    @property
+    def error(self) -> float:
+        """Largest residual relative to the exchanged energy."""
+        return float(np.max(np.abs(self.residual))) / max(self.exchanged, 1e-300)
+
+    def __str__(self) -> str:
+        """Return a table of the work of the elements."""
+        rows = [f"{name:28}{value:16.3f} J" for name, value in self.work.items()]
+        return "\n".join([*rows, f"{'change of the energy':28}{self.energy[-1] - self.energy[0]:16.3f} J"])
+
+
+def trapezoids(t: Array, values: Array) -> Array:
+    """Return the running integral (k,) of samples (k,) by the trapezoidal rule."""
+    return np.concatenate(([0.0], np.cumsum(0.5 * np.diff(t) * (values[1:] + values[:-1]))))
+
+
+def power_balance(car: "Car", result: Result) -> PowerBalance:
+    """Return the power of each element of a car along a run that recorded every step.
+
+    Every power is a force or torque of the record times a velocity of the record: tyres and drive torques at the
+    wheels, springs and dampers along the line between their ends, brakes and anti-roll bars at their joints, the
+    driver of the steering at its coordinate. Its integral balances the kinetic energy and the energy of weight. This
+    checks a run without its equations.
+
+    Parameters
+    ----------
+    car : Car
+        Car of the run.
+    result : Result
+        Record of the run.
+
+    Returns
+    -------
+    PowerBalance
+        Powers by element, energy and residual.
+
+    Raises
+    ------
+    ModelError
+        For a car with a force that is none of a car's own.
+
+    Examples
+    --------
+    >>> balance = rtmbs.vehicle.power_balance(driven.car, driven.run(2.0))  # doctest: +SKIP
+    >>> balance.error < 1e-6  # doctest: +SKIP
+    True
+    """
+    names = [name for name in car.forces if name not in SILENT]
+    for name in names:
+        if not name.startswith(OWN) and f"{name}.a" not in car.markers:
+            raise ModelError(
+                f"power balance: force {name!r} is none of a car's own; it must be a tyre, a drive torque, a brake, "
+                "a spring, a damper or an anti-roll bar"
+            )
+    power = {name: power_of(result, name) for name in names}
+    joint, coordinate = ("rack", "displacement") if "rack" in car.joints else ("sector_shaft", "angle")
+    power[DRIVER] = result[f"{DRIVER}.force"] * result[f"{joint}.{coordinate}_rate"]
+    return PowerBalance(np.asarray(result["t"]), power, result["energy.kinetic"] + result["energy.weight"])
+
+
+def power_of(result: Result, name: str) -> Array:
+    """Return the power (k,) of a force of a car [W]."""
+    kind, corner = next((one for one in OWN if name.startswith(one)), ""), name.rpartition("_")[2]
+    wheel = f"{WHEEL}_{corner}"
+    if kind == "tyre_":
+        return dot(result[f"{name}.force"], result[f"{wheel}.velocity"]) + dot(
+            result[f"{name}.torque"], result[f"{wheel}.angular_velocity"]
+        )
+    if kind == "drive_":
+        turning = result[f"{wheel}.angular_velocity"] - result[f"{CHASSIS}.angular_velocity"]
+        return dot(result[f"{name}.torque"], turning)
+    if kind == "brake_":
+        return np.asarray(result[f"{name}.force"] * result[f"hub_{corner}.angle_rate"])
+    if kind == "anti_roll_bar_":
+        return np.asarray(result[f"{name}.torque"] * result[f"bar_twist_{corner}.angle_rate"])
+    ends = [f"{name}.{end}" for end in "ab"]
+    place, speed = (result[f"{ends[1]}.{what}"] - result[f"{ends[0]}.{what}"] for what in ("position", "velocity"))
+    length = np.linalg.norm(place, axis=1)
+    if f"{name}.pull" in result:
+        return np.asarray(-result[f"{name}.pull"] * dot(place, speed) / length)
+    return dot(result[f"{name}.force"], speed)
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Return the products (k,) of vectors (k, 3)."""
+    return np.einsum("ki,ki->k", a, b)
