@@ -12,6 +12,8 @@ from rtmbs.batch.copies import Workers, copies_of, state_row, write_row
 from rtmbs.batch.exchange import as_numbers, from_library, room_of
 from rtmbs.batch.kernels import BAD_INPUT, NOT_FOLLOWED, RUNNING, CopyRun, CopyStates
 from rtmbs.batch.own_numbers import NO_LAYOUT, OwnLayout, check_same_structure, layout_of, merged, with_mass
+from rtmbs.contact.joint_friction import refuse_bearings
+from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError, StateError, shown, unknown_name
 from rtmbs.integrators.checks import whole
 from rtmbs.integrators.method import Method
@@ -806,6 +808,8 @@ def points_of(systems: Sequence[System], channels: Sequence[str]) -> Array:
 def check_batch(sim: Simulation) -> None:
     """Refuse a mechanism that no kernel steps in copies: InputError."""
     system = sim.system
+    refuse_bearings(system.bearings, "rtmbs.Batch")
+    refuse_rigid(system.rigid, "rtmbs.Batch")
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)
         raise InputError(f"rtmbs.Batch: force laws {names} are called in Python; write them so that they are recorded")

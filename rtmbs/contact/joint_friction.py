@@ -9,7 +9,7 @@ import numpy as np
 from rtmbs.contact.bearing import LOAD, Bearing, make_bearing
 from rtmbs.contact.friction import DryFriction, checked_friction
 from rtmbs.contact.pairs import BRISTLE
-from rtmbs.errors import ModelError
+from rtmbs.errors import InputError, ModelError
 from rtmbs.model.checks import Numbers, number
 from rtmbs.model.description import ModelDescription
 from rtmbs.model.forces import Force
@@ -201,3 +201,13 @@ def add_clutch(
         states={"bristle": 0.0},
         units={"bristle": "rad"},
     )
+
+
+def refuse_bearings(bearings: Mapping[str, Any], what: str) -> None:
+    """Refuse frictions that follow their joints where ``what`` solves for no loads of bearings: InputError."""
+    if bearings:
+        name = next(iter(bearings))
+        raise InputError(
+            f"{what} takes no friction that follows its joint, such as {name!r}: its load is no function of the state "
+            "alone; give add_friction a limit= in place of coefficient=, or compare runs of a Simulation"
+        )

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
 from rtmbs.dae.dynamics import CountedSystem, Dynamics
@@ -30,7 +31,6 @@ from rtmbs.methods import Capability, demand
 from rtmbs.results.channel import BETWEEN, TIME, Entry, Source, StoredValues, resolve_names
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.simulation.bearing_loads import refuse_bearings
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.simulation import Simulation
 
@@ -380,7 +380,7 @@ def motion_of(
     """Return the motion of a consistent start, and its system with rate constraints among its rows."""
     q, v, t0 = checked_vector("q", q, system.n), checked_vector("v", v, system.n), float(times[0])
     if isinstance(equations := getattr(system, "equations", None), SemiRecursiveEquations):
-        refuse_bearings(equations.compiled, "integrate")
+        refuse_bearings(equations.compiled.bearings, "integrate")
         refuse_rigid(equations.compiled.rigid, "integrate")
     system = with_rate_rows(system)
     demand_no_states(system, method)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, shown, unknown_name
@@ -16,7 +17,6 @@ from rtmbs.export.native_library import HOST, ending, native_library
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit.native_code import TARGETS
-from rtmbs.simulation.bearing_loads import refuse_bearings
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 
@@ -208,7 +208,7 @@ def check_exportable(sim: Simulation) -> None:
     method, system = sim.method, sim.system
     if not isinstance(method, PenaltyTrapezoidal) or not method.fused:
         raise InputError(f"method is {shown(method)}; only the fused step of PenaltyTrapezoidal() can be exported")
-    refuse_bearings(system, "an export")
+    refuse_bearings(system.bearings, "an export")
     refuse_rigid(system.rigid, "an export")
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)

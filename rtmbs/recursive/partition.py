@@ -13,6 +13,8 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.joint_friction import refuse_bearings
+from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError
 from rtmbs.model.model import Model
 from rtmbs.system.system import System
@@ -142,6 +144,8 @@ def split(system: System, ranks: int, whole: bool = False) -> Split:
     More ranks than branches part springs between branches first, then branches at bodies; ``whole``: neither.
     Raises InputError for more ranks than parts, and for what ranks cannot share.
     """
+    refuse_bearings(system.bearings, "the recursion")
+    refuse_rigid(system.rigid, "the recursion")
     demand_sharable(system)
     parent = np.maximum(system.tables.dofs.parent, -1)
     trunk = trunk_of(parent)

@@ -13,7 +13,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.bearing import LOAD
-from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.results.body_motion import body_motion
 from rtmbs.results.evaluation import Evaluation
@@ -79,13 +78,3 @@ def unsettled(report: StepReport, loads: BearingLoads) -> StepReport:
     names = tuple(loads.system.bearings)
     why = "the loads of bearings and the friction that they cause do not agree, as where friction jams a slide"
     return report._replace(outcome=Outcome.NOT_CONVERGED, worst=names, reason=why)
-
-
-def refuse_bearings(system: System, what: str) -> None:
-    """Refuse a System with frictions that follow their joints where ``what`` holds inputs: InputError."""
-    if system.bearings:
-        name = next(iter(system.bearings))
-        raise InputError(
-            f"{what} takes no friction that follows its joint, such as {name!r}: its load is no function of the state "
-            "alone; give add_friction a limit= in place of coefficient=, or compare runs of a Simulation"
-        )

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk, first
@@ -16,7 +17,6 @@ from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation.access import ASKED, LOOK, NOTHING, callback_rights
-from rtmbs.simulation.bearing_loads import refuse_bearings
 from rtmbs.simulation.dense_output import Moment, Stretch
 from rtmbs.simulation.error_growth import LESS, MOST_AGAIN, ErrorGrowth, ToleranceError
 from rtmbs.simulation.events import (
@@ -491,7 +491,7 @@ def run_with_tolerance(
     """Run a Simulation with steps that follow ``tolerance``; its own h is that before and after."""
     check_tolerance(tolerance)
     check_method(sim.method, tolerance)
-    refuse_bearings(sim.system, "a run with a tolerance")
+    refuse_bearings(sim.system.bearings, "a run with a tolerance")
     if sim.system.rigid:
         raise InputError("rigid contacts need steps of h; tolerance must be left out")
     events, watching, h = events_of(when), observers_of(observers), sim.h

@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError, shown, unknown_name, with_count
 from rtmbs.integrators.checks import is_number
@@ -21,7 +22,6 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.start.assembly import Assembly
 from rtmbs.semirecursive.start.rank import independent_rows
-from rtmbs.simulation.bearing_loads import refuse_bearings
 from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.set_coordinate import no_coordinate, turning_joint
 from rtmbs.studies.analysis.power import closure_power, free_parts
@@ -155,7 +155,7 @@ def inverse_dynamics(
             "or let drivers make the motion in a Simulation"
         )
     refuse_contacts(system, "inverse dynamics")
-    refuse_bearings(system, "inverse dynamics")
+    refuse_bearings(system.bearings, "inverse dynamics")
     refuse_rigid(system.rigid, "inverse dynamics")
     check_captured(system)
     given = of_result(system, motion, t) if isinstance(motion, Result) else given_motion(system, motion, t)

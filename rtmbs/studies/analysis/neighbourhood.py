@@ -17,13 +17,13 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError
 from rtmbs.integrators.settings import LAGGED, StateArrays
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.start.rank import independent_rows
-from rtmbs.simulation.bearing_loads import refuse_bearings
 from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.inputs import driver_slots
 from rtmbs.simulation.simulation import Simulation
@@ -83,7 +83,7 @@ def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighb
     Raises InputError where the state is singular, so that degrees of freedom appear or vanish with it.
     """
     refuse_contacts(sim.system, "a linearisation")
-    refuse_bearings(sim.system, "a linearisation")
+    refuse_bearings(sim.system.bearings, "a linearisation")
     refuse_rigid(sim.system.rigid, "a linearisation")
     equations, arrays = of_state(sim)
     basis = loop_null_space(sim, equations, independent)

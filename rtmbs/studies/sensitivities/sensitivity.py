@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.core.names import Keyed, selected
 from rtmbs.errors import InputError, unknown_name, with_count
@@ -26,7 +27,6 @@ from rtmbs.model.model import Model
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
 from rtmbs.results.samples import one_sample
-from rtmbs.simulation.bearing_loads import refuse_bearings
 from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.running import steps_to
 from rtmbs.simulation.simulation import Simulation, store_of
@@ -221,7 +221,7 @@ def check(sim: Simulation) -> None:
     if sim._controllers is not None:
         raise InputError("sensitivity takes no sampled controllers; give it a Simulation without add_controller")
     refuse_contacts(system, "sensitivity")
-    refuse_bearings(system, "sensitivity")
+    refuse_bearings(system.bearings, "sensitivity")
     refuse_rigid(system.rigid, "sensitivity")
     demand(method, Capability.SENSITIVITY, "sensitivity")
     usual = type(method)()
