@@ -60,17 +60,23 @@ def take_history(old, own):
 
 
 @inner_kernel
-def extend_history(first, own):
+def extend_history(first, typical, own):
     """Add the step with the half increment own.y and the impulse own.impulse; ``first``: a history begins with it.
 
     The impulse of the first step is that of one end, L_0. Those of later steps are sums of the impulses L_1 and L_0 on
-    both sides of a boundary.
+    both sides of a boundary. The next increment is extrapolated by a line or by a parabola: by what would have been
+    nearer to this one.
     """
+    line, parabola = 0.0, 0.0
     for i in range(len(own.y)):
         own.p0[i] = own.p1[i]
         change = own.y[i] - own.before[i]
-        own.curve[i], own.change[i], own.before[i] = change - own.change[i], change, own.y[i]
-        own.guess[i] = own.y[i] + change + own.curve[i]
+        curve = change - own.change[i]
+        line, parabola = max(line, abs(curve) / typical[i]), max(parabola, abs(curve - own.curve[i]) / typical[i])
+        own.curve[i], own.change[i], own.before[i] = curve, change, own.y[i]
+    share = 1.0 if parabola < line else 0.0
+    for i in range(len(own.y)):
+        own.guess[i] = own.y[i] + own.change[i] + share * own.curve[i]
     for row in range(len(own.push)):
         whole = 2.0 * own.impulse[row] if first else own.impulse[row]
         own.push[row] = whole

@@ -15,6 +15,7 @@ from rtmbs.integrators.newton import (
     ENOUGH,
     ENOUGH_OF_FORCES,
     FAR,
+    GO_ON,
     LOST_DIRECTION,
     MISSED,
     MISSED_BY_FORCES,
@@ -450,6 +451,9 @@ def far_off(typical, own):
     return False
 
 
+SURE = 2e-3  # of the tolerance: what corrections leave, for angular momentum is kept to that
+
+
 @inner_kernel
 def correct(tables, lu, work, settings, h, weight, old, u1, ws, own, stats):
     """Newton's iteration on the half increment and the impulse; CONVERGED, UNFINISHED, or how it failed.
@@ -476,6 +480,8 @@ def correct(tables, lu, work, settings, h, weight, old, u1, ws, own, stats):
         stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
         answer, previous = verdict(iteration, norm, rate, slow), norm
+        if answer == ACCEPT and rate * norm > SURE:
+            answer = GO_ON
         if answer > DIVERGED:
             return NOT_FINITE
         if answer == ACCEPT and stats[ITERATIONS_TO_TOLERANCE] == 0.0:
@@ -542,7 +548,7 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
                 if complete_row(tables, lu, work, settings, h, weight, inputs, before, ws, own, chunk.stats[k - 1]):
                     kept = k
             return ending, kept, k - kept
-        extend_history(first, own)
+        extend_history(first, settings.typical, own)
         first = False
         over = ticks() - begun > budget
         if over or not passed or unusual(settings, stats):
