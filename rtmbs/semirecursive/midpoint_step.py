@@ -190,7 +190,7 @@ def reach_end(tables, settings, h, old, u1, new, ws, own, stats):
 def complete(tables, lu, work, settings, h, weight, u1, new, accelerates, ws, own, stats):
     """Rates of ``new``, and unless not ``accelerates`` accelerations and multipliers, from the first ones in it.
 
-    Behind ``evaluate_boundary`` there, with own.p1, the momentum before the loops act, and own.row, their first impulse.
+    Behind ``evaluate_boundary`` there, with own.p1, the momentum before the loops act, and own.row, the first impulse.
     CONVERGED, or why the readable step is to be asked.
     """
     start = ticks()
@@ -445,10 +445,10 @@ def correction(tables, lu, work, settings, h, weight, previous, reusable, old, w
 @inner_kernel
 def far_off(typical, own):
     """True when the step ends far from where its first increment leads."""
+    far = 0
     for i in range(len(own.y)):
-        if not 2.0 * abs(own.y[i] - own.guess[i]) <= FAR * typical[i]:
-            return True
-    return False
+        far += 0 if 2.0 * abs(own.y[i] - own.guess[i]) <= FAR * typical[i] else 1
+    return far > 0
 
 
 SURE = 2e-3  # of the tolerance: what corrections leave, for angular momentum is kept to that
