@@ -238,7 +238,7 @@ def same(a, b):
     return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ARRAYS)
 
 
-@pytest.mark.parametrize("name", ("crank_rocker", "top", "fourbar"))
+@pytest.mark.parametrize("name", ["crank_rocker", "top", "fourbar"])
 def test_steps_that_nobody_looks_at_change_no_byte(name):
     """Every step recorded, every seventh, the last one, single steps, and a run that goes on from a saved State."""
     system, h, steps = library.build(name).compile(), 2e-3, 70
