@@ -204,6 +204,18 @@ class At(Schedule):
         return late
 
     def due_ahead(self, t: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return for every step that will end at ``t`` (k,) [s] whether it will be due; no call counts.
+
+        Parameters
+        ----------
+        t : ndarray
+            Times (k,) at the ends of the steps to come [s].
+
+        Returns
+        -------
+        ndarray
+            True (k,) for steps that will be looked at.
+        """
         passed = np.searchsorted(self.times, t + ROUNDING * np.abs(t), side="right")
         return np.asarray(passed > np.concatenate(([self.seen], passed[:-1])))
 
