@@ -85,7 +85,8 @@ def no_laws():
     wrench_entry, inputs, force_entry = (np.zeros((0, width), np.int64) for width in (3, 2, 4))
     counts, block = np.zeros(4, np.int64), np.zeros((0, WIDTH), np.int64)
     return Laws(
-        no_program(), no_lanes(no_program()), no_lanes(no_program()), integers, integers, frames, frames, wrench_entry, integers, inputs,
+        no_program(), no_lanes(no_program()), no_lanes(no_program()), integers, integers, frames, frames, wrench_entry,
+        integers, inputs,
         force_entry, counts, block, integers,
     )  # fmt: skip
 

@@ -22,7 +22,7 @@ STEPS = (  # of the first motion, and of the second one, which is stiffer
 WITHIN = 0.15  # of the slope
 
 
-@pytest.mark.parametrize("which", [0, pytest.param(1, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("which", spread([0, pytest.param(1, marks=pytest.mark.slow)], 7))
 @ALL
 def test_measured_order_is_the_theoretical_one(name, which):
     method = made(name)

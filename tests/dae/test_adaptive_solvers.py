@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 
 from rtmbs.dae import CVODE, MotionError, SolveIVP, integrate
 from rtmbs.formulations import QR, SVD, FunctionSystem, NullSpace, Partitioning, Penalty
+from tests.cases import spread
 from tests.dae.motions import skip_without
 
 GRAVITY = 9.81
@@ -51,7 +52,7 @@ CASES = [  # over every formulation that corrects states, and a row that is ther
 ]
 
 
-@pytest.mark.parametrize(("made", "rows"), CASES)
+@pytest.mark.parametrize(("made", "rows"), spread(CASES, 2))
 def test_a_solver_does_not_drift_and_shows_what_it_left(made, rows):
     """The errors were 1e-4 to 1e-3 and grew with the square of time; violations read 1e-16."""
     method = made()

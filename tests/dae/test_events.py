@@ -26,12 +26,14 @@ from rtmbs.dae import (
 from rtmbs.dae.contract import Motion
 from rtmbs.errors import InputError
 from rtmbs.formulations import FunctionSystem
+from tests.cases import spread
 from tests.dae.motions import made, start_of
 
 SPAN, H = 2.4, 0.02  # [s]
 GRAVITY = 9.81
 NAMES = [name for name in METHODS if name not in ("penalty-trapezoidal", "variational-midpoint", "trbdf2")]
 ALL = pytest.mark.parametrize("name", NAMES)
+FEW = pytest.mark.parametrize("name", spread(NAMES, 6))
 WITHIN = {2: 6e-3, 3: 3e-4, 4: 2e-5, 5: 1e-6, None: 1e-6}  # [s] by the order of a method
 
 
@@ -72,7 +74,7 @@ def within(method):
     return 3.0 * allowed if isinstance(method, HaugYen) else allowed  # a coordinate turns back, its polynomial is worse
 
 
-@ALL
+@FEW
 def test_events_lie_where_the_closed_form_has_them(name):
     method, (times, signs) = made(name), zeros()
     assert len(times) >= 2
@@ -88,7 +90,7 @@ def test_events_lie_where_the_closed_form_has_them(name):
     np.testing.assert_allclose(found.q, plain.q, atol=1e-11 if method.orders is not None else 1e-7)
 
 
-@ALL
+@FEW
 def test_a_terminal_event_ends_the_motion_and_it_goes_on_from_there(name):
     method, (times, signs) = made(name), zeros()
     way = signs[0]
@@ -109,7 +111,7 @@ def test_a_terminal_event_ends_the_motion_and_it_goes_on_from_there(name):
     assert whole.q.shape[1] == 2
 
 
-@ALL
+@FEW
 def test_a_run_that_goes_on_gives_the_numbers_of_one_run(name):
     method = made(name)
     whole, first = run(method), run(method, None, 1.0)
@@ -126,16 +128,19 @@ def test_a_run_that_goes_on_gives_the_numbers_of_one_run(name):
 
 @pytest.mark.parametrize(
     "method",
-    [
-        RadauGGL(rtol=1e-6),
-        HalfExplicit(rtol=1e-6),
-        GeneralisedAlpha(rtol=1e-4),
-        GeneralisedAlpha(index=2, rtol=1e-4),
-        TangentSpace("bdf", 3, rtol=1e-5),
-        TangentSpace("adams", 4, rtol=1e-5),
-        SolveIVP("DOP853"),
-        SolveIVP("RK45"),
-    ],
+    spread(
+        [
+            RadauGGL(rtol=1e-6),
+            HalfExplicit(rtol=1e-6),
+            GeneralisedAlpha(rtol=1e-4),
+            GeneralisedAlpha(index=2, rtol=1e-4),
+            TangentSpace("bdf", 3, rtol=1e-5),
+            TangentSpace("adams", 4, rtol=1e-5),
+            SolveIVP("DOP853"),
+            SolveIVP("RK45"),
+        ],
+        4,
+    ),
     ids=str,
 )
 def test_an_own_step_goes_on_with_the_same_bytes(method):

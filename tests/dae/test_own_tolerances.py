@@ -25,6 +25,7 @@ from rtmbs.dae.step_control import StepControl, Tolerances
 from rtmbs.errors import InputError
 from rtmbs.formulations import FunctionSystem
 from rtmbs.methods import Capability, capabilities_of
+from tests.cases import spread
 from tests.dae.motions import start_of
 from tests.dae.test_adaptive_solvers import exact, pendulum
 from tests.dae.test_force_states import closed_form, maxwell
@@ -42,6 +43,7 @@ OWN = {  # a method, and what its error may be in tolerances after ten seconds o
     "index-3-lagrangian": (Index3Lagrangian(), (1e-3, 1e-5), 2e4),
 }
 ALL = pytest.mark.parametrize("name", OWN)
+FEW = pytest.mark.parametrize("name", spread(OWN, 4))
 SPAN = 3.0  # [s]
 
 
@@ -57,7 +59,7 @@ def swing_errors(found):
     return float(np.abs(found.q - [exact(t) for t in found.t]).max())
 
 
-@ALL
+@FEW
 def test_errors_follow_the_tolerance_against_the_equation_of_the_angle(name):
     _, tolerances, allowed = OWN[name]
     found = [swung(over(name, tolerance)) for tolerance in tolerances]
@@ -69,7 +71,7 @@ def test_errors_follow_the_tolerance_against_the_equation_of_the_angle(name):
     assert found[1].counts.steps > 1.5 * found[0].counts.steps
 
 
-@ALL
+@FEW
 def test_samples_change_nothing_of_the_steps(name):
     few, many = (swung(over(name, 1e-4), samples, 1.0) for samples in (2, 50))
     assert few.counts.steps == many.counts.steps
@@ -77,7 +79,7 @@ def test_samples_change_nothing_of_the_steps(name):
     np.testing.assert_array_equal(few.q[1], many.q[25])
 
 
-@ALL
+@FEW
 def test_a_row_that_is_there_twice(name):
     one, two = (swung(over(name, 1e-4), 4, 1.0, rows) for rows in (1, 2))
     assert two.lam.shape == (5, 2)
@@ -85,7 +87,7 @@ def test_a_row_that_is_there_twice(name):
     np.testing.assert_allclose(one.lam[:, 0], two.lam.sum(axis=1), atol=1e-1)
 
 
-@ALL
+@FEW
 def test_force_states_against_the_closed_form(name):
     model, A, b, y = maxwell()
     system = rtmbs.formulations.JointCoordinates(model.compile())

@@ -34,6 +34,7 @@ from rtmbs.formulations import (
     check_system,
     consistent_state,
 )
+from tests.cases import spread
 from tests.dae.motions import skip_without
 
 SPAN = 1.5  # [s]
@@ -146,7 +147,7 @@ def disc():
     return system, q, v, np.array(wanted)
 
 
-@pytest.mark.parametrize("name", FIXED)
+@pytest.mark.parametrize("name", spread(FIXED, 8))
 def test_the_sleigh_has_the_order_of_the_method(name):
     system, q, v, wanted = sleigh()
     method = FIXED[name]()
@@ -156,7 +157,7 @@ def test_the_sleigh_has_the_order_of_the_method(name):
     assert np.log2(coarse / fine) > method.orders.q - 0.45
 
 
-@pytest.mark.parametrize("name", FIXED)
+@pytest.mark.parametrize("name", spread(FIXED, 6))
 def test_the_disc_rolls_on_its_circle(name):
     system, q, v, wanted = disc()
     method = FIXED[name]()

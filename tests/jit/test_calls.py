@@ -88,6 +88,7 @@ def test_a_new_process_loads_callees_first_and_compiles_a_lazy_kernel_when_it_is
     assert called(place, ("another", 2.0)) == ([4.0], 0.0, ["another"])
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("damage", spread([lambda file: file.write_bytes(b"nonsense"), Path.unlink], 1))
 def test_a_caller_of_a_callee_that_is_lost_is_compiled_anew(place, damage):
     called(place, ("outer", 2.0))
@@ -105,6 +106,7 @@ def test_a_callee_of_another_name_is_not_called(place):
     assert called(place, ("outer", 2.0)) == ([5.0], 2.0, ["between", "outer"])
 
 
+@pytest.mark.slow
 def test_a_callee_that_was_changed_is_called_as_it_is_now(place):
     called(place, ("outer", 2.0))
     (place / "kernels_here.py").write_text(KERNELS.replace("2.0 * x", "3.0 * x").replace("+= x", "+= 10.0 * x"))

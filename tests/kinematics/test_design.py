@@ -270,6 +270,7 @@ def test_the_slider_crank_against_the_kinematic_analysis():
         SliderCrank(1.0, 3.0, branch=2)
 
 
+@pytest.mark.slow
 def test_all_assemblies_of_a_four_bar_and_of_a_slider_crank():
     analysis = Analysis(BAR.model())
     found = assemblies(analysis, starts=60)

@@ -11,6 +11,7 @@ from bench.measures.refined import maxwell
 from rtmbs import At, Every, Simulation, VariationalMidpoint, library, refined
 from rtmbs.errors import InputError
 from rtmbs.integrators.extrapolated_midpoint import ExtrapolatedMidpoint
+from tests.cases import spread
 from tests.simulation.falling import HEIGHT, G, falling
 
 METHOD = VariationalMidpoint()
@@ -217,7 +218,7 @@ def test_a_force_that_jumps_back_and_forth_ends_in_words():
         Simulation(model.compile(), 1e-3, METHOD).run(1.0, tolerance=1e-6)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", spread(range(12), 4))
 def test_random_mechanisms_with_kinks_against_equations_of_their_own(seed):
     error, what, _ = kinked_case(seed + 100)
     assert not error > ALLOWED, what

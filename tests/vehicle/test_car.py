@@ -193,6 +193,7 @@ class LaneChange:
         return 0.35 * s**3, 1.05 * w * s * s * c, 1.05 * w * w * (2 * s * c * c - s**3)
 
 
+@pytest.mark.slow
 def test_lane_change_has_order_two():
     """Halving the step divides the error of place and velocity after a lane change by four."""
     car = read("sedan", variant="from_models", steer=LaneChange()).at_speed(20.0, at_rest("sedan", "from_models"))

@@ -200,6 +200,7 @@ def test_full_throttle():
     assert (v[400] - v[200]) / 0.2 == pytest.approx(torque / radius / mass, rel=0.02)
 
 
+@pytest.mark.slow
 def test_order_of_the_driveline():
     """Engine torques over the wheel speeds at both ends of a step: order two in h."""
     ends = []
@@ -215,6 +216,7 @@ def test_order_of_the_driveline():
     assert errors[1] / errors[2] == pytest.approx(4.0, rel=0.2)
 
 
+@pytest.mark.slow
 def test_speed_controller_and_restart():
     """The speed is reached without steady error; a restored State goes on with the same bytes."""
     path = Path.lanes((0.0, 30.0, 70.0, 400.0), (0.0, 0.0, 3.0, 3.0))
@@ -234,6 +236,7 @@ def test_speed_controller_and_restart():
     assert driven.motion().y == pytest.approx(3.0, abs=0.03)
 
 
+@pytest.mark.slow
 def test_mirrored_path():
     """The mirrored path is driven with the mirrored steering."""
     found = []

@@ -66,6 +66,7 @@ def test_step_steer_finds_the_angle():
     assert report["yaw_rate"] * speed == pytest.approx(-3.0, rel=0.01)
 
 
+@pytest.mark.slow
 def test_braking():
     """Deceleration of the reference; the distance by it and half of the rise; the car stops straight and stays."""
     car = read("sedan", tyres="tmeasy")
@@ -134,6 +135,7 @@ def test_cones_and_gaps():
     assert gaps == pytest.approx([1.0 - 0.14, 0.05 - 0.14], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_double_lane_change(tmp_path):
     """The sedan passes ISO 3888-1 at 80 km/h; the page has the metrics and pictures."""
     report = DoubleLaneChange().run(read("sedan", variant="from_models"))
@@ -167,6 +169,7 @@ def test_sine_profile():
     assert profile(profile.end + 1.0)[0] == pytest.approx(0.0, abs=1e-12)
 
 
+@pytest.mark.slow
 def test_sine_steer():
     """The amplitude gives the acceleration; gains in both half waves agree; yaw leads lateral acceleration."""
     report = SineSteer(speed=20.0, lateral_acceleration=2.0).run(read("sedan", variant="from_models"))
@@ -178,6 +181,7 @@ def test_sine_steer():
     assert report["yaw_rate_first_lag"] < report["lateral_acceleration_first_lag"]
 
 
+@pytest.mark.slow
 def test_sine_with_dwell():
     """A small amplitude is passed but for the displacement; the metrics by hand."""
     report = SineWithDwell(angle=0.15).run(read("sedan", variant="from_models"))
@@ -212,6 +216,7 @@ def test_steady_circle():
     assert report["side_slip_gradient"] < 0.0
 
 
+@pytest.mark.slow
 def test_throttle_release():
     """The car slows down and keeps its circle within decimetres."""
     report = ThrottleRelease(settle=4.0, after=1.2).run(read("sedan", variant="from_models"))
@@ -309,6 +314,7 @@ def test_split_braking():
     assert driven["peak_steering"] > 0.1
 
 
+@pytest.mark.slow
 def test_coast_down():
     """Rolling resistance of TMeasy: the moment f R0 Fz over loaded radius, mass and spin inertia."""
     car = read("sedan", tyres="tmeasy")

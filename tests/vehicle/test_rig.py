@@ -9,6 +9,7 @@ import pytest
 import rtmbs
 from rtmbs.vehicle import Car, Damper, DoubleWishbone, Spring, read, rig, rig_report
 from rtmbs.vehicle.data_file import data_path
+from tests.cases import spread
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 CARS = [("sedan", "from_json"), ("sedan", "from_models"), ("hmmwv", "from_json")]
@@ -33,7 +34,7 @@ def checks(file, variant):
 
 
 @pytest.mark.parametrize("axle", ["front", "rear"])
-@pytest.mark.parametrize(("file", "variant"), CARS)
+@pytest.mark.parametrize(("file", "variant"), spread(CARS, 2))
 def test_bump(file, variant, axle):
     """Wheel centre, camber, toe and strut lengths at nine travels: seven digits after the point."""
     wanted = np.array(checks(file, variant)["kinematics_left"][axle])
@@ -160,6 +161,7 @@ def test_anti_dive():
     assert curves.anti_squat(1.0, 2.776, 0.5)[1] == pytest.approx(-slope * 2.776 / 0.5, rel=1e-8)
 
 
+@pytest.mark.slow
 def test_report(tmp_path):
     """The report has gradients at design and a page with a picture for each curve."""
     car = car_of("sedan", "from_json")

@@ -139,6 +139,7 @@ class Swell(Road):
         return 0.02 * np.exp(-(((x - 6.0) / 1.5) ** 2)) + 0.0 * y
 
 
+@pytest.mark.slow
 def test_stands_on_a_grade():
     """On a grade of 10 % the car brakes to rest from 3 m/s uphill, rocks, and stays within 1 mm for 10 s."""
     driven = rolling(PlaneRoad(0.1), 3.0, 2e-3, brake=1.0)
@@ -150,6 +151,7 @@ def test_stands_on_a_grade():
     assert np.ptp(away[-50:]) < 1e-6  # the rocking has died, and nothing creeps
 
 
+@pytest.mark.slow
 def test_order_over_a_bump():
     """The motion over a smooth bump converges with order two although planes are set between steps."""
     ends = []
@@ -167,6 +169,7 @@ def test_order_over_a_bump():
     assert errors[1] / errors[2] > 3.0
 
 
+@pytest.mark.slow
 def test_wheels_follow_a_long_bump():
     """At walking pace wheel centres follow a long bump within 3 mm, and the loads sum to the weight afterwards."""
     driven = rolling(ObstacleRoad([bump(2.0, 0.06, 8.0)]), 3.0, 2e-3)
@@ -196,6 +199,7 @@ def test_cams():
     assert np.trapezoid(slope, x) == pytest.approx(0.0, abs=1e-3)
 
 
+@pytest.mark.slow
 def test_over_a_cleat():
     """A cleat of 15 mm at 8 m/s: the load rises and falls, the car settles, the run repeats."""
     road = ObstacleRoad([cleat(4.0, 0.015, 0.03)])
@@ -239,6 +243,7 @@ def test_refusals(make, words):
         make()
 
 
+@pytest.mark.slow
 def test_held_steering_on_a_random_road():
     """A class C road: the car stays near its line, and every step converges."""
     driven = DrivenCar(

@@ -23,6 +23,7 @@ from rtmbs.vehicle import (
 )
 from rtmbs.vehicle.data_file import read_data
 from rtmbs.vehicle.struts import knots_of
+from tests.cases import spread
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 STRUT = {"spring": Spring(free_length=0.55, stiffness=9e4), "damper": Damper(4e3)}
@@ -61,11 +62,14 @@ def car_of(front: Axle | None = None, rear: Axle | None = None, **options) -> Ca
 
 @pytest.mark.parametrize(
     ("front", "rear"),
-    [
-        (DoubleWishbone(**WISHBONE, **STRUT, steered=True), None),
-        (MacPherson(**MACPHERSON, **STRUT, steered=True), None),
-        (None, FiveLink(**FIVE_LINK, **STRUT)),
-    ],
+    spread(
+        [
+            (DoubleWishbone(**WISHBONE, **STRUT, steered=True), None),
+            (MacPherson(**MACPHERSON, **STRUT, steered=True), None),
+            (None, FiveLink(**FIVE_LINK, **STRUT)),
+        ],
+        1,
+    ),
 )
 def test_templates_stand_and_steer(front, rear):
     """14 freedoms; loads sum to the weight; both sides are mirror images; the car turns left for a positive angle."""

@@ -13,6 +13,7 @@ from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.model.laws import Kinematics
 from rtmbs.vehicle import BrushTyre, FialaTyre, MagicFormula, TMeasy, add_tyre
 from rtmbs.vehicle.tyre_force import TyreLaw, contact_of, wrench
+from tests.cases import spread
 
 POINTS = json.loads((Path(__file__).parent / "data" / "tyre_points.json").read_text(encoding="utf-8"))
 SEDAN = json.loads((Path(rtmbs.__file__).parent / "vehicle" / "data" / "sedan.json").read_text(encoding="utf-8"))
@@ -31,6 +32,7 @@ def tyres():
 
 ALL = {f"{tyre.kind} {k}": tyre for k, tyre in enumerate(tyres())}
 each = pytest.mark.parametrize("tyre", ALL.values(), ids=ALL)
+a_few = pytest.mark.parametrize("tyre", spread(ALL.values(), 2), ids=ALL)
 
 
 def wheel(tyre, *, speed=0.0, slope=0.0, steer=0.0, brake=None, transient=True):
@@ -78,7 +80,7 @@ def test_steady_rolling_is_steady(tyre):
     assert wanted.My - centre * wanted.Fx == pytest.approx(0.0, abs=0.05)  # the hub is free
 
 
-@each
+@a_few
 def test_rest_on_a_slope(tyre):
     """A held wheel on a 10 % slope moves less than 1 mm in 10 s, and holds by the weight along the slope."""
     slope = np.arctan(0.1)
@@ -90,7 +92,7 @@ def test_rest_on_a_slope(tyre):
     assert result["tyre.force"][-1][0] == pytest.approx(-LOAD * np.sin(slope), rel=4e-3)
 
 
-@each
+@a_few
 def test_rest_from_braking(tyre):
     """Braked from 5 m/s by a locked wheel: friction stops it, it rocks back, and it stays."""
     sim = rtmbs.Simulation(wheel(tyre, speed=5.0, brake=held).compile(), 1e-3)

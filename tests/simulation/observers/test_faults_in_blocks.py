@@ -17,6 +17,7 @@ PLACES = 20  # of the events that a run passes through
 SLOW = pytest.mark.slow
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("kind", "file"),
     [

@@ -281,6 +281,7 @@ def test_files(session, tmp_path):
         Session(Simulation(library.build("pendulum").compile())).load(State.load(tmp_path / "state.npz"))
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_beyond_the_history():
     """Three thousand steps with commands: once the history is full nothing is added."""
 
