@@ -28,7 +28,7 @@ from tests.patience import LONGEST
 
 PACKAGE = Path(rtmbs.__file__).parent
 ROOT = PACKAGE.parent
-WITHOUT = ("viewer",)  # rooms that need more than the core
+WITHOUT = ("viewer", "gym", "drive")  # rooms that need more than the core
 
 
 def kernels():
