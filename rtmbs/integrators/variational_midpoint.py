@@ -31,7 +31,6 @@ from rtmbs.integrators.report import TAKEN, Outcome, StepReport, report_of
 from rtmbs.integrators.settings import (
     ADAPTIVE,
     EVERY_ITERATION,
-    HISTORY_ROWS,
     INERTIA,
     MAX_ITERATIONS,
     STATS_SIZE,
@@ -88,7 +87,7 @@ class MidpointStep:
         Both unknowns are found at once: (A + P0^T w P1) dy = -f - P0^T w Phi, and the impulse takes w (Phi + P1 dy). A
         is the derivative of f, P0 and P1 those of the loops at the two ends.
         """
-        settings, midpoint, h, weight = self.settings, self.midpoint, new.h, STIFFER * self.weight
+        settings, midpoint, h = self.settings, self.midpoint, new.h
         y, impulse = 0.5 * h * old.zd + 0.25 * h * h * old.zdd, 0.25 * h * h * old.lam
         inputs = 0.5 * (old.u + new.u)
         previous, slow = 0.0, 0
@@ -97,9 +96,9 @@ class MidpointStep:
             p, tau = midpoint.middle(old.z + y, 2.0 / h * y, old.R0, inputs)
             start = p0 - 2.0 / h * midpoint.pulled(impulse)
             f = 0.5 * h * (midpoint.undone(y, p) - midpoint.half_turned(y, start)) + 0.25 * h * h * tau
-            midpoint.factor(h, y, start, weight)
-            dy = self.equations.solve(-f - midpoint.pulled_left(0.5 * weight * Phi), refined=True)
-            impulse = impulse + 0.5 * weight * (Phi + midpoint.moved_right(dy))
+            midpoint.factor(h, y, start, self.weight)
+            dy = self.equations.solve(-f - midpoint.pulled_left(0.5 * self.weight * Phi), refined=True)
+            impulse = impulse + 0.5 * self.weight * (Phi + midpoint.moved_right(dy))
             y = self.equations.corrected(y, dy)
             norm = float(scaled_norm(dy, y, settings.absolute, 0.0))
             rate = contraction_rate(norm, previous)
@@ -203,9 +202,7 @@ class VariationalMidpoint(Method):
     balances them. Errors of all quantities are even powers of h.
 
     Forces act at the middle of the step, with the mean of the inputs at its ends. Accelerations and multipliers are
-    those that satisfy the equations of motion at the end. Steps that nobody looks at, in runs with ``record``, leave
-    rates and accelerations out, which halves their cost. ``State.memory`` holds ``momentum``, what the next step begins
-    with: the momentum before the loops act at the end, and the increments of the last steps.
+    those that satisfy the equations of motion at the end. ``State.memory`` is empty.
 
     Parameters
     ----------
@@ -260,11 +257,6 @@ class VariationalMidpoint(Method):
     def c(self) -> float:
         """Dimensionless penalty."""
         return self.penalty
-
-    def remember(self, equations: Equations, h: float) -> dict[str, Array]:
-        """Return a history that belongs to no state."""
-        widest = max(equations.n, equations.m, equations.states, 2)
-        return {"momentum": np.zeros((HISTORY_ROWS, widest + 1))}
 
     def start(self, equations: Equations, state: State) -> Work:
         """Return settings, the scratch of steps, and the kernel where the equations have one."""

@@ -12,7 +12,6 @@ from rtmbs.integrators.settings import (
     EVALUATIONS,
     FACTORISATIONS,
     JACOBIANS,
-    PASSED,
     PHASES,
     PROJECTIONS,
     RESIDUAL_TICKS,
@@ -150,17 +149,13 @@ class FusedMidpoint(MachineCode):
     """The machine code of ``midpoint_step.march_midpoint`` and its scratch."""
 
     def __init__(self, equations: EvaluatedEquations) -> None:
-        self.equations, self.complete_calls = equations, 0
+        self.equations = equations
         self.own = scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
 
     def __call__(
         self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
     ) -> tuple[Outcome, int]:
-        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
-
-        Steps that are lost, for want of rates where the next one fails, are taken again, each complete. The next calls
-        then leave nothing out.
-        """
+        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps."""
         equations = self.equations
         arguments = (
             equations.tables, equations.lu, equations.work, settings, weight, old, u, chunk, equations.ws, self.own,
@@ -168,13 +163,7 @@ class FusedMidpoint(MachineCode):
         )  # fmt: skip
         if self.march is None:
             self.march = entry_for(march_midpoint, arguments)
-        if self.complete_calls > 0:
-            self.complete_calls -= 1
-            chunk.stats[:, PASSED] = 0.0
-        ending, done, lost = self.march(*arguments)
-        if lost:
-            self.complete_calls = COMPLETE_CALLS
-            ending, done, _ = self.march(*arguments)  # stats of rows that were tried say that they are looked at
+        ending, done = self.march(*arguments)
         return OUTCOMES[ending], int(done)
 
 
@@ -229,7 +218,6 @@ class FusedExtrapolation(MachineCode):
         return None if ending == REFUSED else OUTCOMES[ending], int(done)
 
 
-COMPLETE_CALLS = 1000  # behind one that lost steps
 LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step
 
 

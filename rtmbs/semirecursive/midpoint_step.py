@@ -14,7 +14,6 @@ from rtmbs.integrators.newton import (
     DIVERGED,
     ENOUGH,
     ENOUGH_OF_FORCES,
-    FAR,
     GO_ON,
     LOST_DIRECTION,
     MISSED,
@@ -31,11 +30,13 @@ from rtmbs.integrators.newton import (
     may_reuse,
     reuse_pays,
     scaled_norm,
+    too_far,
     velocity_allowance,
     verdict,
 )
 from rtmbs.integrators.settings import (
     ACCELERATION_VIOLATION,
+    ADAPTIVE,
     EVALUATIONS,
     FACTOR_TICKS,
     FACTORISATIONS,
@@ -46,7 +47,6 @@ from rtmbs.integrators.settings import (
     JACOBIANS,
     NEAR_SINGULAR,
     PAPER,
-    PASSED,
     POSITION_VIOLATION,
     PROJECTION_TICKS,
     PROJECTIONS,
@@ -73,14 +73,6 @@ from rtmbs.semirecursive.exit_codes import (
     accepted,
 )
 from rtmbs.semirecursive.force_kernels import apply_forces
-from rtmbs.semirecursive.midpoint_history import (
-    begin_history,
-    continues,
-    extend_history,
-    first_rates,
-    keep_history,
-    take_history,
-)
 from rtmbs.semirecursive.momenta import (
     assemble_end,
     assemble_midpoint,
@@ -125,20 +117,14 @@ class Scratch(NamedTuple):
     impulse: Array  # (m,) h/2 times that of the loops
     row: Array  # (m,)
     stiff: Array  # (m,) weights of the loops where the step ends
-    held: Array  # (m,) weights of the loops in the Newton matrix
     none: Array  # (m,) zeros
     one: Array  # (m,) ones
     own_mass: Array  # (n,) diagonal of M where the step ends
-    guess: Array  # (n,) first half increment of the next step
-    before: Array  # (n,) half increment of the last step
-    change: Array  # (n,) from the one before it
-    curve: Array  # (n,) change of that
-    push: Array  # (m,) h/2 times the first impulse of the next step
 
 
 def scratch_for(entries: int, inputs: int, n: int, m: int) -> Scratch:
     """Allocate the scratch."""
-    shapes = (entries, entries, entries, inputs, n, n, n, n, n, m, m, m, m, m, m, n, n, n, n, n, m)
+    shapes = (entries, entries, entries, inputs, n, n, n, n, n, m, m, m, m, m, n)
     return Scratch(*(np.zeros(shape) for shape in shapes))._replace(one=np.ones(m))
 
 
@@ -155,11 +141,12 @@ def evaluate_middle(tables, h, old, ws, own):
 
 @inner_kernel
 def step_momentum(tables, h, old, new, ws, own):
-    """own.p1, the momentum at the end without the loops there; new.z, new.R0 and new.s."""
+    """own.p1, the momentum at the end without the loops there; new.z, new.R0, new.s, and first rates."""
     evaluate_middle(tables, h, old, ws, own)  # anew: internal forces balance at their own pose only
     for i in range(len(ws.z)):
         own.p1[i], own.p[i] = own.start[i], ws.tau[i]
         new.z[i], ws.predicted[i] = old.z[i] + 2.0 * own.y[i], 2.0 * own.y[i]
+        new.zd[i] = 4.0 / h * own.y[i] - old.zd[i]
     for i in range(len(new.s)):
         new.s[i] = old.s[i] + h * ws.state_rate[i]
     turn_back(tables.dofs, ws.predicted, own.p1)
@@ -171,36 +158,29 @@ def step_momentum(tables, h, old, new, ws, own):
 
 
 @inner_kernel
-def reach_end(tables, settings, h, old, u1, new, ws, own, stats):
-    """Fill positions, rotations and force states of ``new``, and own.p1, the momentum before the loops act there.
+def finish(tables, lu, work, settings, h, weight, old, u1, new, accelerates, ws, own, stats):
+    """Fill ``new``: the momentum at the end, the rates that it stands for, accelerations and multipliers.
 
-    CONVERGED, or why the readable step is to be asked. Leaves the passes of ``evaluate_boundary`` at the end.
+    CONVERGED, or why the readable step is to be asked. Leaves the passes of ``evaluate_boundary`` at the end, and in
+    own.p0 the momentum there. Accelerations and multipliers are left out unless ``accelerates``.
     """
     start = ticks()
     step_momentum(tables, h, old, new, ws, own)
     evaluate_boundary(tables, new.z, new.R0, u1, ws)
     note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
-    stats[PROJECTION_TICKS] += ticks() - start
     if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
         return LOOP_OPEN
-    return CONVERGED if in_range(new.z) and in_range(new.s) else NOT_FINITE
-
-
-@inner_kernel
-def complete(tables, lu, work, settings, h, weight, u1, new, accelerates, ws, own, stats):
-    """Rates of ``new``, and unless not ``accelerates`` accelerations and multipliers, from the first ones in it.
-
-    Behind ``evaluate_boundary`` there, with own.p1, the momentum before the loops act, and own.row, the first impulse.
-    CONVERGED, or why the readable step is to be asked.
-    """
-    start = ticks()
     if factor_end(tables, lu, work, weight, ws, own, stats) != 0:
         return SMALL_PIVOT
     settled = set_rates(tables, lu, work, settings, h, own.stiff, u1, new, ws, own, stats)
+    for i in range(len(ws.z)):
+        own.p0[i] = own.p[i]
     if accelerates:
+        for i in range(len(ws.z)):  # of the trapezoidal rule: near enough for most steps to need one round
+            new.zdd[i] = 2.0 / h * (new.zd[i] - old.zd[i]) - old.zdd[i]
         settled = set_accelerations(tables, lu, work, settings, h, own.stiff, u1, new, ws, own, stats) and settled
     stats[PROJECTION_TICKS] += ticks() - start
-    numbers = in_range(new.zd)
+    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.s)
     if accelerates:
         numbers = numbers and in_range(new.zdd) and in_range(new.lam) and in_range(new.sd)
     if not numbers:
@@ -229,8 +209,10 @@ def factor_end(tables, lu, work, weight, ws, own, stats):
 def set_rates(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
     """new.zd with M zd = p1 - Phi_z^T impulse and Phid = 0; True when the loops hold it to their bound.
 
-    new.zd and own.row hold the first rates and the first impulse.
+    own.p is then the momentum M zd.
     """
+    for row in range(len(weight)):
+        own.row[row] = 2.0 / h * own.impulse[row]
     closure_velocities(tables, new.zd, u, ws)
     mass_times(tables.dofs, new.zd, ws, own.p)
     for i in range(len(ws.z)):
@@ -238,6 +220,7 @@ def set_rates(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
     solve_saddle(
         tables, lu, work, settings, h, weight, ENOUGH, MISSED, ANY_IMPULSE, new.zd, ws.Phid, own.row, ws, own, stats
     )  # fmt: skip
+    mass_times(tables.dofs, new.zd, ws, own.p)
     note_violation(ws.Phid, settings, stats, VELOCITY_VIOLATION)
     return relative_violation(ws.Phid, settings.scale) <= velocity_allowance(
         settings, largest_rate(new.zd, settings.typical)
@@ -356,15 +339,15 @@ def correct_rates(tables, lu, work, settings, weight, checked, rates, violation,
 
 
 @inner_kernel
-def begin(h, old, u0, u1, ws, own):
-    """Phi_z where the step begins, and the first increment and impulse: those of the history.
+def begin(tables, h, old, u0, u1, ws, own):
+    """Phi_z where the step begins, and the first half increment: that of constant accelerations.
 
-    ``evaluate_boundary`` was there, and own.p0 is the momentum.
+    ``evaluate_boundary`` was there, and own.p0 is the momentum: of the first step of a call, or of the end of one.
     """
     for i in range(len(ws.z)):
-        own.y[i] = own.guess[i]
+        own.y[i] = 0.5 * h * old.zd[i] + 0.25 * h * h * old.zdd[i]
     for row in range(len(own.impulse)):
-        own.impulse[row] = own.push[row]
+        own.impulse[row] = 0.25 * h * h * old.lam[row]
     for k in range(len(u0)):
         own.u[k] = 0.5 * (u0[k] + u1[k])
     for entry in range(len(own.first)):
@@ -416,16 +399,19 @@ def factor_step(tables, lu, work, h, weight, old, ws, own, stats):
 
 
 @inner_kernel
-def correction(tables, lu, work, settings, h, weight, previous, reusable, old, ws, own, stats):
+def correction(tables, lu, work, settings, h, weight, near, previous, reusable, old, ws, own, stats):
     """ws.dz, the correction of what was evaluated; returns its scaled norm, and whether an older factor found it.
+
+    ``near``: that one is of the end of the step before.
 
     The norm is -1 when there is no factor.
     """
     for _ in range(2):
         if not reusable and factor_step(tables, lu, work, h, weight, old, ws, own, stats) != 0:
             return -1.0, False
+        stiff = own.stiff if near and reusable else weight
         for row in range(len(weight)):
-            own.row[row] = 0.5 * weight[row] * ws.Phi[row]
+            own.row[row] = 0.5 * stiff[row] * ws.Phi[row]
         for i in range(len(ws.base)):
             ws.base[i] = ws.dz[i] = ws.residual[i]
         if reusable:  # a factor that was checked when it was made
@@ -443,50 +429,53 @@ def correction(tables, lu, work, settings, h, weight, previous, reusable, old, w
 
 
 @inner_kernel
-def far_off(typical, own):
-    """True when the step ends far from where its first increment leads."""
-    far = 0
+def far_off(h, old, typical, ws, own):
+    """True when the step ends far from where constant accelerations lead."""
     for i in range(len(own.y)):
-        far += 0 if 2.0 * abs(own.y[i] - own.guess[i]) <= FAR * typical[i] else 1
-    return far > 0
-
-
-SURE = 2e-3  # of the tolerance: what corrections leave, for angular momentum is kept to that
+        ws.increment[i] = 2.0 * own.y[i]
+    return too_far(h, ws.increment, old.zd, old.zdd, typical)
 
 
 @inner_kernel
-def correct(tables, lu, work, settings, h, weight, old, u1, ws, own, stats):
+def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats):
     """Newton's iteration on the half increment and the impulse; CONVERGED, UNFINISHED, or how it failed.
 
     An older factor serves where its Phi_z is near enough, as in ``correction``: corrections are made from what is left
-    of the equations themselves, so that it costs no accuracy.
+    of the equations themselves, so that it costs no accuracy. ``near``: the first corrections are found with the factor
+    of the end of the step before, M + Phi_z^T stiff Phi_z, for as long as that pays.
     """
-    previous, slow, reusable = 0.0, 0, False
+    previous, slow, reusable = 0.0, 0, near
+    if near:
+        for entry in range(len(own.first)):
+            own.left[entry], own.right[entry] = own.first[entry], own.first[entry]
     for iteration in range(1, settings.max_iterations + 1):
         start = ticks()
         evaluate_step(tables, h, old, u1, ws, own)
         stats[EVALUATIONS] += 1
         stats[RESIDUAL_TICKS] += ticks() - start
-        norm, reusable = correction(tables, lu, work, settings, h, weight, previous, reusable, old, ws, own, stats)
+        norm, reusable = correction(
+            tables, lu, work, settings, h, weight, near, previous, reusable, old, ws, own, stats
+        )
         if norm < 0.0:
             return SMALL_PIVOT
-        rate = contraction_rate(norm, previous)
+        rate, near = contraction_rate(norm, previous), near and reusable
+        stiff = own.stiff if near else weight
         apply_through(tables, own.right, ws.dz, own.row)
         for row in range(len(weight)):
-            own.impulse[row] += 0.5 * weight[row] * (ws.Phi[row] + 2.0 * own.row[row])
+            own.impulse[row] += 0.5 * stiff[row] * (ws.Phi[row] + 2.0 * own.row[row])
         add_correction(tables.dofs, ws.z, ws.dz, own.y)
         if not reusable:
             reusable = may_reuse(settings.refactor, INERTIA, ws.dz, settings.typical, settings.reuse_below)
         stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
         answer, previous = verdict(iteration, norm, rate, slow), norm
-        if answer == ACCEPT and rate * norm > SURE:
+        if near and answer == ACCEPT and rate * norm > SURE:  # the older factor leaves a share of each correction
             answer = GO_ON
         if answer > DIVERGED:
             return NOT_FINITE
         if answer == ACCEPT and stats[ITERATIONS_TO_TOLERANCE] == 0.0:
             stats[ITERATIONS_TO_TOLERANCE] = iteration
-            if iteration > TRUSTED and far_off(settings.typical, own):
+            if iteration > TRUSTED and far_off(h, old, settings.typical, ws, own):
                 return NOT_CONVERGED
         if not settings.fixed_iterations and answer == ACCEPT:
             return CONVERGED
@@ -497,82 +486,49 @@ def correct(tables, lu, work, settings, h, weight, old, u1, ws, own, stats):
     return UNFINISHED if settings.fixed_iterations else NOT_CONVERGED
 
 
-UNUSUAL = 3  # iterations: a step that needs more is completed, so that a lost direction of its loops is told
-OPEN = 1e-13  # of the size of a row: the same for what positions leave open
+LARGE = 24  # coordinates: from there on a factor takes longer than an iteration
+LITTLE = 0.01  # typical sizes in a step: then the factor of the end of the step before is near enough
+SURE = 1e-3  # of the tolerance: what corrections by that factor leave
 
 
 @inner_kernel
-def unusual(settings, stats):
-    """True when a step that nobody looks at is to be completed all the same: loops may lose a direction there."""
-    return stats[ITERATIONS] > UNUSUAL
+def moves_little(settings, h, state):
+    """True when corrections may begin with the factor of the end of the step before."""
+    little = len(state.zd) >= LARGE and settings.refactor == ADAPTIVE and not settings.fixed_iterations
+    return little and h * largest_rate(state.zd, settings.typical) <= LITTLE
 
 
 @coarse_kernel
 def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, budget):
     """Take a step for every row, the first from ``old`` with inputs ``u0``, the next from the row before it.
 
-    Returns (how the last step ended, accepted steps, steps that were taken besides and are lost). It stops after a step
-    that fails, and when ``budget`` ticks are over. Rates and accelerations of rows that stats[PASSED] leaves out are
-    not filled, but for the last row. Rows behind the last one that is complete are lost where a step fails and the
-    state before it cannot be completed.
+    Returns (how the last step ended, accepted steps): it stops after a step that fails, and when ``budget`` ticks are
+    over.
     """
-    begun, before, inputs, ending, h, kept = ticks(), old, u0, CONVERGED, settings.h, 0
+    begun, before, inputs, ending, h = ticks(), old, u0, CONVERGED, settings.h
     if not startable(old, weight):
         start_stats(chunk.stats[0])
-        return NOT_FINITE, 0, 0
+        return NOT_FINITE, 0
     evaluate_boundary(tables, old.z, old.R0, u0, ws)
-    first = not continues(h, old)
-    if first:
-        mass_times(tables.dofs, old.zd, ws, own.p0)
-        begin_history(h, old, own)
-    else:
-        take_history(old, own)
+    mass_times(tables.dofs, old.zd, ws, own.p0)
     for k in range(len(chunk.stats)):
         new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
-        passed = stats[PASSED] > 0.0 and k + 1 < len(chunk.stats)
         start_stats(stats)
-        ending = SMALL_PIVOT
-        for stiffer in (STIFFER, 1.0):
-            if ending == SMALL_PIVOT:
-                for row in range(len(weight)):
-                    own.held[row] = stiffer * weight[row]
-                begin(h, before, inputs, u, ws, own)
-                ending = correct(tables, lu, work, settings, h, own.held, before, u, ws, own, stats)
+        begin(tables, h, before, inputs, u, ws, own)
+        near = moves_little(settings, h, before)
+        if near and k == 0:
+            near = factor_end(tables, lu, work, weight, ws, own, stats) == 0
+        ending = correct(tables, lu, work, settings, h, weight, near, before, u, ws, own, stats)
         if accepted(ending):
-            reached = reach_end(tables, settings, h, before, u, new, ws, own, stats)
-            ending = ending if reached == CONVERGED else reached
+            finished = finish(tables, lu, work, settings, h, weight, before, u, new, True, ws, own, stats)
+            if finished != CONVERGED:
+                ending = finished
+            elif ending == CONVERGED and stats[NEAR_SINGULAR] > 0.0:
+                ending = NEAR
         work.step[0] = 0.0  # its factor belongs to no step of the trapezoidal rule
         if not accepted(ending):
-            if kept < k:
-                evaluate_boundary(tables, before.z, before.R0, inputs, ws)
-                if complete_row(tables, lu, work, settings, h, weight, inputs, before, ws, own, chunk.stats[k - 1]):
-                    kept = k
-            return ending, kept, k - kept
-        extend_history(first, settings.typical, own)
-        first = False
-        over = ticks() - begun > budget
-        if over or not passed or unusual(settings, stats):
-            if not complete_row(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
-                return NOT_CONVERGED, kept, k - kept
-            kept = k + 1
-            if ending == CONVERGED and stats[NEAR_SINGULAR] > 0.0:
-                ending = NEAR
-        if over:
-            return ending, kept, 0
+            return ending, k
+        if ticks() - begun > budget:
+            return ending, k + 1
         before, inputs = new, u
-    return ending, kept, 0
-
-
-@inner_kernel
-def complete_row(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
-    """Fill rates, accelerations, multipliers and history of a row; True when the loops hold them."""
-    first_rates(h, new, own)
-    for i in range(len(own.p1)):
-        own.p1[i] = own.p0[i]
-    for row in range(len(weight)):
-        own.row[row] = 1.0 / h * own.push[row]
-    done = complete(tables, lu, work, settings, h, weight, u, new, True, ws, own, stats)
-    work.step[0] = 0.0
-    if done == CONVERGED:
-        keep_history(h, own, new)
-    return done == CONVERGED
+    return ending, len(chunk.stats)

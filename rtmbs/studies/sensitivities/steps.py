@@ -96,13 +96,9 @@ class RunRecorder(Observer):
         return RecordedSteps(Samples(t, *arrays), kept, rates, jacobians[1:])
 
 
-PAIR = 2  # energies of the path, of z and zd
-
-
 def kept_energies(energy: Array, first: Integers) -> Array:
     """Return the energies (K, nc) that components keep, of ``energy`` (K, n, 2); none where the method keeps none."""
-    energies = energy.shape[1] > 0 and energy.shape[2] == PAIR  # a history of momenta is wider
-    return energy[:, first, KEPT] if energies else np.zeros((len(energy), 0))
+    return energy[:, first, KEPT] if energy.shape[1] else np.zeros((len(energy), 0))
 
 
 def not_differentiable(t: float, why: str) -> InputError:
