@@ -23,9 +23,10 @@ from rtmbs.errors import InputError, ResultError, shown, unknown_name
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import QUATERNION, TIME, Source
 from rtmbs.results.channel import StoredValues as Values
+from rtmbs.results.conserved_energy import drifts
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.result import Result
-from rtmbs.results.run_warnings import momentum_drift, step_warnings
+from rtmbs.results.run_warnings import step_warnings
 from rtmbs.results.samples import Samples, select_samples
 from rtmbs.results.stores import Store, check_file, check_owner, open_store
 from rtmbs.simulation.observers.observer import Array, Schedule, Watched
@@ -255,7 +256,7 @@ class ChannelRecorder(Recorder):
 
         def warnings() -> dict[str, int]:
             whole = head(record, kept.size)
-            return {**started, **warnings_of(kept, system, whole, h), **momentum_drift(system, tables, whole)}
+            return {**started, **warnings_of(kept, system, whole, h), **drifts(system, tables, whole, h)}
 
         return self._with_events(Result(chosen, system.name, system.fingerprint, kept.outcomes, warnings))
 
@@ -387,7 +388,7 @@ class ChannelRecorder(Recorder):
         found = {**started, **self._never_happened, **helped_of(self._kept), **self._written.rings}
         if self._written.ends is None or self._sim is None:
             return found
-        return {**found, **momentum_drift(self._system, self._sim.equations.tables, self._written.ends)}
+        return {**found, **drifts(self._system, self._sim.equations.tables, self._written.ends, self._h)}
 
     @contextmanager
     def _full_disk(self) -> Iterator[None]:

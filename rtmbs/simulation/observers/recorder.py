@@ -11,8 +11,9 @@ from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport, outcomes_of
 from rtmbs.integrators.settings import TRIES, Chunk
 from rtmbs.results.catalogue import run_result
+from rtmbs.results.conserved_energy import drifts
 from rtmbs.results.result import Result
-from rtmbs.results.run_warnings import momentum_drift, step_warnings
+from rtmbs.results.run_warnings import step_warnings
 from rtmbs.results.samples import OF_STATE, Samples, samples_of
 from rtmbs.simulation.observers.observer import Array, Observer, Schedule, Watched
 from rtmbs.state import State
@@ -194,7 +195,7 @@ class Recorder(Observer):
             tables,
             samples,
             kept.outcomes,
-            lambda: {**started, **warnings_of(kept, system, samples, h), **momentum_drift(system, tables, samples)},
+            lambda: {**started, **warnings_of(kept, system, samples, h), **drifts(system, tables, samples, h)},
         )
         return self._with_events(result)
 
