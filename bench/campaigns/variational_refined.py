@@ -3,8 +3,9 @@
 Orders: random mechanisms in the plane and in space, against equations of their own. The order of a quantity is that of
 its largest error over all bodies and samples, from a step to half of it: of the last two steps whose errors are above
 rounding. No order is lower than it should be. One may be higher: the leading coefficient of a small motion may be
-small, and errors then fall faster until rounding hides them. Then the estimate must be honest: no error of the finest
-result exceeds it.
+small, and errors then fall faster until rounding hides them. Errors a h^6 + b h^8 of opposite signs fall to nearly
+nothing at one step, by a power of ten and more, and by less than the sixth power from there to the next one. In both
+cases the estimate must be honest: no error of the finest result exceeds it.
 Estimates: the campaign ``refined-errors`` with this method.
 """
 
@@ -23,6 +24,7 @@ ORDERS = {2: (3.9, 4.1), 3: (5.8, 6.2)}
 HALVINGS, STEPS, SAMPLES = 7, 32, 8  # halvings at most: until errors are below DEEP
 ROUNDING = {True: 4e-10, False: 4e-12}  # of the size, in space and in the plane: errors below it show no order
 FAR, DEEP = {2: 1e-5, 3: 1e-8}, {2: 3e-10, 3: 3e-11}  # of the size: errors from which steps show an order, and the last
+SIGN = 10.0  # order of errors that change their sign between two steps
 RTOL = 1e-13
 FINE = VariationalMidpoint(tol=1e-13)
 
@@ -71,7 +73,13 @@ def judged(seed: int, tally: Tally) -> str:
             order = orders[-1]
             tally.largest(f"order of {name} in {runs} runs", order)
             tally.largest(f"less than {2 * runs}, {name}", 2.0 * runs - order)
-            if order < least or (order > most and over > 1.0):
+            changed = (
+                len(orders) == 1 and seen[0] > 1 and float(np.log2(found[seen[0] - 2] / found[seen[0] - 1])) > SIGN
+            )
+            if changed and order < least:
+                key = f"orders of {runs} runs behind a change of sign"
+                tally.largest(key, tally.worst.get(key, 0.0) + 1.0)
+            if (order < least and not changed) or (not least <= order <= most and over > 1.0):
                 wrong.append(
                     f"{runs} runs, {name} {order:.2f} ({', '.join(f'{one:.1e}' for one in found)}), {over:.2f}"
                 )
