@@ -144,7 +144,10 @@ class RecordTimes:
 
 
 OFF_LOOPS = "off their loops: a smaller step had no smaller error, halves of it agreed"
-ANEW = "begun anew with a fifth of the error a step: errors grow in this motion"
+ANEW = (
+    "begun anew with a fifth of the error a step: errors grow in this motion, maybe beyond the tolerance; compare with "
+    "a run of a tenth of it"
+)
 FREE = 0.25  # of a step that failed: the next one
 
 

@@ -40,7 +40,9 @@ def upright():
 def test_a_run_whose_errors_grow_begins_anew_and_keeps_its_tolerance():
     sim = upright()
     result = sim.run(1.0, tolerance=1e-3)
-    assert result.warnings["begun anew with a fifth of the error a step: errors grow in this motion"] >= 1
+    (words,) = [words for words in result.warnings if words.startswith("begun anew with a fifth of the error a step")]
+    assert "errors grow in this motion, maybe beyond the tolerance" in words
+    assert result.warnings[words] >= 1
     assert result.t[0] == 0.0
     assert np.all(np.diff(result.t) > 0.0)
     fine = upright().run(1.0, tolerance=1e-5)
