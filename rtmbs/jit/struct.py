@@ -49,8 +49,13 @@ class Struct:
         """The struct in memory (words,): see ``words_of``."""
         words: list[int] = []
         for value in self:  # type: ignore[attr-defined]
-            if type(value) is np.ndarray:  # as in ``words_of``: hundreds of calls a Simulation
+            kind = type(value)
+            if kind is np.ndarray:  # as in ``words_of``: hundreds of calls a Simulation
                 words += (value.__array_interface__["data"][0], value.size, *value.shape, *value.strides)
+            elif kind is int:
+                words.append(value)
+            elif isinstance(value, Struct):
+                words += value.words.tolist()
             else:
                 words += words_of(value)
         return np.array(words, np.int64)

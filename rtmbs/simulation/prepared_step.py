@@ -109,6 +109,7 @@ class PreparedStep:
     """The arguments of one step of a Simulation, from one of its States to the other."""
 
     __slots__ = (
+        "alpha",
         "arguments",
         "back",
         "budget",
@@ -124,17 +125,19 @@ class PreparedStep:
     )
 
     def __init__(
-        self, equations: SemiRecursiveEquations, work: Any, old: State, new: State, typical: Array, entry: Any = None
-    ) -> None:
+        self, method: Method, equations: SemiRecursiveEquations, work: Any, old: State, new: State, typical: Array,
+        entry: Any = None,
+    ) -> None:  # fmt: skip
         row, n = one_row_chunk(new, work.stats), equations.n
         begun = arrays_of(old)._asdict()
         names = ("z", "zd", "zdd", "lam", "R0", "energy", "u", "s", "sd")
         written = {f"next_{name}": getattr(row, name) for name in names}
         arrays = StepArrays(
-            **begun, u=old.u, alpha=old.memory["alpha"], **written, stats=row.stats, still=np.zeros(n),
+            **begun, u=old.u, alpha=method.penalties_of(old), **written, stats=row.stats, still=np.zeros(n),
             none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical,
         )  # fmt: skip
         self.old, self.new, self.work, self.equations = old, new, work, equations
+        self.alpha = method.penalties_of(new)
         self.settings, self.tables = work.settings, equations.tables
         few = work.settings.max_iterations <= FEW
         self.stats = work.stats[: FIRST_CORRECTION + FEW] if few else work.stats  # as much as a report looks at
@@ -155,7 +158,7 @@ class PreparedStep:
         if code not in ACCEPTED:
             return None, False
         new, equations = self.new, self.equations
-        equations.u, equations.alpha = new.u, new.memory["alpha"]
+        equations.u, equations.alpha = new.u, self.alpha
         return report_of(self.stats, OUTCOMES[code], new.t_ref + new.k * new.h, self.tick), stiff
 
 
@@ -167,9 +170,9 @@ def prepared_pair(
         return None
     if equations.threads > 1 or new.h != work.settings.h or old.h != new.h:
         return None
-    if not np.array_equal(old.memory["alpha"], new.memory["alpha"]):
+    if not np.array_equal(method.penalties_of(old), method.penalties_of(new)):
         return None
-    there = PreparedStep(equations, work, old, new, typical)
-    there.back = PreparedStep(equations, work, new, old, typical, there.entry)
+    there = PreparedStep(method, equations, work, old, new, typical)
+    there.back = PreparedStep(method, equations, work, new, old, typical, there.entry)
     there.back.back = there
     return there

@@ -114,7 +114,7 @@ class Simulation(Keyed, StrictAttributes):
     _fast_states: FastStates | None  # of force laws
     _stiff_forces: StiffForces | None
     _controllers: Controllers | None
-    _plain: bool  # no function of time, no bushing, no friction that follows its joint
+    _plain: bool  # no function of time, no friction that follows its joint
 
     def __init__(
         self,
@@ -156,7 +156,7 @@ class Simulation(Keyed, StrictAttributes):
             _captured=captured_values_of(system), _half_turns=half_turns_of(system, equations.tables),
             _fast_states=fast_states_of(system, equations.tables),
             _stiff_forces=None, _controllers=None,
-            _plain=not (system.signals or system.bearings) and half_turns_of(system, equations.tables) is None,
+            _plain=not (system.signals or system.bearings),
         )  # fmt: skip
         self._warm_up()  # steps that never count tell nothing, so the check comes behind them
         vars(self).update(_stiff_forces=stiff_forces_of(system, equations.tables))
@@ -232,7 +232,7 @@ class Simulation(Keyed, StrictAttributes):
         if self._controllers is not None:
             self._controllers.act(self)
             self._controllers.check_inside(store.states[0])
-        if self._plain:
+        if self._plain and self._half_turns is None:
             stiff_forces = self._stiff_forces
             stepped = store.step_by_hand(NO_SIZES if stiff_forces is None else stiff_forces.system.typical)
             if stepped is not None:
@@ -598,43 +598,6 @@ class Simulation(Keyed, StrictAttributes):
         """
         self._store.set(name, value, consistent)
 
-    def drag(self, body: str, point: Any, target: Any) -> float:
-        """Move a body by one of its points to a place, kinematically: loops stay closed, time stands still.
-
-        The pose is the one near the present pose in which the point comes nearest to the place. Rates become zero, but
-        for those that drivers give. A failure changes nothing.
-
-        Parameters
-        ----------
-        body : str
-            Name of the body.
-        point : array_like
-            Point (3,) in body axes [m].
-        target : array_like
-            Place (3,) in world axes [m].
-
-        Returns
-        -------
-        float
-            Distance of the point from the place [m]; larger than zero where the mechanism does not reach it.
-
-        Raises
-        ------
-        UnknownNameError
-            For a body that does not exist.
-        InputError
-            For ground, and for a point that is no three numbers.
-        StartError
-            Where the loops are open at the present pose.
-
-        Examples
-        --------
-        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
-        >>> round(sim.drag("bob", (0, 0, 0), (5, 0, 0)), 6) >= 0.0
-        True
-        """
-        return self._store.drag(body, point, target)
-
     def apply_impulse(self, target: str, impulse: Any = None, *, point: Any = None, moment: Any = None) -> None:
         """Change the rates by an impulse at the present time, through the mass matrix and the loops (METHODS 8.4).
 
@@ -877,6 +840,46 @@ class Simulation(Keyed, StrictAttributes):
 def store_of(sim: Simulation) -> StateStore:
     """Return the states of a Simulation with their equations and options, for code that moves them."""
     return sim._store
+
+
+def drag(sim: Simulation, body: str, point: Any, target: Any) -> float:
+    """Move a body by one of its points to a place, kinematically: loops stay closed, time stands still.
+
+    The pose is the one near the present pose in which the point comes nearest to the place. Rates become zero, but
+    for those that drivers give. A failure changes nothing.
+
+    Parameters
+    ----------
+    sim : Simulation
+        Simulation that is changed.
+    body : str
+        Name of the body.
+    point : array_like
+        Point (3,) in body axes [m].
+    target : array_like
+        Place (3,) in world axes [m].
+
+    Returns
+    -------
+    float
+        Distance of the point from the place [m]; larger than zero where the mechanism does not reach it.
+
+    Raises
+    ------
+    UnknownNameError
+        For a body that does not exist.
+    InputError
+        For ground, and for a point that is no three numbers.
+    StartError
+        Where the loops are open at the present pose.
+
+    Examples
+    --------
+    >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile(), h=1e-3)
+    >>> round(drag(sim, "bob", (0, 0, 0), (5, 0, 0)), 6) >= 0.0
+    True
+    """
+    return store_of(sim).drag(body, point, target)
 
 
 def thread_groups(sim: Simulation) -> tuple[tuple[str, ...], ...]:

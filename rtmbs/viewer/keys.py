@@ -82,7 +82,7 @@ MOUSE = (
     ("Rest", "show the name of what is there"),
     ("Double click", "turn about the body"),
     ("Ctrl + left drag", "pull a body"),
-    ("Ctrl + Shift + left drag", "move a body with the loops kept; time stands still"),
+    ("Ctrl + Shift + left drag", "move a body, loops kept"),
 )
 
 GROUPS = (RUN, LOOK, SHOW, FILES)

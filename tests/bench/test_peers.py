@@ -21,6 +21,7 @@ from bench.peers.rtmbs_joints import prepared, simulate
 from bench.peers.targets import TARGETS, line
 from rtmbs import Simulation, library
 from rtmbs.library import references
+from rtmbs.simulation.simulation import thread_groups
 
 STEP = 5e-3
 
@@ -123,7 +124,7 @@ def test_pinocchio_has_the_same_tree(layout):
 def test_two_threads_move_the_same_mechanism():
     """Each thread has rows of its own; the bench would not say so if there was nothing to share."""
     mechanism = build("parallel", 2, 3)
-    assert len(prepared(mechanism, STEP, rtmbs_threads.THREADS).groups) == THREADED.cores == 2
+    assert len(thread_groups(prepared(mechanism, STEP, rtmbs_threads.THREADS))) == THREADED.cores == 2
     assert len(prepared(build("stacked", 2, 3), STEP, rtmbs_threads.THREADS).groups) == 1
     one, two = (module.simulate(mechanism, STEP, 100) for module in (rtmbs_joints, rtmbs_threads))
     np.testing.assert_allclose(first_angles(mechanism, one), first_angles(mechanism, two), atol=1e-11)

@@ -63,7 +63,8 @@ def test_a_picture_that_cannot_be_written(idle, capsys, out, told):
 def test_a_model_file_without_masses_is_not_viewed_itself(tmp_path, capsys):
     path = tmp_path / "a.mks"
     path.write_text(SLIDER_CRANK)
-    assert f"rtmbs run {path} --out FILE.h5" in refused(["view", str(path)], capsys)
+    film = ["view", str(path), "--headless", "--out", str(tmp_path / "a.png")]
+    assert f"rtmbs run {path} --out FILE.h5" in refused(film, capsys)
     assert "does not exist" in refused(["view", str(tmp_path / "none.mks")], capsys)
 
 

@@ -83,7 +83,10 @@ def test_every_public_call_names_an_unknown_keyword(name, call):
         call(**{ODD: 1})
     assert isinstance(caught.value, RtmbsError)
     assert repr(ODD) in str(caught.value)
-    assert str(caught.value).startswith(name.split(".")[-1]) or f".{name.split('.')[-1]} " in str(caught.value)
+    function = getattr(call, "func", call)  # one function may have two names, as Robot.aba
+    known = {name.split(".")[-1], getattr(function, "__name__", "")}
+    said = str(caught.value)
+    assert any(said.startswith(one) or f".{one} " in said for one in known if one)
 
 
 @pytest.mark.parametrize(

@@ -11,6 +11,7 @@ from rtmbs.model.laws import JointKinematics
 from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.law_states import divide, hold_states
 from rtmbs.semirecursive.workspace import workspace
+from rtmbs.simulation.simulation import thread_groups
 from tests.contracts.machines import accepted_steps, beside, contents, difference, library_simulation, with_force_states
 
 H = 5e-3
@@ -145,7 +146,7 @@ def test_groups_on_threads_take_the_same_steps():
     model = beside(with_force_states(timed=False), rtmbs.library.build("crank_rocker"), with_force_states(timed=False))
     system = model.compile()
     one, other = Simulation(system, H), Simulation(system, H, threads=2)
-    assert len(other.groups) == 2
+    assert len(thread_groups(other)) == 2
     alone = Simulation(with_force_states(timed=False).compile(), H)
     for sim in (one, other, alone):
         sim.run(0.1)

@@ -202,7 +202,7 @@ def test_a_method_without_events_is_refused():
         capabilities = rtmbs.AdamsBashforth.capabilities - {Capability.EVENTS}
 
     sim = Simulation(falling().system, 1e-2, Plain())
-    with pytest.raises(InputError, match="when needs a method that has events within its steps"):
+    with pytest.raises(InputError, match="needs a method that has events within its steps"):
         sim.run(1.0, when=height)
 
 

@@ -10,7 +10,18 @@ from tests.trees import tree_of
 VIEWER = Path(__file__).parents[2] / "rtmbs" / "viewer"
 PREFIX = "rtmbs.viewer."
 # Rooms and files from bottom to top; each imports itself and those of earlier levels.
-LEVEL = {"keys": 0, "text": 0, "video": 0, "scene": 0, "session": 1, "film": 2, "web": 2, "qt": 3, "view": 4}
+LEVEL = {
+    "keys": 0,
+    "text": 0,
+    "video": 0,
+    "scene": 0,
+    "session": 1,
+    "film": 2,
+    "web": 2,
+    "qt": 3,
+    "notebook": 3,
+    "view": 4,
+}
 QT = ("PySide6", "pyqtgraph")
 
 

@@ -256,7 +256,7 @@ class ChannelRecorder(Recorder):
 
         def warnings() -> dict[str, int]:
             whole = head(record, kept.size)
-            return {**started, **warnings_of(kept, system, whole, h), **drifts(system, tables, whole, h)}
+            return {**started, **warnings_of(kept, system, whole, h), **drifts(system, tables, whole, h, self._acted)}
 
         return self._with_events(Result(chosen, system.name, system.fingerprint, kept.outcomes, warnings))
 
@@ -388,7 +388,7 @@ class ChannelRecorder(Recorder):
         found = {**started, **self._never_happened, **helped_of(self._kept), **self._written.rings}
         if self._written.ends is None or self._sim is None:
             return found
-        return {**found, **drifts(self._system, self._sim.equations.tables, self._written.ends, self._h)}
+        return {**found, **drifts(self._system, self._sim.equations.tables, self._written.ends, self._h, self._acted)}
 
     @contextmanager
     def _full_disk(self) -> Iterator[None]:

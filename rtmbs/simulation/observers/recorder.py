@@ -195,7 +195,11 @@ class Recorder(Observer):
             tables,
             samples,
             kept.outcomes,
-            lambda: {**started, **warnings_of(kept, system, samples, h), **drifts(system, tables, samples, h)},
+            lambda: {
+                **started,
+                **warnings_of(kept, system, samples, h),
+                **drifts(system, tables, samples, h, self._acted),
+            },
         )
         return self._with_events(result)
 
@@ -218,6 +222,11 @@ class Recorder(Observer):
         result.events = () if self.events is None else tuple(self.events.occurred)
         result.impacts = () if self.events is None else tuple(self.events.impacts)
         return result
+
+    @property
+    def _acted(self) -> bool:
+        """True when an event happened."""
+        return self.events is not None and bool(self.events.occurred)
 
     @property
     def _never_happened(self) -> dict[str, int]:

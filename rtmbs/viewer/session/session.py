@@ -18,7 +18,7 @@ from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.failures import error_of
 from rtmbs.simulation.options import Options
-from rtmbs.simulation.simulation import store_of
+from rtmbs.simulation.simulation import drag, store_of
 from rtmbs.state import State
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
@@ -219,7 +219,7 @@ class Session:
     def drag(self, command: Drag) -> Message | None:
         """Move a body with the loops kept, and log the pose. Raises RtmbsError; then nothing has changed."""
         self._catch_up()
-        self.sim.drag(command.body, command.point, command.target)
+        drag(self.sim, command.body, command.point, command.target)
         state = self.sim.state
         self.apply(Place(tuple(state.z.tolist()), tuple(state.R0.ravel().tolist())))
         return Message("log", f"{command.body} is moved", self.step_number, self.sim.t)
