@@ -22,6 +22,7 @@ from rtmbs.integrators.base import StepEquations
 from rtmbs.semirecursive.exit_codes import SMALL_PIVOT
 from rtmbs.simulation.failures import retry
 from rtmbs.simulation.options import by_name
+from tests.cases import spread
 from tests.contracts.machines import accepted_steps, closed_simulation, entry, everything
 from tests.contracts.test_steps import carts
 from tests.trees import tree_of
@@ -131,11 +132,14 @@ FORMS = {
 @pytest.mark.parametrize("kind", ["lines", "calls"])
 @pytest.mark.parametrize(
     "form",
-    [
-        "fused",
-        "readable",
-        *(pytest.param(form, marks=pytest.mark.slow) for form in ("mass metric", "complex step", "dense")),
-    ],
+    spread(
+        [
+            "fused",
+            "readable",
+            *(pytest.param(form, marks=pytest.mark.slow) for form in ("mass metric", "complex step", "dense")),
+        ],
+        1,
+    ),
 )
 def test_a_fault_anywhere_in_a_step_changes_nothing(form, kind, monkeypatch):
     if form == "dense":

@@ -40,7 +40,9 @@ IMPORTS = """
 import rtmbs
 found = []
 for one in pkgutil.walk_packages(rtmbs.__path__, "rtmbs."):
-    if not one.name.endswith("__main__") and not one.name.startswith(("rtmbs.viewer.qt", "rtmbs.drive.window", "rtmbs.gym.environments", "rtmbs.recursive.ranks")):
+    if not one.name.endswith("__main__") and not one.name.startswith((
+        "rtmbs.viewer.qt", "rtmbs.drive.window", "rtmbs.gym.environments", "rtmbs.recursive.ranks"
+    )):
         importlib.import_module(one.name)
         found.append(one.name)
 print(json.dumps(found))

@@ -69,6 +69,7 @@ def test_every_kind_of_mechanism_starts(kind):
     assert started >= 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", spread([840, 929, 1971, 3187], 2))
 def test_mechanisms_of_all_sizes_start_side_by_side(seed):
     """Two that share nothing but ground, one 3,000 times the other: each start is as exact as alone."""

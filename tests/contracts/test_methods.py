@@ -335,7 +335,7 @@ def test_a_state_of_another_method_is_refused(name):
             sim.restore(state)
 
 
-@EVERY
+@ALL
 def test_it_does_what_it_says_it_can(name, tmp_path):
     """Each capability that a method has is asked of it; each that it has not is refused by a sentence."""
     one, system = method(name), driven().compile()

@@ -2,6 +2,7 @@
 
 import shutil
 from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
@@ -9,6 +10,18 @@ from bench.native_host import Mechanism, opened
 from rtmbs.export.native_library import native_library
 from rtmbs.export.packages import exported
 from rtmbs.library import build
+
+FOLDER = Path(__file__).parent
+NATIVE = {"library_file", "library", "load", "host"}  # fixtures
+WHOLE = (
+    "test_native_library",
+    "test_hosts",
+    "test_fmu",
+    "test_co_simulation",
+    "test_model_exchange",
+    "test_random_mechanisms",
+    "test_targets",
+)
 
 if not shutil.which("cc") and find_spec("ziglang") is None:
     pytest.skip("no C compiler", allow_module_level=True)
@@ -34,3 +47,11 @@ def load(library):
         return Mechanism(library, exported(system, inputs, outputs, h, None).file)
 
     return load_it
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items):
+    """Leave to the long runs what needs the native library: all kernels are compiled for it, which takes a minute."""
+    for item in items:
+        if item.path.parent == FOLDER and (NATIVE & {*getattr(item, "fixturenames", ())} or item.path.stem in WHOLE):
+            item.add_marker(pytest.mark.slow)

@@ -183,6 +183,7 @@ def test_the_derivatives_of_a_path_are_those_of_its_residuals():
         np.testing.assert_allclose(task.jacobian(x), slopes, rtol=1e-6, atol=1e-6)
 
 
+@pytest.mark.slow
 def test_synthesis_meets_points_functions_and_poses():
     points = BAR.motion(np.linspace(0.2, 2.5, 5)).point
     path = path_generator(points, starts=8)

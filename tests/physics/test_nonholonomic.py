@@ -6,6 +6,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError, ModelError, RtmbsError
 from rtmbs.methods import METHODS
+from tests.cases import spread
 from tests.dae.motions import skip_without
 from tests.nonholonomic import ACROSS, GRAVITY, MOTIONS, cart, errors, sleigh, sphere_on_turntable, steady_disc
 
@@ -24,7 +25,7 @@ def test_all_channels_have_the_order_of_the_method(name, motion):
             assert abs(np.log2(coarse[channel] / error) - order) < 0.2, channel
 
 
-@pytest.mark.parametrize("name", [name for name in METHODS if name not in ORDERS])
+@pytest.mark.parametrize("name", spread([name for name in METHODS if name not in ORDERS], 5))
 def test_every_other_method_rolls_too(name):
     """A thin disc on its circle; the bound is what the worst method of order two leaves in 15 steps."""
     if name in ("cvode", "ida"):
@@ -78,6 +79,7 @@ def test_a_wheel_that_falls_flat_says_so():
     assert any("the contact point of contact goes round its wheel" in text for text in result.warnings)
 
 
+@pytest.mark.slow
 def test_a_run_with_a_tolerance_keeps_it():
     motion = steady_disc()
     sim = rtmbs.Simulation(motion.model.compile(), h=1e-3, method=rtmbs.VariationalMidpoint())

@@ -24,6 +24,7 @@ def double_pendulum():
     return rtmbs.Simulation(model.compile(), h=1e-3), first
 
 
+@pytest.mark.slow
 def test_an_impact_at_the_elbow_keeps_the_momentum_about_the_shoulder():
     sim, (a, c) = double_pendulum()
     seen = []

@@ -42,7 +42,7 @@ def same_channels(found, wanted, names):
         np.testing.assert_array_equal(mine.values, theirs.values, err_msg=name)
 
 
-@pytest.mark.parametrize("ending", [".h5", ".csv", None])
+@pytest.mark.parametrize("ending", spread([".h5", ".csv", None], 2))
 @pytest.mark.parametrize("seed", spread(range(4), 2))
 def test_blocks_hold_the_numbers_of_an_ordinary_record(seed, ending, tmp_path, small_blocks):
     """Every channel of random mechanisms with closed loops, also angles that are measured and orientations."""

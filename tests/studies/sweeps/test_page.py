@@ -6,6 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 import rtmbs
 from bench import dampers
 from rtmbs.studies.sweeps.result import READINGS
@@ -19,6 +21,7 @@ def test_the_study_of_the_page_is_that_of_the_folder():
     assert re.findall(r"```toml\n(.*?)```", PAGE, re.DOTALL) == [dampers.STUDY.read_text(encoding="utf-8")]
 
 
+@pytest.mark.slow
 def test_the_example_is_a_script_that_runs(tmp_path):
     example, drawn = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "example.py").write_text(example, encoding="utf-8")

@@ -119,6 +119,7 @@ print(table.failed, table["peak"].tolist())
 """
 
 
+@pytest.mark.slow
 def test_functions_of_a_notebook_sweep(tmp_path):
     """Their module is no file that workers could import; a run that kills its worker is a row."""
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}

@@ -10,6 +10,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.theme import DARK, WHITE, rgba
 from rtmbs.viewer.session.commands import Grab, MoveGrab, Release
 from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
+from tests.cases import spread
 from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
@@ -41,7 +42,7 @@ def covered(picture: np.ndarray, theme=WHITE) -> np.ndarray:
     return np.abs(picture - background).max(axis=2) > DISTINCT
 
 
-@pytest.mark.parametrize("layout", ["stacked", "parallel"])
+@pytest.mark.parametrize("layout", spread(["stacked", "parallel"], 1))
 def test_both_layouts_fill_the_picture_and_stay_inside(qtbot, layout):
     window = open_window(qtbot, fourbar(layout))
     window.act.info()

@@ -90,6 +90,7 @@ for _ in range(2):
 """
 
 
+@pytest.mark.slow
 def test_a_window_is_gone_when_view_returns(display, tmp_path):
     settings = {"XDG_CONFIG_HOME": str(tmp_path)}  # the user's own stay out of it
     ran = subprocess.run(

@@ -527,6 +527,7 @@ def lives(pid):
 # ------------------------------------------------------------------------------------------------------------ targets
 
 
+@pytest.mark.slow
 def test_what_cannot_be_sent_runs_in_a_thread():
     model = motored()
     model.add_force("local", rtmbs.Wrench(force=lambda t: (0.0, 0.0, t)), body="rocker")
