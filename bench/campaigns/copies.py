@@ -52,7 +52,7 @@ CALLS: tuple[Any, ...] = (
     lambda sim, rng: sim.reaction(str(rng.choice(list(sim.system.joints)))),
     lambda sim, rng: sim.change(max_iterations=int(rng.integers(6, 12))),
     lambda sim, rng: sim.restore(sim.state.copy()),
-    lambda sim, rng: (sim.groups, sim.start_report.topology),
+    lambda sim, rng: (thread_groups(sim), sim.start_report.topology),
 )  # fmt: skip
 
 

@@ -125,7 +125,7 @@ def test_two_threads_move_the_same_mechanism():
     """Each thread has rows of its own; the bench would not say so if there was nothing to share."""
     mechanism = build("parallel", 2, 3)
     assert len(thread_groups(prepared(mechanism, STEP, rtmbs_threads.THREADS))) == THREADED.cores == 2
-    assert len(prepared(build("stacked", 2, 3), STEP, rtmbs_threads.THREADS).groups) == 1
+    assert len(thread_groups(prepared(build("stacked", 2, 3), STEP, rtmbs_threads.THREADS))) == 1
     one, two = (module.simulate(mechanism, STEP, 100) for module in (rtmbs_joints, rtmbs_threads))
     np.testing.assert_allclose(first_angles(mechanism, one), first_angles(mechanism, two), atol=1e-11)
 

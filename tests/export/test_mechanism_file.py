@@ -98,7 +98,9 @@ def test_an_index_out_of_range_is_refused_by_the_name_of_its_array(library, foun
 
 def test_every_array_has_a_rule(found):
     lanes = re.search(r"#define CHECK_LANES\(.*?\n\n", CHECKS, re.DOTALL)[0]
-    written = [lanes.replace("##LANES##", one).replace("##LANES", one) for one in ("lanes", "rates")]
+    written = [
+        lanes.replace("##LANES##", one).replace("##LANES", one).replace("##MEMORY", one) for one in ("lanes", "rates")
+    ]
     lists = set(re.findall(r"L_\w+", "\n".join([CHECKS, *written])))
     missing = [
         leaf.name
