@@ -9,6 +9,7 @@ import numpy as np
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally, each
 from bench.campaigns.machines import contents, simulation
+from rtmbs.simulation.simulation import thread_groups
 
 NAMES = ("crank rocker", "top", "two rows")
 WAYS: tuple[Any, ...] = (lambda sim: pickle.loads(pickle.dumps(sim)), copy.copy, copy.deepcopy)
