@@ -40,6 +40,7 @@ def rows(run):
     return {(row["ny"], row["nz"], row["source"]): row for row in run[0]["rows"]}
 
 
+@pytest.mark.slow
 def test_json_is_rows_with_the_agreed_keys(run, rows):
     assert set(run[0]) == {"rows"}
     assert all(set(row) == KEYS for row in run[0]["rows"])

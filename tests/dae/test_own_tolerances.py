@@ -43,7 +43,7 @@ OWN = {  # a method, and what its error may be in tolerances after ten seconds o
     "index-3-lagrangian": (Index3Lagrangian(), (1e-3, 1e-5), 2e4),
 }
 ALL = pytest.mark.parametrize("name", OWN)
-FEW = pytest.mark.parametrize("name", spread(OWN, 4))
+FEW = pytest.mark.parametrize("name", spread(OWN, 3))
 SPAN = 3.0  # [s]
 
 

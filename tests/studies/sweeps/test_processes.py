@@ -157,6 +157,7 @@ def wait_until(ready, seconds=LONGEST):
         time.sleep(0.02)
 
 
+@pytest.mark.slow
 def test_a_killed_sweep_goes_on(tmp_path):
     log, rows = tmp_path / "log", tmp_path / "rows"
     script = tmp_path / "study.py"
