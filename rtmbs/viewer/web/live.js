@@ -139,8 +139,9 @@ class Live {
     this.scaled = true;
   }
 
-  showCurves({ names, rows }, next) {
-    const { page } = this, t = Float64Array.from(next(rows)), units = new Map(page.content.live.channels);
+  // Times come relative to the last one, since a message has single precision.
+  showCurves({ names, rows, last }, next) {
+    const { page } = this, t = Float64Array.from(next(rows), (past) => last + past), units = new Map(page.content.live.channels);
     const channels = names.map((name) => ({ name, unit: units.get(name) ?? "", values: Float64Array.from(next(rows)) }));
     page.player.curves = { t };
     const shown = page.curves.content.channels.map((channel) => channel.name);
@@ -148,6 +149,7 @@ class Live {
       page.curves.take(t, channels);
       return;
     }
+    if (!this.chosen().length) for (const box of this.boxes) box.checked = names.includes(box.value);
     byId("curves").replaceChildren();
     byId("curves").hidden = false;
     page.curves = new Curves({ t, channels, themes: page.content.themes }, byId("curves"), (time) => page.player.goTo(time));

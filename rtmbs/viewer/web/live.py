@@ -46,6 +46,7 @@ from rtmbs.viewer.web.content import (
     scenes_of,
     static_content,
     views_content,
+    with_only,
 )
 from rtmbs.viewer.web.requests import LONGEST, RequestReader
 
@@ -73,12 +74,15 @@ class LiveScene:
     """
 
     def __init__(self, description: SceneDescription, frame: Frame, paging: PageOptions) -> None:
-        self.description = description
-        self._scenes = scenes_of(description, frame)
-        self._scene = next(iter(self._scenes.values()))
-        drawn = {name: pieces(scene) for name, scene in self._scenes.items()}
+        self.description, self._scale = description, Scale(description)
+        scenes = scenes_of(description, frame)
+        self._scene = next(iter(scenes.values()))
+        drawn = {name: pieces(scene) for name, scene in scenes.items()}
         self._pieces = next(iter(drawn.values()))
-        self._offered = self._batches()
+        shown = dict(self._scene.shown)
+        self._pull = {id(batch) for batch in with_only(self._scene, "").batches()}  # the page draws it by itself
+        self._scene.shown = shown
+        self._offered = self._filled()
         pictures = sample_pictures([frame, frame], self._scene, self._pieces)
         self._loose = {number: places.shape[1] for number, places in pictures.loose.items()}
         fixed = fixed_content(description, paging)
@@ -94,19 +98,18 @@ class LiveScene:
         )
         if description.joints and description.live:
             nothing = np.zeros((1, len(description.joints), 6))
-            self.content |= reactions(self._scene, nothing, Scale(description))
-        self._scale = Scale(description)
+            self.content |= reactions(self._scene, nothing, self._scale)
 
-    def _batches(self) -> list[int]:
+    def _filled(self) -> list[bool]:
         """Return which batches hold something: a page lacks those that do not."""
-        return [len(batch) > 0 for batch in self._scene.batches()]
+        return [len(batch) > 0 for batch in self._scene.batches() if id(batch) not in self._pull]
 
     def fits(self, frame: Frame) -> bool:
         """Show a frame; False when a new page is needed: the frame has more parts than this one."""
         if frame.generation != self.description.generation:
             return False
         self._scene.show(frame)
-        if any(now and not before for now, before in zip(self._batches(), self._offered, strict=True)):
+        if any(now and not before for now, before in zip(self._filled(), self._offered, strict=True)):
             return False
         return all(len(piece_array(self._pieces[k].drawn)) <= count for k, count in self._loose.items())
 
@@ -118,7 +121,7 @@ class LiveScene:
         places = [np.ravel(place_of(self._pieces[k].drawn)) for k in self._loose]
         numbers = [frame.r.ravel(), quaternions(frame.A).ravel(), *places]
         head = picture_head(frame, self.description) | {"loose": [len(one) for one in places]}
-        if np.any(np.isfinite(frame.reactions)):
+        if "reactions" in self.content and np.any(np.isfinite(frame.reactions)):
             self._scale.fit(frame.reactions)
             head["arrows"] = [self._scale.newtons, self._scale.moments]
             numbers += [frame.reactions[:, :3].ravel(), frame.reactions[:, 3:].ravel()]
@@ -323,8 +326,9 @@ class LiveServer:
             return None
         self._curves_at, self._stamp = now, stamp
         rows = rows[rows[:, 0] >= (rows[-1, 0] if len(rows) else 0.0) - SECONDS]
-        table = thinned(rows, SAMPLES)
-        return {"names": list(names), "rows": len(table)}, table
+        table, last = thinned(rows, SAMPLES), float(rows[-1, 0]) if len(rows) else 0.0
+        table = table - np.r_[last, np.zeros(len(names))]  # a message has single precision: a late time has few digits
+        return {"names": list(names), "rows": len(table), "last": last}, table
 
     # ---- requests ---------------------------------------------------------------------------------------------------
 
