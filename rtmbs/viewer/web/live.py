@@ -13,6 +13,7 @@ import struct
 import time
 import webbrowser
 from collections.abc import Callable
+from contextlib import suppress
 from http import HTTPStatus
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
@@ -59,6 +60,7 @@ CURVES = 0.2  # [s] between curves
 SAMPLES = 500  # of a curve that is sent: two for each, the least and the greatest
 SECONDS = 10.0  # [s] of the curves that are shown
 FIRST_FRAME = 60.0  # [s] that a first frame is waited for
+GOODBYE = 0.5  # [s] that viewers have to close
 MOST_VIEWERS = 32
 MOST_REFUSED = 50  # requests of one viewer, after which it is sent away
 
@@ -256,7 +258,7 @@ class LiveServer:
             )
         except OSError as error:
             raise InputError(f"{host}:{port} cannot be listened to: {error.strerror or error}") from error
-        async with server:
+        try:
             known = server.sockets[0].getsockname()
             shown = f"[{known[0]}]" if ":" in known[0] else known[0]
             ready(f"http://{shown}:{known[1]}/{self.secret}/")
@@ -265,6 +267,10 @@ class LiveServer:
                 await self._publish()
                 await asyncio.sleep(max(1.0 / RATE - (time.perf_counter() - begin), 0.001))
             await self._tell([{"kind": "failure", "text": "the session has ended"}])
+        finally:
+            server.close()
+            with suppress(TimeoutError):  # browsers keep spare connections, which never say a word
+                await asyncio.wait_for(server.wait_closed(), GOODBYE)
 
     # ---- pictures ---------------------------------------------------------------------------------------------------
 
