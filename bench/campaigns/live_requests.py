@@ -41,8 +41,8 @@ GOOD: list[dict[str, Any]] = [
 ]
 WILD: list[Any] = [
     0, -1, 1, 2**53, 2**63, -(2**70), 1e-300, 1e12, 1e308, -0.0, math.nan, math.inf, True, False, None, "",
-    "../../etc/passwd", "file:///etc/passwd", "__class__", "__import__('os')", "{0.__class__}", "\x00", "\ud800", "a" * 5000,
-    [], {}, [[]] * 9, [1e308] * 3, [None] * 3, ["x"] * 40, {"__proto__": 1}, {"do": "play"},
+    "../../etc/passwd", "file:///etc/passwd", "__class__", "__import__('os')", "{0.__class__}", "\x00", "\ud800",
+    "a" * 5000, [], {}, [[]] * 9, [1e308] * 3, [None] * 3, ["x"] * 40, {"__proto__": 1}, {"do": "play"},
 ]  # fmt: skip
 
 
