@@ -117,6 +117,7 @@ def check_reference(page):
     assert rows > 60
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(find_spec("mkdocs") is None or find_spec("mkdocstrings") is None, reason="needs the extra docs")
 def test_the_site_is_built_strictly(tmp_path):
     command = [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "-f", str(CONFIG), "-d", str(tmp_path)]

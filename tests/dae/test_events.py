@@ -33,7 +33,7 @@ SPAN, H = 2.4, 0.02  # [s]
 GRAVITY = 9.81
 NAMES = [name for name in METHODS if name not in ("penalty-trapezoidal", "variational-midpoint", "trbdf2")]
 ALL = pytest.mark.parametrize("name", NAMES)
-FEW = pytest.mark.parametrize("name", spread(NAMES, 6))
+FEW = pytest.mark.parametrize("name", spread(NAMES, 4))
 WITHIN = {2: 6e-3, 3: 3e-4, 4: 2e-5, 5: 1e-6, None: 1e-6}  # [s] by the order of a method
 
 

@@ -87,7 +87,7 @@ def test_a_row_that_is_there_twice(name):
     np.testing.assert_allclose(one.lam[:, 0], two.lam.sum(axis=1), atol=1e-1)
 
 
-@FEW
+@pytest.mark.parametrize("name", spread(OWN, 1))
 def test_force_states_against_the_closed_form(name):
     model, A, b, y = maxwell()
     system = rtmbs.formulations.JointCoordinates(model.compile())

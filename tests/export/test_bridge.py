@@ -34,6 +34,7 @@ from rtmbs.export.bridge_client import (
     write_block,
 )
 from rtmbs.library import build
+from tests.cases import quick
 from tests.patience import LONGEST
 
 ROOT = Path(rtmbs.__file__).parents[1]
@@ -306,7 +307,7 @@ def command(*words):
     return process, json.loads(process.stdout.readline())
 
 
-@pytest.mark.parametrize("way", ["udp", "shared memory"])
+@pytest.mark.parametrize("way", quick(["udp", "shared memory"], "shared memory"))
 def test_a_host_in_c_gives_the_digits_of_the_host_in_python(tmp_path, way):
     if not shutil.which("cc"):
         pytest.skip("no C compiler")

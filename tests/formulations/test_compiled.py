@@ -7,12 +7,13 @@ from bench.methods.reduced_problems import PROBLEMS
 from rtmbs.dae import CVODE, RadauGGL, SolveIVP, integrate
 from rtmbs.errors import InputError
 from rtmbs.formulations import QR, Compiled, FormulationError, FunctionSystem
+from tests.cases import spread
 from tests.dae.motions import skip_without
 from tests.dae.test_adaptive_solvers import SPEED, exact, pendulum
 from tests.formulations.systems import T, system_of
 
 
-@pytest.mark.parametrize("name", ["slider-crank", "satellite", "sleigh", "rolling disc"])
+@pytest.mark.parametrize("name", spread(["slider-crank", "satellite", "sleigh", "rolling disc"], 2))
 def test_motions_follow_the_reduced_equations(name):
     """Loops, a singular mass matrix, rate constraints; a wrong metric left the satellite 0.9 off."""
     case = PROBLEMS[name]()

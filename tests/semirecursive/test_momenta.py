@@ -150,7 +150,7 @@ def dense_step(sim):
     return z1[0], np.linalg.lstsq(K, np.concatenate((p1, -gone)), rcond=1e-12)[0][:n], after.state
 
 
-@pytest.mark.parametrize("seed", spread(MOBILE, 3))
+@pytest.mark.parametrize("seed", spread(MOBILE, 1))
 def test_a_step_is_the_dense_solution_of_its_equations(seed):
     """Multipliers by least squares, derivatives by complex steps: no penalty, no factor, no kernel."""
     sim = Simulation(closed_model(seed).compile(), 2e-3, VariationalMidpoint())

@@ -18,6 +18,7 @@ from rtmbs.vehicle import Car, read
 from rtmbs.vehicle.car import CORNERS, nearest_possible
 from rtmbs.vehicle.data_file import data_path, read_data
 from rtmbs.vehicle.steering import Ramp
+from tests.cases import quick
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 AT_REST = {  # loads front, rear [N], height [m], pitch [rad]; left wheels: heights [m], camber and toe [deg]
@@ -159,7 +160,7 @@ def test_braking():
         assert np.allclose(found, row, rtol=1.5e-3)
 
 
-@pytest.mark.parametrize("tyres", ["pac2002", "tmeasy"])
+@pytest.mark.parametrize("tyres", quick(["pac2002", "tmeasy"], "tmeasy"))
 def test_rest_on_a_slope(tyres):
     """A braked car on a 10 % slope moves less than 1 mm in 10 s; the brakes carry the weight along the road."""
     car = read("sedan", tyres=tyres, slope=0.1, brakes=1500.0, steer=0.0).at_speed(0.0)

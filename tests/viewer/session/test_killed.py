@@ -11,6 +11,7 @@ from rtmbs.commands.cli import main
 from rtmbs.viewer.session.commands import KeepHistory, Pause, Play, Seek
 from rtmbs.viewer.session.connect import connect, is_result, playback
 from rtmbs.viewer.session.worker import ThreadConnection
+from tests.cases import quick
 from tests.patience import LONGEST
 
 FACTORY = "tests.viewer.mechanisms:motored"
@@ -113,7 +114,7 @@ def test_a_size_that_is_none(words, capsys):
     assert "is not a size such as 20MB or 2GB" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("mode", ["process", "thread"])
+@pytest.mark.parametrize("mode", quick(["process", "thread"], "process"))
 def test_a_session_that_starts_again_goes_on_in_the_same_folder(tmp_path, monkeypatch, mode):
     monkeypatch.chdir(tmp_path)
     connection = connect(FACTORY, mode, options={"h": 5e-3}, disk=5e7)
