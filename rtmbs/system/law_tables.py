@@ -128,7 +128,8 @@ def law_infos(
     found, force = {}, 0
     for row, (law, connector) in enumerate(zip(frames, connectors, strict=True)):
         name, on_body = law.force.name, law.force.body is not None
-        given = function if callable(getattr(function := law.force.law.function, "touch", None)) else None
+        function = getattr(law.force.law, "function", None)
+        given = function if callable(getattr(function, "touch", None)) else None
         found[name] = ForceInfo(name, "law", row, *ends(model, law.force), (), law.reason, on_body, connector, given)
     for law in joints:
         name = law.force.name
