@@ -5,7 +5,7 @@ in axes of a, and the rates of the bristle where there is friction.
 """
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -19,14 +19,63 @@ PARALLEL = 1e-9  # least sine squared between two bars
 CROWN = 1e-3  # [rad] tilt over which the lowest point of a rim moves from the centre outwards
 
 
+class Touch(NamedTuple):
+    """The nearest points of two shapes, in axes of a."""
+
+    normal: Any  # (3,) towards b
+    gap: Any  # [m] below zero where they overlap
+    arm: Any  # (3,) from marker b to the point [m]
+
+    def rate(self, kinematics: Kinematics) -> list[Any]:
+        """Return the velocity (3,) of the point of b as a sees it [m/s]."""
+        v, w = kinematics.v, kinematics.w
+        return [vk + xk for vk, xk in zip((v[0], v[1], v[2]), cross(w, self.arm), strict=True)]
+
+
+class TouchLaw:
+    """Law of a pair of shapes that touch at one point, with three bristles where there is friction."""
+
+    normal: NormalForce
+    friction: DryFriction | None
+    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
+
+    def touch(self, kinematics: Kinematics) -> Touch:
+        """Return where the shapes are nearest."""
+        raise NotImplementedError
+
+    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
+        """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
+        touch = self.touch(kinematics)
+        n, arm, point = touch.normal, touch.arm, touch.rate(kinematics)
+        leaving = inner(point, n)
+        N = self.normal(-touch.gap, -leaving)
+        if self.friction is None:
+            force = [N * x for x in n]
+            return np.stack(force), np.stack(cross(arm, force))
+        s = [states[name] for name in BRISTLE]
+        out = inner(s, n)
+        flat = [x - out * k for x, k in zip(s, n, strict=True)]
+        slides = [x - leaving * k for x, k in zip(point, n, strict=True)]
+        tangential, rates = self.friction(flat, slides, parameters["friction"] * N)
+        force = [N * k + one for k, one in zip(n, tangential, strict=True)]
+        turned = [rate - out * k / RELAXES for rate, k in zip(rates, n, strict=True)]  # back into the tangent plane
+        moment = cross(arm, force)
+        return (np.stack(force), np.stack(moment)), np.stack(turned)
+
+
 @dataclass(frozen=True)
-class BallOnPlane:
+class BallOnPlane(TouchLaw):
     """A ball of ``radius`` [m] about marker b, a corner with 0, above the plane through marker a, z its normal."""
 
     radius: float
     normal: NormalForce
     friction: DryFriction | None
-    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
+
+    def touch(self, kinematics: Kinematics) -> Touch:
+        """Return where the shapes are nearest."""
+        nothing = 0.0 * kinematics.r[2]
+        up, down = nothing + 1.0, nothing - self.radius
+        return Touch([nothing, nothing, up], kinematics.r[2] - self.radius, [nothing, nothing, down])
 
     def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
         """Return force and moment on b [N, N m], and the rates of two bristles [m/s]."""
@@ -43,7 +92,7 @@ class BallOnPlane:
 
 
 @dataclass(frozen=True)
-class RimOnPlane:
+class RimOnPlane(TouchLaw):
     """A circle of ``radius`` [m] about marker b, z its axis, above the plane through marker a, z its normal.
 
     Its lowest point touches. It moves to the centre as the axis becomes the normal, over CROWN of tilt: the face of a
@@ -53,50 +102,47 @@ class RimOnPlane:
     radius: float
     normal: NormalForce
     friction: DryFriction | None
-    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
 
-    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
-        """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
+    def touch(self, kinematics: Kinematics) -> Touch:
+        """Return where the shapes are nearest."""
         u = [kinematics.R[k, 2] for k in range(3)]
         flat = [-u[2] * u[0], -u[2] * u[1], 1.0 - u[2] * u[2]]  # the normal, less its part along the axis
         size = np.sqrt(inner(flat, flat) + CROWN**2)
         arm = [-self.radius * one / size for one in flat]
         n = [0.0 * u[0], 0.0 * u[0], 1.0 + 0.0 * u[0]]
-        return touched(self, kinematics, parameters, states, n, kinematics.r[2] + arm[2], arm)
+        return Touch(n, kinematics.r[2] + arm[2], arm)
 
 
 @dataclass(frozen=True)
-class EllipsoidOnPlane:
+class EllipsoidOnPlane(TouchLaw):
     """An ellipsoid of half axes ``half`` [m] about marker b, in its axes, above the plane through marker a."""
 
     half: tuple[float, float, float]
     normal: NormalForce
     friction: DryFriction | None
-    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
 
-    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
-        """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
+    def touch(self, kinematics: Kinematics) -> Touch:
+        """Return where the shapes are nearest."""
         R = kinematics.R
         down = [h * R[2, k] for k, h in enumerate(self.half)]
         reach = np.sqrt(inner(down, down))
         lowest = [-h * one / reach for h, one in zip(self.half, down, strict=True)]  # in axes of b
         arm = [R[k, 0] * lowest[0] + R[k, 1] * lowest[1] + R[k, 2] * lowest[2] for k in range(3)]
         n = [0.0 * reach, 0.0 * reach, 1.0 + 0.0 * reach]
-        return touched(self, kinematics, parameters, states, n, kinematics.r[2] - reach, arm)
+        return Touch(n, kinematics.r[2] - reach, arm)
 
 
 @dataclass(frozen=True)
-class BallOnBox:
+class BallOnBox(TouchLaw):
     """A ball of ``radius`` [m] about marker b and a box with half edges ``half`` [m] about marker a, in its axes."""
 
     radius: float
     half: tuple[float, float, float]
     normal: NormalForce
     friction: DryFriction | None
-    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
 
-    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
-        """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
+    def touch(self, kinematics: Kinematics) -> Touch:
+        """Return where the shapes are nearest."""
         r = [kinematics.r[k] for k in range(3)]
         nearest = [np.minimum(np.maximum(x, -h), h) for x, h in zip(r, self.half, strict=True)]
         away = [x - y for x, y in zip(r, nearest, strict=True)]
@@ -113,28 +159,27 @@ class BallOnBox:
         n = [np.where(within, face, x / distance) for face, x in zip(faces, away, strict=True)]
         gap = np.where(within, -deepest, distance) - self.radius
         arm = [-self.radius * one for one in n]
-        return touched(self, kinematics, parameters, states, n, gap, arm)
+        return Touch(n, gap, arm)
 
 
 @dataclass(frozen=True)
-class Segments:
+class Segments(TouchLaw):
     """Two balls or bars: segments of ``half`` lengths along z about the markers a and b, with ``radii`` [m]."""
 
     half: tuple[float, float]
     radii: tuple[float, float]
     normal: NormalForce
     friction: DryFriction | None
-    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
 
-    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
-        """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
+    def touch(self, kinematics: Kinematics) -> Touch:
+        """Return where the shapes are nearest."""
         r, u = kinematics.r, kinematics.R[:, 2]
         along_a, along_b = self.nearest(r, u)
         away = (r[0] + along_b * u[0], r[1] + along_b * u[1], r[2] + along_b * u[2] - along_a)
         distance = np.sqrt(inner(away, away) + TINY**2)
         n = [x / distance for x in away]
         arm = [along_b * u[k] - self.radii[1] * n[k] for k in range(3)]
-        return touched(self, kinematics, parameters, states, n, distance - sum(self.radii), arm)
+        return Touch(n, distance - sum(self.radii), arm)
 
     def nearest(self, r: Any, u: Any) -> tuple[Any, Any]:
         """Return where on the axes of a and b their nearest points lie [m], from the markers."""
@@ -149,26 +194,6 @@ class Segments:
         on_b = clipped((b * r[2] - across) / (1.0 - b * b + PARALLEL), of_b)
         on_a = clipped(r[2] + on_b * b, of_a)
         return on_a, clipped(on_a * b - across, of_b)
-
-
-def touched(law: Any, kinematics: Kinematics, parameters: Any, states: Any, n: Any, gap: Any, arm: Any) -> Any:
-    """Return wrench and rates of a contact with normal n (3,) towards b, at ``arm`` (3,) from marker b."""
-    v, w = kinematics.v, kinematics.w
-    point = [vk + xk for vk, xk in zip((v[0], v[1], v[2]), cross(w, arm), strict=True)]
-    leaving = inner(point, n)
-    N = law.normal(-gap, -leaving)
-    if law.friction is None:
-        force = [N * x for x in n]
-        return np.stack(force), np.stack(cross(arm, force))
-    s = [states[name] for name in BRISTLE]
-    out = inner(s, n)
-    flat = [x - out * k for x, k in zip(s, n, strict=True)]
-    slides = [x - leaving * k for x, k in zip(point, n, strict=True)]
-    tangential, rates = law.friction(flat, slides, parameters["friction"] * N)
-    force = [N * k + one for k, one in zip(n, tangential, strict=True)]
-    turned = [rate - out * k / RELAXES for rate, k in zip(rates, n, strict=True)]  # back into the tangent plane
-    moment = cross(arm, force)
-    return (np.stack(force), np.stack(moment)), np.stack(turned)
 
 
 def clipped(x: Any, bound: float) -> Any:

@@ -8,14 +8,14 @@ its distance and its normal (METHODS 8.3).
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.interpolate import CubicSpline
 
 from rtmbs.contact.friction import DryFriction
 from rtmbs.contact.normal_force import NormalForce
-from rtmbs.contact.pairs import BRISTLE, touched
+from rtmbs.contact.pairs import Touch, TouchLaw
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, numbers, rotation
 from rtmbs.model.laws import Kinematics
@@ -204,21 +204,20 @@ def biarcs(points: Array, tangents: Array) -> tuple[Array, Array]:
 
 
 @dataclass(frozen=True)
-class BallOnProfile:
+class BallOnProfile(TouchLaw):
     """A ball of ``radius`` [m] about marker b beside an outline in the plane x, y of marker a."""
 
     radius: float
     pieces: tuple[Piece, ...]
     normal: NormalForce
     friction: DryFriction | None
-    settling_states: ClassVar[tuple[str, ...]] = BRISTLE
 
-    def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
-        """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
+    def touch(self, kinematics: Kinematics) -> Touch:
+        """Return where the shapes are nearest."""
         distance, x, y = nearest(self.pieces, kinematics.r[0], kinematics.r[1])
         n = [x, y, 0.0 * x]
         arm = [-self.radius * one for one in n]
-        return touched(self, kinematics, parameters, states, n, distance - self.radius, arm)
+        return Touch(n, distance - self.radius, arm)
 
 
 def nearest(pieces: Sequence[Piece], x: Any, y: Any) -> tuple[Any, Any, Any]:

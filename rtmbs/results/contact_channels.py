@@ -1,15 +1,18 @@
-"""Channels and warnings of nonholonomic constraints: contact points, forces and normal forces (METHODS 1.41)."""
+"""Channels of contacts: rolling contacts and blades (METHODS 1.41), and shapes that touch (METHODS 8)."""
 
 from collections.abc import Iterator
 from functools import partial
+from typing import NamedTuple, cast
 
 import numpy as np
 
+from rtmbs.model.laws import Kinematics
+from rtmbs.results.body_motion import cross, dot, turned
 from rtmbs.results.channel import WORLD, XYZ, Array, Source
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.reactions import closure_point, reaction_values
 from rtmbs.results.samples import Samples
-from rtmbs.system.system import System
+from rtmbs.system.system import ForceInfo, System
 from rtmbs.system.tables import EDGE
 
 
@@ -100,4 +103,44 @@ def swept_contacts(system: System, samples: Samples, h: float) -> dict[str, int]
             name = system.closure_names[closure]
             text = f"the contact point of {name} goes round its wheel by more than {SWEPT} rad in a step: shorten h"
             found[text] = count
+    return found
+
+
+def touch_sources(resampled: Evaluation, info: ForceInfo, force: partial[Array]) -> Iterator[tuple[str, Source]]:
+    """Yield penetration, normal force, slip and point of two shapes that touch; ``force`` acts on the second one."""
+    motion = partial(touch_motion, resampled, info)
+    yield f"{info.name}.penetration", Source((), "m", lambda: np.maximum(-motion().gap, 0.0))
+    yield f"{info.name}.normal_force", Source((), "N", lambda: dot(force(), motion().normal))
+    yield f"{info.name}.slip", Source(XYZ, "m/s", lambda: motion().slip, WORLD)
+    yield f"{info.name}.point", Source(XYZ, "m", lambda: motion().point, WORLD)
+
+
+class TouchMotion(NamedTuple):
+    """Nearest points of two shapes over the samples, world axes."""
+
+    gap: Array  # (S,) [m]
+    normal: Array  # (S, 3) towards the second shape
+    slip: Array  # (S, 3) velocity of the second shape's point on the first, across the normal [m/s]
+    point: Array  # (S, 3) of the second shape [m]
+
+
+def touch_motion(resampled: Evaluation, info: ForceInfo) -> TouchMotion:
+    """Return the nearest points of two shapes from the law of their contact."""
+    if info.name in resampled.touches:
+        return cast(TouchMotion, resampled.touches[info.name])
+    tables = resampled.tables
+    a, b = (resampled.motion(int(ends[info.connector])) for ends in (tables.connectors.a, tables.connectors.b))
+    frame_a, frame_b = tables.laws.frame_a[info.row], tables.laws.frame_b[info.row]
+    xa, xb = a.r + a.A @ frame_a[:, 3], b.r + b.A @ frame_b[:, 3] + (b.o - a.o)  # from the origin of the part of a
+    Ra = a.A @ frame_a[:, :3]
+    back = np.swapaxes(Ra, 1, 2)
+    of_b = b.V[:, :3] + cross(b.V[:, 3:], xb - (b.o - a.o))
+    v = turned(back, of_b - a.V[:, :3] - cross(a.V[:, 3:], xb))
+    w, R = turned(back, b.V[:, 3:] - a.V[:, 3:]), back @ b.A @ frame_b[:, :3]
+    kinematics = Kinematics(turned(back, xb - xa).T, np.moveaxis(R, 0, 2), v.T, w.T)
+    touch = info.contact.touch(kinematics)
+    normal, arm, rate = (np.stack(np.broadcast_arrays(*x), axis=1) for x in (*touch[::2], touch.rate(kinematics)))
+    slip = rate - dot(rate, normal)[:, None] * normal
+    point = xb + turned(Ra, arm) + a.o
+    resampled.touches[info.name] = found = TouchMotion(touch.gap, turned(Ra, normal), turned(Ra, slip), point)
     return found

@@ -59,6 +59,7 @@ class Evaluation:
         self.drivers_given = False  # forces of drivers are given, and not shared
         self.shared: dict[bool, Any] = {}  # what shared reactions add (``shared_reactions``)
         self.coordinates: dict[str, Any] = {}  # what cut joints measure, by joint
+        self.touches: dict[str, Any] = {}  # nearest points of two shapes, by contact
         self.last_body: tuple[Any, Any] | None = None  # motion of the body that was asked for last
         self._measured: dict[str, Array] = {}
         self._frames = RowBlocks(self.n, FRAME, len(samples.t), self._evaluate_frames, block_bytes)
@@ -73,6 +74,7 @@ class Evaluation:
         self._frames.blocks.clear()
         self._measured.clear()
         self.coordinates.clear()
+        self.touches.clear()
         self.shared.clear()
         self.last_body = None
         for name in ("closures", "energies", "law_forces", "_wrenches"):

@@ -8,6 +8,7 @@ import numpy as np
 from rtmbs.forces.kind import ForceKind, Measure
 from rtmbs.forces.register import BY_WORD
 from rtmbs.results.channel import WORLD, WRENCH, XYZ, Array, Source
+from rtmbs.results.contact_channels import touch_sources
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.reactions import closure_point, held, moved, reaction_values, rods
 from rtmbs.results.shared_reactions import shared_coordinate_forces, shared_multiplier, shared_reactions
@@ -120,7 +121,8 @@ def force_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, 
     body b at b's marker, or along its coordinates.
     """
     tables = resampled.tables
-    for name, kind, row, *_ in system.forces.values():
+    for info in system.forces.values():
+        name, kind, row = info.name, info.kind, info.row
         if kind in BY_WORD:
             yield from measured_sources(resampled, name, BY_WORD[kind], row)
         elif kind == "joint":
@@ -130,6 +132,8 @@ def force_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, 
         elif kind == "law":
             for part, what, unit in ((0, "force", "N"), (3, "torque", "N m")):
                 yield f"{name}.{what}", Source(XYZ, unit, partial(of_law, resampled, row, part), WORLD)
+            if info.contact is not None:
+                yield from touch_sources(resampled, info, partial(of_law, resampled, row, 0))
         else:
             yield f"{name}.force", law_source(system, resampled, name)
 

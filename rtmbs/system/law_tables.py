@@ -128,7 +128,9 @@ def law_infos(
     found, force = {}, 0
     for row, (law, connector) in enumerate(zip(frames, connectors, strict=True)):
         name, on_body = law.force.name, law.force.body is not None
-        found[name] = ForceInfo(name, "law", row, *ends(model, law.force), (), law.reason, on_body, connector)
+        function = getattr(law.force.law, "function", None)
+        given = function if callable(getattr(function, "touch", None)) else None
+        found[name] = ForceInfo(name, "law", row, *ends(model, law.force), (), law.reason, on_body, connector, given)
     for law in joints:
         name = law.force.name
         found[name] = ForceInfo(name, "joint law", force, *ends(model, law.force), dofs[name], law.reason)

@@ -100,6 +100,7 @@ class ForceInfo(NamedTuple):
     called: str = ""  # why a law is called in Python instead of being compiled
     on_body: bool = False  # a law on one body, which may be attached to another
     connector: int = -1  # of a force between two frames
+    contact: Any = None  # law of two shapes, with ``touch``
 
 
 class LawStateInfo(NamedTuple):
