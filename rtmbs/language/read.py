@@ -170,6 +170,12 @@ def kind_of(source: Source, statement: Statement) -> StatementKind:
     else:
         titles = list(STATEMENTS)
         near = nearest_names(but_last, titles) or nearest_names(whole, titles)
+        if known := next((title for title in titles if whole.startswith(f"{title} ") and STATEMENTS[title].named), ""):
+            names = shown(" ".join(statement.words[len(known.split()) :]))
+            raise source.error(
+                at,
+                f'there is no statement {shown(but_last)}; a name is one word, or in quotes: {known} "{names[1:-1]}"',
+            )
         if (here := as_written_here(words[0])) and whole[:9] != "point on ":
             near, but_last = [here], words[0]
         hint = f"did you mean {near[0]}?" if near else "statements are BODY, triad, revolute joint, driver and others"

@@ -53,6 +53,11 @@ CASES = {
         ["'marker'", "did you mean triad NAME"],
         "marker",
     ),
+    "name of two words": (
+        added("measure height of block (block.x);"),
+        ['in quotes: measure "height of block"'],
+        "measure h",
+    ),
     "decimal comma": (driven("0,5 * TIME"), ["'d1' needs one thing", "a decimal number has a point"], "d1 ("),
     "name in another case": (
         driven("L").replace("BODY g1", "constant l = 2; BODY g1"),
