@@ -473,4 +473,7 @@ def nearest_names(name: str, names: Iterable[str]) -> list[str]:
     if len(name) > LONGEST_COMPARED:
         return []
     compared = [known for known in names if len(known) <= LONGEST_COMPARED][:COMPARED]
-    return get_close_matches(name, compared, n=LISTED, cutoff=0.5)
+    same = [known for known in compared if known.lower() == name.lower()]
+    return [*same, *(one for one in get_close_matches(name, compared, n=LISTED, cutoff=0.5) if one not in same)][
+        :LISTED
+    ]

@@ -27,6 +27,7 @@ Poses = dict[str, tuple[Array, Array]]  # origin and axes of every body
 T_END, SAMPLES, H = 0.3, 7, 1e-3  # [s]; H of the differences
 MOST, HELD = 12, 3e-15  # iterations of one Jacobian; what they leave
 DRAWS = 80  # of one seed, until nothing is free
+SINGULAR = 1e12  # condition of a Jacobian from which no iteration begins
 WEAK = 0.05  # smallest singular value of the own equations below which the two are not compared
 LIMITS = {"position": 1e-8, "orientation": 1e-8, "velocity": 1e-7, "acceleration": 1e-4}
 TREE = {  # own coordinates of every joint: "s" slides along and "t" turns about an axis of its frame, "b" turns freely
@@ -34,7 +35,7 @@ TREE = {  # own coordinates of every joint: "s" slides along and "t" turns about
     "universal": ("t2", "t0"), "planar": ("s0", "s1", "t2"), "spherical": ("b",), "line": ("s2", "b"),
     "fixed": (), "floating": ("s0", "s1", "s2", "b"),
 }  # fmt: skip
-LOOPS = {"spherical": 3, "line": 2, "cylindrical": 4, "planar": 3, "revolute": 5, "universal": 4}
+LOOPS = ("spherical", "line", "cylindrical", "planar", "revolute", "universal", "screw", "translational")
 KINDS = tuple(TREE)
 WEIGHTS = np.array([6, 3, 3, 1, 2, 1, 3, 1, 0.5, 0.5])
 FREE = 3  # numbers of a free turn: a rotation vector
@@ -376,9 +377,10 @@ def close_loop(one: Mechanism, name: str) -> Residual | None:
     if len(one.reference) < 3:
         return None
     a, b = two_bodies(one)
-    kind = str(one.rng.choice(list(LOOPS)))
+    kind = str(one.rng.choice(LOOPS))
     point, axes = somewhere(one, a), turn(one.rng)
-    joint = OwnJoint(name, kind, a, b, point, axes)
+    pitch = float(one.rng.uniform(0.1, 1.0)) if kind == "screw" else 0.0
+    joint = OwnJoint(name, kind, a, b, point, axes, pitch)
     write_joint(one, joint)
 
     def residual(q: Array, poses: Poses, t: float) -> list[float]:
@@ -386,9 +388,12 @@ def close_loop(one: Mechanism, name: str) -> Residual | None:
         A, B = (np.column_stack([axis_of(poses, one.reference, body, axes[:, k]) for k in range(3)]) for body in (a, b))
         local = A.T @ apart
         aligned = [float(A[:, 0] @ B[:, 2]), float(A[:, 1] @ B[:, 2])]
+        angle = np.arctan2(A[:, 1] @ B[:, 0], A[:, 0] @ B[:, 0])
         return {
             "spherical": [*local], "revolute": [*local, *aligned], "line": [*local[:2]], "planar": [local[2], *aligned],
             "cylindrical": [*local[:2], *aligned], "universal": [*local, float(A[:, 2] @ B[:, 0])],
+            "screw": [*local[:2], *aligned, float(local[2] - pitch * angle / (2.0 * np.pi))],
+            "translational": [*local[:2], *aligned, float(angle)],
         }[kind]  # fmt: skip
 
     return residual
@@ -455,7 +460,7 @@ def solved(one: Mechanism, q: Array, t: float) -> Array | None:
     for start in (q, None):
         x = q if start is not None else marquardt(one, q, t)
         J = jacobian(one, x, t)
-        for _ in range(MOST):
+        for _ in range(MOST if np.all(np.isfinite(J)) and np.linalg.cond(J) < SINGULAR else 0):
             x = x - np.linalg.solve(J, one.residual(x, t))
             if np.abs(one.residual(x, t)).max() < HELD:
                 return np.asarray(x)

@@ -28,8 +28,9 @@ Coordinate = tuple[Joint, int]
 class FreeBodies:
     """Applied forces, couplers and constraints of a Model at poses of its bodies.
 
-    ``measured`` are the joint coordinates that are unknowns of their own. They follow the seven coordinates of each
-    body, ground among them, in q. ``s`` (ns,) are the states of force laws, at first those of the Model.
+    ``measured`` are the joint coordinates that are unknowns of their own. In q they follow the seven coordinates of
+    each body, ground among them, and the coordinates of joints that cannot be read off the bodies. ``s`` (ns,) are the
+    states of force laws, at first those of the Model.
     """
 
     def __init__(self, model: Model) -> None:
@@ -38,10 +39,14 @@ class FreeBodies:
         free, floating = model_of_free_bodies(model, acted_on)
         system = compile(free, characteristic_length(model))
         self.equations = SemiRecursiveEquations(system)
-        self.measured = [JointCoordinate(coordinate_name(one), *coordinate_key(one)) for one in acted_on]
+        known = unknown_coordinates(model)
+        measured = [one for one in acted_on if one not in known]
+        self.measured = [JointCoordinate(coordinate_name(one), *coordinate_key(one)) for one in measured]
         self.s: Array = system.s0
         self.m, self.row_names = self.equations.m, list(system.row_names)
         self.count = len(floating) + 1
+        place = {one: SIZE * self.count + k for k, one in enumerate([*known, *measured])}
+        self.places = np.array([place[one] for one in acted_on], np.int64)  # in q
         places = np.array([system.joints[name].dofs for name in floating], np.int64).reshape(-1, 6)
         self.slides, self.turns = places[:, :3], places[:, 3:]
         self.reference = system.tables.dofs.reference[places[:, 3]]
@@ -97,7 +102,7 @@ class FreeBodies:
     def pose(self, q: Array) -> tuple[Array, Array]:
         """Return coordinates z (nz,) and rotations R0 (nb - 1, 3, 3) of the free bodies."""
         bodies, z = self.bodies(q), np.zeros(self.equations.n)
-        z[self.slides], z[self.dofs] = bodies[:, :3], q[SIZE * self.count :][: len(self.dofs)]
+        z[self.slides], z[self.dofs] = bodies[:, :3], q[self.places]
         R0, e = np.empty_like(self.system.R0), bodies[:, 3:]
         R0[self.reference] = rotations(e / np.linalg.norm(e, axis=1, keepdims=True))
         return z, R0
@@ -111,7 +116,7 @@ class FreeBodies:
         first = SIZE * (1 + np.arange(self.count - 1))[:, None]
         T[self.slides, first + np.arange(3)] = 1.0
         T[self.turns[:, :, None], first[:, :, None] + np.arange(3, SIZE)] = turning
-        T[self.dofs, SIZE * self.count + np.arange(len(self.dofs))] = 1.0
+        T[self.dofs, self.places] = 1.0
         return T
 
     def bends(self, q: Array, v: Array, zd: Array) -> Array:
@@ -151,6 +156,12 @@ def coordinates_acted_on(model: Model) -> Iterator[Coordinate]:
         yield from ((joint, k) for joint, k, _ in coupler.terms)
     for constraint in model.constraints.values():
         yield from constraint.joints
+
+
+def unknown_coordinates(model: Model) -> list[Coordinate]:
+    """Return the coordinates that a kinematic analysis has as unknowns: they cannot be read off the bodies."""
+    joints = [joint for joint in model.joints.values() if joint.type.obstacle()]
+    return [(joint, k) for joint in joints for k in range(len(joint.type.coordinates))]
 
 
 def model_of_free_bodies(model: Model, acted_on: list[Coordinate]) -> tuple[Model, list[str]]:

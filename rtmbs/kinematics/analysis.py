@@ -328,13 +328,33 @@ class AnalysisRun:
         for k in range(reached):
             phi = np.abs(self.programs.phi(self.samples.q[k], self.samples.f[k])[left])
             if not np.max(phi) <= limit:
-                name, gap = self.equations.row_names[left[int(np.argmax(phi))]], float(np.max(phi))
+                row, gap = left[int(np.argmax(phi))], float(np.max(phi))
+                name = self.equations.row_names[row]
+                self.check_first_distance(self.equations.rows.owner[row])
                 raise StartError(
                     f"equation {name} follows from others at the start and contradicts them at t ="
                     f" {self.samples.t[k]:.6g} s, where it is open by {gap:.3g}; take away one of the joints or drivers"
                     " that hold the same motion"
                 )
         return reached
+
+    def check_first_distance(self, name: str) -> None:
+        """Refuse a driver of a distance that begins at zero, where a distance has no direction."""
+        driver = self.equations.model.drivers.get(name)
+        if (
+            driver
+            and driver.between
+            and abs(self.samples.drivers[0, 0, self.slot(name)]) <= self.analysis.contradiction
+        ):
+            a, b = driver.between
+            raise StartError(
+                f"driver {name!r} begins with a distance of 0, where its points {a.name!r} and {b.name!r} have no"
+                " direction from one to the other; begin with them apart, or drive a coordinate of one of them"
+            )
+
+    def slot(self, name: str) -> int:
+        """Return the place of a driver among the values of drivers."""
+        return [one for one, _ in self.equations.profiles].index(name)
 
     def lost(self, march: PathSolver, k: int) -> MotionError:
         """Return the error for a time to which no position leads."""

@@ -12,12 +12,12 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array, csr_array, diags_array
 
 from rtmbs.errors import StartError
+from rtmbs.kinematics.conditions import BodyPoses
 from rtmbs.kinematics.coordinates import SIZE
-from rtmbs.kinematics.element_equations import RULES, Writer, follow
+from rtmbs.kinematics.element_equations import RULES, Writer, cosines_of_axes, follow
 from rtmbs.kinematics.elements import Constraint
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.programs import Programs
-from rtmbs.kinematics.readings import joint_reading
 from rtmbs.model import ConstantRate, Initial, Model
 from rtmbs.model.checks import rotation_of_quaternion
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations
@@ -192,16 +192,18 @@ def open_message(equations: KinematicEquations, phi: Array, limit: float, why: s
 
 def check_sides(equations: KinematicEquations, q: Array) -> None:
     """Refuse axes that point opposite ways: products of axes do not see the difference."""
+    pose = BodyPoses(q, len(equations.bodies))
     A = rotations(q[: SIZE * len(equations.bodies)].reshape(-1, SIZE)[:, 3:])
     number = {name: k for k, name in enumerate(equations.bodies)}
     for joint in equations.model.joints.values():
-        a, b = number[joint.a.name], number[joint.b.name]
-        for axis in joint.type.aligned():
-            if (A[a] @ joint.axes_a @ axis) @ (A[b] @ joint.axes_b @ axis) < 0.0:
-                raise StartError(
-                    f"joint {joint.name!r} was assembled with its axes opposite each other; turn body"
-                    f" {joint.b.name!r} in its reference pose nearer to the side that is meant"
-                )
+        a, b = A[number[joint.a.name]] @ joint.axes_a, A[number[joint.b.name]] @ joint.axes_b
+        carried = equations.carried.get(joint.name)
+        cosines = cosines_of_axes(pose, carried) if carried else [(a @ e) @ (b @ e) for e in joint.type.aligned()]
+        if min(cosines, default=1.0) < 0.0:
+            raise StartError(
+                f"joint {joint.name!r} was assembled with its axes opposite each other; turn body"
+                f" {joint.b.name!r} in its reference pose nearer to the side that is meant"
+            )
 
 
 def report(
@@ -246,7 +248,7 @@ class Held(NamedTuple):
 
 def write_held_coordinate(writer: Writer, held: Held) -> None:
     """Write the row: the coordinate stays at its initial value."""
-    reading = joint_reading(held.initial.joint, held.k, writer.number)
+    reading = writer.reading(held.initial.joint, held.k)
     follow(writer, held, "initial", reading)
 
 

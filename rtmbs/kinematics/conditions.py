@@ -3,13 +3,14 @@
 A place is a body and a vector in its axes. Points and distances are in metres, products of axes have no unit.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.kinematics.coordinates import SIZE
+from rtmbs.model.joints import Dof
 from rtmbs.numerics.rotations.quaternions import rotation_entries
 
 Array = NDArray[np.float64]
@@ -54,6 +55,27 @@ def dot(u: Vectors, v: Vectors) -> Any:
 
 def minus(u: Vectors, v: Vectors) -> Vectors:
     return [one - other for one, other in zip(u, v, strict=True)]
+
+
+def walked(dofs: Sequence[Dof], values: list[Any]) -> tuple[Vectors, list[Vectors]]:
+    """Return the way (3,) and the turn (3, 3) of slides and turns by these values, one after the other."""
+    way: Vectors = [0.0, 0.0, 0.0]
+    R: list[Vectors] = np.eye(3).tolist()
+    for dof, value in zip(dofs, values, strict=True):
+        axis = [sum(R[i][j] * dof.axis[j] for j in range(3)) for i in range(3)]
+        slide = value if dof.kind == "prismatic" else dof.pitch * value
+        way = [one + part * slide for one, part in zip(way, axis, strict=True)]
+        if dof.kind != "prismatic":
+            turned = rodrigues(dof.axis, value)
+            R = [[sum(R[i][j] * turned[j][k] for j in range(3)) for k in range(3)] for i in range(3)]
+    return way, R
+
+
+def rodrigues(e: Array, angle: Any) -> list[Vectors]:
+    """Return cos I + sin e~ + (1 - cos) e e^T for a unit axis."""
+    s, c = np.sin(angle), np.cos(angle)
+    tilde = ((0.0, -e[2], e[1]), (e[2], 0.0, -e[0]), (-e[1], e[0], 0.0))
+    return [[c * float(i == j) + s * tilde[i][j] + (1.0 - c) * (e[i] * e[j]) for j in range(3)] for i in range(3)]
 
 
 def normalisation(pose: BodyPoses) -> Any:

@@ -23,10 +23,10 @@ from rtmbs.kinematics.readings import (
     EulerAngle,
     Place,
     Reading,
-    ReadingsBetween,
     Slide,
-    joint_reading,
-    named_reading,
+    Unknown,
+    joint_readings,
+    named_coordinate,
 )
 from rtmbs.model import Coupler, Driver, Joint, Marker, Model, Profile, Rod
 from rtmbs.model.checks import number
@@ -56,6 +56,20 @@ class CurveRow(NamedTuple):
     place: int  # of the parameter in q
 
 
+class CarriedJoint(NamedTuple):
+    """A joint whose coordinates are unknowns: what body b sees of body a is the product of its turns and slides."""
+
+    joint: Joint
+    a: int
+    b: int
+    first: int  # of its coordinates in q
+
+    @property
+    def coordinates(self) -> tuple[str, ...]:
+        """Names of the coordinates."""
+        return self.joint.type.coordinates
+
+
 @dataclass
 class RowTable:
     """All rows in the order of the table: element, name, and unit of each, [m] or [1]."""
@@ -72,14 +86,13 @@ class RowTable:
         self.label.append(label)
         self.is_length.append(length)
 
-    def add_curve(self, owner: str, curve: CurveRow) -> None:
-        """Write the three rows of a point on a curve."""
-        first = len(self.owner)
-        for label in "xyz":
+    def add_block(self, kind: str, owner: str, labels: tuple[str, ...], element: Any) -> None:
+        """Write the rows of an element that gives several at once: x, y, z [m] first."""
+        self.lists.setdefault(kind, []).append((len(self.owner), element))
+        for label in labels:
             self.owner.append(owner)
             self.label.append(label)
-            self.is_length.append(True)
-        self.lists.setdefault("curve", []).append((first, curve))
+            self.is_length.append(label in CARTESIAN)
 
 
 def places(column: tuple[Place, ...]) -> Points:
@@ -172,6 +185,40 @@ def write_curves(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]
     return np.concatenate(values), 3
 
 
+def write_carried(pose: BodyPoses, _: Any, columns: list[Any]) -> tuple[Any, int]:
+    return np.stack([value for one in columns[0] for value in carried_rows(pose, one)]), 6
+
+
+def carried_rows(pose: BodyPoses, one: CarriedJoint) -> list[Any]:
+    """Return six values of a joint: a gap, and the products of axes that are perpendicular where it is closed."""
+    D, C = seen_from_a(pose, one)
+    d, R = walked_by(pose, one)
+    across = [sum(R[i][x] * C[i][y] for i in range(3)) for x, y in ((0, 1), (1, 2), (2, 0))]
+    return [*(D[i] - d[i] for i in range(3)), *across]
+
+
+def cosines_of_axes(pose: BodyPoses, one: CarriedJoint) -> list[float]:
+    """Return the cosines of the axes of b and of those that the coordinates lead to: 1, or -1 of opposite ones."""
+    C, R = seen_from_a(pose, one)[1], walked_by(pose, one)[1]
+    return [float(sum(R[i][k] * C[i][k] for i in range(3))) for k in range(3)]
+
+
+def walked_by(pose: BodyPoses, one: CarriedJoint) -> tuple[list[Any], list[list[Any]]]:
+    """Return the way and the turn by the coordinates of a joint."""
+    dofs = one.joint.type.dofs()
+    return conditions.walked(dofs, [pose.q[one.first + k] for k in range(len(dofs))])
+
+
+def seen_from_a(pose: BodyPoses, one: CarriedJoint) -> tuple[list[Any], list[list[Any]]]:
+    """Return the way between the points of a joint, and the axes of b by columns, in joint axes carried by a."""
+    (a, b), joint = (one.a, one.b), one.joint
+    axes = [pose.directions(places(tuple((body, axis) for axis in turn.T))) for body, turn in
+            ((a, joint.axes_a), (b, joint.axes_b))]  # fmt: skip
+    apart = conditions.minus(pose.points(places(((b, joint.point_b),))), pose.points(places(((a, joint.point_a),))))
+    D = [sum(axes[0][c][k] * apart[c][0] for c in range(3)) for k in range(3)]
+    return D, [[sum(axes[0][c][i] * axes[1][c][j] for c in range(3)) for j in range(3)] for i in range(3)]
+
+
 WRITERS: dict[str, Callable[[BodyPoses, Any, list[Any]], tuple[Any, int]]] = {
     "norm": write_norms,
     "held": write_held,
@@ -182,6 +229,7 @@ WRITERS: dict[str, Callable[[BodyPoses, Any, list[Any]], tuple[Any, int]]] = {
     "distance": write_distances,
     "combination": write_combinations,
     "curve": write_curves,
+    "carried": write_carried,
     "place": write_places,
     "measured": write_measured,
 }
@@ -215,6 +263,22 @@ class Writer:
         self.profiles: list[tuple[str, Profile]] = []  # of the drivers, by slot
         self.turns: list[Reading] = []  # angles whose turns stand in the slots behind the drivers
         self.pending: list[KeptSum] = []
+        self.carried: dict[str, CarriedJoint] = {}  # joints whose coordinates are unknowns
+
+    def readings(self, joint: Joint) -> tuple[Reading, ...]:
+        """Return the readings of all coordinates of a joint: off its bodies, or unknowns."""
+        if joint.name not in self.carried:
+            return joint_readings(joint, self.number)
+        first = self.carried[joint.name].first
+        return tuple(Unknown(first + k, unit) for k, unit in enumerate(joint.type.units()))
+
+    def reading(self, joint: Joint, k: int) -> Reading:
+        """Return the reading of one coordinate of a joint."""
+        return self.readings(joint)[k]
+
+    def named_reading(self, wanted: str | tuple[str, str], what: str) -> Reading:
+        """Return the reading of a joint of one coordinate, or of (joint, coordinate)."""
+        return self.reading(*named_coordinate(self.model, wanted, what))
 
     def drive(self, name: str, profile: Any) -> int:
         """Return the slot of a new driver."""
@@ -252,8 +316,16 @@ def write_bodies(writer: Writer, reference: Array) -> None:
 
 
 def write_joint(writer: Writer, joint: Joint) -> None:
-    """Write the rows that the joint's type lists, and ask for one for each pitch."""
+    """Write the rows that the joint's type lists, and ask for one for each pitch.
+
+    A joint whose coordinates cannot be read off its bodies has six rows, and its coordinates are unknowns.
+    """
     a, b = writer.number[joint.a.name], writer.number[joint.b.name]
+    if joint.type.obstacle():
+        unknowns = [writer.unknown(f"{joint.name}.{name}", 0.0) for name in joint.type.coordinates]
+        writer.carried[joint.name] = one = CarriedJoint(joint, a, b, unknowns[0])
+        writer.rows.add_block("carried", joint.name, (*CARTESIAN, "turn_1", "turn_2", "turn_3"), one)
+        return
     listed = joint.type.equations()
     whole_point = {row.label for row in listed if row.kind == "translation"} >= set(POINT_LABELS)
     end_a, end_b = (a, joint.point_a), (b, joint.point_b)
@@ -265,9 +337,10 @@ def write_joint(writer: Writer, joint: Joint) -> None:
             writer.rows.add("point", joint.name, row.label, True, end_a, end_b, POINT_LABELS.index(row.label))
         else:
             writer.rows.add("across", joint.name, row.label, True, u, end_a, end_b)
-    between = ReadingsBetween(joint, writer.number)
     for k in joint.type.pitched:
-        terms: list[tuple[float, Reading]] = [(1.0, between.slide(k)), (-joint.type.dofs()[k].pitch, between.turn(k))]
+        dof, turned = joint.type.dofs()[k], writer.reading(joint, k)
+        slide = Slide((a, joint.axes_a @ dof.axis), end_a, end_b)
+        terms: list[tuple[float, Reading]] = [(1.0, slide), (-dof.pitch, turned)]
         writer.pending.append(KeptSum(joint.name, True, terms, 0.0, label="pitch"))
 
 
@@ -290,7 +363,7 @@ def write_driver(writer: Writer, driver: Driver) -> None:
     else:
         assert driver.joint is not None
         joint, k = driver.joint
-        follow(writer, driver, joint.type.coordinates[k], joint_reading(joint, k, writer.number))
+        follow(writer, driver, joint.type.coordinates[k], writer.reading(joint, k))
 
 
 def follow(writer: Writer, driver: Any, label: str, reading: Reading) -> None:
@@ -420,14 +493,14 @@ def write_rack(writer: Writer, rack: RackAndPinion) -> None:
 
 def keep(writer: Writer, name: str, what: str, terms: list[tuple[float, Any]]) -> None:
     """Ask for a row: a sum of joint coordinates stays what it is at the reference pose."""
-    readings = [(factor, named_reading(writer.model, wanted, writer.number, what)) for factor, wanted in terms]
+    readings = [(factor, writer.named_reading(wanted, what)) for factor, wanted in terms]
     length = any(isinstance(reading, Slide) for _, reading in readings)
     writer.pending.append(KeptSum(name, length, readings))
 
 
 def write_coupler(writer: Writer, coupler: Coupler) -> None:
     """Ask for the row of a coupler of the Model."""
-    readings = [(factor, joint_reading(joint, k, writer.number)) for joint, k, factor in coupler.terms]
+    readings = [(factor, writer.reading(joint, k)) for joint, k, factor in coupler.terms]
     length = "m" in coupler.units
     if callable(coupler.offset):
         slot = writer.drive(coupler.name, coupler.offset)
@@ -469,12 +542,12 @@ def write_curve(writer: Writer, element: PointOnCurve) -> None:
         raise ModelError(f"{what}: curve is {shown(element.curve)}; it must be a function of s that returns 3 numbers")
     start = number(element.start, f"{what}: start")
     place = writer.unknown(f"{element.name}.s", start)
-    writer.rows.add_curve(element.name, CurveRow(writer.place(marker), body, element.curve, place))
+    writer.rows.add_block("curve", element.name, CARTESIAN, CurveRow(writer.place(marker), body, element.curve, place))
 
 
 def write_joint_coordinate(writer: Writer, element: JointCoordinate) -> None:
     what = f"joint coordinate {element.name!r}"
-    reading = named_reading(writer.model, (element.joint, element.coordinate), writer.number, what)
+    reading = writer.named_reading((element.joint, element.coordinate), what)
     place = writer.unknown(element.name, reference_value(writer, reading))
     writer.rows.add("measured", element.name, "reading", reading.unit == "m", reading, place)
 

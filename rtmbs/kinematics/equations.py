@@ -63,6 +63,7 @@ class KinematicEquations:
         self.rows: RowTable = writer.rows
         self.bodies = list(writer.number)
         self.profiles, self.turns, self.extra = writer.profiles, writer.turns, writer.extra
+        self.carried = writer.carried
         self.start = np.concatenate([reference.ravel(), [start for _, start in writer.extra]])
         self.n, self.m = len(self.start), len(self.rows.owner)
         self.nf = len(self.profiles) + len(self.turns)

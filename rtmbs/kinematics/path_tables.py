@@ -47,7 +47,10 @@ def build_metric(equations: KinematicEquations, name: str) -> Metric:
     center, turning = np.zeros((groups, 3)), np.zeros((groups, 3, 3))
     if name == "mass":
         if equations.extra:
-            raise InputError("weights='mass' does not know what a curve's parameter weighs; take 'size'")
+            name = equations.extra[0][0]
+            raise InputError(
+                f"weights='mass' does not know what {name} weighs, an unknown beside the bodies; take 'size'"
+            )
         for k, body in enumerate(list(equations.model.bodies.values())[1:], 1):
             principal, axes = np.linalg.eigh(body.inertia)
             if body.mass <= 0.0 or principal[0] <= 0.0:

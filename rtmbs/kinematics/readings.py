@@ -58,6 +58,17 @@ class Absolute:
 
 
 @dataclass(frozen=True, eq=False)
+class Unknown:
+    """A joint coordinate that is an unknown of its own: a displacement, or an angle less what ``about`` says."""
+
+    place: int
+    unit: str
+
+    def value(self, pose: BodyPoses, about: Any) -> Any:
+        return pose.q[self.place] - about if self.unit == "rad" else pose.q[self.place]
+
+
+@dataclass(frozen=True, eq=False)
 class EulerAngle:
     """An Euler angle of a body [rad], less what ``about`` says."""
 
@@ -82,7 +93,7 @@ class Cosine:
         return conditions.perpendicular_axes(pose, point(self.u), point(self.v))[0]
 
 
-Reading = Slide | AngleBetween | Absolute | EulerAngle | Cosine
+Reading = Slide | AngleBetween | Absolute | Unknown | EulerAngle | Cosine
 
 
 def point(place: Place) -> Points:
@@ -93,7 +104,8 @@ def point(place: Place) -> Points:
 class ReadingsBetween:
     """The motion of body b relative to body a, as a joint type reads it (``model.joints.Between``).
 
-    Answers ``Reading`` objects in place of numbers, so that ``JointType.measure`` serves kinematics too.
+    Answers ``Reading`` objects in place of numbers, so that ``JointType.measure`` serves kinematics too. Joints with a
+    ``JointType.obstacle`` have no readings: their coordinates are unknowns.
     """
 
     def __init__(self, joint: Joint, number: dict[str, int]) -> None:
@@ -101,13 +113,8 @@ class ReadingsBetween:
         self.axes = [dof.axis for dof in joint.type.dofs()]  # in joint axes
 
     def slide(self, k: int) -> Slide:
-        """Return how far b slid along the axis of dof ``k``, which a carries; ModelError when a does not carry it."""
+        """Return how far b slid along the axis of dof ``k``, which a carries."""
         joint = self.joint
-        if obstacle := joint.type.slide_obstacle(k):
-            raise ModelError(
-                f"joint {joint.name!r}: a {type(joint.type).__name__} {obstacle}, which cannot be measured"
-                " from outside; split it into two joints"
-            )
         return Slide((self.a, joint.axes_a @ self.axes[k]), (self.a, joint.point_a), (self.b, joint.point_b))
 
     def turn(self, k: int) -> AngleBetween:
@@ -132,17 +139,14 @@ class ReadingsBetween:
         return AngleBetween(carrier(plane.x), carrier(plane.y), other(plane.seen))
 
 
-def joint_reading(joint: Joint, k: int, number: dict[str, int]) -> Reading:
-    """Return the reading of coordinate ``k`` of a joint, by ``JointType.measure``.
-
-    Raises ModelError for a joint that slides after it turned.
-    """
-    readings: tuple[Reading, ...] = joint.type.measure(ReadingsBetween(joint, number))
-    return readings[k]
+def joint_readings(joint: Joint, number: dict[str, int]) -> tuple[Reading, ...]:
+    """Return the readings of all coordinates of a joint off its bodies, by ``JointType.measure``."""
+    found: tuple[Reading, ...] = joint.type.measure(ReadingsBetween(joint, number))
+    return found
 
 
-def named_reading(model: Model, wanted: str | tuple[str, str], number: dict[str, int], what: str) -> Reading:
-    """Return the reading of a joint of one coordinate, or of (joint, coordinate)."""
+def named_coordinate(model: Model, wanted: str | tuple[str, str], what: str) -> tuple[Joint, int]:
+    """Return joint and number of the coordinate of a joint of one coordinate, or of (joint, coordinate)."""
     name, coordinate = wanted if isinstance(wanted, tuple) and len(wanted) == 2 else (wanted, None)
     if not isinstance(name, str) or name not in model.joints:
         error = unknown_name("joint", name, model.joints)
@@ -150,9 +154,9 @@ def named_reading(model: Model, wanted: str | tuple[str, str], number: dict[str,
     joint = model.joints[name]
     names = joint.type.coordinates
     if coordinate is None and len(names) == 1:
-        return joint_reading(joint, 0, number)
+        return joint, 0
     if coordinate not in names:
         raise ModelError(
             f"{what}: joint {name!r} has the coordinates {', '.join(names) or 'none'}, not {shown(coordinate)}"
         )
-    return joint_reading(joint, names.index(coordinate), number)
+    return joint, names.index(coordinate)

@@ -73,6 +73,12 @@ class BetweenBodies(Measured):
     def __init__(self, bodies: Bodies, info: JointInfo) -> None:
         self.bodies, self.info = bodies, info
         self.resampled: Any = SimpleNamespace(samples=bodies.samples, coordinates={})
+        carried, samples = bodies.equations.carried.get(info.name), bodies.samples
+        if carried:  # its coordinates are unknowns
+            places = range(carried.first, carried.first + len(info.coordinates))
+            self.resampled.coordinates[info.name] = tuple(
+                (samples.q[:, place], samples.qd[:, place], samples.qdd[:, place]) for place in places
+            )
 
     @property
     def relative(self) -> RelativeMotion:
@@ -106,8 +112,10 @@ def offered(bodies: Bodies) -> Iterator[Entry]:
     for owner, rows in own.items():
         if owner != equations.bodies[0] and owner not in bodies.number:
             yield Entry("equations", *violation_source(bodies, owner, rows))
-    for k, (name, start) in enumerate(equations.extra):
-        del start
+    taken = {f"{name}.{coordinate}" for name, one in equations.carried.items() for coordinate in one.coordinates}
+    for k, (name, _) in enumerate(equations.extra):
+        if name in taken:  # a channel of its joint
+            continue
         place = SIZE * len(equations.bodies) + k
         yield Entry("curve", name, Source((), "1", partial(of_unknown, bodies, place)))
 

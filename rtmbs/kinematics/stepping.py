@@ -209,12 +209,14 @@ def cross(
 
 
 HALVINGS = 40  # of an interval in which a driver jumps
+COARSE = 1.0  # [rad] from row to row, from which an angle may be meant in degrees
 LEFT, SEEN = 0.5, 1e-9  # share of a step that rates do not explain; smallest change that is looked at
 
 
 def driver_notes(equations: KinematicEquations, samples: KinematicSamples) -> list[str]:
-    """Return remarks on the drivers over these samples: jumps, and tables that end."""
+    """Return remarks on the drivers over these samples: jumps, tables that end, and degrees in place of radians."""
     found = []
+    lengths = {owner for owner, length in zip(equations.rows.owner, equations.rows.is_length, strict=True) if length}
     for slot, (name, profile) in enumerate(equations.profiles):
         for begin, end in spans(profile):
             if len(samples.t) and not (begin <= samples.t[0] and samples.t[-1] <= end):
@@ -223,6 +225,12 @@ def driver_notes(equations: KinematicEquations, samples: KinematicSamples) -> li
                 )
         change, h = np.diff(samples.drivers[:, 0, slot]), np.diff(samples.t)
         rate = np.maximum(np.abs(samples.drivers[1:, 1, slot]), np.abs(samples.drivers[:-1, 1, slot]))
+        turns = np.ptp(samples.drivers[:, 0, slot]) > 2.0 * np.pi if len(change) else False
+        if turns and name not in lengths and np.abs(change).max() > COARSE:
+            found.append(
+                f"driver {name!r} turns by up to {np.abs(change).max():.3g} rad from one row to the next; angles are in"
+                " rad, a turn is 2 * pi or 360 deg; take a shorter print interval if it is meant"
+            )
         unexplained = np.abs(change) - h * rate
         for k in np.flatnonzero(unexplained > np.maximum(LEFT * np.abs(change), SEEN))[:1]:
             if jump := jump_between(equations, slot, float(samples.t[k]), float(samples.t[k + 1])):

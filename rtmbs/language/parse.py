@@ -19,6 +19,7 @@ from lark.exceptions import UnexpectedCharacters, UnexpectedInput, UnexpectedTok
 
 from rtmbs.errors import LanguageError, nearest_names, shown
 from rtmbs.language.document import Analysis
+from rtmbs.language.other_languages import hint
 from rtmbs.language.syntax import TIME, Argument, Code, Instruction, Name, Number, Source, Statement
 from rtmbs.language.units import UNITS, compound
 
@@ -134,8 +135,8 @@ def unexpected(source: Source, error: UnexpectedInput) -> LanguageError:
     expected += ["an operator"] * bool(names & OPERATORS and "NUMBER" not in names)
     wanted = f"{', '.join(expected[:-1])} or {expected[-1]}" if len(expected) > 1 else "".join(expected)
     behind = bool(re.search(r"[\w.]\s*\Z", source.text[max(at - LONGEST_FACTOR, 0) : at])) and found[1:2].isalnum()
-    product = "; a product is written with *" if behind and "an operator" in expected else ""
-    return source.error(at, f"{found} cannot stand here; expected {wanted}{product}", expected)
+    cure = "a product is written with *" if behind and "an operator" in expected else hint(source.text, at)
+    return source.error(at, f"{found} cannot stand here; expected {wanted}{cure and '; '}{cure}", expected)
 
 
 @functools.cache

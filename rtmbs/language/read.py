@@ -11,6 +11,7 @@ from rtmbs.language.blocks import Blocks
 from rtmbs.language.builder import STAGES, STATEMENTS, ModelBuilder, StatementKind
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import ExpressionProfile
+from rtmbs.language.other_languages import as_written_here
 from rtmbs.language.parse import WAY_OUT, Sheet, Size, is_whole, measure, parse
 from rtmbs.language.scope import Row
 from rtmbs.language.statements import bodies, drivers, elements, system  # noqa: F401 - each registers
@@ -19,7 +20,6 @@ from rtmbs.language.syntax import Source, Statement, inside, load
 from rtmbs.model import Model
 from rtmbs.model.mesh import read_once
 
-LOOPS = ("for", "while", "do", "loop", "foreach")  # how other languages begin a loop
 MOST_FILES = 100  # that a model file includes
 MOST_TIMES, MOST_VALUES = 10_001, 1_000_000  # at which functions of time are tried
 
@@ -170,8 +170,14 @@ def kind_of(source: Source, statement: Statement) -> StatementKind:
     else:
         titles = list(STATEMENTS)
         near = nearest_names(but_last, titles) or nearest_names(whole, titles)
-        if words[0] in LOOPS:
-            near, but_last = ["repeat k (from = 1, to = 5); ... end repeat"], words[0]
+        if known := next((title for title in titles if whole.startswith(f"{title} ") and STATEMENTS[title].named), ""):
+            names = shown(" ".join(statement.words[len(known.split()) :]))
+            raise source.error(
+                at,
+                f'there is no statement {shown(but_last)}; a name is one word, or in quotes: {known} "{names[1:-1]}"',
+            )
+        if (here := as_written_here(words[0])) and whole[:9] != "point on ":
+            near, but_last = [here], words[0]
         hint = f"did you mean {near[0]}?" if near else "statements are BODY, triad, revolute joint, driver and others"
         raise source.error(at, f"there is no statement {shown(but_last or whole)}; {hint}", near)
     if statement.assigned is not None:

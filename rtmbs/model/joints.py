@@ -176,7 +176,8 @@ class JointType:
        ``ROTATION`` are the three that turn in every way.
     5. ``equations()`` lists its equations when it is cut: as many as 6 less the number of dofs. They hold for all
        values of the coordinates, and their Jacobian has full rank at the reference pose. A pitch needs no equation, and
-       counts as one: turns are counted by a coordinate, so a cut joint with a pitch keeps its coordinates.
+       counts as one: turns are counted by a coordinate, so a cut joint with a pitch keeps its coordinates. A joint
+       that ``obstacle()`` speaks of keeps them too, and its equations are not asked for.
     6. ``aligned()`` lists the directions that point the same way in a and b whenever the joint is assembled; equations
        of dot products would also accept the opposite.
     7. ``measure(between)`` reads its coordinates off the motion of b relative to a, for a joint that no tree walks.
@@ -193,7 +194,7 @@ class JointType:
         raise NotImplementedError
 
     def equations(self) -> JointEquations:
-        raise NotImplementedError
+        return ()
 
     def aligned(self) -> tuple[Array, ...]:
         return ()
@@ -211,8 +212,13 @@ class JointType:
         tuple[object, ...]
             Motion of every public coordinate; axes of dofs are those of body a at zero coordinates.
         """
-        kinds = enumerate(dof.kind for dof in self.dofs())
-        return tuple(between.slide(k) if kind == "prismatic" else between.turn(k) for k, kind in kinds)
+        dofs = self.dofs()
+        turns = [k for k, dof in enumerate(dofs) if dof.kind == "revolute"]
+        two = dict(zip(turns, between.two_turns(*turns), strict=True)) if len(turns) == 2 else {}
+        return tuple(
+            between.slide(k) if dof.kind == "prismatic" else two[k] if two else between.turn(k)
+            for k, dof in enumerate(dofs)
+        )
 
     @property
     def pitched(self) -> tuple[int, ...]:
@@ -239,6 +245,28 @@ class JointType:
         if any(abs(float(dof.axis @ dofs[k].axis)) > PERPENDICULAR for dof in others):
             return "slides along axes that are not perpendicular"
         return ""
+
+    def obstacle(self) -> str:
+        """Return why the coordinates cannot be read off the two bodies; empty where they can.
+
+        Returns
+        -------
+        str
+            What the joint does, for a message, or nothing.
+        """
+        dofs = self.dofs()
+        if not self.coordinates:
+            return ""
+        turns = [dof.axis for dof in dofs if dof.kind == "revolute"]
+        if len(turns) > 2:
+            return "turns about more than two axes"
+        if len(turns) == 2 and abs(float(turns[0] @ turns[1])) > PERPENDICULAR:
+            return "turns about two axes that are not perpendicular"
+        slides = [k for k, dof in enumerate(dofs) if dof.kind == "prismatic" or dof.pitch != 0.0]
+        if found := [why for k in slides if (why := self.slide_obstacle(k))]:
+            return found[0]
+        missing = 6 - len(dofs) - len(self.pitched) - len(self.equations())
+        return f"lacks {missing} equations" if missing > 0 else ""
 
     def held(self) -> JointEquations:
         """Return the directions of force and moment that the joint passes on: those of its equations, axes of pitch.
@@ -488,9 +516,6 @@ class Universal(JointType):
 
     def equations(self) -> JointEquations:
         return same_point() + perpendicular(np.array(self.axis_a), np.array(self.axis_b))
-
-    def measure(self, between: Between) -> tuple[Any, ...]:
-        return between.two_turns(0, 1)
 
 
 @dataclass(frozen=True)

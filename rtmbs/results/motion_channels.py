@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from rtmbs.errors import InputError, warn
+from rtmbs.errors import warn
 from rtmbs.model.joints import PlaneAngle, turn_angle, two_turn_angles
 from rtmbs.numerics.rotations.quaternions import quaternions
 from rtmbs.results.body_motion import BodyMotion, RelativeMotion, body_motion, cross, dot, turned, unwrap
@@ -162,14 +162,8 @@ class Measured:
         return kept[self.info.name]
 
     def slide(self, k: int) -> CoordinateMotion:
-        """Displacement along the axis of dof ``k``, which body a carries; raises InputError when it does not."""
-        info = self.info
-        if obstacle := info.kind.slide_obstacle(k):
-            raise InputError(
-                f"joint {info.name!r} is cut, and the coordinates of a {info.type}, which {obstacle},"
-                " cannot be measured from outside; give it an initial value, so that it keeps its coordinates"
-            )
-        return self.relative.slide(info.axes_a[k])
+        """Displacement along the axis of dof ``k``, which body a carries."""
+        return self.relative.slide(self.info.axes_a[k])
 
     def turn(self, k: int) -> CoordinateMotion:
         """Angle about an axis that both bodies carry: that of a direction of b across it, seen from a."""

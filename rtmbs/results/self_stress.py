@@ -292,12 +292,15 @@ def tree_elements(system: System) -> list[Element]:
 def joint_element(
     system: System, info: JointInfo, number: dict[str, int], row: int, sign: float, seeing: int
 ) -> Element:
-    """Return a joint with the directions of its equations, which are all that it holds."""
+    """Return a joint with the directions of its equations, which are all that it holds.
+
+    The directions of a joint with coordinates that cannot be read off its bodies turn with these. Such a joint has all
+    six: balance along its coordinates leaves nothing of the others.
+    """
     a, b = system.bodies[info.a], system.bodies[info.b]
     turn_a, turn_b = a.rotation @ info.frame_a, b.rotation @ info.frame_b
-    components = tuple(
-        Component(0, one.kind == "dot", a.dof, turn_a @ one.u, b.dof, turn_b @ one.v) for one in info.kind.held()
-    )
+    held = (Component(0, one.kind == "dot", a.dof, turn_a @ one.u, b.dof, turn_b @ one.v) for one in info.kind.held())
+    components = in_world() if info.kind.obstacle() else tuple(held)
     point = b.position + b.rotation @ info.point_b
     return Element(info.name, number[info.a], number[info.b], b.dof, point, components, row, sign, seeing)
 

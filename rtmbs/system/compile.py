@@ -168,7 +168,7 @@ def as_edge(joint: Joint, number: dict[str, int], needed: bool) -> Edge:
         size=len(joint.type.dofs()),
         equations=joint.equation_count,
         coordinates=joint.type.coordinates,
-        needed=needed or bool(joint.type.pitched),
+        needed=needed or bool(joint.type.pitched or joint.type.obstacle()),
         cut=joint.cut,
         floating=joint.type.free,
     )

@@ -75,6 +75,7 @@ def test_a_run_says_what_is_free_and_what_is_redundant(run):
         ("2 * spline([0.1, 2], [0, 1])", "0.1", "its table is from 0.1 s to 2 s"),
         ("TIME", "0.3", "ending time 1 s is no whole number of print intervals of 0.3 s; the last row is at 0.9 s"),
         ("TIME", "5", "print interval is 5 s and the analysis takes 1 s: the result has one row"),
+        ("360 * TIME", "0.01", "turns by up to 3.6 rad from one row to the next; angles are in rad, a turn is 2 * pi"),
     ],
 )
 def test_a_run_notes_what_a_user_may_not_mean(way, interval, note, run):
@@ -89,6 +90,12 @@ def test_a_driver_that_is_steep_does_not_jump(way, run):
 def test_two_drivers_that_contradict_each_other_are_shown_at_the_second(run):
     text = FOUR_BAR.replace(DRIVER, f"{DRIVER}\ndriver second (D = 0.3 * TIME);")
     assert "model.mks:13:8: equation second.angle follows from others" in run(text, code=2)
+
+
+def test_a_distance_cannot_be_driven_from_zero(run):
+    ends = "triad o (body = ground, origin = (1, 0, 0)); triad p (body = wheel, origin = (1, 0, 0));"
+    text = WHEEL.replace("driver", f"{ends} driver apart (distance(o, p) = TIME); driver").replace("WAY", "0")
+    assert "driver 'apart' begins with a distance of 0" in run(text, code=2)
 
 
 def test_constants_are_set_from_the_command_line(run):

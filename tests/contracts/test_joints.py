@@ -30,9 +30,6 @@ class PlungingUniversal(rtmbs.Universal):
     def equations(self):
         return same_line(np.array(self.slide)) + perpendicular(np.array(self.axis_a), np.array(self.axis_b))
 
-    def measure(self, between):
-        return (between.slide(0), *between.two_turns(1, 2))
-
 
 @dataclass(frozen=True)
 class Feed(rtmbs.model.JointType):
@@ -56,7 +53,66 @@ class Feed(rtmbs.model.JointType):
         return (np.array(self.axis),)
 
 
-JOINT_TYPES = JOINT_TYPES | {"PlungingUniversal": PlungingUniversal, "Feed": Feed}
+class Walked(rtmbs.model.JointType):
+    """A joint of the user that says nothing but its dofs: they cannot be read off the two bodies."""
+
+
+@dataclass(frozen=True)
+class TurnedScrew(Walked):
+    """A screw on a fork that turns, then another turn: no body carries the axis of the screw alone."""
+
+    fork: tuple[float, float, float]
+    axis: tuple[float, float, float]
+    pitch: float
+    coordinates = ("fork", "angle")
+
+    def dofs(self):
+        return (Dof("revolute", np.array(self.fork)), Dof("revolute", np.array(self.axis), pitch=self.pitch))
+
+
+@dataclass(frozen=True)
+class PolarSlide(Walked):
+    """Turns, then slides along an axis that is neither parallel nor perpendicular to it."""
+
+    turn: tuple[float, float, float]
+    other: tuple[float, float, float]
+    coordinates = ("angle", "displacement")
+
+    def dofs(self):
+        oblique = np.array(self.turn) + 2.0 * np.array(self.other)
+        return (Dof("revolute", np.array(self.turn)), Dof("prismatic", oblique / np.linalg.norm(oblique)))
+
+
+@dataclass(frozen=True)
+class Wrist(Walked):
+    """Three turns, the second of them a screw, about oblique axes."""
+
+    first: tuple[float, float, float]
+    second: tuple[float, float, float]
+    pitch: float
+    coordinates = ("yaw", "pitch_angle", "roll")
+
+    def dofs(self):
+        oblique = 0.6 * np.array(self.first) + 0.8 * np.array(self.second)
+        axes = np.array(self.first), oblique, np.cross(self.first, self.second)
+        return tuple(Dof("revolute", axis, pitch=self.pitch * (k == 1)) for k, axis in enumerate(axes))
+
+
+@dataclass(frozen=True)
+class ObliqueSlides(Walked):
+    """Slides along two axes that are not perpendicular, then turns."""
+
+    first: tuple[float, float, float]
+    second: tuple[float, float, float]
+    coordinates = ("u", "v", "angle")
+
+    def dofs(self):
+        axes = np.array(self.first), 0.6 * np.array(self.first) + 0.8 * np.array(self.second)
+        return (*(Dof("prismatic", axis) for axis in axes), Dof("revolute", np.array(self.second)))
+
+
+OWN = (PlungingUniversal, Feed, TurnedScrew, PolarSlide, Wrist, ObliqueSlides)
+JOINT_TYPES = JOINT_TYPES | {kind.__name__: kind for kind in OWN}
 DRIVEN = [name for name, kind in JOINT_TYPES.items() if kind.coordinates]
 BY_DISTANCES = [name for name, kind in JOINT_TYPES.items() if not kind.coordinates and kind.__name__ != "Fixed"]
 BOTH = pytest.mark.parametrize("cut", [False, True], ids=["tree", "cut"])
@@ -87,6 +143,11 @@ class Reference:
                 R = R @ Rotation.from_rotvec(value * dof.axis).as_matrix()
         return R, x - R @ self.point
 
+    def inverse(self, q):
+        """Return rotation and origin of a body that carries the joint's other end, as ``pose`` does."""
+        R, x = self.pose(q)
+        return R.T, -R.T @ x
+
     def channels(self, coordinates, t):
         """Return what the channels of the body are at time t, for coordinates (n,) as a function of time."""
         times = t + APART * np.arange(-4, 5)
@@ -98,6 +159,20 @@ class Reference:
             "matrix": R[4], "position": x[4], "velocity": xd[2], "acceleration": slope(xd)[0],
             "angular_velocity": omega[2], "angular_acceleration": slope(omega)[0],
         }  # fmt: skip
+
+
+class Chain(Reference):
+    """Bodies on one joint after the other, of which the last moves as the product of all."""
+
+    def __init__(self, links):
+        self.links = links  # reference of each joint, number of its coordinates, whether it is walked from b to a
+
+    def pose(self, q):
+        R, x, first = np.eye(3), np.zeros(3), 0
+        for reference, count, backwards in self.links:
+            turn, way = (reference.inverse if backwards else reference.pose)(q[first : first + count])
+            R, x, first = R @ turn, x + R @ way, first + count
+        return R, x
 
 
 def slope(values):
@@ -152,6 +227,25 @@ def test_driven_coordinates(kind, cut, seed):
     for name, motion in zip(JOINT_TYPES[kind].coordinates, waves, strict=True):
         model.add_driver(f"drive {name}", motion, joint=("joint", name))
     check(model, reference, lambda t: np.array([motion(t)[0] for motion in waves]))
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_every_joint_moves_behind_all_others(seed):
+    """A chain of all joints with coordinates in a random order, some from their second body to the first."""
+    rng = np.random.default_rng(seed)
+    model, links, waves, last = rtmbs.Model("chain"), [], [], "ground"
+    for k, kind in enumerate(rng.permutation(DRIVEN)):
+        name, backwards = f"b{k}" if k + 1 < len(DRIVEN) else "out", bool(rng.random() < 0.5)
+        model.add_body(name, mass=1.0, inertia=(0.2, 0.25, 0.3))
+        joint, point = JOINT_TYPES[kind].example(random_rotation(rng)), rng.normal(size=3)
+        ends = (name, last) if backwards else (last, name)
+        model.add_joint(f"j{k}", joint, *ends, point=point)
+        own = [wave(rng, 0.3, i) for i in range(len(joint.coordinates))]
+        for coordinate, motion in zip(joint.coordinates, own, strict=True):
+            model.add_driver(f"drive {k} {coordinate}", motion, joint=(f"j{k}", coordinate))
+        links.append((Reference(joint.checked("joint"), point), len(own), backwards))
+        waves, last = waves + own, name
+    check(model, Chain(links), lambda t: np.array([motion(t)[0] for motion in waves]))
 
 
 @BOTH

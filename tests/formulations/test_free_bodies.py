@@ -6,7 +6,6 @@ import pytest
 import rtmbs
 from bench.measures.forced import as_bodies, both_systems, consistent, sizes
 from rtmbs.dae import DORMAND_PRINCE, RungeKutta, integrate
-from rtmbs.errors import ModelError
 from rtmbs.formulations import (
     FORMULATIONS,
     QR,
@@ -158,13 +157,18 @@ class TurnAndSlide(rtmbs.model.JointType):
         return self
 
 
-def test_a_coordinate_that_cannot_be_read_off_the_bodies_is_refused_by_name():
+def test_a_slide_behind_a_turn_is_a_coordinate_of_its_own():
+    """m (r'' - r w^2) = F and (I + m r^2) w' = - 2 m r r' w in polar coordinates of the mass centre."""
     model = rtmbs.Model("arm")
-    model.add_body("hand", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    model.add_body("hand", mass=2.0, inertia=(0.1, 0.1, 0.1), center_of_mass=(1, 0, 0))
     model.add_joint("boom", TurnAndSlide(), model.ground, "hand")
     model.add_force("jack", rtmbs.Motor(3.0), joint=("boom", "displacement"))
-    with pytest.raises(ModelError, match=r"^joint 'boom': a TurnAndSlide slides after it turned.*split it into two"):
-        ReferencePointCoordinates(model)
+    system = ReferencePointCoordinates(model)
+    assert system.coordinate_names[-2:] == ["boom.angle", "boom.displacement"]
+    w, slide, v = 2.0, 0.5, np.zeros(system.n)
+    v[[SIZE, 2 * SIZE - 1, -2, -1]] = slide, 0.5 * w, w, slide
+    a = QR().accelerations(system, system.start, v, 0.0)[0]
+    np.testing.assert_allclose(a[-2:], (-2.0 * 2.0 * slide * w / 2.1, 3.0 / 2.0 + w * w), atol=1e-9)
 
 
 def test_names_that_free_bodies_would_take_are_left_to_the_user():

@@ -135,6 +135,8 @@ def test_cognates_trace_the_same_curve():
             np.testing.assert_allclose(
                 sum(sorted(one.lengths)[::3]) / sum(one.lengths), sum(sorted(bar.lengths)[::3]) / sum(bar.lengths)
             )  # of Grashof
+    with pytest.raises(InputError, match=r"samples is .*; it must be a whole number of two or more"):
+        bar.path(np.linspace(0.0, 1.0, 5))
     with pytest.raises(InputError, match="its coupler point is a pin"):
         replace(BAR, point=(7.0, 0.0)).cognates()
 

@@ -239,8 +239,13 @@ class FourBar:
         -------
         ndarray
             Points (S, 2) in their order along the curve.
+
+        Raises
+        ------
+        InputError
+            For a number of points that is no whole number of two or more.
         """
-        return self.motion(self.crank_angles(samples)).point
+        return self.motion(self.crank_angles(number_of_points(samples))).point
 
     def crank_angles(self, samples: int) -> Array:
         """Return crank angles (S,) over the whole range of the crank [rad].
@@ -481,6 +486,16 @@ class FourBar:
         model.add_marker("point", "coupler", point=(tip[0], tip[1], 0.0))
         model.add_driver("drive", ConstantRate(rate), joint="A")
         return model
+
+
+def number_of_points(samples: int) -> int:
+    """Return a number of points of a path; InputError for what is none."""
+    if not isinstance(samples, int | np.integer) or isinstance(samples, bool) or samples < 2:
+        raise InputError(
+            f"samples is {shown(samples)}; it must be a whole number of two or more; at chosen crank angles the point is"
+            " motion(angles).point"
+        )
+    return int(samples)
 
 
 def pairs(z: Complex) -> Array:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError, shown
-from rtmbs.kinematics.design.four_bar import BRANCHES, pairs
+from rtmbs.kinematics.design.four_bar import BRANCHES, number_of_points, pairs
 
 Array = NDArray[np.float64]
 
@@ -159,5 +159,10 @@ class SliderCrank:
         -------
         ndarray
             Points (S, 2).
+
+        Raises
+        ------
+        InputError
+            For a number of points that is no whole number of two or more.
         """
-        return self.motion(np.linspace(0.0, 2.0 * np.pi, samples)).point
+        return self.motion(np.linspace(0.0, 2.0 * np.pi, number_of_points(samples))).point

@@ -25,7 +25,8 @@ def driver(builder: ModelBuilder, args: Arguments) -> None:
     """Prescribe one thing: ``blockx = 8 + 3 * sin(4 * TIME)``."""
     arguments = args.statement.arguments
     if len(arguments) != 1 or arguments[0].key is None:
-        raise args.source.error(args.at, f"{args.label} needs one thing to drive: (crankx = 2 * TIME)", ["="])
+        comma = "; a decimal number has a point: 0.5" if len(arguments) > 1 and arguments[1].key is None else ""
+        raise args.source.error(args.at, f"{args.label} needs one thing to drive: (crankx = 2 * TIME){comma}", ["="])
     where = target(builder, args, args.scope.evaluate(arguments[0].key))
     profile = profile_of(args, arguments[0].value)
     with args.refusals():
