@@ -32,7 +32,7 @@ DRIFTING = ("direct", "least-squares-completion")  # neither correction nor feed
 SLOW = ("wampler", "least-squares-completion")
 SPANS = (10.0, 20.0, 50.0)  # [s]
 WORST = 30.0  # times the error of the same solver over the reduced equations
-FLOOR = 300.0  # tolerances times the growth of a small change, beside that
+FLOOR = 300.0  # tolerances times the growth of a small change, beside that; or one tolerance a step
 DRIFT = 5.0  # reported violations times the growth, beside that, for a formulation that drifts
 
 
@@ -90,8 +90,7 @@ def case_of(seed: int) -> tuple[dict[str, float], str]:
     what = f"seed {seed}: {one.motion}, {one.solver}, {one.form}, 1e{one.power}, {span:.0f} s"
     if one.solver.startswith("cvode") and find_spec("sksundae") is None:
         return {}, what
-    end = motion.end(span)
-    wanted, growth = motion.place(end, span), motion.growth(span, end)
+    wanted, growth = motion.place(motion.end(span), span), motion.growth(span)
     usual = motion.place(over_reduced(motion, span, one.solver, tolerance), span)
     try:
         found = integrate(motion.system, method_of(one, size), motion.q, motion.v, span, span / 10)
@@ -100,7 +99,8 @@ def case_of(seed: int) -> tuple[dict[str, float], str]:
     error = float(np.abs((found.q[-1] - wanted) / motion.size).max())
     other = float(np.abs((usual - wanted) / motion.size).max())
     left = float(found.violations[:, 0].max(initial=0.0)) / size
-    allowed = WORST * other + (FLOOR * tolerance + (DRIFT * left if one.form in DRIFTING else 0.0)) * growth
+    local = max(FLOOR, found.counts.steps) * tolerance + (DRIFT * left if one.form in DRIFTING else 0.0)
+    allowed = WORST * other + local * growth
     group = "drifts" if one.form in DRIFTING else "holds the constraints"
     errors = {
         "error over the allowed one": error / allowed,
