@@ -1,4 +1,4 @@
-"""Work over error of the DAE family and its peers, at tolerances from 1e-3 to 1e-11: seven problems, one figure.
+"""Work over error of the DAE family and its peers, at tolerances from 1e-3 to 1e-11: one figure.
 
 ``python -m bench.methods.tolerances`` measures and writes tolerances.json, the table of docs/methods-compared.md and
 the figure; ``--problems`` and ``--methods`` choose by beginnings of names, ``--page`` writes from what was measured.
