@@ -163,7 +163,7 @@ def gill() -> float:
     b = np.array([1.0, 2.0 - r, 2.0 + r, 1.0]) / 6.0
     found = np.zeros((4, 4))
     for i, row in enumerate(GILL.a):
-        found[i, : len(row)] = row
+        found[i + 1, : len(row)] = row
     return float(max(np.abs(found - A).max(), np.abs(np.array(GILL.b) - b).max()))
 
 
