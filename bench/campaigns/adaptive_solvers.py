@@ -30,7 +30,7 @@ LEAST = {"RK23": -5, "BDF": -6, "Radau": -6}  # of solvers of low order, or that
 FORMS = {name: FORMULATIONS[name] for name in FORMULATIONS if name != "recursive"} | {"compiled": Compiled}
 DRIFTING = ("direct", "least-squares-completion")  # neither correction nor feedback
 SLOW = ("wampler", "least-squares-completion")
-SPANS = (10.0, 20.0, 50.0)  # [s]
+SPANS = (*[10.0] * 7, 20.0, 20.0, 50.0)  # [s], drawn
 WORST = 30.0  # times the error of the same solver over the reduced equations
 FLOOR = 300.0  # tolerances times the growth of a small change, beside that; or one tolerance a step
 DRIFT = 5.0  # reported violations times the growth, beside that, for a formulation that drifts

@@ -121,8 +121,14 @@ def set_weights(weight: Array, w: Work, n: int, light: float) -> None:
         weight[i] = 1.0 / (inertia if inertia > light * largest else mean)
 
 
-class CompiledDOP853(DOP853):
+class CompiledDOP853(DOP853):  # type: ignore[misc]
     """DOP853 of SciPy whose steps are one compiled call; a step that the call leaves is SciPy's."""
+
+    t: Any
+    y: Any
+    f: Any
+    h_abs: Any
+    K_extended: Any
 
     def __init__(
         self, equations: FirstOrderMotion, system: CompiledSystem, t: float, t_end: float, **options: Any
@@ -131,10 +137,10 @@ class CompiledDOP853(DOP853):
         self.equations, self.system, size = equations, system, self.n
         self.weight, self.closed = equations.unit**2, np.zeros(0)  # the end of a compiled step on the constraints
         zeros = np.zeros
-        coefficients = (np.ascontiguousarray(x, np.float64) for x in (self.A, self.B, self.C, self.E3, self.E5))
+        A, B, C, E3, E5 = (np.ascontiguousarray(x, np.float64) for x in (self.A, self.B, self.C, self.E3, self.E5))
         self.K_extended = zeros((len(self.K_extended), size))
         self.K = self.K_extended[: self.n_stages + 1]
-        self.stages = Stages(*coefficients, self.K_extended, zeros(size), zeros(size), zeros(size), zeros(7))
+        self.stages = Stages(A, B, C, E3, E5, self.K_extended, zeros(size), zeros(size), zeros(size), zeros(7))
         self.call = entry_for(step_dop853, self.arguments())
 
     def arguments(self) -> tuple[Any, ...]:
@@ -153,7 +159,7 @@ class CompiledDOP853(DOP853):
         equations.motion.counts.factorisations += count
         if status != TAKEN:
             self.closed = np.zeros(0)
-            return super()._step_impl()  # type: ignore[no-any-return]
+            return super()._step_impl()
         self.t, self.h_abs = float(stages.control[0]), float(stages.control[1])
         self.h_previous, self.y_old = self.t - t, self.y
         self.y, self.closed, self.f = stages.new.copy(), stages.closed.copy(), stages.K[STAGES].copy()

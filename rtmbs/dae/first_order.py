@@ -6,6 +6,8 @@ the corrected state back after each step. A solver of several steps keeps its hi
 f = (v, a, sd) + (P(y) - y) / tau, P the correction. The pull is zero on the constraints, whatever tau is.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -168,11 +170,14 @@ class FirstOrderMotion:
 
     def compiled_point(self, t: float, q: Array, v: Array, s: Array) -> Point | None:
         """Return the point of a state put back on the constraints, by the compiled call; None where it has none."""
-        if self.compiled is None or len(s) or self.dynamics.dependent or not np.all(np.isfinite(q + v)):
+        compiled: Any = self.compiled
+        multipliers = getattr(compiled, "multipliers", None)
+        if multipliers is None or len(s) or self.dynamics.dependent or not np.all(np.isfinite(q + v)):
             return None
-        found = self.compiled(q, v, t, self.unit**2)
+        found = compiled(q, v, t, self.unit**2)
         if found is None:
             return None
         self.motion.counts.evaluations += 1
         self.motion.counts.factorisations += 1
-        return Point(t, *found, self.compiled.multipliers(), s, NO_STATES)
+        q, v, a = found
+        return Point(t, q, v, a, multipliers(), s, NO_STATES)
