@@ -14,8 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
-from bench.campaigns.adaptive_solvers import double_pendulum, pendulum
 from bench.campaigns.campaign import Campaign, Tally
+from bench.campaigns.reduced_motions import GRAVITY, ReducedMotion, double_pendulum
 from rtmbs.dae import (
     HHT,
     ODAE,
@@ -30,6 +30,7 @@ from rtmbs.dae import (
     resume,
 )
 from rtmbs.errors import RtmbsError
+from rtmbs.formulations import FunctionSystem
 
 Array = NDArray[np.float64]
 METHODS: tuple[tuple[str, Any, tuple[float, float]], ...] = (  # with powers of ten of tolerances
@@ -59,13 +60,37 @@ def grown(rates: Any, start: Array, span: float, end: Array) -> float:
     return max(1.0, float(np.abs(other - end).max() / (MOVED * np.abs(start).max())))
 
 
+def pendulum(rng: np.random.Generator, rows: int) -> ReducedMotion:
+    """Return a pendulum of 0.1 to 10 m that swings or turns over."""
+    length, mass = 10.0 ** rng.uniform(-1.0, 1.0, 2)
+    start = np.array([0.0, rng.uniform(0.3, 3.0) * np.sqrt(GRAVITY / length)])
+    system = FunctionSystem(
+        2,
+        rows,
+        lambda q, t: mass * np.eye(2),
+        lambda q, v, t: np.array([0.0, -mass * GRAVITY]),
+        lambda q, t: [(q[0] ** 2 + q[1] ** 2) / length - length] * rows,
+    )
+
+    def place(y: Array, t: float) -> Array:
+        return length * np.array([np.sin(y[0]), -np.cos(y[0])])
+
+    def rates(t: float, y: Array) -> list[float]:
+        return [y[1], -GRAVITY / length * np.sin(y[0])]
+
+    speed = np.array([length * start[1], 0.0])
+    return ReducedMotion(system, place(start, 0.0), speed, rates, start, place, np.full(2, length))
+
+
 def case_of(seed: int) -> tuple[dict[str, float], str]:
     """Return the errors by what they are of, in allowed ones, and what describes the case."""
     rng = np.random.default_rng((seed, 3408))
     kind = int(rng.integers(3))
     name, method, powers = METHODS[int(rng.integers(len(METHODS)))]
     tolerance = float(10.0 ** rng.uniform(*powers))
-    system, q, v, (rates, start, size), place = double_pendulum(rng) if kind == 2 else pendulum(rng, kind + 1)
+    motion = double_pendulum(rng) if kind == 2 else pendulum(rng, kind + 1)
+    system, q, v, rates, start = motion[:5]
+    size = float(np.hypot(*q[:2]))
     span = TURNS * (0.5 if kind == 2 else 1.0) * 2.0 * np.pi * np.sqrt(size / 9.81)
     what = f"seed {seed}: {('pendulum', 'row twice', 'double')[kind]}, {name}, {tolerance:.1e}"
     method = replace(method, rtol=tolerance, atol=tolerance * size)
@@ -81,7 +106,7 @@ def case_of(seed: int) -> tuple[dict[str, float], str]:
         rest = resume(integrate(system, method, q, v, span / 2, span / 8), span)
     except RtmbsError as error:
         return {"error": np.inf}, f"{what}: {error}"
-    wanted = place(right.y[:, -1])
+    wanted = motion.place(right.y[:, -1], span)
     times = right.t_events[0][right.t_events[0] > 1e-9 * span]
     seen = np.array([event.t for event in found.events])
     same = len(times) == len(seen)

@@ -1,7 +1,8 @@
 """The tables and the picture of docs/methods-compared.md from what was measured.
 
 ``python -m bench.methods --json bench/methods/bench.json`` measures, and ``drift.py``, ``robustness.py`` and
-``solvers.py`` of this folder with drift.json, robustness.json and solvers.json. ``python -m bench.methods.page``
+``solvers.py`` of this folder with drift.json, robustness.json and solvers.json, and ``python -m bench.methods.survey
+--json bench/methods/survey.json`` the items. ``python -m bench.methods.page``
 writes. robustness_feedback.json has shares of 200 linkages that were measured before runs were kept one by one; their
 forms correct nothing.
 """
@@ -11,6 +12,7 @@ from pathlib import Path
 
 from bench.documents import DOCS, insert, table
 from bench.methods.panels import draw
+from bench.methods.survey import words
 
 HERE = Path(__file__).parent
 PAGE = DOCS / "methods-compared.md"
@@ -92,6 +94,15 @@ def solvers():
     return table(head, sorted(body, key=lambda row: row[0]))
 
 
+def survey():
+    """Return the table of every item of the survey and the notes beside it."""
+    found = read("survey")
+    head = ("group", "item", "measured", "allowed", "")
+    body = [(row["group"], *words(row)) for row in found["rows"]]
+    works = sum(row["works"] for row in found["rows"])
+    return f"{table(head, body)}\n\n{works} of {len(body)} work, in {found['seconds']:.0f} s of the processor."
+
+
 def percent(share):
     return f"{100 * share:.1f} %"
 
@@ -104,6 +115,7 @@ def main():
     insert(PAGE, "drift", table(head, [(name, *map(small, row.values())) for name, row in read("drift").items()]))
     insert(PAGE, "robustness", robustness())
     insert(PAGE, "solvers", solvers())
+    insert(PAGE, "survey", survey())
     draw(PICTURE, rows, "wall", "wall time [s]", style)
 
 

@@ -239,6 +239,21 @@ def fourbars_case():
     return Case(system, place(y0), signs * y0[nz:][rows], t_end, end, Reduced(rates, y0, place))
 
 
+def swing(speed, span):
+    """Return the pendulum of 1 m from its lowest place at a speed [m/s], and the equation of its angle."""
+    system = FunctionSystem(
+        2,
+        1,
+        lambda q, t: np.eye(2),
+        lambda q, v, t: np.array([0.0, -9.81]),
+        lambda q, t: [q[0] ** 2 + q[1] ** 2 - 1],
+    )
+    rates, y0 = (lambda t, y: np.array([y[1], -9.81 * np.sin(y[0])])), np.array([0.0, speed])
+    place = lambda y: np.array([np.sin(y[0]), -np.cos(y[0])])  # noqa: E731
+    end = exact_end(rates, y0, span, place)
+    return Case(system, np.array([0.0, -1.0]), np.array([speed, 0.0]), span, end, Reduced(rates, y0, place))
+
+
 PROBLEMS = {
     "slider-crank": slider_crank_case,
     "satellite": satellite_case,
@@ -246,6 +261,7 @@ PROBLEMS = {
     "rolling disc": rolling_disc_case,
     "andrews": andrews_case,
     "4 x 40 four-bars": fourbars_case,
+    "turning pendulum, 50 s": lambda: swing(9.0, 50.0),
 }
 
 

@@ -3,14 +3,17 @@
 The notes are those on stabilisation and on automatic differentiation.
 
 ``python -m bench.methods.survey`` prints a table and ends with 1 when an item does not hold; ``--items`` chooses by
-beginnings. A row measures one number beside what is allowed. References are equations of reduced coordinates that SciPy
-integrates without rtmbs, closed forms and matrix functions.
+beginnings, and ``--json`` writes the rows that ``page.py`` reads. A row measures one number beside what is allowed.
+References are equations of reduced coordinates that SciPy integrates without rtmbs, closed forms and matrix functions.
 """
 
 import argparse
+import json
 import sys
+import time
 from collections.abc import Callable, Iterator, Sequence
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,7 +24,7 @@ import rtmbs
 from bench.derivative_costs import count, recorded
 from bench.documents import table
 from bench.methods import comparison
-from bench.methods.reduced_problems import PROBLEMS, Case, Reduced, exact_end
+from bench.methods.reduced_problems import PROBLEMS, Case, Reduced, exact_end, swing
 from bench.table1.measure import Options, measure
 from rtmbs import ad, library
 from rtmbs.dae import (
@@ -53,6 +56,7 @@ from rtmbs.formulations import (
     Compiled,
     FormulationError,
     FunctionSystem,
+    JointCoordinates,
     KaneSystem,
     NullSpace,
     Partitioning,
@@ -111,21 +115,6 @@ def driven_pendulum(rows: int = 1) -> Case:
     return Case(system, at(y0, 0.0), v, t_end, end, Reduced(rates, y0, lambda y: at(y, t_end)))
 
 
-def swing(speed: float, span: float) -> Case:
-    """Return the pendulum of 1 m from its lowest place at a speed [m/s]."""
-    system = FunctionSystem(
-        2,
-        1,
-        lambda q, t: np.eye(2),
-        lambda q, v, t: np.array([0.0, -GRAVITY]),
-        lambda q, t: [q[0] ** 2 + q[1] ** 2 - 1],
-    )
-    rates, y0 = (lambda t, y: np.array([y[1], -GRAVITY * np.sin(y[0])])), np.array([0.0, speed])
-    place = lambda y: np.array([np.sin(y[0]), -np.cos(y[0])])  # noqa: E731
-    end = exact_end(rates, y0, span, place)
-    return Case(system, np.array([0.0, -1.0]), np.array([speed, 0.0]), span, end, Reduced(rates, y0, place))
-
-
 def error(case: Case, method: Any, steps: int = 1) -> float:
     """Return the largest error of q at the end."""
     found = integrate(case.system, method, case.q, case.v, case.t_end, case.t_end / steps)
@@ -154,6 +143,7 @@ def stabilisation() -> Iterator[Item]:
     yield Item(
         "augmented system, by Direct", lambda: error(case, RungeKutta(formulation=FORMULATIONS["direct"]()), 200), 1e-8
     )
+    yield Item("coefficients of Runge-Kutta-Gill", gill, 1e-15)
     swinging = swing(4.0, 0.4)
     yield Item("Runge-Kutta-Gill, order 4", lambda: 4.0 - order(swinging, RungeKutta(GILL, QR()), (20, 40)), 0.3)
     times = np.linspace(0.0, 3.0, 31)
@@ -164,6 +154,17 @@ def stabilisation() -> Iterator[Item]:
     yield Item("stabilised rheonomic system", lambda: error(case, RungeKutta(GILL, Baumgarte(20.0, 20.0)), 200), 1e-6)
     limits = {"runge-kutta-4": 2.785, "heun": 2.0, "euler": 2.0}
     yield Item("limits of gains", lambda: max(abs(gain_bound(name) - x) for name, x in limits.items()), 1e-3)
+
+
+def gill() -> float:
+    """Return the largest difference of the coefficients from Gill's."""
+    r, A = np.sqrt(2.0), np.zeros((4, 4))
+    A[1, 0], A[2, :2], A[3, 1:3] = 0.5, ((r - 1.0) / 2.0, (2.0 - r) / 2.0), (-r / 2.0, 1.0 + r / 2.0)
+    b = np.array([1.0, 2.0 - r, 2.0 + r, 1.0]) / 6.0
+    found = np.zeros((4, 4))
+    for i, row in enumerate(GILL.a):
+        found[i + 1, : len(row)] = row
+    return float(max(np.abs(found - A).max(), np.abs(np.array(GILL.b) - b).max()))
 
 
 def three_cases() -> float:
@@ -369,6 +370,8 @@ def derivatives() -> Iterator[Item]:
     for name, method in stiff_methods().items():
         yield Item(f"{name} takes the exact derivatives", lambda m=method: unasked(m), 0.0)
     yield Item("K and C of M a + Phi_q^T lam - F", stiffness, 1e-6)
+    for name in ("crank_rocker", "fourbar"):
+        yield Item(f"20 steps (10) to (26), {name}, against a dense one", lambda n=name: paper_steps(n), 1e-9)
     yield Item("four-bar at 5 ms against its equation, order 2", four_bar, 0.2)
     yield Item("Table 1 with --paper: K and C of exact sources", paper, 1e-13)
 
@@ -467,6 +470,46 @@ def four_bar() -> float:
     return abs(2.0 - float(np.log2(errors[0] / errors[1])))
 
 
+def paper_steps(name: str) -> float:
+    """Return the largest difference of z and zd from the paper's step, dense and with its misprints mended."""
+    h, alpha, quarter = 5e-3, 1e7, 5e-3 * 5e-3 / 4.0
+    compiled = library.build(name).compile()
+    method = rtmbs.PenaltyTrapezoidal(
+        alpha=alpha, tangent_terms="paper", hold_energy=False, refactor="every-iteration", tol=1e-12,
+        projection_tol=1e-14,
+    )  # fmt: skip
+    sim, system = rtmbs.Simulation(compiled, h=h, method=method), JointCoordinates(compiled)
+    z, v, a, t = sim.state.z.copy(), sim.state.zd.copy(), sim.state.zdd.copy(), 0.0
+    for _ in range(20):
+        t += h
+        back, behind, x = -(2.0 / h * z + v), -(4.0 / h**2 * z + 4.0 / h * v + a), z + h * v + 0.5 * h * h * a
+        for _ in range(8):
+            v, a = 2.0 / h * x + back, 4.0 / h**2 * x + behind
+            P, M = system.constraint_jacobian(x, t), system.mass(x, t)
+            K = slope(lambda y, v=v, t=t: system.force(y, v, t), x)
+            C = slope(lambda w, x=x, t=t: system.force(x, w, t), v)
+            A = M - 0.5 * h * C - quarter * K + quarter * alpha * P.T @ P
+            change = quarter * (M @ a + alpha * P.T @ system.constraints(x, t) - system.force(x, v, t))
+            x = x - np.linalg.solve(A, change)
+        z, v, a = x, 2.0 / h * x + back, 4.0 / h**2 * x + behind
+        P, push = system.constraint_jacobian(z, t), quarter * alpha * system.constraint_jacobian(z, t).T
+        for _ in range(10):
+            v = v - np.linalg.solve(A, push @ (P @ v + system.constraint_rate_terms(z, v, t)[0]))
+        for _ in range(10):
+            a = a - np.linalg.solve(A, push @ (P @ a - system.constraint_rate_terms(z, v, t)[1]))
+        sim.step()
+    return float(max(np.abs(sim.state.z - z).max(), np.abs(sim.state.zd - v).max() / np.abs(v).max()))
+
+
+def slope(function: Callable[[Any], Any], x: Any, step: float = 1e-5) -> Any:
+    """Return the Jacobian of a function by differences of order four."""
+    columns = []
+    for e in step * np.eye(len(x)):
+        near, far = function(x + e) - function(x - e), function(x + 2.0 * e) - function(x - 2.0 * e)
+        columns.append((8.0 * near - far) / (12.0 * step))
+    return np.transpose(columns)
+
+
 def paper() -> float:
     """Return the largest error of K and C by the exact sources, 1 x 1 parallel, by the paper's method and ours."""
     sources = "structured", "autograd-forward", "autograd", "trace"
@@ -484,31 +527,61 @@ def own_names() -> Iterator[Item]:
         return float(sum(f"runge-kutta, {name}" not in known for name in FORMULATIONS))
 
     yield Item("every registered formulation is in the bench", missing, 0.0)
+    names = ["runge-kutta, svd", "odae"]
+    yield Item("names with a comma choose a method", lambda: float(comparison.named(", ".join(names)) != names), 0.0)
 
 
-GROUPS = (stabilisation, forms, methods_of_time, long_runs, derivatives, own_names)
+GROUPS = {
+    "stabilisation": stabilisation,
+    "formulations": forms,
+    "methods of time": methods_of_time,
+    "long runs": long_runs,
+    "differentiation": derivatives,
+    "names of users": own_names,
+}
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Print a row for each item as it is measured; return 1 when one does not hold."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--items", nargs="*", default=[], help="beginnings of names of items")
-    chosen = tuple(parser.parse_args(arguments).items)
-    rows: list[list[str]] = []
-    for group in GROUPS:
-        for item in group():
-            if chosen and not item.name.startswith(chosen):
-                continue
-            try:
-                found, said = item.measured(), ""
-            except (RtmbsError, ValueError, np.linalg.LinAlgError) as failure:
-                found, said = np.inf, f": {str(failure).splitlines()[0]}"
-            state = "works" if found <= item.allowed else f"fails{said}"
-            rows.append([item.name, f"{found:.1e}", f"{item.allowed:.1e}", state])
-            print(" | ".join(rows[-1]), flush=True)
-    print(f"\n{table(['item', 'measured', 'allowed', ''], rows)}")
-    print(f"{sum(row[-1] == 'works' for row in rows)} of {len(rows)} work")
-    return int(any(row[-1] != "works" for row in rows))
+    parser.add_argument("--json", type=Path, help="write the rows to this file")
+    options = parser.parse_args(arguments)
+    chosen, rows, seconds = tuple(options.items), list[dict[str, Any]](), time.process_time()
+    for group, items in GROUPS.items():
+        for item in items():
+            if not chosen or item.name.startswith(chosen):
+                rows.append({"group": group} | row_of(item))
+                print(" | ".join(words(rows[-1])), flush=True)
+    seconds = time.process_time() - seconds
+    print(f"\n{table(['item', 'measured', 'allowed', ''], list(map(words, rows)))}")
+    works = sum(row["works"] for row in rows)
+    print(f"{works} of {len(rows)} work, {seconds:.0f} s of the processor")
+    if options.json:
+        options.json.write_text(json.dumps({"seconds": seconds, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    return int(works < len(rows))
+
+
+def row_of(item: Item) -> dict[str, Any]:
+    """Return a row of one item."""
+    began = time.process_time()
+    try:
+        found, said = float(item.measured()), ""
+    except (RtmbsError, ValueError, np.linalg.LinAlgError) as failure:
+        found, said = np.inf, str(failure).splitlines()[0]
+    spent = round(time.process_time() - began, 2)
+    works = bool(found <= item.allowed)
+    return {
+        "item": item.name, "measured": found if np.isfinite(found) else None, "allowed": item.allowed, "works": works,
+        "said": said, "seconds": spent,
+    }  # fmt: skip
+
+
+def words(row: dict[str, Any]) -> list[str]:
+    """Return the cells of a row."""
+    measured = "-" if row["measured"] is None else f"{row['measured']:.1e}"
+    state = "works" if row["works"] else f"fails: {row['said']}" if row["said"] else "fails"
+    return [row["item"], measured, f"{row['allowed']:.1e}", state]
 
 
 if __name__ == "__main__":

@@ -6,6 +6,8 @@ the corrected state back after each step. A solver of several steps keeps its hi
 f = (v, a, sd) + (P(y) - y) / tau, P the correction. The pull is zero on the constraints, whatever tau is.
 """
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,7 +15,7 @@ from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.linearisation import acceleration_derivatives, constraint_rate, derivative
 from rtmbs.errors import RtmbsError
-from rtmbs.formulations.contract import Formulation, FormulationError, OutOfRange
+from rtmbs.formulations.contract import NO_STATES, Formulation, FormulationError, OutOfRange
 from rtmbs.formulations.correction import Correcting, closed_state, least_solution
 from rtmbs.formulations.rate_constraints import holonomic_rows
 
@@ -23,6 +25,7 @@ PULL = 10.0  # tau in steps: a faster pull shortens steps, a slower one lets the
 MEMORY = 0.9  # of the mean of the logarithms of steps
 FIRST = 30  # steps without a pull: a solver grows its step then, and keeps a matrix that was made at a short one
 MOST_REFUSED = 1000  # trials without an answer in a row: a solver that shortens its step by them gives up long before
+ROUNDING = 1e-12  # of the largest coordinate or rate, or 1: a correction of a state on the constraints
 LIGHT = 1e-12  # of the largest inertia: less counts as none
 
 
@@ -152,4 +155,29 @@ class FirstOrderMotion:
         q, v, s = self.own(y)
         Phi, Phid = self.motion.system.constraints(q, t), constraint_rate(self.motion.system, q, v, t)
         left = float(np.abs(Phi).max(initial=0.0)), float(np.abs(Phid).max(initial=0.0))
-        return self.dynamics.point(*self.corrected(t, q, v), t, s)._replace(left=left)
+        if (found := self.compiled_point(t, q, v, s)) is None:
+            found = self.dynamics.point(*self.corrected(t, q, v), t, s)
+        return found._replace(left=left)
+
+    def point_at(self, t: float, q: Array, v: Array, s: Array) -> Point:
+        """Return the point of q and v (n,) that are on the constraints."""
+        found = self.compiled_point(t, q, v, s)
+        if found is not None:
+            moved = max(float(np.abs(found.q - q).max()), float(np.abs(found.v - v).max()))
+            if moved <= ROUNDING * max(1.0, float(np.abs(q).max()), float(np.abs(v).max())):
+                return found._replace(q=q, v=v)
+        return self.dynamics.point(q, v, t, s)
+
+    def compiled_point(self, t: float, q: Array, v: Array, s: Array) -> Point | None:
+        """Return the point of a state put back on the constraints, by the compiled call; None where it has none."""
+        compiled: Any = self.compiled
+        multipliers = getattr(compiled, "multipliers", None)
+        if multipliers is None or len(s) or self.dynamics.dependent or not np.all(np.isfinite(q + v)):
+            return None
+        found = compiled(q, v, t, self.unit**2)
+        if found is None:
+            return None
+        self.motion.counts.evaluations += 1
+        self.motion.counts.factorisations += 1
+        q, v, a = found
+        return Point(t, q, v, a, multipliers(), s, NO_STATES)

@@ -8,12 +8,14 @@ import numpy as np
 import scipy.integrate
 from numpy.typing import NDArray
 
+from rtmbs.dae.compiled_dop853 import CompiledDOP853
 from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.first_order import FirstOrderMotion
 from rtmbs.dae.method import ByTolerance, OverFormulation, demand_formulation, demand_tolerances
 from rtmbs.dae.runs import DenseRun, Restart, Run
 from rtmbs.errors import RtmbsError, unknown_name
+from rtmbs.formulations.compiled import CompiledSystem
 from rtmbs.formulations.contract import Formulation
 from rtmbs.formulations.partitioning import Partitioning
 
@@ -116,10 +118,20 @@ class SolverRun(DenseRun):
             options["jac"] = self.equations.jacobian
         if h > 0.0 and not self.equations.several:  # a formula of several steps begins at order one, by shorter steps
             options["first_step"] = min(h, t_end - t)
-        self.solver = SOLVERS[method.solver](rates, t, self.equations.start, t_end, **options)
+        compiled = self.equations.compiled
+        if method.solver == "DOP853" and isinstance(compiled, CompiledSystem) and not len(motion.s):
+            self.solver = CompiledDOP853(self.equations, compiled, t, t_end, **options)
+        else:
+            self.solver = SOLVERS[method.solver](rates, t, self.equations.start, t_end, **options)
         self.end = self.equations.start  # of the last step, before it is corrected
         self.begin: tuple[float, Array] = (t, self.end)  # of the last step
         self.h = h  # that the end of the run does not cut short
+
+    @property
+    def start(self) -> Point:
+        """The start with its accelerations and multipliers."""
+        motion = self.motion
+        return self.equations.point_at(motion.t0, motion.q, motion.v, motion.s)
 
     def forward(self, stop: float) -> float:
         """Take one step, and return the time of its end [s]."""
@@ -133,7 +145,7 @@ class SolverRun(DenseRun):
         if cut or self.h <= t - begin or self.equations.several:
             return super().restart()
         q, v, s = self.equations.own(self.begin[1])
-        return Restart((self.dynamics.point(q, v, begin, s),), h=self.h)
+        return Restart((self.equations.point_at(begin, q, v, s),), h=self.h)
 
     def point(self, t: float) -> Point:
         """Return the point at ``t`` [s]. Raises MotionError, and the errors of the system."""
@@ -172,7 +184,10 @@ class SolverRun(DenseRun):
         whole = solver.t < solver.t_bound or before <= solver.t - self.begin[0]
         self.h = float(getattr(solver, "h_abs", 0.0)) if whole else before
         self.end = solver.y
-        if not self.equations.several:  # f at the end of the step was evaluated at the corrected state
+        if len(closed := getattr(solver, "closed", ())):  # by the compiled step
+            solver.y = closed if self.equations.corrects else self.end
+            self.equations.t = float(solver.t)
+        elif not self.equations.several:  # f at the end of the step was evaluated at the corrected state
             solver.y = self.equations.stepped(float(solver.t), self.end)
         else:
             self.equations.stepped(float(solver.t), self.end)

@@ -135,6 +135,12 @@ class CVODERun(DenseRun):
         self.solver = solver_class("CVODE")(rhs, max_num_steps=MOST_STEPS, **options)
         self.solver.init_step(t, self.y)
 
+    @property
+    def start(self) -> Point:
+        """The start with its accelerations and multipliers."""
+        motion = self.motion
+        return self.equations.point_at(motion.t0, motion.q, motion.v, motion.s)
+
     def forward(self, stop: float) -> float:
         """Take one step, and return the time of its end [s]."""
         self.step(stop, None)

@@ -140,6 +140,10 @@ class CompiledSystem:
         found = self.motion(start, np.zeros(0))
         return bool(np.abs(found - wanted).max() <= SAME * max(float(np.abs(wanted).max()), 1e-300))
 
+    def multipliers(self) -> Array:
+        """Return the multipliers (m + k,) of the last call."""
+        return self.work.answer[self.n :].copy()
+
     def __call__(self, q: Array, v: Array, t: float, weight: Array) -> tuple[Array, Array, Array] | None:
         """Return q and v on the constraints and accelerations, (n,) each."""
         n, work = self.n, self.work

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.ad.program import Program, evaluate
-from rtmbs.jit.compiled import entry_for, inner_kernel, kernel
+from rtmbs.jit.compiled import coarse_kernel, entry_for, inner_kernel
 from rtmbs.jit.struct import struct
 
 Array = Any
@@ -37,11 +37,12 @@ class Work(NamedTuple):
     right: Array  # (m + k,)
     gram: Array  # (m + k, m + k)
     saddle: Array  # (n + m + k, n + m + k)
-    answer: Array  # (n + m + k,)
+    answer: Array  # (n + m + k,) accelerations, then multipliers
+    row: Array  # (m + k,) scales of the rows of the augmented system
     none: Array  # (0,) parameters of a program without
 
 
-@kernel
+@coarse_kernel
 def corrected_accelerations(
     motion: Program, motion_memory: Array, phi: Program, phi_memory: Array, jacobian: Program, jacobian_memory: Array,
     place: Array, second: Program, second_memory: Array, psi: Program, psi_memory: Array, rates: Program,
@@ -220,7 +221,7 @@ def solve_augmented(w: Work, weight: Array, n: int, m: int) -> bool:
         for j in range(n):
             length += w.P[i, j] * w.P[i, j] * weight[j]
         row = 1.0 / np.sqrt(length) if length > 0.0 else 1.0
-        w.answer[n + i] = row * w.right[i]
+        w.row[i], w.answer[n + i] = row, row * w.right[i]
         for j in range(n):
             w.saddle[n + i, j] = row * w.P[i, j] * np.sqrt(weight[j])
             w.saddle[j, n + i] = w.saddle[n + i, j]
@@ -234,6 +235,8 @@ def solve_augmented(w: Work, weight: Array, n: int, m: int) -> bool:
         return False
     for i in range(n):
         w.answer[i] *= np.sqrt(weight[i])
+    for i in range(m):
+        w.answer[n + i] *= w.row[i]
     return True
 
 
@@ -281,5 +284,5 @@ def work_for(n: int, m: int, k: int, entries: int, psi_entries: int) -> Work:
     return Work(
         zeros(n + 1), zeros(2 * n + 1), np.ones(2 * n + 2), zeros(n), zeros(n), zeros(n * n + n), zeros(m),
         zeros(entries), zeros(k), zeros(psi_entries), zeros(m), zeros(rows, n), zeros(rows), zeros(rows, rows),
-        zeros(n + rows, n + rows), zeros(n + rows), zeros(0),
+        zeros(n + rows, n + rows), zeros(n + rows), zeros(rows), zeros(0),
     )  # fmt: skip

@@ -37,27 +37,22 @@ class ReducedForm:
     ----------
     multipliers : bool, default False
         True to compute the Lagrange multipliers too.
+    rank_tolerance : float, default RANK_TOLERANCE
+        Smallest pivot that counts, relative to the largest.
     """
 
     multipliers: bool = False
+    rank_tolerance: float = RANK_TOLERANCE
     redundant = True
+
+    def __post_init__(self) -> None:
+        Positive("rank_tolerance").check(self.rank_tolerance)
 
     def memory(self) -> None:
         """Nothing is kept."""
 
-    def solution(self, terms: Terms) -> Array:
-        """Return a (n,).
-
-        Parameters
-        ----------
-        terms : Terms
-            Mass, force, Jacobian and rate terms at the state.
-
-        Returns
-        -------
-        ndarray
-            Accelerations (n,).
-        """
+    def _solution(self, terms: Terms) -> Array:
+        """Return a (n,) at the state of ``terms``."""
         raise NotImplementedError
 
     def accelerations(
@@ -65,7 +60,7 @@ class ReducedForm:
     ) -> tuple[Array, Array | None]:
         """Return a (n,), and lam (m,) when asked for, at a state."""
         terms = terms_at(system, q, v, t)
-        a = self.solution(terms)
+        a = self._solution(terms)
         demand_agreement(terms, a)
         return a, least_multipliers(terms, a) if self.multipliers else None
 
@@ -80,24 +75,12 @@ class ReducedForm:
 class NullBasisForm(ReducedForm):
     """Accelerations in a basis N of the null space that is made at each state: a = N x + c, Phi_q c = gamma."""
 
-    def bases(self, terms: Terms) -> tuple[Array, Array]:
-        """Return N (n, n - r) and c (n,)."""
+    def _bases(self, terms: Terms) -> tuple[Array, Array]:
+        """Return N (n, n - r), and c (n,) with Phi_q c = gamma, at the state of ``terms``."""
         raise NotImplementedError
 
-    def solution(self, terms: Terms) -> Array:
-        """Return a (n,).
-
-        Parameters
-        ----------
-        terms : Terms
-            Mass, force, Jacobian and rate terms at the state.
-
-        Returns
-        -------
-        ndarray
-            Accelerations (n,).
-        """
-        return reduced_solution(terms, *self.bases(terms))
+    def _solution(self, terms: Terms) -> Array:
+        return reduced_solution(terms, *self._bases(terms))
 
 
 @dataclass(frozen=True)
@@ -120,22 +103,7 @@ class ZeroEigenvalues(NullBasisForm):
 
     rank_tolerance: float = 1e-6
 
-    def __post_init__(self) -> None:
-        Positive("rank_tolerance").check(self.rank_tolerance)
-
-    def bases(self, terms: Terms) -> tuple[Array, Array]:
-        """Return N (n, n - r) and c (n,).
-
-        Parameters
-        ----------
-        terms : Terms
-            Mass, force, Jacobian and rate terms at the state.
-
-        Returns
-        -------
-        tuple[ndarray, ndarray]
-            Basis of the null space, and a particular solution of Phi_q c = gamma.
-        """
+    def _bases(self, terms: Terms) -> tuple[Array, Array]:
         P = terms.Phi_q
         values, vectors = scipy.linalg.eigh(P.T @ P, check_finite=False)
         small = values <= self.rank_tolerance**2 * values.max(initial=0.0)
@@ -166,24 +134,7 @@ class Householder(NullBasisForm):
     >>> a, _ = Householder().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
-    rank_tolerance: float = RANK_TOLERANCE
-
-    def __post_init__(self) -> None:
-        Positive("rank_tolerance").check(self.rank_tolerance)
-
-    def bases(self, terms: Terms) -> tuple[Array, Array]:
-        """Return N (n, n - r) and c (n,).
-
-        Parameters
-        ----------
-        terms : Terms
-            Mass, force, Jacobian and rate terms at the state.
-
-        Returns
-        -------
-        tuple[ndarray, ndarray]
-            Basis of the null space, and a particular solution of Phi_q c = gamma.
-        """
+    def _bases(self, terms: Terms) -> tuple[Array, Array]:
         found = row_factor(terms.Phi_q, self.rank_tolerance)
         if not len(found.rows):
             return found.Q2, np.zeros(terms.system.n)
@@ -210,24 +161,7 @@ class IderAmirouche(NullBasisForm):
     >>> a, _ = IderAmirouche().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
-    rank_tolerance: float = RANK_TOLERANCE
-
-    def __post_init__(self) -> None:
-        Positive("rank_tolerance").check(self.rank_tolerance)
-
-    def bases(self, terms: Terms) -> tuple[Array, Array]:
-        """Return N (n, n - r) and c (n,).
-
-        Parameters
-        ----------
-        terms : Terms
-            Mass, force, Jacobian and rate terms at the state.
-
-        Returns
-        -------
-        tuple[ndarray, ndarray]
-            Basis of the null space, and a particular solution of Phi_q c = gamma.
-        """
+    def _bases(self, terms: Terms) -> tuple[Array, Array]:
         eliminated = Elimination(terms.Phi_q, self.rank_tolerance)
         return eliminated.basis(), eliminated.particular(terms.gamma)
 
@@ -279,23 +213,6 @@ class HemamiWeimer(ReducedForm):
     >>> a, _ = HemamiWeimer().accelerations(system, q, v, t)  # doctest: +SKIP
     """
 
-    rank_tolerance: float = RANK_TOLERANCE
-
-    def __post_init__(self) -> None:
-        Positive("rank_tolerance").check(self.rank_tolerance)
-
-    def solution(self, terms: Terms) -> Array:
-        """Return a (n,).
-
-        Parameters
-        ----------
-        terms : Terms
-            Mass, force, Jacobian and rate terms at the state.
-
-        Returns
-        -------
-        ndarray
-            Accelerations (n,).
-        """
+    def _solution(self, terms: Terms) -> Array:
         found = row_factor(terms.Phi_q, self.rank_tolerance)
         return stacked_solution(terms, found.Q2, terms.Phi_q[found.rows], terms.gamma[found.rows])

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 from rtmbs.formulations.contract import ConstrainedSystem, checked_time, checked_vector
 from rtmbs.formulations.null_bases import Elimination, ReducedForm
 from rtmbs.formulations.rate_constraints import with_rate_rows
-from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_agreement, least_multipliers, reduced_solution
-from rtmbs.formulations.terms import Positive, jacobian_of, rate_terms, terms_at
+from rtmbs.formulations.reduction import demand_agreement, least_multipliers, reduced_solution
+from rtmbs.formulations.terms import jacobian_of, rate_terms, terms_at
 
 Array = NDArray[np.float64]
 
@@ -35,11 +35,6 @@ class Wampler(ReducedForm):
     --------
     >>> a, _ = Wampler().accelerations(system, q, v, t)  # doctest: +SKIP
     """
-
-    rank_tolerance: float = RANK_TOLERANCE
-
-    def __post_init__(self) -> None:
-        Positive("rank_tolerance").check(self.rank_tolerance)
 
     def accelerations(
         self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None

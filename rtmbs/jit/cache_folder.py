@@ -30,6 +30,7 @@ COMPILER = (b"rtmbs.jit.compiled", b"rtmbs.jit.struct", b"rtmbs.jit.intrinsics")
 WHOLE_ROOMS = ("jit", "forces")  # the compiler; kinds of force, for kernels follow their order
 KERNEL_ROOMS = (
     "ad",
+    "dae",
     "export",
     "formulations",
     "integrators",

@@ -2,9 +2,11 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import DOP853
 
 from bench.methods.reduced_problems import PROBLEMS
 from rtmbs.dae import CVODE, RadauGGL, SolveIVP, integrate
+from rtmbs.dae.compiled_dop853 import LEFT, CompiledDOP853
 from rtmbs.errors import InputError
 from rtmbs.formulations import QR, Compiled, FormulationError, FunctionSystem
 from tests.cases import spread
@@ -25,6 +27,30 @@ def test_motions_follow_the_reduced_equations(name):
         other = RadauGGL(rtol=1e-7, atol=1e-7) if plain is None else SolveIVP("DOP853", plain, 1e-6, 1e-6)
         again = integrate(case.system, other, case.q, case.v, case.t_end, case.t_end)
         assert np.abs(again.q[-1] - case.end).max() < 1e-3
+
+
+def test_a_compiled_step_is_that_of_scipy(monkeypatch):
+    """Steps, samples of the dense output and multipliers; a step that the compiled call leaves is SciPy's."""
+    start, method = (np.array([0.0, -1.0]), np.array([SPEED, 0.0])), SolveIVP("DOP853", Compiled(), 1e-9, 1e-9)
+    fast = integrate(pendulum(), method, *start, 2.0, 0.1)
+    monkeypatch.setattr(CompiledDOP853, "_step_impl", DOP853._step_impl)
+    slow = integrate(pendulum(), method, *start, 2.0, 0.1)
+    assert (fast.counts.steps, fast.counts.evaluations) == (slow.counts.steps, slow.counts.evaluations)
+    assert np.abs(fast.q - slow.q).max() < 1e-11
+    assert max(np.abs(q - exact(t)).max() for q, t in zip(fast.q, fast.t, strict=True)) < 1e-7
+    rod = 0.5 * (-9.81 * fast.q[:, 1] + (fast.v**2).sum(axis=1))
+    np.testing.assert_allclose(fast["lambda"][:, 0], rod, rtol=1e-10, atol=1e-9)
+    monkeypatch.undo()
+    built = CompiledDOP853.__init__
+
+    def leaving(self, *arguments, **options):
+        built(self, *arguments, **options)
+        self.call = lambda *_: LEFT
+
+    monkeypatch.setattr(CompiledDOP853, "__init__", leaving)
+    left = integrate(pendulum(), method, *start, 2.0, 0.1)
+    assert left.counts.steps == fast.counts.steps
+    assert np.abs(left.q - fast.q).max() < 1e-11
 
 
 def test_a_solver_of_several_steps_is_pulled_back():
