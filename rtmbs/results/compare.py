@@ -127,8 +127,7 @@ class Comparison(Keyed):
             self[name]  # a name that was not compared is refused
             for run, (whose, one) in enumerate((("a", self.a), ("b", self.b))):
                 both += [
-                    within(curve, shared)
-                    for curve in curves_of(one, (name,), degrees=degrees, run=run, run_name=whose)
+                    within(curve, shared) for curve in curves_of(one, (name,), degrees=degrees, run=run, run_name=whose)
                 ]
             between = Channel(name, *self.a.about(name), difference(self.a, self.b, self.t, name))
             apart += [

@@ -3,7 +3,7 @@
 Figures of matplotlib (``figure.py``), the window of the viewer and its pages draw what is decided here.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.results.channel import TIME, Array, Channel, Record, channel_or_component
 
-# ---- dashes and points ------------------------------------------------------------------------------------------------
+# ---- dashes and points -----------------------------------------------------------------------------------------------
 
 DASHES: tuple[tuple[float, ...], ...] = ((), (5.0, 2.5), (6.0, 2.0, 1.5, 2.0), (1.5, 2.0))  # [line widths], one a run
 MOST_CURVES = 16  # of one run in a panel: eight colours, and as many dashed; the next begins another panel
@@ -57,11 +57,38 @@ class Panel(NamedTuple):
     unit: str
     curves: tuple[Curve, ...]
     colors: tuple[int, ...]  # places in a row of COLORS
+    title: str = ""  # of curves that are no channels
+    log: bool = False  # True: a logarithmic axis
 
     @property
     def y_label(self) -> str:
         """Label of the axis: the quantities, where they are few, and the unit."""
+        if self.title:
+            return f"{self.title}{bracketed(self.unit)}"
         return quantity([curve.label for curve in self.curves], self.unit)
+
+    @property
+    def unit_words(self) -> str:
+        """The unit in brackets, for a heading."""
+        return bracketed(self.unit)
+
+    @property
+    def heading(self) -> tuple[str, list[tuple[str, int]]]:
+        """Words above the panel, and the names of its curves with their colours; of one channel only its axes."""
+        names = dict(zip((curve.label for curve in self.curves), self.colors, strict=True))
+        owners = {channel_name(name) for name in names}
+        if self.title or len(owners) > 1:
+            return self.title, list(names.items())
+        (owner,) = owners
+        if names.keys() == owners:
+            return "", list(names.items())
+        return owner, [(name[len(owner) + 1 : -1], color) for name, color in names.items()]
+
+    @property
+    def runs(self) -> dict[int, str]:
+        """Names of the runs by their place in DASHES, where there are several."""
+        found = {curve.run: curve.run_name or "this run" for curve in self.curves}
+        return found if len(found) > 1 else {}
 
 
 def panels_of(curves: Iterable[Curve], together: str = "unit", most: int = MOST_CURVES) -> list[Panel]:
@@ -123,7 +150,7 @@ def window_words(seconds: float) -> str:
     return f"last {seconds:g} s"
 
 
-WINDOWS: dict[str, Window] = {WHOLE: None} | {window_words(one): one for one in SECONDS}
+WINDOWS: Mapping[str, Window] = {WHOLE: None, **{window_words(one): one for one in SECONDS}}
 
 
 def checked_window(window: object) -> Window:
@@ -139,7 +166,7 @@ def checked_window(window: object) -> Window:
         return numbers[0]
     if ends.shape == (2,) and len(numbers) == 2 and np.all(np.isfinite(numbers)) and numbers[0] < numbers[1]:
         return numbers[0], numbers[1]
-    raise InputError(f"window is {window!r}; it must be the last seconds, such as 5.0, or two times, such as (1.0, 2.0)")
+    raise InputError(f"window is {window!r}; it must be the last seconds (5.0) or two times ((1.0, 2.0)) in order")
 
 
 def span_of(window: Window, first: float, last: float, now: float, before: Span | None = None) -> Span:
@@ -232,13 +259,13 @@ def offset_of(low: float, high: float) -> float:
     span = high - low
     if not span > 0.0 or max(abs(low), abs(high)) < OFFSET * span:
         return 0.0
-    step = 10.0 ** np.ceil(np.log10(span))
+    step = 10.0 ** (np.ceil(np.log10(span)) + 1.0)  # a round number, and the same while a window goes on
     return float(np.rint(0.5 * (low + high) / step) * step)
 
 
-def offset_text(offset: float) -> str:
-    """Return the words for what the numbers of an axis are added to."""
-    return f"{offset:+.15g}" if offset else ""
+def offset_words(offset: float) -> str:
+    """Return the words for the number that an axis counts from, "" for 0."""
+    return f"axis counts from {offset:.15g}" if offset else ""
 
 
 def tick_texts(ticks: Sequence[float], step: float) -> list[str]:
@@ -299,6 +326,20 @@ class Abscissa(NamedTuple):
     def label(self) -> str:
         """Label of the axis."""
         return f"{self.name}{bracketed(self.unit)}"
+
+
+def has_one_scale(panel: Panel, over: Abscissa) -> bool:
+    """True for curves of lengths over a length."""
+    if over.name in (TIME, FREQUENCY):
+        return False
+    across, up = ([getattr(curve, name) for curve in panel.curves] for name in ("over", "y"))
+    return same_scale(over.unit, panel.unit, spread(across), spread(up))
+
+
+def spread(columns: Sequence[Array]) -> float:
+    """Return the span of finite numbers."""
+    values = np.concatenate([column[np.isfinite(column)] for column in columns])
+    return float(np.ptp(values)) if len(values) else 0.0
 
 
 def abscissa(record: Record, name: str | None, degrees: bool = False) -> Abscissa:
@@ -367,13 +408,12 @@ def one_of(name: str, value: str, known: Iterable[str]) -> str:
     return value
 
 
-Measure = Callable[[str], float]  # width of a text
-
-
-def fitting(labels: Sequence[str], width: float, measure: Measure, gap: float) -> list[str]:
-    """Return the labels that fit into a line, the last of them counting those that do not."""
-    for count in range(len(labels), 0, -1):
-        said = list(labels[:count]) + ([f"and {len(labels) - count} more"] if count < len(labels) else [])
-        if sum(map(measure, said)) + gap * (len(said) - 1) <= width:
-            return said
-    return []
+def wrapped(widths: Sequence[float], room: float, gap: float) -> list[int]:
+    """Return the line that every word of a legend stands in, of words of these widths."""
+    lines, line, taken = [], 0, 0.0
+    for width in widths:
+        if taken and taken + gap + width > room:
+            line, taken = line + 1, 0.0
+        taken += width + (gap if taken else 0.0)
+        lines.append(line)
+    return lines

@@ -23,9 +23,9 @@ from rtmbs.results.curves import (
     bracketed,
     checked_window,
     curves_of,
+    has_one_scale,
     one_of,
     panels_of,
-    same_scale,
     span_of,
     thinned,
 )
@@ -112,6 +112,9 @@ def checked_size(size: Any) -> tuple[float, float]:
     return width, height
 
 
+PLAIN = Look()
+
+
 # ---- one result ------------------------------------------------------------------------------------------------------
 
 
@@ -124,7 +127,7 @@ def plot(
     ax: Any = None,
     degrees: bool = False,
     window: object = None,
-    look: Look = Look(),  # noqa: B008 (frozen)
+    look: Look = Look(),
     label: str = "",
 ) -> Any:
     """Draw channels of one result; see ``Result.plot``."""
@@ -145,7 +148,9 @@ def plot(
 # ---- panels ----------------------------------------------------------------------------------------------------------
 
 
-def draw(panels: Sequence[Panel], over: Abscissa, title: str = "", span: Span | None = None, look: Look = Look()) -> Any:  # noqa: B008
+def draw(
+    panels: Sequence[Panel], over: Abscissa, title: str = "", span: Span | None = None, look: Look = Look()
+) -> Any:
     """Return a figure with one axes a panel, all over one number."""
     square = any(has_one_scale(panel, over) for panel in panels)
     with look.settings():
@@ -185,6 +190,8 @@ def draw_panel(axes: Any, panel: Panel, over: Abscissa, span: Span | None, look:
     elif over.name in (TIME, FREQUENCY):
         axes.margins(x=0.0)
     alone = over.name not in (TIME, FREQUENCY) and len(axes.lines) == 1
+    if panel.log:
+        axes.set_yscale("log")
     axes.set_ylabel(f"{panel.curves[0].label}{bracketed(panel.unit)}" if alone else panel.y_label)
     if has_one_scale(panel, over):
         axes.set_aspect("equal", adjustable="datalim")
@@ -212,20 +219,6 @@ def pen(place: int, run: int, style: str) -> tuple[str, tuple[float, ...]]:
     return colors[place % len(colors)], DASHES[(run + place // len(colors)) % len(DASHES)]
 
 
-def has_one_scale(panel: Panel, over: Abscissa) -> bool:
-    """True for curves of lengths over a length."""
-    if over.name in (TIME, FREQUENCY):
-        return False
-    across, up = ([getattr(curve, name) for curve in panel.curves] for name in ("over", "y"))
-    return same_scale(over.unit, panel.unit, spread(across), spread(up))
-
-
-def spread(columns: Sequence[Any]) -> float:
-    """Return the span of finite numbers."""
-    values = np.concatenate([column[np.isfinite(column)] for column in columns])
-    return float(np.ptp(values)) if len(values) else 0.0
-
-
 # ---- figures and files -----------------------------------------------------------------------------------------------
 
 UNSHOWN = ("agg", "pdf", "svg", "ps", "cairo", "template")  # backends without a window
@@ -241,7 +234,7 @@ def new_figure(inches: tuple[float, float]) -> Any:
     return figure
 
 
-def save_figure(figure: Any, file: str | Path | None, look: Look = Look()) -> Any:  # noqa: B008
+def save_figure(figure: Any, file: str | Path | None, look: Look = Look()) -> Any:
     """Save the figure where a file is given, and return it."""
     if file is not None:
         check_picture(file)
