@@ -51,7 +51,7 @@ from rtmbs.viewer.web.content import (
     views_content,
     with_only,
 )
-from rtmbs.viewer.web.live_curves import LiveCurves
+from rtmbs.viewer.web.live_curves import curves_of_window, curves_state
 from rtmbs.viewer.web.plots import plot_settings, unit_words, units
 from rtmbs.viewer.web.requests import LONGEST, GoTo, RequestReader, ShowWindow
 
@@ -199,6 +199,9 @@ def finite_only(value: Any) -> Any:
 # ---- server ----------------------------------------------------------------------------------------------------------
 
 
+Made = dict[tuple[Window, ...], bytes]  # pictures with the curves of a window, and one without
+
+
 @dataclass
 class Seen:
     """What one browser has been sent, and the window of time that its plots show."""
@@ -230,7 +233,7 @@ class LiveServer:
         self._page: bytes | None = None
         self._reader = RequestReader(self._scene.description)
         self._viewers: dict[ServerConnection, Seen] = {}
-        self._curves, self._curves_at = LiveCurves(), 0.0
+        self._curves_at = 0.0
         self.pictures = 0  # that were made
 
     async def run(self, host: str, port: int, ready: Callable[[str], None]) -> None:
@@ -275,26 +278,26 @@ class LiveServer:
         due = time.perf_counter() - self._curves_at >= CURVES
         if due:
             self._curves_at = time.perf_counter()
-        made: dict[Window | None, bytes] = {}  # one picture with the curves of a window serves all viewers of it
+        made: Made = {}  # one picture with the curves of a window serves all viewers of it
         for viewer, seen in self._viewers.items():
             self._serve(viewer, seen, frame, due, made)
         self.pictures += len(made)
 
-    def _serve(self, viewer: "ServerConnection", seen: "Seen", frame: Frame, due: bool, made: dict[Any, bytes]) -> None:
+    def _serve(self, viewer: "ServerConnection", seen: "Seen", frame: Frame, due: bool, made: Made) -> None:
         """Send a frame to one viewer, with curves where they are due and new; a slow viewer gets fewer."""
         if seen.sending is not None and not seen.sending.done():
             return
-        state = self._curves.state(self.connection.strip(), self._reader, frame, seen.window) if due else None
-        if frame is seen.frame and state in (None, seen.curves):
+        strip, reader = self.connection.strip(), self._reader
+        state = curves_state(strip, reader, frame, seen.window) if due else None
+        anew = state is not None and state != seen.curves
+        if frame is seen.frame and not anew:
             return
-        key = None if state in (None, seen.curves) else (seen.window,)
+        key = (seen.window,) if anew else ()
         if key not in made:
-            curves = (
-                None if key is None else self._curves.read(self.connection.strip(), self._reader, frame, seen.window)
-            )
+            curves = curves_of_window(strip, reader, frame, seen.window) if anew else None
             made[key] = self._scene.picture(frame, curves)
         seen.frame = frame
-        if key is not None:
+        if anew:
             seen.curves = state
         seen.sending = asyncio.create_task(self._send_quietly(viewer, made[key]))
 

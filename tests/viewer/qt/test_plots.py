@@ -10,12 +10,11 @@ pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install
 
 from PySide6.QtTest import QTest
 
-from rtmbs.simulation import Simulation
 from rtmbs.results.curves import FREQUENCY, spectrum
-from rtmbs.results.figure import Look
+from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.plot_bar import TIME
 from rtmbs.viewer.scene.elements import Choice
-from rtmbs.viewer.session.commands import Reset, Seek, SetInput, StepForward
+from rtmbs.viewer.session.commands import Reset, SetInput, StepForward
 from rtmbs.viewer.session.plotted import ENERGY, VIOLATION
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window

@@ -16,7 +16,6 @@ import rtmbs
 from rtmbs.integrators.report import Outcome
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
-from rtmbs.viewer.session.plotted import ENERGY, VIOLATION
 from rtmbs.viewer.qt.window import Window
 from rtmbs.viewer.scene.drawing import section_normal_to
 from rtmbs.viewer.scene.elements import Choice
@@ -26,6 +25,7 @@ from rtmbs.viewer.session.commands import faster
 from rtmbs.viewer.session.connect import connect
 from rtmbs.viewer.session.connection import Message
 from rtmbs.viewer.session.origin import FromFactory
+from rtmbs.viewer.session.plotted import ENERGY, VIOLATION
 from rtmbs.viewer.view import ManualViewer
 from tests.patience import LONGEST, LONGEST_MS
 from tests.viewer.mechanisms import failing, motored
