@@ -284,7 +284,7 @@ class Curves {
     pen.strokeRect(LEFT, TOP, width - LEFT - RIGHT, low - TOP);
     pen.globalAlpha = 0.6;
     const across = ticks(wide[0] - right, wide[1] - right, Math.max((width - LEFT - RIGHT) / 90, 2));
-    const upward = ticks(up[0] - offset, up[1] - offset, Math.max((low - TOP) / 32, 2));
+    const upward = ticks(up[0] - offset, up[1] - offset, Math.max((low - TOP) / 26, 2));
     pen.beginPath();
     for (const tick of across.places) { pen.moveTo(panel.x(tick + right), TOP); pen.lineTo(panel.x(tick + right), low); }
     for (const tick of upward.places) { pen.moveTo(LEFT, panel.y(tick + offset)); pen.lineTo(width - RIGHT, panel.y(tick + offset)); }
@@ -387,8 +387,9 @@ function bisect(t, time, after = false) {
 
 // About ``count`` round places between two numbers, with their texts: as tick_texts of results/curves.py.
 function ticks(low, high, count) {
-  const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough));
-  const step = power * [1, 2, 5, 10].find((one) => one * power >= rough * 0.999), places = [];
+  const rough = (high - low) / count, power = 10 ** Math.floor(Math.log10(rough)), places = [];
+  const round = [1, 2, 5, 10].map((one) => one * power), inside = (one) => Math.floor(high / one) - Math.ceil(low / one) + 1;
+  const wanted = round.find((one) => one >= rough * 0.999), step = inside(wanted) > 1 ? wanted : (round[round.indexOf(wanted) - 1] ?? 0.5 * power);
   for (let k = Math.ceil(low / step - 1e-9); k * step <= high + 1e-9 * step; k++) places.push(k * step);
   const largest = Math.max(...places.map(Math.abs), 0);
   if (largest === 0 || (largest >= 1e-4 && largest < 1e6)) {
