@@ -60,24 +60,41 @@ class Look:
         panels need unless given.
     style : str
         "white", "dark", or "grey" for print without colours.
+
+    Raises
+    ------
+    InputError
+        For a size that is none.
+    UnknownNameError
+        For a size or style that does not exist.
     """
 
     size: Any = None
     style: str = "white"
 
+    def __post_init__(self) -> None:
+        one_of("style", self.style, STYLES)
+        if self.size is not None:
+            checked_size(self.size)
+
     def inches(self, panels: int, square: bool) -> tuple[float, float]:
-        """Return width and height; InputError for a size that is none."""
+        """Return width and height for a number of panels."""
         height = SQUARE if square else PANEL
         width, height = (WIDTH, height * panels + HEAD) if self.size is None else checked_size(self.size)
         return width / MM, height / MM
 
+    @property
+    def ground(self) -> str:
+        """Colour behind everything."""
+        return STYLES[self.style][0]
+
     def settings(self) -> AbstractContextManager[Any]:
         """Return a context in which matplotlib draws so; text stays text in .svg and .pdf."""
-        ground, ink, grid = STYLES[one_of("style", self.style, STYLES)]
+        _, ink, grid = STYLES[self.style]
         letters = SCREEN_LETTERS if self.size is None else LETTERS
         found: AbstractContextManager[Any] = needed("matplotlib", "plot", "plot").rc_context(
             {
-                **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), ground),
+                **dict.fromkeys(("figure.facecolor", "axes.facecolor", "savefig.facecolor"), self.ground),
                 **dict.fromkeys(("text.color", "axes.labelcolor", "axes.edgecolor"), ink),
                 **dict.fromkeys(("xtick.color", "ytick.color"), ink),
                 **dict.fromkeys(("font.size", "axes.labelsize", "axes.titlesize", "figure.titlesize"), letters),
@@ -153,8 +170,9 @@ def draw(
 ) -> Any:
     """Return a figure with one axes a panel, all over one number."""
     square = any(has_one_scale(panel, over) for panel in panels)
+    figure = new_figure(look.inches(len(panels), square))
     with look.settings():
-        figure = new_figure(look.inches(len(panels), square))
+        figure.set_facecolor(look.ground)
         rows = figure.subplots(len(panels), 1, sharex=not square, squeeze=False)[:, 0]
         width = figure.get_size_inches()[0] * 72.0
         for axes, panel in zip(rows, panels, strict=True):
@@ -225,7 +243,10 @@ UNSHOWN = ("agg", "pdf", "svg", "ps", "cairo", "template")  # backends without a
 
 
 def new_figure(inches: tuple[float, float]) -> Any:
-    """Return a figure that a notebook shows once, as the value of its cell, and ``pyplot.show()`` in a window."""
+    """Return a figure that a notebook shows once, as the value of its cell, and ``pyplot.show()`` in a window.
+
+    Not to be called where settings are changed for a while: the first figure of a notebook makes pyplot interactive.
+    """
     matplotlib, pyplot = needed("matplotlib", "plot", "plot"), load_pyplot()
     figure = pyplot.figure(figsize=inches, layout="constrained")
     backend = matplotlib.get_backend().lower()

@@ -45,6 +45,16 @@ class Axis(pg.AxisItem):
         return [(float(every), [float(first + every * k) for k in range(int((high - first) // every) + 1)])]
 
 
+class Heading(pg.LabelItem):
+    """Text above a plot, which takes the room that there is: a long one does not push the plot out of the panel."""
+
+    def updateMin(self) -> None:
+        """Ask for no width."""
+        height, hint = self.itemRect().height(), Qt.SizeHint
+        self._sizeHint = {hint.MinimumSize: (0.0, 0.0), hint.PreferredSize: (1.0, height), hint.MaximumSize: (-1, -1)}
+        self.updateGeometry()
+
+
 class TimeBox(pg.ViewBox):
     """Field of a plot: the wheel zooms and a drag moves the time; values follow by themselves."""
 
@@ -104,6 +114,10 @@ def make_plot(panel: Panel, theme: Theme) -> Shown:
     """Return a plot without samples."""
     box = TimeBox()
     plot = pg.PlotItem(viewBox=box, enableMenu=False, axisItems={side: Axis(side) for side in ("left", "bottom")})
+    plot.layout.removeItem(plot.titleLabel)
+    plot.titleLabel.setParentItem(None)
+    plot.titleLabel = Heading(parent=plot)
+    plot.layout.addItem(plot.titleLabel, 0, 1)
     plot.hideButtons()
     plot.setLogMode(y=panel.log)
     axis_style(plot, theme)
@@ -157,8 +171,6 @@ def set_heading(shown: Shown, theme: Theme) -> None:
     shown.heading = html
     shown.plot.setTitle(f'<div style="font-size: {LETTERS}pt">{html}</div>')
     label, height = shown.plot.titleLabel, LINE * (min(lines[-1], MOST_LINES - 1) + 1) + 4 if lines else LINE
-    label.setMinimumWidth(0)  # a long heading does not push the plot out of the panel
-    label.setPreferredWidth(1)
     label.setMaximumHeight(height)
     shown.plot.layout.setRowFixedHeight(0, height)
 

@@ -240,6 +240,7 @@ class Plots(QSplitter):
         self.area.setMinimumHeight(self.bar.height_of_plots * -(-len(panels) // self._per_row))
         for column in range(COLUMNS):
             self.area.ci.layout.setColumnStretchFactor(column, 1 if column < self._per_row else 0)
+            self.area.ci.layout.setColumnPreferredWidth(column, 1.0 if column < self._per_row else 0.0)
         for number, panel in enumerate(panels):
             self._add_plot(panel, number, len(panels))
         if self.plotted.columns != self._columns or anew:
