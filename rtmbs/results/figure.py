@@ -189,7 +189,7 @@ def draw_on(ax: Any, panels: Sequence[Panel], over: Abscissa, span: Span | None,
     given = list(np.ravel(np.asarray(ax, dtype=object)))
     if len(given) != len(panels):
         units = ", ".join(panel.unit or "1" for panel in panels)
-        raise InputError(f"ax is {len(given)} axes, and the channels need {len(panels)}, one a unit: {units}")
+        raise InputError(f"ax is {len(given)} axes; it must be {len(panels)}, one a unit: {units}")
     for axes, panel in zip(given, panels, strict=True):
         draw_panel(axes, panel, over, span, look, axes.figure.get_size_inches()[0] * 72.0)
         axes.set_xlabel(over.label)

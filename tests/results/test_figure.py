@@ -11,7 +11,6 @@ from matplotlib import pyplot  # noqa: E402 (after the choice of the backend)
 
 from rtmbs.core.colors import COLORS  # noqa: E402
 from rtmbs.errors import InputError, UnknownNameError  # noqa: E402
-from rtmbs.results import figure as figures  # noqa: E402
 from rtmbs.results.channel import Source  # noqa: E402
 from rtmbs.results.compare import compare  # noqa: E402
 from rtmbs.results.result import Result  # noqa: E402
@@ -73,7 +72,7 @@ def test_axes_of_the_user_hold_several_runs():
     assert [text.get_text() for text in axes.get_legend().get_texts()] == ["one: pin.angle", "other: pin.angle"]
     colors = [line.get_color() for line in axes.get_lines()]
     assert colors == list(COLORS["white"][:2])
-    with pytest.raises(InputError, match="ax is 1 axes, and the channels need 2, one a unit: rad, rad/s"):
+    with pytest.raises(InputError, match="ax is 1 axes; it must be 2, one a unit: rad, rad/s"):
         made().plot("pin.angle", "pin.rate", ax=axes)
     pyplot.close(figure)
 

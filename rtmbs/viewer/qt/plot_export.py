@@ -40,7 +40,7 @@ def write_plot(
     if ending not in (".csv", *PICTURES):
         raise InputError(f"{path!r}: the ending {ending!r} is not known; it must be .csv, {', '.join(PICTURES)}")
     if not panels:
-        raise InputError(f"{path!r} would be empty; tick a channel first")
+        raise InputError(f"{path!r}: an export needs a channel that is ticked")
     if ending == ".csv":
         write_csv(path, columns)
     else:

@@ -46,8 +46,8 @@ from rtmbs.viewer.scene.frame import FIRST, PLOTS, Strip, T
 from rtmbs.viewer.scene.theme import Theme
 from rtmbs.viewer.session.commands import Seek
 from rtmbs.viewer.session.plotted import (
+    COMPARED,
     ENERGY,
-    OTHER,
     TIPS,
     VIOLATION,
     ComparedResult,
@@ -464,7 +464,7 @@ class Plots(QSplitter):
     def _column(self, panel: Panel, curve: Curve) -> Column:
         """Return a curve with complete names, for use without the title of the plot."""
         title = f"{panel.title.lower()}, " if panel.title else ""
-        other = "" if curve.run != OTHER else ", other"
+        other = "" if curve.run != COMPARED else ", other"
         abscissa = self.plotted.abscissa.label
         if other:
             abscissa = abscissa.replace("t [", "t of the other [") if self.bar.over == TIME else f"{abscissa}, other"

@@ -24,7 +24,7 @@ TIPS = {
     "where nothing drives or damps",
     VIOLATION: "largest violation of the closed loops in position, velocity and acceleration, on a logarithmic axis",
 }
-OTHER = 1  # place of the recorded result among the runs
+COMPARED = 1  # place of the recorded result among the runs
 
 
 def built_in_plots(description: SceneDescription) -> tuple[str, ...]:
@@ -152,7 +152,7 @@ class Plotted:
         if values is None or (x is None and self.over not in (TIME, FREQUENCY)):
             return []
         part = part or slice(None)
-        return self._named(name, result.t[part], values[part], None if x is None else x[part], OTHER, run_name)
+        return self._named(name, result.t[part], values[part], None if x is None else x[part], COMPARED, run_name)
 
 
 # ---- a recorded result beside the session ----------------------------------------------------------------------------

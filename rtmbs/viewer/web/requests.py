@@ -202,8 +202,6 @@ def speed(given: Mapping[str, Any]) -> Command:
 def window_of(value: Any) -> Window:
     """Return a window of time: nothing for the whole run, the last seconds, or two times [s]."""
     if isinstance(value, list):
-        if len(value) != 2:
-            raise InputError("window is the last seconds, or two times")
         return checked_window(tuple(finite(one, "window") for one in value))
     return None if value is None else checked_window(finite(value, "window"))
 

@@ -65,7 +65,7 @@ class Shown:
         for k, name in enumerate(self.panel._columns):
             rows[:, FIRST + k] = VALUES[name]
         self.strip.begin(self.panel.ticket)
-        self.strip.append(rows[TIMES <= until + 1e-9])
+        self.strip.append(rows[until + 1e-9 >= TIMES])
         for _ in range(2):
             self.panel.redraw(self.strip, now, round(now / H))
             QApplication.processEvents()
@@ -214,5 +214,5 @@ def test_a_figure_of_a_stated_size(qtbot, tmp_path):
     for name in (GAP, LONG):
         shown.panel.choose(name, False)
     assert shown.panel.hint.isVisible()
-    with pytest.raises(InputError, match="would be empty; tick a channel first"):
+    with pytest.raises(InputError, match="an export needs a channel that is ticked"):
         shown.panel.export(str(tmp_path / "b.pdf"))

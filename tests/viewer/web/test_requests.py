@@ -75,7 +75,7 @@ def test_a_request_is_a_command(text):
         ('{"do": "subscribe", "names": ["x"]}', "there is no channel named 'x'"),
         ('{"do": "subscribe", "names": 3}', "names is a list of at most"),
         ('{"do": "window", "window": [2, 1]}', "it must be the last seconds (5.0) or two times"),
-        ('{"do": "window", "window": [1, 2, 3]}', "window is the last seconds, or two times"),
+        ('{"do": "window", "window": [1, 2, 3]}', "it must be the last seconds (5.0) or two times"),
         ('{"do": "window", "window": "all"}', "window is a number"),
         ('{"do": "time", "t": "now"}', "t is a number"),
         ('{"do": "loop", "on": 1}', "on is true or false"),
