@@ -144,6 +144,7 @@ class Curves {
   show(window) {
     if (!Array.isArray(window)) Object.assign(this, { followed: window, before: null });
     this.window = window;
+    this.before = this.span;
     if (this.windowChoice) this.windowChoice.value = this.windowWord();
     this.askFor(window);
     this.redraw();
