@@ -191,7 +191,7 @@ def test_the_profiler_says_where_the_rest_of_a_step_goes():
 
 @pytest.mark.parametrize(
     ("path", "kind", "found"),
-    [("plot", 0, "plot.csv"), ("a/plot", 1, "a/plot.png"), ("plot", 2, "plot.svg"), ("plot.png", 0, "plot.png")],
+    [("plot", 0, "plot.pdf"), ("a/plot", 2, "a/plot.png"), ("plot", 1, "plot.svg"), ("plot.png", 3, "plot.png")],
 )
 def test_an_export_has_the_ending_of_the_chosen_kind(path, kind, found):
     assert with_ending(path, EXPORTS.split(";;")[kind]) == found

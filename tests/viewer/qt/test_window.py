@@ -309,7 +309,7 @@ def test_curves_hold_every_step_however_few_pictures_there_were(window):
     window.connection.send(commands.Seek(20))
     follow(window)
     assert len(drawn_times(window)) == 51
-    assert window.panels.plots._nows[0].value() == pytest.approx(0.1)
+    assert window.panels.plots.shown[ENERGY].now.value() == pytest.approx(0.1)
     window.connection.send(commands.SetInput("gravity", (0.0, 0.0, -3.0)))  # what came later is another story now
     window.act.step_forward()
     follow(window)
@@ -753,7 +753,7 @@ def test_names_that_look_like_html_are_shown_as_they_are(qtbot):
     assert window.banner.text.textFormat() == Qt.TextFormat.PlainText
     window.act.plots()
     window.panels.plots.choose("<i>arm</i>.position")
-    title = window.panels.plots._plots["<i>arm</i>.position"].titleLabel.text
+    title = window.panels.plots.shown["<i>arm</i>.position"].plot.titleLabel.text
     assert "&lt;i>arm&lt;/i>" in title
     assert "<i>arm" not in title
 
