@@ -245,9 +245,9 @@ class Plots(QSplitter):
             self._add_plot(panel, number, len(panels))
         if self.plotted.columns != self._columns or anew:
             self._columns, self.ticket = self.plotted.columns, self.ticket + 1
-            self._stamp = -1
+            self._rows, self._stamp = np.zeros((0, FIRST)), -1  # those that are there have other columns
             self.wanted.emit(self._columns, self.ticket)
-        elif self._stamp >= 0:
+        else:
             self._redraw_kept()
 
     def _columns_of_plots(self, count: int) -> int:

@@ -121,8 +121,10 @@ class Plotted:
         """Return curves of the columns of ``values`` (k, curves)."""
         if x is not None and self._unit(unit := self._units().get(self.over, "")) != unit:
             x = np.rad2deg(x)
-        found = []
-        for k, (label, unit) in enumerate(self._labels(name)):
+        found, named = [], self._labels(name)
+        for k, (label, unit) in enumerate(named):
+            if label == self.over and len(named) > 1:
+                continue  # a number over itself says nothing
             y = values[:, k] if self._unit(unit) == unit else np.rad2deg(values[:, k])
             curve = Curve(label, self._unit(unit), t, y, x, run, run_name)
             found.append(spectral(curve) if self.over == FREQUENCY else curve)

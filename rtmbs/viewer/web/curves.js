@@ -58,7 +58,7 @@ class Curves {
       this.degreesBox(),
     );
     this.windowChoice = bar.querySelectorAll("select")[1];
-    this.panels = this.empty ? [] : this.content.panels[this.together].map((panel) => this.addPanel(panel, room));
+    this.panels = this.empty ? [] : this.content.panels[this.together].map((panel) => this.addPanel(this.withoutOver(panel), room));
     this.home.replaceChildren(bar, room);
     this.redraw();
   }
@@ -88,6 +88,12 @@ class Curves {
     const made = { ...panel, canvas, heading };
     this.listen(made);
     return made;
+  }
+
+  // A number over itself says nothing.
+  withoutOver(panel) {
+    const others = panel.curves.filter(([number]) => number !== this.overNumber());
+    return others.length ? { ...panel, curves: others } : panel;
   }
 
   listen(panel) {

@@ -144,7 +144,8 @@ def test_a_click_seeks(qtbot):
     at = shown.place(LONG, VALUES[f"{LONG}[x]"][k], VALUES[f"{LONG}[y]"][k])
     QTest.mouseClick(viewport, Qt.MouseButton.LeftButton, pos=at)
     assert asked[-1].step == pytest.approx(k, abs=3), "over another number the nearest sample"
-    point = shown.panel.shown[LONG].points[1]
+    (point,) = shown.panel.shown[LONG].points
+    assert [one.label for one in shown.panel.shown[LONG].panel.curves] == [f"{LONG}[y]"], "x over x says nothing"
     shown.draw(6.5)
     shown.panel.redraw(shown.strip, 6.5, 650)
     x, y = point.getData()
@@ -166,6 +167,8 @@ def test_channels_of_one_unit_in_one_plot(qtbot):
         assert (np.abs(bits - wanted).max(axis=2) < 25).sum() > 300, "the curves are there"
     shown.panel.bar.angles.trigger()
     shown.panel.choose("pin.angle")
+    shown.panel.show_window(5.0)  # before the numbers of the new channel are there
+    shown.panel.show_window(None)
     shown.draw(20.0)
     angle = shown.panel.shown["pin.angle"]
     np.testing.assert_allclose(angle.panel.curves[0].y, np.rad2deg(VALUES["pin.angle"]))

@@ -59,7 +59,7 @@ def seen(window, name):
 def test_over_another_channel(window, result):
     window.panels.plots.bar.choice.setCurrentText(f"{NAME}[y]")
     redraw(window)
-    x, y = lines(window, NAME)[2].getData()
+    x, y = lines(window, NAME)[1].getData()
     recorded = result[NAME][: STEPS + 1]
     np.testing.assert_allclose(x, recorded[:, 1], atol=1e-12)
     np.testing.assert_allclose(y, recorded[:, 2], atol=1e-12)
@@ -237,7 +237,7 @@ def test_the_other_run_has_energies_and_distances_and_says_what_it_lacks(window,
     np.testing.assert_allclose(lines(window, distance, 1)[0].getData()[1], apart, atol=1e-12)
     plots.bar.choice.setCurrentText(f"{NAME}[y]")
     redraw(window)
-    x, z = lines(window, NAME, 1)[2].getData()
+    x, z = lines(window, NAME, 1)[1].getData()
     np.testing.assert_array_equal(x, result[NAME][:, 1])
     np.testing.assert_array_equal(z, result[NAME][:, 2])
 
