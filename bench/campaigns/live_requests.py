@@ -38,6 +38,9 @@ GOOD: list[dict[str, Any]] = [
     {"do": "grab", "body": "crank", "point": [0.0, 0.0, 0.0], "target": [1.0, 0.0, 0.0]},
     {"do": "move", "target": [0.5, 0.0, 0.5]},
     {"do": "subscribe", "names": ["t"]},
+    {"do": "window", "window": 2.0},
+    {"do": "window", "window": [0.0, 0.5]},
+    {"do": "time", "t": 0.1},
 ]
 WILD: list[Any] = [
     0, -1, 1, 2**53, 2**63, -(2**70), 1e-300, 1e12, 1e308, -0.0, math.nan, math.inf, True, False, None, "",

@@ -467,7 +467,7 @@ def format_command(words: list[str]) -> int:
 
 def plot_command(words: list[str]) -> int:
     """Plot channels of a recorded result: rtmbs plot slider.h5 block.x --out slider.png"""
-    from rtmbs.results.exports import PICTURES
+    from rtmbs.results.figure import PICTURES, STYLES
 
     raw = argparse.RawDescriptionHelpFormatter
     parser = Parser(prog="rtmbs plot", description=plot_command.__doc__, epilog=EPILOG, formatter_class=raw)
@@ -479,6 +479,11 @@ def plot_command(words: list[str]) -> int:
     parser.add_argument(
         "--path", metavar="AXES", help="the paths of markers and bodies, one coordinate over another: xy, xz, yz"
     )
+    parser.add_argument("--over", metavar="CHANNEL", help="what to plot over in place of time; frequency for spectra")
+    parser.add_argument("--degrees", action="store_true", help="angles in degrees")
+    parser.add_argument("--window", metavar="TIMES", help="the last seconds (5), or two times (1,2.5)")
+    parser.add_argument("--size", metavar="SIZE", help="column, page, slide, or width x height in mm (89x67)")
+    parser.add_argument("--style", choices=list(STYLES), default="white", help="grey is for print without colours")
     options = parser.read(words)
     if not options.channels:
         print("\n".join(load_result(options.file).names()))
@@ -493,9 +498,21 @@ def plot_command(words: list[str]) -> int:
 
         plot_path(result, *options.channels, axes=options.path, file=options.out)
     else:
-        result.plot(*options.channels, file=options.out)
+        result.plot(
+            *options.channels, x=options.over, degrees=options.degrees, window=numbers(options.window, ","),
+            file=options.out, size=numbers(options.size, "x"), style=options.style,
+        )  # fmt: skip
     print(f"{len(options.channels)} channels over {len(result)} samples in {options.out}")
     return 0
+
+
+def numbers(text: str | None, between: str) -> Any:
+    """Return a word of the command as one number or several; as it is where it holds none."""
+    try:
+        found = tuple(float(part) for part in (text or "").split(between))
+    except ValueError:
+        return text or None
+    return found[0] if len(found) == 1 else found
 
 
 def draw_to_files() -> None:

@@ -16,7 +16,9 @@ from rtmbs.core.names import Keyed, selected
 from rtmbs.core.notebook import table_html
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.results.channel import QUATERNION, TIME, Array, Channel, units_of
-from rtmbs.results.exports import Line, draw_panels, needed, save_figure
+from rtmbs.results.curves import Curve, abscissa, components, curves_of, panels_of
+from rtmbs.results.exports import needed
+from rtmbs.results.figure import Look, draw, save_figure
 from rtmbs.results.result import Result
 from rtmbs.results.selection import interpolated, span
 
@@ -102,27 +104,39 @@ class Comparison(Keyed):
                 lines.append(f"only in {whose}, or with other axes or units there: {', '.join(names)}")
         return "\n".join([f"{len(self.differences)} channels at {len(self.t)} times: {self.verdict.value}", *lines])
 
-    def plot(self, *names: str, file: str | Path | None = None) -> Any:
+    def plot(
+        self,
+        *names: str,
+        file: str | Path | None = None,
+        degrees: bool = False,
+        size: str | tuple[float, float] | None = None,
+        style: str = "white",
+    ) -> Any:
         """Draw channels of both results over their common time, and b - a below (extra ``plot``).
 
-        Without a name the worst channel is drawn.
+        Without a name the worst channel is drawn. ``degrees``, ``size`` and ``style`` are those of ``Result.plot``.
 
         Raises UnknownNameError for a channel that was not compared, and InputError as ``Result.plot`` does.
 
             comparison.plot("block.velocity")
         """
-        panels: dict[str, list[Line]] = {}
-        apart: dict[str, list[Line]] = {}
+        look, shared = Look(size, style), (float(self.t[0]), float(self.t[-1]))
+        both: list[Curve] = []
+        apart: list[Curve] = []
         for name in names or (self.worst.name,):
             self[name]  # a name that was not compared is refused
-            for whose, one, style in (("a", self.a, "-"), ("b", self.b, "--")):
-                seen = (one.t >= self.t[0]) & (one.t <= self.t[-1])
-                for label, own_unit, values in one.channel(name).components:
-                    panels.setdefault(own_unit, []).append((f"{whose}: {label}", one.t[seen], values[seen], style))
-            both = Channel(name, *self.a.about(name), difference(self.a, self.b, self.t, name))
-            for label, own_unit, values in both.components:
-                apart.setdefault(f"b - a in {own_unit}", []).append((label, self.t, values, "-"))
-        return save_figure(draw_panels({**panels, **apart}, f"{self.a.name} (a) and {self.b.name} (b)"), file)
+            for run, (whose, one) in enumerate((("a", self.a), ("b", self.b))):
+                both += [
+                    within(curve, shared) for curve in curves_of(one, (name,), degrees=degrees, run=run, run_name=whose)
+                ]
+            between = Channel(name, *self.a.about(name), difference(self.a, self.b, self.t, name))
+            apart += [
+                Curve(label, unit, self.t, values, run_name="b - a")
+                for label, unit, values in components(between, degrees)
+            ]
+        title = f"{self.a.name} (a) and {self.b.name} (b)"
+        panels = panels_of(both) + panels_of(apart)
+        return save_figure(draw(panels, abscissa(self.a, None), title, look=look), file, look)
 
     def to_pandas(self) -> Any:
         """Return a DataFrame, a row a channel (extra ``tables``)."""
@@ -134,6 +148,12 @@ class Comparison(Keyed):
         """Return the table for notebooks."""
         head = f"{len(self.differences)} channels at {len(self.t)} times: {self.verdict.value}"
         return table_html(head, HEAD, [cells_of(one) for one in self.differences[:LISTED]])
+
+
+def within(curve: Curve, span: tuple[float, float]) -> Curve:
+    """Return the samples of a curve in a span of time."""
+    seen = (curve.t >= span[0]) & (curve.t <= span[1])
+    return curve._replace(t=curve.t[seen], y=curve.y[seen])
 
 
 def compare(

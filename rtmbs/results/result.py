@@ -14,7 +14,8 @@ from rtmbs.errors import InputError, unknown_name, with_count
 from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.results import file_formats, selection
 from rtmbs.results.channel import TIME, Channel, Source, StoredValues
-from rtmbs.results.exports import plot, result_html, to_pandas, to_xarray
+from rtmbs.results.exports import result_html, to_pandas, to_xarray
+from rtmbs.results.figure import Look, plot
 
 if TYPE_CHECKING:
     from rtmbs.system.system import System
@@ -354,35 +355,67 @@ class Result(Keyed, StrictAttributes):
         """Return a Result of these channels and the head of this one."""
         return Result(sources, self.name, self.fingerprint, self.outcomes, lambda: self.warnings, self.system)
 
-    def plot(self, *names: str, file: str | Path | None = None) -> Any:
-        """Draw channels or components over time, one panel for each unit (extra ``plot``).
+    def plot(
+        self,
+        *names: str,
+        x: str | None = None,
+        ax: Any = None,
+        degrees: bool = False,
+        window: float | tuple[float, float] | None = None,
+        file: str | Path | None = None,
+        size: str | tuple[float, float] | None = None,
+        style: str = "white",
+        label: str = "",
+    ) -> Any:
+        """Draw channels or components over time or over another one, one panel for each unit (extra ``plot``).
+
+        A notebook shows the figure once, where the call is the last line of its cell.
 
         Parameters
         ----------
         *names : str
             Channels or components, one at least: "block.velocity" has three lines, "block.x" one.
+        x : str, optional
+            Component that is drawn over in place of time, for coupler curves and phase planes; "frequency" draws
+            amplitudes of the spectrum. Two lengths of like spans have one scale.
+        ax : matplotlib.axes.Axes or sequence of them, optional
+            Axes of your own figure, one for each unit, which may hold lines already.
+        degrees : bool, default False
+            Angles, rates and accelerations of angles in degrees.
+        window : float or tuple of float, optional
+            The last seconds, or two times [s]; the whole run unless given.
         file : str or Path, optional
             File of the picture as well: .png, .pdf or .svg.
+        size : str or tuple of float, optional
+            "column" (89 x 67 mm), "page" (183 x 120 mm), "slide" (254 x 143 mm), or width and height [mm]. Letters then
+            have 8 points, and the figure has no title. As high as the panels need unless given.
+        style : str, default "white"
+            "white", "dark", or "grey" for print without colours.
+        label : str, default ""
+            Name of the run in the legend, where several share axes.
 
         Returns
         -------
         matplotlib.figure.Figure
-            Figure of matplotlib.
+            Figure of matplotlib; ``ax`` where it is given.
 
         Raises
         ------
         UnknownNameError
-            For a channel that does not exist.
+            For a channel, size or style that does not exist.
         InputError
-            Without a name, for a file that cannot be written, and where matplotlib is missing.
+            Without a name, for an ``x`` of several numbers, a window or size that is none, another number of axes than
+            of units, a file that cannot be written, and where matplotlib is missing.
 
         Examples
         --------
         >>> model = rtmbs.library.build("pendulum")
         >>> result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.1)
         >>> figure = result.plot("pivot.angle", "P.velocity", "P.x", file="motion.png")
+        >>> figure = result.plot("pivot.rate", x="pivot.angle", degrees=True, size="column", file="phase.pdf")
         """
-        return plot(self, names, file)
+        given = {"x": x, "ax": ax, "degrees": degrees, "window": window, "label": label}
+        return plot(self, names, file, look=Look(size, style), **given)
 
     def to_pandas(self, *names: str) -> Any:
         """Return channels or components as a pandas DataFrame (extra ``tables``).

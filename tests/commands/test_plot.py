@@ -47,6 +47,10 @@ def test_a_picture_is_written(motion, tmp_path, capsys, ending):
     motion.save(saved)
     assert main(["plot", str(saved), "block.x", "rev1.rate", "--out", str(picture)]) == 0
     assert picture.read_bytes()[:4] == b"\x89PNG"
+    drawing = tmp_path / "phase.svg"
+    words = ["--over", "rev1.angle", "--degrees", "--window", "0.1,0.3", "--size", "89x60", "--style", "grey"]
+    assert main(["plot", str(saved), "rev1.rate", "--out", str(drawing), *words]) == 0
+    assert "rev1.angle [deg]" in drawing.read_text(encoding="utf-8")
     assert main(["plot", str(saved)]) == 0
     assert "block.position" in capsys.readouterr().out
 
@@ -56,6 +60,8 @@ def test_a_picture_is_written(motion, tmp_path, capsys, ending):
     [
         (["block.x"], "rtmbs plot needs --out PATH"),
         (["blok.x", "--out", "a.png"], "there is no channel named 'blok.x'"),
+        (["block.x", "--out", "a.png", "--size", "89"], "size is 89.0; it must be one of column, page, slide"),
+        (["block.x", "--out", "a.png", "--window", "last"], "window is 'last'; it must be the last seconds"),
         (["block.x", "--out", "a.nothing"], "must end in one of .png, .pdf, .svg"),
     ],
 )

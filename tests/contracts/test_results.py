@@ -334,7 +334,8 @@ def test_a_plot_has_a_panel_for_each_unit(kind, tmp_path):
         np.testing.assert_array_equal(lines[label].get_xdata(), result.t)
         np.testing.assert_array_equal(lines[label].get_ydata(), values)
         named = lines[label].axes.get_ylabel()
-        assert named.endswith(f"[{unit}]") if unit else "[" not in named
+        shown = unit.replace("^2", "\N{SUPERSCRIPT TWO}")
+        assert named.endswith(f"[{shown}]") if unit not in ("", "1") else "[" not in named
     assert figure.axes[-1].get_xlabel() == "t [s]"
     assert (tmp_path / "run.png").stat().st_size > 1000
     pyplot.close(figure)

@@ -154,7 +154,7 @@ def test_a_comparison_is_drawn_and_tabled(tmp_path):
     found = compare(smooth(UNEVEN), shifted(UNEVEN, 0.1), tolerance=1e-3)
     figure = found.plot("a.position", "a.angle", file=tmp_path / "apart.png")
     assert [axis.get_ylabel() for axis in figure.axes] == [
-        "position [m]", "angle [rad]", "position [b - a in m]", "angle [b - a in rad]",
+        "position [m]", "angle [rad]", "position [m]", "angle [rad]",
     ]  # fmt: skip
     longer = compare(smooth(UNEVEN), smooth(np.linspace(0.0, 3.0 * UNEVEN[-1], 400))).plot("a.reaction_doubtful")
     drawn = [line.get_xdata() for axis in longer.axes for line in axis.get_lines()]

@@ -62,7 +62,7 @@ def test_a_missing_pyarrow_is_one_sentence(tmp_path, monkeypatch):
 def test_a_plot_has_a_panel_a_unit_a_title_and_legends(tmp_path):
     pytest.importorskip("matplotlib").use("agg")
     figure = smooth(UNEVEN).plot("a.angle", "a.position", "a.orientation[w]", file=tmp_path / "run.png")
-    assert [axis.get_ylabel() for axis in figure.axes] == ["angle [rad]", "position [m]", "orientation [1]"]
+    assert [axis.get_ylabel() for axis in figure.axes] == ["angle [rad]", "position [m]", "orientation"]
     assert figure.axes[-1].get_xlabel() == "t [s]"
     assert figure.get_suptitle() == "smooth"
     assert [text.get_text() for text in figure.axes[1].get_legend().get_texts()] == ["a.position[x]", "a.position[y]"]

@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.results.exports import PICTURES, needed
+from rtmbs.results.exports import needed
+from rtmbs.results.figure import PICTURES
 from rtmbs.results.result import Result
 
 Array = NDArray[np.float64]

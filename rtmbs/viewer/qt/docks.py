@@ -37,7 +37,8 @@ from rtmbs.viewer.session.connection import Connection
 if TYPE_CHECKING:
     from rtmbs.viewer.qt.model_panel import ModelPanel
     from rtmbs.viewer.qt.parameters import Parameters
-    from rtmbs.viewer.qt.plots import Plots, Profiler
+    from rtmbs.viewer.qt.plots import Plots
+    from rtmbs.viewer.qt.profiler import Profiler
 
 
 # ---- transport bar ---------------------------------------------------------------------------------------------------
@@ -262,7 +263,7 @@ class Panels:
     @cached_property
     def profiler(self) -> "Profiler":
         """Step times (F3)."""
-        from rtmbs.viewer.qt.plots import Profiler
+        from rtmbs.viewer.qt.profiler import Profiler
 
         return self._in_its_dock("profiler", Profiler(self._window.theme))
 
@@ -275,6 +276,7 @@ class Panels:
         panel.bar.compared.connect(window.guarded(lambda path: window.tell(panel.compare(path))))
         panel.bar.exported.connect(window.guarded(lambda path: window.tell(panel.export(path))))
         panel.wanted.connect(window.guarded(lambda names, ticket: window.send(Subscribe(names, ticket))))
+        panel.sought.connect(window.guarded(window.send))
         if window.description is not None:
             panel.set_distances(distances(window.description, window.selection.pairs))
         return self._in_its_dock("plots", panel)
@@ -333,7 +335,7 @@ class Panels:
             if not window.docks[name].isVisible():
                 continue
             if name == "plots":
-                self.plots.redraw(window.connection.strip(), frame.t)
+                self.plots.redraw(window.connection.strip(), frame.t, frame.step)
             else:
                 getattr(self, name).show_frame(frame)
 

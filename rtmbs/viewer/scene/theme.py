@@ -3,6 +3,7 @@
 import re
 from dataclasses import dataclass
 
+from rtmbs.core.colors import COLORS
 from rtmbs.errors import unknown_name
 from rtmbs.viewer.scene.description import SceneDescription
 
@@ -71,7 +72,7 @@ WHITE = Theme(
     shadow=0.3,
     grab="#d99000",
     selected="#ffb400",
-    plots=("#1f6fb8", "#c9722b", "#2e8b57", "#8258a8", "#b0303c", "#4b8f9c", "#8c7a2e", "#2b3a8c"),
+    plots=COLORS["white"],
 )
 DARK = Theme(
     name="dark",
@@ -98,7 +99,7 @@ DARK = Theme(
     shadow=0.65,
     grab="#ffc145",
     selected="#ffd24d",
-    plots=("#5aa7e8", "#e39a54", "#5bbf86", "#b08fd8", "#ef6f63", "#6fc0cc", "#cdb95a", "#8fa8ff"),
+    plots=COLORS["dark"],
 )
 THEMES = {theme.name: theme for theme in (WHITE, DARK)}
 

@@ -12,8 +12,9 @@ function begin(content) {
   let stale = true;
   const changed = () => { stale = true; };
   const player = content.live ? new LivePlayer(content, changed) : new Player(content, changed);
-  const curves = new Curves(content, byId("curves"), (time) => player.pause(time));
+  const curves = new Curves(content, byId("curves"), (time) => (content.live ? player.goTo(time) : player.pause(time)));
   const page = { content, stage, player, curves, drawn: 0, redraw: () => { stale = true; } };
+  curves.redraw = page.redraw;
   page.actions = actions(page);
   stage.controls.addEventListener("change", page.redraw);
   fill(page);
@@ -53,7 +54,7 @@ function show(page) {
   stage.show(player.picture, player.between, player.time);
   stage.resize();
   stage.draw();
-  curves.draw(player.time, player.sample, stage.theme);
+  curves.draw(player.time, stage.theme);
   page.drawn += 1;
   byId("time").value = player.place;
   drawLegend(page);

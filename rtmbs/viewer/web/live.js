@@ -10,7 +10,7 @@ const NOTCHES = 1000; // of a slider
 // Time as the session has it; the slider goes over its steps. Asks for what Player does by itself.
 class LivePlayer {
   constructor(content, changed, ask) {
-    Object.assign(this, { speeds: content.speeds, changed, ask, marks: new Set(), curves: null });
+    Object.assign(this, { speeds: content.speeds, changed, ask, marks: new Set() });
     this.now = { t: content.t[0], step: 0, oldest: 0, newest: 0, h: 0, playing: false, looping: false, speed: content.speed };
   }
 
@@ -25,14 +25,6 @@ class LivePlayer {
   get picture() { return 0; }
   get between() { return 0; }
 
-  // The row of the curves at or before the present time.
-  get sample() {
-    const t = this.curves?.t ?? [0];
-    let k = t.length - 1;
-    while (k > 0 && t[k] > this.time) k -= 1;
-    return k;
-  }
-
   placeOf(mark) { return mark; }
   advance() {}
   play() { this.ask({ do: "play" }); }
@@ -44,7 +36,7 @@ class LivePlayer {
   slower() { this.setSpeed([...this.speeds].reverse().find((speed) => speed < this.speed * 0.999) ?? this.speeds[0]); }
 
   // Go to the remembered step nearest to a time.
-  goTo(t) { this.pause(this.now.step + Math.round((t - this.now.t) / (this.now.h || 1))); }
+  goTo(t) { this.ask({ do: "time", t }); }
 
   mark() {
     if (!this.marks.delete(this.place)) this.marks.add(this.place);
@@ -72,6 +64,7 @@ class Live {
     byId("inputs-button").addEventListener("click", () => open(byId("inputs"), byId("channels")));
     byId("channels-button").addEventListener("click", () => open(byId("channels"), byId("inputs")));
     this.addPull();
+    page.curves.askFor = (window) => this.ask({ do: "window", window });
     restoreCamera(page);
     this.connect();
   }
@@ -91,6 +84,7 @@ class Live {
       byId("told").hidden = true;
       const names = this.chosen();
       if (names.length) this.ask({ do: "subscribe", names });
+      if (this.page.curves.window !== null) this.ask({ do: "window", window: this.page.curves.window });
     });
     this.socket.addEventListener("close", () => {
       tell("the session is gone, or this page has lost it; looking for it", true);
@@ -139,20 +133,18 @@ class Live {
     this.scaled = true;
   }
 
-  // Times come relative to the last one, since a message has single precision.
-  showCurves({ names, rows, last }, next) {
-    const { page } = this, t = Float64Array.from(next(rows), (past) => last + past), units = new Map(page.content.live.channels);
-    const channels = names.map((name) => ({ name, unit: units.get(name) ?? "", values: Float64Array.from(next(rows)) }));
-    page.player.curves = { t };
-    const shown = page.curves.content.channels.map((channel) => channel.name);
-    if (String(shown) === String(names)) {
-      page.curves.take(t, channels);
-      return;
-    }
+  // Times come relative to the last one, and values to a number of each channel, since a message has single precision.
+  showCurves({ names, rows, last, ends, bases, panels }, next) {
+    const { page } = this, t = Float64Array.from(next(rows), (past) => last + past), known = new Map(page.content.live.channels.map((one) => [one[0], one]));
+    const channels = names.map((name, k) => {
+      const [, unit, words] = known.get(name) ?? [name, "", ""];
+      return { name, unit, words, values: Float64Array.from(next(rows), (value) => bases[k] + value) };
+    });
+    const anew = String(page.curves.content.channels.map((channel) => channel.name)) !== String(names);
+    page.curves.take(t, channels, ends, anew ? panels : undefined);
+    if (!anew) return;
     if (!this.chosen().length) for (const box of this.boxes) box.checked = names.includes(box.value);
-    byId("curves").replaceChildren();
     byId("curves").hidden = false;
-    page.curves = new Curves({ t, channels, themes: page.content.themes }, byId("curves"), (time) => page.player.goTo(time));
   }
 
   // What stands beside the name: how the session goes.
@@ -227,10 +219,10 @@ class Live {
   addChannels(channels) {
     const search = document.createElement("input"), list = document.createElement("div");
     Object.assign(search, { type: "search", placeholder: "channels that hold …" });
-    this.boxes = channels.map(([name, unit]) => {
+    this.boxes = channels.map(([name, , words]) => {
       const label = document.createElement("label"), box = document.createElement("input");
       Object.assign(box, { type: "checkbox", value: name });
-      label.append(box, ` ${name}${unit && unit !== "1" ? ` [${unit}]` : ""}`);
+      label.append(box, ` ${name} ${words}`);
       box.addEventListener("change", () => {
         this.ask({ do: "subscribe", names: this.chosen() });
         if (!this.chosen().length) byId("curves").hidden = true;

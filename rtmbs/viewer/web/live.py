@@ -14,8 +14,8 @@ import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import dataclass
 from http import HTTPStatus
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
 
@@ -23,11 +23,13 @@ import numpy as np
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.numerics.rotations.quaternions import quaternions
-from rtmbs.results.channel import units_of
-from rtmbs.viewer.scene.description import SceneDescription, components, slider_range
-from rtmbs.viewer.scene.frame import FIRST, OPTIONS, Frame, T
+from rtmbs.results.curves import Window
+from rtmbs.viewer.scene.description import SceneDescription, slider_range
+from rtmbs.viewer.scene.frame import OPTIONS, Frame, T
 from rtmbs.viewer.scene.shapes import Scale
+from rtmbs.viewer.session.commands import Seek
 from rtmbs.viewer.session.connection import Connection
+from rtmbs.viewer.session.plotted import step_at
 from rtmbs.viewer.text import error_sentence
 from rtmbs.viewer.web.content import (
     Array,
@@ -49,7 +51,9 @@ from rtmbs.viewer.web.content import (
     views_content,
     with_only,
 )
-from rtmbs.viewer.web.requests import LONGEST, RequestReader
+from rtmbs.viewer.web.live_curves import curves_of_window, curves_state
+from rtmbs.viewer.web.plots import plot_settings, unit_words, units
+from rtmbs.viewer.web.requests import LONGEST, GoTo, RequestReader, ShowWindow
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
@@ -57,8 +61,6 @@ if TYPE_CHECKING:
 
 RATE = 30.0  # pictures a second
 CURVES = 0.2  # [s] between curves
-SAMPLES = 500  # of a curve that is sent: two for each, the least and the greatest
-SECONDS = 10.0  # [s] of the curves that are shown
 FIRST_FRAME = 60.0  # [s] that a first frame is waited for
 GOODBYE = 0.5  # [s] that viewers have to close
 MOST_VIEWERS = 32
@@ -94,7 +96,8 @@ class LiveScene:
             | axes(self._scene)
             | static_content(drawn, pictures.loose)
             | moving_content(pictures)
-            | {"channels": [], "live": live_content(description, frame)}
+            | plot_settings()
+            | {"channels": [], "panels": {}, "live": live_content(description, frame)}
             | views_content(description, pictures, paging)
             | around_followed(self._scene, fixed["follow"])
         )
@@ -150,13 +153,8 @@ def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
     return {
         "inputs": inputs,
         "choices": {name: list(words) for name, words in description.choices.items()},
-        "channels": [
-            [name, unit]
-            for channel in description.channels
-            for name, unit in zip(components(channel), units_of(channel.axes, channel.unit), strict=False)
-        ],
+        "channels": [[name, unit, unit_words(unit)] for name, unit in units(description).items()],
         "settable": description.live,
-        "seconds": SECONDS,
     }
 
 
@@ -198,24 +196,20 @@ def finite_only(value: Any) -> Any:
     return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
-def thinned(table: Array, samples: int) -> Array:
-    """Return rows (k, 1 + columns) of a table by time, at most about two for each of ``samples`` parts.
-
-    Every part keeps the rows with the least and the greatest value of each column, so no peak is lost.
-    """
-    if len(table) <= 2 * samples:
-        return table
-    kept = {0, len(table) - 1}
-    borders = np.linspace(0, len(table), samples // max(table.shape[1] - 1, 1) + 1).astype(int)
-    values = np.where(np.isfinite(table[:, 1:]), table[:, 1:], 0.0)
-    for first, end in pairwise(borders.tolist()):
-        if end > first:
-            part = values[first:end]
-            kept |= {first + int(k) for k in (*part.argmin(axis=0), *part.argmax(axis=0))}
-    return table[sorted(kept)]
-
-
 # ---- server ----------------------------------------------------------------------------------------------------------
+
+
+Made = dict[tuple[Window, ...], bytes]  # pictures with the curves of a window, and one without
+
+
+@dataclass
+class Seen:
+    """What one browser has been sent, and the window of time that its plots show."""
+
+    window: Window = None
+    frame: Frame | None = None
+    curves: tuple[Any, ...] | None = None  # state of the curves that were sent
+    sending: asyncio.Task[None] | None = None
 
 
 class LiveServer:
@@ -238,11 +232,8 @@ class LiveServer:
         self._scene = LiveScene(connection.describe(), first_frame(connection), self.paging)
         self._page: bytes | None = None
         self._reader = RequestReader(self._scene.description)
-        self._viewers: set[ServerConnection] = set()
-        self._sending: dict[ServerConnection, asyncio.Task[None]] = {}
-        self._shown: Frame | None = None
-        self._picture = b""
-        self._curves_at, self._stamp = 0.0, -1
+        self._viewers: dict[ServerConnection, Seen] = {}
+        self._curves_at = 0.0
         self.pictures = 0  # that were made
 
     async def run(self, host: str, port: int, ready: Callable[[str], None]) -> None:
@@ -284,18 +275,31 @@ class LiveServer:
             return
         if not self._scene.fits(frame):
             await self._renew(frame)
-        curves = self._curves(frame)
-        if frame is not self._shown or curves is not None:
-            self._shown, self._picture = frame, self._scene.picture(frame, curves)
-            self.pictures += 1
-            for viewer in self._viewers:
-                self._send(viewer)
+        due = time.perf_counter() - self._curves_at >= CURVES
+        if due:
+            self._curves_at = time.perf_counter()
+        made: Made = {}  # one picture with the curves of a window serves all viewers of it
+        for viewer, seen in self._viewers.items():
+            self._serve(viewer, seen, frame, due, made)
+        self.pictures += len(made)
 
-    def _send(self, viewer: "ServerConnection") -> None:
-        """Send the latest picture, unless one before is still on its way: a slow viewer sees fewer pictures."""
-        before = self._sending.get(viewer)
-        if before is None or before.done():
-            self._sending[viewer] = asyncio.create_task(self._send_quietly(viewer, self._picture))
+    def _serve(self, viewer: "ServerConnection", seen: "Seen", frame: Frame, due: bool, made: Made) -> None:
+        """Send a frame to one viewer, with curves where they are due and new; a slow viewer gets fewer."""
+        if seen.sending is not None and not seen.sending.done():
+            return
+        strip, reader = self.connection.strip(), self._reader
+        state = curves_state(strip, reader, frame, seen.window) if due else None
+        anew = state is not None and state != seen.curves
+        if frame is seen.frame and not anew:
+            return
+        key = (seen.window,) if anew else ()
+        if key not in made:
+            curves = curves_of_window(strip, reader, frame, seen.window) if anew else None
+            made[key] = self._scene.picture(frame, curves)
+        seen.frame = frame
+        if anew:
+            seen.curves = state
+        seen.sending = asyncio.create_task(self._send_quietly(viewer, made[key]))
 
     async def _send_quietly(self, viewer: "ServerConnection", message: bytes | str) -> None:
         from websockets.exceptions import ConnectionClosed
@@ -303,7 +307,7 @@ class LiveServer:
         try:
             await viewer.send(message)
         except ConnectionClosed:
-            self._viewers.discard(viewer)
+            self._viewers.pop(viewer, None)
 
     async def _tell(self, messages: list[dict[str, str]]) -> None:
         text = json.dumps({"messages": messages})
@@ -319,22 +323,13 @@ class LiveServer:
         text = json.dumps({"reload": True})
         await asyncio.gather(*(self._send_quietly(viewer, text) for viewer in set(self._viewers)))
 
-    def _curves(self, frame: Frame) -> tuple[dict[str, Any], Array] | None:
-        """Return the names and rows of the plotted channels when they are new, a few times a second."""
-        strip, names, now = self.connection.strip(), self._reader.plotted, time.perf_counter()
-        if strip is None or not names or strip.ticket != self._reader.ticket or now - self._curves_at < CURVES:
-            return None
-        if strip.stamp == self._stamp:
-            return None
-        stamp = strip.stamp
-        rows = strip.read([T, *range(FIRST, FIRST + len(names))])
-        if rows is None:
-            return None
-        self._curves_at, self._stamp = now, stamp
-        rows = rows[rows[:, 0] >= (rows[-1, 0] if len(rows) else 0.0) - SECONDS]
-        table, last = thinned(rows, SAMPLES), float(rows[-1, 0]) if len(rows) else 0.0
-        table = table - np.r_[last, np.zeros(len(names))]  # a message has single precision: a late time has few digits
-        return {"names": list(names), "rows": len(table), "last": last}, table
+    def _seek(self, t: float) -> Seek:
+        """Return the command that goes to a time of the curves."""
+        frame, strip = self.connection.latest(), self.connection.strip()
+        rows = None if strip is None else strip.read([T])
+        if frame is None or rows is None or not len(rows):
+            return Seek(0)
+        return Seek(step_at(rows[:, 0], t, frame.t, frame.step))
 
     # ---- requests ---------------------------------------------------------------------------------------------------
 
@@ -370,13 +365,16 @@ class LiveServer:
         """Serve one browser: its requests become commands, and a refused one is answered by a sentence."""
         from websockets.exceptions import ConnectionClosed
 
-        self._viewers.add(viewer)
-        self._shown = None  # the next frame is sent, also when the session is paused
+        seen = self._viewers[viewer] = Seen()  # the next frame is sent, also when the session is paused
         refused = 0
         try:
             async for text in viewer:
                 try:
-                    self.connection.send(self._reader.read(text))
+                    asked = self._reader.read(text)
+                    if isinstance(asked, ShowWindow):
+                        seen.window, seen.curves = asked.window, None
+                    else:
+                        self.connection.send(self._seek(asked.t) if isinstance(asked, GoTo) else asked)
                 except RtmbsError as error:
                     refused += 1
                     await viewer.send(json.dumps({"messages": [{"kind": "warning", "text": error_sentence(error)}]}))
@@ -385,8 +383,7 @@ class LiveServer:
         except ConnectionClosed:
             pass
         finally:
-            self._viewers.discard(viewer)
-            self._sending.pop(viewer, None)
+            self._viewers.pop(viewer, None)
 
 
 def first_frame(connection: Connection) -> Frame:

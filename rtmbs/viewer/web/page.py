@@ -20,7 +20,6 @@ from numpy.typing import NDArray
 from rtmbs import library
 from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, StepError
-from rtmbs.results.channel import units_of
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.shapes import Scale, typical_wrenches
 from rtmbs.viewer.session.commands import Seek
@@ -37,20 +36,20 @@ from rtmbs.viewer.web.content import (
     moving_content,
     page_text,
     pieces,
-    quantised,
     reactions,
     sample_pictures,
     scenes_of,
     static_content,
     views_content,
 )
+from rtmbs.viewer.web.plots import all_components, plot_settings, recorded_curves
 
 FEWEST = 2  # pictures: a page with fewer plays nothing
 MOST = 200_000  # pictures of a page at most
-MOVING = ("t", "r", "q", "loose", "channels", "reactions")  # content that grows with the pictures
+MOVING = ("t", "r", "q", "loose", "channels", "curve_t", "reactions")  # content that grows with the pictures
 SPARE = 0.92  # share of the limit that a second try aims at
 TRIES = 6
-FINENESS = 2.0**-16  # quantum of a channel, in its range
+ROWS, LEAST_ROWS = 4, 3000  # samples of a curve for each picture, and at least
 EARLY = 1e-9  # of a time between pictures: a sample that comes this little early is in time
 
 
@@ -82,7 +81,9 @@ def write_page(
     check(paging)
     description = connection.describe()
     scenes = scenes_of(description, frame_at(connection, 0))
-    fixed = fixed_content(description, paging) | colors(description) | axes(next(iter(scenes.values())))
+    fixed = (
+        fixed_content(description, paging) | colors(description) | axes(next(iter(scenes.values()))) | plot_settings()
+    )
     fixed["facts"] |= {"recorded": connection.recording.result.name}
     drawn = {name: pieces(scene) for name, scene in scenes.items()}
     first = next(iter(scenes))
@@ -100,7 +101,7 @@ def write_page(
             fixed
             | static_content(drawn, pictures.loose)
             | moving_content(pictures)
-            | curves(connection, paging, samples)
+            | curves(connection, paging, len(samples))
         )
         if paging.reactions:
             wrenches = connection.reactions()
@@ -159,21 +160,12 @@ def frame_at(connection: PlaybackConnection, sample: int) -> Frame:
     return frame
 
 
-def curves(connection: PlaybackConnection, paging: PageOptions, samples: NDArray[np.int64]) -> dict[str, Any]:
-    """Return the plotted channels at some samples."""
-    units: dict[str, str] = {}
-    for channel in connection.describe().channels:
-        own = units_of(channel.axes, channel.unit)
-        units |= {channel.name: own[0]} | {
-            f"{channel.name}[{axis}]": one for axis, one in zip(channel.axes, own, strict=False)
-        }
-    values = connection.columns(paging.channels)[samples]
-    found = []
-    for name, column in zip(paging.channels, values.T, strict=True):
-        finite = column[np.isfinite(column)]
-        span = float(np.ptp(finite)) if len(finite) else 0.0
-        found.append({"name": name, "unit": units.get(name, ""), "values": quantised(column, FINENESS * (span or 1.0))})
-    return {"channels": found}
+def curves(connection: PlaybackConnection, paging: PageOptions, pictures: int) -> dict[str, Any]:
+    """Return the plotted channels; of a long run as many samples as a page of so many pictures has room for."""
+    description = connection.describe()
+    names = all_components(description, paging.channels)
+    values = connection.columns(names)
+    return recorded_curves(description, names, connection.recording.t, values, max(ROWS * pictures, LEAST_ROWS))
 
 
 # ---- export of a result, or of a mechanism that is run for it --------------------------------------------------------

@@ -34,7 +34,6 @@ class Player {
   }
 
   get place() { return this.time; }
-  get sample() { return this.picture; }
   placeOf(mark) { return this.t[mark]; }
   reset() { this.pause(this.first); }
 

@@ -6,9 +6,10 @@ A request is a JSON object ``{"do": "seek", "step": 120}``. Nothing that reads o
 import json
 import math
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from rtmbs.errors import InputError, unknown_name
+from rtmbs.results.curves import Window, checked_window
 from rtmbs.viewer.scene.description import SceneDescription, components
 from rtmbs.viewer.scene.frame import OPTIONS, PLOTS
 from rtmbs.viewer.session.commands import (
@@ -32,6 +33,21 @@ from rtmbs.viewer.session.commands import (
     Vector,
 )
 
+
+class ShowWindow(NamedTuple):
+    """A browser shows another window of time in its plots; no command of the session."""
+
+    window: Window
+
+
+class GoTo(NamedTuple):
+    """Go to the step that is nearest to a time [s]."""
+
+    t: float
+
+
+Asked = Command | ShowWindow | GoTo
+
 LONGEST = 8192  # bytes of a request
 LONGEST_WORD = 300  # letters of a name
 MOST_STEPS = 1000  # of one request
@@ -52,7 +68,7 @@ class RequestReader:
         """Ticket of the last subscription."""
         return self._ticket
 
-    def read(self, text: str | bytes) -> Command:
+    def read(self, text: str | bytes) -> Asked:
         """Return the command of a request; InputError or UnknownNameError with a sentence for anything else."""
         if not isinstance(text, str) or len(text) > LONGEST:
             raise InputError(f"a request is text of at most {LONGEST} letters")
@@ -183,7 +199,14 @@ def speed(given: Mapping[str, Any]) -> Command:
     return SetSpeed(factor)
 
 
-Make = Callable[[RequestReader, Mapping[str, Any]], Command]
+def window_of(value: Any) -> Window:
+    """Return a window of time: nothing for the whole run, the last seconds, or two times [s]."""
+    if isinstance(value, list):
+        return checked_window(tuple(finite(one, "window") for one in value))
+    return None if value is None else checked_window(finite(value, "window"))
+
+
+Make = Callable[[RequestReader, Mapping[str, Any]], Asked]
 
 REQUESTS: dict[str, tuple[tuple[str, ...], Make]] = {  # arguments, and the command that they make
     "play": ((), lambda _, given: Play()),
@@ -201,4 +224,6 @@ REQUESTS: dict[str, tuple[tuple[str, ...], Make]] = {  # arguments, and the comm
     "grab": (("body", "point", "target"), RequestReader.grab),
     "move": (("target",), lambda _, given: MoveGrab(point(given, "target"))),
     "subscribe": (("names",), RequestReader.subscribe),
+    "window": (("window",), lambda _, given: ShowWindow(window_of(given["window"]))),
+    "time": (("t",), lambda _, given: GoTo(number(given, "t"))),
 }

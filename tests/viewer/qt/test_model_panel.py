@@ -374,7 +374,7 @@ def test_a_distance_is_plotted_at_every_step(window):
     window.connection.send(Play())
     follow(window, 30)
     plots.redraw(window.connection.strip(), window.frame.t)
-    measured, other, length = (plots.seen[name][0].y for name in (*names, "spring.length"))
+    measured, other, length = (plots.shown[name].panel.curves[0].y for name in (*names, "spring.length"))
     assert len(measured) >= 30
     np.testing.assert_allclose(measured, length, atol=1e-12)
     assert other[-1] == pytest.approx(np.linalg.norm(window.scene.center_of(3)))

@@ -10,11 +10,12 @@ pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install
 
 from PySide6.QtTest import QTest
 
+from rtmbs.results.curves import FREQUENCY, spectrum
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.qt.plots import ENERGY, FREQUENCY, TIME, VIOLATION
+from rtmbs.viewer.qt.plot_bar import TIME
 from rtmbs.viewer.scene.elements import Choice
-from rtmbs.viewer.session.channels import spectrum
 from rtmbs.viewer.session.commands import Reset, SetInput, StepForward
+from rtmbs.viewer.session.plotted import ENERGY, VIOLATION
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
 
@@ -44,14 +45,25 @@ def redraw(window):
     window.panels.plots.redraw(window.connection.strip(), window.frame.t)
 
 
+def lines(window, name, run=0):
+    """Return the lines of a plot that belong to a run: 0 the session, 1 the one beside it."""
+    shown = window.panels.plots.shown[name]
+    return [line for line, curve in zip(shown.lines, shown.panel.curves, strict=True) if curve.run == run]
+
+
+def seen(window, name):
+    """Return the curves of a plot with every sample."""
+    return window.panels.plots.shown[name].panel.curves
+
+
 def test_over_another_channel(window, result):
     window.panels.plots.bar.choice.setCurrentText(f"{NAME}[y]")
     redraw(window)
-    x, y = window.panels.plots._curves[NAME][2].getData()
+    x, y = lines(window, NAME)[1].getData()
     recorded = result[NAME][: STEPS + 1]
     np.testing.assert_allclose(x, recorded[:, 1], atol=1e-12)
     np.testing.assert_allclose(y, recorded[:, 2], atol=1e-12)
-    assert not window.panels.plots._nows[0].isVisible()
+    assert not window.panels.plots.shown[NAME].now.isVisible()
     window.panels.plots.choose(NAME, False)
     assert window.panels.plots.bar.over == TIME, "what is not ticked any more cannot be drawn over"
 
@@ -66,7 +78,7 @@ def test_a_channel_that_is_ticked_late_takes_nothing_from_the_others(qtbot, resu
     redraw(window)
 
     def drawn(name):
-        return np.array([curve.y for curve in window.panels.plots.seen[name]])
+        return np.array([curve.y for curve in seen(window, name)])
 
     names = (ENERGY, VIOLATION, NAME)
     before, late = {name: drawn(name) for name in names}, "coupler.velocity"
@@ -90,7 +102,7 @@ def test_a_channel_that_is_ticked_late_takes_nothing_from_the_others(qtbot, resu
 def test_over_frequency(window, result):
     window.panels.plots.bar.choice.setCurrentText(FREQUENCY)
     redraw(window)
-    f, amplitude = window.panels.plots._curves[NAME][1].getData()
+    f, amplitude = lines(window, NAME)[1].getData()
     expected = spectrum(result.t[: STEPS + 1], result[NAME][: STEPS + 1, 1])
     np.testing.assert_allclose(f, expected[0], rtol=1e-9)
     np.testing.assert_allclose(amplitude, expected[1], atol=1e-10)
@@ -101,15 +113,13 @@ def test_two_runs_in_one_plot(window, result, tmp_path):
     result.save(path)
     window.panels.plots.bar.compared.emit(path)
     redraw(window)
-    t, z = window.panels.plots._others[NAME][2].getData()
+    t, z = lines(window, NAME, 1)[2].getData()
     np.testing.assert_array_equal(t, result.t)
     np.testing.assert_array_equal(z, result[NAME][:, 2])
     assert "other.npz" in window.panels.plots.bar.compare.text()
     window.panels.plots.bar.compared.emit("")
     redraw(window)
-    assert window.panels.plots._others[NAME][2].getData()[0] is None or not len(
-        window.panels.plots._others[NAME][2].getData()[0]
-    )
+    assert not lines(window, NAME, 1)
     window.panels.plots.bar.compared.emit(str(tmp_path / "nothing.npz"))
     assert "nothing.npz" in window.banner.text.text()
 
@@ -129,7 +139,8 @@ def test_export(window, result, tmp_path):
     with (tmp_path / "seen.csv").open(encoding="utf-8") as file:
         rows = list(csv.reader(file))
     heading, numbers = rows[0], np.array([[float(cell) if cell else np.nan for cell in row] for row in rows[1:]])
-    assert heading[:2] == ["t [s]", "energy balance, kinetic [J]"]
+    assert heading[:2] == ["t [s]", f"{NAME}[x] [m]"]
+    assert "energy balance, kinetic [J]" in heading
     assert numbers.shape == (STEPS + 1, len(heading)), "every sample"
     place = heading.index(f"{NAME}[z] [m]")
     np.testing.assert_allclose(numbers[:, place], result[NAME][: STEPS + 1, 2], atol=1e-12)
@@ -143,29 +154,13 @@ def test_export_holds_what_is_seen(window, tmp_path):
     for name in (ENERGY, VIOLATION):
         window.panels.plots.choose(name, False)
     redraw(window)
-    window.panels.plots._plots[NAME].setXRange(0.25, 0.5, padding=0.0)
+    window.panels.plots.show_window((0.25, 0.5))
     redraw(window)
     window.panels.plots.bar.exported.emit(str(tmp_path / "part.csv"))
     with (tmp_path / "part.csv").open(encoding="utf-8") as file:
         t = np.array([float(row[0]) for row in list(csv.reader(file))[1:]])
     assert 0.24 <= t[0] <= 0.25
     assert 0.5 <= t[-1] <= 0.51
-
-
-def test_a_picture_holds_the_view_however_large_the_scene_has_grown(window, tmp_path):
-    """The scene of a window in use for a while was 113145 x 132401 wide."""
-    from PySide6.QtGui import QImage
-
-    area = window.panels.plots.area
-    area.scene().setSceneRect(-50_000.0, -60_000.0, 113_145.0, 132_401.0)
-    window.panels.plots.bar.exported.emit(str(tmp_path / "seen.png"))
-    picture, size = QImage(str(tmp_path / "seen.png")), area.viewport().size()
-    assert (picture.width(), picture.height()) == (2 * size.width(), 2 * size.height())
-    assert len({picture.pixel(x, y) for x in range(0, picture.width(), 3) for y in range(0, picture.height(), 3)}) > 5
-    assert window.statusBar().currentMessage() == f"exported: {tmp_path / 'seen.png'}"
-    window.panels.plots.bar.exported.emit(str(tmp_path / "seen.svg"))
-    svg = (tmp_path / "seen.svg").read_text(encoding="utf-8")
-    assert f'viewBox="0 0 {size.width()} {size.height()}"' in svg
 
 
 @pytest.mark.parametrize("ending", ["csv", "png", "svg"])
@@ -183,43 +178,18 @@ def test_values_at_the_cursor_go_with_it_and_take_no_room(window):
     assert bar.values.text() == ""
 
 
-def test_a_drawing_and_a_picture_show_the_same(window, tmp_path):
-    """Axes of a drawing in other dots than its curves would say other values."""
-    from PySide6.QtGui import QImage, QPainter
-    from PySide6.QtSvg import QSvgRenderer
-
-    for ending in ("png", "svg"):
-        window.panels.plots.bar.exported.emit(str(tmp_path / f"seen.{ending}"))
-    size = window.panels.plots.area.viewport().size()
-    drawn = QImage(size, QImage.Format.Format_RGB32)
-    drawn.fill(window.panels.plots.area.backgroundBrush().color())
-    painter = QPainter(drawn)
-    QSvgRenderer(str(tmp_path / "seen.svg")).render(painter)
-    painter.end()
-    seen = QImage(str(tmp_path / "seen.png")).scaled(size)
-    lines = [lowest_ink(picture.convertToFormat(QImage.Format.Format_RGB32)) for picture in (drawn, seen)]
-    assert abs(lines[0] - lines[1]) <= 2, "the numbers of the lowest axis stand at the same height"
-
-
-def lowest_ink(picture) -> int:
-    """Return the last row of a picture that anything stands in."""
-    numbers = np.frombuffer(picture.constBits(), np.uint8).reshape(picture.height(), -1).astype(int)
-    ground = np.tile(numbers[-1, :4], picture.width())
-    return int(np.flatnonzero(np.abs(numbers - ground).max(axis=1) > 60)[-1])
-
-
 def test_every_curve_and_axis_has_its_own_unit(window, tmp_path):
     window.panels.plots.choose("base.reaction")
     window.panels.plots.choose(ENERGY, False)
     redraw(window)
     panel = window.panels.plots
-    names = [curve.y_label for curve in panel.seen["base.reaction"]]
-    assert [name.split(" ", 1)[1] for name in names] == ["[N]"] * 3 + ["[N m]"] * 3
-    axes = [plot.getAxis("bottom") for plot in panel._plots.values()]
+    plots = [shown for shown in panel.shown.values() if "base.reaction" in shown.heading]
+    assert [{curve.unit for curve in shown.panel.curves} for shown in plots] == [{"N"}, {"N m"}]
+    axes = [shown.plot.getAxis("bottom") for shown in panel.shown.values()]
     assert {axis.labelText for axis in axes} == {"t [s]"}
     panel.bar.choice.setCurrentText(f"{NAME}[y]")
     redraw(window)
-    axis = panel._plots["base.reaction"].getAxis("bottom")
+    axis = panel.shown["base.reaction"].plot.getAxis("bottom")
     assert axis.labelText == f"{NAME}[y] [m]"
     assert not axis.autoSIPrefix, "numbers stand in the unit of the label"
     panel.export(str(tmp_path / "a.csv"))
@@ -234,8 +204,10 @@ def test_many_plots_are_scrolled(window, qtbot):
     redraw(window)
     qtbot.wait(50)
     panel = window.panels.plots
-    assert len(panel._plots) == 7
-    assert all(plot.boundingRect().height() >= 100 for plot in panel._plots.values())
+    assert len(panel.shown) == 7
+    heights = [shown.plot.boundingRect().height() for shown in panel.shown.values()]
+    assert min(heights) >= 150
+    assert max(heights) - min(heights) <= 25, "one size, but for the label of the lowest axes"
     assert panel.scrolled.verticalScrollBar().maximum() > 0
 
 
@@ -260,12 +232,12 @@ def test_the_other_run_has_energies_and_distances_and_says_what_it_lacks(window,
     redraw(window)
     assert said == f"compared with {path}; it has nothing for {VIOLATION}"
     for k, name in enumerate(("energy.kinetic", "energy.weight", "energy.elastic")):
-        np.testing.assert_allclose(plots._others[ENERGY][k].getData()[1], result[name], rtol=1e-12, atol=1e-12)
+        np.testing.assert_allclose(lines(window, ENERGY, 1)[k].getData()[1], result[name], rtol=1e-12, atol=1e-12)
     apart = np.linalg.norm(result["rocker.mass_center"] - result["crank.mass_center"], axis=1)
-    np.testing.assert_allclose(plots._others[distance][0].getData()[1], apart, atol=1e-12)
+    np.testing.assert_allclose(lines(window, distance, 1)[0].getData()[1], apart, atol=1e-12)
     plots.bar.choice.setCurrentText(f"{NAME}[y]")
     redraw(window)
-    x, z = plots._others[NAME][2].getData()
+    x, z = lines(window, NAME, 1)[1].getData()
     np.testing.assert_array_equal(x, result[NAME][:, 1])
     np.testing.assert_array_equal(z, result[NAME][:, 2])
 
@@ -275,8 +247,8 @@ def test_a_cursor_beyond_a_curve_has_no_value_of_it(window, result, tmp_path):
     result.between(0.0, 0.2).save(path)
     window.panels.plots.compare(path)
     redraw(window)
-    assert "other" in window.panels.plots.values_at(NAME, 0.1)
-    assert "other" not in window.panels.plots.values_at(NAME, 0.4)
+    assert "short.npz" in window.panels.plots.values_at(NAME, 0.1)
+    assert "short.npz" not in window.panels.plots.values_at(NAME, 0.4)
     assert window.panels.plots.values_at(NAME, 1e3) == ""
 
 
@@ -301,7 +273,7 @@ def test_curves_begin_with_what_was_set_before_the_first_step(window):
     fresh = Simulation(motored().compile(), 5e-3)
     fresh.inputs["spring.stiffness"] = 500.0
     wanted = fresh.run(0.1)
-    shown = window.panels.plots.seen[ENERGY]
+    shown = seen(window, ENERGY)
     np.testing.assert_allclose(shown[2].y, wanted["energy.elastic"], rtol=1e-9, atol=1e-12)
     total = wanted["energy.total"]
     np.testing.assert_allclose(shown[3].y, total - total[0], atol=1e-9)
@@ -319,6 +291,6 @@ def test_a_constant_over_a_component_is_drawn(window):
     for _ in range(5):
         redraw(window)
         QTest.qWait(30)
-    low, high = plots._plots[distance].viewRange()[1]
+    low, high = plots.shown[distance].box.viewRange()[1]
     assert high - low >= 1e-11 * high
-    assert np.ptp(plots.seen[distance][0].y) < 1e-12
+    assert np.ptp(seen(window, distance)[0].y) < 1e-12

@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
-from rtmbs.viewer.qt.plots import EXPORTS, phases_title, with_ending
+from rtmbs.viewer.qt.plot_bar import EXPORTS, with_ending
+from rtmbs.viewer.qt.profiler import phases_title
 from rtmbs.viewer.qt.widgets import missed_deadlines, run_rows, worth_rows
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.legend import LEFT, RIGHT, Word, legend, meanings
@@ -190,7 +191,7 @@ def test_the_profiler_says_where_the_rest_of_a_step_goes():
 
 @pytest.mark.parametrize(
     ("path", "kind", "found"),
-    [("plot", 0, "plot.csv"), ("a/plot", 1, "a/plot.png"), ("plot", 2, "plot.svg"), ("plot.png", 0, "plot.png")],
+    [("plot", 0, "plot.pdf"), ("a/plot", 2, "a/plot.png"), ("plot", 1, "plot.svg"), ("plot.png", 3, "plot.png")],
 )
 def test_an_export_has_the_ending_of_the_chosen_kind(path, kind, found):
     assert with_ending(path, EXPORTS.split(";;")[kind]) == found

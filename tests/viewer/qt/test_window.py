@@ -16,7 +16,6 @@ import rtmbs
 from rtmbs.integrators.report import Outcome
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.parameters import BUILDING, INPUTS, PENALTIES, STEPPING
-from rtmbs.viewer.qt.plots import ENERGY, VIOLATION
 from rtmbs.viewer.qt.window import Window
 from rtmbs.viewer.scene.drawing import section_normal_to
 from rtmbs.viewer.scene.elements import Choice
@@ -26,6 +25,7 @@ from rtmbs.viewer.session.commands import faster
 from rtmbs.viewer.session.connect import connect
 from rtmbs.viewer.session.connection import Message
 from rtmbs.viewer.session.origin import FromFactory
+from rtmbs.viewer.session.plotted import ENERGY, VIOLATION
 from rtmbs.viewer.view import ManualViewer
 from tests.patience import LONGEST, LONGEST_MS
 from tests.viewer.mechanisms import failing, motored
@@ -282,14 +282,14 @@ def test_ticked_channels_are_subscribed_and_drawn(window):
         window.act.step_forward()
         follow(window)
     plots.redraw(window.connection.strip(), window.frame.t)
-    t, y = plots._curves["crank.position"][1].getData()
+    t, y = plots.shown["crank.position"].lines[1].getData()
     assert t[-1] == pytest.approx(window.frame.t)
     assert len(t) == 31, "every step"
     assert np.all(np.diff(t) > 0.0)
     assert y[-1] == pytest.approx(window.frame.r[1][1])
-    total = plots._curves[ENERGY][3].getData()[1]
+    total = plots.shown[ENERGY].lines[3].getData()[1]
     assert (total[0], total[-1]) == (0.0, pytest.approx(window.frame.energy - plots._zero, abs=1e-12))
-    assert plots._curves[VIOLATION][0].getData()[1].size >= 30
+    assert plots.shown[VIOLATION].lines[0].getData()[1].size >= 30
 
 
 def drawn_times(window):
@@ -298,7 +298,7 @@ def drawn_times(window):
         window.panels.make("plots")
         follow(window)  # the session takes in what the plots ask for
     window.panels.plots.redraw(window.connection.strip(), window.frame.t)
-    return window.panels.plots._curves[ENERGY][0].getData()[0]
+    return window.panels.plots.shown[ENERGY].lines[0].getData()[0]
 
 
 def test_curves_hold_every_step_however_few_pictures_there_were(window):
@@ -309,7 +309,7 @@ def test_curves_hold_every_step_however_few_pictures_there_were(window):
     window.connection.send(commands.Seek(20))
     follow(window)
     assert len(drawn_times(window)) == 51
-    assert window.panels.plots._nows[0].value() == pytest.approx(0.1)
+    assert window.panels.plots.shown[ENERGY].now.value() == pytest.approx(0.1)
     window.connection.send(commands.SetInput("gravity", (0.0, 0.0, -3.0)))  # what came later is another story now
     window.act.step_forward()
     follow(window)
@@ -753,7 +753,7 @@ def test_names_that_look_like_html_are_shown_as_they_are(qtbot):
     assert window.banner.text.textFormat() == Qt.TextFormat.PlainText
     window.act.plots()
     window.panels.plots.choose("<i>arm</i>.position")
-    title = window.panels.plots._plots["<i>arm</i>.position"].titleLabel.text
+    title = window.panels.plots.shown["<i>arm</i>.position"].plot.titleLabel.text
     assert "&lt;i>arm&lt;/i>" in title
     assert "<i>arm" not in title
 

@@ -18,7 +18,7 @@ from websockets.sync.client import connect as socket_to
 from rtmbs.errors import InputError
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.viewer.session.connect import connect
-from rtmbs.viewer.web.live import MOST_REFUSED, LiveServer, thinned
+from rtmbs.viewer.web.live import MOST_REFUSED, LiveServer
 from tests.patience import LONGEST
 from tests.viewer.mechanisms import motored
 
@@ -195,18 +195,6 @@ def test_memory_of_viewers_that_went_is_released(served):
             next(pictures(socket))
     while served.server._viewers:
         time.sleep(0.01)
-    assert not served.server._sending
-
-
-def test_a_thinned_curve_keeps_its_peaks():
-    table = np.column_stack([np.arange(10_000.0), np.sin(np.arange(10_000) / 50.0), np.zeros(10_000)])
-    table[777, 2], table[778, 2] = 5.0, np.nan
-    thin = thinned(table, 500)
-    assert len(thin) <= 1002
-    assert np.nanmax(thin[:, 2]) == 5.0
-    assert np.all(np.diff(thin[:, 0]) > 0.0)
-    assert thin[0, 0] == 0.0
-    assert thin[-1, 0] == 9999.0
 
 
 def test_an_address_that_is_taken_is_said():

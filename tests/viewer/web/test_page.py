@@ -97,6 +97,7 @@ def test_poses_and_curves_are_those_of_the_run(browser, page):
         told.t = [...page.content.t];
         told.frames = told.t.map((_, k) => { page.stage.carry(k, 0); return [...page.stage.frames]; });
         told.angle = [...page.content.channels[0].values];
+        told.angleAt = [...page.content.curve_t];
         page.stage.carry(3, 0.5);
         told.between = [...page.stage.frames];
         """,
@@ -115,7 +116,8 @@ def test_poses_and_curves_are_those_of_the_run(browser, page):
         middle = np.array(told["between"]).reshape(4, 3, 4)[number]
         np.testing.assert_allclose(middle[:, 3], 0.5 * (r[3] + r[4]), atol=FINE * size)
         np.testing.assert_allclose(middle[:, :3] @ middle[:, :3].T, np.eye(3), atol=1e-12)
-    np.testing.assert_allclose(told["angle"], RESULT["base.angle"][samples], atol=1e-4)
+    np.testing.assert_allclose(told["angleAt"], RESULT.t, atol=1e-8)
+    np.testing.assert_allclose(told["angle"], RESULT["base.angle"], atol=1e-4)
 
 
 def test_a_component_has_its_own_unit(tmp_path):

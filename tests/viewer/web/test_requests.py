@@ -12,7 +12,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.description import ChannelDescription
 from rtmbs.viewer.session import commands
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.web.requests import LONGEST, REQUESTS, RequestReader
+from rtmbs.viewer.web.requests import LONGEST, REQUESTS, GoTo, RequestReader, ShowWindow
 from tests.viewer.mechanisms import motored
 
 CHANNELS = ChannelDescription("base.angle", (), "rad"), ChannelDescription("crank.position", ("x", "y", "z"), "m")
@@ -20,7 +20,7 @@ DESCRIPTION = replace(describe(Simulation(motored().compile(), h=5e-3)), channel
 ALLOWED = (
     *(commands.Play, commands.Pause, commands.StepForward, commands.StepBack, commands.Seek, commands.Loop),
     *(commands.SetSpeed, commands.Reset, commands.Reload, commands.SetInput, commands.SetOption, commands.Grab),
-    *(commands.MoveGrab, commands.Release, commands.Subscribe, commands.ShowReactions),
+    *(commands.MoveGrab, commands.Release, commands.Subscribe, commands.ShowReactions, ShowWindow, GoTo),
 )
 GOOD = {
     '{"do": "play"}': commands.Play(),
@@ -34,6 +34,10 @@ GOOD = {
     '{"do": "grab", "body": "crank", "point": [0, 0, 0], "target": [1, 2, 3]}': commands.Grab(
         "crank", (0.0, 0.0, 0.0), (1.0, 2.0, 3.0)
     ),
+    '{"do": "window", "window": 5}': ShowWindow(5.0),
+    '{"do": "window", "window": [1, 2.5]}': ShowWindow((1.0, 2.5)),
+    '{"do": "window", "window": null}': ShowWindow(None),
+    '{"do": "time", "t": 0.25}': GoTo(0.25),
     '{"do": "subscribe", "names": ["base.angle", "crank.position[x]"]}': commands.Subscribe(
         ("base.angle", "crank.position[x]"), 1
     ),
@@ -70,6 +74,10 @@ def test_a_request_is_a_command(text):
         ('{"do": "grab", "body": "crank", "point": [0,0], "target": [0,0,0]}', "needs 3 numbers for point"),
         ('{"do": "subscribe", "names": ["x"]}', "there is no channel named 'x'"),
         ('{"do": "subscribe", "names": 3}', "names is a list of at most"),
+        ('{"do": "window", "window": [2, 1]}', "it must be the last seconds (5.0) or two times"),
+        ('{"do": "window", "window": [1, 2, 3]}', "it must be the last seconds (5.0) or two times"),
+        ('{"do": "window", "window": "all"}', "window is a number"),
+        ('{"do": "time", "t": "now"}', "t is a number"),
         ('{"do": "loop", "on": 1}', "on is true or false"),
     ],
 )

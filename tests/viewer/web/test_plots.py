@@ -1,0 +1,167 @@
+"""Plots of a page in a browser: numbers of the run, windows of time, wheel, click, curves over another, extremes."""
+
+import json
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from rtmbs.results.curves import tick_texts
+from rtmbs.simulation import Simulation
+from rtmbs.viewer.scene.description import ChannelDescription
+from rtmbs.viewer.scene.theme import WHITE
+from rtmbs.viewer.session.connect import playback
+from rtmbs.viewer.web.page import PageOptions, write_page
+from rtmbs.viewer.web.plots import recorded_curves
+from tests.viewer.mechanisms import motored
+
+MODEL = motored(torque=3.0)
+MOUSE = """
+    const { curves, player } = page;
+    HTMLCanvasElement.prototype.setPointerCapture = () => {};
+    document.getElementById("curves").hidden = false;
+    const at = (canvas, x, y = 40) => {
+      const box = canvas.getBoundingClientRect();
+      return { clientX: box.left + x, clientY: box.top + y, pointerId: 1, bubbles: true, cancelable: true };
+    };
+    const tap = (canvas, x, y) => {
+      canvas.dispatchEvent(new PointerEvent("pointerdown", at(canvas, x, y)));
+      canvas.dispatchEvent(new PointerEvent("pointerup", at(canvas, x, y)));
+    };
+    const inner = (canvas, share) => 62 + share * (canvas.clientWidth - 76);
+"""
+
+
+@pytest.fixture(scope="module")
+def result():
+    return Simulation(MODEL.compile(), h=5e-3).run(4.0)
+
+
+@pytest.fixture(scope="module")
+def page(result, tmp_path_factory):
+    path = tmp_path_factory.mktemp("plots") / "page.html"
+    wanted = PageOptions(channels=("coupler.velocity", "base.angle", "knee.angle"), theme="white")
+    write_page(playback(result, MODEL), path, wanted)
+    return path
+
+
+def test_windows_wheel_and_click(browser, page, result):
+    browser.open(page, (900, 700))
+    told = browser.run(
+        MOUSE
+        + """
+        player.pause(3);
+        await drawn();
+        told.names = curves.content.channels.map((one) => one.name);
+        told.panels = curves.panels.map((one) => one.heading.innerText);
+        told.t = [...curves.t];
+        told.y = [...curves.values(1)];
+        curves.show(2);
+        told.followed = curves.span;
+        const [panel] = curves.panels, { canvas } = panel;
+        tap(canvas, inner(canvas, 0.25));
+        told.sought = player.time;
+        await drawn();
+        told.stays = curves.span;
+        const pen = canvas.getContext("2d"), { data } = pen.getImageData(0, 0, canvas.width, canvas.height);
+        told.colors = [...page.content.themes.white.plots].slice(0, 3).map((color) => {
+          const [r, g, b] = [1, 3, 5].map((k) => parseInt(color.slice(k, k + 2), 16));
+          let count = 0;
+          for (let k = 0; k < data.length; k += 4) {
+            const away = Math.abs(data[k] - r) + Math.abs(data[k + 1] - g) + Math.abs(data[k + 2] - b);
+            count += away < 40 && data[k + 3] > 200;
+          }
+          return count;
+        });
+        canvas.dispatchEvent(new WheelEvent("wheel", { ...at(canvas, inner(canvas, 0.5)), deltaY: -100 }));
+        told.zoomed = curves.span;
+        told.same = curves.panels.every((one) => curves.timeAt(one, inner(one.canvas, 0)) === curves.span[0]);
+        const turn = new WheelEvent("wheel", { ...at(canvas, 20), deltaY: -100 });
+        canvas.dispatchEvent(turn);
+        told.scrolls = !turn.defaultPrevented && curves.span[0] === told.zoomed[0];
+        for (let k = 0; k < 99; k++) canvas.dispatchEvent(new WheelEvent("wheel", { ...at(canvas, 300), deltaY: 100 }));
+        told.out = curves.span;
+        canvas.dispatchEvent(new MouseEvent("dblclick"));
+        told.back = curves.span;
+        """
+    )
+    assert browser.said == []
+    assert told["names"][:3] == [f"coupler.velocity[{axis}]" for axis in "xyz"]
+    assert [one.split("\n")[0].split(" ")[0] for one in told["panels"]] == [
+        "coupler.velocity",
+        "base.angle",
+        "knee.angle",
+    ]
+    np.testing.assert_allclose(told["t"], result.t, atol=1e-8)
+    np.testing.assert_allclose(told["y"], result["coupler.velocity"][:, 1], atol=1e-4)
+    assert told["followed"] == pytest.approx([1.0, 3.0])
+    assert told["sought"] == pytest.approx(1.5, abs=0.02)
+    assert told["stays"] == told["followed"]
+    assert min(told["colors"][1:]) > 100, "every curve is drawn in its colour"
+    assert told["zoomed"] == pytest.approx([1.2, 2.8])
+    assert told["same"]
+    assert told["scrolls"]
+    assert told["out"] == pytest.approx([0.0, 4.0])
+    assert told["back"][1] - told["back"][0] == pytest.approx(2.0)
+
+
+def test_over_another_channel_by_unit_and_in_degrees(browser, page, result):
+    browser.open(page, (900, 700))
+    told = browser.run(
+        MOUSE
+        + """
+        Object.assign(curves, { together: "unit", degrees: true, over: "coupler.velocity[y]" });
+        curves.fill();
+        player.pause(2);
+        await drawn();
+        told.panels = curves.panels.map((one) => one.heading.innerText);
+        const panel = curves.panels[1], k = 100;
+        told.angle = curves.values(3)[k];
+        tap(panel.canvas, panel.x(curves.across()[k]), panel.y(told.angle));
+        told.sought = player.time;
+        """
+    )
+    assert len(told["panels"]) == 2
+    assert "[deg]" in told["panels"][1]
+    assert "over coupler.velocity[y]" in told["panels"][1]
+    assert told["angle"] == pytest.approx(np.rad2deg(result["base.angle"][100]), abs=1e-2)
+    assert told["sought"] == pytest.approx(result.t[100], abs=0.03)
+
+
+def test_peaks_offsets_gaps_and_ticks(browser, page):
+    t = np.linspace(0.0, 10.0, 200_001)
+    far, spike = 1e6 + 1e-3 * np.sin(5.0 * t), np.sin(t)
+    spike[123_457] = 9.0
+    spike[150_000:160_000] = np.nan
+    described = SimpleNamespace(channels=[ChannelDescription(name, (), "m") for name in ("far", "spike")])
+    content = recorded_curves(described, ("far", "spike"), t, np.column_stack([far, spike]), 3000)
+    browser.open(page, (900, 700))
+    told = browser.run(
+        f"const content = {json.dumps(content)};"
+        + MOUSE
+        + """
+        content.curve_t = await numbers(content.curve_t);
+        for (const one of content.channels) one.values = (await numbers(one.values)).map((value) => one.base + value);
+        curves.take(content.curve_t, content.channels, undefined, content.panels);
+        await drawn();
+        told.count = curves.t.length;
+        told.t = [...curves.t];
+        told.far = [...curves.values(0)];
+        told.most = Math.max(...curves.values(1).filter(Number.isFinite));
+        told.gaps = curves.values(1).filter((value) => Number.isNaN(value)).length;
+        told.heading = curves.panels[0].heading.innerText;
+        told.ticks = [[-1, 1, 4], [0, 3e-6, 3], [36000, 36005, 5], [0, 2.6e7, 4]].map((asked) => ticks(...asked));
+        """
+    )
+    assert told["count"] < 4000
+    np.testing.assert_allclose(told["far"], np.interp(told["t"], t, far), atol=1e-7)
+    assert told["most"] == pytest.approx(9.0, abs=1e-3)
+    assert told["gaps"] > 30
+    assert "axis counts from 1000000" in told["heading"]
+    for one in told["ticks"]:
+        places = one["places"]
+        assert one["texts"] == tick_texts(places, places[1] - places[0]), "as the window writes them"
+
+
+def test_the_page_has_the_colours_of_the_window(page):
+    assert json.dumps(WHITE.plots, separators=(",", ":")) in page.read_text(encoding="utf-8")
