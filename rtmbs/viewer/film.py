@@ -457,8 +457,8 @@ def write_film(
     camera.resize(filming.width, filming.height)
     followed = body_number(description, filming.follow)
     named(description, filming.traces)  # raises at once for an unknown point
-    left = min(caption_width(description.name, filming.height, filming.speed), MOST_COVERED * filming.width)
-    left = left if filming.overlay else 0.0
+    words = min(caption_width(description.name, filming.height, filming.speed), MOST_COVERED * filming.width)
+    left = words if filming.overlay else 0.0
     start, last, scene = time.perf_counter(), 0.0, None
     with Video(out, filming.rate) as video:
         painter, reason = make_painter(filming.renderer, filming.width, filming.height)
@@ -475,6 +475,7 @@ def write_film(
                     else:
                         following.fit(camera, scene, left)
                 scene.show(frame)
+                scene.widen_floor()
                 if following is not None:
                     following.carry(camera, scene)
                 elif not camera.holds(scene.points(), left):

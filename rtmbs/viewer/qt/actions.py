@@ -45,7 +45,7 @@ from rtmbs.viewer.video import IMAGES
 
 MANY = 10  # steps of "ten steps back"
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e12  # [N/m]
-MODELS = "Models, results and histories (*.py *.npz *.h5 *.hdf5 history.json)"
+MODELS = "Models, results and histories (*.py *.mks *.npz *.h5 *.hdf5 history.json)"
 FILMS = "Films (*.mp4 *.gif *.webm *.mkv *.mov);;Series of pictures (*.png *.jpg)"
 ARRIVES = 1.0  # [s] after which a frame has the speed that was chosen
 GIGABYTES = 2.0  # of a history on disk, as it is offered

@@ -21,6 +21,7 @@ from rtmbs.viewer.scene.elements import (
     Measurement,
     Overlay,
     Pair,
+    SectionOutline,
     bodies_of,
     distances,
     drawn,
@@ -336,6 +337,7 @@ class Framing:
             return
         back = old is not None and frame.t < old.t
         scene.show(frame)
+        scene.widen_floor()
         if self.following is not None:
             self.following.carry(camera, scene)
         elif self.holding:
@@ -480,6 +482,9 @@ class Selection(QObject):
         """Set the section plane, or none."""
         self.section = section
         self._lay()
+        scene = self.canvas.scene
+        if scene is not None and section is not None and np.all(scene.points() @ section.normal > section.offset):
+            self.told.emit("the section takes the whole mechanism away; move the plane")
 
     # ---- the scene ----------------------------------------------------------------------------------------------
 
@@ -503,6 +508,8 @@ class Selection(QObject):
             ends = end_of(description, one), end_of(description, other)
             if ends[0] is not None and ends[1] is not None:
                 overlays.append(Measurement(ends[0], ends[1], scene.radius, scene.theme))
+        if self.section is not None:
+            overlays.append(SectionOutline(self.section, scene.points(), scene.theme))
         scene.set_overlays(overlays)
         scene.section = self.section
 

@@ -192,10 +192,9 @@ class Window(QMainWindow):
         """Make the scene of the present description and theme; chosen and hidden elements stay so."""
         if self.description is None or self.frame is None:
             return
-        old, scene = self.scene, Scene(self.description, self.theme, self.frame, self.selection.hidden)
+        old = self.scene if self.scene is not None and self.scene.description is self.description else None
+        scene = Scene(self.description, self.theme, self.frame, self.selection.hidden, old)
         scene.shown = self.shown
-        if old is not None and old.description is self.description:
-            scene.trails, scene.seen, scene.scale = old.trails, old.seen, old.scale
         self.selection.set_overlays(scene)
         scene.recolor()
         scene.show(self.frame)

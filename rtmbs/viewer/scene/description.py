@@ -45,6 +45,7 @@ class JointDescription:
     cut: bool  # closed by equations, not part of the tree
     drawn_as: str = "ball"  # as ``JointType.drawn_as``
     holds: bool = True  # False: its bodies move freely, so its points are nothing to draw
+    hangs: bool = True  # of a joint on ground: its body begins below it, so the support stands above
 
 
 @dataclass(frozen=True, eq=False)

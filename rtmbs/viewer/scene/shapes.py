@@ -223,17 +223,16 @@ class Rails:
         self.batch.put(between(np.array(starts), np.array(ends), RAIL_RADIUS * self._radius), self._color)
 
 
-def supports(description: SceneDescription, radius: float, frame: Frame, up: Array) -> list[PlacedMesh]:
-    """Return a support at every joint on ground, on the side away from its body."""
+def supports(description: SceneDescription, radius: float, up: Array) -> list[PlacedMesh]:
+    """Return a support at every joint on ground, on the side away from the place where its body begins."""
     found: dict[tuple[float, ...], PlacedMesh] = {}
     slabs: list[PlacedMesh] = []
     for joint in description.joints:
-        for body, point, other in ((joint.a, joint.point_a, joint.b), (joint.b, joint.point_b, joint.a)):
+        for body, point in ((joint.a, joint.point_a), (joint.b, joint.point_b)):
             place = tuple(np.round(point / radius, 3))
             if body != GROUND or not joint.holds or place in found:
                 continue
-            center = frame.point(other, description.bodies[other].center_of_mass)
-            away = up if float(up @ (center - point)) < 0.0 else -up
+            away = up if joint.hangs else -up
             foot = point + STAND_HEIGHT * radius * away
             stand = between(point[None], foot[None], STAND_WIDTH * radius)[0]
             found[place] = PlacedMesh(drawing.pyramid(), GROUND, stand, name="ground")

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 BUILD = "build"  # function of a file that is given without one
+MODEL_FILE = ".mks"  # how the name of a file of the model language ends
 
 
 class Origin(Protocol):
@@ -156,7 +158,7 @@ def title(name: str) -> str:
     """Return the name of an origin for a file: that of its function, or of the file with ``build``."""
     where, _, function = name.replace("\\", "/").rpartition(":")
     plain = name if where in ("", name) or "/" in function else function
-    return Path(plain).stem if plain.endswith(".py") else plain
+    return Path(plain).stem if plain.endswith((".py", MODEL_FILE)) else plain
 
 
 def refuse_parameters(name: str, changes: Mapping[str, Any]) -> None:
@@ -166,11 +168,15 @@ def refuse_parameters(name: str, changes: Mapping[str, Any]) -> None:
 
 
 def load_function(reference: str, again: bool = False) -> Callable[..., Any]:
-    """Return the function that "module:function" or "file.py:function" names.
+    """Return the function that "module:function" or "file.py:function" names, or that reads "file.mks".
 
     again: a file is read anew, and so is a module of the user's own; those of rtmbs stay as they are.
     Raises InputError when the module or the function does not exist; what the module itself raises passes through.
     """
+    if reference.endswith(MODEL_FILE):
+        from rtmbs.viewer.session.model_file import steppable_model  # the language is loaded when it is needed
+
+        return partial(steppable_model, reference)
     where, _, function = reference.rpartition(":")
     if not where or where.endswith((":", "\\")) or (len(where) == 1 and Path(reference).suffix == ".py"):
         where, function = reference, ""
