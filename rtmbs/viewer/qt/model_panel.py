@@ -287,7 +287,7 @@ class MeasurementPanel(QWidget):
                     if choice.kind in KINDS:
                         box.addItem(f"{choice.name} ({choice.kind})", choice)
         self.end.setCurrentIndex(min(1, self.end.count() - 1))  # an element is not measured to itself
-        self._take(pairs)
+        self.take(pairs)
 
     def put(self, choice: Choice, to: bool) -> None:
         """Take an element as the one end or the other; with both ends it is measured."""
@@ -303,7 +303,7 @@ class MeasurementPanel(QWidget):
             return
         pair = Choice(*ends[0]), Choice(*ends[1])
         if pair not in self.pairs:
-            self._take([*self.pairs, pair])
+            self.take([*self.pairs, pair])
             self.changed.emit(self.pairs)
 
     def remove(self) -> None:
@@ -311,10 +311,11 @@ class MeasurementPanel(QWidget):
         if self.pairs:
             marked = self.table.currentItem()
             del self.pairs[-1 if marked is None else self.table.indexOfTopLevelItem(marked)]
-            self._take(self.pairs)
+            self.take(self.pairs)
             self.changed.emit(self.pairs)
 
-    def _take(self, pairs: list[Pair]) -> None:
+    def take(self, pairs: list[Pair]) -> None:
+        """List the measured pairs."""
         self.pairs = list(pairs)
         self.table.clear()
         for one, other in self.pairs:

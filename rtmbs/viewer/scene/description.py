@@ -157,5 +157,6 @@ class SceneDescription:
     samples: int = 0  # of a recorded result
     elements: tuple[ElementDescription, ...] = ()
     way: Array = field(default_factory=lambda: np.zeros((0, 3)))  # points that a recorded motion comes to, world [m]
+    notes: dict[str, str] = field(default_factory=dict)  # of parameters of the factory: meaning and unit
     facts: dict[str, str] = field(default_factory=dict)  # label -> text, for the info overlay
     warnings: tuple[str, ...] = ()  # about a recorded result beside its mechanism

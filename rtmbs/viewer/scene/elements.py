@@ -209,6 +209,8 @@ class Hidden:
 Spot = tuple[int, Array]  # a body, and a point (3,) in its axes [m]
 MARK_RADIUS = 2.6  # of the ball about a chosen joint, in radii of a bar
 OPACITY = 0.55
+MOST_BOXES = 24  # of an outlined body
+EDGES = [(one, one | bit) for bit in (1, 2, 4) for one in range(8) if not one & bit]  # of a box, by its corners
 OUTLINE_BEYOND = 0.08  # of a section beyond the mechanism, in its size
 MARK_WIDTH = 5.0  # of the line along a chosen spring [pixels]
 
@@ -270,6 +272,24 @@ def joints_of(description: SceneDescription, name: str) -> set[str]:
     """Return the joints whose coordinates an element acts on."""
     found = (one.coordinates for one in description.elements if one.name == name)
     return {coordinate.rpartition(".")[0] for coordinates in found for coordinate in coordinates}
+
+
+class BodyOutline:
+    """Edges of the boxes about a chosen body: its form tells it from others, whatever its colour."""
+
+    def __init__(self, body: int, boxes: Array, theme: Theme) -> None:
+        self._body, self._boxes, self._color = body, boxes[:MOST_BOXES], rgba(theme.text)
+        self.batches: list[Batch] = []
+        self.lines = [Lines(width=LINE_WIDTH)]
+
+    def show(self, frame: Frame) -> None:
+        """Move with the body."""
+        corners = frame.r[self._body] + self._boxes @ frame.A[self._body].T
+        self.lines[0].put(corners[:, EDGES].reshape(-1, 2, 3), self._color)
+
+    def texts(self) -> list[tuple[Array, str]]:
+        """Return nothing."""
+        return []
 
 
 class SectionOutline:

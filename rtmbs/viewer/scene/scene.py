@@ -33,6 +33,7 @@ from rtmbs.viewer.scene.shapes import (
     thickness,
 )
 from rtmbs.viewer.scene.theme import Color, Theme, body_colors, rgba
+from rtmbs.viewer.text import with_unit
 
 # ---- trails ----------------------------------------------------------------------------------------------------------
 
@@ -146,6 +147,8 @@ MOST_TRAILS = 64  # of markers
 SEE_THROUGH = 0.35  # opacity of all bodies when they are made transparent
 
 MISSED = np.inf
+AROUND = 0.35  # from a body to the box about it, in radii of a bar
+CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
 class Pick(NamedTuple):
@@ -397,6 +400,23 @@ class Scene:
         """Return where the arrows that are shown end (k, 3) [m]."""
         ends = [batch.placement[:, :, 3] + batch.placement[:, :, 2] for batch in self._arrows()]
         return np.concatenate([np.zeros((0, 3)), *ends])
+
+    def pull_text(self) -> list[tuple[Array, str]]:
+        """Return the force of a pull at its far end, nothing without a pull."""
+        frame = self.frame
+        if frame.grabbed < 0 or not np.all(np.isfinite(frame.grab_target)):
+            return []
+        return [(frame.grab_target, with_unit(frame.grab_force, "N", 3))]
+
+    def boxes_of(self, body: int) -> Array:
+        """Return the boxes about what is drawn of a body by their corners (k, 8, 3), body axes [m]."""
+        found = [np.zeros((0, 8, 3))]
+        for batch in self._bodies:
+            for local in batch.local[batch.body == body]:
+                sides = np.maximum(np.linalg.norm(local[:, :3], axis=0), 1e-12)
+                corner = batch.middle + (batch.half + AROUND * self.radius / sides) * CORNERS
+                found.append((corner @ local[:, :3].T + local[:, 3])[None])
+        return np.concatenate(found)
 
     def name_at(self, start: Array, direction: Array) -> str:
         """Return the name of the body, joint or spring that a ray meets first, "" when it meets none."""

@@ -122,6 +122,7 @@ SLIDER = np.array([2.6, 2.6, 5.0])  # edges of a slider
 SLEEVE_RADIUS, SLEEVE_LENGTH = 1.5, 5.0
 PLATE = np.array([9.0, 9.0, 0.5])
 WELD = np.array([2.4, 2.4, 2.4])
+COLLAR = np.array([3.5, 3.5, 1.2])  # edges of the square plate about a cut joint
 OVER = 1.08  # a cut joint stands over the symbols of other joints at its place
 RAIL_RADIUS, BEYOND = 0.6, 7.0  # of the rod that a slider runs on, and how far it leads past the slider
 STAND_WIDTH, STAND_HEIGHT, FLOOR = 2.4, 4.0, np.array([6.4, 6.4, 0.5])  # of a support on ground
@@ -133,7 +134,11 @@ def joint_symbol(joint: JointDescription, radius: float) -> list[PlacedMesh]:
         return []
     radius = OVER * radius if joint.cut else radius
     name = f"{joint.name} ({joint.type}{', cut' if joint.cut else ''})"
-    return [part._replace(name=name) for part in SYMBOLS.get(joint.drawn_as, ball)(joint, radius)]
+    parts = list(SYMBOLS.get(joint.drawn_as, ball)(joint, radius))
+    if joint.cut:  # a square collar tells it from others where colours do not
+        axis = joint.axes_a[0] if len(joint.axes_a) else np.array([0.0, 0.0, 1.0])
+        parts.append(block(joint.a, joint.point_a, axis, COLLAR * radius))
+    return [part._replace(name=name) for part in parts]
 
 
 def pin(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:

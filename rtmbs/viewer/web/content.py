@@ -353,7 +353,7 @@ def fixed_content(description: SceneDescription, paging: PageOptions) -> dict[st
         "legend": paging.legend,
         "themes": {name: asdict(theme) for name, theme in THEMES.items()},
         "speeds": SPEEDS,
-        "mouse": [*(row for row in keys.MOUSE if row[1] != "pull a body"), TOUCH],
+        "mouse": [*(row for row in keys.MOUSE if "Ctrl" not in row[0] and row[0] != "Drop a file"), TOUCH],
         "keys": [(*key_row(keys.BY_ACTION[action]), action) for action in ACTIONS],
     }
 

@@ -217,6 +217,11 @@ def test_docks_come_and_go(window):
 
 def test_overlays_come_and_go(window):
     assert window.info.isVisible()
+    window._show_panels()
+    folded = window.info.height()
+    window.act.info()
+    window._show_panels()
+    assert window.info.height() > 2 * folded, "three lines become a table"
     window.act.info()
     assert not window.info.isVisible()
     window.act.help()
