@@ -1328,6 +1328,34 @@ class Model(ModelDescription):
         found = self.lookup.body("looks", body)
         self.looks[found.name] = make_looks(f"body {found.name!r}", shape, color, opacity, edges)
 
+    def show(self, *, seconds: float | None = None, **options: Any) -> Any:
+        """Run the model and play it below the cell of a notebook.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            Simulated time [s]; ten seconds unless given.
+        **options : object
+            Those of ``rtmbs.show``, such as ``height``.
+
+        Returns
+        -------
+        object
+            Picture that a notebook draws as the last line of a cell; ``close`` ends a live session.
+
+        Raises
+        ------
+        InputError
+            For options that ``rtmbs.show`` refuses.
+
+        Examples
+        --------
+        >>> picture = rtmbs.library.build("pendulum").show(seconds=0.1)
+        """
+        from rtmbs import show
+
+        return show(self, seconds=seconds, **options)
+
     def compile(self) -> "System":
         """Return the flat arrays that simulations run on; the model may be changed and compiled again.
 

@@ -384,6 +384,35 @@ class Result(Keyed, StrictAttributes):
         """
         return plot(self, names, file)
 
+    def show(self, *, model: Any = None, **options: Any) -> Any:
+        """Play the run below the cell of a notebook.
+
+        Parameters
+        ----------
+        model : Model, optional
+            Model of a result that was loaded, for shapes and joints.
+        **options : object
+            Those of ``rtmbs.show``, such as ``height``.
+
+        Returns
+        -------
+        object
+            Picture that a notebook draws as the last line of a cell; ``close`` ends a live session.
+
+        Raises
+        ------
+        InputError
+            For options that ``rtmbs.show`` refuses.
+
+        Examples
+        --------
+        >>> result = rtmbs.Simulation(rtmbs.library.build("pendulum").compile()).run(0.1)
+        >>> picture = result.show()
+        """
+        from rtmbs import show
+
+        return show(self, model=model, **options)
+
     def to_pandas(self, *names: str) -> Any:
         """Return channels or components as a pandas DataFrame (extra ``tables``).
 
