@@ -49,7 +49,10 @@ def gallery() -> list[tuple[str, str]]:
         "apps = next(p / 'apps/gallery' for p in Path.cwd().resolve().parents if (p / 'apps/gallery').is_dir())\n"
         "sys.path.insert(0, str(apps))"
     )
-    made = [("markdown", "# Gallery\n\nMechanisms of `apps/gallery`. Each is run, checked and played."), ("code", first)]
+    made = [
+        ("markdown", "# Gallery\n\nMechanisms of `apps/gallery`. Each is run and played."),
+        ("code", first),
+    ]
     for name in GALLERY:
         made += [("markdown", f"## {name.replace('_', ' ').capitalize()}"), ("code", SHOWN.format(name=name).strip())]
     return made

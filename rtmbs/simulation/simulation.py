@@ -297,35 +297,6 @@ class Simulation(Keyed, StrictAttributes):
         return done, failed
 
     @guarded(STEP, nests=True)
-    def show(self, *, seconds: float | None = None, **options: Any) -> Any:
-        """Play the motion from the present state below the cell of a notebook; the Simulation stays as it is.
-
-        Parameters
-        ----------
-        seconds : float, optional
-            Simulated time [s]; ten seconds unless given.
-        **options : object
-            Those of ``rtmbs.show``, such as ``height``.
-
-        Returns
-        -------
-        object
-            Picture that a notebook draws as the last line of a cell; ``close`` ends a live session.
-
-        Raises
-        ------
-        InputError
-            For options that ``rtmbs.show`` refuses.
-
-        Examples
-        --------
-        >>> sim = rtmbs.Simulation(rtmbs.library.build("pendulum").compile())
-        >>> picture = sim.show(seconds=0.1)
-        """
-        from rtmbs import show
-
-        return show(self, seconds=seconds, **options)
-
     def run(
         self,
         t_end: float,

@@ -338,7 +338,7 @@ def group_text(group: str, theme: Theme) -> str:
         for keys, text in rows
     )
     heading = f'<tr><td colspan="2" style="color: {theme.muted}; padding-top: 8px">{group.upper()}</td></tr>'
-    return f'<table cellspacing="0" cellpadding="2">{heading}{lines}</table>'
+    return f'<table cellspacing="0" cellpadding="1">{heading}{lines}</table>'
 
 
 # ---- the banner ------------------------------------------------------------------------------------------------------

@@ -268,7 +268,8 @@ class Window(QMainWindow):
         if message.kind in ("failure", "warning"):
             self.statusBar().clearMessage()  # the task under way is over
             self._give_up_building()
-            self._show_banner(message.text, message.offers, message.details, message.kind == "failure")
+            grave = message.kind == "failure"
+            self._show_banner(message.text, message.offers, message.details, grave, message.step)
         else:
             self.banner.pass_on(message.kind == "log")
             self.statusBar().showMessage(message.text, STATUS)
@@ -418,10 +419,15 @@ class Window(QMainWindow):
         self._show_banner(error_sentence(error), details=error_details(error))
 
     def _show_banner(
-        self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False
+        self,
+        sentence: str,
+        offers: Collection[Offer] = (),
+        details: str = "",
+        grave: bool = False,
+        step: int = MANY,
     ) -> None:
-        """Show a sentence over the picture, with the ways out that there are."""
-        steps = MANY if self.frame is None else min(MANY, self.frame.step - self.frame.oldest)
+        """Show a sentence over the picture, with the ways out that there are at ``step``."""
+        steps = min(MANY, step - (0 if self.frame is None else self.frame.oldest))
         self.banner.tell(sentence, offers, details, grave, steps)
         self.place_overlays()
 

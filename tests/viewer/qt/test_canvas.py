@@ -67,6 +67,7 @@ def test_a_colored_body_is_drawn_where_the_camera_says(qtbot, theme):
         "coupler_1_0"
     )  # its rods hide as much at both ends
     window.select(coupler)
+    window.scene.set_overlays([])  # no outline
     chosen = shoot(qtbot, window)
     rows, columns = np.nonzero(np.abs(plain - chosen).max(axis=2) > RECOLORED)
     assert len(rows) > 200

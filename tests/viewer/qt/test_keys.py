@@ -365,6 +365,7 @@ def test_a_double_click_turns_about_the_body(window):
 
 def test_control_drag_grabs_moves_and_releases(window):
     camera = vars(window.canvas.camera).copy()
+    window.canvas.paused = False  # in pause the mouse moves the body itself
     start = pixel_of(window, 1)
     drag(window, LEFT, CONTROL, start, start + QPoint(40, 10))
     kinds = [type(command).__name__ for command in window.connection.sent]
