@@ -14,7 +14,7 @@ GALLERY = ("four_bar", "slider_crank", "peaucellier", "jansen", "gyroscope", "do
 SHOWN = """import {name}
 
 shown = {name}.main()
-print(shown.what, shown.error)
+print(shown.told, shown.error)
 shown.result.show(model=shown.model)
 """
 

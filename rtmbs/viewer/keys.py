@@ -62,7 +62,7 @@ KEYS = (
     Key("log", ("F7",), SHOW, "log of commands"),
     Key("theme", ("F8",), SHOW, "white or dark"),
     Key("model", ("F9",), SHOW, "model: tree, inspector, measure"),
-    Key("next_panel", ("Ctrl+E",), SHOW, "keyboard to the next panel, or to the picture"),
+    Key("next_panel", ("Ctrl+E",), SHOW, "keyboard to the next panel"),
     Key("hide", ("H",), SHOW, "hide or show what is chosen", True),
     Key("isolate", ("Shift+H",), SHOW, "show only the chosen, or all"),
     Key("labels", ("L",), SHOW, "labels", True),

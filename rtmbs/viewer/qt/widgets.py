@@ -323,7 +323,7 @@ class Help(QScrollArea):
 def help_text(theme: Theme) -> str:
     """Return the map as rich text in three columns."""
     cells = "".join(
-        f'<td valign="top" style="padding-right: 26px">{"".join(group_text(group, theme) for group in column)}</td>'
+        f'<td valign="top" style="padding-right: 10px">{"".join(group_text(group, theme) for group in column)}</td>'
         for column in COLUMNS
     )
     return f'<table cellspacing="0" cellpadding="0"><tr>{cells}</tr></table>'
