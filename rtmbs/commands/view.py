@@ -118,7 +118,7 @@ def add_film_options(parser: Parser) -> None:
     film.add_argument(
         "--size", type=size, default=(1200, 700), metavar="WxH", help="size of a picture in pixels (default: 1200x700)"
     )
-    film.add_argument("--camera", default="isometric", metavar="VIEW", help=VIEWS)
+    film.add_argument("--camera", default="", metavar="VIEW", help=VIEWS)
     film.add_argument("--follow", default="", metavar="BODY", help="body that the camera follows")
     film.add_argument("--parallel", action="store_true", help="parallel projection in place of perspective")
     film.add_argument("--no-scales", action="store_true", help="leave out axis names, scale bar, scale of arrows")
@@ -294,10 +294,10 @@ def filming(options: argparse.Namespace) -> Any:
     from rtmbs.viewer.film import FilmOptions
 
     width, height = options.size
-    names = ("frames", "seconds", "camera", "follow", "parallel", "overlay", "renderer", "legend", "all_traces")
+    names = ("frames", "seconds", "follow", "parallel", "overlay", "renderer", "legend", "all_traces")
     taken = {name: getattr(options, name) for name in names} | arrows_of(options)
     taken |= {"traces": tuple(options.trace), "hide": tuple(options.hide), "scales": not options.no_scales}
-    taken |= {"theme": options.theme or "white", "rate": options.fps or 30.0}
+    taken |= {"camera": options.camera or "isometric", "theme": options.theme or "white", "rate": options.fps or 30.0}
     return FilmOptions(**taken, width=width, height=height, progress=True)
 
 

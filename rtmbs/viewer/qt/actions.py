@@ -342,7 +342,7 @@ class Actions:
         window = self.window
         if window.description is None or window.frame is None:
             return
-        axis = common_axis(window.description, window.frame)
+        axis = common_axis(window.description, window.frame.A)
         if axis is None:
             window.tell("the axes of the joints are not all parallel")
         else:

@@ -211,7 +211,7 @@ class Window(QMainWindow):
 
     def _look_first(self, description: SceneDescription, frame: Frame) -> None:
         """Look at a mechanism that was opened: at a planar one along the common axis of its joints."""
-        axis = common_axis(description, frame)
+        axis = common_axis(description, frame.A)
         if axis is not None and not self._building:
             self.canvas.camera.look_along(axis)
         self.act.fit()

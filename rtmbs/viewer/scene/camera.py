@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.frame import WAY, Frame
+from rtmbs.viewer.scene.frame import WAY
 
 Array = NDArray[np.float64]
 
@@ -324,15 +324,15 @@ def ground_axes(gravity: ArrayLike) -> Array:
 ALIKE = 1e-6  # by which axes of a planar mechanism may differ, in unit vectors
 
 
-def common_axis(description: SceneDescription, frame: Frame) -> Array | None:
+def common_axis(description: SceneDescription, A: Array) -> Array | None:
     """Return the direction (3,) from which a planar mechanism is seen in its plane, None for a spatial one.
 
-    All pins lie along it and all sliders across it. Of its two senses it is that of the view along the nearest axis of
-    the world.
+    A: (nb, 3, 3) body to world. All pins lie along the direction and all sliders across it. Of its two senses it is
+    that of the view along the nearest axis of the world.
     """
     pins, across = list[Array](), list[Array]()
     for joint in description.joints:
-        axes = [frame.A[joint.a] @ axis for axis in joint.axes_a]
+        axes = [A[joint.a] @ axis for axis in joint.axes_a]
         if not joint.holds or joint.drawn_as not in ("pin", "rail", "plate", "weld"):
             return None
         if joint.drawn_as == "plate":
