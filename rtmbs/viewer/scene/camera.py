@@ -339,7 +339,7 @@ def common_axis(description: SceneDescription, A: Array) -> Array | None:
             pins.append(np.cross(axes[0], axes[1]))
         elif joint.drawn_as != "weld":
             (pins if joint.drawn_as == "pin" else across).append(axes[0])
-    if len(pins) < 2:
+    if not pins:
         return None
     axis = pins[0] / np.linalg.norm(pins[0])
     flat = all(np.linalg.norm(np.cross(axis, one)) < ALIKE for one in pins)
