@@ -6,6 +6,7 @@ A value that cannot be is refused where it is written; ``compile`` looks at the 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module  # for the viewer, which stands above
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -1352,9 +1353,7 @@ class Model(ModelDescription):
         --------
         >>> picture = rtmbs.library.build("pendulum").show(seconds=0.1)
         """
-        from rtmbs import show
-
-        return show(self, seconds=seconds, **options)
+        return import_module("rtmbs").show(self, seconds=seconds, **options)
 
     def compile(self) -> "System":
         """Return the flat arrays that simulations run on; the model may be changed and compiled again.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module  # for the viewer, which stands above
 from inspect import unwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -409,9 +410,7 @@ class Result(Keyed, StrictAttributes):
         >>> result = rtmbs.Simulation(rtmbs.library.build("pendulum").compile()).run(0.1)
         >>> picture = result.show()
         """
-        from rtmbs import show
-
-        return show(self, model=model, **options)
+        return import_module("rtmbs").show(self, model=model, **options)
 
     def to_pandas(self, *names: str) -> Any:
         """Return channels or components as a pandas DataFrame (extra ``tables``).

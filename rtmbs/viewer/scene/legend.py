@@ -1,8 +1,7 @@
 """Legend and caption of pictures: colours, axes, scale bar, scale of arrows; name, time and speed by Pillow."""
 
 from collections import Counter
-from importlib.resources import files
-from io import BytesIO
+from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -289,4 +288,5 @@ def font_of_size(size: int) -> "ImageFont.FreeTypeFont":
     """Return the font of words with letters of ``size`` pixels; Pillow's own lacks the signs of units."""
     from PIL import ImageFont
 
-    return ImageFont.truetype(BytesIO(FONT.read_bytes()), size)
+    with as_file(FONT) as path:
+        return ImageFont.truetype(path, size)

@@ -31,7 +31,7 @@ class Origin(Protocol):
     name: str  # for the user
     parameters: dict[str, Any]  # that ``make`` may change
     renewable: bool  # False: ``make`` answers once, and starting anew means going back to the first state
-    notes: Mapping[str, str]  # of the parameters: meaning and unit
+    notes: dict[str, str]  # of the parameters: meaning and unit
     model: Model | None  # of the last Simulation made, as the user wrote it; None when there is no Model
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":

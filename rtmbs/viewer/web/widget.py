@@ -7,7 +7,6 @@ import asyncio
 import threading
 import time
 from collections.abc import AsyncIterator
-from concurrent.futures import Future
 from contextlib import suppress
 from typing import Any
 
@@ -46,8 +45,9 @@ class KernelViewer:
             self._loop.call_soon_threadsafe(self._put, text)
 
     def _put(self, text: str) -> None:
-        self._drawn.set()
-        if text and not self._asked.full():
+        if not text:  # a page was loaded
+            self._drawn.set()
+        elif not self._asked.full():
             self._asked.put_nowait(text)
 
     async def __aiter__(self) -> AsyncIterator[str]:
@@ -99,21 +99,11 @@ def live_widget(connection: Connection, paging: PageOptions, height: int) -> Any
 
     server = WidgetServer(connection, paging, framed=True)
 
-    class LiveWidget(anywidget.AnyWidget):
-        """Frame with a live page."""
-
-        _esm = page_file("widget.js")
-        page = traitlets.Unicode().tag(sync=True)
-        height = traitlets.Int().tag(sync=True)
-
-    widget = LiveWidget(page=server.page(), height=height)
-    ended: Future[None] = Future()
-
-    def serve() -> None:
-        try:
-            asyncio.run(server.run_in(widget))
-        finally:
-            ended.set_result(None)
-
-    threading.Thread(target=serve, name="rtmbs notebook", daemon=True).start()
+    parts = {
+        "_esm": page_file("widget.js"),
+        "page": traitlets.Unicode().tag(sync=True),
+        "height": traitlets.Int().tag(sync=True),
+    }
+    widget = type("LiveWidget", (anywidget.AnyWidget,), parts)(page=server.page(), height=height)
+    threading.Thread(target=lambda: asyncio.run(server.run_in(widget)), name="rtmbs notebook", daemon=True).start()
     return widget
