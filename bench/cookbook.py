@@ -14,6 +14,7 @@ from rtmbs.viewer.film import FilmOptions, film_result
 
 FOLDER = Path(__file__).parents[1] / "docs" / "gallery" / "cookbook"
 COLUMNS, WIDTH, HEIGHT = 6, 320, 240  # of the sheet; pixels of a picture
+COLORS = 128  # of the palette
 
 
 def picture(file: Path, folder: Path) -> Path:
@@ -41,6 +42,14 @@ def sheet(pictures: list[Path], target: Path) -> None:
         axis.imshow(plt.imread(path))
         axis.set_title(path.stem.replace("_", " "), fontsize=10)
     figure.savefig(target, dpi=80)
+    few_colors(target)
+
+
+def few_colors(path: Path) -> None:
+    """Write a picture again with a palette, in a fraction of the bytes."""
+    from PIL import Image
+
+    Image.open(path).convert("RGB").quantize(COLORS).save(path, optimize=True)
 
 
 def main() -> None:

@@ -118,7 +118,7 @@ def add_film_options(parser: Parser) -> None:
     film.add_argument(
         "--size", type=size, default=(1200, 700), metavar="WxH", help="size of a picture in pixels (default: 1200x700)"
     )
-    film.add_argument("--camera", default="isometric", metavar="VIEW", help=VIEWS)
+    film.add_argument("--camera", default="", metavar="VIEW", help=VIEWS)
     film.add_argument("--follow", default="", metavar="BODY", help="body that the camera follows")
     film.add_argument("--parallel", action="store_true", help="parallel projection in place of perspective")
     film.add_argument("--no-scales", action="store_true", help="leave out axis names, scale bar, scale of arrows")
@@ -260,41 +260,19 @@ def served(options: argparse.Namespace) -> dict[str, Any]:
 
 
 def view_file(options: argparse.Namespace) -> int:
-    """Open the window on the mechanism of a model file with the step that the file states, or film its motion."""
-    document = model_file(options.model)
-    analysis = document.analysis
-    if analysis.kind == "kinematic" and not (options.headless or options.html):
-        options.model, options.paused = draggable(document), True
-        return view_model(options, {})
-    if analysis.kind != "dynamic":
-        raise InputError(
-            f"{options.model!r} asks for a {analysis.kind} analysis, which a window cannot step; make its result with "
-            f"rtmbs run {options.model} --out FILE.h5, and view that"
-        )
-    options.h = options.h or analysis.h or analysis.dt
-    options.model = document.model
-    return view_model(options, {})
+    """Open the window on the mechanism of a model file with the step that the file states, or film its motion.
 
-
-def draggable(document: Any) -> Any:
-    """Return the mechanism of a kinematic file to be moved by the mouse: free of drivers and gravity, with unit masses.
-
-    InputError for points on curves, cams and gears, which a kinematic analysis alone follows.
+    That of a kinematic file is moved by the mouse, so it has nothing to film.
     """
-    import numpy as np
-
-    from rtmbs.kinematics import PointDriver
-    from rtmbs.viewer.session.describe import drawable
-
-    for one in document.constraints:
-        if not isinstance(one, PointDriver):
+    kind = model_file(options.model).analysis.kind
+    if kind == "kinematic":
+        options.paused = True
+        if options.headless or options.html:
             raise InputError(
-                f"{document.path!r} has {one.name!r}, which a KINEMATIC ANALYSIS alone follows; make its result with "
-                f"rtmbs run {document.path} --out FILE.h5, and view that"
+                f"{options.model!r} asks for a {kind} analysis, which a window cannot step; make its result with "
+                f"rtmbs run {options.model} --out FILE.h5, and view that"
             )
-    document.model.drivers.clear()
-    document.model.gravity = np.zeros(3)
-    return drawable(document.model, heavy=True)
+    return view_model(options, {})
 
 
 def model_file(path: str) -> Any:
@@ -316,10 +294,10 @@ def filming(options: argparse.Namespace) -> Any:
     from rtmbs.viewer.film import FilmOptions
 
     width, height = options.size
-    names = ("frames", "seconds", "camera", "follow", "parallel", "overlay", "renderer", "legend", "all_traces")
+    names = ("frames", "seconds", "follow", "parallel", "overlay", "renderer", "legend", "all_traces")
     taken = {name: getattr(options, name) for name in names} | arrows_of(options)
     taken |= {"traces": tuple(options.trace), "hide": tuple(options.hide), "scales": not options.no_scales}
-    taken |= {"theme": options.theme or "white", "rate": options.fps or 30.0}
+    taken |= {"camera": options.camera or "isometric", "theme": options.theme or "white", "rate": options.fps or 30.0}
     return FilmOptions(**taken, width=width, height=height, progress=True)
 
 

@@ -41,6 +41,7 @@ class DriveOrigin:
     renewable: bool = False
     model: Model | None = None
     parameters: dict[str, Any] = field(default_factory=dict)
+    notes: dict[str, str] = field(default_factory=dict)
     name: str = field(default="", init=False)
 
     def __post_init__(self) -> None:

@@ -6,6 +6,7 @@ A value that cannot be is refused where it is written; ``compile`` looks at the 
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from importlib import import_module  # for the viewer, which stands above
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -1327,6 +1328,32 @@ class Model(ModelDescription):
         """
         found = self.lookup.body("looks", body)
         self.looks[found.name] = make_looks(f"body {found.name!r}", shape, color, opacity, edges)
+
+    def show(self, *, seconds: float | None = None, **options: Any) -> Any:
+        """Run the model and play it below the cell of a notebook.
+
+        Parameters
+        ----------
+        seconds : float, optional
+            Simulated time [s]; ten seconds unless given.
+        **options : object
+            Those of ``rtmbs.show``, such as ``height``.
+
+        Returns
+        -------
+        object
+            Picture that a notebook draws as the last line of a cell; ``close`` ends a live session.
+
+        Raises
+        ------
+        InputError
+            For options that ``rtmbs.show`` refuses.
+
+        Examples
+        --------
+        >>> picture = rtmbs.library.build("pendulum").show(seconds=0.1)
+        """
+        return import_module("rtmbs").show(self, seconds=seconds, **options)
 
     def compile(self) -> "System":
         """Return the flat arrays that simulations run on; the model may be changed and compiled again.

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
+from importlib import import_module  # for the viewer, which stands above
 from inspect import unwrap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, overload
@@ -416,6 +417,33 @@ class Result(Keyed, StrictAttributes):
         """
         given = {"x": x, "ax": ax, "degrees": degrees, "window": window, "label": label}
         return plot(self, names, file, look=Look(size, style), **given)
+
+    def show(self, *, model: Any = None, **options: Any) -> Any:
+        """Play the run below the cell of a notebook.
+
+        Parameters
+        ----------
+        model : Model, optional
+            Model of a result that was loaded, for shapes and joints.
+        **options : object
+            Those of ``rtmbs.show``, such as ``height``.
+
+        Returns
+        -------
+        object
+            Picture that a notebook draws as the last line of a cell; ``close`` ends a live session.
+
+        Raises
+        ------
+        InputError
+            For options that ``rtmbs.show`` refuses.
+
+        Examples
+        --------
+        >>> result = rtmbs.Simulation(rtmbs.library.build("pendulum").compile()).run(0.1)
+        >>> picture = result.show()
+        """
+        return import_module("rtmbs").show(self, model=model, **options)
 
     def to_pandas(self, *names: str) -> Any:
         """Return channels or components as a pandas DataFrame (extra ``tables``).

@@ -457,8 +457,7 @@ def write_film(
     camera.resize(filming.width, filming.height)
     followed = body_number(description, filming.follow)
     named(description, filming.traces)  # raises at once for an unknown point
-    left = min(caption_width(description.name, filming.height, filming.speed), MOST_COVERED * filming.width)
-    left = left if filming.overlay else 0.0
+    left = covered_by_caption(description.name, filming)
     start, last, scene = time.perf_counter(), 0.0, None
     with Video(out, filming.rate) as video:
         painter, reason = make_painter(filming.renderer, filming.width, filming.height)
@@ -475,6 +474,7 @@ def write_film(
                     else:
                         following.fit(camera, scene, left)
                 scene.show(frame)
+                scene.widen_floor()
                 if following is not None:
                     following.carry(camera, scene)
                 elif not camera.holds(scene.points(), left):
@@ -493,6 +493,12 @@ def write_film(
         finally:
             painter.close()
     return FilmReport(video.pictures, painter.name, reason, last, time.perf_counter() - start)
+
+
+def covered_by_caption(name: str, filming: FilmOptions) -> float:
+    """Return how many pixels at the left the words of a film take."""
+    words = min(caption_width(name, filming.height, filming.speed), MOST_COVERED * filming.width)
+    return words if filming.overlay else 0.0
 
 
 def styled_scene(scene: Scene, filming: FilmOptions, wrenches: Array | None) -> Scene:

@@ -87,14 +87,19 @@ def show(
 class Shown:
     """Picture of a cell: a frame with a page of its own."""
 
-    def __init__(self, source: str, height: int, connection: Connection | None = None) -> None:
-        self._source, self._height, self._connection = source, height, connection
+    def __init__(self, source: str, height: int, connection: Connection | None = None, widget: Any = None) -> None:
+        self._source, self._height, self._connection, self._widget = source, height, connection, widget
 
     @classmethod
     def live(cls, connection: Connection, height: int, paging: PageOptions) -> "Shown":
         """Serve a session in a thread until it is closed, and return its picture."""
         from rtmbs.viewer.web.live import LiveServer, check_websockets
+        from rtmbs.viewer.web.widget import in_kernel, live_widget
 
+        if in_kernel():
+            check_websockets()
+            widget = live_widget(connection, paging, height)
+            return cls(f'srcdoc="{html.escape(widget.page)}"', height, connection, widget)
         address, known, failed = [""], threading.Event(), list[RtmbsError]()
 
         def ready(found: str) -> None:
@@ -119,6 +124,15 @@ class Shown:
             connection.close()
             raise
         return cls(f'src="{html.escape(address[0])}"', height, connection)
+
+    def _repr_mimebundle_(self, **given: Any) -> Any:
+        """Return the widget of a live session; a picture that stands still, or of a run, is HTML."""
+        found = {"text/plain": repr(self), "text/html": self._repr_html_()}
+        if self._widget is not None:
+            bundle = self._widget._repr_mimebundle_(**given)
+            found |= bundle[0] if isinstance(bundle, tuple) else bundle or {}
+            found["text/html"] = self._repr_html_()
+        return found
 
     def _repr_html_(self) -> str:
         return (

@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.commands.view import draggable
 from rtmbs.errors import InputError
 from rtmbs.simulation.simulation import drag
+from rtmbs.viewer.session.model_file import draggable
 from tests.patches import ROOT
 
 COOKBOOK = "docs/gallery/cookbook"

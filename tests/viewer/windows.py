@@ -59,3 +59,9 @@ def follow(window: Any, steps: int = 50) -> None:
     window.connection.turn(steps)
     window.latest.again()  # a picture is not too soon after the last one
     window.tick()
+
+
+def hide_info(window: Any) -> None:
+    """Take the info off the picture."""
+    while window.info_wanted:
+        window.act.info()

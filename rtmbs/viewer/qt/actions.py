@@ -1,20 +1,22 @@
 """Actions of a window, one method for each row of the table of keys, with their shortcuts and menus."""
 
 import math
+import platform
 import time
 from collections.abc import Callable
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Protocol
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QAction, QGuiApplication, QImage, QKeySequence
-from PySide6.QtWidgets import QFileDialog, QInputDialog, QMainWindow, QMenu
+from PySide6.QtCore import Qt, qVersion
+from PySide6.QtGui import QGuiApplication, QImage
+from PySide6.QtWidgets import QApplication, QFileDialog, QInputDialog, QWidget
 
-from rtmbs.viewer.keys import FILES, GROUPS, KEYS
 from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture, Selection
 from rtmbs.viewer.qt.capture import Capture, unwritten
 from rtmbs.viewer.qt.docks import Dock, Panels, Transport
-from rtmbs.viewer.qt.widgets import Banner, Help
+from rtmbs.viewer.qt.widgets import Banner, Help, Info
+from rtmbs.viewer.scene.camera import common_axis
 from rtmbs.viewer.scene.description import BodyDescription, SceneDescription
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.scene import Following, Scene
@@ -26,6 +28,7 @@ from rtmbs.viewer.session.commands import (
     Loop,
     Pause,
     Play,
+    Redo,
     Reload,
     Reset,
     SaveResults,
@@ -35,6 +38,7 @@ from rtmbs.viewer.session.commands import (
     ShowReactions,
     StepBack,
     StepForward,
+    Undo,
     faster,
     slower,
 )
@@ -43,9 +47,11 @@ from rtmbs.viewer.session.origin import free_name
 from rtmbs.viewer.text import counted
 from rtmbs.viewer.video import IMAGES
 
+TURN, MOVE, CLOSER = 10.0, 0.05, 1.15  # of one press: degrees, widths of the picture, and a factor
+TABBED = Qt.FocusPolicy.TabFocus
 MANY = 10  # steps of "ten steps back"
 LEAST_SCALE, MOST_SCALE = 1e-6, 1e12  # [N/m]
-MODELS = "Models, results and histories (*.py *.npz *.h5 *.hdf5 history.json)"
+MODELS = "Models, results and histories (*.py *.mks *.npz *.h5 *.hdf5 history.json)"
 FILMS = "Films (*.mp4 *.gif *.webm *.mkv *.mov);;Series of pictures (*.png *.jpg)"
 ARRIVES = 1.0  # [s] after which a frame has the speed that was chosen
 GIGABYTES = 2.0  # of a history on disk, as it is offered
@@ -59,6 +65,7 @@ class Host(Protocol):
     frame: Frame | None
     description: SceneDescription | None
     theme: Theme
+    theme_chosen: bool
     speed: float
     shown: dict[str, bool]
     info_wanted: bool
@@ -71,6 +78,7 @@ class Host(Protocol):
     transport: Transport
     banner: Banner
     help: Help
+    info: Info
     panels: Panels
     docks: dict[str, Dock]
 
@@ -86,6 +94,7 @@ class Host(Protocol):
     def picture(self) -> Picture: ...
     def title(self) -> str: ...
     def place_overlays(self) -> None: ...
+    def redraw_soon(self) -> None: ...
     def toggle(self, name: str) -> None: ...
     def select(self, body: int | None) -> None: ...
     def set_theme(self, theme: Theme) -> None: ...
@@ -197,6 +206,35 @@ class Actions:
         else:
             self.window.send(Reload())
 
+    def to_oldest(self) -> None:
+        if self.window.frame is not None:
+            self.window.send(Seek(self.window.frame.oldest))
+
+    def to_newest(self) -> None:
+        if self.window.frame is not None:
+            self.window.send(Seek(max(self.window.frame.newest, self.window.frame.step)))
+
+    # ---- edit ----------------------------------------------------------------------------------------------------
+
+    def undo(self) -> None:
+        self.window.send(Undo())
+
+    def redo(self) -> None:
+        self.window.send(Redo())
+
+    def choose_next(self) -> None:
+        self.window.selection.choose_next(1)
+
+    def choose_previous(self) -> None:
+        self.window.selection.choose_next(-1)
+
+    def measure(self) -> None:
+        self.window.selection.toggle_measuring()
+
+    def forget_measures(self) -> None:
+        self.window.selection.measure([])
+        self.window.tell("no measurements")
+
     # ---- files ---------------------------------------------------------------------------------------------------
 
     def open_model(self, path: str = "") -> None:
@@ -300,6 +338,62 @@ class Actions:
         camera.parallel = not camera.parallel
         self.fit()
 
+    def look_planar(self) -> None:
+        window = self.window
+        if window.description is None or window.frame is None:
+            return
+        axis = common_axis(window.description, window.frame.A)
+        if axis is None:
+            window.tell("the axes of the joints are not all parallel")
+        else:
+            window.canvas.camera.look_along(axis)
+            self.fit()
+
+    def turn_left(self) -> None:
+        self._turn(-TURN, 0.0)
+
+    def turn_right(self) -> None:
+        self._turn(TURN, 0.0)
+
+    def turn_up(self) -> None:
+        self._turn(0.0, TURN)
+
+    def turn_down(self) -> None:
+        self._turn(0.0, -TURN)
+
+    def _turn(self, azimuth: float, elevation: float) -> None:
+        self.window.canvas.camera.orbit(azimuth, elevation)
+        self.window.canvas.update()
+
+    def move_left(self) -> None:
+        self._move(-MOVE, 0.0)
+
+    def move_right(self) -> None:
+        self._move(MOVE, 0.0)
+
+    def move_up(self) -> None:
+        self._move(0.0, -MOVE)
+
+    def move_down(self) -> None:
+        self._move(0.0, MOVE)
+
+    def _move(self, x: float, y: float) -> None:
+        canvas = self.window.canvas
+        canvas.camera.pan(x * canvas.width(), y * canvas.width())
+        self._steered()
+
+    def closer(self) -> None:
+        self.window.canvas.camera.zoom(CLOSER)
+        self._steered()
+
+    def away(self) -> None:
+        self.window.canvas.camera.zoom(1.0 / CLOSER)
+        self._steered()
+
+    def _steered(self) -> None:
+        self.window.framing.stop_following()
+        self.window.canvas.update()
+
     def _look(self, preset: str) -> None:
         self.window.canvas.camera.look(preset)
         self.fit()
@@ -324,9 +418,25 @@ class Actions:
         self.window.help.setVisible(shown)
         self.window.place_overlays()
 
+    def versions(self) -> None:
+        versions = f"rtmbs {version('rtmbs')}, Qt {qVersion()}, Python {platform.python_version()}"
+        self.window.tell(f"{versions}; the manual is docs/viewer.md")
+
     def info(self) -> None:
-        self.window.info_wanted = not self.window.info_wanted
+        """Show three lines of info, then all of it, then nothing."""
+        info = self.window.info
+        self.window.info_wanted, info.whole = not (self.window.info_wanted and info.whole), self.window.info_wanted
         self.window.place_overlays()
+        self.window.redraw_soon()
+
+    def next_panel(self) -> None:
+        """Give the keyboard to the next panel that is open, or to the picture."""
+        rooms = [dock.room for dock in self.window.docks.values() if dock.isVisible()]
+        places: list[QWidget] = [self.window.canvas, *(first_field(room) for room in rooms)]
+        inside = [room.isAncestorOf(QApplication.focusWidget() or self.window.canvas) for room in rooms]
+        now = inside.index(True) + 1 if True in inside else 0
+        place = places[(now + 1) % len(places)]
+        place.setFocus(Qt.FocusReason.TabFocusReason)
 
     def profiler(self) -> None:
         self.window.toggle("profiler")
@@ -360,6 +470,7 @@ class Actions:
         (self.window.showNormal if self.window.isFullScreen() else self.window.showFullScreen)()
 
     def theme(self) -> None:
+        self.window.theme_chosen = True
         self.window.set_theme(DARK if self.window.theme is WHITE else WHITE)
 
     def labels(self) -> None:
@@ -448,6 +559,12 @@ class Actions:
         self.window.select(None)
 
 
+def first_field(room: QWidget) -> QWidget:
+    """Return the first widget in a panel that takes the keyboard, the panel itself without one."""
+    fields = [one for one in room.findChildren(QWidget) if one.isVisible() and one.focusPolicy() & TABBED]
+    return fields[0] if fields else room
+
+
 # ---- the state as text -----------------------------------------------------------------------------------------------
 
 
@@ -460,77 +577,3 @@ def state_text(frame: Frame, description: SceneDescription) -> str:
     lines += [f"{name} = {value!r}, rate {rate!r}" for name, value, rate in motions]
     lines += [f"{entry.name} = {frame.inputs[entry.place].tolist()!r}" for entry in description.inputs]
     return "\n".join(lines)
-
-
-# ---- menus -----------------------------------------------------------------------------------------------------------
-
-LAST_FILES = 8  # files that are offered again
-
-# What is on, by the name of the action that turns it on and off.
-ON: dict[str, Callable[[Actions], bool]] = {
-    "help": lambda act: act.window.help.isVisible(),
-    "info": lambda act: act.window.info_wanted,
-    "profiler": lambda act: act.window.docks["profiler"].isVisible(),
-    "plots": lambda act: act.window.docks["plots"].isVisible(),
-    "parameters": lambda act: act.window.docks["parameters"].isVisible(),
-    "log": lambda act: act.window.docks["log"].isVisible(),
-    "model": lambda act: act.window.docks["model"].isVisible(),
-    "full_screen": lambda act: act.window.isFullScreen(),
-    "theme": lambda act: act.window.theme is not WHITE,
-    "labels": lambda act: act.window.canvas.labels,
-    "legend": lambda act: act.window.shown["legend"],
-    "joints": lambda act: act.window.shown["joints"],
-    "forces": lambda act: act.window.shown["forces"],
-    "transparent": lambda act: act.window.shown["transparent"],
-    "reactions": lambda act: act.window.shown["reactions"],
-    "marker_trails": lambda act: act.window.scene is not None and act.window.scene.follows_markers(),
-    "grid": lambda act: act.window.shown["grid"],
-    "parallel": lambda act: act.window.canvas.camera.parallel,
-    "follow": lambda act: act.window.framing.following is not None,
-    "record": lambda act: act.window.capture is not None and act.window.capture.running,
-    "history": lambda act: act.disk > 0.0,
-    "stamp": lambda act: act.window.stamped,
-    "loop": lambda act: act.looping,
-}
-
-
-def make_menus(window: QMainWindow, act: Actions, context: Qt.ShortcutContext) -> dict[str, QMenu]:
-    """Give ``window`` an action with its shortcuts for each row of the table of keys, and return the menus of them."""
-    menus = {group: window.menuBar().addMenu(group) for group in GROUPS}
-    actions: dict[str, QAction] = {}
-    for key in KEYS:
-        action = actions[key.action] = QAction(f"{key.text[0].upper()}{key.text[1:]}", window)
-        action.setObjectName(key.action)
-        action.setShortcuts([QKeySequence(keys) for keys in key.keys])
-        action.setShortcutContext(context)
-        action.setCheckable(key.action in ON)
-        action.triggered.connect(act.window.guarded(lambda *_, name=key.action: act[name]()))
-        menus[key.group].addAction(action)
-        window.addAction(action)  # works without the menu bar, as in full screen
-
-    def tick() -> None:
-        for name, on in ON.items():
-            actions[name].setChecked(on(act))
-
-    for menu in menus.values():
-        menu.aboutToShow.connect(act.window.guarded(tick))
-    add_last_files(act.window, menus[FILES])
-    return menus
-
-
-def add_last_files(window: Host, menu: QMenu) -> None:
-    """Add the files that were opened last, which the window knows when the menu is shown."""
-    last = menu.addMenu("Open again")
-
-    def fill() -> None:
-        last.clear()
-        for path in window.last_files:
-            last.addAction(path).triggered.connect(window.guarded(lambda *_, path=path: window.open(path)))
-        last.setEnabled(bool(window.last_files))
-
-    menu.aboutToShow.connect(fill)
-
-
-def with_first(path: str, files: list[str]) -> list[str]:
-    """Return the last files once ``path`` was opened."""
-    return [path, *(file for file in files if file != path)][:LAST_FILES]

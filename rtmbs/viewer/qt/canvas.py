@@ -15,12 +15,15 @@ from rtmbs.viewer.scene.drawing import Section
 from rtmbs.viewer.scene.elements import (
     BODY,
     JOINT,
+    KINDS,
+    BodyOutline,
     Choice,
     Hidden,
     Highlight,
     Measurement,
     Overlay,
     Pair,
+    SectionOutline,
     bodies_of,
     distances,
     drawn,
@@ -45,8 +48,8 @@ CALM = 250  # [ms] without a picture, after which a slow renderer draws one with
 class Canvas(QOpenGLWidget):
     """Shows a Scene through a Camera.
 
-    Left drag turns, right or middle drag moves, the wheel zooms, a click chooses. Ctrl + left drag pulls a body, with
-    Shift it moves the body by the loops alone.
+    Left drag turns, right or middle drag moves, the wheel comes closer to the mouse, a click chooses. Ctrl + left drag
+    pulls a body; with Shift, or while ``paused``, it moves the body by the loops alone.
     No key means anything here: the window's table of keys has them all.
     """
 
@@ -76,6 +79,8 @@ class Canvas(QOpenGLWidget):
         self._hover.timeout.connect(self.show_name)
         self._last, self._pressed = QPointF(), QPointF()
         self._pull: Pick | None = None
+        self.paused = False  # the session can be moved by hand
+        self.gesture = 0  # counts presses that pull or move a body
         self._dragging = False  # the pull moves the body by its loops, not by a spring
         self.setFormat(surface_format())
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -126,7 +131,8 @@ class Canvas(QOpenGLWidget):
             self._smooth_target().copy_to(self.defaultFramebufferObject())
         elif not self._calm.isActive() or self._calm.remainingTime() < CALM // 2:
             self._calm.start()
-        self._write(scene, [text for overlay in scene.overlays for text in overlay.texts()])
+        texts = [text for overlay in scene.overlays for text in overlay.texts()]
+        self._write(scene, texts + scene.pull_text())
         self.pictures += 1
 
     def taken(self) -> tuple[float, float]:
@@ -189,7 +195,8 @@ class Canvas(QOpenGLWidget):
         self._last = self._pressed = event.position()
         pulls = event.button() == Qt.MouseButton.LeftButton and event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if pulls and (met := self.pick(self._last.x(), self._last.y())) is not None:
-            self._pull, self._dragging = met, bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
+            self._pull, self._dragging, self.gesture = met, shift or self.paused, self.gesture + 1
             (self.dragged.emit(met, met.point) if self._dragging else self.grabbed.emit(met))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
@@ -226,7 +233,10 @@ class Canvas(QOpenGLWidget):
             self.centered.emit(met)
 
     def wheelEvent(self, event: QWheelEvent) -> None:
-        self.camera.zoom(ZOOM_PER_NOTCH ** (event.angleDelta().y() / NOTCH))
+        here = event.position()
+        met = self.pick(here.x(), here.y())
+        factor = ZOOM_PER_NOTCH ** (event.angleDelta().y() / NOTCH)
+        self.camera.zoom_at(here.x(), here.y(), factor, None if met is None else met.point)
         self.steered.emit()
         self.update()
 
@@ -336,6 +346,7 @@ class Framing:
             return
         back = old is not None and frame.t < old.t
         scene.show(frame)
+        scene.widen_floor()
         if self.following is not None:
             self.following.carry(camera, scene)
         elif self.holding:
@@ -412,6 +423,8 @@ class Selection(QObject):
         self.choice: Choice | None = None
         self.hidden, self.pairs = Hidden(), list[Pair]()
         self.section: Section | None = None
+        self.measuring = False  # clicks choose the ends of a measurement
+        self._start: Choice | None = None  # of the measurement under way
 
     # ---- choosing -----------------------------------------------------------------------------------------------
 
@@ -419,9 +432,44 @@ class Selection(QObject):
         """Choose the joint or the body of a pick."""
         if pick is None or self.description is None:
             self.choose(None)
+            return
+        body = self.description.bodies[pick.body].name
+        self.choose(Choice(JOINT, pick.joint) if pick.joint else Choice(BODY, body))
+        if self.measuring:
+            self._measure_to_chosen()
+
+    def choose_next(self, step: int) -> None:
+        """Choose the body or joint that follows the chosen one by ``step`` in the order of the model."""
+        if self.description is None:
+            return
+        listed = [one for found in groups(self.description).values() for one in found if one.kind in (BODY, JOINT)]
+        first = 0 if step > 0 else -1
+        self.choose(listed[(listed.index(self.choice) + step) % len(listed) if self.choice in listed else first])
+
+    def toggle_measuring(self) -> None:
+        """Begin a measurement at the chosen element or the next click, or end one at the chosen element."""
+        if self.measuring and self._start is not None and self.choice not in (None, self._start):
+            self._measure_to_chosen()
+            return
+        self.measuring, self._start = not self.measuring, None
+        if self.measuring and self.choice is not None and self.choice.kind in KINDS:
+            self._measure_to_chosen()
         else:
-            body = self.description.bodies[pick.body].name
-            self.choose(Choice(JOINT, pick.joint) if pick.joint else Choice(BODY, body))
+            self.told.emit("measure: click the first body or joint" if self.measuring else "measured nothing")
+
+    def _measure_to_chosen(self) -> None:
+        """Take the chosen element as the one end of a measurement, and then as the other."""
+        if self.choice is None or self.choice == self._start or self.choice.kind not in KINDS:
+            return
+        if self._start is None:
+            self._start = self.choice
+            self.told.emit(f"measure from {self.choice.name}: click the other body or joint")
+            return
+        pair: Pair = (self._start, self.choice)
+        self.measuring, self._start = False, None
+        self.measure([*self.pairs, pair] if pair not in self.pairs else self.pairs)
+        reading = self.readings()[-1].reading
+        self.told.emit(f"{pair[0].name} to {pair[1].name}: {reading}")
 
     def choose(self, choice: Choice | None) -> None:
         """Choose an element, or none; the scene and the panel show it."""
@@ -480,6 +528,9 @@ class Selection(QObject):
         """Set the section plane, or none."""
         self.section = section
         self._lay()
+        scene = self.canvas.scene
+        if scene is not None and section is not None and np.all(scene.points() @ section.normal > section.offset):
+            self.told.emit("the section takes the whole mechanism away; move the plane")
 
     # ---- the scene ----------------------------------------------------------------------------------------------
 
@@ -497,12 +548,16 @@ class Selection(QObject):
         is_body = choice is not None and choice.kind == BODY
         scene.select(self.body() if is_body else None)
         overlays: list[Overlay] = []
+        if choice is not None and is_body and choice not in self.hidden.choices:
+            overlays.append(BodyOutline(self.body(), scene.boxes_of(self.body()), scene.theme))
         if choice is not None and not is_body and choice not in self.hidden.choices:
             overlays.append(Highlight(description, choice, scene.radius, scene.theme))
         for one, other in self.pairs:
             ends = end_of(description, one), end_of(description, other)
             if ends[0] is not None and ends[1] is not None:
                 overlays.append(Measurement(ends[0], ends[1], scene.radius, scene.theme))
+        if self.section is not None:
+            overlays.append(SectionOutline(self.section, scene.points(), scene.theme))
         scene.set_overlays(overlays)
         scene.section = self.section
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, cast
 
 from PySide6.QtCore import QPointF, QRectF, QSignalBlocker, Qt, Signal
-from PySide6.QtGui import QColor, QIcon, QPainter, QPaintEvent, QPixmap, QPolygonF
+from PySide6.QtGui import QColor, QIcon, QMouseEvent, QPainter, QPaintEvent, QPixmap, QPolygonF
 from PySide6.QtWidgets import (
     QComboBox,
     QDockWidget,
@@ -105,6 +105,16 @@ class MarkedSlider(QSlider):
         at = QStyle.sliderPositionFromValue
         return [handle // 2 + at(self.minimum(), self.maximum(), step, room) for step in inside]
 
+    def mousePressEvent(self, event: QMouseEvent) -> None:
+        """Jump to the place of the click; the handle then follows the mouse."""
+        if event.button() == Qt.MouseButton.LeftButton:
+            option = QStyleOptionSlider()
+            self.initStyleOption(option)
+            handle = self.style().pixelMetric(QStyle.PixelMetric.PM_SliderLength, option, self)
+            place = round(event.position().x()) - handle // 2
+            self.setValue(QStyle.sliderValueFromPosition(self.minimum(), self.maximum(), place, self.width() - handle))
+        super().mousePressEvent(event)
+
     def paintEvent(self, event: QPaintEvent) -> None:
         super().paintEvent(event)
         if self.marks:
@@ -168,7 +178,7 @@ class Transport(QWidget):
         """Describe the range of the slider in its tip."""
         self._counted = "step" if description.live else "sample"
         what = "the remembered steps" if description.live else "the recorded samples"
-        self.slider.setToolTip(f"drag to go through {what}")
+        self.slider.setToolTip(f"click or drag to go through {what}")
 
     def show_frame(self, frame: Frame) -> None:
         """Show time, place in the history and whether it plays."""
@@ -314,7 +324,9 @@ class Panels:
             self.model.tick(hidden)
 
     def measure(self, measured: list[Distance]) -> None:
-        """Offer these distances as channels."""
+        """Offer these distances as channels, and list all measurements."""
+        if "model" in self:
+            self.model.measuring.take(self._window.selection.pairs)
         if "plots" in self:
             self.plots.measure(measured)
 
@@ -343,7 +355,7 @@ class Panels:
 # ---- docks -----------------------------------------------------------------------------------------------------------
 
 RIGHT, BOTTOM = Qt.DockWidgetArea.RightDockWidgetArea, Qt.DockWidgetArea.BottomDockWidgetArea
-SIDE, LOW, HIGH = 380, 230, 320  # pixels of the docks at the right and at the bottom
+SIDE, LOW, HIGH = 420, 230, 320  # pixels of the docks at the right and at the bottom
 
 
 def make_docks(window: QMainWindow, panels: Panels, log: QWidget, changed: Callable[[], None]) -> "dict[str, Dock]":

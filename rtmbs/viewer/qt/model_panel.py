@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QModelIndex, QPoint, QSignalBlocker, Qt, QTimer, Signal
 from PySide6.QtGui import QGuiApplication, QHideEvent, QShowEvent
 from PySide6.QtWidgets import (
@@ -47,6 +48,8 @@ from rtmbs.viewer.session.commands import SetInput
 from rtmbs.viewer.text import figures, with_unit
 
 ROLE = Qt.ItemDataRole.UserRole
+Array = NDArray[np.float64]
+
 EXPANDED = 40  # a group with more elements is closed at first
 
 
@@ -88,7 +91,8 @@ class ModelPanel(QSplitter):
         self.tree.tick(selection.hidden.choices)
         self.inspector.describe(description)
         self.measuring.describe(description, selection.pairs)
-        self.cutting.set_size(1.0 if scene is None else float(np.max(np.abs(scene.points()), initial=1e-6)))
+        if scene is not None:
+            self.cutting.set_room(scene.points())
         self.choose(selection.choice)
 
     def choose(self, choice: Choice | None) -> None:
@@ -283,7 +287,7 @@ class MeasurementPanel(QWidget):
                     if choice.kind in KINDS:
                         box.addItem(f"{choice.name} ({choice.kind})", choice)
         self.end.setCurrentIndex(min(1, self.end.count() - 1))  # an element is not measured to itself
-        self._take(pairs)
+        self.take(pairs)
 
     def put(self, choice: Choice, to: bool) -> None:
         """Take an element as the one end or the other; with both ends it is measured."""
@@ -299,7 +303,7 @@ class MeasurementPanel(QWidget):
             return
         pair = Choice(*ends[0]), Choice(*ends[1])
         if pair not in self.pairs:
-            self._take([*self.pairs, pair])
+            self.take([*self.pairs, pair])
             self.changed.emit(self.pairs)
 
     def remove(self) -> None:
@@ -307,10 +311,11 @@ class MeasurementPanel(QWidget):
         if self.pairs:
             marked = self.table.currentItem()
             del self.pairs[-1 if marked is None else self.table.indexOfTopLevelItem(marked)]
-            self._take(self.pairs)
+            self.take(self.pairs)
             self.changed.emit(self.pairs)
 
-    def _take(self, pairs: list[Pair]) -> None:
+    def take(self, pairs: list[Pair]) -> None:
+        """List the measured pairs."""
         self.pairs = list(pairs)
         self.table.clear()
         for one, other in self.pairs:
@@ -328,7 +333,7 @@ class MeasurementPanel(QWidget):
 # ---- section ---------------------------------------------------------------------------------------------------------
 
 NONE = "nothing"
-REACH = 1.1  # of the slider, in the half size of the mechanism
+BEYOND = 0.05  # of the slider beyond the mechanism, in its size
 
 
 class SectionPanel(QWidget):
@@ -345,16 +350,29 @@ class SectionPanel(QWidget):
         form.addRow("cut across", self.axis)
         form.addRow("at", self.place)
         form.addRow("", self.turned)
-        self.axis.currentTextChanged.connect(lambda _: self._changed())
+        self._room = np.array([-np.ones(3), np.ones(3)])  # (2, 3) least and greatest places [m]
+        self.axis.currentTextChanged.connect(lambda _: self._turn_axis())
         self.turned.toggled.connect(lambda _: self._changed())
         self.place.changed.connect(lambda _: self._changed())
         self.place.refused.connect(lambda why: self.refused.emit(f"section: {why}"))
         self._enable()
 
-    def set_size(self, size: float) -> None:
-        """Set the range of the slider for a mechanism of this size about the origin [m]."""
-        self.place.low, self.place.high = -REACH * size, REACH * size
-        self.place.set_value(self.place.value())
+    def set_room(self, points: Array) -> None:
+        """Set the range of the slider for a mechanism with these world points (k, 3) [m]."""
+        self._room = np.array([points.min(axis=0), points.max(axis=0)])
+        self._begin()
+
+    def _begin(self) -> None:
+        """Put the plane into the middle of the mechanism along the chosen axis."""
+        if (axis := self.axis.currentText()) != NONE:
+            low, high = self._room[:, list(AXIS_NORMALS).index(axis)].tolist()
+            beyond = BEYOND * max(high - low, 1e-6)
+            self.place.low, self.place.high = low - beyond, high + beyond
+            self.place.set_value(0.5 * (low + high))
+
+    def _turn_axis(self) -> None:
+        self._begin()
+        self._changed()
 
     def section(self) -> Section | None:
         """Return the section plane."""

@@ -10,18 +10,23 @@ from pyqtgraph.parametertree import Parameter, ParameterTree, registerParameterT
 from pyqtgraph.parametertree.parameterTypes import NumericParameterItem, SimpleParameter, WidgetParameterItem
 from PySide6.QtCore import QEvent, QObject, QSignalBlocker, QSize, Qt, Signal
 from PySide6.QtGui import QFocusEvent
-from PySide6.QtWidgets import QHBoxLayout, QHeaderView, QSlider, QWidget
+from PySide6.QtWidgets import QHeaderView, QSlider, QVBoxLayout, QWidget
 
 from rtmbs.library.fourbar import CLOSURES, LAYOUTS
 from rtmbs.viewer.scene.description import InputDescription, SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.session.commands import Command, Rebuild, SetInput, SetOption
-from rtmbs.viewer.text import PREFIXES
+from rtmbs.viewer.text import PREFIXES, figures
 
 # ---- number fields ---------------------------------------------------------------------------------------------------
 
 NUMBER_TEXT = re.compile(r"([-+\d.,]*(?:[eE][-+]?\d+)?)\s*(.*)", re.DOTALL)  # and what stands behind the number
 SIZES = {prefix: factor for factor, prefix in PREFIXES} | {"u": 1e-6}
+
+
+def written(unit: str) -> str:
+    """Return a unit with its powers as superscripts."""
+    return unit.replace("^2", "\N{SUPERSCRIPT TWO}").replace("^3", "\N{SUPERSCRIPT THREE}")
 
 
 def scale(unit: str, suffix: str) -> float:
@@ -48,7 +53,7 @@ class NumberBox(SpinBox):
     def interpret(self) -> float | int | bool:
         """Return the number that the text says, with or without the unit; False when it says none."""
         number, unit = NUMBER_TEXT.match(self.lineEdit().text().strip()).groups()  # type: ignore[union-attr]
-        factor = scale(unit, self.opts["suffix"].strip())
+        factor = scale(written(unit), self.opts["suffix"].strip())
         try:
             value = float(number.replace(",", ".")) * factor
         except ValueError:
@@ -149,15 +154,20 @@ class SliderSpin(QWidget):
         self.slider.setRange(0, NOTCHES)
         self.slider.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.spin = NumberBox(
-            value=value, suffix=f" {unit}" if unit else "", dec=True, step=0.1, minStep=1e-9, compactHeight=False
+            value=value,
+            suffix=f" {written(unit)}" if unit else "",
+            dec=True,
+            step=0.1,
+            minStep=1e-9,
+            compactHeight=False,
         )
-        self.slider.setMinimumWidth(48)
         self.spin.setMinimumWidth(124)
         self.spin.setOpts(format="{value:.6g}{suffix}")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.addWidget(self.slider, 2)
-        row.addWidget(self.spin, 3)
+        column = QVBoxLayout(self)  # the slider has the whole width
+        column.setContentsMargins(0, 2, 0, 4)
+        column.setSpacing(1)
+        column.addWidget(self.spin)
+        column.addWidget(self.slider)
         self.set_value(value)
         self.slider.valueChanged.connect(self._slid)
         self.spin.sigValueChanged.connect(self._typed)
@@ -175,6 +185,7 @@ class SliderSpin(QWidget):
 
     def _place(self, value: float) -> None:
         self.low, self.high = min(self.low, value), max(self.high, value)
+        self.slider.setToolTip(f"{figures(self.low)} to {figures(self.high)}{self.spin.opts['suffix']}")
         self.slider.setValue(round(NOTCHES * (value - self.low) / (self.high - self.low)))
 
     def _slid(self, notch: int) -> None:
@@ -229,6 +240,24 @@ TITLES = {
     "hold_energy": "hold the energy of loops",
     "tol": "tolerance",
 }
+TIPS = {
+    "jacobian": "source of the stiffness and damping matrices K and C of Newton's iteration",
+    "method": "integrator of the equations of motion",
+    "h": "time step",
+    "stiffening": "the penalty of open loops: scaled by the mechanism, or one fixed number in SI units",
+    "amount": "the penalty: the larger, the smaller the open gaps of loops, and the harder Newton's iteration",
+    "tol": "Newton's iteration ends when the scaled correction is below this number",
+    "max_iterations": "a step that needs more iterations has failed",
+    "fixed_iterations": "always the iterations above, for a constant time a step",
+    "project_velocities": "velocities are made to fit the loops after every step",
+    "project_accelerations": "accelerations are made to fit the loops after every step",
+    "hold_energy": "the energy that open loops hold is given back",
+    "tangent_terms": "terms of the tangent matrix of Newton's iteration",
+    "refactor": "when the tangent matrix is factorised anew",
+    "projection_metric": "weight of the projections onto the loops: the tangent matrix or the masses",
+}
+BUILD_TIP = "takes effect with Build"
+UNIT = re.compile(r"\[([^\[\]]+)\]")  # of a parameter, in its line of the docstring
 SWITCHES = ("fixed_iterations", "project_velocities", "project_accelerations", "hold_energy")
 STEPPING, BUILDING, INPUTS = "Step", "Mechanism", "Inputs"
 RECORDED = "a recorded result has nothing to set"
@@ -255,9 +284,12 @@ class Parameters(ParameterTree):
         self._description = description
         groups: list[dict[str, Any]] = [{"name": RECORDED, "type": "group"}]
         if description.live:
-            groups = [{"name": STEPPING, "type": "group", "children": list(step_rows(description))}]
+            groups = [{"name": STEPPING, "type": "group", "children": with_tips(step_rows(description))}]
             if description.parameters:
-                rows = [*build_rows(description.parameters), {"name": "build", "title": "Build", "type": "action"}]
+                rows = [
+                    *build_rows(description.parameters, description.notes),
+                    {"name": "build", "title": "Build", "type": "action"},
+                ]
                 groups.append({"name": BUILDING, "type": "group", "children": rows})
             inputs = [input_row(entry) for entry in description.inputs if entry.settable]
             groups.append({"name": INPUTS, "type": "group", "children": inputs})
@@ -354,6 +386,11 @@ def step_rows(description: SceneDescription) -> Iterator[dict[str, Any]]:
             yield choice(name, choices[name])
 
 
+def with_tips(rows: Iterator[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Return rows of options with the sentence that tells what they do."""
+    return [{"tip": TIPS[row["name"]], **row} for row in rows]
+
+
 def real(name: str, title: str, value: float, **options: Any) -> dict[str, Any]:
     """Return a row with a positive number, whose arrows go by powers of ten."""
     usual = {"type": REAL, "limits": POSITIVE, "dec": True, "step": 1.0, "minStep": POSITIVE[0]}
@@ -366,19 +403,23 @@ def choice(name: str, words: tuple[str, ...]) -> dict[str, Any]:
     return {"name": name, "title": title, "type": "list", "limits": list(words), "value": words[0]}
 
 
-def build_rows(parameters: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yield a row for each parameter of a factory, by the type of its value."""
+def build_rows(parameters: dict[str, Any], notes: dict[str, str]) -> Iterator[dict[str, Any]]:
+    """Yield a row for each parameter of a factory, by the type of its value; ``notes`` have its meaning and unit."""
     for name, value in parameters.items():
+        note = notes.get(name, "")
+        row: dict[str, Any] = {"name": name, "value": value, "tip": f"{note} ({BUILD_TIP})" if note else BUILD_TIP}
         if name in WORDS and value in WORDS[name]:
-            yield {"name": name, "type": "list", "limits": list(WORDS[name]), "value": value}
+            yield row | {"type": "list", "limits": list(WORDS[name])}
         elif isinstance(value, bool):
-            yield {"name": name, "type": "bool", "value": value}
+            yield row | {"type": "bool"}
         elif isinstance(value, int):
-            yield {"name": name, "type": WHOLE, "value": value}
+            yield row | {"type": WHOLE}
         elif isinstance(value, float):
-            yield {"name": name, "type": REAL, "value": value, "dec": True, "step": 0.1, "minStep": 1e-6}
+            unit = UNIT.findall(note)
+            suffix = {"suffix": f" {written(unit[0])}"} if unit else {}
+            yield row | {"type": REAL, "dec": True, "step": 0.1, "minStep": 1e-6} | suffix
         elif isinstance(value, str):
-            yield {"name": name, "type": "str", "value": value}
+            yield row | {"type": "str"}
 
 
 def input_row(entry: InputDescription) -> dict[str, Any]:
@@ -392,7 +433,8 @@ def input_row(entry: InputDescription) -> dict[str, Any]:
 
 def slider_row(name: str, value: float, unit: str) -> dict[str, Any]:
     """Return a row with a slider."""
-    return {"name": name, "type": NUMBER, "value": value, "default": value, "unit": unit}
+    tip = f"input of the model; it takes effect at once, and its default is {figures(value)} {written(unit)}".rstrip()
+    return {"name": name, "type": NUMBER, "value": value, "default": value, "unit": unit, "tip": tip}
 
 
 def shown_options(frame: Frame, description: SceneDescription) -> Iterator[tuple[str, Any]]:

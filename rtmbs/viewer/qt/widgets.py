@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer.keys import FILES, KEYS, LOOK, MOUSE, RUN, SHOW, shown
+from rtmbs.viewer.keys import EDIT, FILES, HELP, KEYS, LOOK, MOUSE, RUN, SHOW, shown
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.theme import Theme
@@ -104,14 +104,19 @@ def styled(text: str, theme: Theme) -> str:
 Row = tuple[str, ...]  # label, value, and where the value says something the name of a colour of the theme
 FONT, LEAST = 12, 7  # [pixels] of letters, and of those in a low picture
 MISSED = 1.0  # [%] of the deadlines, above which the steps do not keep real time
-LEGEND = (("", "green: within half of the deadline, or of 1 % missed"), ("", "orange: up to it, red: beyond"))
+SIGNS = {"warning": "\N{BLACK UP-POINTING TRIANGLE} ", "bad": "\N{BLACK SQUARE} "}  # for eyes that see no red
+LEGEND = (
+    ("", "green: within half of the deadline, or of 1 % missed"),
+    ("", f"{SIGNS['warning']}orange: up to it, {SIGNS['bad']}red: beyond"),
+)
 
 
 class Info(QLabel):
-    """A table over the picture; mouse and keys pass through it."""
+    """A table over the picture; mouse and keys pass through it. ``whole``: all rows, in place of three lines."""
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self.whole = False
         self.setObjectName("info")  # by which the canvas finds how much of the picture is covered
         self.setTextFormat(Qt.TextFormat.RichText)
         self.setAttribute(Qt.WidgetAttribute.WA_TransparentForMouseEvents)
@@ -135,8 +140,10 @@ class Info(QLabel):
 
     def show_frame(self, frame: Frame, description: SceneDescription, pictures: float) -> None:
         """Write the numbers of ``frame``; ``pictures`` are drawn a second."""
-        sections = [mechanism_rows(description), run_rows(frame, pictures, description)]
-        if description.live:
+        sections = [short_rows(frame, description)]
+        if self.whole:
+            sections = [mechanism_rows(description), run_rows(frame, pictures, description)]
+        if self.whole and description.live:
             sections += [step_rows(frame), list(LEGEND), worth_rows(frame, description)]
         text = table(sections, self._theme)
         if text != self.text():
@@ -166,6 +173,13 @@ def mechanism_rows(description: SceneDescription) -> list[Row]:
     freedom = f"{counted(description.degrees_of_freedom, 'degree')} of freedom"
     loops = f"{counted(description.equations, 'loop equation')}, {freedom}"
     return [(description.name, ""), ("", sizes), ("", loops)] if description.live else [(description.name, "")]
+
+
+def short_rows(frame: Frame, description: SceneDescription) -> list[Row]:
+    """Return the three lines: name, time, and speed with the share of missed deadlines."""
+    share = 100.0 * frame.missed / frame.deadlines if frame.deadlines else 0.0
+    late = [bound_color(share, MISSED)] if frame.playing and share > 0.5 * MISSED else []
+    return [(description.name, ""), ("time", f"{frame.t:.3f} s"), ("speed", reached(frame), *late)]
 
 
 def run_rows(frame: Frame, pictures: float, description: SceneDescription) -> list[Row]:
@@ -236,6 +250,7 @@ def table(sections: list[list[Row]], theme: Theme) -> str:
             lines.append('<tr><td colspan="2" style="font-size: 4px">&nbsp;</td></tr>')
         for label, value, *color in section:
             ink = getattr(theme, color[0] if color else "text")
+            value = f"{SIGNS.get(color[0], '')}{value}" if color else value
             if not value:
                 lines.append(f'<tr><td colspan="2"><b>{escaped(label)}</b></td></tr>')
             elif not label:
@@ -255,7 +270,7 @@ def escaped(text: str) -> str:
 
 # ---- the map of keys -------------------------------------------------------------------------------------------------
 
-COLUMNS = ((RUN, LOOK), (SHOW,), (FILES, "Mouse"))
+COLUMNS = ((FILES, EDIT, HELP), (LOOK, RUN), (SHOW, "Mouse"))
 
 
 class Help(QScrollArea):
@@ -308,7 +323,7 @@ class Help(QScrollArea):
 def help_text(theme: Theme) -> str:
     """Return the map as rich text in three columns."""
     cells = "".join(
-        f'<td valign="top" style="padding-right: 26px">{"".join(group_text(group, theme) for group in column)}</td>'
+        f'<td valign="top" style="padding-right: 10px">{"".join(group_text(group, theme) for group in column)}</td>'
         for column in COLUMNS
     )
     return f'<table cellspacing="0" cellpadding="0"><tr>{cells}</tr></table>'
@@ -323,7 +338,7 @@ def group_text(group: str, theme: Theme) -> str:
         for keys, text in rows
     )
     heading = f'<tr><td colspan="2" style="color: {theme.muted}; padding-top: 8px">{group.upper()}</td></tr>'
-    return f'<table cellspacing="0" cellpadding="2">{heading}{lines}</table>'
+    return f'<table cellspacing="0" cellpadding="1">{heading}{lines}</table>'
 
 
 # ---- the banner ------------------------------------------------------------------------------------------------------
@@ -337,6 +352,7 @@ class Banner(QFrame):
 
     back = Signal()  # "back 10 steps"
     reload = Signal()
+    halve = Signal()  # half the step, and go on
     closed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
@@ -349,16 +365,24 @@ class Banner(QFrame):
         self.details.setFocusPolicy(Qt.FocusPolicy.ClickFocus)
         self.details.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
         self.back_button, self.reload_button = QPushButton("Back 10 steps"), QPushButton("Reload")
+        self.halve_button = QPushButton("Halve h and go on")
         self.details_button, self.close_button = QPushButton("Details"), QPushButton("Close")
         self.details_button.setCheckable(True)
         self.back_button.clicked.connect(lambda: self._go(self.back))
         self.reload_button.clicked.connect(lambda: self._go(self.reload))
+        self.halve_button.clicked.connect(lambda: self._go(self.halve))
         self.details_button.toggled.connect(self._unfold)
         self.close_button.clicked.connect(self.dismiss)
         column, row = QVBoxLayout(self), QHBoxLayout()
         column.setContentsMargins(14, 10, 10, 10)
         row.addStretch(1)
-        for button in (self.details_button, self.back_button, self.reload_button, self.close_button):
+        for button in (
+            self.details_button,
+            self.halve_button,
+            self.back_button,
+            self.reload_button,
+            self.close_button,
+        ):
             button.setFocusPolicy(Qt.FocusPolicy.NoFocus)  # keys belong to the window
             row.addWidget(button)
         column.addWidget(self.text)
@@ -375,15 +399,19 @@ class Banner(QFrame):
             f" QPlainTextEdit {{ color: {theme.text}; background: {theme.field}; font-family: monospace; }}"
         )
 
-    def tell(self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False) -> None:
-        """Show a sentence, with a button for each way out, and one that shows ``details``."""
+    def tell(
+        self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False, steps: int = 10
+    ) -> None:
+        """Show a sentence, with a button for each way out, and one that shows ``details``; ``steps`` can be undone."""
         self.grave = grave or bool(offers) or bool(details)
         self.text.setText(sentence if len(sentence) <= MOST else f"{sentence[:MOST]} ...")
         self.details.setPlainText(details)
         self.details_button.setChecked(False)
         self.details.hide()
         self.details_button.setVisible(bool(details))
-        self.back_button.setVisible("back" in offers)
+        self.back_button.setText(f"Back {counted(steps, 'step')}")
+        self.back_button.setVisible("back" in offers and steps > 0)
+        self.halve_button.setVisible("halve" in offers)
         self.reload_button.setVisible("reload" in offers)
         self.show()
         self.raise_()

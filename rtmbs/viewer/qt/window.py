@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection
 from typing import Any
 
 from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QRect, QSettings, Qt, QTimer
-from PySide6.QtGui import QCloseEvent, QKeyEvent
+from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
     QAbstractSpinBox,
     QApplication,
@@ -17,19 +17,31 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.viewer.qt.actions import LAST_FILES, MANY, Actions, make_menus, with_first
+from rtmbs.viewer.qt.actions import MANY, Actions
 from rtmbs.viewer.qt.canvas import Canvas, Framing, Picture, Selection
 from rtmbs.viewer.qt.capture import Capture
 from rtmbs.viewer.qt.docks import Panels, Transport, make_docks
+from rtmbs.viewer.qt.menus import LAST_FILES, make_menus, with_first
 from rtmbs.viewer.qt.widgets import Banner, Help, Info, ProgressNotice, palette, sheet
-from rtmbs.viewer.scene.camera import ground_axes
+from rtmbs.viewer.scene.camera import common_axis, ground_axes
 from rtmbs.viewer.scene.description import BodyDescription, SceneDescription
 from rtmbs.viewer.scene.elements import BODY, Choice, distances
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import with_caption
 from rtmbs.viewer.scene.scene import SHOWN, Pick, Scene
 from rtmbs.viewer.scene.theme import DARK, WHITE, Theme, rgba
-from rtmbs.viewer.session.commands import Command, Drag, Grab, MoveGrab, Rebuild, Release, ShowReactions, StepBack
+from rtmbs.viewer.session.commands import (
+    Command,
+    Drag,
+    Grab,
+    MoveGrab,
+    Play,
+    Rebuild,
+    Release,
+    SetOption,
+    ShowReactions,
+    StepBack,
+)
 from rtmbs.viewer.session.connection import (
     Connection,
     FrameSelector,
@@ -63,6 +75,7 @@ class Window(QMainWindow):
         self.frame: Frame | None = None
         self.description: SceneDescription | None = None
         self.speed, self.info_wanted, self.stamped = 1.0, True, False
+        self.theme_chosen = False  # False: the palette of the system counts
         self.capture: Capture | None = None
         self.opening = PendingConnection()
         self.shown = dict(SHOWN)
@@ -101,6 +114,7 @@ class Window(QMainWindow):
         self.panels = Panels(self)
         self.docks = make_docks(self, self.panels, self.log_panel, self.redraw_soon)
         self.canvas.installEventFilter(self)
+        self.setAcceptDrops(True)
         self.focus = FocusReturn(self.canvas)
         self.statusBar().showMessage("F1 shows the keys")
 
@@ -121,6 +135,8 @@ class Window(QMainWindow):
         self.banner.reload.connect(guarded(self.act.reload))
         self.banner.closed.connect(self.canvas.setFocus)  # the next field would have the keys
         self.banner.back.connect(guarded(lambda: self.send(StepBack(MANY))))
+        self.banner.halve.connect(guarded(self._halve_step))
+        running_application().styleHints().colorSchemeChanged.connect(guarded(lambda _: self._follow_system()))
         self.transport.called.connect(guarded(lambda action: self.act[action]()))
         self.transport.sought.connect(guarded(self.send))
         self.transport.speed_chosen.connect(guarded(self.act.set_speed))
@@ -138,6 +154,11 @@ class Window(QMainWindow):
         self.canvas.update()
         self.make_scene()
         self.place_overlays()
+
+    def _follow_system(self) -> None:
+        """Take the dark or the light palette of the system, unless the user has chosen one."""
+        if not self.theme_chosen:
+            self.set_theme(system_theme())
 
     def _apply_theme(self) -> None:
         """Give all widgets the colours of the theme."""
@@ -185,17 +206,23 @@ class Window(QMainWindow):
         self.info.show_frame(frame, description, self.latest.rate)  # before the picture is fitted beside it
         self.place_overlays()
         if self._fit_next:
-            self.act.fit()
+            self._look_first(description, frame)
         self._fit_next = self._building = False
+
+    def _look_first(self, description: SceneDescription, frame: Frame) -> None:
+        """Look at a mechanism that was opened: at a planar one along the common axis of its joints."""
+        axis = common_axis(description, frame.A)
+        if axis is not None and not self._building:
+            self.canvas.camera.look_along(axis)
+        self.act.fit()
 
     def make_scene(self) -> None:
         """Make the scene of the present description and theme; chosen and hidden elements stay so."""
         if self.description is None or self.frame is None:
             return
-        old, scene = self.scene, Scene(self.description, self.theme, self.frame, self.selection.hidden)
+        old = self.scene if self.scene is not None and self.scene.description is self.description else None
+        scene = Scene(self.description, self.theme, self.frame, self.selection.hidden, old)
         scene.shown = self.shown
-        if old is not None and old.description is self.description:
-            scene.trails, scene.seen, scene.scale = old.trails, old.seen, old.scale
         self.selection.set_overlays(scene)
         scene.recolor()
         scene.show(self.frame)
@@ -211,6 +238,7 @@ class Window(QMainWindow):
         if scene is None or self.description is None or frame.generation != self.description.generation:
             return
         old, self.frame = self.frame, frame
+        self.canvas.paused = self.description.live and not frame.playing
         if self.act.speed_arrived():
             self.speed = frame.desired_speed
         self.latest.drew()
@@ -240,7 +268,8 @@ class Window(QMainWindow):
         if message.kind in ("failure", "warning"):
             self.statusBar().clearMessage()  # the task under way is over
             self._give_up_building()
-            self._show_banner(message.text, message.offers, message.details, message.kind == "failure")
+            grave = message.kind == "failure"
+            self._show_banner(message.text, message.offers, message.details, grave, message.step)
         else:
             self.banner.pass_on(message.kind == "log")
             self.statusBar().showMessage(message.text, STATUS)
@@ -363,7 +392,13 @@ class Window(QMainWindow):
         x, y, z = pick.local.tolist()
         u, v, w = target.tolist()
         self.select(pick.body)
-        self.send(Drag(self.body_name(pick.body), (x, y, z), (u, v, w)))
+        self.send(Drag(self.body_name(pick.body), (x, y, z), (u, v, w), self.canvas.gesture))
+
+    def _halve_step(self) -> None:
+        """Take half the step, and go on: the advice of a step that failed."""
+        if self.frame is not None:
+            self.send(SetOption("h", 0.5 * self.frame.h))
+            self.send(Play())
 
     # ---- Qt ---------------------------------------------------------------------------------------------------------
 
@@ -384,11 +419,28 @@ class Window(QMainWindow):
         self._show_banner(error_sentence(error), details=error_details(error))
 
     def _show_banner(
-        self, sentence: str, offers: Collection[Offer] = (), details: str = "", grave: bool = False
+        self,
+        sentence: str,
+        offers: Collection[Offer] = (),
+        details: str = "",
+        grave: bool = False,
+        step: int = MANY,
     ) -> None:
-        """Show a sentence over the picture, with the ways out that there are."""
-        self.banner.tell(sentence, offers, details, grave)
+        """Show a sentence over the picture, with the ways out that there are at ``step``."""
+        steps = min(MANY, step - (0 if self.frame is None else self.frame.oldest))
+        self.banner.tell(sentence, offers, details, grave, steps)
         self.place_overlays()
+
+    def dragEnterEvent(self, event: QDragEnterEvent) -> None:
+        """Take files of this computer."""
+        if any(url.isLocalFile() for url in event.mimeData().urls()):
+            event.acceptProposedAction()
+
+    def dropEvent(self, event: QDropEvent) -> None:
+        """Open the first file that is dropped; it takes over as one of the dialog does."""
+        files = [url.toLocalFile() for url in event.mimeData().urls() if url.isLocalFile()]
+        event.acceptProposedAction()
+        self.guarded(self.open)(files[0])
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         if watched is self.canvas and event.type() == QEvent.Type.Resize:
@@ -453,6 +505,11 @@ def running_application() -> QApplication:
     return app
 
 
+def system_theme() -> Theme:
+    """Return the theme nearest to the palette of the system."""
+    return DARK if running_application().styleHints().colorScheme() == Qt.ColorScheme.Dark else WHITE
+
+
 def window_settings() -> QSettings:
     """Return the user's settings of the viewer."""
     return QSettings("rtmbs", "viewer")
@@ -469,8 +526,11 @@ def restore_window(window: Window, kept: QSettings, theme_given: bool) -> None:
     window.canvas.labels = stored_switch(kept, "labels", window.canvas.labels)
     for part in window.shown:
         window.shown[part] = stored_switch(kept, f"shown/{part}", window.shown[part])
+    window.info.whole = stored_switch(kept, "whole_info", window.info.whole)
+    window.theme_chosen = theme_given or kept.value("dark") is not None
     if not theme_given:
-        window.set_theme(DARK if stored_switch(kept, "dark", window.theme is DARK) else WHITE)
+        dark = stored_switch(kept, "dark", system_theme() is DARK)
+        window.set_theme(DARK if dark else WHITE)
     files = kept.value("files") or []
     window.last_files = [files] if isinstance(files, str) else [str(file) for file in files][:LAST_FILES]
     window.place_overlays()
@@ -512,7 +572,8 @@ def save_window(window: Window, kept: QSettings) -> None:
     """Write the state of a window into the settings."""
     kept.setValue("geometry", window.saveGeometry())
     kept.setValue("panels", window.saveState(PANELS_VERSION))
-    values = {"info": window.info_wanted, "labels": window.canvas.labels, "dark": window.theme is DARK}
+    values = {"info": window.info_wanted, "whole_info": window.info.whole, "labels": window.canvas.labels}
+    values |= {"dark": window.theme is DARK} if window.theme_chosen else {}
     values |= {f"shown/{part}": on for part, on in window.shown.items()}
     for name, on in values.items():
         kept.setValue(name, on)

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError, unknown_name
+from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import WAY
 
 Array = NDArray[np.float64]
@@ -151,6 +152,18 @@ class Camera:
     def zoom(self, factor: float) -> None:
         """Come closer by ``factor`` (> 1), or go away (< 1)."""
         self.distance = min(max(self.distance / factor, 1e-6), 1e9)
+
+    def zoom_at(self, x: float, y: float, factor: float, point: Array | None = None) -> None:
+        """Come closer by ``factor``; what is under a pixel stays there: ``point`` (3,), or the plane of the centre."""
+        fixed = self.at_depth_of(x, y, self.center) if point is None else point
+        before = self.distance
+        self.zoom(factor)
+        self.center = fixed + (self.center - fixed) * (self.distance / before)
+
+    def look_along(self, backward: Array) -> None:
+        """Look from the direction (3,) in world axes, seen from the centre."""
+        self.given = None
+        self._stand(backward / np.linalg.norm(backward))
 
     def look(self, preset: str) -> None:
         """Look from a place of ``PRESETS`` or ``SHORT``, from "azimuth,elevation" [degrees], or along nine numbers.
@@ -304,6 +317,36 @@ def ground_axes(gravity: ArrayLike) -> Array:
     east = east - (east @ up) * up
     east /= np.linalg.norm(east)
     return np.array([east, np.cross(up, east), up])
+
+
+# ---- planar mechanisms -----------------------------------------------------------------------------------------------
+
+ALIKE = 1e-6  # by which axes of a planar mechanism may differ, in unit vectors
+
+
+def common_axis(description: SceneDescription, A: Array) -> Array | None:
+    """Return the direction (3,) from which a planar mechanism is seen in its plane, None for a spatial one.
+
+    A: (nb, 3, 3) body to world. All pins lie along the direction and all sliders across it. Of its two senses it is
+    that of the view along the nearest axis of the world.
+    """
+    pins, across = list[Array](), list[Array]()
+    for joint in description.joints:
+        axes = [A[joint.a] @ axis for axis in joint.axes_a]
+        if not joint.holds or joint.drawn_as not in ("pin", "rail", "plate", "weld"):
+            return None
+        if joint.drawn_as == "plate":
+            pins.append(np.cross(axes[0], axes[1]))
+        elif joint.drawn_as != "weld":
+            (pins if joint.drawn_as == "pin" else across).append(axes[0])
+    if not pins:
+        return None
+    axis = pins[0] / np.linalg.norm(pins[0])
+    flat = all(np.linalg.norm(np.cross(axis, one)) < ALIKE for one in pins)
+    if not flat or any(abs(float(axis @ one)) > ALIKE for one in across):
+        return None
+    toward = list(ALONG.values())[int(np.argmax(np.abs(axis)))]
+    return axis if axis @ toward > 0.0 else -axis
 
 
 # ---- extreme points --------------------------------------------------------------------------------------------------

@@ -45,6 +45,7 @@ class JointDescription:
     cut: bool  # closed by equations, not part of the tree
     drawn_as: str = "ball"  # as ``JointType.drawn_as``
     holds: bool = True  # False: its bodies move freely, so its points are nothing to draw
+    hangs: bool = True  # of a joint on ground: its body begins below it, so the support stands above
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,5 +157,6 @@ class SceneDescription:
     samples: int = 0  # of a recorded result
     elements: tuple[ElementDescription, ...] = ()
     way: Array = field(default_factory=lambda: np.zeros((0, 3)))  # points that a recorded motion comes to, world [m]
+    notes: dict[str, str] = field(default_factory=dict)  # of parameters of the factory: meaning and unit
     facts: dict[str, str] = field(default_factory=dict)  # label -> text, for the info overlay
     warnings: tuple[str, ...] = ()  # about a recorded result beside its mechanism

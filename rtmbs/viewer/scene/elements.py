@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.viewer.scene import drawing
 from rtmbs.viewer.scene.description import BodyDescription, ChannelDescription, JointDescription, SceneDescription
-from rtmbs.viewer.scene.drawing import GROUND, Batch, Lines
+from rtmbs.viewer.scene.drawing import GROUND, Batch, Lines, Section
 from rtmbs.viewer.scene.frame import INSPECTED, Frame
 from rtmbs.viewer.scene.theme import Theme, rgba
 from rtmbs.viewer.text import figures, with_unit
@@ -209,6 +209,9 @@ class Hidden:
 Spot = tuple[int, Array]  # a body, and a point (3,) in its axes [m]
 MARK_RADIUS = 2.6  # of the ball about a chosen joint, in radii of a bar
 OPACITY = 0.55
+MOST_BOXES = 24  # of an outlined body
+EDGES = [(one, one | bit) for bit in (1, 2, 4) for one in range(8) if not one & bit]  # of a box, by its corners
+OUTLINE_BEYOND = 0.08  # of a section beyond the mechanism, in its size
 MARK_WIDTH = 5.0  # of the line along a chosen spring [pixels]
 
 
@@ -269,6 +272,47 @@ def joints_of(description: SceneDescription, name: str) -> set[str]:
     """Return the joints whose coordinates an element acts on."""
     found = (one.coordinates for one in description.elements if one.name == name)
     return {coordinate.rpartition(".")[0] for coordinates in found for coordinate in coordinates}
+
+
+class BodyOutline:
+    """Edges of the boxes about a chosen body: its form tells it from others, whatever its colour."""
+
+    def __init__(self, body: int, boxes: Array, theme: Theme) -> None:
+        self._body, self._boxes, self._color = body, boxes[:MOST_BOXES], rgba(theme.text)
+        self.batches: list[Batch] = []
+        self.lines = [Lines(width=LINE_WIDTH)]
+
+    def show(self, frame: Frame) -> None:
+        """Move with the body."""
+        corners = frame.r[self._body] + self._boxes @ frame.A[self._body].T
+        self.lines[0].put(corners[:, EDGES].reshape(-1, 2, 3), self._color)
+
+    def texts(self) -> list[tuple[Array, str]]:
+        """Return nothing."""
+        return []
+
+
+class SectionOutline:
+    """Rectangle about the mechanism in the plane of a section."""
+
+    def __init__(self, section: Section, points: Array, theme: Theme) -> None:
+        low, high = points.min(axis=0), points.max(axis=0)
+        beyond = OUTLINE_BEYOND * max(float(np.max(high - low)), 1e-9)
+        k = int(np.argmax(np.abs(section.normal)))
+        u, v = (k + 1) % 3, (k + 2) % 3
+        corners = np.full((4, 3), section.offset * section.normal[k])
+        for corner, (first, second) in zip(corners, ((0, 0), (1, 0), (1, 1), (0, 1)), strict=True):
+            corner[u] = (low[u] - beyond, high[u] + beyond)[first]
+            corner[v] = (low[v] - beyond, high[v] + beyond)[second]
+        self.batches: list[Batch] = []
+        self.lines = [Lines(np.stack([corners, np.roll(corners, -1, axis=0)], axis=1), rgba(theme.accent), LINE_WIDTH)]
+
+    def show(self, frame: Frame) -> None:
+        """Stay: the plane belongs to the world."""
+
+    def texts(self) -> list[tuple[Array, str]]:
+        """Return nothing."""
+        return []
 
 
 # ---- measurements ----------------------------------------------------------------------------------------------------

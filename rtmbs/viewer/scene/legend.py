@@ -1,6 +1,7 @@
 """Legend and caption of pictures: colours, axes, scale bar, scale of arrows; name, time and speed by Pillow."""
 
 from collections import Counter
+from importlib.resources import as_file, files
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -22,6 +23,7 @@ Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 
 SHARE, LEAST = 0.026, 11  # height of a letter in heights of a picture, and in pixels
 LEGEND_SHARE, ROW_IN_LETTERS = 0.019, 1.35  # the same of a legend; from one of its lines to the next
+FONT = files("rtmbs.viewer.scene").joinpath("font/words.ttf")  # DejaVu Sans: Latin, Greek, Cyrillic, signs
 HALO = 0.75  # opacity of the ground behind the words
 
 
@@ -274,7 +276,7 @@ def caption_width(name: str, height: int, speed: float) -> int:
 
 def caption_text(name: str, t: float, speed: float) -> str:
     """Return the text of the caption."""
-    return f"{name}\nt = {t:.3f} s\nspeed {speed:g} x"  # Pillow's font has no sign for "times"
+    return f"{name}\nt = {t:.3f} s\nspeed {speed:g} \N{MULTIPLICATION SIGN}"
 
 
 def caption_size(height: int) -> int:
@@ -282,8 +284,9 @@ def caption_size(height: int) -> int:
     return max(round(SHARE * height), LEAST)
 
 
-def font_of_size(size: int) -> "ImageFont.FreeTypeFont | ImageFont.ImageFont":
-    """Return Pillow's own font with letters of ``size`` pixels."""
+def font_of_size(size: int) -> "ImageFont.FreeTypeFont":
+    """Return the font of words with letters of ``size`` pixels; Pillow's own lacks the signs of units."""
     from PIL import ImageFont
 
-    return ImageFont.load_default(size)
+    with as_file(FONT) as path:
+        return ImageFont.truetype(path, size)

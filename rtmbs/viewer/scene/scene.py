@@ -33,6 +33,7 @@ from rtmbs.viewer.scene.shapes import (
     thickness,
 )
 from rtmbs.viewer.scene.theme import Color, Theme, body_colors, rgba
+from rtmbs.viewer.text import with_unit
 
 # ---- trails ----------------------------------------------------------------------------------------------------------
 
@@ -146,6 +147,8 @@ MOST_TRAILS = 64  # of markers
 SEE_THROUGH = 0.35  # opacity of all bodies when they are made transparent
 
 MISSED = np.inf
+AROUND = 0.35  # from a body to the box about it, in radii of a bar
+CORNERS = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
 
 
 class Pick(NamedTuple):
@@ -160,10 +163,17 @@ class Pick(NamedTuple):
 class Scene:
     """Batches and lines of one mechanism in the colours of a theme, from its first frame on; ``show`` moves them.
 
-    hidden: elements that are not drawn.
+    hidden: elements that are not drawn.  like: an earlier scene of the same mechanism, for sizes, floor and trails.
     """
 
-    def __init__(self, description: SceneDescription, theme: Theme, frame: Frame, hidden: Hidden | None = None) -> None:
+    def __init__(
+        self,
+        description: SceneDescription,
+        theme: Theme,
+        frame: Frame,
+        hidden: Hidden | None = None,
+        like: "Scene | None" = None,
+    ) -> None:
         self.description, self.theme, self.frame = description, theme, frame
         self.selected: int | None = None
         self.overlays: list[Overlay] = []
@@ -174,8 +184,8 @@ class Scene:
         self._colors = body_colors(description, theme)
         self._outline_body, self._outline = outline(description)
         self.seen = np.zeros((0, 3))  # where the motion came to, as far as ``remember`` was told
-        size = float(np.max(np.ptp(self.points(), axis=0)))
-        self._size = size
+        self._size: float = float(np.max(np.ptp(self.points(), axis=0))) if like is None else like._size
+        size = self._size
         thicker = thickening(description, size)
         self.radius = radius = thicker * thickness(description)
         drawn = self._drawn = description if hidden is None else hidden.of(description)
@@ -185,9 +195,10 @@ class Scene:
         self._connectors = Connectors(drawn, radius, theme, frame)
         self._forces, self._reactions = Forces(drawn, radius, theme), Reactions(description, radius, theme)
         self._grab = GrabLine(radius, theme)
-        segments, self.grid_spacing, floor = grid_lines(self.points(), description.gravity)
-        self._floor = replace(floor, dark=theme.shadow)
-        self._grid = Lines(segments, rgba(theme.grid, 0.55))
+        self._grid, self._covered = Lines(), np.zeros((0, 3))
+        self._lay_floor(self._ahead() if like is None else like._covered)
+        if like is not None:
+            self.trails, self.seen, self.scale = like.trails, like.seen, like.scale
         self._axes = Lines(
             *axis_lines(size, (rgba(AXIS_COLORS[0]), rgba(AXIS_COLORS[1]), rgba(AXIS_COLORS[2]))), width=2.5
         )
@@ -202,7 +213,7 @@ class Scene:
             placed = [part for joint in joints if joint.cut == cut for part in joint_symbol(joint, radius)]
             found += batches(placed, uniform(color))
         up = ground_axes(self.description.gravity)[2]
-        standing: list[PlacedMesh] = supports(self._drawn, radius, self.frame, up)
+        standing: list[PlacedMesh] = supports(self._drawn, radius, up)
         feet = np.array([one.local[:, 3] for one in standing]).reshape(-1, 3)
         self._outline = np.concatenate([self._outline, feet])
         self._outline_body = np.concatenate([self._outline_body, np.full(len(feet), GROUND)])
@@ -210,6 +221,29 @@ class Scene:
         for batch in found:
             batch.edges, batch.casts = batch.edges and len(joints) < CROWD, False
         return found
+
+    # ---- floor ------------------------------------------------------------------------------------------------------
+
+    def _ahead(self) -> Array:
+        """Return points (k, 3) of the present and of the motion that is known, unless the motion goes far [m]."""
+        points, way = self.points(), np.concatenate([self.description.way, self.frame.way])
+        whole = np.concatenate([points, way[np.all(np.isfinite(way), axis=1)]])
+        far = np.max(np.ptp(whole, axis=0)) > MOTION_LIMIT * max(self._size, 1e-9)
+        return points if far else whole
+
+    def _lay_floor(self, points: Array) -> None:
+        """Lay grid and floor below ``points`` (k, 3)."""
+        segments, self.grid_spacing, floor = grid_lines(points, self.description.gravity)
+        self._floor, self._covered = replace(floor, dark=self.theme.shadow), points
+        self._grid.put(segments, rgba(self.theme.grid, 0.55))
+
+    def widen_floor(self) -> None:
+        """Lay the floor anew where the mechanism has come below it or beside it, or where its motion became known."""
+        floor, ahead = self._floor, self._ahead()
+        place = (ahead - floor.corner) @ np.array([floor.east, floor.north, floor.up]).T
+        most = [float(floor.east @ floor.east), float(floor.north @ floor.north), np.inf]
+        if np.any(place < 0.0) or np.any(place > most):
+            self._lay_floor(np.concatenate([self._covered, ahead]))
 
     # ---- colours ----------------------------------------------------------------------------------------------------
 
@@ -299,8 +333,8 @@ class Scene:
         return [*found, *(lines for overlay in self.overlays for lines in overlay.lines)]
 
     def drawing(self) -> Drawing:
-        """Return everything that is shown; the floor goes with the grid."""
-        floor = self._floor if self.shown["grid"] else None
+        """Return everything that is shown; the shadow goes with the grid, and what is cut has none."""
+        floor = self._floor if self.shown["grid"] and self.section is None else None
         return Drawing(self.batches(), self.lines(), self.background(), floor, self.section)
 
     def background(self) -> tuple[float, float, float]:
@@ -366,6 +400,23 @@ class Scene:
         """Return where the arrows that are shown end (k, 3) [m]."""
         ends = [batch.placement[:, :, 3] + batch.placement[:, :, 2] for batch in self._arrows()]
         return np.concatenate([np.zeros((0, 3)), *ends])
+
+    def pull_text(self) -> list[tuple[Array, str]]:
+        """Return the force of a pull at its far end, nothing without a pull."""
+        frame = self.frame
+        if frame.grabbed < 0 or not np.all(np.isfinite(frame.grab_target)):
+            return []
+        return [(frame.grab_target, with_unit(frame.grab_force, "N", 3))]
+
+    def boxes_of(self, body: int) -> Array:
+        """Return the boxes about what is drawn of a body by their corners (k, 8, 3), body axes [m]."""
+        found = [np.zeros((0, 8, 3))]
+        for batch in self._bodies:
+            for local in batch.local[batch.body == body]:
+                sides = np.maximum(np.linalg.norm(local[:, :3], axis=0), 1e-12)
+                corner = batch.middle + (batch.half + AROUND * self.radius / sides) * CORNERS
+                found.append((corner @ local[:, :3].T + local[:, 3])[None])
+        return np.concatenate(found)
 
     def name_at(self, start: Array, direction: Array) -> str:
         """Return the name of the body, joint or spring that a ray meets first, "" when it meets none."""

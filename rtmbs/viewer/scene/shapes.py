@@ -122,6 +122,7 @@ SLIDER = np.array([2.6, 2.6, 5.0])  # edges of a slider
 SLEEVE_RADIUS, SLEEVE_LENGTH = 1.5, 5.0
 PLATE = np.array([9.0, 9.0, 0.5])
 WELD = np.array([2.4, 2.4, 2.4])
+COLLAR = np.array([3.5, 3.5, 1.2])  # edges of the square plate about a cut joint
 OVER = 1.08  # a cut joint stands over the symbols of other joints at its place
 RAIL_RADIUS, BEYOND = 0.6, 7.0  # of the rod that a slider runs on, and how far it leads past the slider
 STAND_WIDTH, STAND_HEIGHT, FLOOR = 2.4, 4.0, np.array([6.4, 6.4, 0.5])  # of a support on ground
@@ -133,7 +134,11 @@ def joint_symbol(joint: JointDescription, radius: float) -> list[PlacedMesh]:
         return []
     radius = OVER * radius if joint.cut else radius
     name = f"{joint.name} ({joint.type}{', cut' if joint.cut else ''})"
-    return [part._replace(name=name) for part in SYMBOLS.get(joint.drawn_as, ball)(joint, radius)]
+    parts = list(SYMBOLS.get(joint.drawn_as, ball)(joint, radius))
+    if joint.cut:  # a square collar tells it from others where colours do not
+        axis = joint.axes_a[0] if len(joint.axes_a) else np.array([0.0, 0.0, 1.0])
+        parts.append(block(joint.a, joint.point_a, axis, COLLAR * radius))
+    return [part._replace(name=name) for part in parts]
 
 
 def pin(joint: JointDescription, radius: float) -> Iterator[PlacedMesh]:
@@ -223,17 +228,16 @@ class Rails:
         self.batch.put(between(np.array(starts), np.array(ends), RAIL_RADIUS * self._radius), self._color)
 
 
-def supports(description: SceneDescription, radius: float, frame: Frame, up: Array) -> list[PlacedMesh]:
-    """Return a support at every joint on ground, on the side away from its body."""
+def supports(description: SceneDescription, radius: float, up: Array) -> list[PlacedMesh]:
+    """Return a support at every joint on ground, on the side away from the place where its body begins."""
     found: dict[tuple[float, ...], PlacedMesh] = {}
     slabs: list[PlacedMesh] = []
     for joint in description.joints:
-        for body, point, other in ((joint.a, joint.point_a, joint.b), (joint.b, joint.point_b, joint.a)):
+        for body, point in ((joint.a, joint.point_a), (joint.b, joint.point_b)):
             place = tuple(np.round(point / radius, 3))
             if body != GROUND or not joint.holds or place in found:
                 continue
-            center = frame.point(other, description.bodies[other].center_of_mass)
-            away = up if float(up @ (center - point)) < 0.0 else -up
+            away = up if joint.hangs else -up
             foot = point + STAND_HEIGHT * radius * away
             stand = between(point[None], foot[None], STAND_WIDTH * radius)[0]
             found[place] = PlacedMesh(drawing.pyramid(), GROUND, stand, name="ground")

@@ -120,11 +120,25 @@ class Release(Command):
 
 @dataclass(frozen=True)
 class Drag(Command):
-    """Pause, and move a body by ``point`` (body axes) to ``target`` (world) [m], loops kept and at rest."""
+    """Pause, and move a body by ``point`` (body axes) to ``target`` (world) [m], loops kept and at rest.
+
+    Drags of one ``gesture`` are undone together.
+    """
 
     body: str
     point: Vector
     target: Vector
+    gesture: int = 0
+
+
+@dataclass(frozen=True)
+class Undo(Command):
+    """Take back the last pose of a drag, input or option; a pose brings back the step at which it was taken."""
+
+
+@dataclass(frozen=True)
+class Redo(Command):
+    """Make again what Undo took back."""
 
 
 @dataclass(frozen=True)

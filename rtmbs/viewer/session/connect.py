@@ -13,7 +13,7 @@ from rtmbs.model import Model
 from rtmbs.viewer.session.commands import KeepHistory
 from rtmbs.viewer.session.connection import Connection, Message
 from rtmbs.viewer.session.disk_head import is_history
-from rtmbs.viewer.session.origin import FromFactory, FromModel, FromSimulation, Origin
+from rtmbs.viewer.session.origin import MODEL_FILE, FromFactory, FromModel, FromSimulation, Origin
 from rtmbs.viewer.session.process_connection import ProcessConnection, pickling_error
 
 if TYPE_CHECKING:
@@ -38,9 +38,9 @@ def connect(
 ) -> Connection:
     """Return the Connection to a new session, or to a recorded Result.
 
-    target: a name of the library ("fourbar"), a factory "module:function", a file "mechanism.py" or
-        "mechanism.py:function", a Model or a Simulation. A Result with bodies, its file "run.npz" or a history on disk
-        is played back in this process, as by ``playback``.
+    target: a name of the library ("fourbar"), a factory "module:function", a file "mechanism.py",
+        "mechanism.py:function" or "mechanism.mks", a Model or a Simulation. A Result with bodies, its file "run.npz"
+        or a history on disk is played back in this process, as by ``playback``.
     mode: "process", "thread", or "manual" for a Simulation that its own program steps. What cannot be sent to a
         process runs in a thread, and a message says so; so does a session of a script without
         ``if __name__ == "__main__":``, which a process would run again.
@@ -170,7 +170,7 @@ def origin_of(target: Any, parameters: Mapping[str, Any] | None, options: Mappin
 
 def factory_of(name: str) -> str:
     """Return the factory of a name of the library; a reference with a colon or to a file is returned as it is."""
-    if ":" in name or name.endswith(".py"):
+    if ":" in name or name.endswith((".py", MODEL_FILE)):
         return name
     if function := library.MECHANISMS.get(name):
         return f"{function.__module__}:{function.__name__}"

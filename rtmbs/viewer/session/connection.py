@@ -32,7 +32,7 @@ from rtmbs.viewer.session.disk_head import HISTORY
 from rtmbs.viewer.session.origin import free_name
 
 Kind = Literal["log", "info", "busy", "progress", "warning", "failure"]
-Offer = Literal["back", "reload"]  # ways out of a failure
+Offer = Literal["back", "reload", "halve"]  # ways out of a failure: steps back, a new build, half the step h
 MESSAGES = 1000  # kept at most until they are read
 
 

@@ -7,6 +7,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from typing import Any, Protocol
 
@@ -36,6 +37,7 @@ from rtmbs.viewer.session.commands import (
     Play,
     Quit,
     Rebuild,
+    Redo,
     Release,
     Reload,
     Reset,
@@ -49,6 +51,7 @@ from rtmbs.viewer.session.commands import (
     StepBack,
     StepForward,
     Subscribe,
+    Undo,
     checked_speed,
 )
 from rtmbs.viewer.session.connection import Kind, Message, Offer
@@ -60,8 +63,10 @@ from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
 from rtmbs.viewer.session.origin import Origin, free_name, options_of
 from rtmbs.viewer.session.session import Session, same_default
 from rtmbs.viewer.session.snapshot import LOOK_AHEAD, FrameBuilder, Timing, motion_ahead
+from rtmbs.viewer.session.undo import Changes, Pose
 from rtmbs.viewer.text import counted, error_details, error_place, error_sentence
 
+SMALLER = "smaller step h"  # advice in the sentence of a failed step
 EVERY = 0.2  # [s] between two sentences about the progress
 
 
@@ -162,7 +167,8 @@ class Controller:
         self.stale = True
         if not report.outcome.accepted:
             self.pause()
-            self.tell("failure", self.live.failure(report), offers=("back",))
+            text = self.live.failure(report)
+            self.tell("failure", text, offers=("back", "halve") if SMALLER in text else ("back",))
 
     def forward(self) -> None:
         """Go to the next step that is remembered, or in a loop from the newest to the oldest one.
@@ -205,6 +211,8 @@ class Controller:
             self.pause()
             if message := self.live.drag(command):
                 self.outlet.tell(message)
+        elif isinstance(command, Undo | Redo):
+            self._undo(isinstance(command, Redo))
         elif isinstance(command, Pause | StepForward):
             ahead = max(whole(command, command.n), 0) if isinstance(command, StepForward) else 0
             self.pause()
@@ -251,6 +259,17 @@ class Controller:
         if isinstance(command, SetOption | Grab | Release):
             self.pacer.restart()  # what was built or compiled for it is no missed deadline
             self.timing.stop()
+
+    def _undo(self, again: bool) -> None:
+        """Take back the last change, or make it again; a pose pauses."""
+        changes = self.live.changes
+        waiting = changes.undone if again else changes.done
+        if waiting and isinstance(waiting[-1], Pose):
+            self.pause()
+        if message := self.live.undo(again):
+            self.outlet.tell(message)
+        else:
+            self.tell("info", f"nothing to {'redo' if again else 'undo'}")
 
     def _play(self) -> None:
         if not self.playing:
@@ -359,6 +378,7 @@ class Controller:
         scene = describe(
             sim, channels.descriptions(), generation, self.mode, self.origin.parameters, self.shapes_for(sim)
         )
+        scene = replace(scene, notes=dict(self.origin.notes))
         old = self.live.base_sim.system if self.session is not None and changes else None
         if self.session is not None:
             self.live.history.keep_on(None)  # the rest of the old run
@@ -368,6 +388,7 @@ class Controller:
         strip = self.outlet.present(scene)
         self.frame_builder = FrameBuilder(session, channels, strip, timing, generation, self.reactions)
         self._restore_inputs(inputs, old)
+        self.live.changes = Changes()
         self.publish()
         self._warm_up(scene)
         self._built()

@@ -22,8 +22,9 @@ from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names
 from rtmbs.simulation import Simulation
 from rtmbs.simulation.inputs import input_unit
-from rtmbs.system.system import BodyInfo, ForceInfo, System
+from rtmbs.system.system import BodyInfo, ForceInfo, JointInfo, System
 from rtmbs.system.tables import GRAVITY_SLOT
+from rtmbs.viewer.scene.camera import ground_axes
 from rtmbs.viewer.scene.description import (
     BodyDescription,
     ChannelDescription,
@@ -67,7 +68,7 @@ def describe(
     """
     system = sim.system
     numbers = {name: k for k, name in enumerate(system.bodies)}
-    joints, connectors = tuple(joint_descriptions(system, numbers)), tuple(connector_descriptions(system, numbers))
+    joints, connectors = tuple(joint_descriptions(sim, numbers)), tuple(connector_descriptions(system, numbers))
     markers = tuple(MarkerDescription(n, numbers[m.body], m.point) for n, m in system.markers.items())
     return SceneDescription(
         generation=generation,
@@ -155,14 +156,27 @@ def facts(sim: Simulation) -> dict[str, str]:
     } | {f"note {k + 1}": warning for k, warning in enumerate(report.warnings)}
 
 
-def joint_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[JointDescription]:
+def joint_descriptions(sim: Simulation, numbers: Mapping[str, int]) -> Iterator[JointDescription]:
     """Yield the joints in the order of the model."""
+    system = sim.system
+    up = ground_axes(sim.state.u[GRAVITY_SLOT : GRAVITY_SLOT + 3])[2]
     for name, joint in system.joints.items():
         cut = joint.closure >= 0 or not joint.in_tree
         a, b = numbers[joint.a], numbers[joint.b]
         ends = joint.point_a, joint.point_b
-        looks = joint.kind.drawn_as, not joint.kind.free
-        yield JointDescription(name, joint.type, a, b, *ends, joint.axes_a, joint.axes_b, cut, *looks)
+        drawn_as, holds = joint.kind.drawn_as, not joint.kind.free
+        yield JointDescription(
+            name, joint.type, a, b, *ends, joint.axes_a, joint.axes_b, cut, drawn_as, holds, hangs(sim, joint, up)
+        )
+
+
+def hangs(sim: Simulation, joint: JointInfo, up: Array) -> bool:
+    """True when the body of a joint on ground is below the joint now; of a joint between bodies nothing is asked."""
+    bodies = list(sim.system.bodies)
+    for ground, point, other in ((joint.a, joint.point_a, joint.b), (joint.b, joint.point_b, joint.a)):
+        if ground == bodies[0] and other != bodies[0]:
+            return bool(up @ (sim[f"{other}.mass_center"] - point) < 0.0)
+    return True
 
 
 def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterator[ConnectorDescription]:

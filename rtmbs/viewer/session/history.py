@@ -343,6 +343,17 @@ class History:
 
     def log(self, command: Command) -> None:
         """Add a command to the present moment; later moments are discarded."""
+        self._discard_later()
+        self.present.log(command)
+        self._note(self.present)
+
+    def replace_commands(self, commands: list[Command]) -> None:
+        """Replace the commands of the present moment; later moments are discarded."""
+        self._discard_later()
+        self.present.commands[:] = commands
+        self._note(self.present)
+
+    def _discard_later(self) -> None:
         step = self.present.step
         while len(self._moments) > self._place + 1:
             self.used -= self._moments.pop().taken
@@ -351,8 +362,6 @@ class History:
             self._unsaved = step + 1
         while self._settings and self._settings[-1].step > step:
             self._settings.pop()
-        self.present.log(command)
-        self._note(self.present)
 
     def seek(self, step: int) -> Moment:
         """Make the moment of ``step`` the present one, or the nearest that is remembered, and return it."""

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import fields
+from functools import partial
 from importlib.machinery import SourceFileLoader
 from pathlib import Path
 from types import CodeType, ModuleType
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
 
 
 BUILD = "build"  # function of a file that is given without one
+MODEL_FILE = ".mks"  # how the name of a file of the model language ends
 
 
 class Origin(Protocol):
@@ -29,6 +31,7 @@ class Origin(Protocol):
     name: str  # for the user
     parameters: dict[str, Any]  # that ``make`` may change
     renewable: bool  # False: ``make`` answers once, and starting anew means going back to the first state
+    notes: dict[str, str]  # of the parameters: meaning and unit
     model: Model | None  # of the last Simulation made, as the user wrote it; None when there is no Model
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
@@ -59,7 +62,7 @@ class FromFactory:
         self._before: dict[str, Any] = {}  # of an earlier session; the function may have lost some of them
         self._tried = False
         self.model: Model | None = None
-        self.parameters = dict(self._given)
+        self.parameters, self.notes = dict(self._given), dict[str, str]()
 
     def make(self, changes: Mapping[str, Any], options: Mapping[str, Any]) -> "Simulation":
         again, self._tried = self._tried, True
@@ -72,7 +75,7 @@ class FromFactory:
             for name in wanted:
                 if name not in known:
                     raise unknown_name(f"parameter of {self.name!r}", name, known)
-        made = function(**wanted)
+        made, self.notes = function(**wanted), parameter_notes(function)
         sim = simulation(made, self.name, {**self._options, **options})
         self.model = made if isinstance(made, Model) else None
         self._given, self._before = wanted, {}  # defaults are asked for again: a file may have been edited
@@ -94,7 +97,7 @@ class FromModel:
     renewable = True
 
     def __init__(self, model: Model, options: Mapping[str, Any] | None = None) -> None:
-        self.name, self.parameters = model.name, dict[str, Any]()
+        self.name, self.parameters, self.notes = model.name, dict[str, Any](), dict[str, str]()
         self._options = dict(options or {})
         self.model: Model | None = model
 
@@ -113,7 +116,7 @@ class FromSimulation:
     model: Model | None = None
 
     def __init__(self, sim: "Simulation") -> None:
-        self.name, self.parameters = sim.system.name, dict[str, Any]()
+        self.name, self.parameters, self.notes = sim.system.name, dict[str, Any](), dict[str, str]()
         self._sim = sim
 
     def __reduce__(self) -> Any:
@@ -152,11 +155,31 @@ def options_of(sim: "Simulation") -> dict[str, Any]:
     return {"h": sim.h, **{f.name: getattr(options, f.name) for f in fields(options)}}
 
 
+PARAMETER = re.compile(r"(\w+(?:, \w+)*) ?: ")  # the head of a parameter in a docstring of numpydoc
+
+
+def parameter_notes(function: Callable[..., Any]) -> dict[str, str]:
+    """Return the sentences of a numpydoc docstring about each parameter of a function; none without a docstring."""
+    found: dict[str, str] = {}
+    names: list[str] = []
+    _, _, section = (inspect.getdoc(function) or "").partition("Parameters\n----------\n")
+    for line in section.splitlines():
+        if not line.strip():
+            break
+        if line[0] != " ":
+            head = PARAMETER.match(line)
+            names = head[1].split(", ") if head else []
+            continue
+        for name in names:
+            found[name] = f"{found.get(name, '')} {line.strip()}".strip()
+    return found
+
+
 def title(name: str) -> str:
     """Return the name of an origin for a file: that of its function, or of the file with ``build``."""
     where, _, function = name.replace("\\", "/").rpartition(":")
     plain = name if where in ("", name) or "/" in function else function
-    return Path(plain).stem if plain.endswith(".py") else plain
+    return Path(plain).stem if plain.endswith((".py", MODEL_FILE)) else plain
 
 
 def refuse_parameters(name: str, changes: Mapping[str, Any]) -> None:
@@ -166,11 +189,15 @@ def refuse_parameters(name: str, changes: Mapping[str, Any]) -> None:
 
 
 def load_function(reference: str, again: bool = False) -> Callable[..., Any]:
-    """Return the function that "module:function" or "file.py:function" names.
+    """Return the function that "module:function" or "file.py:function" names, or that reads "file.mks".
 
     again: a file is read anew, and so is a module of the user's own; those of rtmbs stay as they are.
     Raises InputError when the module or the function does not exist; what the module itself raises passes through.
     """
+    if reference.endswith(MODEL_FILE):
+        from rtmbs.viewer.session.model_file import steppable_model  # the language is loaded when it is needed
+
+        return partial(steppable_model, reference)
     where, _, function = reference.rpartition(":")
     if not where or where.endswith((":", "\\")) or (len(where) == 1 and Path(reference).suffix == ".py"):
         where, function = reference, ""

@@ -27,6 +27,7 @@ from rtmbs.viewer.session import mouse_spring
 from rtmbs.viewer.session.commands import LOGGED, Command, Drag, Grab, MoveGrab, Place, Release, SetInput, SetOption
 from rtmbs.viewer.session.connection import Message
 from rtmbs.viewer.session.history import History, Moment, StateStore, StoredState
+from rtmbs.viewer.session.undo import Changes, Pose
 
 
 class Session:
@@ -53,7 +54,7 @@ class Session:
         self._alone = alone
         self._with_spring, self._pulled_sim = with_spring, None if with_spring else sim
         self.history = History() if history is None else history
-        self._kept = StateStore()
+        self._kept, self.changes = StateStore(), Changes()
         self.step_number = 0
         self.outcome = Outcome.CONVERGED  # of the last step tried
         self.report: StepReport | None = None  # of the last accepted step
@@ -171,6 +172,7 @@ class Session:
 
     def _begin(self) -> None:
         self.step_number, self.outcome, self.report, self._lagging = 0, Outcome.CONVERGED, None, False
+        self.changes = Changes()
         self.inputs_set, self.hold = {}, None
         if mouse_spring.has_mouse_spring(self.sim.system):
             mouse_spring.pull(self.sim, None)
@@ -210,18 +212,56 @@ class Session:
         self._catch_up()
         if self._without_effect(command):
             return None
+        setting = command if isinstance(command, SetInput | SetOption) else None
+        old = None if setting is None else self._value_of(setting)
         self._change(command)
         self.history.log(command)
+        if setting is not None and old is not None:
+            self.changes.note_setting(setting, old)
         if self.step_number == 0:
             self._begun, self.unseen = self.sim.state.copy(), 0
         return Message("log", sentence(command), self.step_number, self.sim.t)
 
+    def _value_of(self, setting: SetInput | SetOption) -> Any:
+        """Return the present value of what a setting sets; None for what does not exist."""
+        if isinstance(setting, SetOption):
+            return self.option(setting.name) if setting.name in OPTIONS else None
+        if setting.name not in self.sim.inputs:
+            return None
+        numbers = np.ravel(self.sim.inputs[setting.name]).tolist()
+        return tuple(numbers) if len(numbers) > 1 else numbers[0]
+
+    def undo(self, again: bool = False) -> Message | None:
+        """Take back the last change, or make it ``again``; None where there is none."""
+        change = self.changes.take(again)
+        if change is None:
+            return None
+        if isinstance(change, Pose):
+            self.seek(change.step)
+            if self.step_number != change.step:
+                return Message(
+                    "info", f"step {change.step} of that pose is not remembered", self.step_number, self.sim.t
+                )
+            self.history.replace_commands(change.after if again else change.before)
+            self.seek(change.step)
+            if self.step_number == 0:
+                self._begun, self.unseen = self.sim.state.copy(), 0
+            return Message("log", f"the pose is {'taken' if again else 'undone'}", self.step_number, self.sim.t)
+        kept, self.changes = self.changes, Changes()  # what takes back is no change of its own
+        try:
+            return self.apply(change.command if again else change.before)
+        finally:
+            self.changes = kept
+
     def drag(self, command: Drag) -> Message | None:
         """Move a body with the loops kept, and log the pose. Raises RtmbsError; then nothing has changed."""
         self._catch_up()
+        before = list(self.history.present.commands)
         drag(self.sim, command.body, command.point, command.target)
         state = self.sim.state
         self.apply(Place(tuple(state.z.tolist()), tuple(state.R0.ravel().tolist())))
+        after = list(self.history.present.commands)
+        self.changes.note_pose(command.gesture, self.step_number, before, after)
         return Message("log", f"{command.body} is moved", self.step_number, self.sim.t)
 
     def _place(self, pose: Place) -> None:

@@ -20,7 +20,7 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 from rtmbs.viewer import keys
 from rtmbs.viewer.scene import drawing
-from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, PRESETS, Camera, ground_axes, reached
+from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, PRESETS, Camera, common_axis, ground_axes, reached
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, Batch, Lines
 from rtmbs.viewer.scene.frame import Frame
@@ -65,7 +65,8 @@ class PageOptions:
     rate: pictures a second of the replay; the page goes smoothly from one to the next.
     speed: simulated seconds a second of the replay, at first.
     limit: bytes of the file; a longer run has fewer pictures a second.
-    theme: "white", "dark", or "" for that of the reader's system.  camera: a preset of ``camera.PRESETS``.
+    theme: "white", "dark", or "" for that of the reader's system.  camera: a preset of ``camera.PRESETS``, or "" for
+        the common axis of the joints of a planar mechanism, and the corner of another one.
     channels: names of channels that are plotted, "name" or "name[axis]".
     traces: names of markers and bodies whose way is drawn.  follow: body that the camera goes with.
     playing: the replay begins by itself, over and over.
@@ -78,7 +79,7 @@ class PageOptions:
     speed: float = 1.0
     limit: int = LIMIT
     theme: str = ""
-    camera: str = "isometric"
+    camera: str = ""
     parallel: bool = False
     channels: tuple[str, ...] = ()
     traces: tuple[str, ...] = ()
@@ -100,7 +101,7 @@ def check(paging: PageOptions) -> None:
             raise InputError(f"{name} is {value!r}; it must be a positive number")
     if paging.theme:
         theme_named(paging.theme)
-    Camera().look(paging.camera)
+    Camera().look(paging.camera or "isometric")
 
 
 # ---- numbers in few bytes --------------------------------------------------------------------------------------------
@@ -353,7 +354,7 @@ def fixed_content(description: SceneDescription, paging: PageOptions) -> dict[st
         "legend": paging.legend,
         "themes": {name: asdict(theme) for name, theme in THEMES.items()},
         "speeds": SPEEDS,
-        "mouse": [*(row for row in keys.MOUSE if row[1] != "pull a body"), TOUCH],
+        "mouse": [*(row for row in keys.MOUSE if "Ctrl" not in row[0] and row[0] != "Drop a file"), TOUCH],
         "keys": [(*key_row(keys.BY_ACTION[action]), action) for action in ACTIONS],
     }
 
@@ -374,7 +375,10 @@ def views_content(description: SceneDescription, pictures: Pictures, paging: Pag
     for name in PRESETS:
         camera.look(name)
         views[name] = camera.axes()[2].tolist()
-    camera.look(paging.camera)
+    camera.look(paging.camera or "isometric")
+    axis = None if paging.camera else common_axis(description, rotations(pictures.q[0]))
+    if axis is not None:
+        camera.look_along(axis)
     return {
         "up": camera.ground[2].tolist(),
         "north": camera.ground[1].tolist(),

@@ -7,6 +7,14 @@ const KEPT = "rtmbs camera"; // where the camera is kept while the page is loade
 const TRAIL = 400; // pictures that a way remembers
 const NOTCHES = 1000; // of a slider
 
+function openWebSocket() {
+  const address = new URL("live", location.href);
+  address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
+  const socket = new WebSocket(address);
+  socket.binaryType = "arraybuffer";
+  return socket;
+}
+
 // Time as the session has it; the slider goes over its steps. Asks for what Player does by itself.
 class LivePlayer {
   constructor(content, changed, ask) {
@@ -72,10 +80,7 @@ class Live {
   // ---- messages ----
 
   connect() {
-    const address = new URL("live", location.href);
-    address.protocol = address.protocol === "https:" ? "wss:" : "ws:";
-    this.socket = new WebSocket(address);
-    this.socket.binaryType = "arraybuffer";
+    this.socket = window.openSocket ? window.openSocket() : openWebSocket(); // a notebook has a way of its own
     this.socket.addEventListener("message", (event) => {
       if (typeof event.data === "string") this.read(JSON.parse(event.data));
       else this.show(event.data);

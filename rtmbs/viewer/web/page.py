@@ -229,11 +229,13 @@ def run_for_page(
         raise InputError(f"seconds is {seconds!r}; it must be a positive number")
     sim = origin_of(target, parameters, options).make({}, {})
     description = describe(sim, shapes=shapes)
-    end = sim.t + max(round(length / sim.h), 1) * sim.h
+    end, before = sim.t + max(round(length / sim.h), 1) * sim.h, sim.state.copy()
     try:
         result = sim.run(end, record=Every(paging.speed / paging.rate))
     except StepError as error:
         if error.result is not None:
             write_page(PlaybackConnection(error.result, description), path, paging)
         raise
+    finally:
+        sim.restore(before)  # a Simulation of the user stays as it was
     return write_page(PlaybackConnection(result, description), path, paging)

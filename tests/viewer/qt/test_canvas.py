@@ -13,7 +13,7 @@ from rtmbs.viewer.session.mouse_spring import compiled_with_mouse_spring
 from tests.cases import spread
 from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored
-from tests.viewer.windows import follow, open_window
+from tests.viewer.windows import follow, hide_info, open_window
 
 ffmpeg = pytest.importorskip(
     "imageio_ffmpeg", reason="imageio-ffmpeg is not installed; pip install 'rtmbs[viewer]' brings it"
@@ -45,7 +45,7 @@ def covered(picture: np.ndarray, theme=WHITE) -> np.ndarray:
 @pytest.mark.parametrize("layout", spread(["stacked", "parallel"], 1))
 def test_both_layouts_fill_the_picture_and_stay_inside(qtbot, layout):
     window = open_window(qtbot, fourbar(layout))
-    window.act.info()
+    hide_info(window)
     window.act.grid()
     window.act.fit()
     seen = covered(shoot(qtbot, window))
@@ -67,6 +67,7 @@ def test_a_colored_body_is_drawn_where_the_camera_says(qtbot, theme):
         "coupler_1_0"
     )  # its rods hide as much at both ends
     window.select(coupler)
+    window.scene.set_overlays([])  # no outline
     chosen = shoot(qtbot, window)
     rows, columns = np.nonzero(np.abs(plain - chosen).max(axis=2) > RECOLORED)
     assert len(rows) > 200
@@ -172,7 +173,7 @@ def test_a_slow_renderer_smooths_what_stands_still(qtbot):
 def test_every_cut_joint_is_seen_in_red(qtbot, layout, ny, nz):
     """Pins of a cut joint and of joints in the tree lie on one axis in one place: the red one is seen."""
     window = open_window(qtbot, fourbar(layout, ny, nz))
-    window.act.info()
+    hide_info(window)
     picture, canvas, frame = shoot(qtbot, window), window.canvas, window.frame
     red = (picture[..., 0] > 1.6 * picture[..., 1]) & (picture[..., 0] > 1.6 * picture[..., 2])
     cut = [joint for joint in window.connection.describe().joints if joint.cut]

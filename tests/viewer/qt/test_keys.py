@@ -217,6 +217,11 @@ def test_docks_come_and_go(window):
 
 def test_overlays_come_and_go(window):
     assert window.info.isVisible()
+    window._show_panels()
+    folded = window.info.height()
+    window.act.info()
+    window._show_panels()
+    assert window.info.height() > 2 * folded, "three lines become a table"
     window.act.info()
     assert not window.info.isVisible()
     window.act.help()
@@ -360,6 +365,7 @@ def test_a_double_click_turns_about_the_body(window):
 
 def test_control_drag_grabs_moves_and_releases(window):
     camera = vars(window.canvas.camera).copy()
+    window.canvas.paused = False  # in pause the mouse moves the body itself
     start = pixel_of(window, 1)
     drag(window, LEFT, CONTROL, start, start + QPoint(40, 10))
     kinds = [type(command).__name__ for command in window.connection.sent]

@@ -255,7 +255,7 @@ def test_only_what_is_chosen_and_all_again(window):
     window.selection.choose(Choice(BODY, "rocker"))
     window.act.isolate()
     assert drawn_bodies(window) == {3}
-    assert sum(len(batch) for batch in window.scene._joints) == 4, "its two pins, and the stand of one, of two parts"
+    assert sum(len(batch) for batch in window.scene._joints) == 5, "two pins, a collar, a stand of two parts"
     assert window.scene.batches()
     ticks = window.panels.model.tree.unticked()
     assert Choice(BODY, "crank") in ticks

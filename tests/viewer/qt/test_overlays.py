@@ -13,7 +13,7 @@ from rtmbs.viewer.scene.elements import BODY, JOINT, Choice
 from rtmbs.viewer.scene.theme import WHITE, rgba
 from tests.patience import LONGEST_MS
 from tests.viewer.mechanisms import motored
-from tests.viewer.windows import open_window
+from tests.viewer.windows import hide_info, open_window
 
 pytestmark = pytest.mark.usefixtures("opengl")
 BACKGROUND = 255.0 * np.array(rgba(WHITE.background)[:3])
@@ -24,7 +24,7 @@ DISTINCT = 40.0  # of 255
 def window(qtbot):
     """Return a window that looks along x on nothing but the mechanism; y points to the right."""
     window = open_window(qtbot, Simulation(motored().compile()))
-    window.act.info()
+    hide_info(window)
     window.act.grid()
     window.act.look_front()
     qtbot.waitUntil(lambda: window.canvas.pictures > 0, timeout=LONGEST_MS)

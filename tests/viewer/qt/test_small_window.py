@@ -56,6 +56,7 @@ def test_the_legend_leaves_the_scales_their_place(window, width, beside):
 
 @pytest.mark.parametrize("height", [330, 420, 700])
 def test_the_info_has_room_in_a_low_picture(window, qtbot, height):
+    window.act.info()
     window._show_panels()
     qtbot.waitUntil(lambda: window.info.height() > 100, timeout=LONGEST_MS)
     window.resize(900, height)

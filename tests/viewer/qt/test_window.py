@@ -340,6 +340,7 @@ def test_the_filter_leaves_what_holds_all_its_words(window):
 def test_numbers_beyond_their_bound_are_red(window):
     def shown(**numbers):
         frame = replace(window.frame, deadline=5e-3, deadlines=1000, **numbers)
+        window.info.whole = True
         window.info.show_frame(frame, window.description, 30.0)
         return {line.split("</td>")[0].split(">")[-1]: line for line in window.info.text().split("<tr>")}
 
@@ -350,7 +351,8 @@ def test_numbers_beyond_their_bound_are_red(window):
         ("begun late p99", theme.bad), ("missed", theme.bad),
     ):  # fmt: skip
         assert color in rows[label], label
-    assert "orange: up to it, red: beyond" in window.info.text()
+    assert "\N{BLACK UP-POINTING TRIANGLE} orange: up to it, \N{BLACK SQUARE} red: beyond" in window.info.text()
+    assert "\N{BLACK SQUARE} 980 of 1000" in rows["missed"], "a form says it where colours do not"
     assert theme.good in shown(p50=1e-3, p99=1e-3, missed=1)["missed"]
 
 
@@ -369,6 +371,9 @@ def test_the_profiler_shows_the_statistics_of_the_frame(window):
 def test_the_info_overlay_names_what_counts(window):
     window.act.ten_forward()
     follow(window)
+    window.info.show_frame(window.frame, window.description, 30.0)
+    assert window.info.text().count("<tr>") == 3
+    window.info.whole = True
     window.info.show_frame(window.frame, window.description, 30.0)
     text = window.info.text()
     for words in ("motored", "0.050 s", "real-time factor", "simulated / wall time", "step time p99", "energy"):
@@ -604,6 +609,7 @@ def test_a_sentence_leaves_the_status_bar(window, monkeypatch):
 
 
 def test_numbers_of_the_info_have_their_nouns_and_colours_their_words(window):
+    window.info.whole = True
     window.info.show_frame(window.frame, replace(window.description, bodies=window.description.bodies[:2]), 1.0)
     assert "1 body, " in window.info.text()
     assert all(word in window.info.text() for word in ("green: within half", "orange: up to", "red: beyond"))

@@ -11,8 +11,8 @@ from PySide6.QtCore import QRect, QSettings
 from PySide6.QtGui import QAction
 
 from rtmbs.simulation import Simulation
-from rtmbs.viewer.qt.actions import ON, with_first
 from rtmbs.viewer.qt.docks import NAMES
+from rtmbs.viewer.qt.menus import ON, with_first
 from rtmbs.viewer.qt.window import keep_on_screen, restore_window, save_window
 from rtmbs.viewer.scene.theme import DARK, WHITE
 from tests.viewer.mechanisms import motored
@@ -33,7 +33,7 @@ def another(kept):
 def test_a_window_comes_back_as_it_was_left(qtbot, kept):
     window = open_window(qtbot, Simulation(motored().compile()))
     window.resize(931, 612)
-    for action in ("plots", "labels", "joints", "info", "theme"):
+    for action in ("plots", "labels", "joints", "info", "info", "theme"):
         window.act[action]()
     window.last_files = ["arm.py", "run.h5"]
     save_window(window, kept)
@@ -86,7 +86,7 @@ def test_menus_say_what_is_on(qtbot):
 
     assert ticks() == {"info", "joints", "forces", "grid"}
     assert all(actions[name].isCheckable() == (name in ON) for name in actions)
-    for name in ("info", "plots", "labels", "grid", "loop", "theme"):
+    for name in ("info", "info", "plots", "labels", "grid", "loop", "theme"):
         actions[name].trigger()
     follow(window)
     assert ticks() == {"plots", "joints", "forces", "labels", "theme"}, "a program that steps has no loop"

@@ -15,7 +15,7 @@ from rtmbs.viewer.session.commands import ShowReactions
 from rtmbs.viewer.session.connect import connect, playback
 from tests.patience import LONGEST, LONGEST_MS
 from tests.viewer.mechanisms import motored
-from tests.viewer.windows import follow, open_window
+from tests.viewer.windows import follow, hide_info, open_window
 
 
 @pytest.mark.parametrize(
@@ -38,7 +38,7 @@ def test_a_scale_bar_is_as_long_as_it_says(parallel):
 @pytest.mark.usefixtures("opengl")
 def test_the_grid_comes_with_its_scale_and_the_names_of_the_axes(qtbot):
     window = open_window(qtbot, Simulation(motored().compile()))
-    window.act.info()
+    hide_info(window)
     with_legend = window.canvas.picture().astype(float)
     corner = with_legend[-30:, -170:]
     assert np.ptp(corner.mean(axis=2)) > 60.0, "the bar"

@@ -30,7 +30,9 @@ def test_every_body_and_joint_is_drawn_once(sim):
     bodies = np.concatenate([batch.body for batch in scene._bodies])
     assert sorted(bodies) == list(range(1, len(description.bodies)))
     ground = sum(joint.a == 0 or joint.b == 0 for joint in description.joints)
-    assert sum(len(batch) for batch in scene._joints) == len(description.joints) + 2 * ground, "a stand and its floor"
+    cut = sum(joint.cut for joint in description.joints)
+    symbols = len(description.joints) + cut + 2 * ground
+    assert sum(len(batch) for batch in scene._joints) == symbols, "a collar of a cut joint, a stand and its floor"
     cut = [batch for batch in scene._joints if np.allclose(batch.color[0], rgba(WHITE.cut))]
     assert sum(len(batch) for batch in cut) == 4, "2 x 2 four-bars, one cut pin each"
 
