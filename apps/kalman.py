@@ -62,9 +62,7 @@ def sampled_plant(sim: Any) -> Plant:
     inputs, outputs = ["push.force", "gust.force", "shake.torque"], ["rail.displacement", "pivot.angle"]
     lin = rtmbs.linearise(sim, inputs=inputs, outputs=outputs)
     A, B, C, _, _ = cont2discrete((lin.A, lin.B, lin.C, lin.D), PERIOD)
-    return Plant(
-        A, B[:, :1], B[:, 1:], C, np.diag([GUST**2, SHAKE**2]), np.diag([one**2 for one in NOISE.values()])
-    )
+    return Plant(A, B[:, :1], B[:, 1:], C, np.diag([GUST**2, SHAKE**2]), np.diag([one**2 for one in NOISE.values()]))
 
 
 class Regulator:

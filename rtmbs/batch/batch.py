@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.batch.arrays import as_numbers, inputs_of, one_step, plan_of, room_of
 from rtmbs.batch.copies import Workers, copies_of, state_row, write_row
-from rtmbs.batch.exchange import as_numbers, from_library, room_of
 from rtmbs.batch.kernels import BAD_INPUT, NOT_FOLLOWED, RUNNING, CopyRun, CopyStates
 from rtmbs.batch.own_numbers import NO_LAYOUT, OwnLayout, check_same_structure, layout_of, merged, with_mass
 from rtmbs.contact.joint_friction import refuse_bearings
@@ -26,8 +26,6 @@ from rtmbs.results.sample_kernels import COORDINATE
 from rtmbs.semirecursive.exit_codes import OUTCOMES
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
 from rtmbs.semirecursive.start.effective_masses import effective_masses
-from rtmbs.simulation.channel_reader import KernelChannel, kernel_channels
-from rtmbs.simulation.inputs import driver_slots
 from rtmbs.simulation.jumps import fill_timed_rows
 from rtmbs.simulation.set_coordinate import check_settable, close_motion
 from rtmbs.simulation.simulation import Simulation, store_of
@@ -178,7 +176,7 @@ class Batch(StrictAttributes):
         >>> batch.rollout({"gravity": gravity}, channels=["pivot.rate"])[0, -1]
         array([0.])
         """
-        given, slots = self._given(inputs, names, steps)
+        given, slots = inputs_of(self._sim, self.n, inputs, names, steps)
         plan, points, size = self._plan(tuple(channels))
         written = room_of(out, (self.n, given.shape[1], size))
         run = self._run_of(given, slots, plan, points, written)
@@ -214,89 +212,17 @@ class Batch(StrictAttributes):
         >>> batch.step({"gravity": (0.0, 0.0, -1.62)})
         array([ True,  True])
         """
-        rows = {name: self._one_step(name, value) for name, value in (inputs or {}).items()}
-        given, slots = self._given(rows, None, 1)
+        rows = {name: one_step(self._sim, self.n, name, value) for name, value in (inputs or {}).items()}
+        given, slots = inputs_of(self._sim, self.n, rows, None, 1)
         run = self._run_of(given, slots, *NO_CHANNELS, np.zeros((self.n, 1, 0)))
         self._advance(run)
         return np.asarray(run.taken == 1)
 
-    def _one_step(self, name: str, value: Any) -> Array:
-        place = self._settable(name)
-        size = place.stop - place.start
-        shape = (self.n,) if size == 1 and np.ndim(value) < 2 else (self.n, size)
-        return as_numbers(value, shape, f"input {name!r}").reshape(self.n, 1, size)
-
-    def _given(self, inputs: Any, names: Sequence[str] | None, steps: int | None) -> tuple[Array, Integers]:
-        """Return the inputs of every step (n, steps, numbers), and their slots."""
-        if steps is not None:
-            whole("steps", steps, 1, 2**31)
-        if isinstance(inputs, Mapping):
-            parts = [(self._settable(name), name, from_library(value)) for name, value in inputs.items()]
-        else:
-            parts = self._parts_of(inputs, names)
-        for *_, value in parts:
-            many = np.shape(value)[1] if np.ndim(value) > 1 else 1
-            if steps is None or (steps == 1 and many > 1):
-                steps = many
-        if steps is None:
-            raise InputError("rollout has no inputs that tell the number of steps; give steps=")
-        given = [np.zeros((self.n, steps, 0))]
-        for place, name, value in parts:
-            size = place.stop - place.start
-            wanted = (self.n, steps) if size == 1 and np.ndim(value) < 3 else (self.n, steps, size)
-            given.append(as_numbers(value, wanted, f"input {name!r}").reshape(self.n, steps, size))
-        slots = [np.zeros(0, np.int64), *(np.arange(place.start, place.stop) for place, _, _ in parts)]
-        return np.ascontiguousarray(np.concatenate(given, axis=2)), np.concatenate(slots).astype(np.int64)
-
-    def _parts_of(self, inputs: Any, names: Sequence[str] | None) -> list[tuple[slice, str, Any]]:
-        """Return place, name and numbers of each of several inputs in one array."""
-        if names is None or isinstance(names, str):
-            raise InputError("inputs come in one array, and names= lists which inputs they are, as ['force.cart']")
-        places = [self._settable(name) for name in names]
-        size = sum(place.stop - place.start for place in places)
-        numbers = np.asarray(from_library(inputs))
-        if numbers.ndim != 3 or numbers.shape[2] != size:
-            raise InputError(f"inputs have shape {numbers.shape}; the shape ({self.n}, steps, {size}) is needed")
-        found, first = [], 0
-        for name, place in zip(names, places, strict=True):
-            found.append((place, name, numbers[:, :, first : first + place.stop - place.start]))
-            first += place.stop - place.start
-        return found
-
-    def _settable(self, name: str) -> slice:
-        """Return the place of an input that holds over a step."""
-        system, inputs = self._sim.system, self._sim.inputs
-        if not isinstance(name, str) or name not in system.inputs:
-            raise unknown_name("input", name, system.inputs)
-        place = inputs._settable(name)
-        if place.start in driver_slots(system) or place.start in inputs._constraining:
-            raise InputError(
-                f"input {name!r} moves along a step, or is a parameter of a constraint; a Batch takes inputs that hold"
-            )
-        return place
-
     def _plan(self, channels: tuple[str, ...]) -> tuple[Integers, Array, int]:
         """Return the rows, points and size of a list of channels for the kernel."""
-        if channels in self._plans:
-            return self._plans[channels]
-        known = dict(kernel_channels(self._sim.system))
-        rows, points, size = [], [], 0
-        for name in channels:
-            if name not in known:
-                self._sim[name]  # raises UnknownNameError for one that does not exist
-                raise InputError(
-                    f"channel {name!r} is worked out in Python; a rollout writes coordinates of joints in the tree and "
-                    "motions of points; read it from batch.simulation(copy) after the rollout"
-                )
-            one: KernelChannel = known[name]
-            rows.append((one.kind, one.order, one.dof, size))
-            points.append(one.point)
-            size += 1 if one.kind == COORDINATE else 3
-        found = np.array(rows, np.int64).reshape(-1, 4), np.array(points, np.float64).reshape(1, -1, 3), size
-        if len(self._systems) > 1 and len(channels):
-            found = found[0], points_of(self._systems, channels), size
-        self._plans[channels] = found
-        return found
+        if channels not in self._plans:
+            self._plans[channels] = plan_of(self._sim, self._systems, channels)
+        return self._plans[channels]
 
     def _run_of(self, given: Array, slots: Integers, plan: Integers, points: Array, *rest: Any) -> CopyRun:
         """Return the description of a run for kernels."""
@@ -794,15 +720,6 @@ class Batch(StrictAttributes):
 
 
 NO_CHANNELS = np.zeros((0, 4), np.int64), np.zeros((1, 0, 3))
-
-
-def points_of(systems: Sequence[System], channels: Sequence[str]) -> Array:
-    """Return the points (n, rows, 3) of channels on the mechanism of each copy, dof axes [m]."""
-    found = []
-    for system in systems:
-        known = dict(kernel_channels(system))
-        found.append([known[name].point for name in channels])
-    return np.array(found, np.float64)
 
 
 def check_batch(sim: Simulation) -> None:

@@ -125,8 +125,8 @@ def public_address(array: NDArray[Any]) -> int:
 
 HEAD = object.__basicsize__  # bytes of an object before its first field
 PROBE = np.zeros(3)[1:]
-DIRECT = (
-    sys.implementation.name == "cpython" and c_size_t.from_address(id(PROBE) + HEAD).value == public_address(PROBE)
+DIRECT = sys.implementation.name == "cpython" and c_size_t.from_address(id(PROBE) + HEAD).value == public_address(
+    PROBE
 )  # without it another interpreter, or another layout of NumPy, takes the public way
 
 

@@ -36,7 +36,13 @@ class LoopJacobian:
     """Places of the flat Phi_z in the sparse (m, n) matrix, found once."""
 
     def __init__(
-        self, connector: Indices, row_pointer: Indices, branch: Indices, branch_pointer: Indices, driven: Indices, n: int
+        self,
+        connector: Indices,
+        row_pointer: Indices,
+        branch: Indices,
+        branch_pointer: Indices,
+        driven: Indices,
+        n: int,
     ) -> None:
         rows: list[Indices] = []
         columns: list[Indices] = []
@@ -96,7 +102,12 @@ def loop_jacobian(system: System) -> LoopJacobian:
     """Return the places of Phi_z of a System."""
     closures, connectors = system.tables.closures, system.tables.connectors
     return places_of_branches(
-        closures.connector, closures.row_pointer, connectors.dof, connectors.pointer, system.tables.drivers.dof, system.n
+        closures.connector,
+        closures.row_pointer,
+        connectors.dof,
+        connectors.pointer,
+        system.tables.drivers.dof,
+        system.n,
     )
 
 
