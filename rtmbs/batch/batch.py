@@ -12,10 +12,10 @@ from rtmbs.batch.arrays import as_numbers, inputs_of, one_step, plan_of, room_of
 from rtmbs.batch.copies import Workers, copies_of, state_row, write_row
 from rtmbs.batch.kernels import BAD_INPUT, NOT_FOLLOWED, RUNNING, CopyRun, CopyStates
 from rtmbs.batch.own_numbers import NO_LAYOUT, OwnLayout, check_same_structure, layout_of, merged, with_mass
-from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, StateError, shown, unknown_name
-from rtmbs.integrators.checks import whole
+from rtmbs.integrators.checks import switches, whole
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import TAKEN, Outcome
@@ -62,6 +62,10 @@ class Batch(StrictAttributes):
         Method of time integration with the capability BATCH, ``PenaltyTrapezoidal()`` unless given.
     threads : int, default 1
         Number of threads that share the copies. Their number does not change a byte.
+    quick : bool, default False
+        Let accelerations follow a changed input of one number by the matrix of the step before, as
+        ``sim.inputs.hold(name, quick=True)`` does: order two stays. The first step of every rollout is exact, so bytes
+        depend on where rollouts begin.
 
     Raises
     ------
@@ -89,6 +93,8 @@ class Batch(StrictAttributes):
     _systems: tuple[System, ...]  # one for all, or one for each
     _starts: tuple[State, ...]  # likewise
     _start: State
+    _quick: bool
+    _numbers_alone: list[int]  # slots of inputs of one number
     _bodies: dict[int, Mapping[str, BodyInfo]]  # of copies that have masses of their own
     _plans: dict[tuple[str, ...], Any]
 
@@ -100,7 +106,9 @@ class Batch(StrictAttributes):
         method: Method | None = None,
         *,
         threads: int = 1,
+        quick: bool = False,
     ) -> None:
+        switches(quick=quick)
         systems = (system,) if isinstance(system, System) else tuple(system)
         n = len(systems) if n is None else n
         whole("n", n, 1, MOST_COPIES)
@@ -119,7 +127,8 @@ class Batch(StrictAttributes):
             outcomes=np.full(int(n), Outcome.CONVERGED, object), _sim=sim, _copies=copies,
             _k=np.zeros(int(n), np.int64), _stale=np.zeros(int(n), np.bool_), _start=start, _plans={}, _bodies={},
             _layout=NO_LAYOUT, _settings=(store.work.settings,), _settings_of=np.zeros(int(n), np.int64),
-            _systems=systems, _starts=(start,),
+            _systems=systems, _starts=(start,), _quick=quick,
+            _numbers_alone=[place.start for place in sim.system.inputs.values() if place.stop == place.start + 1],
             _workers=Workers(store.equations, sim.method.compiled_step, int(threads), NO_LAYOUT),
         )  # fmt: skip
         if len(systems) > 1:
@@ -261,9 +270,13 @@ class Batch(StrictAttributes):
         self._settle()
         steps, alive = run.given.shape[1], self.alive
         which = np.flatnonzero(alive)
+        if self.system.bearings:
+            self._take_single_steps(run, which)
+            which = which[:0]
+        roughly = self._quick and bool(np.all(np.isin(run.slot, self._numbers_alone)))
         while len(which):
             run.reason[which] = RUNNING
-            self._step_kernels(run, which)
+            self._step_kernels(run, which, roughly)
             for i in which[run.reason[which] != RUNNING].tolist():
                 self._take_over(run, i)
             going = (run.taken[which] < steps) | (run.unread[which] == 1)
@@ -273,12 +286,42 @@ class Batch(StrictAttributes):
             ended = alive & (run.ending == code) & self.alive & (run.taken > 0)
             self.outcomes[ended] = OUTCOMES[code]
 
-    def _step_kernels(self, run: CopyRun, which: Integers) -> None:
+    def _take_single_steps(self, run: CopyRun, which: Integers) -> None:
+        """Take all steps of the copies ``which`` as Simulations do: loads of bearings follow reactions in Python."""
+        slots, store = run.slot, store_of(self._sim)
+        for k in range(run.given.shape[1]):
+            for i in which.tolist():
+                row, given = self._copies.u[i], run.given[i, k]
+                if not np.all(np.abs(given) <= BEYOND):
+                    self.outcomes[i] = Outcome.NOT_FINITE
+                    continue
+                changed = not np.array_equal(row[slots], given)
+                row[slots] = given
+                if changed:
+                    self._load(i, k)
+                    store.solve_accelerations(store.states[0])
+                    write_row(self._copies, i, store.states[0])
+                self._take_over(run, i)
+            which = which[self.alive[which]]
+            if len(which) and run.out.shape[2]:
+                read = self._reading_of(run.plan, run.points, run.out.shape[2])
+                self._step_kernels(read, which, False)
+                run.out[which, k] = read.out[which, 0]
+        run.unread[:] = 0
+
+    def _reading_of(self, plan: Integers, points: Array, size: int) -> CopyRun:
+        """Return a run that takes no step and reads the channels of all copies."""
+        given, out = np.zeros((self.n, 1, 0)), np.zeros((self.n, 1, size))
+        read = self._run_of(given, np.zeros(0, np.int64), plan, points, out)
+        read.taken[:], read.unread[:] = 1, 1
+        return read
+
+    def _step_kernels(self, run: CopyRun, which: Integers, roughly: bool) -> None:
         """Let kernels step the copies ``which``, those of the same settings together."""
         for number, settings in enumerate(self._settings):
             mine = which[self._settings_of[which] == number] if len(self._settings) > 1 else which
             if len(mine):
-                self._workers.step(settings, self._copies, run, mine)
+                self._workers.step(settings, self._copies, run, mine, roughly)
 
     def _take_over(self, run: CopyRun, i: int) -> None:
         """Do in Python what stopped the kernel at copy ``i``."""
@@ -335,6 +378,10 @@ class Batch(StrictAttributes):
         self._load(i)
         store = store_of(self._sim)
         state, row = store.states[0], state_row(self._copies, i)
+        if self.system.bearings:
+            store.solve_accelerations(state)
+            write_row(self._copies, i, state)
+            return
         store.equations.u = state.u
         found = store.accelerations_of(state)
         if found is not None:
@@ -346,7 +393,9 @@ class Batch(StrictAttributes):
         if not len(which):
             return
         failed = np.zeros(self.n, np.int64)
-        for number, settings in enumerate(self._settings):
+        if self.system.bearings:
+            failed[which] = 1
+        for number, settings in () if self.system.bearings else enumerate(self._settings):
             mine = which[self._settings_of[which] == number]
             self._workers.members[0].follow(settings, self._copies, mine, failed)
         for i in np.flatnonzero(failed).tolist():
@@ -457,6 +506,7 @@ class Batch(StrictAttributes):
             self._bodies[i] = {**self._bodies_of(i), body: one}
             numbers[i] = self._restarted(i, merged(numbers[i][0], self._bodies[i], one.dof), jacobian)
         self._take_numbers(numbers, layout_of((self._workers.members[0].given, self._settings[0]), numbers))
+        self._stale[which] |= bool(self.system.bearings)
 
     def _bodies_of(self, i: int) -> Mapping[str, BodyInfo]:
         """Return the bodies of copy ``i``."""
@@ -541,14 +591,11 @@ class Batch(StrictAttributes):
         """
         plan, points, size = self._plan(tuple(channels))
         self._settle()
-        out = np.zeros((self.n, 1, size))
-        run = self._run_of(np.zeros((self.n, 1, 0)), np.zeros(0, np.int64), plan, points, out)
-        run.taken[:], run.unread[:] = 1, 1
-        which = np.arange(self.n)
+        run, which = self._reading_of(plan, points, size), np.arange(self.n)
         while len(which):
-            self._step_kernels(run, which)
+            self._step_kernels(run, which, False)
             which = which[run.unread[which] == 1]
-        return out[:, 0]
+        return np.asarray(run.out[:, 0])
 
     def state(self, copy: int) -> State:
         """Return a copy of the State of one copy of the mechanism.
@@ -725,7 +772,6 @@ NO_CHANNELS = np.zeros((0, 4), np.int64), np.zeros((1, 0, 3))
 def check_batch(sim: Simulation) -> None:
     """Refuse a mechanism that no kernel steps in copies: InputError."""
     system = sim.system
-    refuse_bearings(system.bearings, "rtmbs.Batch")
     refuse_rigid(system.rigid, "rtmbs.Batch")
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)
