@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 import rtmbs
 from rtmbs.core.remembered import KEPT, by_content, forget
 from rtmbs.jit.compiled import listening
+from rtmbs.semirecursive.start import prepare
 
 ARRAYS = ("z", "zd", "zdd", "lam", "R0", "u")
 share = st.floats(0.8, 1.2)
@@ -49,8 +50,32 @@ def test_a_changed_mechanism_has_the_bytes_of_one_built_anew(numbers):
     assert start == started
     assert warm.start_report == anew.start_report
     assert warm.system.fingerprint == anew.system.fingerprint
+    again = rtmbs.Simulation(anew.system, h=2e-3)
+    again.run(0.01)
+    assert again.start_report == anew.start_report
     for name in ARRAYS:
         assert getattr(warm.state, name).tobytes() == getattr(anew.state, name).tobytes(), name
+        assert getattr(again.state, name).tobytes() == getattr(anew.state, name).tobytes(), name
+
+
+def test_a_start_that_was_found_before_is_found_again_for_other_options(monkeypatch):
+    found = []
+    real = prepare.find_start
+    monkeypatch.setattr(prepare, "find_start", lambda *given: found.append(given) or real(*given))
+    system = changed(1.0, 1.0, 1.0, 5.0, 1.0, 3.0, True).compile()
+    for options in ({}, {"h": 1e-3}, {"method": rtmbs.PenaltyTrapezoidal(penalty=1e5)}, {"assembly_offset": True}):
+        count = len(found)
+        first, second = (rtmbs.Simulation(system, **options) for _ in range(2))
+        assert len(found) == count + 1
+        assert first.state == second.state
+        first.state.z[:] = 0.0
+        assert rtmbs.Simulation(system, **options).state == second.state
+    called = changed(1.0, 1.0, 1.0, 5.0, 1.0, 3.0, False)
+    called.add_force("brake", lambda t, joint, p: -float(joint.zd), joint="pin", trace=False)
+    system, count = called.compile(), len(found)
+    for _ in range(2):
+        rtmbs.Simulation(system)
+    assert len(found) == count + 2
 
 
 def test_changes_compile_nothing_and_take_over_patterns():
