@@ -10,7 +10,7 @@ Null spaces of many matrices take the pivots of one QR factorisation, and batche
 """
 
 import itertools
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -65,7 +65,7 @@ def equilibrate_entries(i: Indices, j: Indices, values: Array, shape: tuple[int,
 
 
 @kernel
-def equilibrate_logarithms(i, j, size, row, column, tops):
+def equilibrate_logarithms(i: Any, j: Any, size: Any, row: Any, column: Any, tops: Any) -> None:
     """Let the logarithms ``row`` and ``column`` share what takes the largest of each row and column to zero."""
     for _ in range(EQUILIBRATIONS):
         largest(i, i, j, size, row, column, tops[0])
@@ -77,7 +77,7 @@ def equilibrate_logarithms(i, j, size, row, column, tops):
 
 
 @inner_kernel
-def largest(place, i, j, size, row, column, top):
+def largest(place: Any, i: Any, j: Any, size: Any, row: Any, column: Any, top: Any) -> None:
     """Write the largest scaled entry at every ``place`` that has one to ``top``."""
     for k in range(len(place)):
         top[place[k]] = -np.inf
@@ -86,7 +86,7 @@ def largest(place, i, j, size, row, column, top):
 
 
 @inner_kernel
-def take_off(part, place, top, factor):
+def take_off(part: float, place: Any, top: Any, factor: Any) -> None:
     """Take a ``part`` of the largest entries off the logarithms of the factors at their places."""
     for k in range(len(place)):
         if top[place[k]] != 0.0:
