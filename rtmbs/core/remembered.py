@@ -6,6 +6,7 @@ are the same, so the second such mechanism takes those of the first.
 
 from collections import OrderedDict
 from collections.abc import Callable
+from contextlib import suppress
 from functools import wraps
 from typing import Any, ParamSpec, TypeVar
 
@@ -36,11 +37,9 @@ def by_content(function: Callable[P, T]) -> Callable[P, T]:
             found = function(*args, **keywords)
             if sum(len(one[0]) for one in key if isinstance(one, tuple) and isinstance(one[0], bytes)) <= LARGEST:
                 kept[key] = found
-                while len(kept) > MOST_REMEMBERED:
-                    try:
+                if len(kept) > MOST_REMEMBERED:
+                    with suppress(KeyError):  # another thread was faster
                         kept.popitem(last=False)
-                    except KeyError:  # another thread was faster
-                        break
         return found
 
     return asked

@@ -1,12 +1,11 @@
 """Simulations of changed mechanisms: what they take over from earlier ones changes no byte, and nothing is compiled."""
 
 import numpy as np
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import rtmbs
-from rtmbs.core.remembered import KEPT, by_content, forget
+from rtmbs.core.remembered import KEPT, forget
 from rtmbs.jit.compiled import listening
 from rtmbs.semirecursive.start import prepare
 
@@ -105,12 +104,3 @@ def test_a_sweep_compiles_once():
     assert compiled == []
     assert not table.failed
     assert len(set(table["last"].tolist())) == 6
-
-
-def test_real_numbers_are_remembered_by_no_content():
-    asked = by_content(lambda places: places.sum())
-    assert asked(np.arange(3)) == asked(np.arange(3)) == 3
-    with pytest.raises(TypeError, match="float64"):
-        asked(np.zeros(2))
-    with pytest.raises(TypeError, match="float"):
-        asked(1.5)
