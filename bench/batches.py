@@ -6,20 +6,23 @@ Times are processor times of all threads, medians of rounds in turns. MuJoCo is 
 """
 
 import argparse
+import re
 import statistics
 import time
 import tracemalloc
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import rtmbs
 from rtmbs import Batch, Outcome, Simulation
+from rtmbs.library import references
 from rtmbs.semirecursive.workspace import workspace
 
 H, STEPS, ROUNDS = 5e-3, 200, 5
-IMPEDANCE = "0.9999 0.9999 0.001"
+TIMES = 0.1 * np.arange(1, 11)  # of loops [s]
 
 CART_POLE = """
 <mujoco>
@@ -38,30 +41,9 @@ CART_POLE = """
 </mujoco>
 """
 
-FOUR_BAR = """
-<mujoco>
-  <compiler angle="radian"/>
-  <option timestep="{h}" gravity="0 -9.81 0" integrator="{integrator}"/>
-  <worldbody>
-    <body name="crank">
-      <joint name="a" axis="0 0 1"/>
-      <inertial mass="1" pos="0.05 0.2 0" diaginertia="0.0141667 0.0141667 0.0141667"/>
-      <body name="coupler" pos="0.1 0.4 0">
-        <joint name="b" axis="0 0 1"/>
-        <inertial mass="1" pos="0.45 0.25 0" diaginertia="0.0883333 0.0883333 0.0883333"/>
-        <site name="end" pos="0.9 0.5 0"/>
-      </body>
-    </body>
-    <body name="rocker" pos="1.2 0 0">
-      <joint name="d" axis="0 0 1"/>
-      <inertial mass="1" pos="-0.1 0.45 0" diaginertia="0.0708333 0.0708333 0.0708333"/>
-      <site name="pin" pos="-0.2 0.9 0"/>
-    </body>
-  </worldbody>
-  <equality><connect site1="end" site2="pin" solref="{stiff} 1" solimp="0.9999 0.9999 0.001"/></equality>
-  <actuator><motor joint="a"/></actuator>
-</mujoco>
-"""
+FOUR_BAR_FILE = Path(__file__).parent / "peers" / "side_by_side" / "four_bar_mujoco.py"
+JOINTS, LINK = 7, 0.25  # of the arm; length of a link [m]
+AXES = ((0, 0, 1), (0, 1, 0))  # in turn
 
 
 def cart_pole() -> rtmbs.Model:
@@ -75,8 +57,54 @@ def cart_pole() -> rtmbs.Model:
     return model
 
 
+def arm() -> rtmbs.Model:
+    """Return an arm of seven hinges that hangs down, along +z, with a torque on each."""
+    model = rtmbs.Model("arm", gravity=(0.0, 0.0, 9.81))
+    above: Any = "ground"
+    for k in range(JOINTS):
+        mass, place = arm_mass(k), k * LINK
+        I = mass * LINK**2 / 12.0
+        model.add_body(f"link{k}", mass=mass, inertia=(I, I, 0.1 * I), center_of_mass=(0.02, 0.01, place + 0.5 * LINK))
+        axis = rtmbs.Revolute(axis=AXES[k % 2])
+        model.add_joint(f"q{k}", axis, above, f"link{k}", point=(0.0, 0.0, place))
+        model.add_force(f"push{k}", rtmbs.Motor(rtmbs.Input(0.0)), joint=f"q{k}")
+        above = f"link{k}"
+    return model
+
+
+def arm_mass(k: int) -> float:
+    """Return the mass of link ``k`` [kg]."""
+    return 4.0 - 0.5 * k
+
+
+def arm_text(h: float, integrator: str) -> str:
+    """Return the arm as a file of MuJoCo."""
+    bodies, motors = "", ""
+    for k in range(JOINTS):
+        mass, axis = arm_mass(k), " ".join(map(str, AXES[k % 2]))
+        I = mass * LINK**2 / 12.0
+        bodies += (
+            f'<body pos="0 0 {LINK if k else 0.0}"><joint name="q{k}" axis="{axis}"/>'
+            f'<inertial mass="{mass}" pos="0.02 0.01 {0.5 * LINK}" diaginertia="{I} {I} {0.1 * I}"/>'
+        )
+        motors += f'<motor joint="q{k}"/>'
+    option = f'<option timestep="{h}" gravity="0 0 9.81" integrator="{integrator}"/>'
+    return f"<mujoco>{option}<worldbody>{bodies}{'</body>' * JOINTS}</worldbody><actuator>{motors}</actuator></mujoco>"
+
+
+def four_bar_text(h: float, integrator: str) -> str:
+    """Return the four-bar of the side-by-side page as a file of MuJoCo, its loop as stiff as it goes at this step."""
+    found = re.search(r'MODEL = """(.*?)"""', FOUR_BAR_FILE.read_text(encoding="utf-8"), re.DOTALL)
+    assert found is not None
+    text = re.sub(
+        r"<option [^/]*/>", f'<option timestep="{h}" gravity="0 -9.81 0" integrator="{integrator}"/>', found[1]
+    )
+    text = re.sub(r'solref="[^"]*"', f'solref="{2.0 * h} 1"', text)
+    return text.replace("</mujoco>", '<actuator><motor joint="a"/></actuator></mujoco>')
+
+
 def four_bar() -> rtmbs.Model:
-    """Return the four-bar of ``FOUR_BAR``."""
+    """Return the four-bar of ``four_bar_text``."""
     model = rtmbs.Model("four_bar", gravity=(0.0, -9.81, 0.0))
     for name, center, I in (
         ("crank", (0.05, 0.2, 0.0), 0.0141667), ("coupler", (0.55, 0.65, 0.0), 0.0883333),
@@ -107,38 +135,48 @@ def in_turns(calls: dict[str, Callable[[], Any]], rounds: int = ROUNDS) -> dict[
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def rollout_of(system: Any, copies: int, force: np.ndarray, h: float, threads: int, channels: list[str]) -> Any:
-    """Return a call that steps a Batch from its start."""
-    batch = Batch(system, copies, h=h, threads=threads)
+def rollout_of(
+    system: Any, copies: int, force: np.ndarray, h: float, threads: int, channels: list[str], **more: Any
+) -> Any:
+    """Return a call that steps a Batch from its start; ``more`` options of the Batch."""
+    batch = Batch(system, copies, h=h, threads=threads, **more)
+    names = [name for name in system.inputs if name.startswith("push")]
+    given: Any = (force, names) if names else ({}, None)
     out = np.zeros((copies, force.shape[1], len(channels)))
 
     def call() -> np.ndarray:
         batch.reset()
-        return batch.rollout(
-            force, [next(k for k in system.inputs if k.startswith("push"))], channels=channels, out=out
-        )
+        return batch.rollout(*given, steps=force.shape[1], channels=channels, out=out)
 
     return call
 
 
-def mujoco_rollout(text: str, copies: int, force: np.ndarray, threads: int) -> Any:
-    """Return a call of MuJoCo's rollout with the same controls; None where MuJoCo is not installed."""
+def mujoco_rollout(
+    source: Any, copies: int, force: np.ndarray, threads: int, rates: dict[str, float] | None = None
+) -> Any:
+    """Return a call of MuJoCo's rollout with the same controls; None where MuJoCo is not installed.
+
+    ``source`` is the text of a file or a model; ``rates`` are those at the start, by joint.
+    """
     try:
         import mujoco
         from mujoco import rollout
     except ImportError:
         return None
-    model = mujoco.MjModel.from_xml_string(text)
+    model = mujoco.MjModel.from_xml_string(source) if isinstance(source, str) else source
     data = [mujoco.MjData(model) for _ in range(threads)]
+    for name, rate in (rates or {}).items():
+        data[0].joint(name).qvel = rate
     mujoco.mj_forward(model, data[0])
     size = mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS)
     start = np.zeros(size)
     mujoco.mj_getState(model, data[0], start, mujoco.mjtState.mjSTATE_FULLPHYSICS)
     state, first = np.zeros((copies, force.shape[1], size)), np.repeat(start[None], copies, axis=0)
     several = rollout.Rollout(nthread=threads if threads > 1 else 0)
+    controls: Any = force if model.nu else None
 
     def call() -> np.ndarray:
-        several.rollout(model, data, first, force, state=state)
+        several.rollout(model, data, first, controls, state=state, nstep=force.shape[1])
         return state
 
     return call
@@ -147,76 +185,124 @@ def mujoco_rollout(text: str, copies: int, force: np.ndarray, threads: int) -> A
 # ---- parts ----------------------------------------------------------------------------------------------------------
 
 
+TREES: dict[str, tuple[Callable[[], rtmbs.Model], Callable[[float, str], str], int, str]] = {
+    "cart-pole": (cart_pole, lambda h, integrator: CART_POLE.format(h=h, integrator=integrator), 1, "th.angle"),
+    "7-joint arm": (arm, arm_text, JOINTS, "q1.angle"),
+}
+
+
 def trees(copies: int, threads: int) -> None:
-    """Cart-poles in one call beside MuJoCo's rollout at the same step."""
-    force = np.random.default_rng(0).normal(size=(copies, STEPS, 1))
-    calls = {"rtmbs": rollout_of(cart_pole().compile(), copies, force, H, threads, ["x.displacement", "th.angle"])}
-    for integrator in ("Euler", "implicitfast", "RK4"):
-        call = mujoco_rollout(CART_POLE.format(h=H, integrator=integrator), copies, force, threads)
-        if call is not None:
-            calls[f"MuJoCo {integrator}"] = call
-    found = in_turns(calls)
-    for name, seconds in found.items():
-        each = 1e6 * seconds / (copies * STEPS)
-        print(f"cart-pole {copies} x {STEPS}: {name:20s} {each:6.2f} us a copy-step, rtmbs takes "
-              f"{found['rtmbs'] / seconds:.2f} of it")  # fmt: skip
-    accuracy = {name: tree_error(name) for name in calls}
-    print(
-        "  error of the angle after 1 s [rad]: " + ", ".join(f"{name} {error:.1e}" for name, error in accuracy.items())
-    )
+    """Trees in one call beside MuJoCo's rollout at the same step, with loads that change in every step."""
+    for name, (model, text, loads, channel) in TREES.items():
+        number = copies if loads == 1 else copies // 4
+        system, force = model().compile(), np.random.default_rng(0).normal(size=(number, STEPS, loads))
+        calls = {
+            "rtmbs": rollout_of(system, number, force, H, threads, [channel]),
+            "rtmbs, quick": rollout_of(system, number, force, H, threads, [channel], quick=True),
+        }
+        for integrator in ("Euler", "implicitfast", "RK4"):
+            call = mujoco_rollout(text(H, integrator), number, force, threads)
+            if call is not None:
+                calls[f"MuJoCo {integrator}"] = call
+        found = in_turns(calls)
+        errors = tree_errors(system, text, loads, channel, list(calls))
+        for what, seconds in found.items():
+            each = 1e6 * seconds / (number * STEPS)
+            print(f"{name} {number} x {STEPS}: {what:20s} {each:6.2f} us a copy-step, error after 1 s "
+                  f"{errors[what]:.1e} rad; rtmbs takes {found['rtmbs'] / seconds:.2f} of it, quick "
+                  f"{found['rtmbs, quick'] / seconds:.2f}")  # fmt: skip
 
 
-def tree_error(name: str) -> float:
-    """Return the error of the pole's angle after 1 s of a constant force at the step H."""
-    force = np.ones((1, STEPS, 1))
-    system = cart_pole().compile()
-    sim = Simulation(system, h=1e-4)
-    sim.inputs["push.force"] = 1.0
-    exact = sim.run(1.0)["th.angle"][-1]
-    if name == "rtmbs":
-        return abs(float(rollout_of(system, 1, force, H, 1, ["th.angle"])()[0, -1, 0]) - exact)
-    state = mujoco_rollout(CART_POLE.format(h=H, integrator=name.split()[1]), 1, force, 1)()
-    return abs(float(state[0, -1, 2]) - exact)
+def tree_errors(
+    system: Any, text: Callable[[float, str], str], loads: int, channel: str, names: list[str]
+) -> dict[str, float]:
+    """Return the error of one angle after 1 s at the step H, of loads that change in every step of it."""
+    force, fine = np.random.default_rng(1).normal(size=(1, STEPS, loads)), 20
+    exact = float(rollout_of(system, 1, np.repeat(force, fine, axis=1), H / fine, 1, [channel])()[0, -1, 0])
+    place = 1 + list(system.coordinate_names).index(channel)
+    found = {}
+    for name in names:
+        if name.startswith("rtmbs"):
+            end = rollout_of(system, 1, force, H, 1, [channel], quick=name.endswith("quick"))()[0, -1, 0]
+        else:
+            end = mujoco_rollout(text(H, name.split()[1]), 1, force, 1)()[0, -1, place]
+        found[name] = abs(float(end) - exact)
+    return found
 
 
 def loops(copies: int, threads: int) -> None:
-    """Four-bars in one call beside MuJoCo's, each at the largest step whose error of the crank stays below bounds."""
-    system = four_bar().compile()
-    exact = Simulation(system, h=5e-5).run(1.0)["a.angle"][-1]
-    kinds = {"rtmbs": lambda h, k: loop_rtmbs(system, h, k, threads)}
-    for integrator in ("Euler", "implicitfast"):
-        kinds[f"MuJoCo {integrator}"] = lambda h, k, integrator=integrator: loop_mujoco(integrator, h, k, threads)
-    for bound in (1e-2, 1e-3):
-        times = {}
-        for name, build in kinds.items():
-            for h in (2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5):
-                call, read = build(h, 1)
-                if call is None:
-                    break
-                error = abs(read(call()) - exact)
-                if error < bound:
-                    number = max(round(copies * h / 2e-2), 1)
-                    call, _ = build(h, number)
-                    seconds = in_turns({name: call}, 3)[name] / number
-                    times[name] = seconds
-                    print(f"four-bar, error below {bound:g} rad: {name:20s} h = {h:g} s, error {error:.1e}, "
-                          f"{1e6 * seconds * h:.2f} us a copy-step, {1e3 * seconds:.3f} ms a second")  # fmt: skip
-                    break
-        for name, seconds in times.items():
-            print(f"  {name}: {seconds / times['rtmbs']:.1f} times the time of rtmbs")
+    """Closed loops beside MuJoCo's, each at the largest step whose error of the first angle stays below bounds.
+
+    The error is the largest at ``TIMES``: at one time it may be small by chance.
+    """
+    chain = rtmbs.library.build("fourbar", ny=1, nz=10).compile()
+    turned = references.fourbar(1, 10, np.concatenate(([0.0], TIMES))).q[:, 0]
+    crank = four_bar().compile()
+    exact = Simulation(crank, h=5e-5).run(1.0)["a.angle"][2000::2000]
+    cases = {
+        "four-bar": (crank, "a.angle", exact, lambda h, integrator: (four_bar_text(h, integrator), None)),
+        "four-bar 1 x 10": (chain, "pin_1_0.angle", turned[1:] - turned[0], stacked),
+    }
+    for name, (system, channel, exact, source) in cases.items():
+        first = float(Simulation(system)[channel])
+        kinds = {
+            "rtmbs": lambda h, k, system=system, channel=channel, first=first: loop_rtmbs(
+                system, channel, first, h, k, threads
+            )
+        }
+        for integrator in ("Euler", "implicitfast"):
+            kinds[f"MuJoCo {integrator}"] = lambda h, k, integrator=integrator, source=source: loop_mujoco(
+                *source(h, integrator), h, k, threads
+            )
+        for bound in (1e-2, 1e-3):
+            compare_loops(name, kinds, exact, bound, copies if system is crank else max(copies // 10, 1))
 
 
-def loop_rtmbs(system: Any, h: float, copies: int, threads: int) -> Any:
-    """Return a call for one second of four-bars, and a reader of the crank's last angle."""
-    call = rollout_of(system, copies, np.zeros((copies, round(1.0 / h), 1)), h, threads, ["a.angle"])
-    return call, lambda out: float(out[0, -1, 0])
+def compare_loops(name: str, kinds: dict[str, Any], exact: np.ndarray, bound: float, copies: int) -> None:
+    """Print the time of a second of each kind at the largest step whose error is below ``bound`` [rad]."""
+    times = {}
+    for kind, build in kinds.items():
+        for h in (0.1, 5e-2, 2e-2, 1e-2, 5e-3, 2e-3, 1e-3, 5e-4, 2e-4, 1e-4, 5e-5):
+            call, read = build(h, 1)
+            if call is None:
+                break
+            error = float(np.abs(read(call())[round(0.1 / h) - 1 :: round(0.1 / h)] - exact).max())
+            if error < bound:
+                number = max(round(copies * h / 0.1), 1)
+                call, _ = build(h, number)
+                times[kind] = seconds = in_turns({kind: call}, 3)[kind] / number
+                print(f"{name}, error below {bound:g} rad: {kind:20s} h = {h:g} s, error {error:.1e}, "
+                      f"{1e6 * seconds * h:.2f} us a copy-step, {1e3 * seconds:.3f} ms a second")  # fmt: skip
+                break
+        else:
+            print(f"{name}, error below {bound:g} rad: {kind:20s} not reached with steps of 50 us")
+    for kind, seconds in times.items():
+        print(f"  {kind}: {seconds / times['rtmbs']:.1f} times the time of rtmbs")
 
 
-def loop_mujoco(integrator: str, h: float, copies: int, threads: int) -> Any:
+def stacked(h: float, integrator: str) -> Any:
+    """Return the multiple four-bar of bench.peers as a model of MuJoCo, and its rates at the start."""
+    import mujoco
+
+    from bench.peers import mechanism, mujoco_connect
+
+    built = mechanism.build("stacked", 1, 10)
+    model = mujoco_connect.built(built, h)
+    model.opt.integrator = getattr(mujoco.mjtIntegrator, f"mjINT_{integrator.upper()}")
+    return model, {pin.name: built.relative_rate(pin) for pin in built.tree}
+
+
+def loop_rtmbs(system: Any, channel: str, first: float, h: float, copies: int, threads: int) -> Any:
+    """Return a call for one second of copies, and a reader of the turns of the first angle behind all steps."""
+    loads = sum(name.startswith("push") for name in system.inputs)
+    call = rollout_of(system, copies, np.zeros((copies, round(1.0 / h), loads)), h, threads, [channel])
+    return call, lambda out: out[0, :, 0] - first
+
+
+def loop_mujoco(source: Any, rates: Any, h: float, copies: int, threads: int) -> Any:
     """Return the same of MuJoCo."""
-    text = FOUR_BAR.format(h=h, stiff=2.0 * h, integrator=integrator)
-    call = mujoco_rollout(text, copies, np.zeros((copies, round(1.0 / h), 1)), threads)
-    return call, lambda state: float(state[0, -1, 1])
+    call = mujoco_rollout(source, copies, np.zeros((copies, round(1.0 / h), 1)), threads, rates)
+    return call, lambda state: state[0, :, 1]
 
 
 def throughput(copies: int, threads: int) -> None:

@@ -44,7 +44,7 @@ def built(mechanism: Mechanism, h: float) -> mujoco.MjModel:
     option.timestep, option.gravity = h, [0.0, 0.0, -GRAVITY]
     option.integrator = mujoco.mjtIntegrator.mjINT_EULER
     option.jacobian, option.solver = mujoco.mjtJacobian.mjJAC_SPARSE, mujoco.mjtSolver.mjSOL_NEWTON
-    option.disableflags = mujoco.mjtDisableBit.mjDSBL_ISLAND
+    option.disableflags = getattr(mujoco.mjtDisableBit, "mjDSBL_ISLAND", 0)  # off in releases without the bit
     bodies = []
     for bar, pin in zip(mechanism.bars, mechanism.tree, strict=True):
         above = spec.worldbody if pin.a == GROUND else bodies[pin.a]

@@ -8,14 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.batch.arrays import as_numbers, inputs_of, one_step, plan_of, room_of
 from rtmbs.batch.copies import Workers, copies_of, state_row, write_row
-from rtmbs.batch.exchange import as_numbers, from_library, room_of
 from rtmbs.batch.kernels import BAD_INPUT, NOT_FOLLOWED, RUNNING, CopyRun, CopyStates
 from rtmbs.batch.own_numbers import NO_LAYOUT, OwnLayout, check_same_structure, layout_of, merged, with_mass
-from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, StateError, shown, unknown_name
-from rtmbs.integrators.checks import whole
+from rtmbs.integrators.checks import switches, whole
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import TAKEN, Outcome
@@ -26,8 +26,6 @@ from rtmbs.results.sample_kernels import COORDINATE
 from rtmbs.semirecursive.exit_codes import OUTCOMES
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian
 from rtmbs.semirecursive.start.effective_masses import effective_masses
-from rtmbs.simulation.channel_reader import KernelChannel, kernel_channels
-from rtmbs.simulation.inputs import driver_slots
 from rtmbs.simulation.jumps import fill_timed_rows
 from rtmbs.simulation.set_coordinate import check_settable, close_motion
 from rtmbs.simulation.simulation import Simulation, store_of
@@ -64,6 +62,10 @@ class Batch(StrictAttributes):
         Method of time integration with the capability BATCH, ``PenaltyTrapezoidal()`` unless given.
     threads : int, default 1
         Number of threads that share the copies. Their number does not change a byte.
+    quick : bool, default False
+        Let accelerations follow a changed input of one number by the matrix of the step before, as
+        ``sim.inputs.hold(name, quick=True)`` does: order two stays. The first step of every rollout is exact, so bytes
+        depend on where rollouts begin.
 
     Raises
     ------
@@ -91,6 +93,8 @@ class Batch(StrictAttributes):
     _systems: tuple[System, ...]  # one for all, or one for each
     _starts: tuple[State, ...]  # likewise
     _start: State
+    _quick: bool
+    _numbers_alone: list[int]  # slots of inputs of one number
     _bodies: dict[int, Mapping[str, BodyInfo]]  # of copies that have masses of their own
     _plans: dict[tuple[str, ...], Any]
 
@@ -102,7 +106,9 @@ class Batch(StrictAttributes):
         method: Method | None = None,
         *,
         threads: int = 1,
+        quick: bool = False,
     ) -> None:
+        switches(quick=quick)
         systems = (system,) if isinstance(system, System) else tuple(system)
         n = len(systems) if n is None else n
         whole("n", n, 1, MOST_COPIES)
@@ -121,7 +127,8 @@ class Batch(StrictAttributes):
             outcomes=np.full(int(n), Outcome.CONVERGED, object), _sim=sim, _copies=copies,
             _k=np.zeros(int(n), np.int64), _stale=np.zeros(int(n), np.bool_), _start=start, _plans={}, _bodies={},
             _layout=NO_LAYOUT, _settings=(store.work.settings,), _settings_of=np.zeros(int(n), np.int64),
-            _systems=systems, _starts=(start,),
+            _systems=systems, _starts=(start,), _quick=quick,
+            _numbers_alone=[place.start for place in sim.system.inputs.values() if place.stop == place.start + 1],
             _workers=Workers(store.equations, sim.method.compiled_step, int(threads), NO_LAYOUT),
         )  # fmt: skip
         if len(systems) > 1:
@@ -178,7 +185,7 @@ class Batch(StrictAttributes):
         >>> batch.rollout({"gravity": gravity}, channels=["pivot.rate"])[0, -1]
         array([0.])
         """
-        given, slots = self._given(inputs, names, steps)
+        given, slots = inputs_of(self._sim, self.n, inputs, names, steps)
         plan, points, size = self._plan(tuple(channels))
         written = room_of(out, (self.n, given.shape[1], size))
         run = self._run_of(given, slots, plan, points, written)
@@ -214,89 +221,17 @@ class Batch(StrictAttributes):
         >>> batch.step({"gravity": (0.0, 0.0, -1.62)})
         array([ True,  True])
         """
-        rows = {name: self._one_step(name, value) for name, value in (inputs or {}).items()}
-        given, slots = self._given(rows, None, 1)
+        rows = {name: one_step(self._sim, self.n, name, value) for name, value in (inputs or {}).items()}
+        given, slots = inputs_of(self._sim, self.n, rows, None, 1)
         run = self._run_of(given, slots, *NO_CHANNELS, np.zeros((self.n, 1, 0)))
         self._advance(run)
         return np.asarray(run.taken == 1)
 
-    def _one_step(self, name: str, value: Any) -> Array:
-        place = self._settable(name)
-        size = place.stop - place.start
-        shape = (self.n,) if size == 1 and np.ndim(value) < 2 else (self.n, size)
-        return as_numbers(value, shape, f"input {name!r}").reshape(self.n, 1, size)
-
-    def _given(self, inputs: Any, names: Sequence[str] | None, steps: int | None) -> tuple[Array, Integers]:
-        """Return the inputs of every step (n, steps, numbers), and their slots."""
-        if steps is not None:
-            whole("steps", steps, 1, 2**31)
-        if isinstance(inputs, Mapping):
-            parts = [(self._settable(name), name, from_library(value)) for name, value in inputs.items()]
-        else:
-            parts = self._parts_of(inputs, names)
-        for *_, value in parts:
-            many = np.shape(value)[1] if np.ndim(value) > 1 else 1
-            if steps is None or (steps == 1 and many > 1):
-                steps = many
-        if steps is None:
-            raise InputError("rollout has no inputs that tell the number of steps; give steps=")
-        given = [np.zeros((self.n, steps, 0))]
-        for place, name, value in parts:
-            size = place.stop - place.start
-            wanted = (self.n, steps) if size == 1 and np.ndim(value) < 3 else (self.n, steps, size)
-            given.append(as_numbers(value, wanted, f"input {name!r}").reshape(self.n, steps, size))
-        slots = [np.zeros(0, np.int64), *(np.arange(place.start, place.stop) for place, _, _ in parts)]
-        return np.ascontiguousarray(np.concatenate(given, axis=2)), np.concatenate(slots).astype(np.int64)
-
-    def _parts_of(self, inputs: Any, names: Sequence[str] | None) -> list[tuple[slice, str, Any]]:
-        """Return place, name and numbers of each of several inputs in one array."""
-        if names is None or isinstance(names, str):
-            raise InputError("inputs come in one array, and names= lists which inputs they are, as ['force.cart']")
-        places = [self._settable(name) for name in names]
-        size = sum(place.stop - place.start for place in places)
-        numbers = np.asarray(from_library(inputs))
-        if numbers.ndim != 3 or numbers.shape[2] != size:
-            raise InputError(f"inputs have shape {numbers.shape}; the shape ({self.n}, steps, {size}) is needed")
-        found, first = [], 0
-        for name, place in zip(names, places, strict=True):
-            found.append((place, name, numbers[:, :, first : first + place.stop - place.start]))
-            first += place.stop - place.start
-        return found
-
-    def _settable(self, name: str) -> slice:
-        """Return the place of an input that holds over a step."""
-        system, inputs = self._sim.system, self._sim.inputs
-        if not isinstance(name, str) or name not in system.inputs:
-            raise unknown_name("input", name, system.inputs)
-        place = inputs._settable(name)
-        if place.start in driver_slots(system) or place.start in inputs._constraining:
-            raise InputError(
-                f"input {name!r} moves along a step, or is a parameter of a constraint; a Batch takes inputs that hold"
-            )
-        return place
-
     def _plan(self, channels: tuple[str, ...]) -> tuple[Integers, Array, int]:
         """Return the rows, points and size of a list of channels for the kernel."""
-        if channels in self._plans:
-            return self._plans[channels]
-        known = dict(kernel_channels(self._sim.system))
-        rows, points, size = [], [], 0
-        for name in channels:
-            if name not in known:
-                self._sim[name]  # raises UnknownNameError for one that does not exist
-                raise InputError(
-                    f"channel {name!r} is worked out in Python; a rollout writes coordinates of joints in the tree and "
-                    "motions of points; read it from batch.simulation(copy) after the rollout"
-                )
-            one: KernelChannel = known[name]
-            rows.append((one.kind, one.order, one.dof, size))
-            points.append(one.point)
-            size += 1 if one.kind == COORDINATE else 3
-        found = np.array(rows, np.int64).reshape(-1, 4), np.array(points, np.float64).reshape(1, -1, 3), size
-        if len(self._systems) > 1 and len(channels):
-            found = found[0], points_of(self._systems, channels), size
-        self._plans[channels] = found
-        return found
+        if channels not in self._plans:
+            self._plans[channels] = plan_of(self._sim, self._systems, channels)
+        return self._plans[channels]
 
     def _run_of(self, given: Array, slots: Integers, plan: Integers, points: Array, *rest: Any) -> CopyRun:
         """Return the description of a run for kernels."""
@@ -335,9 +270,13 @@ class Batch(StrictAttributes):
         self._settle()
         steps, alive = run.given.shape[1], self.alive
         which = np.flatnonzero(alive)
+        if self.system.bearings:
+            self._take_single_steps(run, which)
+            which = which[:0]
+        roughly = self._quick and bool(np.all(np.isin(run.slot, self._numbers_alone)))
         while len(which):
             run.reason[which] = RUNNING
-            self._step_kernels(run, which)
+            self._step_kernels(run, which, roughly)
             for i in which[run.reason[which] != RUNNING].tolist():
                 self._take_over(run, i)
             going = (run.taken[which] < steps) | (run.unread[which] == 1)
@@ -347,12 +286,42 @@ class Batch(StrictAttributes):
             ended = alive & (run.ending == code) & self.alive & (run.taken > 0)
             self.outcomes[ended] = OUTCOMES[code]
 
-    def _step_kernels(self, run: CopyRun, which: Integers) -> None:
+    def _take_single_steps(self, run: CopyRun, which: Integers) -> None:
+        """Take all steps of the copies ``which`` as Simulations do: loads of bearings follow reactions in Python."""
+        slots, store = run.slot, store_of(self._sim)
+        for k in range(run.given.shape[1]):
+            for i in which.tolist():
+                row, given = self._copies.u[i], run.given[i, k]
+                if not np.all(np.abs(given) <= BEYOND):
+                    self.outcomes[i] = Outcome.NOT_FINITE
+                    continue
+                changed = not np.array_equal(row[slots], given)
+                row[slots] = given
+                if changed:
+                    self._load(i, k)
+                    store.solve_accelerations(store.states[0])
+                    write_row(self._copies, i, store.states[0])
+                self._take_over(run, i)
+            which = which[self.alive[which]]
+            if len(which) and run.out.shape[2]:
+                read = self._reading_of(run.plan, run.points, run.out.shape[2])
+                self._step_kernels(read, which, False)
+                run.out[which, k] = read.out[which, 0]
+        run.unread[:] = 0
+
+    def _reading_of(self, plan: Integers, points: Array, size: int) -> CopyRun:
+        """Return a run that takes no step and reads the channels of all copies."""
+        given, out = np.zeros((self.n, 1, 0)), np.zeros((self.n, 1, size))
+        read = self._run_of(given, np.zeros(0, np.int64), plan, points, out)
+        read.taken[:], read.unread[:] = 1, 1
+        return read
+
+    def _step_kernels(self, run: CopyRun, which: Integers, roughly: bool) -> None:
         """Let kernels step the copies ``which``, those of the same settings together."""
         for number, settings in enumerate(self._settings):
             mine = which[self._settings_of[which] == number] if len(self._settings) > 1 else which
             if len(mine):
-                self._workers.step(settings, self._copies, run, mine)
+                self._workers.step(settings, self._copies, run, mine, roughly)
 
     def _take_over(self, run: CopyRun, i: int) -> None:
         """Do in Python what stopped the kernel at copy ``i``."""
@@ -409,6 +378,10 @@ class Batch(StrictAttributes):
         self._load(i)
         store = store_of(self._sim)
         state, row = store.states[0], state_row(self._copies, i)
+        if self.system.bearings:
+            store.solve_accelerations(state)
+            write_row(self._copies, i, state)
+            return
         store.equations.u = state.u
         found = store.accelerations_of(state)
         if found is not None:
@@ -420,7 +393,9 @@ class Batch(StrictAttributes):
         if not len(which):
             return
         failed = np.zeros(self.n, np.int64)
-        for number, settings in enumerate(self._settings):
+        if self.system.bearings:
+            failed[which] = 1
+        for number, settings in () if self.system.bearings else enumerate(self._settings):
             mine = which[self._settings_of[which] == number]
             self._workers.members[0].follow(settings, self._copies, mine, failed)
         for i in np.flatnonzero(failed).tolist():
@@ -531,6 +506,7 @@ class Batch(StrictAttributes):
             self._bodies[i] = {**self._bodies_of(i), body: one}
             numbers[i] = self._restarted(i, merged(numbers[i][0], self._bodies[i], one.dof), jacobian)
         self._take_numbers(numbers, layout_of((self._workers.members[0].given, self._settings[0]), numbers))
+        self._stale[which] |= bool(self.system.bearings)
 
     def _bodies_of(self, i: int) -> Mapping[str, BodyInfo]:
         """Return the bodies of copy ``i``."""
@@ -615,14 +591,11 @@ class Batch(StrictAttributes):
         """
         plan, points, size = self._plan(tuple(channels))
         self._settle()
-        out = np.zeros((self.n, 1, size))
-        run = self._run_of(np.zeros((self.n, 1, 0)), np.zeros(0, np.int64), plan, points, out)
-        run.taken[:], run.unread[:] = 1, 1
-        which = np.arange(self.n)
+        run, which = self._reading_of(plan, points, size), np.arange(self.n)
         while len(which):
-            self._step_kernels(run, which)
+            self._step_kernels(run, which, False)
             which = which[run.unread[which] == 1]
-        return out[:, 0]
+        return np.asarray(run.out[:, 0])
 
     def state(self, copy: int) -> State:
         """Return a copy of the State of one copy of the mechanism.
@@ -796,19 +769,9 @@ class Batch(StrictAttributes):
 NO_CHANNELS = np.zeros((0, 4), np.int64), np.zeros((1, 0, 3))
 
 
-def points_of(systems: Sequence[System], channels: Sequence[str]) -> Array:
-    """Return the points (n, rows, 3) of channels on the mechanism of each copy, dof axes [m]."""
-    found = []
-    for system in systems:
-        known = dict(kernel_channels(system))
-        found.append([known[name].point for name in channels])
-    return np.array(found, np.float64)
-
-
 def check_batch(sim: Simulation) -> None:
     """Refuse a mechanism that no kernel steps in copies: InputError."""
     system = sim.system
-    refuse_bearings(system.bearings, "rtmbs.Batch")
     refuse_rigid(system.rigid, "rtmbs.Batch")
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)

@@ -184,9 +184,10 @@ def read_copy(tables, ws, copies, run, i, k):
 
 
 @inner_kernel
-def begin_copy(tables, ws, copies, run, bench, i):
+def begin_copy(tables, work, ws, copies, run, bench, i):
     """Let the thread work on copy ``i``, and write the channels that are owed."""
     take_own(copies, i, bench)
+    work.step[0] = 0.0  # the factor is that of another copy
     run.reason[i] = RUNNING
     if run.unread[i] == 1:
         read_copy(tables, ws, copies, run, i, run.taken[i] - 1)
@@ -216,7 +217,7 @@ def step_copies(tables, lu, work, settings, ws, copies, run, bench, which, never
     begun = ticks()
     for j in range(len(which)):
         i = which[j]
-        begin_copy(tables, ws, copies, run, bench, i)
+        begin_copy(tables, work, ws, copies, run, bench, i)
         for k in range(run.taken[i], run.given.shape[1]):
             reason = begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never)
             if reason != RUNNING:
@@ -237,7 +238,7 @@ def step_copies_midpoint(tables, lu, work, settings, ws, own, copies, run, bench
     begun = ticks()
     for j in range(len(which)):
         i = which[j]
-        begin_copy(tables, ws, copies, run, bench, i)
+        begin_copy(tables, work, ws, copies, run, bench, i)
         for k in range(run.taken[i], run.given.shape[1]):
             reason = begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never)
             if reason != RUNNING:
@@ -260,7 +261,7 @@ def step_copies_trbdf2(tables, lu, work, settings, ws, own, stage, copies, run, 
     begun = ticks()
     for j in range(len(which)):
         i = which[j]
-        begin_copy(tables, ws, copies, run, bench, i)
+        begin_copy(tables, work, ws, copies, run, bench, i)
         for k in range(run.taken[i], run.given.shape[1]):
             reason = begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never)
             if reason != RUNNING:

@@ -24,7 +24,7 @@ from rtmbs.integrators.settings import StateArrays
 from rtmbs.semirecursive.closure_jacobian import apply_through
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.evaluation import assemble_mass_metric
-from rtmbs.semirecursive.loop_jacobian import ROUNDING, accuracy_of
+from rtmbs.semirecursive.loop_jacobian import ROUNDING, accuracy_of, lengths
 from rtmbs.system.components import ComponentSums
 
 Array = NDArray[np.float64]
@@ -113,7 +113,7 @@ def violation_terms(equations: EvaluatedEquations, zd: Array, zdd: Array, pushed
     connector = tables.closures.connector[equations.system.closure_of_row[:count]]
     a, b = connectors.a[connector], connectors.b[connector]
     motion = np.abs(ws.acc[a]) + np.abs(ws.acc[b])
-    turning = np.linalg.norm(ws.V[a, 3:], axis=1) + np.linalg.norm(ws.V[b, 3:], axis=1)
+    turning = lengths(ws.V[a, 3:]) + lengths(ws.V[b, 3:])
     motion += turning[:, None] * (np.abs(ws.V[a]) + np.abs(ws.V[b]))
     rounding = np.zeros(equations.m)
     rounding[:count] = ROUNDING * np.sum(np.abs(ws.G) * motion, axis=1)

@@ -7,16 +7,18 @@ of the distances from there comes on top.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array, csc_array
+from scipy.sparse import coo_array, csc_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
+from rtmbs.core.remembered import by_content
 from rtmbs.numerics.linear.sparse_solver import same_pattern
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.system.system import System, once_per_system
-from rtmbs.system.tables import CONDITION, DISTANCE, DOT, RELATION, Tables
+from rtmbs.system.tables import CONDITION, DISTANCE, DOT, RELATION
 
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
@@ -33,22 +35,30 @@ class Group:
 class LoopJacobian:
     """Places of the flat Phi_z in the sparse (m, n) matrix, found once."""
 
-    def __init__(self, tables: Tables, m: int, n: int) -> None:
-        closures, connectors, drivers = tables.closures, tables.connectors, tables.drivers
+    def __init__(
+        self,
+        connector: Indices,
+        row_pointer: Indices,
+        branch: Indices,
+        branch_pointer: Indices,
+        driven: Indices,
+        n: int,
+    ) -> None:
         rows: list[Indices] = []
         columns: list[Indices] = []
-        for closure, connector in enumerate(closures.connector):
-            own = np.arange(closures.row_pointer[closure], closures.row_pointer[closure + 1])
-            branch = connectors.dof[connectors.pointer[connector] : connectors.pointer[connector + 1]]
-            rows.append(np.repeat(own, len(branch)))
-            columns.append(np.tile(branch, len(own)))
+        for closure, one in enumerate(connector):
+            own = np.arange(row_pointer[closure], row_pointer[closure + 1])
+            dofs = branch[branch_pointer[one] : branch_pointer[one + 1]]
+            rows.append(np.repeat(own, len(dofs)))
+            columns.append(np.tile(dofs, len(own)))
+        m, last = int(row_pointer[-1]) + len(driven), int(row_pointer[-1])
         sizes = [len(own) for own in rows]
         self.closures = np.repeat(np.arange(len(sizes)), sizes)  # of every entry that is not a driver's
         self.inner = len(self.closures)
-        rows.append(len(closures.kind) + np.arange(len(drivers.dof)))
-        columns.append(drivers.dof)
+        rows.append(last + np.arange(len(driven)))
+        columns.append(driven)
         self.rows, self.columns = np.concatenate(rows).astype(np.int64), np.concatenate(columns).astype(np.int64)
-        self.shape, self.drivers = (m, n), len(drivers.dof)
+        self.shape, self.drivers = (m, n), len(driven)
         places = csc_array(coo_array((1 + np.arange(len(self.rows)), (self.rows, self.columns)), shape=self.shape))
         self.order = places.data - 1  # of the entries in the sparse matrix, column by column
         self.pattern = places
@@ -65,8 +75,18 @@ class LoopJacobian:
         """Return Phi_z (m, n) at the closed state."""
         return self.sparse(self.values(equations))
 
-    def groups(self) -> list[Group]:
-        """Return the connected groups, those with at least one row."""
+    @cached_property
+    def rows_first(self) -> csr_array:
+        """Pattern of the matrix row by row; its entries are places in ``rows`` and ``columns``."""
+        return self.sparse(np.arange(len(self.rows), dtype=np.float64)).tocsr()
+
+    def by_row(self, values: Array) -> csr_array:
+        """Return the matrix (m, n) with these entries, row by row."""
+        return same_pattern(self.rows_first, values[self.rows_first.data.astype(np.int64)])
+
+    @cached_property
+    def groups(self) -> tuple[Group, ...]:
+        """Connected groups, those with at least one row."""
         m, n = self.shape
         pattern = coo_array((np.ones(len(self.rows)), (self.rows, m + self.columns)), shape=(m + n, m + n))
         count, label = connected_components(pattern, directed=False)
@@ -74,19 +94,35 @@ class LoopJacobian:
         bounds = np.searchsorted(label[order], np.arange(count + 1))
         members = (np.sort(order[bounds[k] : bounds[k + 1]]) for k in range(count))
         found = (Group(nodes[nodes < m], nodes[nodes >= m] - m) for nodes in members)
-        return [group for group in found if len(group.rows)]
+        return tuple(group for group in found if len(group.rows))
 
 
 @once_per_system
 def loop_jacobian(system: System) -> LoopJacobian:
     """Return the places of Phi_z of a System."""
-    return LoopJacobian(system.tables, system.m, system.n)
+    closures, connectors = system.tables.closures, system.tables.connectors
+    return places_of_branches(
+        closures.connector,
+        closures.row_pointer,
+        connectors.dof,
+        connectors.pointer,
+        system.tables.drivers.dof,
+        system.n,
+    )
+
+
+@by_content
+def places_of_branches(
+    connector: Indices, row_pointer: Indices, branch: Indices, branch_pointer: Indices, driven: Indices, n: int
+) -> LoopJacobian:
+    """Return the places of Phi_z for closures over branches; mechanisms that differ in real numbers share them."""
+    return LoopJacobian(connector, row_pointer, branch, branch_pointer, driven, n)
 
 
 @once_per_system
 def loop_groups(system: System) -> tuple[Group, ...]:
     """Return the groups of rows and coordinates that the loops of a System couple."""
-    return tuple(loop_jacobian(system).groups())
+    return loop_jacobian(system).groups
 
 
 # ---- rounding of every entry of Phi_z, from the sizes of the terms that cancel in it (METHODS 1.13) -----------------
@@ -103,6 +139,11 @@ def accuracy_of(equations: EvaluatedEquations) -> float:
     return max(RELATIVE, OFFSETS * assembly_offset / equations.system.length)
 
 
+def lengths(vectors: Array) -> Array:
+    """Return the length of every row (k,); ``np.linalg.norm`` takes several times as long for a few rows."""
+    return np.asarray(np.sqrt(np.einsum("ij,ij->i", vectors, vectors)))
+
+
 def noise_of(equations: EvaluatedEquations, jacobian: LoopJacobian) -> Array:
     """Return the rounding of every entry of ``jacobian.matrix`` at the closed state (entries,)."""
     ws, closures = equations.ws, equations.tables.closures
@@ -112,11 +153,11 @@ def noise_of(equations: EvaluatedEquations, jacobian: LoopJacobian) -> Array:
     row, dof, closure = jacobian.rows[: jacobian.inner], jacobian.columns[: jacobian.inner], jacobian.closures
     xa, xb = closure_points(equations)
     kind, length = closures.kind[row], np.where(closures.kind == DISTANCE, closures.length, 1.0)[row]
-    gap = np.linalg.norm(xb - xa, axis=1)[closure]
-    arm = np.linalg.norm(xb[closure] - ws.r[dof], axis=1)
-    far = np.linalg.norm(xb, axis=1)[closure] + np.linalg.norm(ws.r[dof], axis=1)
-    turns = np.linalg.norm(ws.S[dof, 3:], axis=1)
-    slides = np.where(turns > 0.0, 0.0, np.linalg.norm(ws.S[dof, :3], axis=1))
+    gap = lengths(xb - xa)[closure]
+    arm = lengths(xb[closure] - ws.r[dof])
+    far = lengths(xb)[closure] + lengths(ws.r[dof])
+    turns = lengths(ws.S[dof, 3:])
+    slides = np.where(turns > 0.0, 0.0, lengths(ws.S[dof, :3]))
     point = turns * (relative * arm + ROUNDING * far) + slides * relative
     distance = (point * gap + (turns * arm + slides) * ROUNDING * far) / length
     noise = np.where(kind == DOT, relative * turns, np.where(kind == DISTANCE, distance, point))

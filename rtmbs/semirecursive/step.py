@@ -226,6 +226,9 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, stats):
     for i in range(len(ws.z)):
         new.z[i], new.zd[i], new.zdd[i] = ws.z[i], ws.zd[i], ws.zdd[i]
     copy_rotations(old.R0, new.R0)
+    if len(alpha) == 0 and len(new.s) == 0:  # a tree: nothing to close or to project, and no balance to keep
+        keep_no_energy(new.energy)
+        return committed(tables, start, new, stats)
     set_multipliers(tables, alpha, ws, new.lam)
     forward_positions(tables, old.R0, new.z, ws)
     evaluate_closures(tables, new.z, u, ws)
@@ -252,6 +255,12 @@ def project(tables, lu, work, settings, alpha, u, old, new, ws, stats):
     if settings.project_accelerations:
         project_rates(tables, lu, work, settings, alpha, weight, new.zdd, ws.Phidd, ws, new.lam, 1.0, stats)
     note_violation(ws.Phidd, settings, stats, ACCELERATION_VIOLATION)
+    return committed(tables, start, new, stats)
+
+
+@inner_kernel
+def committed(tables, start, new, stats):
+    """CONVERGED when the finished step holds numbers in range; its reference rotations take in the rotation dofs."""
     commit_rotations(tables.dofs, new.z, new.R0)
     stats[PROJECTION_TICKS] += ticks() - start
     numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)

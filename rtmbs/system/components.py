@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 from rtmbs.ad import no_lanes
 from rtmbs.ad.interpret import flows
 from rtmbs.ad.interpret import restricted as restricted_program
+from rtmbs.core.remembered import by_content
 from rtmbs.forces.register import KINDS, select_connected
 from rtmbs.numerics.linear.symbolic import FIRST, REST, WIDTH, SparseLU
 from rtmbs.system.closure_tables import pointer
@@ -59,11 +60,17 @@ def find_groups(tables: Tables, lu: SparseLU, threads: int) -> list[Integers]:
 
 def find_components(tables: Tables, lu: SparseLU) -> Integers:
     """Return the component of every unknown of the tangent (lu.total,), numbered by first coordinate."""
+    return joined_parts(lu.pattern, lu.total, law_pairs(tables))
+
+
+@by_content
+def joined_parts(pattern: Integers, total: int, more: Integers) -> Integers:
+    """Return the part of each of ``total`` unknowns that entries of a pattern, and ``more`` pairs (k, 2), join."""
     from scipy.sparse import coo_array
     from scipy.sparse.csgraph import connected_components
 
-    pairs = np.concatenate([np.column_stack(np.divmod(lu.pattern, lu.total)), law_pairs(tables)])
-    graph = coo_array((np.ones(len(pairs), np.bool_), (pairs[:, 0], pairs[:, 1])), shape=(lu.total, lu.total))
+    pairs = np.concatenate([np.column_stack(np.divmod(pattern, total)), more])
+    graph = coo_array((np.ones(len(pairs), np.bool_), (pairs[:, 0], pairs[:, 1])), shape=(total, total))
     _, label = connected_components(graph, directed=False)
     _, first, number = np.unique(label, return_index=True, return_inverse=True)
     rank = np.zeros(len(first), np.int64)
@@ -133,8 +140,9 @@ def drop_redundant(tables: Tables, redundant: Mask) -> Balance:
     component = tables.balance.component
     ends = np.maximum(tables.connectors.a, tables.connectors.b)[tables.closures.connector]
     row_ends = np.repeat(ends, np.diff(tables.closures.row_pointer))
-    held = component[row_ends[~redundant[: len(row_ends)] & (row_ends >= 0)]]
-    return balance_of(np.where(np.isin(component, held), component, -1), float(tables.balance.length[0]))
+    held = np.zeros(len(component) + 1, np.bool_)  # by number of the component; the last is none
+    held[component[row_ends[~redundant[: len(row_ends)] & (row_ends >= 0)]]] = True
+    return balance_of(np.where(held[component], component, -1), float(tables.balance.length[0]))
 
 
 def find_balance(

@@ -39,6 +39,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from rtmbs.core.remembered import by_content
 from rtmbs.numerics.linear.symbolic import analyse, analyse_order, entries, flops, nonzeros, symmetric_pattern
 from rtmbs.system.closure_tables import pointer
 from rtmbs.system.condensed_closures import (
@@ -242,9 +243,17 @@ def least_flops(tables: Tables, whole_paths: bool) -> float:
 
 def direct_pattern(tables: Tables, more: tuple[Integers, Integers]) -> TangentPattern:
     """Return the pattern of all pairs (dof, ancestor), of the blocks of connectors, and ``more``."""
-    n, paths = len(tables.dofs.parent), build_paths(paths_to_ground(tables.dofs.parent))
+    return pattern_of_paths(tables.dofs.parent, tables.connectors.dof, tables.connectors.pointer, more)
+
+
+@by_content
+def pattern_of_paths(
+    parent: Integers, branch: Integers, branch_pointer: Integers, more: tuple[Integers, Integers]
+) -> TangentPattern:
+    """Return the pattern of ``direct_pattern``; mechanisms that differ in real numbers share it."""
+    n, paths = len(parent), build_paths(paths_to_ground(parent))
     row = np.repeat(np.arange(n, dtype=np.int64), np.diff(paths.pointer))
-    rows, cols = block_pairs(tables.connectors, n)
+    rows, cols = block_pairs(branch, branch_pointer, n)
     lu = analyse(n, np.concatenate([row, rows, more[0]]), np.concatenate([paths.dof, cols, more[1]]))
     return TangentPattern(lu, located(lu, paths, row), no_interfaces(n), no_condensed())
 
@@ -265,7 +274,7 @@ def condensed_pattern(
         found.append(closed.all())
     blocks: NDArray[np.bool_] = np.ones(len(tables.connectors.a), np.bool_)
     blocks[tables.closures.connector[far]] = False
-    found.append(np.column_stack(block_pairs(tables.connectors, n, blocks)))
+    found.append(np.column_stack(block_pairs(tables.connectors.dof, tables.connectors.pointer, n, blocks)))
     rows, cols = np.concatenate(found).T
     unknowns = sections.width * len(sections.interfaces) + (len(closed.first) if closed else 0)
     order = elimination_order(sections, tables.dofs.parent, closed, rows, cols, n + unknowns)
@@ -314,15 +323,17 @@ def located(lu: Any, paths: Paths, row: Integers) -> Paths:
     return paths._replace(entry=places(lu, row, paths.dof), entry_transposed=places(lu, paths.dof, row))
 
 
-def block_pairs(connectors: Connectors, n: int, which: NDArray[np.bool_] | None = None) -> tuple[Integers, Integers]:
+def block_pairs(
+    branch: Integers, branch_pointer: Integers, n: int, which: NDArray[np.bool_] | None = None
+) -> tuple[Integers, Integers]:
     """Return rows and columns of every entry in some connector's (branch, branch) block, each once.
 
     With B the connectors over the n dofs of their branches, these are the entries of B^T B: in a chain whose bodies are
     all tied to each other the blocks hold hundreds of times as many. ``which`` (nl,) leaves connectors out.
     """
-    if len(connectors.dof) == 0:
+    if len(branch) == 0:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
-    B = csr_array((np.ones(len(connectors.dof), np.int64), connectors.dof, connectors.pointer), (len(connectors.a), n))
+    B = csr_array((np.ones(len(branch), np.int64), branch, branch_pointer), (len(branch_pointer) - 1, n))
     if which is not None:
         B = B[np.flatnonzero(which)]
     found = (B.T @ B).tocoo()

@@ -101,6 +101,48 @@ def test_a_step_that_needs_further_tries_has_the_bytes_of_a_single_simulation(ro
         same(batch, i, sim)
 
 
+def test_quick_inputs_have_the_bytes_of_quick_simulations(cart):
+    force = np.random.default_rng(6).normal(size=(2, 30))
+    batch = Batch(cart, 2, h=1e-2, quick=True)
+    batch.rollout({"push.force": force})
+    exact = Batch(cart, 2, h=1e-2)
+    exact.rollout({"push.force": force})
+    for i in range(2):
+        sim = Simulation(cart, h=1e-2)
+        sim.inputs.hold("push.force", quick=True)
+        for value in force[i].tolist():
+            sim.inputs["push.force"] = value
+            sim.step()
+        same(batch, i, sim)
+        assert batch.state(i).z.tobytes() != exact.state(i).z.tobytes()
+        np.testing.assert_allclose(batch.state(i).z, exact.state(i).z, atol=1e-4)
+
+
+def test_bearings_have_the_bytes_of_single_simulations():
+    model = rtmbs.library.build("pendulum")
+    model.add_friction("bearing", "pivot", coefficient=0.2, radius=0.05)
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0)), joint="pivot")
+    system, torque = model.compile(), np.random.default_rng(8).normal(size=(3, 6))
+    torque[:, 3] = torque[:, 2]
+    torque[2, 4] = np.nan
+    batch = Batch(system, 3, h=1e-3)
+    read = batch.rollout({"motor.torque": torque}, channels=["pivot.angle", "pivot.acceleration"])
+    for i, sim in enumerate(singles(system, 1e-3, None, {"motor.torque": torque[:2]}, 6)):
+        same(batch, i, sim)
+        assert read[i, -1].tobytes() == sim.read(["pivot.angle", "pivot.acceleration"]).tobytes()
+        assert sim.inputs["bearing.load"] > 0.0
+    assert batch.alive.tolist() == [True, True, False]
+    assert batch.outcomes[2] is Outcome.NOT_FINITE
+    assert np.isnan(read[2, 4:]).all()
+    assert np.isfinite(read[2, :4]).all()
+    batch.reset([2], values={"pivot.angle": 0.5})
+    sim = Simulation(system, h=1e-3)
+    sim.set("pivot.angle", 0.5)
+    assert batch.step({"motor.torque": [0.0, 0.0, sim.inputs["motor.torque"]]}).all()
+    sim.step()
+    np.testing.assert_allclose(batch.state(2).z, sim.state.z, atol=1e-13)
+
+
 def test_threads_change_no_byte(cart):
     force = np.random.default_rng(0).normal(size=(7, 30))
     found = [

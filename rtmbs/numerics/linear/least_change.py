@@ -38,7 +38,7 @@ def least_change(J: csc_array, r: Array, weight: Array) -> Array:
     if J.shape[1] == 0 or J.shape[0] == 0:
         return np.zeros(J.shape[1])
     if J.shape[1] <= SMALL:
-        return small_change(J.toarray(), r, weight)
+        return least_change_of_few(J.toarray(), r, weight)
     JT, stiffness = J.T.tocsr(), stiffness_of(abs(J))
     wide, long = np.bincount(J.indices, minlength=1), np.diff(J.indptr)  # entries of rows and of columns
     if wide.max() > WIDE and np.sum(long * long) < np.sum(wide * wide):
@@ -57,8 +57,10 @@ def eliminated(J: csc_array, weight: Array, stiffness: float) -> Callable[[Array
     return lambda b: (b - J.T @ solve(light @ b)) / weight
 
 
-def small_change(J: Array, r: Array, weight: Array) -> Array:
+def least_change_of_few(J: Array, r: Array, weight: Array) -> Array:
     """Return the least change for a dense J (m, n) of few coordinates: sparse arrays cost more there."""
+    if J.shape[1] == 0 or J.shape[0] == 0:
+        return np.zeros(J.shape[1])
     stiffness = stiffness_of(np.abs(J))
     A = stiffness * (J.T @ J)
     A.flat[:: len(A) + 1] += weight

@@ -9,7 +9,8 @@ inverse iteration with their triangular factor.
 Null spaces of many matrices take the pivots of one QR factorisation, and batched solutions.
 """
 
-from typing import NamedTuple
+import itertools
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,11 +20,14 @@ from scipy.sparse import coo_array, csc_array, csr_array, lil_array
 from scipy.sparse.csgraph import reverse_cuthill_mckee
 from scipy.sparse.linalg import splu
 
+from rtmbs.jit.compiled import inner_kernel, kernel
+
 Array = NDArray[np.float64]
 Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 EQUILIBRATIONS = 12
+SMALL = 60  # rows and columns up to which a matrix is dense
 MANY = 1000  # blocks beyond which rows are first settled by columns that no other block touches
 FEW = 200  # blocks below which their order does not matter
 FAR, NEARER = 30, 0.25  # distance of two blocks that share a column; of it, what another order must leave at most
@@ -46,31 +50,48 @@ def equilibrate(bound: csr_array | csc_array) -> tuple[Array, Array]:
     ``bound`` (m, n) holds no negative number. Empty rows and columns keep the factor one.
     """
     entries = bound.tocoo()
-    i, j = entries.coords
-    some = entries.data > 0.0
-    i, j, size = i[some], j[some], np.log2(entries.data[some])
-    row, column = np.zeros(bound.shape[0]), np.zeros(bound.shape[1])
-    rows, columns = LargestByPlace(i, len(row)), LargestByPlace(j, len(column))
-    for _ in range(EQUILIBRATIONS):
-        scaled = size + row[i] + column[j]
-        row, column = row - 0.5 * rows.of(scaled), column - 0.5 * columns.of(scaled)
-    row -= rows.of(size + row[i] + column[j])
+    return equilibrate_entries(entries.coords[0], entries.coords[1], entries.data, bound.shape)
+
+
+def equilibrate_entries(i: Indices, j: Indices, values: Array, shape: tuple[int, int]) -> tuple[Array, Array]:
+    """Return the factors of ``equilibrate`` for the ``values`` of a matrix at rows i and columns j, each pair once."""
+    some = values > 0.0
+    if not some.all():
+        i, j, values = i[some], j[some], values[some]
+    row, column, tops = np.zeros(shape[0]), np.zeros(shape[1]), np.zeros((2, max(shape)))
+    rows, columns = (np.ascontiguousarray(places, np.int64) for places in (i, j))
+    equilibrate_logarithms(rows, columns, np.log2(values), row, column, tops)
     return np.exp2(np.round(row)), np.exp2(np.round(column))
 
 
-class LargestByPlace:
-    """Largest value at every place; zero where there is none."""
+@kernel
+def equilibrate_logarithms(i: Any, j: Any, size: Any, row: Any, column: Any, tops: Any) -> None:
+    """Let the logarithms ``row`` and ``column`` share what takes the largest of each row and column to zero."""
+    for _ in range(EQUILIBRATIONS):
+        largest(i, i, j, size, row, column, tops[0])
+        largest(j, i, j, size, row, column, tops[1])
+        take_off(0.5, i, tops[0], row)
+        take_off(0.5, j, tops[1], column)
+    largest(i, i, j, size, row, column, tops[0])
+    take_off(1.0, i, tops[0], row)
 
-    def __init__(self, place: Indices, count: int) -> None:
-        self.order, self.count = np.argsort(place, kind="stable"), count
-        self.places, self.starts = np.unique(place[self.order], return_index=True)
 
-    def of(self, values: Array) -> Array:
-        """Return the largest (count,) of the values."""
-        found = np.zeros(self.count)
-        if len(self.starts):
-            found[self.places] = np.maximum.reduceat(values[self.order], self.starts)
-        return found
+@inner_kernel
+def largest(place: Any, i: Any, j: Any, size: Any, row: Any, column: Any, top: Any) -> None:
+    """Write the largest scaled entry at every ``place`` that has one to ``top``."""
+    for k in range(len(place)):
+        top[place[k]] = -np.inf
+    for k in range(len(place)):
+        top[place[k]] = max(top[place[k]], size[k] + row[i[k]] + column[j[k]])
+
+
+@inner_kernel
+def take_off(part: float, place: Any, top: Any, factor: Any) -> None:
+    """Take a ``part`` of the largest entries off the logarithms of the factors at their places."""
+    for k in range(len(place)):
+        if top[place[k]] != 0.0:
+            factor[place[k]] -= part * top[place[k]]
+            top[place[k]] = 0.0
 
 
 def independent_rows(P: csr_array, blocks: Indices, tolerance: float) -> Mask:
@@ -82,6 +103,8 @@ def independent_rows(P: csr_array, blocks: Indices, tolerance: float) -> Mask:
     blocks : (m,) block of every row; blocks are eliminated in ascending order
     tolerance : a row is dependent when its part outside the rows kept before is at most so long
     """
+    if max(P.shape) <= SMALL:
+        return independent_rows_of_dense(P.toarray(), blocks, tolerance)
     keep = np.zeros(P.shape[0], np.bool_)
     left = np.arange(P.shape[0])
     if len(np.unique(blocks)) > MANY:
@@ -92,6 +115,38 @@ def independent_rows(P: csr_array, blocks: Indices, tolerance: float) -> Mask:
     keep[left[kept]] = True
     if len(kept):
         keep[left[kept[weak_columns(R, tolerance)]]] = False
+    return keep
+
+
+def independent_rows_of_dense(P: Array, blocks: Indices, tolerance: float) -> Mask:
+    """Return the rows of ``independent_rows`` for a small dense P (m, n): one front, and singular values of its factor.
+
+    Sparse arrays take ten times as long as the arithmetic there.
+    """
+    left, kept = np.asfortranarray(P.T), list[Indices]()
+    columns = np.argsort(blocks, kind="stable")
+    upper = np.zeros((len(left), P.shape[0]))
+    sorted_blocks = blocks[columns].tolist()
+    starts = [k for k, block in enumerate(sorted_blocks) if k == 0 or block != sorted_blocks[k - 1]]
+    for first, last in itertools.pairwise([*starts, len(columns)]):
+        if not len(left):
+            break
+        own, later = columns[first:last], columns[last:]
+        triangle, rest, pivots = reduce_front(np.asfortranarray(left[:, columns[first:]]), len(own))
+        rank = int(np.count_nonzero(np.abs(np.diagonal(triangle)) > tolerance))
+        top = sum(map(len, kept))
+        kept.append(own[pivots[:rank]])
+        upper[top : top + rank, kept[-1]] = triangle[:rank, :rank]
+        upper[top : top + rank, later] = rest[:rank]
+        left = np.zeros((len(left) - rank, P.shape[0]), order="F")
+        left[:, later] = rest[rank:]
+    order = np.concatenate([np.zeros(0, np.int64), *kept])
+    keep = np.zeros(P.shape[0], np.bool_)
+    keep[order] = True
+    if len(order):
+        R = upper[: len(order)][:, order]
+        if np.linalg.svd(R, compute_uv=False)[-1] <= tolerance:
+            keep[order[weak_columns(csc_array(R), tolerance)]] = False
     return keep
 
 

@@ -5,17 +5,27 @@ Vectors and matrices of callers hold the other n unknowns only.
 """
 
 import copy
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import csc_array
+from scipy.sparse import csc_array, csr_array
 
+from rtmbs.core.remembered import by_content
 from rtmbs.numerics.linear.solver import Unsolved
 from rtmbs.numerics.linear.sparse_lu import LUWorkspace, factor, solve, solve_refined, workspace
 from rtmbs.numerics.linear.symbolic import SparseLU, analyse, entries
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
+Matrix = TypeVar("Matrix", csc_array, csr_array)
+
+
+@by_content
+def entries_of(lu: SparseLU) -> tuple[Indices, Indices, Indices]:
+    """Return rows and columns of the entries of a pattern, and their places in the values."""
+    rows, columns = np.divmod(lu.pattern, max(lu.total, 1))
+    return rows, columns, entries(lu, rows, columns)
 
 
 class SparseMatrix:
@@ -30,8 +40,7 @@ class SparseMatrix:
 
     def __init__(self, lu: SparseLU, values: Array) -> None:
         self.lu, self.values = lu, values
-        self.rows, self.columns = np.divmod(lu.pattern, max(lu.total, 1))
-        self.places = entries(lu, self.rows, self.columns)
+        self.rows, self.columns, self.places = entries_of(lu)
 
     @property
     def finite(self) -> bool:
@@ -117,7 +126,7 @@ class SparseSolver:
         return x
 
 
-def same_pattern(J: csc_array, entries: NDArray[np.float64]) -> csc_array:
+def same_pattern(J: Matrix, entries: NDArray[np.float64]) -> Matrix:
     """Return a matrix with the pattern of J and these entries, in J's order; SciPy would check the pattern again."""
     found = copy.copy(J)
     found.data = entries

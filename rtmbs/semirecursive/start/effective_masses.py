@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from rtmbs.core.remembered import by_content
 from rtmbs.numerics.linear.selected_inverse import SelectedInverse
 from rtmbs.semirecursive.accelerations import factor_weights
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -31,10 +32,10 @@ def effective_masses(equations: SemiRecursiveEquations, jacobian: LoopJacobian) 
     if not equations.m:
         return np.zeros(0), np.zeros(0, np.bool_)
     values = jacobian.values(equations)
-    Phi_z = jacobian.sparse(values).tocsr()
+    Phi_z = jacobian.by_row(values)
     seeing = np.bincount(jacobian.rows, np.abs(values) > noise_of(equations, jacobian), equations.m) > 0.0
     masses, blind_rows = np.zeros(equations.m), np.zeros(equations.m, np.bool_)
-    points, blocks = closure_points(equations)[1], blocks_of_rows(system)
+    points, blocks = closure_points(equations)[1], blocks_of_rows(system.block_of_row)
     inverse = mass_inverse(equations, len(blocks))
     for rows in blocks:
         blind = not np.any(seeing[rows])
@@ -67,10 +68,11 @@ def typical_masses(system: System) -> Array:
     return found
 
 
-def blocks_of_rows(system: System) -> list[NDArray[np.int64]]:
+@by_content
+def blocks_of_rows(block_of_row: Indices) -> list[Indices]:
     """Return the rows of every block."""
-    order = np.argsort(system.block_of_row, kind="stable")
-    starts = np.flatnonzero(np.diff(system.block_of_row[order], prepend=-1))
+    order = np.argsort(block_of_row, kind="stable")
+    starts = np.flatnonzero(np.diff(block_of_row[order], prepend=-1))
     return np.split(order, starts[1:]) if len(order) else []
 
 

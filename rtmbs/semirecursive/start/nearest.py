@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from scipy.sparse import csc_array
 
 from rtmbs.errors import RtmbsError
-from rtmbs.numerics.linear.least_change import converged, least_change
+from rtmbs.numerics.linear.least_change import SMALL, converged, least_change, least_change_of_few
 from rtmbs.numerics.linear.sparse_solver import same_pattern
 from rtmbs.semirecursive.loop_jacobian import Group
 
@@ -25,6 +25,19 @@ Mask = NDArray[np.bool_]
 def block_of(J: csc_array, rows: Indices, columns: Indices) -> csc_array:
     """Return these rows and columns of J, each at most once and in ascending order; all of them are J itself."""
     return J if J.shape == (len(rows), len(columns)) else J[rows][:, columns]
+
+
+def dense_block(J: Array, rows: Indices, columns: Indices) -> Array:
+    """Return these rows and columns of a dense J in the order of memory that ``toarray`` of a sparse block has."""
+    return J if J.shape == (len(rows), len(columns)) else np.asfortranarray(J[np.ix_(rows, columns)])
+
+
+def times(J: Array, x: Array) -> Array:
+    """Return J x (m,), its terms added up in the order of the sparse product, so that both give the same bytes."""
+    found = np.zeros(len(J))
+    for column, value in zip(J.T, x.tolist(), strict=True):
+        found += column * value
+    return found
 
 
 def scaled_entries(J: csc_array, row: Array, column: Array) -> csc_array:
@@ -244,12 +257,18 @@ class NearestPose(ABC):
         """
         J = self.scaled_jacobian(z)
         step = np.where(kept, 0.0, back)
+        dense = None if bounded or max(J.shape) > SMALL else J.toarray()
         for group in self.few_groups():
             free = group.columns[~kept[group.columns]]
-            block = block_of(J, group.rows, free)
-            left = -gap[group.rows] - block @ (back[free] / self.typical[free])
-            found = bounded_change if bounded and len(free) <= MOST else least_change
-            step[free] += found(block, left, weights[free]) * self.typical[free]
+            way = back[free] / self.typical[free]
+            if dense is not None:
+                block = dense_block(dense, group.rows, free)
+                found = least_change_of_few(block, -gap[group.rows] - times(block, way), weights[free])
+            else:
+                sparse = block_of(J, group.rows, free)
+                change = bounded_change if bounded and len(free) <= MOST else least_change
+                found = change(sparse, -gap[group.rows] - sparse @ way, weights[free])
+            step[free] += found * self.typical[free]
         return step
 
     def curved_change(
@@ -298,10 +317,17 @@ class NearestPose(ABC):
         ``J`` (m, n) is the derivative of ``left(rates)`` by rates / typical. Rates change by as little as they can.
         """
         rates, remaining = wanted.copy(), left(wanted)
+        dense = None if max(J.shape) > SMALL else J.toarray()
         for _ in range(ROUNDS):
             for group in self.few_groups():
                 free = group.columns[~kept[group.columns]]
-                change = least_change(block_of(J, group.rows, free), -remaining[group.rows], weights[free])
+                change = (
+                    least_change(block_of(J, group.rows, free), -remaining[group.rows], weights[free])
+                    if dense is None
+                    else least_change_of_few(
+                        dense_block(dense, group.rows, free), -remaining[group.rows], weights[free]
+                    )
+                )
                 rates[free] += change * self.typical[free]
             remaining = left(rates)
             if np.max(np.abs(remaining), initial=0.0) <= enough:

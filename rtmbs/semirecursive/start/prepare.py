@@ -1,6 +1,8 @@
 """The consistent start: assembly, rates, penalties, rank, first accelerations, and the StartReport."""
 
 from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,6 +22,7 @@ from rtmbs.semirecursive.start.nearest import CLOSED, worst_of
 from rtmbs.semirecursive.start.rank import Mobility, settle_redundant
 from rtmbs.system.components import drop_redundant
 from rtmbs.system.system import ForceInfo, System
+from rtmbs.system.tables import Balance
 from rtmbs.system.topology import Topology
 
 LOCKED = "no degree of freedom is left"  # how the warning begins that a run repeats
@@ -105,9 +108,69 @@ class Start:
     report: StartReport
 
 
-@refuses_unfactorised(StartError, "start")
+class KnownStart(NamedTuple):
+    """A start that was found before, and what it left in the equations."""
+
+    start: Start
+    given: tuple[Any, ...]  # step, method and inputs that it belongs to
+    u: Array
+    alpha: Array
+    masses: Array
+    offset: Array
+    balance: Balance
+    solver: int
+
+
+KNOWN: WeakKeyDictionary[System, list[KnownStart]] = WeakKeyDictionary()
+MOST_KNOWN = 4  # starts of a System
+
+
 def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembly_offset: bool = False) -> Start:
     """Return a consistent start; set ``alpha``, ``masses`` and, with ``assembly_offset``, the offset of the closures.
+
+    Simulations of one System with the same step, method and inputs start alike, so what the first one found is kept. A
+    System whose laws Python calls starts anew each time, and so does one with a method that may change. Raises as
+    ``find_start`` does.
+    """
+    system = equations.system
+    options = getattr(type(method), "__dataclass_params__", None)
+    fixed = not system.called and options is not None and options.frozen
+    given = (h, type(method), method, assembly_offset, equations.u.tobytes(), type(equations.source)) if fixed else ()
+    known = KNOWN.get(system, [])
+    for one in known if fixed else ():
+        if one.given == given:
+            return taken_over(equations, one)
+    start = find_start(equations, h, method, assembly_offset)
+    if fixed:
+        u, alpha, masses, offset = (
+            np.array(one) for one in (equations.u, equations.alpha, equations.masses, equations.assembly_offset)
+        )
+        solver = list(map(id, equations.solvers)).index(id(equations.solver))
+        one = KnownStart(copied(start), given, u, alpha, masses, offset, equations.balance, solver)
+        KNOWN[system] = [*known[1 - MOST_KNOWN :], one]
+    return start
+
+
+def copied(start: Start) -> Start:
+    """Return a start with arrays of its own."""
+    return Start(StateArrays(*(np.array(values) for values in start.arrays)), start.report)
+
+
+def taken_over(equations: SemiRecursiveEquations, known: KnownStart) -> Start:
+    """Return a start that was found before; the equations are left as it left them."""
+    equations.u[:] = known.u
+    equations.alpha, equations.masses = known.alpha.copy(), known.masses.copy()
+    equations.assembly_offset[:] = known.offset
+    equations.take_balance(known.balance)
+    equations.solver = equations.solvers[known.solver]
+    start = copied(known.start)
+    equations.close(start.arrays.z, start.arrays.R0)
+    return start
+
+
+@refuses_unfactorised(StartError, "start")
+def find_start(equations: SemiRecursiveEquations, h: float, method: Method, assembly_offset: bool = False) -> Start:
+    """Return a consistent start by assembly, rates, rank and accelerations; sets what ``prepare`` sets.
 
     Raises ModelError for a massless body that nothing holds, StartError when loops cannot close, pinned values
     contradict each other, a coordinate has no inertia, or a redundant closure is inconsistent enough to stress the

@@ -2,46 +2,62 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg.lapack import dgelss
 from scipy.sparse import csr_array
 
 from rtmbs.errors import StartError
 from rtmbs.integrators.method import Method
-from rtmbs.numerics.linear.rank import banded, equilibrate
+from rtmbs.numerics.linear.rank import SMALL, banded, equilibrate_entries, independent_rows_of_dense
 from rtmbs.numerics.linear.rank import independent_rows as rows_above
 from rtmbs.semirecursive.accelerations import first_accelerations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.loop_jacobian import Group, LoopJacobian, loop_jacobian, noise_of
 from rtmbs.semirecursive.start.assembly import Assembly, check_closed
 from rtmbs.semirecursive.start.effective_masses import effective_masses
-from rtmbs.semirecursive.start.nearest import CLOSED, REFUSED, scaled_entries, worst_of
+from rtmbs.semirecursive.start.nearest import CLOSED, LARGEST, RANK, REFUSED, scaled_entries, worst_of
 from rtmbs.system.contact_tables import rate_mask
 
 Array = NDArray[np.float64]
+Indices = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
 
 class Scaled:
-    """Phi_z with rows and columns divided so that the rounding of an entry is at most one, whatever its units."""
+    """Phi_z with rows and columns divided so that the rounding of an entry is at most one, whatever its units.
+
+    A small Phi_z is dense: sparse arrays take ten times as long as the arithmetic there.
+    """
 
     def __init__(self, equations: SemiRecursiveEquations, jacobian: LoopJacobian) -> None:
-        noise = jacobian.sparse(noise_of(equations, jacobian))
-        row, column = equilibrate(noise)
+        i, j, noise = jacobian.rows, jacobian.columns, noise_of(equations, jacobian)
+        row, column = equilibrate_entries(i, j, noise, jacobian.shape)
         self.row = row  # factor of each row
-        self.P = csr_array(scaled_entries(jacobian.matrix(equations), row, column))
-        rounding = scaled_entries(noise, row, column)
-        squares = np.bincount(rounding.indices, rounding.data**2, equations.m)  # of the rows
+        squares = np.bincount(i, (row[i] * noise * column[j]) ** 2, equations.m)
         self.tolerance = float(np.sqrt(np.max(squares, initial=1.0)))
-        closures = len(equations.system.closures)
-        self.blocks = banded(self.P, blocks_of(equations), closures)  # drivers stay the last
+        self.blocks, self.P = blocks_of(equations), None
+        if max(jacobian.shape) <= SMALL:
+            self.dense = np.zeros(jacobian.shape)
+            self.dense[i, j] = row[i] * jacobian.values(equations) * column[j]
+            return
+        self.P = csr_array(scaled_entries(jacobian.matrix(equations), row, column))
+        self.blocks = banded(self.P, self.blocks, len(equations.system.closures))  # drivers stay the last
 
     def independent(self, rows: NDArray[np.int64] | None = None) -> Mask:
         """Return which rows are independent, of all or of those given."""
-        if rows is None:
-            return rows_above(self.P, self.blocks, self.tolerance)
-        return rows_above(self.P[rows], self.blocks[rows], self.tolerance)
+        chosen: Any = slice(None) if rows is None else rows
+        if self.P is None:
+            return independent_rows_of_dense(self.dense[chosen], self.blocks[chosen], self.tolerance)
+        return rows_above(self.P[chosen], self.blocks[chosen], self.tolerance)
+
+    def part(self, rows: Indices, columns: Indices) -> Array:
+        """Return some rows and columns as a dense matrix."""
+        if self.P is None:
+            return self.dense[np.ix_(rows, columns)]
+        return np.asarray(self.P[rows][:, columns].toarray())
 
 
 def independent_rows(equations: SemiRecursiveEquations, among: Mask | None = None) -> Mask:
@@ -75,7 +91,7 @@ def inconsistent_part(scaled: Scaled, group: Group, root: Array, Phi: Array) -> 
     keep = scaled.independent(rows)
     if np.all(keep):
         return np.zeros(len(rows))
-    dense = scaled.P[rows][:, group.columns].toarray()
+    dense = scaled.part(rows, group.columns)
     null = np.zeros((len(rows), int(np.count_nonzero(~keep))))
     null[~keep] = np.eye(null.shape[1])
     null[keep] = -np.linalg.lstsq(dense[keep].T, dense[~keep].T, rcond=None)[0]
@@ -83,10 +99,9 @@ def inconsistent_part(scaled: Scaled, group: Group, root: Array, Phi: Array) -> 
     return np.asarray(Y @ (Y.T @ (root * Phi)[rows])) / root[rows]
 
 
-Indices = NDArray[np.int64]
-
 NEARBY = 0.02  # size of the random step to the nearby pose, in typical sizes
 PATIENCE = 15  # iterations of assembly for a pose nearby
+NEWTON = 6  # plain Newton steps to the pose nearby, before assembly is asked
 LEADERS = 5  # coordinates of each group that are tried alone
 MANY = 300  # coordinates above which only the first of each group is tried alone
 CLOSED_ENOUGH = 1e-11  # gap at the nearby pose, in row scales: equations that hold only in closed poses still show
@@ -155,7 +170,10 @@ def ranks_nearby(
     nearby, known = here, np.zeros(len(here), bool)
     with assembly.patience(PATIENCE):
         for wanted, leading in tried_poses(assembly, z):
-            gap = np.abs(assembly.gap(assembly.solve(wanted, leading, equations.system.weights)))
+            pose = closed_beside(assembly, wanted, leading)
+            if pose is None:
+                pose = assembly.solve(wanted, leading, equations.system.weights)
+            gap = np.abs(assembly.gap(pose))
             closed = np.array([bool(np.all(gap[group.rows] <= CLOSED_ENOUGH)) for group in assembly.groups])
             if np.any(closed):
                 found = ranks(assembly, Scaled(equations, assembly.jacobian).independent())
@@ -163,6 +181,37 @@ def ranks_nearby(
             if np.all(closed) and np.array_equal(nearby, here):
                 break
     return nearby, known
+
+
+def closed_beside(assembly: Assembly, wanted: Array, kept: Mask) -> Array | None:
+    """Return a closed pose (n,) beside ``wanted`` by plain Newton steps of least length; None where they do not settle.
+
+    Any closed pose nearby tells the rank, so it need not be the nearest one that ``assembly.solve`` looks for.
+    """
+    if len(wanted) > SMALL or np.any(assembly.equations.tables.dofs.reference >= 0):
+        return None
+    z, free, jacobian = wanted.copy(), np.flatnonzero(~kept), assembly.jacobian
+    factor = assembly.of_positions[jacobian.rows] * assembly.typical[jacobian.columns]
+    J = np.zeros(jacobian.shape)
+    for _ in range(NEWTON):
+        gap = assembly.gap(z)
+        if worst_of(gap) <= CLOSED:
+            return z
+        J[jacobian.rows, jacobian.columns] = factor * jacobian.values(assembly.equations)
+        step = least_squares(J[:, free], -gap)
+        if not np.max(np.abs(step), initial=0.0) <= LARGEST:
+            return None
+        z[free] += step * assembly.typical[free]
+    return None
+
+
+def least_squares(A: Array, b: Array) -> Array:
+    """Return the least x (n,) of all that come nearest to A x = b; NaN where LAPACK finds no singular values."""
+    m, n = A.shape
+    right = np.zeros(max(m, n))
+    right[:m] = b
+    _, x, _, _, _, fault = dgelss(A, right, cond=RANK, overwrite_b=True)
+    return x[:n] if fault == 0 else np.full(n, np.nan)
 
 
 def tried_poses(assembly: Assembly, z: Array) -> Iterator[tuple[Array, NDArray[np.bool_]]]:
