@@ -270,7 +270,7 @@ def escaped(text: str) -> str:
 
 # ---- the map of keys -------------------------------------------------------------------------------------------------
 
-COLUMNS = ((FILES, EDIT, HELP), (LOOK, RUN), (SHOW, "Mouse"))
+COLUMNS = ((FILES, EDIT, HELP, "Mouse"), (LOOK, RUN), (SHOW,))
 
 
 class Help(QScrollArea):

@@ -253,6 +253,8 @@ POT, PISTON = 1.25, 0.5  # radii of a damper's cylinder and of its rod; inside o
 POT_SHARE = 0.55  # of the first length of a damper that is its cylinder
 MOST_POT = 0.85  # of the present length that the cylinder may take
 ROD = 0.6
+EYE, EYE_SHARE = 0.9, 0.45  # radius of the ball at the ends of springs and dampers, and the same in those of a coil
+SEAT, SEAT_WIDTH = 0.35, 1.2  # half the thickness of a plate, and its radius in those of its coil
 BLOCK = 3.6  # edge of a bushing
 SLENDER = (2, 40)  # lengths in radii that coils are made for
 
@@ -265,13 +267,16 @@ class Connectors:
         self._coils = Ends(description.connectors, "coil", "strut")
         self._dampers = Ends(description.connectors, "damper", "strut")
         self._rods, self._blocks = Ends(description.connectors, "bar", "block"), Ends(description.connectors, "block")
+        self._struts = np.array([one.shape == "strut" for one in self._coils.members], bool)
         self._coil_groups = self._grouped(frame)
+        self._eyes = self._end_balls()
         start, end = self._dampers.at(frame)
         self._pots = POT_SHARE * np.linalg.norm(end - start, axis=1)  # [m]
         self._batches = {
             "pot": Batch(drawing.cylinder(), (), (), rgba(theme.joint), edges=True),
             "piston": Batch(drawing.cylinder(), (), (), rgba(theme.joint)),
             "rod": Batch(drawing.cylinder(), (), (), rgba(theme.joint)),
+            "seat": Batch(drawing.cylinder(), (), (), rgba(theme.joint), edges=True),
             "block": Batch(drawing.cube(), (), (), rgba(theme.spring), edges=True),
         }
 
@@ -286,15 +291,28 @@ class Connectors:
             (np.flatnonzero(slender == one), Batch(drawing.coil(int(one)), (), (), color)) for one in np.unique(slender)
         ]
 
+    def _end_balls(self) -> Batch:
+        """Return the balls by which springs and dampers are held; they stay with the bodies."""
+        places = list[tuple[int, Array]]()
+        coils = zip(self._coils.members, np.maximum(EYE * self._radius, EYE_SHARE * self._coil_radii), strict=True)
+        alone = [(one, EYE * self._radius) for one in self._dampers.members if one.shape == "damper"]
+        for one, radius in [*coils, *alone]:
+            for body, point in ((one.a, one.point_a), (one.b, one.point_b)):
+                places.append((body, np.column_stack([radius * np.eye(3), point])))
+        bodies, local = [body for body, _ in places], [place for _, place in places]
+        return Batch(drawing.sphere(), bodies, local, rgba(self._theme.joint))
+
     @property
     def batches(self) -> list[Batch]:
         """All of them."""
-        return [*(batch for _, batch in self._coil_groups), *self._batches.values()]
+        return [*(batch for _, batch in self._coil_groups), *self._batches.values(), self._eyes]
 
     def show(self, frame: Frame) -> None:
         """Stretch all from end to end."""
         radius, joint = self._radius, rgba(self._theme.joint)
         start, end = self._coils.at(frame)
+        self._eyes.carry(frame.A, frame.r)
+        self._show_seats(start[self._struts], end[self._struts])
         for members, batch in self._coil_groups:
             batch.put(between(start[members], end[members], self._coil_radii[members]), rgba(self._theme.spring))
             batch.names = [self._coils.names[k] for k in members]
@@ -306,6 +324,15 @@ class Connectors:
             own = np.array([block.axes for block in self._blocks.members])
             axes = BLOCK * radius * np.einsum("kij,kjl->kil", frame.A[self._blocks.a], own)
             self._batches["block"].put(np.concatenate((axes, center[:, :, None]), axis=2), rgba(self._theme.spring))
+
+    def _show_seats(self, start: Array, end: Array) -> None:
+        """Put plates at both ends of the winding of struts."""
+        way = end - start
+        middle = np.concatenate([start + drawing.COIL_END * way, end - drawing.COIL_END * way])
+        unit = way / np.maximum(np.linalg.norm(way, axis=1, keepdims=True), 1e-12)
+        half = SEAT * self._radius * np.tile(unit, (2, 1))
+        width = SEAT_WIDTH * np.tile(self._coil_radii[self._struts], 2)
+        self._batches["seat"].put(between(middle - half, middle + half, width), rgba(self._theme.joint))
 
     def _show_dampers(self, start: Array, end: Array) -> None:
         """Leave the cylinders as long as they are, and let the rods slide in them."""

@@ -34,7 +34,7 @@ def test_every_body_and_joint_is_drawn_once(sim):
     symbols = len(description.joints) + cut + 2 * ground
     assert sum(len(batch) for batch in scene._joints) == symbols, "a collar of a cut joint, a stand and its floor"
     cut = [batch for batch in scene._joints if np.allclose(batch.color[0], rgba(WHITE.cut))]
-    assert sum(len(batch) for batch in cut) == 4, "2 x 2 four-bars, one cut pin each"
+    assert sum(len(batch) for batch in cut) == 8, "2 x 2 four-bars, one cut pin with a collar each"
 
 
 def test_bars_end_where_their_joints_are(sim):

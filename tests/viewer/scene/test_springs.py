@@ -56,6 +56,7 @@ def test_a_coil_stretches_from_end_to_end():
     assert length(coil) == pytest.approx(-weight[2])
     assert coil.placement[0, :, 3] == pytest.approx((0, 0, 0))
     assert coil.names == ["element (spring)"]
+    assert connectors._eyes.placement[:, :, 3] == pytest.approx(np.array([(0, 0, 0), weight])), "balls hold its ends"
 
 
 def test_the_cylinder_of_a_damper_keeps_its_length_and_the_rod_slides():
@@ -79,3 +80,4 @@ def test_a_strut_is_a_damper_in_a_coil():
     connectors, _ = drawn(hanging(100.0, 5.0))
     assert [len(batch) for batch in connectors.batches if batch.mesh.kind == "coil"] == [1]
     assert len(connectors._batches["pot"]) == 1
+    assert len(connectors._batches["seat"]) == 2, "a plate at each end of the winding"

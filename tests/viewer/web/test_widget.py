@@ -47,10 +47,9 @@ def test_a_widget_gets_pictures_as_it_draws_them_and_steers():
         widget.ask(do="step", count=1)
         await until(connection.should_step)
         connection.sync(sim, sim.step())
-        await asyncio.sleep(0.1)
         assert len(widget.pictures) == 1, "the first picture is not drawn yet"
         widget.hear(widget, {"drawn": 1}, [])
-        await until(lambda: connection.should_step() or len(widget.pictures) > 1)
+        await until(lambda: (connection.should_step(), len(widget.pictures) > 1)[1])  # the session publishes its frame
         widget.ask(do="fly")
         await until(lambda: widget.texts)
         connection.close()
