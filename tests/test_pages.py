@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 DOCS = Path(__file__).parent.parent / "docs"
-PAGES = ("tutorial.md", "results.md", "errors.md", "coming-from.md", "vehicle.md")
+PAGES = ("tutorial.md", "results.md", "plots.md", "errors.md", "coming-from.md", "vehicle.md")
 
 
 @pytest.mark.parametrize("page", PAGES)
