@@ -248,6 +248,21 @@ def test_every_joint_moves_behind_all_others(seed):
     check(model, Chain(links), lambda t: np.array([motion(t)[0] for motion in waves]))
 
 
+@pytest.mark.parametrize("kind", ["PolarSlide", "TurnedScrew"])
+def test_reactions_of_two_equal_joints_carry_the_body(kind):
+    """The load of joints that slide behind a turn, one in the tree and one cut, is shared and sums to m (a - g)."""
+    model, reference, rng = one_joint(kind, False, 0)
+    known = model.joints["joint"]
+    model.add_joint("second", known.type, "ground", "out", point=reference.point, cut=True)
+    for name in known.type.coordinates:
+        model.add_driver(f"drive {name}", wave(rng, 0.5, 0), joint=("joint", name))
+    result = rtmbs.Simulation(model.compile(), h=1e-3).run(0.2)
+    carried = result["joint.reaction"][-1, :3] + result["second.reaction"][-1, :3]
+    wanted = 1.3 * (result["mass_center.acceleration"][-1] - model.gravity)
+    assert np.abs(result["second.reaction"][-1, :3]).max() > 0.1
+    np.testing.assert_allclose(carried, wanted, rtol=0, atol=1e-6)
+
+
 @BOTH
 @pytest.mark.parametrize("kind", BY_DISTANCES)
 def test_driven_distances(kind, cut):

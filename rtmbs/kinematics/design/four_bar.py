@@ -492,8 +492,8 @@ def number_of_points(samples: int) -> int:
     """Return a number of points of a path; InputError for what is none."""
     if not isinstance(samples, int | np.integer) or isinstance(samples, bool) or samples < 2:
         raise InputError(
-            f"samples is {shown(samples)}; it must be a whole number of two or more; at chosen crank angles the point is"
-            " motion(angles).point"
+            f"samples is {shown(samples)}; it must be a whole number of two or more; at chosen crank angles the point"
+            " is motion(angles).point"
         )
     return int(samples)
 
