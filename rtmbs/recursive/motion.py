@@ -69,6 +69,9 @@ class RecursionReport:
         return f"{self.ranks} ranks or threads with {', '.join(map(str, self.shares))} dofs of their own"
 
 
+NO_VALUE = "a shorter step may help, or a force has no value there, as a spring between points that coincide"
+
+
 def recursion_result(
     system: System,
     times: Array,
@@ -80,7 +83,7 @@ def recursion_result(
     """Return the Result of coordinates, reference rotations and rows of states of every rank.
 
     Accelerations and multipliers are evaluated at the samples when a channel is first used, with Baumgarte's gains
-    ``alpha`` and ``beta`` [1/s] of the run.
+    ``alpha`` and ``beta`` [1/s] of the run. Raises StepError for a motion that is not finite, on all ranks.
     """
     n, k = len(system.tables.dofs.kind), len(times)
     t, z, zd, R0 = np.array(times, np.float64), np.zeros((k, n)), np.zeros((k, n)), np.zeros((k, *system.R0.shape))
@@ -88,6 +91,9 @@ def recursion_result(
         c = len(coordinates)
         z[:, coordinates], zd[:, coordinates] = rows[:, :c], rows[:, c : 2 * c]
         R0[:, references] = rows[:, 2 * c :].reshape(k, -1, 3, 3)
+    lost = ~np.isfinite(z).all(axis=1) | ~np.isfinite(zd).all(axis=1)
+    if lost.any():
+        raise StepError(f"the motion is not finite at t = {t[int(np.argmax(lost))]:g}; {NO_VALUE}")
     report = RecursionReport(z, zd, R0, len(split.shares), tuple(map(len, split.shares)))
 
     def evaluated() -> dict[str, Source]:
@@ -189,7 +195,7 @@ class RankSteps:
             name = next(filter(None, self.exchange.together(part.weightless())), "a coordinate of the trunk")
             raise StepError(f"{name} can move without inertia at t = {t:g}; give what moves there a mass")
         if status == NOT_FINITE:
-            raise StepError(f"the motion is not finite at t = {t:g}; a shorter step may help")
+            raise StepError(f"the motion is not finite at t = {t:g}; {NO_VALUE}")
 
     def step(self, t: float, h: float) -> None:
         """Take one step of ``h`` from ``t`` [s]."""

@@ -77,6 +77,19 @@ def test_a_motion_that_flies_apart_is_said():
         run_threads(system, state.z, 1e200 * state.zd, np.array([0.0, 10.0]), 1.0, 2)
 
 
+def test_a_force_without_a_value_is_said():
+    """The spring stands between points that coincide, so it has no direction; no loop notices it."""
+    model = rtmbs.Model("slide")
+    model.add_body("block", mass=1.0, inertia=(1, 1, 1))
+    model.add_joint("rail", rtmbs.Prismatic((1, 0, 0)), "ground", "block")
+    ends = model.add_marker("a", "ground", (0, 0, 0)), model.add_marker("b", "block", (0, 0, 0))
+    model.add_force("spring", rtmbs.SpringDamper(100.0, 1.0, 0.5), between=ends)
+    system = model.compile()
+    for steps in (run, lambda *arguments: run_threads(*arguments, 1)):
+        with pytest.raises(StepError, match=r"not finite at t = 0.01; .* a spring between points that coincide"):
+            steps(system, system.z0, np.zeros(1), np.array([0.0, 0.01]), 1e-3)
+
+
 def test_a_massless_coordinate_is_named():
     model = rtmbs.library.build("fourbar", ny=1, nz=1)
     cut = next(joint for joint in model.joints.values() if joint.cut)
