@@ -6,9 +6,7 @@ the kernels do. A *struct* is laid out once in memory, as a flat list of words o
 address. ``struct_type`` says to numba how to read it. For Python it stays the named tuple that it is.
 """
 
-import sys
 from collections.abc import Callable, Hashable, Iterable
-from ctypes import c_size_t
 from itertools import count
 from typing import Any, TypeVar
 
@@ -58,7 +56,7 @@ class Struct:
         for value in self:  # type: ignore[attr-defined]
             kind = type(value)
             if kind is np.ndarray:  # as in ``words_of``: hundreds of calls a Simulation
-                words += (address_of(value), value.size, *value.shape, *value.strides)
+                words += (value.__array_interface__["data"][0], value.size, *value.shape, *value.strides)
             elif kind is int:
                 words.append(value)
             elif isinstance(value, Struct):
@@ -109,31 +107,11 @@ def kinds_of(values: Iterable[Any]) -> tuple[Any, ...]:
     return tuple(kinds)
 
 
-def address_of(array: NDArray[Any]) -> int:
-    """Return where the numbers of an array begin in memory.
-
-    In CPython they are the first field of the array object: reading it takes a quarter of the time that the public
-    ``__array_interface__`` does, which makes a dictionary of six entries.
-    """
-    return c_size_t.from_address(id(array) + HEAD).value if DIRECT else public_address(array)
-
-
-def public_address(array: NDArray[Any]) -> int:
-    """Return the address by the public interface; ``ctypes.data`` imports a module every time."""
-    return int(array.__array_interface__["data"][0])
-
-
-HEAD = object.__basicsize__  # bytes of an object before its first field
-PROBE = np.zeros(3)[1:]
-DIRECT = sys.implementation.name == "cpython" and c_size_t.from_address(id(PROBE) + HEAD).value == public_address(
-    PROBE
-)  # without it another interpreter, or another layout of NumPy, takes the public way
-
-
 def words_of(value: Any) -> list[int]:
     """Return an array as [address, size, *shape, *strides], a number as one word."""
     if isinstance(value, np.ndarray):
-        return [address_of(value), value.size, *value.shape, *value.strides]
+        address, _ = value.__array_interface__["data"]  # ``ctypes.data`` imports a module every time
+        return [address, value.size, *value.shape, *value.strides]
     if isinstance(value, Struct):
         return list(value.listed)
     return [int(np.float64(value).view(np.int64)) if isinstance(value, float) else int(value)]

@@ -132,8 +132,8 @@ def test_a_pitch_belongs_to_a_turn():
         model.compile()
 
 
-def test_a_slide_along_the_axis_of_a_screw_cannot_be_read_off_the_bodies():
-    """In the tree such a joint moves; a kinematic analysis would read the sum of both ways in silence."""
+def test_a_slide_along_the_axis_of_a_screw_has_coordinates_of_its_own():
+    """The pose of the body has the sum of both ways only: each coordinate is an unknown of a kinematic analysis."""
 
     class Loose(rtmbs.Screw):
         coordinates = ("displacement", "angle")
@@ -146,5 +146,10 @@ def test_a_slide_along_the_axis_of_a_screw_cannot_be_read_off_the_bodies():
     model.add_body("b", mass=1.0, inertia=(1.0, 1.0, 1.0))
     model.add_joint("j", Loose(axis=Z, pitch=0.1), "ground", "b")
     model.add_driver("drive", rtmbs.ConstantRate(rate=1.0), joint=("j", "displacement"))
-    with pytest.raises(ModelError, match=r"'j': a Loose slides along axes that are not perpendicular"):
-        Analysis(model)
+    model.add_driver("turn", rtmbs.ConstantRate(rate=2.0), joint=("j", "angle"))
+    result = Analysis(model).run(0.0, 1.0, 0.25)
+    t = result["t"]
+    np.testing.assert_allclose(result["b.position"][:, 2], t + 0.1 / (2.0 * np.pi) * 2.0 * t, atol=1e-12)
+    np.testing.assert_allclose(result["j.displacement"], t, atol=1e-12)
+    np.testing.assert_allclose(result["j.angle"], 2.0 * t, atol=1e-12)
+    np.testing.assert_allclose(result["b.velocity"][:, 2], 1.0 + 0.1 / np.pi, atol=1e-9)
