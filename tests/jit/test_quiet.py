@@ -57,10 +57,14 @@ for name in ("crank_rocker", "top"):
     tracemalloc.start()
     for _ in range(20):
         sim.step()
-    first = tracemalloc.take_snapshot().filter_traces(here)
-    for _ in range(3000):
-        sim.step()
-    grown = sum(line.size_diff for line in tracemalloc.take_snapshot().filter_traces(here).compare_to(first, "lineno"))
+    rounds = []
+    for _ in range(4):
+        first = tracemalloc.take_snapshot().filter_traces(here)
+        for _ in range(3000):
+            sim.step()
+        last = tracemalloc.take_snapshot().filter_traces(here)
+        rounds.append(sum(line.size_diff for line in last.compare_to(first, "lineno")))
+    grown = min(rounds)
     tracemalloc.stop()
     after = rtsys.get_allocation_stats()
     found[name] = {"alloc": after.alloc - before.alloc, "mi_alloc": after.mi_alloc - before.mi_alloc,
@@ -94,8 +98,8 @@ def test_ten_thousand_steps_allocate_nothing():
     compile, and arrays that cross from Python are borrowed: the count is zero, not arrays times calls.
 
     Python's count of blocks grows by some hundred, its free lists, and then no more. tracemalloc loses sight of what a
-    call without the interpreter lock gives back (an empty kernel "grows" by a byte a call), so the line that crosses
-    is left to the count of blocks.
+    call without the interpreter lock gives back (an empty kernel "grows" by a byte a call, now and then by seven), so
+    the line that crosses is left to the count of blocks, and the least of four rounds counts: a leak is in all of them.
     """
     found = run(ALLOCATIONS, NUMBA_NRT_STATS="1")
     assert found.pop("control") == 1, "the count sees what an ordinary kernel allocates"
