@@ -17,8 +17,8 @@ import numpy as np
 
 import rtmbs
 from bench.native_host import Mechanism, opened
-from rtmbs.export.mechanism_file import layout_digest, layout_header
-from rtmbs.export.native_library import HOST, KERNELS, SOURCES, C, digest_of, kept_folder, native_library
+from rtmbs.export.mechanism_file import layout_header
+from rtmbs.export.native_library import HOST, SOURCES, C, kernel_code, native_library
 from rtmbs.export.packages import exported
 from rtmbs.jit.native_code import TARGETS
 from rtmbs.library import build
@@ -147,7 +147,7 @@ def fuzzed(name, count, scratch, seed=7):
     found = exported(system, list(system.inputs)[:1], outputs, H, None)
     (scratch / "layout.h").write_text(layout_header(found.instance, rtmbs.__version__))
     (scratch / "fuzzed.rtm").write_bytes(found.file)
-    code = kept_folder() / f"kernels-{digest_of(KERNELS, str(layout_digest(found.instance)))}.{HOST}.o"
+    code = kernel_code(found.instance)
     sources = [HERE / "fuzz_mechanism.c", *(C / one for one in SOURCES if not one.startswith("fmi"))]
     flags = ["-g", "-O1", "-fsanitize=address,undefined", "-fno-sanitize-recover=undefined", f"-I{scratch}", f"-I{C}"]
     subprocess.run(["cc", *flags, *sources, code, "-lm", "-o", scratch / "fuzz"], check=True)

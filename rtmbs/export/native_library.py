@@ -57,14 +57,25 @@ def native_library(example: Instance, target: str = HOST) -> Path:
     if target not in TARGETS:
         raise unknown_name("target", target, TARGETS)
     header = layout_header(example, rtmbs.__version__)
-    folder = kept_folder()
-    code = folder / f"kernels-{digest_of(KERNELS, str(layout_digest(example)))}.{target}.o"
-    library = folder / f"librtmbs-{digest_of(sorted(C.rglob('*.[ch]')), header + code.name)}.{target}{ending(target)}"
+    name = code_name(example, target)
+    digest = digest_of(sorted(C.rglob("*.[ch]")), header + name)
+    library = kept_folder() / f"librtmbs-{digest}.{target}{ending(target)}"
     if not library.is_file():
-        if not code.is_file():
-            compile_kernels(example, target, code)
-        link(header, target, code, library)
+        link(header, target, kernel_code(example, target), library)
     return library
+
+
+def kernel_code(example: Instance, target: str = HOST) -> Path:
+    """Return the object file of the kernels of a target; they are compiled when the kept one is of other sources."""
+    code = kept_folder() / code_name(example, target)
+    if not code.is_file():
+        compile_kernels(example, target, code)
+    return code
+
+
+def code_name(example: Instance, target: str) -> str:
+    """Return the name of the object file of the kernels."""
+    return f"kernels-{digest_of(KERNELS, str(layout_digest(example)))}.{target}.o"
 
 
 def ending(target: str) -> str:
