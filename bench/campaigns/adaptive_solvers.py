@@ -18,7 +18,8 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from bench.campaigns.campaign import Campaign, Tally
-from bench.campaigns.reduced_motions import MOTIONS, ReducedMotion
+from bench.campaigns.reduced_motions import MOTIONS
+from bench.reduced_motions import ReducedMotion
 from rtmbs.dae import CVODE, SolveIVP, integrate
 from rtmbs.errors import RtmbsError
 from rtmbs.formulations import FORMULATIONS, Compiled

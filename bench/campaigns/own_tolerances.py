@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
 from bench.campaigns.campaign import Campaign, Tally
-from bench.campaigns.reduced_motions import GRAVITY, ReducedMotion, double_pendulum
+from bench.campaigns.reduced_motions import double_pendulum
+from bench.reduced_motions import GRAVITY, ReducedMotion
 from rtmbs.dae import (
     HHT,
     ODAE,

@@ -11,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.integrate import solve_ivp
 
+from bench import reduced_motions
 from bench.methods.problems import ANDREWS_END, ANDREWS_START, andrews_system
 from rtmbs import library
 from rtmbs.formulations import FunctionSystem, JointCoordinates
-from rtmbs.formulations.function_system import CRANK, ROD, slider_crank
+from rtmbs.formulations.function_system import CRANK, ROD
 from rtmbs.library import references
 
 Array = NDArray[np.float64]
@@ -40,90 +41,28 @@ class Case(NamedTuple):
 
 
 def slider_crank_case():
-    """Return the slider-crank, its start, the end, and the equation of the crank angle."""
-    system = slider_crank()
-    M, weight = np.diag([0.01, 0.5, 0.5, 0.015, 1.0]), np.array([0.0, 0.0, -0.5 * 9.81, 0.0, 0.0])
-    ratio = CRANK / ROD
-
-    def place(y):
-        rod = -np.arcsin(ratio * np.sin(y[0]))
-        x, z = CRANK * np.cos(y[0]), CRANK * np.sin(y[0])
-        return np.array([y[0], x + ROD / 2 * np.cos(rod), z + ROD / 2 * np.sin(rod), rod, x + ROD * np.cos(rod)])
-
-    def ways(y):
-        """Return dq/dangle, and its rate."""
-        s, c, w = np.sin(y[0]), np.cos(y[0]), y[1]
-        rod = -np.arcsin(ratio * s)
-        sr, cr = np.sin(rod), np.cos(rod)
-        b = -ratio * c / cr
-        bd = ratio * s * w / cr + b * sr / cr * b * w
-        N = np.array([1.0, -CRANK * s - ROD / 2 * sr * b, CRANK * c + ROD / 2 * cr * b, b, -CRANK * s - ROD * sr * b])
-        turn, lift = cr * b * b * w + sr * bd, -sr * b * b * w + cr * bd
-        along, across = -CRANK * c * w, -CRANK * s * w
-        return N, np.array([0.0, along - ROD / 2 * turn, across + ROD / 2 * lift, bd, along - ROD * turn])
-
-    def rates(t, y):
-        N, Nd = ways(y)
-        return np.array([y[1], N @ (weight - M @ Nd * y[1]) / (N @ M @ N)])
-
-    y0, t_end = np.array([0.7, 2.0]), 1.0
-    end = exact_end(rates, y0, t_end, place)
-    return Case(system, place(y0), ways(y0)[0] * y0[1], t_end, end, Reduced(rates, y0, place))
+    """Return the slider-crank."""
+    inertia = np.array([0.01, 0.5, 0.5, 0.015, 1.0])
+    return case_of(reduced_motions.slider_crank(CRANK, ROD, inertia, np.array([0.7, 2.0])), 1.0)
 
 
 def satellite_case():
-    """Return a free body in Euler parameters, mass matrix singular, and Euler's equations."""
-    J = np.diag([1.0, 2.3, 2.9])
-
-    def L(p):
-        a, b, c, d = p
-        return np.array([[-b, a, d, -c], [-c, -d, a, b], [-d, c, -b, a]])
-
-    system = FunctionSystem(
-        4,
-        1,
-        lambda p, t: 4.0 * L(p).T @ J @ L(p),
-        lambda p, v, t: -8.0 * L(v).T @ (J @ (L(p) @ v)),
-        lambda p, t: [p[0] ** 2 + p[1] ** 2 + p[2] ** 2 + p[3] ** 2 - 1.0],
-    )
-    w0, p0, t_end = np.array([0.1, 3.0, 0.2]), np.array([1.0, 0.0, 0.0, 0.0]), 4.0
-
-    def rates(t, y):
-        w = y[4:]
-        return np.concatenate((0.5 * L(y[:4]).T @ w, np.linalg.solve(J, np.cross(J @ w, w))))
-
-    y0 = np.concatenate((p0, w0))
-    place = lambda y: y[:4]  # noqa: E731
-    end = exact_end(rates, y0, t_end, place)
-    return Case(system, p0, 0.5 * L(p0).T @ w0, t_end, end, Reduced(rates, y0, place))
+    """Return a free body in Euler parameters, mass matrix singular."""
+    p, w = np.array([1.0, 0.0, 0.0, 0.0]), np.array([0.1, 3.0, 0.2])
+    return case_of(reduced_motions.satellite(np.array([1.0, 2.3, 2.9]), p, w), 4.0)
 
 
 def sleigh_case():
-    """Return Chaplygin's sleigh, a knife edge, and its equations in quasi-velocities."""
-    m, a, inertia = 1.3, 0.4, 0.3
+    """Return Chaplygin's sleigh, a knife edge."""
+    return case_of(reduced_motions.sleigh(1.3, 0.4, 0.3, np.array([0.0, 0.0, 0.0, 0.3, 1.8])), 2.0)
 
-    def mass(q, t):
-        s, c = m * a * np.sin(q[2]), m * a * np.cos(q[2])
-        return np.array([[m, 0.0, -s], [0.0, m, c], [-s, c, inertia + m * a * a]])
 
-    system = FunctionSystem(
-        3,
-        0,
-        mass,
-        lambda q, v, t: m * a * v[2] ** 2 * np.array([np.cos(q[2]), np.sin(q[2]), 0.0]),
-        lambda q, t: [],
-        rate_constraints=lambda q, v, t: [np.sin(q[2]) * v[0] - np.cos(q[2]) * v[1]],
-        rate_rows=1,
+def case_of(motion, t_end):
+    """Return a case of a motion with its reduced equations and its end at a time [s]."""
+    place = lambda y: motion.place(y, t_end)  # noqa: E731
+    return Case(
+        motion.system, motion.q, motion.v, t_end, place(motion.end(t_end)), Reduced(motion.rates, motion.start, place)
     )
-
-    def rates(t, y):
-        u, w = y[3:]
-        return np.array([u * np.cos(y[2]), u * np.sin(y[2]), w, a * w * w, -m * a * u * w / (inertia + m * a * a)])
-
-    y0, t_end = np.array([0.0, 0.0, 0.0, 0.3, 1.8]), 2.0
-    place = lambda y: y[:3]  # noqa: E731
-    end = exact_end(rates, y0, t_end, place)
-    return Case(system, np.zeros(3), np.array([0.3, 0.0, 1.8]), t_end, end, Reduced(rates, y0, place))
 
 
 def rolling_disc_case():
