@@ -14,7 +14,7 @@ Array = Any
 
 ITERATIONS = 20  # of Newton's method to Phi = 0
 LAST = 1e-8  # of the largest coordinate or 1: a correction whose square is rounding
-DEPENDENT = 1e-14  # pivot of the scaled P W P^T or of the augmented system that counts as zero
+DEPENDENT = 1e-14  # pivot of the scaled P W P^T or of the augmented system that counts as zero: rows 1e-7 rad apart
 SOLVED, OPEN, SINGULAR = 0, 1, 2
 
 
