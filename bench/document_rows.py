@@ -244,7 +244,10 @@ ITEMS = (
     Item(
         "3",
         "driver forces and reactions of a driven file",
-        (C + "kinematic_runs.py::test_forces_of_drivers_and_reactions",),
+        (
+            C + "kinematic_runs.py::test_forces_of_drivers_and_reactions",
+            "tests/studies/analysis/test_driving_forces.py",
+        ),
     ),
     Item("3", "format and round trip", (L + "write.py",)),
     Item("3", "cookbook of 25 mechanisms, each against a closed form", (L + "cookbook.py",)),

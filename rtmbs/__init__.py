@@ -101,6 +101,7 @@ HOMES = {
     "equilibrium": "rtmbs.studies.analysis.equilibrium",
     "export_fmu": "rtmbs.export.packages",
     "export_library": "rtmbs.export.packages",
+    "driving_forces": "rtmbs.studies.analysis.driving_forces",
     "inverse_dynamics": "rtmbs.studies.analysis.inverse_dynamics",
     "linearise": "rtmbs.studies.analysis.linearisation",
     "load_result": "rtmbs.results",
@@ -227,6 +228,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.state import State as State
     from rtmbs.studies.analysis.campbell import campbell as campbell
     from rtmbs.studies.analysis.control_systems import control_system as control_system
+    from rtmbs.studies.analysis.driving_forces import driving_forces as driving_forces
     from rtmbs.studies.analysis.equilibrium import Equilibrium as Equilibrium
     from rtmbs.studies.analysis.equilibrium import equilibria as equilibria
     from rtmbs.studies.analysis.equilibrium import equilibrium as equilibrium

@@ -33,6 +33,7 @@ from rtmbs.results.file_formats import WRITTEN, check_form
 from rtmbs.results.result import load_result
 
 if TYPE_CHECKING:
+    from rtmbs.kinematics import Analysis
     from rtmbs.model import Model
     from rtmbs.results.result import Result
     from rtmbs.simulation import Simulation
@@ -350,16 +351,14 @@ def print_measures(document: Document, result: "Result") -> None:
         print(f"measure {name}: {' to '.join(ends)}")
 
 
-def with_forces(document: Document, motion: "Result") -> "Result":
+def with_forces(analysis: "Analysis", motion: "Result") -> "Result":
     """Return a kinematic result with the forces of its drivers and the reactions of its joints; prints the first."""
     import numpy as np
 
     from rtmbs.results.channel import Source
-    from rtmbs.studies.analysis.inverse_dynamics import inverse_dynamics
+    from rtmbs.studies.analysis.driving_forces import driving_forces
 
-    if document.constraints:
-        raise InputError("--forces takes drivers of joints and distances; the file has points on curves or cams too")
-    found = inverse_dynamics(document.model.compile(), None, motion.t)
+    found = driving_forces(analysis, motion)
     print(found.table())
     known, more = set(motion.names()), dict[str, Source]()
     for name in found.result.names():
@@ -381,13 +380,14 @@ def run_analysis(
             raise InputError(
                 "--channels, --blocks and --method belong to a DYNAMIC ANALYSIS, and the file asks for another"
             )
-        motion = kinematics(document).run(analysis.t0, analysis.t1, analysis.dt)
+        moved = kinematics(document)
+        motion = moved.run(analysis.t0, analysis.t1, analysis.dt)
         print(motion.report.assembly)
         print(motion.report.freedom())
         print(motion.report.counters)
         for warning in (*motion.warnings, *grid_notes(analysis)):
             print(f"note: {warning}")
-        return with_forces(document, motion) if forces else motion
+        return with_forces(moved, motion) if forces else motion
     if forces:
         raise InputError("--forces belongs to a KINEMATIC ANALYSIS; another one has its forces in its result")
     if analysis.kind == "static":

@@ -136,10 +136,11 @@ def test_forces_of_drivers_and_reactions(run, tmp_path):
     assert "belongs to a KINEMATIC ANALYSIS" in run(dynamic, "--forces", code=2)
     curved = WHEEL.replace("WAY", "TIME").replace(
         "driver",
-        "BODY p (); triad t (body = p); floating joint f (body = ground, body = p);"
-        " point on curve k (triad = t, body = wheel, curve = (s, 0, 0)); driver",
+        "BODY p (mass = 1, inertia = (1, 1, 1), position = (1, 0, 0)); triad t (body = p);"
+        " floating joint f (body = ground, body = p);"
+        " point on curve k (triad = t, body = wheel, curve = (s, 0, 0), start = 1); driver",
     )
-    assert "--forces takes drivers of joints" in run(curved, "--forces", code=2)
+    assert "no driver holds" in run(curved, "--forces", code=2)
 
 
 def test_static_equilibrium(run, tmp_path):

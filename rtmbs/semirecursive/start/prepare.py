@@ -129,8 +129,8 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembl
     """Return a consistent start; set ``alpha``, ``masses`` and, with ``assembly_offset``, the offset of the closures.
 
     Simulations of one System with the same step, method and inputs start alike, so what the first one found is kept.
-    The inputs hold the functions of time too, those of drivers with rate and acceleration. A System whose laws Python calls starts anew each time, and so does one with a method that may change. Raises as
-    ``find_start`` does.
+    The inputs hold the functions of time too, those of drivers with rate and acceleration. A System whose laws Python
+    calls starts anew each time, and so does one with a method that may change. Raises as ``find_start`` does.
     """
     system = equations.system
     options = getattr(type(method), "__dataclass_params__", None)

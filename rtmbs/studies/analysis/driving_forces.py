@@ -1,0 +1,239 @@
+"""Driver forces and reactions of a kinematic motion, with cams, points on curves and drivers of bodies.
+
+Conditions that a Simulation follows stay in its model. The others act by wrenches J^T lam of their rows of Phi_q, where
+lam is such that no coordinate needs a force beside them. The balance is linear in lam (METHODS 1.38).
+"""
+
+import copy
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+from numpy.typing import NDArray
+
+from rtmbs.errors import InputError, ModelError, shown
+from rtmbs.kinematics import Analysis
+from rtmbs.kinematics.coordinates import SIZE
+from rtmbs.kinematics.element_equations import Cosined
+from rtmbs.kinematics.elements import PointOnCurve
+from rtmbs.kinematics.result import KinematicReport
+from rtmbs.model import Model, Wrench
+from rtmbs.numerics.rotations.quaternions import world_rates
+from rtmbs.results.channel import WORLD, XYZ, Source
+from rtmbs.results.result import Result
+from rtmbs.studies.analysis.inverse_dynamics import InverseDynamics, driver_rows, inverse_dynamics
+from rtmbs.studies.analysis.prescribed_motion import prescribable_names, turning_joints
+from rtmbs.studies.analysis.report import NamedValues
+from rtmbs.system.force_tables import joint_driver
+
+Array = NDArray[np.float64]
+BALANCED = 1e-7  # of the largest force: what may be left for coordinates that nothing drives
+RANK = 1e-10  # of the largest singular value
+OWN = "driving_forces"  # how the added wrenches are called
+
+
+def driving_forces(analysis: Analysis, motion: Result) -> InverseDynamics:
+    """Return the forces of all drivers of a kinematic motion, and the reactions of the joints.
+
+    Parameters
+    ----------
+    analysis : Analysis
+        Kinematic analysis of a model with masses.
+    motion : Result
+        Motion that ``analysis.run`` or ``analysis.run_at`` returned.
+
+    Returns
+    -------
+    InverseDynamics
+        Force of each driver along its own motion [N, N m] and its power [W]. The ``result`` has the reactions, and
+        ``NAME.force`` (S, 3) of each point on a curve: the force of the curve on the point [N], world axes, without
+        friction.
+
+    Raises
+    ------
+    InputError
+        For a motion of another analysis, and where the drivers leave a coordinate free that needs a force.
+    ModelError
+        For a body without mass that nothing holds.
+
+    Examples
+    --------
+    >>> analysis = rtmbs.kinematics.Analysis(model, [PointOnCurve("cam", "follower.tip", "disc", curve)])
+    >>> found = driving_forces(analysis, analysis.run(0.0, 1.0, 0.01))
+    >>> found.forces["motor"], found.result["cam.force"], found.result["follower_guide.reaction"]
+    """
+    if not isinstance(getattr(motion, "report", None), KinematicReport):
+        raise InputError(f"driving_forces takes the Result of a kinematic analysis, not {shown(motion)}")
+    if motion.report.samples.q.shape[1] != analysis.equations.n:
+        raise InputError(f"the motion is not one of {analysis!r}; run this analysis")
+    followed = followed_drivers(analysis.model)
+    conditions = Conditions(analysis, [name for name in analysis.model.drivers if name not in followed])
+    if not len(conditions.rows):
+        return inverse_dynamics(analysis.model.compile(), None, motion.t)
+    return Balance(analysis, motion, followed, conditions).solved()
+
+
+def followed_drivers(model: Model) -> dict[str, Any]:
+    """Return the drivers that a Simulation follows."""
+    found = {}
+    for name, driver in model.drivers.items():
+        try:
+            found[name] = driver if driver.dynamic else joint_driver(model, driver)
+        except ModelError:
+            continue
+    return found
+
+
+class Conditions:
+    """Rows of Phi that no Simulation has: elements of the analysis alone, and drivers of bodies and angles."""
+
+    def __init__(self, analysis: Analysis, drivers: list[str]) -> None:
+        equations, self.programs = analysis.equations, analysis.programs
+        names = [*(one.name for one in analysis.constraints), *drivers]
+        self.owner = equations.rows.owner
+        self.rows = np.array([row for row, owner in enumerate(self.owner) if owner in names], np.int64)
+        self.names, self.bodies = names, len(equations.bodies)
+        self.curves = [one.name for one in analysis.constraints if isinstance(one, PointOnCurve)]
+        self.slots = {name: k for k, (name, _) in enumerate(equations.profiles) if name in names}
+        self.angles = {name: profile for name, profile in equations.profiles if isinstance(profile, Cosined)}
+
+    def wrenches(self, q: Array, f: Array) -> tuple[Array, Array]:
+        """Return the combinations Z (rows, k) that load no unknown beside the bodies, and wrenches (bodies, 6, k).
+
+        A wrench is a force [N] at the origin of the body and a torque [N m] in world axes, for each column of Z.
+        """
+        J = self.programs.jacobian(q, f)[self.rows].toarray()
+        Z = null_space((J[:, SIZE * self.bodies :]).T)
+        forces = (J[:, : SIZE * self.bodies].T @ Z).reshape(self.bodies, SIZE, -1)
+        E = world_rates(q[: SIZE * self.bodies].reshape(-1, SIZE)[:, 3:])  # omega = E e', and E E^T = 4
+        return Z, np.concatenate((forces[:, :3], 0.25 * E @ forces[:, 3:]), axis=1)
+
+
+def null_space(A: Array) -> Array:
+    """Return the null space of A (k, n) as columns (n, n - rank), whole for no rows that count."""
+    if not A.any():
+        return np.eye(A.shape[1])
+    return np.asarray(scipy.linalg.null_space(A, rcond=RANK))
+
+
+@dataclass
+class SampledVector:
+    """Components (3,) at sample times, straight between them; ``values`` (S, 3) may be changed."""
+
+    times: Array
+    values: Array
+
+    def __call__(self, t: float) -> Array:
+        return np.array([np.interp(t, self.times, one) for one in self.values.T])
+
+
+class Balance:
+    """Balance of a motion: the model with the drivers that it follows, and wrenches on bodies that conditions touch."""
+
+    def __init__(self, analysis: Analysis, motion: Result, followed: Mapping[str, Any], conditions: Conditions) -> None:
+        self.analysis, self.motion, self.conditions = analysis, motion, conditions
+        samples = motion.report.samples
+        found = [conditions.wrenches(q, f) for q, f in zip(samples.q, samples.f, strict=True)]
+        self.count = max(Z.shape[1] for Z, _ in found)
+        self.Z = np.zeros((len(found), len(conditions.rows), self.count))
+        self.unit = np.zeros((len(found), conditions.bodies, 6, self.count))
+        for k, (Z, wrenches) in enumerate(found):
+            self.Z[k, :, : Z.shape[1]], self.unit[k, ..., : Z.shape[1]] = Z, wrenches
+        self.acting: dict[int, tuple[SampledVector, SampledVector]] = {}
+        self.system = self.loaded(followed).compile()
+        driven = {self.system.tables.drivers.dof[k] for k in range(len(self.system.tables.drivers.dof))}
+        coordinates = prescribable_names(self.system)
+        free = [name for name, dof in coordinates.items() if "." in name and dof not in driven]
+        self.joints = [*free, *turning_joints(self.system)]
+
+    def loaded(self, followed: Mapping[str, Any]) -> Model:
+        """Return the model with the drivers that it follows, and with wrenches that may be set."""
+        model: Model = copy.copy(self.analysis.model)
+        model.drivers, model.forces = dict(followed), dict(model.forces)
+        for body, name in enumerate(self.analysis.equations.bodies):
+            if body and self.unit[:, body].any():
+                force, torque = (SampledVector(self.motion.t, np.zeros((len(self.motion.t), 3))) for _ in range(2))
+                self.acting[body] = force, torque
+                model.add_force(f"{OWN}.{name}", Wrench(force=force, torque=torque), body=name, point=np.zeros(3))
+        return model
+
+    def solved(self) -> InverseDynamics:
+        """Return the balance with the multipliers that leave no force to the coordinates."""
+        none = self.needed(np.zeros((len(self.motion.t), self.count)))
+        parts = [self.needed(np.tile(one, (len(none), 1))) - none for one in np.eye(self.count)]
+        columns = np.stack(parts, axis=2)  # (S, forces, count)
+        known = np.stack(
+            [scipy.linalg.lstsq(A, -b, cond=RANK)[0] for A, b in zip(columns, none, strict=True)]
+        )  # fmt: skip
+        self.apply(known)
+        found = self.inverse()
+        self.check(found, none)
+        return self.named(found, np.einsum("srk,sk->sr", self.Z, known))
+
+    def apply(self, lam: Array) -> None:
+        """Set the wrenches of multipliers (S, count)."""
+        for body, (force, torque) in self.acting.items():
+            wrench = np.einsum("sik,sk->si", self.unit[:, body], lam)
+            force.values, torque.values = wrench[:, :3], wrench[:, 3:]
+
+    def inverse(self) -> InverseDynamics:
+        """Return the inverse dynamics with the wrenches as they are."""
+        if not self.joints:
+            return inverse_dynamics(self.system, None, self.motion.t)
+        return inverse_dynamics(self.system, self.motion, self.joints)
+
+    def needed(self, lam: Array) -> Array:
+        """Return the forces (S, k) that coordinates without a driver need beside multipliers (S, count)."""
+        self.apply(lam)
+        return self.left(self.inverse())
+
+    def left(self, found: InverseDynamics) -> Array:
+        """Return the forces (S, k) of coordinates without a driver."""
+        drivers = driver_rows(self.system)
+        return np.stack([force for name, force in found.forces.items() if name not in drivers], axis=1)
+
+    def check(self, found: InverseDynamics, none: Array) -> None:
+        """Refuse a coordinate that needs a force which no driver gives: InputError."""
+        left, drivers = np.abs(self.left(found)), driver_rows(self.system)
+        names = [name for name in found.forces if name not in drivers]
+        if left.max() > BALANCED * max(np.abs(none).max(), left.max() * BALANCED):
+            k, place = np.unravel_index(int(np.argmax(left)), left.shape)
+            raise InputError(
+                f"no driver holds {names[place]!r}, which needs {left[k, place]:.3g} at t = {self.motion.t[k]:g} s; "
+                "drive it, or take a DYNAMIC ANALYSIS"
+            )
+
+    def named(self, found: InverseDynamics, lam: Array) -> InverseDynamics:
+        """Return the forces of all drivers of the analysis, with the multipliers (S, rows) of its conditions."""
+        conditions, samples = self.conditions, self.motion.report.samples
+        forces, power = dict[str, Array](), dict[str, Array]()
+        for name in self.analysis.model.drivers:
+            if name in found.forces:
+                forces[name], power[name] = found.forces[name], found.power[name]
+        more = dict[str, Source]()
+        for name in conditions.names:
+            own = [k for k, row in enumerate(conditions.rows) if conditions.owner[row] == name]
+            if name in conditions.slots:
+                forces[name] = self.along(name, own, lam)
+                power[name] = forces[name] * samples.drivers[:, 1, conditions.slots[name]]
+                if name in conditions.angles:  # its equation has the cosine of the angle
+                    angle, rate = np.array([conditions.angles[name].profile(float(t))[:2] for t in self.motion.t]).T
+                    forces[name] = -np.sin(angle) * forces[name]
+                    power[name] = forces[name] * rate
+            elif name in conditions.curves:
+                more[f"{name}.force"] = Source(XYZ, "N", partial(np.asarray, lam[:, own]), WORLD)
+        return InverseDynamics(
+            NamedValues("drive", forces, {}), NamedValues("drive", power, {}), found.result.extended(more),
+            found.gaps, found.resampled,
+        )  # fmt: skip
+
+    def along(self, name: str, own: list[int], lam: Array) -> Array:
+        """Return the force (S,) of a driver along its own motion: -lam Phi_f."""
+        samples, slot = self.motion.report.samples, self.conditions.slots[name]
+        rate = np.zeros(self.analysis.programs.nf)
+        rate[slot] = 1.0
+        by = np.stack([self.analysis.programs.by_time(q, f, rate) for q, f in zip(samples.q, samples.f, strict=True)])
+        return -np.einsum("sr,sr->s", lam[:, own], by[:, self.conditions.rows[own]])

@@ -1,0 +1,172 @@
+"""Driver forces of kinematic motions with cams, driven points, angles and coordinates of bodies, by closed forms."""
+
+import copy
+from dataclasses import dataclass, replace
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import rtmbs
+from rtmbs import driving_forces, language
+from rtmbs.errors import InputError
+from rtmbs.kinematics import Analysis
+from rtmbs.kinematics.elements import PointOnCurve
+from rtmbs.model.description import characteristic_length
+from tests.cases import quick
+
+TIMES = np.linspace(0.0, 1.0, 41)
+G, TAPPET = 9.81, 1.7
+E, R = 0.01, 0.048  # eccentricity and radius of the roller's path [m]
+
+
+def eccentric_cam(driven: bool = True):
+    """Return an eccentric disc with a roller on a tappet that slides along y, against gravity along -y."""
+    model = rtmbs.Model("cam", gravity=(0.0, -G, 0.0))
+    model.add_body("disc", mass=2.0, inertia=(0.01, 0.01, 0.02))
+    model.add_body("tappet", mass=TAPPET, inertia=(0.1, 0.1, 0.1), position=(0.0, 0.047, 0.0))
+    model.add_joint("axle", rtmbs.Revolute(axis=(0, 0, 1)), "ground", "disc", point=(0, 0, 0))
+    model.add_joint("guide", rtmbs.Prismatic(axis=(0, 1, 0)), "ground", "tappet", point=(0, 0, 0))
+    model.add_marker("roller", "tappet", (0.0, 0.047, 0.0))
+    if driven:
+        model.add_driver("drive", rtmbs.ConstantRate(2.0 * np.pi), joint="axle")
+
+    def circle(s):
+        return [E + R * np.cos(s), R * np.sin(s), 0.0 * s]
+
+    return model, [PointOnCurve("contact", "roller", "disc", circle, np.pi / 2)]
+
+
+def test_cam_and_follower():
+    """The torque is the power of the tappet over the rate, and the contact force stands across the curve."""
+    model, constraints = eccentric_cam()
+    analysis = Analysis(model, constraints)
+    motion = analysis.run_at(TIMES)
+    found = driving_forces(analysis, motion)
+    w, a = 2.0 * np.pi, 2.0 * np.pi * TIMES
+    root = np.sqrt(R**2 - E**2 * np.cos(a) ** 2)
+    half = E**2 * np.cos(a) * np.sin(a)
+    rate = w * (E * np.cos(a) + half / root)
+    second = w**2 * (-E * np.sin(a) + E**2 * np.cos(2 * a) / root - half**2 / root**3)
+    np.testing.assert_allclose(motion["guide.displacement_rate"], rate, atol=1e-9)
+    lift = TAPPET * (second + G)
+    np.testing.assert_allclose(found.forces["drive"], lift * rate / w, atol=1e-9)
+    np.testing.assert_allclose(found.power["drive"], lift * rate, atol=1e-8)
+    across = np.array([-E * np.cos(a) / root, np.ones_like(a), np.zeros_like(a)]).T * lift[:, None]
+    np.testing.assert_allclose(found.result["contact.force"], across, atol=1e-8)
+
+
+@dataclass(frozen=True)
+class Hastened:
+    """A profile with another rate at the same value: the difference of two motions is a virtual velocity."""
+
+    profile: Any
+
+    def __call__(self, t):
+        f, fd, fdd = self.profile(t)
+        return f, fd + 1.0, fdd
+
+
+def twists(motion, body):
+    """Return velocity of the mass centre and angular velocity (S, 3), their rates, and axes (S, 3, 3)."""
+    R = Rotation.from_quat(motion[f"{body.name}.orientation"], scalar_first=True).as_matrix()
+    arm = R @ body.center_of_mass
+    w, wd = motion[f"{body.name}.angular_velocity"], motion[f"{body.name}.angular_acceleration"]
+    v = motion[f"{body.name}.velocity"] + np.cross(w, arm)
+    vd = motion[f"{body.name}.acceleration"] + np.cross(wd, arm) + np.cross(w, np.cross(w, arm))
+    return v, w, vd, wd, R
+
+
+def virtual_power(model, motion, other):
+    """Return the power (S,) of inertia and weight in the difference of the velocities of two motions, and its size."""
+    total, size = 0.0, 0.0
+    for body in list(model.bodies.values())[1:]:
+        v, w, vd, wd, R = twists(motion, body)
+        v_other, w_other = twists(other, body)[:2]
+        inertia = R @ body.inertia @ R.transpose(0, 2, 1)
+        moment = np.einsum("sij,sj->si", inertia, wd) + np.cross(w, np.einsum("sij,sj->si", inertia, w))
+        force = body.mass * (vd - np.asarray(model.gravity))
+        parts = np.hstack((force * (v_other - v), moment * (w_other - w)))
+        total, size = total + parts.sum(axis=1), max(size, np.abs(parts).max())
+    return total, size
+
+
+def weighed(model, rng):
+    """Give random masses, mass centres and inertias to all bodies."""
+    for name in list(model.bodies)[1:]:
+        turn = Rotation.random(random_state=int(rng.integers(2**31))).as_matrix()
+        size = characteristic_length(model)
+        inertia = turn @ np.diag(rng.uniform(0.8, 1.2, 3)) @ turn.T * size**2 * 0.1
+        for what, value in (
+            ("mass", rng.uniform(0.5, 2.0)), ("center_of_mass", rng.normal(0.0, 0.2 * size, 3)), ("inertia", inertia)
+        ):  # fmt: skip
+            object.__setattr__(model.bodies[name], what, value)
+    model.gravity = rng.normal(0.0, 5.0, 3)
+
+
+def virtual_work_error(document, seed):
+    """Return the largest difference of driver forces from virtual power, in the size of its largest part."""
+    model = document.model
+    weighed(model, np.random.default_rng(seed))
+    times = np.linspace(0.03, 0.91, 7)
+    analysis = Analysis(model, document.constraints)
+    motion = analysis.run_at(times)
+    found = driving_forces(analysis, motion)
+    apart, size = 0.0, 0.0
+    drivers = {one.name: one for one in (*model.drivers.values(), *document.constraints) if hasattr(one, "profile")}
+    for name in drivers:
+        changed, constraints = copy.copy(model), list(document.constraints)
+        if name in model.drivers:
+            driver = model.drivers[name]
+            changed.drivers = {**model.drivers, name: replace(driver, profile=Hastened(driver.profile))}
+        else:
+            constraints = [
+                one._replace(profile=Hastened(one.profile)) if one.name == name else one for one in constraints
+            ]
+        other = Analysis(changed, constraints).run_at(times)
+        wanted, parts = virtual_power(model, motion, other)
+        apart, size = max(apart, np.abs(found.forces[name] - wanted).max()), max(size, parts)
+    assert len(found.forces) == len(drivers)
+    return apart / size
+
+
+FOLDER = Path(__file__).parents[3] / "docs" / "gallery" / "cookbook"
+NAMES = sorted(file.stem for file in FOLDER.glob("*.mks"))
+FEW = ("robot_arm", "bead_on_helix")  # driven triad; point on curve
+
+
+@pytest.mark.parametrize("name", quick(NAMES, *FEW))
+def test_virtual_power_of_every_driver_of_the_cookbook(name):
+    assert virtual_work_error(language.read(FOLDER / f"{name}.mks"), 3) < 1e-9
+
+
+def leaning_arm():
+    """Return a body on a universal joint."""
+    model = rtmbs.Model("leaning arm")
+    model.add_body("arm", mass=1.0, inertia=(0.1, 0.1, 0.1))
+    model.add_joint("hook", rtmbs.Universal(axis_a=(1, 0, 0), axis_b=(0, 1, 0)), "ground", "arm", point=(0, 0, 0))
+    return model
+
+
+def test_angle_of_two_axes_that_no_joint_keeps():
+    model = leaning_arm()
+    first = model.add_marker("fixed", "ground")
+    second = model.add_marker("own", "arm")
+    model.add_driver("lean", rtmbs.Sine(0.2, 3.0, offset=1.2), axes=((first, "f"), (second, "h")))
+    model.add_driver("turn", rtmbs.Sine(0.3, 2.0), joint=("hook", "angle_a"))
+    assert virtual_work_error(SimpleNamespace(model=model, constraints=()), 4) < 1e-9
+
+
+def test_messages():
+    model, constraints = eccentric_cam(driven=False)
+    analysis = Analysis(model, constraints)
+    with pytest.raises(InputError, match="drive it, or take a DYNAMIC ANALYSIS"):
+        driving_forces(analysis, analysis.run_at([0.0, 0.1]))
+    other = Analysis(eccentric_cam()[0], ())
+    with pytest.raises(InputError, match="not one of Analysis"):
+        driving_forces(analysis, other.run_at([0.0]))
+    with pytest.raises(InputError, match="takes the Result of a kinematic analysis, not 3"):
+        driving_forces(analysis, 3)
