@@ -68,7 +68,7 @@ def driving_forces(analysis: Analysis, motion: Result) -> InverseDynamics:
     if not isinstance(getattr(motion, "report", None), KinematicReport):
         raise InputError(f"driving_forces takes the Result of a kinematic analysis, not {shown(motion)}")
     if motion.report.samples.q.shape[1] != analysis.equations.n:
-        raise InputError(f"the motion is not one of {analysis!r}; run this analysis")
+        raise InputError(f"motion has other coordinates than {analysis!r}; it must be a Result of this mechanism")
     followed = followed_drivers(analysis.model)
     conditions = Conditions(analysis, [name for name in analysis.model.drivers if name not in followed])
     if not len(conditions.rows):

@@ -166,7 +166,7 @@ def test_messages():
     with pytest.raises(InputError, match="drive it, or take a DYNAMIC ANALYSIS"):
         driving_forces(analysis, analysis.run_at([0.0, 0.1]))
     other = Analysis(eccentric_cam()[0], ())
-    with pytest.raises(InputError, match="not one of Analysis"):
+    with pytest.raises(InputError, match="other coordinates than Analysis"):
         driving_forces(analysis, other.run_at([0.0]))
     with pytest.raises(InputError, match="takes the Result of a kinematic analysis, not 3"):
         driving_forces(analysis, 3)
