@@ -67,6 +67,7 @@ HOMES = {
     "RtmbsWarning": "rtmbs.errors",
     "RungeKutta": "rtmbs.dae.runge_kutta",
     "Screw": "rtmbs.model",
+    "SemiImplicitEuler": "rtmbs.integrators.explicit_steps",
     "Sensitivity": "rtmbs.studies.sensitivities.sensitivity",
     "Serial": "rtmbs.studies.sweeps.engines",
     "Simulation": "rtmbs.simulation",
@@ -87,6 +88,7 @@ HOMES = {
     "Uniform": "rtmbs.studies.sweeps.designs",
     "Universal": "rtmbs.model",
     "VariationalMidpoint": "rtmbs.integrators.variational_midpoint",
+    "VelocityVerlet": "rtmbs.integrators.explicit_steps",
     "ViolationMeter": "rtmbs.simulation.observers",
     "Workload": "rtmbs.studies.analysis.workload",
     "Wrench": "rtmbs.model",
@@ -161,6 +163,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.formats.read import read as read
     from rtmbs.formats.write import write as write
     from rtmbs.integrators.explicit import AdamsBashforth as AdamsBashforth
+    from rtmbs.integrators.explicit_steps import SemiImplicitEuler as SemiImplicitEuler
+    from rtmbs.integrators.explicit_steps import VelocityVerlet as VelocityVerlet
     from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
     from rtmbs.integrators.report import Outcome as Outcome
     from rtmbs.integrators.report import StepReport as StepReport

@@ -22,6 +22,7 @@ class Capability(Enum):
     """Capability of a method of time integration. ``value`` is the sentence for the user."""
 
     FORCE_STATES = "integrates the first-order states of force laws"
+    LOOPS = "takes closed loops and drivers"
     REDUNDANT = "takes redundant loop equations"
     SAME_BYTES = "goes on from a saved State with the same bytes"
     REFINED = "has an order in h, so that rtmbs.refined extrapolates its runs"
@@ -41,6 +42,8 @@ PLACES = {  # name: (module, class)
     "variational-midpoint": ("integrators.variational_midpoint", "VariationalMidpoint"),
     "trbdf2": ("integrators.trbdf2", "TRBDF2"),
     "runge-kutta": ("dae.runge_kutta", "RungeKutta"),
+    "velocity-verlet": ("integrators.explicit_steps", "VelocityVerlet"),
+    "semi-implicit-euler": ("integrators.explicit_steps", "SemiImplicitEuler"),
     "adams-bashforth": ("integrators.explicit", "AdamsBashforth"),
     "adams-bashforth-moulton": ("dae.adams_bashforth_moulton", "AdamsBashforthMoulton"),
     "solve-ivp": ("dae.solve_ivp", "SolveIVP"),

@@ -129,7 +129,7 @@ class Batch(StrictAttributes):
             _layout=NO_LAYOUT, _settings=(store.work.settings,), _settings_of=np.zeros(int(n), np.int64),
             _systems=systems, _starts=(start,), _quick=quick,
             _numbers_alone=[place.start for place in sim.system.inputs.values() if place.stop == place.start + 1],
-            _workers=Workers(store.equations, sim.method.compiled_step, int(threads), NO_LAYOUT),
+            _workers=Workers(store.equations, sim.method.compiled_step, store.work, int(threads)),
         )  # fmt: skip
         if len(systems) > 1:
             self._start_each(systems)
@@ -238,10 +238,11 @@ class Batch(StrictAttributes):
         out, n, steps = rest[-1], self.n, given.shape[1]
         group, timed, slot, held = self._timed_rows(steps)
         moving = bool(np.any(plan[:, 0] != COORDINATE))
+        accelerating = bool(np.any(plan[:, 1] == 2))
         counts = {name: np.zeros(n, np.int64) for name in ("taken", "unread", "followed", "reason", "ending")}
         return CopyRun(
             given=given, slot=slots, timed=timed, timed_slot=slot, group=group, held=held, plan=plan, points=points,
-            moving=np.array([int(moving), int(len(points) > 1)]), out=out, **counts,
+            moving=np.array([int(moving), int(len(points) > 1), int(accelerating)]), out=out, **counts,
         )  # fmt: skip
 
     def _timed_rows(self, steps: int) -> tuple[Integers, Array, Integers, Integers]:
@@ -429,7 +430,8 @@ class Batch(StrictAttributes):
                 scalars[key] = len(scalars)
                 found.append(settings)
             of[i] = scalars[key]
-        workers = Workers(store_of(self._sim).equations, self.method.compiled_step, self._workers.threads, layout)
+        store, threads = store_of(self._sim), self._workers.threads
+        workers = Workers(store.equations, self.method.compiled_step, store.work, threads, layout)
         vars(self).update(
             _copies=self._copies._replace(own=own), _layout=layout, _settings=tuple(found), _settings_of=of,
             _workers=workers,
@@ -779,4 +781,14 @@ def check_batch(sim: Simulation) -> None:
     if len(system.tables.forces.bushings.connector):
         raise InputError("rtmbs.Batch: half turns of bushings are watched in Python; take a Simulation, or springs")
     if not sim.method.takes_many(sim.equations):
-        raise InputError(f"rtmbs.Batch takes compiled steps; {type(sim.method).__name__} has fused=False")
+        raise InputError(f"rtmbs.Batch takes compiled steps; {uncompiled_reason(sim)}")
+
+
+def uncompiled_reason(sim: Simulation) -> str:
+    """Return why the method has no compiled step for this mechanism."""
+    method, kind = sim.method, type(sim.method).__name__
+    if not getattr(method, "fused", True):
+        return f"{kind} has fused=False"
+    if sim.equations.m:
+        return f"{kind} has one for mechanisms without loops and drivers; take PenaltyTrapezoidal"
+    return f"{kind} has none for functions of time, which its stages ask Python for; give them as inputs"

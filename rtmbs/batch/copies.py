@@ -11,8 +11,14 @@ from rtmbs.batch.kernels import (
     Bench,
     CopyRun,
     CopyStates,
+    ExplicitRoom,
+    MidpointRoom,
+    Room,
+    TRBDF2Room,
     follow_copies,
+    follow_copies_explicit,
     step_copies,
+    step_copies_explicit,
     step_copies_midpoint,
     step_copies_trbdf2,
 )
@@ -24,7 +30,8 @@ from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.numerics.linear.sparse_lu import workspace as factor_workspace
 from rtmbs.semirecursive.compiled_steps import LONGEST_CALL
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
-from rtmbs.semirecursive.midpoint_step import scratch_for
+from rtmbs.semirecursive.explicit_step import explicit_scratch
+from rtmbs.semirecursive.midpoint_step import Scratch, scratch_for
 from rtmbs.semirecursive.trbdf2_step import stage_scratch
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.state import State
@@ -38,26 +45,36 @@ ROWS = ("z", "zd", "zdd", "lam", "R0", "energy", "s", "sd", "u")  # of ``CopySta
 
 
 class CopyKernel(NamedTuple):
-    """Kernel of a step rule, and the scratch that it takes besides."""
+    """Kernels of a step rule, and the scratch that they take."""
 
-    kernel: Callable[..., Any]
-    scratch: Callable[[SemiRecursiveEquations], tuple[Any, ...]]
-
-
-def midpoint_scratch(equations: SemiRecursiveEquations) -> tuple[Any, ...]:
-    """Return the scratch of the variational midpoint rule."""
-    return (scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m),)
+    step: Callable[..., Any]
+    follow: Callable[..., Any]
+    room: Callable[[SemiRecursiveEquations, Any], Any]
 
 
-def trbdf2_scratch(equations: SemiRecursiveEquations) -> tuple[Any, ...]:
+def midpoint_scratch(equations: SemiRecursiveEquations) -> Scratch:
+    """Return the scratch of a step in momenta."""
+    return scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
+
+
+def trbdf2_room(equations: SemiRecursiveEquations, work: Any) -> TRBDF2Room:
     """Return the scratch of TR-BDF2."""
-    return (*midpoint_scratch(equations), stage_scratch(len(equations.u), equations.n, equations.states))
+    stage = stage_scratch(len(equations.u), equations.n, equations.states)
+    return TRBDF2Room(midpoint_scratch(equations), stage)
+
+
+def explicit_room(equations: SemiRecursiveEquations, work: Any) -> ExplicitRoom:
+    """Return the rule and the scratch of explicit steps."""
+    return ExplicitRoom(work.rule, explicit_scratch(equations.n, equations.states, len(work.rule.b)))
 
 
 COPY_KERNELS = {  # by the name of the compiled step of a method
-    "penalty-trapezoidal": CopyKernel(step_copies, lambda equations: ()),
-    "variational-midpoint": CopyKernel(step_copies_midpoint, midpoint_scratch),
-    "trbdf2": CopyKernel(step_copies_trbdf2, trbdf2_scratch),
+    "penalty-trapezoidal": CopyKernel(step_copies, follow_copies, lambda equations, work: Room(np.zeros(0))),
+    "variational-midpoint": CopyKernel(
+        step_copies_midpoint, follow_copies, lambda equations, work: MidpointRoom(midpoint_scratch(equations))
+    ),
+    "trbdf2": CopyKernel(step_copies_trbdf2, follow_copies, trbdf2_room),
+    "explicit": CopyKernel(step_copies_explicit, follow_copies_explicit, explicit_room),
 }
 
 
@@ -82,11 +99,11 @@ def write_row(copies: CopyStates, i: int, state: State) -> None:
 class Worker:
     """Tables, factor and scratch of one thread."""
 
-    def __init__(self, equations: SemiRecursiveEquations, step: str, layout: OwnLayout = NO_LAYOUT) -> None:
+    def __init__(self, equations: SemiRecursiveEquations, step: str, work: Any, layout: OwnLayout) -> None:
         self.kernel, self.layout = COPY_KERNELS[step], layout
         self.given, self.lu = equations.tables, equations.lu
         self.ws, self.work = workspace(equations.tables), factor_workspace(equations.lu)
-        self.scratch = self.kernel.scratch(equations)
+        self.room = self.kernel.room(equations, work)
         self.entry: Callable[..., Any] | None = None
         self.follow_entry: Callable[..., Any] | None = None
         self.bench: Bench | None = None
@@ -107,31 +124,33 @@ class Worker:
         bench, budget = self.bench_for(copies), round(LONGEST_CALL / seconds_per_tick())
         tables, settings = self.layout.looking_at(self.given, settings, bench.own)
         arguments = (
-            tables, self.lu, self.work, settings, self.ws, *self.scratch, copies, run, bench, which, roughly,
-            NO_LIMIT, budget,
+            tables, self.lu, self.work, settings, self.ws, self.room, copies, run, bench, which, roughly, NO_LIMIT,
+            budget,
         )  # fmt: skip
         if self.entry is None:
             with announced():
-                self.entry = entry_for(self.kernel.kernel, arguments)
+                self.entry = entry_for(self.kernel.step, arguments)
         return int(self.entry(*arguments))
 
     def follow(self, settings: Settings, copies: CopyStates, which: Integers, failed: Integers) -> None:
         """Let accelerations of the copies ``which`` follow their inputs; ``failed`` (n,) is 1 where they did not."""
         bench = self.bench_for(copies)
         tables, settings = self.layout.looking_at(self.given, settings, bench.own)
-        arguments = tables, self.lu, self.work, settings, self.ws, copies, bench, which, failed, NEVER
+        arguments = tables, self.lu, self.work, settings, self.ws, self.room, copies, bench, which, failed, NEVER
         if self.follow_entry is None:
             with announced():
-                self.follow_entry = entry_for(follow_copies, arguments)
+                self.follow_entry = entry_for(self.kernel.follow, arguments)
         self.follow_entry(*arguments)
 
 
 class Workers:
     """Threads that share the copies among them; every copy is stepped by one, so their number changes no byte."""
 
-    def __init__(self, equations: SemiRecursiveEquations, step: str, threads: int, layout: OwnLayout) -> None:
+    def __init__(
+        self, equations: SemiRecursiveEquations, step: str, work: Any, threads: int, layout: OwnLayout = NO_LAYOUT
+    ) -> None:
         self.threads = threads
-        self.members = [Worker(equations, step, layout) for _ in range(threads)]
+        self.members = [Worker(equations, step, work, layout) for _ in range(threads)]
         self.pool = ThreadPoolExecutor(threads - 1, "rtmbs-batch") if threads > 1 else None
 
     def step(self, settings: Settings, copies: CopyStates, run: CopyRun, which: Integers, roughly: bool) -> None:

@@ -1,4 +1,4 @@
-"""Steps of many copies of one mechanism in one kernel call without the interpreter lock, one kernel a step rule.
+"""Steps of many copies of one mechanism in one kernel call without the interpreter lock, by any step rule.
 
 The copies are rows of arrays. Each call steps the copies that it is given, one after the other, each over all of its
 steps. So the numbers of a copy stay in the caches, and copies never wait for each other. A copy whose step is not
@@ -8,16 +8,18 @@ accepted stops, and the caller takes that step by the methods of a single Simula
 from typing import Any, NamedTuple
 
 from rtmbs.core.bounds import BEYOND
+from rtmbs.integrators.explicit_rules import ExplicitRule
 from rtmbs.integrators.settings import Chunk, StateArrays
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.results.sample_kernels import read_instant
-from rtmbs.semirecursive.exit_codes import accepted
+from rtmbs.semirecursive.exit_codes import NOT_FINITE, accepted
+from rtmbs.semirecursive.explicit_step import ExplicitScratch, follow_tree, step_tree
 from rtmbs.semirecursive.input_jump import follow_inputs
-from rtmbs.semirecursive.midpoint_step import march_midpoint
-from rtmbs.semirecursive.step import march
-from rtmbs.semirecursive.trbdf2_step import march_trbdf2
+from rtmbs.semirecursive.midpoint_step import Scratch, march_midpoint
+from rtmbs.semirecursive.step import march, startable, state_in_row
+from rtmbs.semirecursive.trbdf2_step import StageScratch, march_trbdf2
 
 Array = Any  # numba types by value; the shapes and dtypes stand on the fields
 
@@ -54,7 +56,8 @@ class CopyRun(NamedTuple):
     held: Array  # (groups, steps) int64: 1 where the kernel may take the step
     plan: Array  # (rows, 4) int64 of ``read_instant``
     points: Array  # (1 or n, rows, 3) of the same, for all copies or for each
-    moving: Array  # (2,) int64: 1 where a row of the plan needs frames, and where points are for each copy
+    moving: Array  # (3,) int64: 1 where a row of the plan needs frames, where points are for each copy, and where
+    # a row reads accelerations
     out: Array  # (n, steps, numbers) channels at the end of each step
     taken: Array  # (n,) int64: steps taken
     unread: Array  # (n,) int64: 1 where the channels of the last step are not written yet
@@ -123,28 +126,29 @@ def take_inputs(copies, run, i, k):
 
 
 @inner_kernel
-def begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never):
-    """Let inputs and accelerations be those of step ``k`` of copy ``i``; RUNNING, or why the step is not taken."""
-    changed = take_inputs(copies, run, i, k)
-    if changed < 0:
-        return BAD_INPUT
-    if changed > 0 and run.followed[i] == 0:
-        state, u = state_of(copies, i), copies.u[i]
-        done = follow_inputs(
-            tables, lu, work, settings, copies.alpha[i], u, state, bench.still, bench.none, bench.found, ws, never
-        )
-        if not done:
-            return NOT_FOLLOWED
-    run.followed[i] = 0
-    if run.held[run.group[i], k] == 0:
-        return TIMED
+def accelerations_count(copies, run, i, k):
+    """True when the accelerations at the end of step ``k`` of copy ``i`` are looked at.
+
+    They are not where the next step begins with other inputs, which accelerations follow, and no channel reads them.
+    """
+    if run.moving[2] == 1 or k + 1 == run.given.shape[1] or run.held[run.group[i], k + 1] == 0:
+        return True
+    bad, changed = 0, 0
+    for c in range(len(run.slot)):
+        bad += 0 if abs(run.given[i, k + 1, c]) <= BEYOND else 1
+        changed += 0 if copies.u[i, run.slot[c]] == run.given[i, k + 1, c] else 1
+    return bad > 0 or changed == 0
+
+
+@inner_kernel
+def begin_row(copies, run, bench, i, k):
+    """Write inputs and functions of time at the end of step ``k`` of copy ``i`` to the row that it writes."""
     for c in range(bench.u.shape[1]):
         bench.u[0, c] = copies.u[i, c]
     for c in range(len(run.timed_slot)):
         bench.u[0, run.timed_slot[c]] = run.timed[run.group[i], k, c]
     for c in range(bench.energy.shape[1]):  # what a step does not write stays as it is
         bench.energy[0, c, 0], bench.energy[0, c, 1] = copies.energy[i, c, 0], copies.energy[i, c, 1]
-    return RUNNING
 
 
 @inner_kernel
@@ -207,86 +211,156 @@ def end_copy_step(tables, ws, copies, run, bench, i, k, ending):
     return True
 
 
-@kernel
-def step_copies(tables, lu, work, settings, ws, copies, run, bench, which, never, limit, budget):
-    """Step the copies ``which`` by the trapezoidal rule to the end of the run; returns how many of them were looked at.
-
-    It ends behind a copy when ``budget`` ticks are over. ``never`` is False, and ``limit`` a number of ticks that no
-    step takes: variables, so that the code of single Simulations serves.
-    """
-    begun = ticks()
-    for j in range(len(which)):
-        i = which[j]
-        begin_copy(tables, work, ws, copies, run, bench, i)
-        for k in range(run.taken[i], run.given.shape[1]):
-            reason = begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never)
-            if reason != RUNNING:
-                run.reason[i] = reason
-                break
-            old, row = state_of(copies, i), next_row(bench)
-            ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit)
-            if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
-                break
-        if ticks() - begun > budget:
-            return j + 1
-    return len(which)
+# ---- kernels of any rule --------------------------------------------------------------------------------------------
 
 
-@kernel
-def step_copies_midpoint(tables, lu, work, settings, ws, own, copies, run, bench, which, never, limit, budget):
-    """Step the copies ``which`` by the variational midpoint rule, as ``step_copies`` does."""
-    begun = ticks()
-    for j in range(len(which)):
-        i = which[j]
-        begin_copy(tables, work, ws, copies, run, bench, i)
-        for k in range(run.taken[i], run.given.shape[1]):
-            reason = begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never)
-            if reason != RUNNING:
-                run.reason[i] = reason
-                break
-            old, row = state_of(copies, i), next_row(bench)
-            ending, _ = march_midpoint(
-                tables, lu, work, settings, copies.weight[i], old, copies.u[i], row, ws, own, limit
-            )
-            if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
-                break
-        if ticks() - begun > budget:
-            return j + 1
-    return len(which)
+def stepping(name: str, take: Any, follow: Any) -> Any:
+    """Return the kernel that steps copies by the rule ``name``, made of the inner kernels of a step and of inputs."""
+
+    def step_copies(tables, lu, work, settings, ws, room, copies, run, bench, which, never, limit, budget):
+        """Step the copies ``which`` to the end of the run; returns how many of them were looked at.
+
+        It ends behind a copy when ``budget`` ticks are over. ``never`` is False, and ``limit`` a number of ticks that
+        no step takes: variables, so that the code of single Simulations serves.
+        """
+        begun = ticks()
+        for j in range(len(which)):
+            i, complete = which[j], True
+            begin_copy(tables, work, ws, copies, run, bench, i)
+            for k in range(run.taken[i], run.given.shape[1]):
+                changed = take_inputs(copies, run, i, k)
+                if changed < 0:
+                    run.reason[i] = BAD_INPUT
+                    break
+                followed = changed == 0 or run.followed[i] == 1
+                if not followed:
+                    followed = follow(tables, lu, work, settings, ws, room, copies, i, copies.u[i], bench, never)
+                if not followed:
+                    if not complete:  # accelerations are then those of the inputs before
+                        follow(tables, lu, work, settings, ws, room, copies, i, bench.u[0], bench, never)
+                    run.reason[i] = NOT_FOLLOWED
+                    break
+                run.followed[i] = 0
+                if run.held[run.group[i], k] == 0:
+                    run.reason[i] = TIMED
+                    break
+                begin_row(copies, run, bench, i, k)
+                complete = accelerations_count(copies, run, i, k)
+                ending = take(tables, lu, work, settings, ws, room, copies, i, bench, complete, never, limit)
+                if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
+                    break
+            if ticks() - begun > budget:
+                return j + 1
+        return len(which)
+
+    step_copies.__qualname__ = f"step_copies_{name}"
+    return kernel(step_copies)
 
 
-@kernel
-def step_copies_trbdf2(tables, lu, work, settings, ws, own, stage, copies, run, bench, which, never, limit, budget):
-    """Step the copies ``which`` by TR-BDF2, as ``step_copies`` does."""
-    begun = ticks()
-    for j in range(len(which)):
-        i = which[j]
-        begin_copy(tables, work, ws, copies, run, bench, i)
-        for k in range(run.taken[i], run.given.shape[1]):
-            reason = begin_copy_step(tables, lu, work, settings, ws, copies, run, bench, i, k, never)
-            if reason != RUNNING:
-                run.reason[i] = reason
-                break
-            old, row = state_of(copies, i), next_row(bench)
-            ending, _ = march_trbdf2(
-                tables, lu, work, settings, copies.alpha[i], copies.weight[i], old, copies.u[i], row, ws, own, stage,
-                never, limit,
-            )  # fmt: skip
-            if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
-                break
-        if ticks() - begun > budget:
-            return j + 1
-    return len(which)
+def following(name: str, follow: Any) -> Any:
+    """Return the kernel by which accelerations of copies follow their inputs, by the rule ``name``."""
+
+    def follow_copies(tables, lu, work, settings, ws, room, copies, bench, which, failed, never):
+        """Let accelerations, multipliers and balances of the copies ``which`` follow; ``failed`` (n,) or 0."""
+        for j in range(len(which)):
+            i = which[j]
+            take_own(copies, i, bench)
+            work.step[0] = 0.0  # the factor is that of another copy
+            done = follow(tables, lu, work, settings, ws, room, copies, i, copies.u[i], bench, never)
+            failed[i] = 0 if done else 1
+
+    follow_copies.__qualname__ = f"follow_copies_{name}"
+    return kernel(follow_copies)
 
 
-@kernel
-def follow_copies(tables, lu, work, settings, ws, copies, bench, which, failed, never):
-    """Let accelerations, multipliers and balances of the copies ``which`` follow their inputs; ``failed`` (n,) or 0."""
-    for j in range(len(which)):
-        i = which[j]
-        take_own(copies, i, bench)
-        state, u = state_of(copies, i), copies.u[i]
-        done = follow_inputs(
-            tables, lu, work, settings, copies.alpha[i], u, state, bench.still, bench.none, bench.found, ws, never
-        )
-        failed[i] = 0 if done else 1
+# ---- rules ----------------------------------------------------------------------------------------------------------
+
+
+@struct
+class Room(NamedTuple):
+    """Scratch of the trapezoidal rule: none."""
+
+    none: Array  # (0,)
+
+
+@struct
+class MidpointRoom(NamedTuple):
+    """Scratch of the variational midpoint rule."""
+
+    own: Scratch
+
+
+@struct
+class TRBDF2Room(NamedTuple):
+    """Scratch of TR-BDF2."""
+
+    own: Scratch
+    stage: StageScratch
+
+
+@struct
+class ExplicitRoom(NamedTuple):
+    """Rule and scratch of explicit steps of trees."""
+
+    rule: ExplicitRule
+    own: ExplicitScratch
+
+
+@inner_kernel
+def follow_newton(tables, lu, work, settings, ws, room, copies, i, u, bench, never):
+    """Let accelerations of copy ``i`` follow the inputs ``u``, as methods with Newton's iteration do."""
+    return follow_inputs(
+        tables, lu, work, settings, copies.alpha[i], u, state_of(copies, i), bench.still, bench.none, bench.found, ws,
+        never,
+    )  # fmt: skip
+
+
+@inner_kernel
+def follow_explicit(tables, lu, work, settings, ws, room, copies, i, u, bench, never):
+    """Let accelerations of copy ``i`` follow the inputs ``u``, by the factor of M where the last step ended here."""
+    return follow_tree(tables, lu, work, state_of(copies, i), u, ws, room.own)
+
+
+@inner_kernel
+def take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, complete, never, limit):
+    """Take a step of the trapezoidal rule; returns how it ended."""
+    old, row = state_of(copies, i), next_row(bench)
+    ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit)
+    return ending
+
+
+@inner_kernel
+def take_midpoint(tables, lu, work, settings, ws, room, copies, i, bench, complete, never, limit):
+    """Take a step of the variational midpoint rule; returns how it ended."""
+    old, row = state_of(copies, i), next_row(bench)
+    ending, _ = march_midpoint(tables, lu, work, settings, copies.weight[i], old, copies.u[i], row, ws, room.own, limit)
+    return ending
+
+
+@inner_kernel
+def take_trbdf2(tables, lu, work, settings, ws, room, copies, i, bench, complete, never, limit):
+    """Take a step of TR-BDF2; returns how it ended."""
+    old, row = state_of(copies, i), next_row(bench)
+    ending, _ = march_trbdf2(
+        tables, lu, work, settings, copies.alpha[i], copies.weight[i], old, copies.u[i], row, ws, room.own, room.stage,
+        never, limit,
+    )  # fmt: skip
+    return ending
+
+
+@inner_kernel
+def take_explicit(tables, lu, work, settings, ws, room, copies, i, bench, complete, never, limit):
+    """Take an explicit step, with accelerations at its end where that is ``complete``; returns how it ended."""
+    old, row = state_of(copies, i), next_row(bench)
+    if not startable(old, room.own.no_loops):
+        return NOT_FINITE
+    new, stats = state_in_row(row, 0), bench.stats[0]
+    return step_tree(tables, lu, work, settings.h, room.rule, old, bench.u[0], new, ws, room.own, stats, complete)
+
+
+step_copies = stepping("trapezoidal", take_trapezoidal, follow_newton)
+step_copies_midpoint = stepping("midpoint", take_midpoint, follow_newton)
+step_copies_trbdf2 = stepping("trbdf2", take_trbdf2, follow_newton)
+step_copies_explicit = stepping("explicit", take_explicit, follow_explicit)
+follow_copies = following("newton", follow_newton)
+follow_copies_explicit = following("explicit", follow_explicit)

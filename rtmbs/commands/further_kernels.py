@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from rtmbs import library
 from rtmbs.formulations import JointCoordinates, Recursive
+from rtmbs.integrators.explicit_steps import VelocityVerlet
 from rtmbs.integrators.trbdf2 import TRBDF2
 from rtmbs.integrators.variational_midpoint import VariationalMidpoint
 from rtmbs.jit import parallel_compile as apart
@@ -31,6 +32,10 @@ def compile_methods() -> None:
     system = library.build("crank_rocker").compile()
     for method in (VariationalMidpoint(), TRBDF2()):
         Simulation(system, STEP, method).step()
+    tree = Simulation(library.build("pendulum").compile(), STEP, VelocityVerlet())
+    tree.step()
+    tree.inputs["gravity"] = (0.0, 0.0, -9.0)
+    tree.step()
 
 
 def compile_derivatives() -> None:

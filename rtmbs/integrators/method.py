@@ -30,7 +30,14 @@ Array = NDArray[np.float64]
 PENALTY = 1e6  # dimensionless c
 NO_FACTORS = np.zeros(0)  # penalty factors of a state that has none
 USUAL = frozenset(
-    (Capability.FORCE_STATES, Capability.REDUNDANT, Capability.SAME_BYTES, Capability.REFINED, Capability.EVENTS)
+    (
+        Capability.FORCE_STATES,
+        Capability.LOOPS,
+        Capability.REDUNDANT,
+        Capability.SAME_BYTES,
+        Capability.REFINED,
+        Capability.EVENTS,
+    )
 )
 
 

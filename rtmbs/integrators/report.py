@@ -84,7 +84,7 @@ def outcomes_of(stats: Array) -> dict[Outcome, int]:
     """Return the number of accepted steps by Outcome, from their stats (k, STATS_SIZE)."""
     if all_converged(stats):
         return {Outcome.CONVERGED: len(stats)} if len(stats) else {}
-    unfinished = stats[:, settings.ITERATIONS_TO_TOLERANCE] == 0.0
+    unfinished = unfinished_steps(stats)
     near = (stats[:, settings.NEAR_SINGULAR] > 0.0) & ~unfinished
     missed = np.where(unfinished | near, settings.NOTHING, stats[:, settings.LEFT])
     counts = {
@@ -100,14 +100,19 @@ def outcomes_of(stats: Array) -> dict[Outcome, int]:
 def all_converged(stats: Array) -> bool:
     """Return whether every accepted step with these stats (k, STATS_SIZE) converged in all it did."""
     left_or_singular = stats[:, settings.LEFT].any() or stats[:, settings.NEAR_SINGULAR].any()
-    return bool(stats[:, settings.ITERATIONS_TO_TOLERANCE].all() and not left_or_singular)
+    return not left_or_singular and not unfinished_steps(stats).any()
+
+
+def unfinished_steps(stats: Array) -> NDArray[np.bool_]:
+    """Return a mask of the accepted steps whose iterations ended before Newton's test; explicit ones have none."""
+    return np.asarray((stats[:, settings.ITERATIONS_TO_TOLERANCE] == 0.0) & (stats[:, ITERATIONS] > 0.0))
 
 
 def doubtful_steps(stats: Array) -> Array:
     """Return 1 for every accepted step with these stats (k, STATS_SIZE) that did not converge in all it did, else 0."""
     if all_converged(stats):
         return np.zeros(len(stats))
-    unfinished = stats[:, settings.ITERATIONS_TO_TOLERANCE] == 0.0
+    unfinished = unfinished_steps(stats)
     return np.asarray(
         unfinished | (stats[:, settings.LEFT] > 0.0) | (stats[:, settings.NEAR_SINGULAR] > 0.0), np.float64
     )

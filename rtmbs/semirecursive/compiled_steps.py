@@ -7,10 +7,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.integrators.explicit_rules import ExplicitRule
 from rtmbs.integrators.report import TAKEN, Outcome
 from rtmbs.integrators.settings import (
     EVALUATIONS,
     FACTORISATIONS,
+    INERTIA,
     JACOBIANS,
     PHASES,
     PROJECTIONS,
@@ -25,6 +27,7 @@ from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
+from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.exit_codes import (
     ACCEPTED,
     NOT_CONVERGED,
@@ -32,9 +35,11 @@ from rtmbs.semirecursive.exit_codes import (
     SMALL_PIVOT,
     Ending,
 )
+from rtmbs.semirecursive.explicit_step import explicit_scratch, follow_tree, march_tree
 from rtmbs.semirecursive.extrapolated_step import REFUSED, Judged, march_extrapolated, scratch_between
 from rtmbs.semirecursive.groups import Groups
 from rtmbs.semirecursive.input_jump import FollowKernel
+from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.midpoint_step import march_midpoint, scratch_for
 from rtmbs.semirecursive.newton_restarts import retry
 from rtmbs.semirecursive.step import march
@@ -218,6 +223,68 @@ class FusedExtrapolation(MachineCode):
         return None if ending == REFUSED else OUTCOMES[ending], int(done)
 
 
+class FusedExplicit(MachineCode):
+    """The machine code of ``explicit_step.march_tree`` and of accelerations that follow inputs, and their scratch."""
+
+    follow_entry: Callable[..., Any] | None = None
+
+    def __init__(self, equations: EvaluatedEquations) -> None:
+        self.equations, self.own = equations, explicit_scratch(equations.n, equations.states, 1)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**super().__getstate__(), "follow_entry": None}
+
+    def __call__(self, settings: Settings, rule: ExplicitRule, old: StateArrays, chunk: Chunk) -> tuple[Outcome, int]:
+        """Take a step for every row from ``old``; how the last one ended, and the accepted steps."""
+        equations = self.equations
+        if len(self.own.zdd) < len(rule.b):
+            self.own = explicit_scratch(equations.n, equations.states, len(rule.b))
+        arguments = (
+            equations.tables, equations.lu, equations.work, settings, rule, old, chunk, equations.ws, self.own,
+            round(LONGEST_CALL / seconds_per_tick()),
+        )  # fmt: skip
+        if self.march is None:
+            self.march = entry_for(march_tree, arguments)
+        ending, done = self.march(*arguments)
+        return OUTCOMES[ending], int(done)
+
+    def follow(self, state: StateArrays, u: Array) -> bool:
+        """Let accelerations of ``state`` follow its inputs; False, as they were, where there are none."""
+        equations = self.equations
+        equations.work.step[0] = 0.0  # its factor may be of another state
+        arguments = (equations.tables, equations.lu, equations.work, state, u, equations.ws, self.own)
+        if self.follow_entry is None:
+            with announced():
+                self.follow_entry = entry_for(follow_tree, arguments)
+        return bool(self.follow_entry(*arguments))
+
+    def linearised(self, state: StateArrays, u: Array) -> tuple[Array, Array] | None:
+        """Return M^-1 K and M^-1 C (n, n) at a state; None where nothing gives stiffness or damping."""
+        equations = self.equations
+        tables = equations.tables
+        acting = len(tables.connectors.a) or len(tables.joint_forces.dof) or len(tables.laws.row)
+        if not acting or len(tables.interfaces.dof) or not all(map(finite, state)):
+            return None
+        own, equations.u = equations.u, u
+        hold_states(state.s, equations.ws)
+        equations.evaluate(state.z, state.zd, state.zdd, state.R0)
+        found = []
+        for shares in ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)):
+            assemble_tangent(tables, INERTIA, *shares, u, equations.alpha, state, equations.ws, equations.matrix.values)
+            found.append(np.asarray(equations.matrix))
+        equations.u = own
+        try:
+            K, C = (np.asarray(np.linalg.solve(found[0], one), np.float64) for one in found[1:])
+        except np.linalg.LinAlgError:
+            return None
+        return K, C
+
+
+def finite(values: Array) -> bool:
+    """Return whether all entries are numbers."""
+    return bool(np.all(np.isfinite(values)))
+
+
 LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step
 
 
@@ -310,9 +377,15 @@ def in_momenta(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return maker
 
 
+def of_trees(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Return a maker of a kernel of mechanisms without loops and drivers: none for others."""
+    return lambda equations: made(equations) if equations.m == 0 else None
+
+
 STEP_KERNELS: dict[str, Callable[[Any], Any]] = {  # by the name that a method asks for, made of the equations
     "penalty-trapezoidal": by_own_tangent(lambda equations: equations.own_steps),
     "trbdf2": by_own_tangent(FusedTRBDF2),
     "variational-midpoint": in_momenta(FusedMidpoint),
     "extrapolated-midpoint": in_momenta(FusedExtrapolation),
+    "explicit": of_trees(FusedExplicit),
 }

@@ -30,8 +30,8 @@ OVER_FORMULATIONS = {  # the same methods over other formulations, and other for
 }
 CASES = {**METHODS, **OVER_FORMULATIONS}
 QUICK = (  # one of each kind: by kernels, of stages, with a history, with accelerations of its own, by tolerances
-    "penalty-trapezoidal", "variational-midpoint", "runge-kutta", "adams-bashforth", "adams-bashforth-moulton", "hht",
-    "runge-kutta over null-space", "solve-ivp",
+    "penalty-trapezoidal", "variational-midpoint", "velocity-verlet", "runge-kutta", "adams-bashforth",
+    "adams-bashforth-moulton", "hht", "runge-kutta over null-space", "solve-ivp",
 )  # fmt: skip
 EVERY = pytest.mark.parametrize("name", CASES)
 ALL = pytest.mark.parametrize("name", quick(CASES, *QUICK))
@@ -76,6 +76,24 @@ def driven():
 
 
 MACHINES = {"tree": hanging, "loop": loop, "rotations": turning, "driver": driven, "states": with_force_states}
+TREES = [name for name in MACHINES if not len(MACHINES[name]().compile().row_names)]
+
+
+def suits(name, tree):
+    """Return whether a method takes a mechanism: one that is a tree, or one with loops or drivers."""
+    return tree or name not in METHODS or Capability.LOOPS in capabilities_of(METHODS[name])
+
+
+BY_MACHINE = pytest.mark.parametrize(
+    ("name", "machine"),
+    [
+        marked((name, machine), slow=name not in QUICK)
+        for machine in MACHINES
+        for name in CASES
+        if suits(name, machine in TREES)
+    ],
+)
+OF_LOOPS = pytest.mark.parametrize("name", quick([name for name in CASES if suits(name, False)], *QUICK))
 
 
 def end(system, name, h):
@@ -91,6 +109,7 @@ ORDERS = [
     marked((name, machine), slow=name not in QUICK or (name in HEAVY and machine not in ("loop", "states")))
     for name in CASES
     for machine in MACHINES
+    if suits(name, machine in TREES)
 ]
 
 
@@ -114,6 +133,9 @@ def test_its_order_is_the_declared_one(name, machine):
             assert np.log2(coarse / fine) > one.order - slack, (group, coarse, fine)
 
 
+OF_TREES = [name for name, one in PROBLEMS.items() if not len(one.model().compile().row_names)]
+
+
 def is_slow(name, problem):
     """Return whether a case is left to the long runs.
 
@@ -127,7 +149,12 @@ def is_slow(name, problem):
     return problem in ("redundant", "rotations") or (list(CASES).index(name) + list(PROBLEMS).index(problem)) % 2 == 1
 
 
-AGAINST_OTHERS = [marked((name, problem), slow=is_slow(name, problem)) for name in CASES for problem in PROBLEMS]
+AGAINST_OTHERS = [
+    marked((name, problem), slow=is_slow(name, problem))
+    for name in CASES
+    for problem in PROBLEMS
+    if suits(name, problem in OF_TREES)
+]
 
 
 @pytest.mark.parametrize(("name", "problem"), AGAINST_OTHERS)
@@ -149,8 +176,7 @@ def test_it_converges_to_an_independent_solution(name, problem):
     assert errors[1] < (60.0 * h) ** order
 
 
-@ALL
-@pytest.mark.parametrize("machine", MACHINES)
+@BY_MACHINE
 def test_a_step_reads_the_old_state_and_fills_the_new_one(name, machine):
     sim = Simulation(MACHINES[machine]().compile(), 2e-3, method(name))
     before = sim.state.copy()
@@ -175,8 +201,7 @@ def arrays(state):
     return [*plain, *state.memory.values()]
 
 
-@ALL
-@pytest.mark.parametrize("machine", MACHINES)
+@BY_MACHINE
 def test_a_saved_state_goes_on_bit_for_bit(name, machine, tmp_path):
     system = MACHINES[machine]().compile()
     one = Simulation(system, 2e-3, method(name))
@@ -267,7 +292,7 @@ def test_inputs_change_between_steps(name):
         assert fine < 1e-11 or np.log2(coarse / fine) > order - 0.35
 
 
-@ALL
+@OF_LOOPS
 def test_h_and_method_change_between_steps(name):
     sim = Simulation(loop().compile(), 2e-3)
     sim.run(0.02)
@@ -316,7 +341,7 @@ def cartesian_motion(seed, t):
     return start, spatial_motion(model, start, [t])[0][0]
 
 
-@ALL
+@OF_LOOPS
 @pytest.mark.parametrize("seed", quick([0, 2, 5, 7], 2, 5))
 def test_random_closed_mechanisms(seed, name):
     """Every joint, force and driver: a few small steps end near the motion of an independent reference."""
@@ -334,7 +359,7 @@ def test_random_closed_mechanisms(seed, name):
 
 @ALL
 def test_a_state_of_another_method_is_refused(name):
-    system = loop().compile()
+    system = hanging().compile()
     state = Simulation(system, 1e-3, rtmbs.AdamsBashforth()).state
     sim = Simulation(system, 1e-3, method(name))
     if state.memory.keys() != sim.state.memory.keys():
@@ -345,8 +370,9 @@ def test_a_state_of_another_method_is_refused(name):
 @ALL
 def test_it_does_what_it_says_it_can(name, tmp_path):
     """Each capability that a method has is asked of it; each that it has not is refused by a sentence."""
-    one, system = method(name), driven().compile()
+    one = method(name)
     can = capabilities_of(one)
+    system = driven().compile() if Capability.LOOPS in can else hanging().compile()
     sim = Simulation(system, 2e-3, one)
 
     def asked(capability, call, says):
@@ -356,6 +382,8 @@ def test_it_does_what_it_says_it_can(name, tmp_path):
         with pytest.raises(InputError, match=f"^{says} needs a method that {capability.value}; {type(one).__name__} "):
             call()
 
+    looped = loop().compile()
+    asked(Capability.LOOPS, lambda: Simulation(looped, 2e-3, one), "a mechanism with closed loops or drivers")
     asked(Capability.THREADS, lambda: Simulation(system, 2e-3, one, threads=2), "threads = 2")
     asked(Capability.EVENTS, lambda: sim.run(0.01, when=lambda s: s.t - 0.005), "when")
     asked(Capability.TOLERANCE, lambda: sim.run(0.02, tolerance=1e-4), "tolerance = 0.0001")
@@ -389,7 +417,10 @@ def test_no_room_but_those_of_methods_reads_what_a_method_remembers():
 
 
 class Frozen(methods.RungeKutta):
-    """A method that leaves force states as they are."""
+    """A method that leaves force states as they are, step by step."""
+
+    def takes_many(self, equations):
+        return False
 
     def advance(self, equations, work, old, new):
         report = super().advance(equations, work, old, new)
