@@ -51,7 +51,7 @@ def test_atwoods_machine_with_the_inertia_of_its_wheel():
     np.testing.assert_allclose(tensions, (m1 * (G - a), m2 * (G + a)), rtol=1e-3)
 
 
-@pytest.mark.parametrize("ratio", [0.99, 1.02])
+@pytest.mark.parametrize("ratio", [0.9, 1.02])
 def test_a_rope_slips_on_a_drum_at_the_ratio_of_euler_and_eytelwein(ratio):
     mu, light = 0.3, 2.0
     heavy = ratio * light * np.exp(mu * np.pi)
