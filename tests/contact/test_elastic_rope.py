@@ -60,7 +60,7 @@ def test_a_rope_slips_on_a_drum_at_the_ratio_of_euler_and_eytelwein(ratio):
     sim.run(1.6)
     first, second = (np.linalg.norm(sim[f"rope_{k}.force"]) for k in (1, 2))
     if ratio < 1.0:
-        assert abs(sim["left.velocity"][2]) < 1e-6
+        assert abs(sim["left.velocity"][2]) < 2e-5  # what is left of a swing on the bristle
     else:
         assert sim["left.velocity"][2] < -0.05
         assert first / second == pytest.approx(np.exp(mu * np.pi), rel=1e-3)  # the drum has 1e-3 kg m^2
