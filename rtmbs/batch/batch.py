@@ -12,6 +12,7 @@ from rtmbs.batch.arrays import as_numbers, inputs_of, one_step, plan_of, room_of
 from rtmbs.batch.copies import Workers, copies_of, state_row, write_row
 from rtmbs.batch.kernels import BAD_INPUT, NOT_FOLLOWED, RUNNING, CopyRun, CopyStates
 from rtmbs.batch.own_numbers import NO_LAYOUT, OwnLayout, check_same_structure, layout_of, merged, with_mass
+from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, StateError, shown, unknown_name
@@ -775,6 +776,7 @@ def check_batch(sim: Simulation) -> None:
     """Refuse a mechanism that no kernel steps in copies: InputError."""
     system = sim.system
     refuse_rigid(system.rigid, "rtmbs.Batch")
+    refuse_convex(system.forces, "rtmbs.Batch")
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)
         raise InputError(f"rtmbs.Batch: force laws {names} are called in Python; write them so that they are recorded")

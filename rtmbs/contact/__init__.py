@@ -12,6 +12,7 @@ __getattr__, __dir__, __all__ = lazily(
     lazy_loader.attach(
         __name__,
         submod_attrs={
+            "elastic_rope": ["Sheave", "capstan_coefficient"],
             "elements": ["Contact"],
             "ellipsoid": ["Ellipsoid"],
             "friction": ["DryFriction"],

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
+from rtmbs.contact.convex import PatchPoint, convex_pair, point_inputs
 from rtmbs.contact.ellipsoid import Ellipsoid
 from rtmbs.contact.friction import DryFriction, checked_friction
 from rtmbs.contact.normal_force import NormalForce, checked_normal_force
@@ -83,7 +84,7 @@ def add_contact(
         if mu > 0.0:
             stiff = normal.slope(USUAL_DEPTH) * TANGENTIAL if tangential_stiffness is None else tangential_stiffness
             bristle = checked_friction(what, "tangential_stiffness", stiff, damping_time, static_ratio, stribeck_speed)
-        pairs += touching(what, (one, of_one), (other, of_other), normal, bristle)
+        pairs += touching(what, name, (one, of_one), (other, of_other), normal, bristle)
     named = [(name if len(pairs) == 1 else f"{name}_{k}", pair) for k, pair in enumerate(pairs, 1)]
     return Contact(name, tuple(add_pair(model, own, pair, mu) for own, pair in named))
 
@@ -95,11 +96,14 @@ def add_pair(model: ForceModel, name: str, pair: Pair, friction: float) -> Force
         for end, (body, point, axes) in (("a", pair.a), ("b", pair.b))
     )
     bristles = BRISTLE[: pair.bristles] if friction > 0.0 else ()
+    given = ({"friction": friction} if bristles else {}) | (
+        point_inputs(pair.law) if isinstance(pair.law, PatchPoint) else {}
+    )
     return model.add_force(
         name,
         pair.law,
         between=(first, second),
-        parameters={"friction": friction} if bristles else None,
+        parameters=given or None,
         states=dict.fromkeys(bristles, 0.0) if bristles else None,
         units=dict.fromkeys(bristles, "m") if bristles else None,
     )
@@ -124,15 +128,15 @@ def sides(model: ForceModel, what: str, given: Side) -> list[tuple[Body, Any]]:
         if not isinstance(shape, Plane | Profile | Ellipsoid | Cylinder | Sphere | Bar | Box | Surface):
             raise ModelError(
                 f"{what}: {shown(shape)} of {body.name!r} does not touch; shapes of contacts are rtmbs.contact.Plane, "
-                "Profile and Ellipsoid, Sphere, Bar, Box, Cylinder, and Surface or Mesh as a convex body on a plane"
+                "Profile and Ellipsoid, Sphere, Bar, Box, Cylinder, and Surface or Mesh as a convex body"
             )
     return [(body, shape) for shape in shapes]
 
 
 def touching(
-    what: str, a: tuple[Body, Any], b: tuple[Body, Any], normal: NormalForce, friction: DryFriction | None
+    what: str, name: str, a: tuple[Body, Any], b: tuple[Body, Any], normal: NormalForce, friction: DryFriction | None
 ) -> list[Pair]:
-    """Return the pairs of points of two shapes, planes and boxes as the first."""
+    """Return the pairs of points of two shapes of contact ``name``, planes and boxes as the first."""
     (one, of_one), (other, of_other) = a, b
     if isinstance(of_one, Plane) and not isinstance(of_other, Plane):
         x, y = perpendiculars(of_one.normal)
@@ -154,10 +158,12 @@ def touching(
         (point_a, axes_a, half_a), (point_b, axes_b, half_b) = segment(of_one), segment(of_other)
         law_of_bars = Segments((half_a, half_b), (of_one.radius, of_other.radius), normal, friction)
         return [Pair((one, point_a, axes_a), (other, point_b, axes_b), law_of_bars, 3)]
+    if not isinstance(of_one, Plane | Profile) and not isinstance(of_other, Plane | Profile):
+        place_a, place_b, laws = convex_pair(what, name, a, b, normal, friction)
+        return [Pair(place_a, place_b, law, 3) for law in laws]
     raise ModelError(
-        f"{what}: a {type(of_one).__name__} does not touch a {type(of_other).__name__}; pairs are a Plane with "
-        "a Sphere, Bar, Box, Cylinder, Ellipsoid or convex Surface, a Sphere with a Box or Profile, and Spheres and "
-        "Bars with each other"
+        f"{what}: a {type(of_one).__name__} does not touch a {type(of_other).__name__}; pairs are a Plane or a convex "
+        "shape with a Sphere, Bar, Box, Cylinder, Ellipsoid or convex Surface, and a Profile with a Sphere"
     )
 
 

@@ -43,9 +43,13 @@ class TouchLaw:
         """Return where the shapes are nearest."""
         raise NotImplementedError
 
+    def touch_with(self, kinematics: Kinematics, parameters: Any) -> Touch:
+        """Return where the shapes are nearest; ``parameters`` are the inputs of the law."""
+        return self.touch(kinematics)
+
     def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any = None) -> Any:
         """Return force and moment on b [N, N m], and the rates of three bristles [m/s]."""
-        touch = self.touch(kinematics)
+        touch = self.touch_with(kinematics, parameters)
         n, arm, point = touch.normal, touch.arm, touch.rate(kinematics)
         leaving = inner(point, n)
         N = self.normal(-touch.gap, -leaving)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
@@ -383,6 +384,7 @@ def motion_of(
     q, v, t0 = checked_vector("q", q, system.n), checked_vector("v", v, system.n), float(times[0])
     if isinstance(equations := getattr(system, "equations", None), SemiRecursiveEquations):
         refuse_bearings(equations.compiled.bearings, "integrate")
+        refuse_convex(equations.compiled.forces, "integrate")
         refuse_rigid(equations.compiled.rigid, "integrate")
     system = with_rate_rows(system)
     demand_no_states(system, method)

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.core.atomic_file import replacing
@@ -209,6 +210,7 @@ def check_exportable(sim: Simulation) -> None:
     if not isinstance(method, PenaltyTrapezoidal) or not method.fused:
         raise InputError(f"method is {shown(method)}; only the fused step of PenaltyTrapezoidal() can be exported")
     refuse_bearings(system.bearings, "an export")
+    refuse_convex(system.forces, "an export")
     refuse_rigid(system.rigid, "an export")
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)

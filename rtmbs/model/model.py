@@ -394,6 +394,64 @@ class Model(ModelDescription):
             raise ModelError(f"{what}: points is {shown(points)}; it must be a list of markers")
         return lay_rope(self, name, [self.lookup.marker(what, one) for one in points], length)
 
+    def add_elastic_rope(
+        self,
+        name: str,
+        points: Sequence[Any],
+        *,
+        stiffness: Numbers,
+        tension: Numbers = 0.0,
+        dissipation: Numbers = 0.0,
+        around: Any = None,
+    ) -> tuple[Force, ...]:
+        """Add an elastic rope or belt over sheaves that turn, or round a ball or cylinder; it goes slack (METHODS 8.9).
+
+        Over a ``rtmbs.contact.Sheave`` it runs without slip: the wheel of the body turns with the rope. Friction of its
+        joint brakes it, and ``rtmbs.contact.capstan_coefficient`` makes that of a rope round a drum. ``around`` is for
+        ropes such as muscles, which slide over a shape without friction.
+
+        Parameters
+        ----------
+        name : str
+            Name of the rope. Its spans are the forces ``name``, or ``name_1``, ``name_2``, ...
+        points : sequence of Marker, str or Sheave
+            Markers and sheaves in the order of the rope, neighbours on different bodies. Axles of neighbours are
+            parallel. A belt begins and ends with the same sheave.
+        stiffness : float
+            Force over strain EA [N].
+        tension : float, default 0.0
+            Tension at the reference pose [N].
+        dissipation : float, default 0.0
+            Damping c of the tension EA strain (1 + c strain') [s].
+        around : tuple, optional
+            (body, Sphere or Cylinder) that the rope of two markers bends round the short way; the body of the first.
+
+        Returns
+        -------
+        tuple[Force, ...]
+            One force a span. ``NAME.force`` is the pull on its second end, in world axes.
+
+        Raises
+        ------
+        ModelError
+            For values out of range, axles that are not parallel, and points inside a shape or a sheave.
+
+        Examples
+        --------
+        >>> m = rtmbs.Model("lift", gravity=(0.0, 0.0, -9.81))
+        >>> wheel = m.add_body("wheel", mass=1.0, inertia=(5e-3, 5e-3, 5e-3))
+        >>> load = m.add_body("load", mass=2.0, inertia=(1.0, 1.0, 1.0), position=(-0.1, 0.0, -1.0))
+        >>> axle = m.add_marker("axle", wheel, axes=np.array([(1, 0, 0), (0, 0, 1), (0, -1, 0.0)]).T)
+        >>> hooks = m.add_marker("hook", load, load.position), m.add_marker("floor", "ground", (0.1, 0.0, -1.0))
+        >>> sheave = rtmbs.contact.Sheave(axle, 0.1, "right")
+        >>> [span.name for span in m.add_elastic_rope("rope", [hooks[0], sheave, hooks[1]], stiffness=1e5)]
+        ['rope_1', 'rope_2']
+        """
+        from rtmbs.contact.elastic_rope import add_elastic_rope
+
+        check_new_name("elastic rope", name, *self.lookup.holding())
+        return add_elastic_rope(self, name, points, stiffness, tension, dissipation, around)
+
     def add_coupler(self, name: str, ratios: Ratios, offset: Any = 0.0) -> Coupler:
         """Couple joint coordinates: the sum of ratio times coordinate is ``offset``, at all times.
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError
@@ -145,6 +146,7 @@ def split(system: System, ranks: int, whole: bool = False) -> Split:
     Raises InputError for more ranks than parts, and for what ranks cannot share.
     """
     refuse_bearings(system.bearings, "the recursion")
+    refuse_convex(system.forces, "the recursion")
     refuse_rigid(system.rigid, "the recursion")
     demand_sharable(system)
     parent = np.maximum(system.tables.dofs.parent, -1)

@@ -138,9 +138,19 @@ def touch_motion(resampled: Evaluation, info: ForceInfo) -> TouchMotion:
     v = turned(back, of_b - a.V[:, :3] - cross(a.V[:, 3:], xb))
     w, R = turned(back, b.V[:, 3:] - a.V[:, 3:]), back @ b.A @ frame_b[:, :3]
     kinematics = Kinematics(turned(back, xb - xa).T, np.moveaxis(R, 0, 2), v.T, w.T)
-    touch = info.contact.touch(kinematics)
+    touch = info.contact.touch_with(kinematics, law_inputs(resampled, info.name))
     normal, arm, rate = (np.stack(np.broadcast_arrays(*x), axis=1) for x in (*touch[::2], touch.rate(kinematics)))
     slip = rate - dot(rate, normal)[:, None] * normal
     point = xb + turned(Ra, arm) + a.o
     resampled.touches[info.name] = found = TouchMotion(touch.gap, turned(Ra, normal), turned(Ra, slip), point)
+    return found
+
+
+def law_inputs(resampled: Evaluation, force: str) -> dict[str, Array]:
+    """Return the inputs of a force law over the samples by name: numbers (S,), or vectors (k, S)."""
+    system, u, found = resampled.system, resampled.samples.u, {}
+    for name, place in system.inputs.items():
+        owner, _, word = name.rpartition(".")
+        if owner == force:
+            found[word] = u[:, place.start] if place.stop == place.start + 1 else u[:, place].T
     return found

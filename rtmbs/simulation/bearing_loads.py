@@ -12,7 +12,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.contact.bearing import LOAD
+from rtmbs.contact.bearing import CONTACT, LOAD
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.results.body_motion import body_motion
 from rtmbs.results.evaluation import Evaluation
@@ -35,19 +35,28 @@ class BearingLoads:
     def __init__(self, system: System) -> None:
         self.system = system
         self.bearings = list(system.bearings.values())
+        starts = system.tables.closures.row_pointer
+        self.rows = {  # of the gaps of rigid contacts: their multipliers are the normal forces
+            bearing.joint: int(starts[system.closure_names.index(bearing.joint)])
+            for bearing in self.bearings
+            if bearing.kind == CONTACT
+        }
         self.slots = np.array([system.inputs[f"{name}.{LOAD}"].start for name in system.bearings], np.int64)
 
     def of(self, equations: SemiRecursiveEquations, state: State) -> Array:
         """Return the loads (k,) that belong to the reactions at a state, whose accelerations balance its forces."""
-        seen = Evaluation(self.system, equations.tables, one_sample(state))
-        found = np.empty(len(self.bearings))
+        found, seen = np.empty(len(self.bearings)), None
         for k, bearing in enumerate(self.bearings):
+            if (row := self.rows.get(bearing.joint)) is not None:
+                found[k] = abs(state.lam[row])
+                continue
+            seen = Evaluation(self.system, equations.tables, one_sample(state)) if seen is None else seen
             wrench = reaction_values(seen, self.system, bearing.joint)[0]
             found[k] = bearing.load(wrench, self.turn_of(seen, bearing.joint))
         return found
 
     def turn_of(self, seen: Evaluation, joint: str) -> Array:
-        """Return the orientation (3, 3) of the second body of a joint; that of the world for a rigid contact."""
+        """Return the orientation (3, 3) of the second body of a joint."""
         info = self.system.joints.get(joint)
         if info is None or (body := self.system.bodies[info.b]).dof < 0:
             return np.eye(3)

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, outcomes_of
@@ -495,6 +496,7 @@ def run_with_tolerance(
     check_tolerance(tolerance)
     check_method(sim.method, tolerance)
     refuse_bearings(sim.system.bearings, "a run with a tolerance")
+    refuse_convex(sim.system.forces, "a run with a tolerance")
     if sim.system.rigid:
         raise InputError("rigid contacts need steps of h; tolerance must be left out")
     events, watching, h = events_of(when), observers_of(observers), sim.h

@@ -30,6 +30,7 @@ from rtmbs.simulation.access import LOOK, STEP, Claim, guarded
 from rtmbs.simulation.captured_values import CapturedValues, captured_values_of, check_captured
 from rtmbs.simulation.channel_reader import ChannelReader
 from rtmbs.simulation.controllers import Controller, Controllers, controller_of
+from rtmbs.simulation.convex_contacts import renew_patches
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
@@ -232,6 +233,8 @@ class Simulation(Keyed, StrictAttributes):
         if self._controllers is not None:
             self._controllers.act(self)
             self._controllers.check_inside(store.states[0])
+        if store.patches is not None:
+            renew_patches(store)
         if self._plain and self._half_turns is None:
             stiff_forces = self._stiff_forces
             stepped = store.step_by_hand(NO_SIZES if stiff_forces is None else stiff_forces.system.typical)

@@ -28,6 +28,7 @@ from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
 from rtmbs.simulation.bearing_loads import BearingLoads, unsettled
+from rtmbs.simulation.convex_contacts import ConvexContacts, convex_contacts_of, renew_patches
 from rtmbs.simulation.drag import drag_body, rest_at
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
@@ -153,6 +154,7 @@ class StateStore:
     shown: tuple[object, ...] | None  # the motion of the current State when it was first given out since the last step
     compiled: bool  # a step was taken with this method
     loads: BearingLoads | None  # of frictions that follow their joints
+    patches: ConvexContacts | None  # of convex shapes that touch
     watched: bool  # rigid contacts, if there are any, are looked at by a run with events
     prepared: PreparedStep | None  # arguments of the next step, where steps by hand follow each other
     calm: int  # steps by hand since the State was given out, or replaced
@@ -168,6 +170,8 @@ class StateStore:
         self.compiled, self.checked, self.prepared, self.calm = False, [], None, 0
         self.watched = True
         self.loads = BearingLoads(self.system) if self.system.bearings else None
+        self.patches = convex_contacts_of(self.system)
+        renew_patches(self)
         if self.loads is not None:
             self.solve_accelerations(self.states[0])
 
@@ -412,7 +416,7 @@ class StateStore:
     @property
     def takes_chunks(self) -> bool:
         """True when many steps fit in one kernel call: the fused step."""
-        return self.loads is None and self.options.method.takes_many(self.equations)
+        return self.loads is None and self.patches is None and self.options.method.takes_many(self.equations)
 
     def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call for many steps came in between."""
@@ -675,7 +679,8 @@ class StateStore:
         equations.take_balance(self.equations.balance)
         equations.u, equations.threads = state.u, self.equations.threads
         work = self.options.method.start(equations, state)
-        return self._same(equations=equations, states=state_pair(state), work=work)
+        own = {"equations": equations, "work": work, "patches": convex_contacts_of(self.system)}
+        return self._same(states=state_pair(state), **own)
 
     def twin(self) -> Self:
         """Return a store at the same state that shares the equations: one of the two steps at a time."""

@@ -14,6 +14,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.core.names import Keyed, selected
@@ -222,6 +223,7 @@ def check(sim: Simulation) -> None:
         raise InputError("sensitivity takes no sampled controllers; give it a Simulation without add_controller")
     refuse_contacts(system, "sensitivity")
     refuse_bearings(system.bearings, "sensitivity")
+    refuse_convex(system.forces, "sensitivity")
     refuse_rigid(system.rigid, "sensitivity")
     demand(method, Capability.SENSITIVITY, "sensitivity")
     usual = type(method)()

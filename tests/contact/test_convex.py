@@ -1,0 +1,134 @@
+"""Contact of convex shapes with each other: patches against closed forms, slopes, stacks, momentum of collisions."""
+
+import sys
+
+import numpy as np
+import pytest
+from scipy.spatial.transform import Rotation
+
+import rtmbs
+from rtmbs.contact.convex_shapes import Round, convex_of
+from rtmbs.contact.patch import patch_points, polished
+from rtmbs.errors import InputError, ModelError
+
+G = 9.81
+NEAREST = (np.zeros(3), np.zeros(3))
+UP = np.array((0.0, 0.0, 1.0))
+
+
+def test_a_box_on_a_box_touches_at_the_corners_of_the_overlap():
+    """The overlap of 1 x 1 with 0.4 x 2, shifted by (0.4, 0.1): 0.2 to 0.5 by -0.5 to 0.5."""
+    a, b = (convex_of("test", rtmbs.Box(size))[0] for size in ((1, 1, 1), (0.4, 2, 0.2)))
+    tilt = 1e-3
+    R = Rotation.from_rotvec((0.0, tilt, 0.0)).as_matrix()
+    found = patch_points(a, b, np.array((0.4, 0.1, 0.6 - 1e-4)), R, UP, NEAREST, 0.1)
+    wanted = sorted((x, y) for x in (0.2, 0.5) for y in (-0.5, 0.5))
+    np.testing.assert_allclose(sorted(map(tuple, found.first[:, :2].round(9))), wanted, atol=1e-3)
+    np.testing.assert_allclose(found.first[:, 2], 0.5, atol=1e-12)
+    lowest = 0.6 - 1e-4 - 0.1 * np.cos(tilt) - (found.second[:, 0] - 0.4) * np.tan(tilt)
+    np.testing.assert_allclose(found.second[:, 2], lowest, atol=1e-6)
+
+
+def test_a_cylinder_lies_on_a_line_and_bars_that_cross_touch_at_a_point():
+    box, cylinder = (convex_of("test", one)[0] for one in (rtmbs.Box((1, 1, 1)), rtmbs.Cylinder(0.1, 0.6)))
+    lying = Rotation.from_rotvec((0.0, np.pi / 2, 0.0)).as_matrix()
+    line = patch_points(box, cylinder, np.array((0.4, 0.0, 0.6)), lying, UP, NEAREST, 0.1)
+    np.testing.assert_allclose(np.sort(line.first[:, 0]), (0.1, 0.5), atol=1e-12)  # cut off at the edge of the box
+    nearest = np.array((0.0, 0.0, 0.1)), np.array((0.0, 0.0, 0.1))
+    bars = cylinder, convex_of("test", rtmbs.Bar((-1, 0, 0), (1, 0, 0), 0.1))[0]
+    point = patch_points(*bars, np.array((0.0, 0.0, 0.2)), lying, UP, nearest, 0.1)
+    assert len(point.first) == 1 or np.ptp(point.first, axis=0).max() < 0.3
+
+
+def test_ellipsoids_touch_along_the_normal_that_they_were_placed_by():
+    rng = np.random.default_rng(1)
+    for k in range(100):
+        a, b = Round(rng.uniform(0.2, 1, 3)), Round(rng.uniform(0.2, 1, 3))
+        R, n = Rotation.random(random_state=k).as_matrix(), rng.normal(size=3)
+        n /= np.linalg.norm(n)
+        r = a.feature(n).points[0] + rng.uniform(-0.05, 0.3) * n - R @ b.feature(-R.T @ n).points[0]
+        near = n + 1e-2 * rng.normal(size=3)
+        np.testing.assert_allclose(polished(a, b, r, R, near / np.linalg.norm(near)), n, atol=1e-12)
+
+
+def resting(slope, friction, shape, height):
+    """Return a Simulation of a body on a box of ground, in axes of a slope."""
+    model = rtmbs.Model("slope", gravity=(G * np.sin(slope), 0, -G * np.cos(slope)))
+    body = model.add_body("body", mass=2.0, inertia=(0.02, 0.02, 0.02), position=(0, 0, height), shape=shape)
+    model.add_joint("free", rtmbs.Floating(), "ground", body, point=(0, 0, height))
+    floor = ("ground", rtmbs.Box((20.0, 20.0, 1.0), center=(0, 0, -0.5)))
+    model.add_contact("floor", floor, body, stiffness=1e6, dissipation=50.0, friction=friction)
+    return rtmbs.Simulation(model.compile(), 2e-3, method=rtmbs.TRBDF2())
+
+
+@pytest.fixture(scope="module")
+def slope():
+    pytest.importorskip("coal")
+    sim = resting(0.4, 0.5, rtmbs.Box((0.3, 0.2, 0.1)), 0.05)
+    return sim, sim.state.copy()
+
+
+def test_a_box_on_a_box_sticks_below_the_angle_of_friction_and_slides_above_it(slope):
+    sim, start = slope
+    sim.run(0.4)
+    place = sim["body.position"].copy()
+    sim.run(2.4)
+    assert np.max(np.abs(sim["body.position"] - place)) < 1e-9  # tan 0.4 is below 0.5
+    names = [f"floor_{k}" for k in range(1, 5)]
+    assert sum(sim[f"{name}.normal_force"] for name in names) == pytest.approx(
+        2.0 * G * np.cos(0.4), rel=1e-5
+    )  # a tilt of 1e-5
+    sim.restore(start)
+    for name in names:
+        sim.inputs[f"{name}.friction"] = 0.3
+    sim.run(0.4)
+    v = sim["body.velocity"][0]
+    sim.run(0.8)
+    assert (sim["body.velocity"][0] - v) / 0.4 == pytest.approx(G * (np.sin(0.4) - 0.3 * np.cos(0.4)), rel=1e-4)
+
+
+def test_a_run_goes_on_from_a_state_with_the_same_bytes(slope):
+    sim, start = slope
+    sim.restore(start)
+    sim.run(0.02)
+    state = sim.state.copy()
+    sim.run(0.06)
+    wanted = sim["body.position"].copy(), sim["floor_1.force"].copy()
+    sim.restore(state)
+    sim.run(0.06)
+    np.testing.assert_array_equal(sim["body.position"], wanted[0])
+    np.testing.assert_array_equal(sim["floor_1.force"], wanted[1])
+
+
+def test_solids_that_collide_keep_their_momenta_and_gain_no_energy():
+    pytest.importorskip("coal")
+    model = rtmbs.Model("collision", gravity=(0, 0, 0))
+    corners = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1.0)]) - 0.25
+    wedge = rtmbs.Surface(corners, [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)])
+    for name, x, rate, shape in (("a", 0.0, 1.0, wedge), ("b", 1.5, -1.0, rtmbs.Box((0.8, 0.5, 0.6)))):
+        at = (x, 0.02 * x, 0.1 * x)
+        model.add_body(name, mass=1.0 + x, inertia=(0.1, 0.15, 0.2), position=at, shape=shape)
+        model.add_joint(f"free {name}", rtmbs.Floating(), "ground", name, point=at)
+        model.set_initial(f"free {name}", rate=(rate, 0.1, 0.0, 0.3, -rate, 0.5))
+    model.add_contact("hit", "a", "b", stiffness=1e4, friction=0.4)
+    sim = rtmbs.Simulation(model.compile(), 1e-3, method=rtmbs.TRBDF2())
+    result = sim.run(1.2)
+    force = sum(np.linalg.norm(result[f"hit_{k}.force"], axis=1) for k in range(1, 5))
+    assert force.max() > 10.0
+    assert force[-1] == 0.0
+    linear = sum(mass * result[f"{name}.velocity"] for name, mass in (("a", 1.0), ("b", 2.5)))
+    np.testing.assert_allclose(linear, linear[:1] + 0.0 * linear, atol=1e-9)
+    energy = result["energy.kinetic"]
+    assert energy.max() < energy[0] * (1.0 + 1e-4)
+    assert energy[-1] < 0.999 * energy[0]
+
+
+def test_convex_contacts_refuse_what_renews_no_patches(slope, monkeypatch):
+    sim, _ = slope
+    with pytest.raises(InputError, match="renews no patches"):
+        rtmbs.Batch(sim.system, 2, h=1e-3)
+    with pytest.raises(InputError, match="renews no patches"):
+        rtmbs.Simulation(sim.system, 2e-3).run(0.1, tolerance=1e-6)
+    monkeypatch.setitem(sys.modules, "coal", None)
+    with pytest.raises(ModelError, match=r"install rtmbs\[contact\]"):
+        resting(0.4, 0.5, rtmbs.Box((0.3, 0.2, 0.1)), 0.05)
