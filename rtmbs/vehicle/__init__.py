@@ -17,6 +17,7 @@ __getattr__, __dir__, __all__ = lazily(
             "car": ["Car", "read"],
             "brush": ["BrushTyre"],
             "data_file": ["CarData"],
+            "differentials": ["Differential", "add_differentials"],
             "fiala": ["FialaTyre"],
             "magic_formula": ["MagicFormula"],
             "driving.driven_car": ["DrivenCar"],

@@ -15,6 +15,16 @@ from rtmbs.model.joints import JointType
 from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, Part, Strut
 from rtmbs.vehicle.data_file import CarData, axle_of, read_data
+from rtmbs.vehicle.differentials import (
+    AXLES,
+    CENTRE,
+    DRIVE,
+    Differential,
+    add_differentials,
+    add_drive_shaft,
+    add_velocity_joint,
+    differentials_of,
+)
 from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
 from rtmbs.vehicle.tmeasy import TMeasy
@@ -64,7 +74,7 @@ class Car(Model):
         Part that turns with each wheel, about the wheel centre.
     tyre_mass : Part, optional
         Mass of a tyre, about the wheel centre.
-    driven : {'front', 'rear'}, default 'rear'
+    driven : {'front', 'rear', 'all'}, default 'rear'
         Driven axle of a car that is given in parts.
     **options : Any
         Keyword arguments of this list:
@@ -77,6 +87,8 @@ class Car(Model):
           with the keys "f" and "r" has one for the front and one for the rear.
         * spin: the wheels turn; without, they are fixed to their carriers, as for equilibria.
         * uneven: each tyre has an own plane of the road, the input ``tyre_fl.plane``, see ``RoadUnderWheels``.
+        * differentials: Differential or its kind by place, "front", "rear" and "centre": the axles that are given are
+          driven, through drive shafts in the chassis, by the one input ``drive.torque``; those of the data, or none.
         * slope: rise over run of the road; the weight pulls the car back.
         * gravity: acceleration of gravity [m/s^2].
         * impossible_inertia: treatment of inertias that no body has: "keep" with a warning that names them, "nearest"
@@ -99,6 +111,7 @@ class Car(Model):
     data: CarData
     options: dict[str, Any]
     tyres: dict[str, Tyre]
+    differentials: dict[str, Differential]
 
     def __init__(
         self,
@@ -112,13 +125,13 @@ class Car(Model):
         steering: Steering | None = None,
         rim: Part | None = None,
         tyre_mass: Part | None = None,
-        driven: Literal["front", "rear"] = "rear",
+        driven: Literal["front", "rear", "all"] = "rear",
         **options: Any,
     ) -> None:
         known: dict[str, Any] = {
             "steer": None, "friction": 1.0, "transient": True, "spin": True, "impossible_inertia": "keep",
             "gravity": 9.81, "slope": 0.0, "h": None, "brakes": 0.0, "slip_point": "contact",
-            "uneven": False,
+            "uneven": False, "differentials": None,
         }  # fmt: skip
         for name in options:
             if name not in known:
@@ -135,6 +148,9 @@ class Car(Model):
         down = number(self.options["gravity"], f"car {data.name!r}: gravity")
         gravity = (-down * np.sin(np.arctan(slope)), 0.0, -down * np.cos(np.arctan(slope)))
         super().__init__(data.name, gravity, h=self.options["h"])
+        given = self.options["differentials"]
+        given = default_differentials(data) if given is None else given
+        self.differentials = differentials_of(given, f"car {data.name!r}")
         self.tyres = tyres_of(tyres, data.name)
         build(self)
 
@@ -200,7 +216,30 @@ class Car(Model):
     @property
     def driven(self) -> tuple[str, ...]:
         """Corners that are driven, such as ("rl", "rr")."""
-        return tuple(corner for corner in CORNERS if corner[0] == self.data.driven[0])
+        letters = [place[0] for place in AXLES if place in self.differentials] or [self.data.driven[0]]
+        return tuple(corner for corner in CORNERS if corner[0] in letters)
+
+    def drive_inputs(self, torque: float) -> dict[str, float]:
+        """Return the inputs of the driveline for a torque on all driven wheels together.
+
+        Parameters
+        ----------
+        torque : float
+            Torque [N m], positive forward.
+
+        Returns
+        -------
+        dict[str, float]
+            Values by input: half of the torque of each driven wheel, or ``drive.torque`` of a car with differentials.
+
+        Examples
+        --------
+        >>> rtmbs.vehicle.read("sedan", variant="from_models").drive_inputs(300.0)
+        {'drive_fl.torque': 150.0, 'drive_fr.torque': 150.0}
+        """
+        if self.differentials:
+            return {f"{DRIVE}.torque": torque}
+        return {f"drive_{corner}.torque": torque / len(self.driven) for corner in self.driven}
 
     def rest(self) -> "Rest":
         """Return the equilibrium of the car on the road, without side forces of tyres.
@@ -272,6 +311,13 @@ def read(path: str | os.PathLike[str], *, variant: str | None = None, tyres: Any
     return Car(data, tyres, **options)
 
 
+def default_differentials(data: CarData) -> Mapping[str, Any] | None:
+    """Return the differentials of the data; open ones for a car whose data drive all wheels without a word of them."""
+    if data.differentials or data.driven != "all":
+        return data.differentials or None
+    return {"front": "open", "rear": "open", "centre": "open"}
+
+
 def tyre_in_file(data: CarData, model: str, variant: str | None) -> Tyre:
     """Return a tyre of a vehicle data file; one without coefficients of combined slip has the friction ellipse."""
     if model not in data.tyres:
@@ -318,6 +364,8 @@ def build(car: Car) -> None:
     car.add_driver(DRIVER, steering_profile(data.steering, car.options["steer"]), joint=joint)
     for corner in CORNERS:
         add_corner(car, corner, frame, shapes)
+    if car.differentials and car.options["spin"]:
+        add_driveline(car, frame)
     for letter in "fr":
         bar = car.axle(letter).anti_roll_bar
         if bar is not None:
@@ -343,7 +391,9 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     spindle = [] if axle.spindle is None else [axle.spindle.mirrored() if right else axle.spindle]
     turning = [*spindle, *(replace(one, com=centre + one.com) for one in (data.rim, data.tyre))]
     spin_axis = axle.spin_axis * np.array([-1.0, 1.0, -1.0]) if right else axle.spin_axis
-    shaft = axle.shaft_inertia * np.outer(spin_axis, spin_axis) if car.options["spin"] else 0.0
+    own_shaft = bool(car.differentials) and corner in car.driven  # a body of its own
+    turns = car.options["spin"] and not own_shaft
+    shaft = axle.shaft_inertia * np.outer(spin_axis, spin_axis) if turns else 0.0
     wheel, carrier, hub = f"{WHEEL}_{corner}", f"{axle.wheel_carrier}_{corner}", f"hub_{corner}"
     add_part(car, wheel, turning, frame, shapes, shaft)
     bearing = Revolute(tuple(spin_axis)) if car.options["spin"] else Fixed()
@@ -363,8 +413,29 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     torque = brakes[corner[0]] if isinstance(brakes, Mapping) else brakes
     if torque is not None:
         add_brake(car, f"brake_{corner}", hub, torque)
-    if corner in car.driven:
+    if corner in car.driven and not own_shaft:
         add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre")
+
+
+def add_driveline(car: Car, frame: Array) -> None:
+    """Add drive shafts with their joints, differentials and the drive torque of a car."""
+    shafts: dict[str, list[str]] = {}
+    for place in car.differentials:
+        if place == CENTRE:
+            continue
+        axle, locked = car.axle(place), car.differentials[place].kind == "locked"
+        corners = [f"{place[0]}{side}" for side in "lr"]
+        shafts[place] = [f"shaft_{place}"] if locked else [f"shaft_{corner}" for corner in corners]
+        for k, name in enumerate(shafts[place]):
+            across = 0.0 if locked else 0.5 - k
+            middle = frame + axle.wheel_centre * np.array([1.0, across, 1.0])
+            add_drive_shaft(car, name, middle, axle.shaft_inertia * (2.0 if locked else 1.0))
+        for corner in corners:
+            centre, axis = car.markers[f"tyre_{corner}.centre"], axle.spin_axis
+            axis = axis * np.array([-1.0, 1.0, -1.0]) if corner[1] == "r" else axis
+            shaft = f"shaft_{place}" if locked else f"shaft_{corner}"
+            add_velocity_joint(car, f"velocity_joint_{corner}", shaft, f"{WHEEL}_{corner}", centre.reference(), axis)
+    add_differentials(car, DRIVE, shafts, car.differentials)
 
 
 def body_name(name: str, corner: str) -> str:
