@@ -44,8 +44,9 @@ __getattr__, __dir__, __all__ = lazily(
             "manoeuvres.sine": ["SineSteer", "SineWithDwell"],
             "manoeuvres.step_steer": ["StepSteer"],
             "rest": ["Rest"],
-            "rig": ["RigCurves", "WheelCurves", "rig"],
-            "rig_report": ["rig_report"],
+            "rig": ["rig"],
+            "rig_curves": ["RigCurves", "WheelCurves"],
+            "rig_report": ["RigComparison", "compare_on_rig", "rig_report"],
             "steering": ["PitmanArm", "RackAndPinion", "Ramp"],
             "struts": ["Damper", "Spring", "Stops"],
             "roads.surfaces": [

@@ -14,6 +14,7 @@ from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joints import JointType
 from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, Part, Strut
+from rtmbs.vehicle.bushed_joints import Bushings, add_bushing, add_free_parts, bushings_of
 from rtmbs.vehicle.data_file import CarData, axle_of, read_data
 from rtmbs.vehicle.differentials import (
     AXLES,
@@ -89,6 +90,8 @@ class Car(Model):
         * uneven: each tyre has an own plane of the road, the input ``tyre_fl.plane``, see ``RoadUnderWheels``.
         * differentials: Differential or its kind by place, "front", "rear" and "centre": the axles that are given are
           driven, through drive shafts in the chassis, by the one input ``drive.torque``; those of the data, or none.
+        * bushings: True takes the bushings of the data in place of joints, None ideal joints everywhere. Or by axle,
+          "front" and "rear", and joint: a Bushing, or a SpringDamper of a rod, see ``car.data.front.connections``.
         * slope: rise over run of the road; the weight pulls the car back.
         * gravity: acceleration of gravity [m/s^2].
         * impossible_inertia: treatment of inertias that no body has: "keep" with a warning that names them, "nearest"
@@ -131,7 +134,7 @@ class Car(Model):
         known: dict[str, Any] = {
             "steer": None, "friction": 1.0, "transient": True, "spin": True, "impossible_inertia": "keep",
             "gravity": 9.81, "slope": 0.0, "h": None, "brakes": 0.0, "slip_point": "contact",
-            "uneven": False, "differentials": None,
+            "uneven": False, "differentials": None, "bushings": True,
         }  # fmt: skip
         for name in options:
             if name not in known:
@@ -212,6 +215,22 @@ class Car(Model):
             Front or rear axle.
         """
         return self.data.front if corner[0] == "f" else self.data.rear
+
+    def bushings(self, corner: str) -> Bushings:
+        """Return the bushings of a corner that replace its joints, by joint.
+
+        Parameters
+        ----------
+        corner : str
+            Corner such as "fl", or the axle "f" or "r".
+
+        Returns
+        -------
+        Mapping[str, Bushing or SpringDamper]
+            Laws by the names of joints, of the left side.
+        """
+        place = "front" if corner[0] == "f" else "rear"
+        return bushings_of(self.options["bushings"], place, self.axle(corner), f"car {self.name!r}")
 
     @property
     def driven(self) -> tuple[str, ...]:
@@ -398,8 +417,14 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     add_part(car, wheel, turning, frame, shapes, shaft)
     bearing = Revolute(tuple(spin_axis)) if car.options["spin"] else Fixed()
     car.add_joint(hub, bearing, carrier, wheel, point=frame + centre)
+    bushed = car.bushings(corner)
+    add_free_parts(car, corner, axle, bushed)
     for joint in axle.connections:
-        add_connection(car, corner, joint.mirrored() if right else joint, frame)
+        if joint.name in bushed:
+            ends = body_name(joint.a, corner), body_name(joint.b, corner)
+            add_bushing(car, f"{joint.name}_{corner}", ends, joint, bushed[joint.name], right)
+        else:
+            add_connection(car, corner, joint.mirrored() if right else joint, frame)
     for strut in axle.struts:
         add_strut(car, corner, strut.mirrored() if right else strut, frame)
     add_tyre(

@@ -17,6 +17,7 @@ import numpy as np
 
 from rtmbs.core.reading import DamagedFile, from_json, whole
 from rtmbs.errors import ModelError, shown, unknown_name
+from rtmbs.model import Bushing, SpringDamper
 from rtmbs.model.checks import Array, direction, number, numbers
 from rtmbs.vehicle.anti_roll_bar import AntiRollBar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, Axle, Connection, Part, Strut, part
@@ -364,6 +365,10 @@ def axle(given: Fields) -> Axle:
     inertia = shaft.number("inertia")
     shaft.done()
     bar = given.take("anti_roll_bar", None)
+    bushings = {
+        joint: bushing(Fields(one, f"{given.what} {name!r}: bushing {joint!r}"), joint, connections)
+        for joint, one in given.take("bushings", {}).items()
+    }
     given.agree("degrees_of_freedom_per_side", freedoms(parts, [*connections, bearing]))
     given.done()
     spindle = next((one for one in parts if one.name == SPINDLE), None)
@@ -379,7 +384,20 @@ def axle(given: Fields) -> Axle:
         bearing.a if bearing.b == SPINDLE else bearing.b,
         inertia,
         None if bar is None else anti_roll_bar(Fields(bar, f"{given.what} {name!r}: anti_roll_bar")),
+        bushings,
     )
+
+
+def bushing(given: Fields, name: str, joints: Iterable[Connection]) -> Bushing | SpringDamper:
+    """Return the bushing of a joint, or the elastic law of a rod."""
+    known = {one.name: one for one in joints}
+    if name not in known:
+        raise unknown_name(f"joint of {given.what}", name, known)
+    stiffness, damping = given.take("stiffness"), given.take("damping", 0.0)
+    given.done()
+    if known[name].kind == "distance":
+        return SpringDamper(stiffness, damping).checked(given.what)
+    return Bushing(stiffness, damping).checked(given.what)
 
 
 def freedoms(parts: list[Part], connections: list[Connection]) -> int:

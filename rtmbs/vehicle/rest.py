@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.model import Floating, Spherical
 from rtmbs.model.checks import Array
 from rtmbs.numerics.rotations.quaternions import product, rotations
 from rtmbs.studies.analysis.equilibrium import Equilibrium, equilibrium
@@ -140,12 +141,33 @@ def at_speed(car: Car, speed: float, standing: Rest) -> Car:
         if coordinates:
             values = [float(found[f"{name}.{one}"]) for one in coordinates]
             moving.set_initial(name, values[0] if len(values) == 1 else tuple(values), pin=False, weight=1e6)
+    if any(car.bushings(letter) for letter in "fr"):
+        set_loose_parts(moving, found)
     rates = {}
     for corner, tyre in car.tyres.items():
         load, height = float(found[f"tyre_{corner}.force"][2]), float(found[f"{WHEEL}_{corner}.position"][2])
         rates[corner] = speed / tyre.effective_radius(load, height)
     set_rolling(moving, rates)
     return moving
+
+
+def set_loose_parts(car: Car, found: Any) -> None:
+    """Set poses that no loop determines: joints with six or three coordinates beside bushings."""
+    place, R = found[f"{CHASSIS}.position"], rotations(found[f"{CHASSIS}.orientation"])
+    for name, joint in car.joints.items():
+        if name in car.initials or joint.cut or joint.type.coordinates:
+            continue
+        turn = relative_turn(found, joint.a.name, joint.b.name)
+        if isinstance(joint.type, Spherical):
+            car.set_initial(name, tuple(turn), pin=False, weight=1e6)
+        elif isinstance(joint.type, Floating) and joint.a.name == CHASSIS:
+            moved = R.T @ (found[f"{joint.b.name}.position"] - place) - (joint.b.position - joint.a.position)
+            car.set_initial(name, (*moved, *turn), pin=False, weight=1e6)
+
+
+def relative_turn(found: Any, a: str, b: str) -> Array:
+    """Return the quaternion of body b relative to body a."""
+    return product(found[f"{a}.orientation"] * np.array([1.0, -1.0, -1.0, -1.0]), found[f"{b}.orientation"])
 
 
 def set_rolling(car: Car, rates: dict[str, float]) -> None:

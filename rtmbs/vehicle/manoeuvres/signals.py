@@ -17,6 +17,7 @@ UNITS = {  # of signals and of curves of the rig
     "pitch": "rad", "roll": "rad", "yaw_rate": "rad/s", "longitudinal_acceleration": "m/s²",
     "lateral_acceleration": "m/s²", "steering_angle": "rad", "throttle": "1", "brake": "1", "gear": "1",
     "load_fl": "N", "load_fr": "N", "load_rl": "N", "load_rr": "N", "travel": "m", "pinion_angle": "rad",
+    "force": "N", "moment": "N m",
     "toe": "deg", "camber": "deg", "caster": "deg", "kingpin_inclination": "deg", "scrub_radius": "m", "trail": "m",
     "contact_x": "m", "contact_y": "m", "track": "m", "roll_centre_height": "m", "level_acceleration": "m/s²",
     "level_steering_angle": "rad", "level_side_slip": "rad", "level_roll": "rad",
