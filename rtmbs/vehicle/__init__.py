@@ -14,6 +14,7 @@ __getattr__, __dir__, __all__ = lazily(
         submod_attrs={
             "anti_roll_bar": ["AntiRollBar"],
             "axle": ["Axle", "Connection", "Part", "Strut", "ball", "hinge", "part", "rod"],
+            "bicycle": ["BicycleData", "bicycle"],
             "car": ["Car", "read"],
             "brush": ["BrushTyre"],
             "data_file": ["CarData"],
