@@ -35,6 +35,9 @@ def manoeuvres() -> dict[str, tuple[Any, dict[str, Any]]]:
         "split-braking": (v.SplitBraking, {}),
         "throttle-release": (v.ThrottleRelease, {}),
         "coast-down": (v.CoastDown, {}),
+        "cleat": (v.Cleat, {"speed": 30.0 / 3.6}),
+        "hump": (v.Hump, {"speed": 30.0 / 3.6}),
+        "four-post": (v.FourPost, {}),
     }
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name, warn
-from rtmbs.model import Fixed, Floating, Line, Model, Revolute, Spherical, Universal
+from rtmbs.model import Fixed, Floating, Input, Line, Model, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joints import JointType
@@ -92,6 +92,8 @@ class Car(Model):
           driven, through drive shafts in the chassis, by the one input ``drive.torque``; those of the data, or none.
         * bushings: True takes the bushings of the data in place of joints, None ideal joints everywhere. Or by axle,
           "front" and "rear", and joint: a Bushing, or a SpringDamper of a rod, see ``car.data.front.connections``.
+        * posts: True lets each wheel stand on a post of its own, whose height is the input ``post_fl`` and so on [m].
+          Or profiles by corner that answer (f, fd, fdd) at t.
         * slope: rise over run of the road; the weight pulls the car back.
         * gravity: acceleration of gravity [m/s^2].
         * impossible_inertia: treatment of inertias that no body has: "keep" with a warning that names them, "nearest"
@@ -135,6 +137,7 @@ class Car(Model):
             "steer": None, "friction": 1.0, "transient": True, "spin": True, "impossible_inertia": "keep",
             "gravity": 9.81, "slope": 0.0, "h": None, "brakes": 0.0, "slip_point": "contact",
             "uneven": False, "differentials": None, "bushings": True,
+            "posts": None,
         }  # fmt: skip
         for name in options:
             if name not in known:
@@ -381,6 +384,9 @@ def build(car: Car) -> None:
         add_part(car, one.name, [one], frame, shapes)
     joint = data.steering.add(car)
     car.add_driver(DRIVER, steering_profile(data.steering, car.options["steer"]), joint=joint)
+    posts = car.options["posts"]
+    if posts:
+        add_posts(car, {} if posts is True else posts)
     for corner in CORNERS:
         add_corner(car, corner, frame, shapes)
     if car.differentials and car.options["spin"]:
@@ -428,7 +434,8 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     for strut in axle.struts:
         add_strut(car, corner, strut.mirrored() if right else strut, frame)
     add_tyre(
-        car, f"tyre_{corner}", car.tyres[corner], wheel, centre=frame + centre, axis=spin_axis, road=ROAD,
+        car, f"tyre_{corner}", car.tyres[corner], wheel, centre=frame + centre, axis=spin_axis,
+        road=f"post_{corner}.top" if car.options["posts"] else ROAD,
         friction=car.options["friction"], transient=car.options["transient"], slip_point=car.options["slip_point"],
         uneven=car.options["uneven"],
     )  # fmt: skip
@@ -440,6 +447,17 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
         add_brake(car, f"brake_{corner}", hub, torque)
     if corner in car.driven and not own_shaft:
         add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre")
+
+
+def add_posts(car: Car, profiles: Mapping[str, Any]) -> None:
+    """Add a post under each wheel with a driver of its height."""
+    for corner in CORNERS:
+        name, centre = f"post_{corner}", car.axle(corner).wheel_centre
+        place = centre * np.array([1.0, -1.0 if corner[1] == "r" else 1.0, 0.0])
+        car.add_body(name, mass=1.0, inertia=(0.1, 0.1, 0.1), position=place)
+        car.add_joint(f"{name}_slide", Prismatic((0.0, 0.0, 1.0)), car.ground, name, point=place)
+        car.add_marker(f"{name}.top", name, place)
+        car.add_driver(name, profiles.get(corner, Input((0.0, 0.0, 0.0))), joint=(f"{name}_slide", "displacement"))
 
 
 def add_driveline(car: Car, frame: Array) -> None:

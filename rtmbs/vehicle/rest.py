@@ -94,6 +94,7 @@ def carrying(car: Car) -> Car:
         "brakes": None,
         "slope": 0.0,
         "uneven": False,
+        "posts": None,
     }
     return type(car)(car.data, tyres, **options)
 

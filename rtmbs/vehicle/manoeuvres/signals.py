@@ -24,7 +24,9 @@ UNITS = {  # of signals and of curves of the rig
     "level_speed": "m/s", "level_radius": "m", "frequency": "Hz", "gain_yaw_rate": "1/s",
     "gain_lateral_acceleration": "m/(s² rad)", "gain_roll": "1", "phase_yaw_rate": "rad",
     "phase_lateral_acceleration": "rad", "phase_roll": "rad", "coherence_yaw_rate": "1",
-    "coherence_lateral_acceleration": "1", "coherence_roll": "1",
+    "coherence_lateral_acceleration": "1", "coherence_roll": "1", "vertical_acceleration": "m/s²", "rise": "m",
+    "post_fl": "m", "post_fr": "m", "post_rl": "m", "post_rr": "m", "travel_fl": "m", "travel_fr": "m",
+    "travel_rl": "m", "travel_rr": "m",
 }  # fmt: skip
 SETTLED = 0.5  # [s] at the end of a run: the mean counts as the steady value
 
@@ -50,6 +52,25 @@ def signals_of(car: "Car", result: Result) -> dict[str, Array]:
         "longitudinal_acceleration": c * a[:, 0] + s * a[:, 1],
         "lateral_acceleration": -s * a[:, 0] + c * a[:, 1], "x": place[:, 0], "y": place[:, 1],
     }  # fmt: skip
+
+
+def ride_signals(car: "Car", result: Result) -> dict[str, Array]:
+    """Return rise, vertical_acceleration of the chassis' centre of mass, pitch, roll, loads and travels of the wheels.
+
+    rise [m] is that of the centre of mass from the beginning; travel_fl and so on [m] are the heights of the wheel
+    centres in the chassis from the beginning, positive in bump.
+    """
+    R, w = rotations(result[f"{CHASSIS}.orientation"]), result[f"{CHASSIS}.angular_velocity"]
+    arm, place = R @ car.data.chassis.com, result[f"{CHASSIS}.position"]
+    a = result[f"{CHASSIS}.acceleration"] + np.cross(result[f"{CHASSIS}.angular_acceleration"], arm)
+    a = a + np.cross(w, np.cross(w, arm))
+    height = place[:, 2] + arm[:, 2]
+    found = {"t": result["t"], "rise": height - height[0], "vertical_acceleration": a[:, 2]}
+    found |= {"pitch": np.arcsin(-R[:, 2, 0]), "roll": np.arctan2(R[:, 2, 1], R[:, 2, 2])}
+    for corner in car.tyres:
+        inside = np.einsum("kij,ki->kj", R, result[f"wheel_{corner}.position"] - place)[:, 2]
+        found[f"travel_{corner}"] = inside - inside[0]
+    return found | wheel_loads(car, result)
 
 
 def wheel_loads(car: "Car", result: Result) -> dict[str, Array]:
