@@ -106,6 +106,7 @@ HOMES = {
     "driving_forces": "rtmbs.studies.analysis.driving_forces",
     "inverse_dynamics": "rtmbs.studies.analysis.inverse_dynamics",
     "linearise": "rtmbs.studies.analysis.linearisation",
+    "linearise_rolling": "rtmbs.studies.analysis.nonholonomic",
     "load_result": "rtmbs.results",
     "mass_properties": "rtmbs.model",
     "modes": "rtmbs.studies.analysis.modes",
@@ -241,6 +242,7 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.studies.analysis.inverse_dynamics import inverse_dynamics as inverse_dynamics
     from rtmbs.studies.analysis.linearisation import linearise as linearise
     from rtmbs.studies.analysis.modes import modes as modes
+    from rtmbs.studies.analysis.nonholonomic import linearise_rolling as linearise_rolling
     from rtmbs.studies.analysis.workload import Workload as Workload
     from rtmbs.studies.analysis.workload import workload as workload
     from rtmbs.studies.sensitivities.differentiable import differentiable as differentiable

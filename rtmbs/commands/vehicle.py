@@ -14,6 +14,7 @@ EPILOG = """
   rtmbs vehicle run sedan --manoeuvre double-lane-change --speed 22 --out dlc.html
   rtmbs vehicle run my_car.json --manoeuvre step-steer --set lateral_acceleration=3
   rtmbs vehicle rig sedan --axle front --motion bump --out bump.html
+  rtmbs vehicle rig sedan --axle front --motion bump --against my_car.json
 """
 
 
@@ -34,6 +35,9 @@ def manoeuvres() -> dict[str, tuple[Any, dict[str, Any]]]:
         "split-braking": (v.SplitBraking, {}),
         "throttle-release": (v.ThrottleRelease, {}),
         "coast-down": (v.CoastDown, {}),
+        "cleat": (v.Cleat, {"speed": 30.0 / 3.6}),
+        "hump": (v.Hump, {"speed": 30.0 / 3.6}),
+        "four-post": (v.FourPost, {}),
     }
 
 
@@ -96,12 +100,21 @@ def rig_command(words: list[str]) -> int:
     """Move an axle on the rig and print its curves and gradients."""
     parser = car_parser("rtmbs vehicle rig", rig_command.__doc__)
     parser.add_argument("--axle", choices=("front", "rear"), default="front")
-    parser.add_argument("--motion", choices=("bump", "roll", "steer"), default="bump")
+    from rtmbs.vehicle.rig import MOTIONS
+
+    parser.add_argument("--motion", choices=MOTIONS, default="bump", help="a motion, or a force on both wheels")
+    parser.add_argument("--against", metavar="CAR", help="compare with the gradients of another car")
+    parser.add_argument("--against-variant", metavar="VARIANT", help="variant of that one")
     options = parser.read(words)
+    from rtmbs.vehicle.car import read
     from rtmbs.vehicle.rig import rig
-    from rtmbs.vehicle.rig_report import rig_report
+    from rtmbs.vehicle.rig_report import compare_on_rig, rig_report
 
     car = car_of(options)
+    if options.against:
+        other = read(options.against, variant=options.against_variant, tyres=options.tyres)
+        print(compare_on_rig(car, other, options.axle, options.motion))
+        return 0
     curves = rig(car, options.axle, options.motion)
     print(curves)
     print()

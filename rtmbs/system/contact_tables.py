@@ -80,5 +80,5 @@ def refuse_contacts(system: System, what: str) -> None:
         name = system.closure_names[int(contacts.first[0])]
         raise InputError(
             f"{what} takes no nonholonomic constraint such as {name!r}: equations of rates leave positions free; "
-            "compare runs of a Simulation instead"
+            "take linearise_rolling, or compare runs of a Simulation instead"
         )

@@ -170,6 +170,8 @@ class Axle:
         Inertia of the drive shaft about the spin axis [kg m^2].
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides.
+    bushings : Mapping[str, Bushing or SpringDamper], default {}
+        Bushings that may replace joints, by the names of these; a SpringDamper of a rod.
     """
 
     kind: str
@@ -182,6 +184,7 @@ class Axle:
     wheel_carrier: str = UPRIGHT
     shaft_inertia: float = 0.0
     anti_roll_bar: AntiRollBar | None = None
+    bushings: Mapping[str, Any] = field(default_factory=dict)
 
     @property
     def steered(self) -> bool:

@@ -8,13 +8,24 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name, warn
-from rtmbs.model import Fixed, Floating, Line, Model, Revolute, Spherical, Universal
+from rtmbs.model import Fixed, Floating, Input, Line, Model, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joints import JointType
 from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, Part, Strut
+from rtmbs.vehicle.bushed_joints import Bushings, add_bushing, add_free_parts, bushings_of
 from rtmbs.vehicle.data_file import CarData, axle_of, read_data
+from rtmbs.vehicle.differentials import (
+    AXLES,
+    CENTRE,
+    DRIVE,
+    Differential,
+    add_differentials,
+    add_drive_shaft,
+    add_velocity_joint,
+    differentials_of,
+)
 from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
 from rtmbs.vehicle.tmeasy import TMeasy
@@ -64,7 +75,7 @@ class Car(Model):
         Part that turns with each wheel, about the wheel centre.
     tyre_mass : Part, optional
         Mass of a tyre, about the wheel centre.
-    driven : {'front', 'rear'}, default 'rear'
+    driven : {'front', 'rear', 'all'}, default 'rear'
         Driven axle of a car that is given in parts.
     **options : Any
         Keyword arguments of this list:
@@ -77,6 +88,12 @@ class Car(Model):
           with the keys "f" and "r" has one for the front and one for the rear.
         * spin: the wheels turn; without, they are fixed to their carriers, as for equilibria.
         * uneven: each tyre has an own plane of the road, the input ``tyre_fl.plane``, see ``RoadUnderWheels``.
+        * differentials: Differential or its kind by place, "front", "rear" and "centre": the axles that are given are
+          driven, through drive shafts in the chassis, by the one input ``drive.torque``; those of the data, or none.
+        * bushings: True takes the bushings of the data in place of joints, None ideal joints everywhere. Or by axle,
+          "front" and "rear", and joint: a Bushing, or a SpringDamper of a rod, see ``car.data.front.connections``.
+        * posts: True lets each wheel stand on a post of its own, whose height is the input ``post_fl`` and so on [m].
+          Or profiles by corner that answer (f, fd, fdd) at t.
         * slope: rise over run of the road; the weight pulls the car back.
         * gravity: acceleration of gravity [m/s^2].
         * impossible_inertia: treatment of inertias that no body has: "keep" with a warning that names them, "nearest"
@@ -99,6 +116,7 @@ class Car(Model):
     data: CarData
     options: dict[str, Any]
     tyres: dict[str, Tyre]
+    differentials: dict[str, Differential]
 
     def __init__(
         self,
@@ -112,13 +130,14 @@ class Car(Model):
         steering: Steering | None = None,
         rim: Part | None = None,
         tyre_mass: Part | None = None,
-        driven: Literal["front", "rear"] = "rear",
+        driven: Literal["front", "rear", "all"] = "rear",
         **options: Any,
     ) -> None:
         known: dict[str, Any] = {
             "steer": None, "friction": 1.0, "transient": True, "spin": True, "impossible_inertia": "keep",
             "gravity": 9.81, "slope": 0.0, "h": None, "brakes": 0.0, "slip_point": "contact",
-            "uneven": False,
+            "uneven": False, "differentials": None, "bushings": True,
+            "posts": None,
         }  # fmt: skip
         for name in options:
             if name not in known:
@@ -135,6 +154,9 @@ class Car(Model):
         down = number(self.options["gravity"], f"car {data.name!r}: gravity")
         gravity = (-down * np.sin(np.arctan(slope)), 0.0, -down * np.cos(np.arctan(slope)))
         super().__init__(data.name, gravity, h=self.options["h"])
+        given = self.options["differentials"]
+        given = default_differentials(data) if given is None else given
+        self.differentials = differentials_of(given, f"car {data.name!r}")
         self.tyres = tyres_of(tyres, data.name)
         build(self)
 
@@ -197,10 +219,49 @@ class Car(Model):
         """
         return self.data.front if corner[0] == "f" else self.data.rear
 
+    def bushings(self, corner: str) -> Bushings:
+        """Return the bushings of a corner that replace its joints, by joint.
+
+        Parameters
+        ----------
+        corner : str
+            Corner such as "fl", or the axle "f" or "r".
+
+        Returns
+        -------
+        Mapping[str, Bushing or SpringDamper]
+            Laws by the names of joints, of the left side.
+        """
+        place = "front" if corner[0] == "f" else "rear"
+        return bushings_of(self.options["bushings"], place, self.axle(corner), f"car {self.name!r}")
+
     @property
     def driven(self) -> tuple[str, ...]:
         """Corners that are driven, such as ("rl", "rr")."""
-        return tuple(corner for corner in CORNERS if corner[0] == self.data.driven[0])
+        letters = [place[0] for place in AXLES if place in self.differentials] or [self.data.driven[0]]
+        return tuple(corner for corner in CORNERS if corner[0] in letters)
+
+    def drive_inputs(self, torque: float) -> dict[str, float]:
+        """Return the inputs of the driveline for a torque on all driven wheels together.
+
+        Parameters
+        ----------
+        torque : float
+            Torque [N m], positive forward.
+
+        Returns
+        -------
+        dict[str, float]
+            Values by input: half of the torque of each driven wheel, or ``drive.torque`` of a car with differentials.
+
+        Examples
+        --------
+        >>> rtmbs.vehicle.read("sedan", variant="from_models").drive_inputs(300.0)
+        {'drive_fl.torque': 150.0, 'drive_fr.torque': 150.0}
+        """
+        if self.differentials:
+            return {f"{DRIVE}.torque": torque}
+        return {f"drive_{corner}.torque": torque / len(self.driven) for corner in self.driven}
 
     def rest(self) -> "Rest":
         """Return the equilibrium of the car on the road, without side forces of tyres.
@@ -272,6 +333,13 @@ def read(path: str | os.PathLike[str], *, variant: str | None = None, tyres: Any
     return Car(data, tyres, **options)
 
 
+def default_differentials(data: CarData) -> Mapping[str, Any] | None:
+    """Return the differentials of the data; open ones for a car whose data drive all wheels without a word of them."""
+    if data.differentials or data.driven != "all":
+        return data.differentials or None
+    return {"front": "open", "rear": "open", "centre": "open"}
+
+
 def tyre_in_file(data: CarData, model: str, variant: str | None) -> Tyre:
     """Return a tyre of a vehicle data file; one without coefficients of combined slip has the friction ellipse."""
     if model not in data.tyres:
@@ -316,8 +384,13 @@ def build(car: Car) -> None:
         add_part(car, one.name, [one], frame, shapes)
     joint = data.steering.add(car)
     car.add_driver(DRIVER, steering_profile(data.steering, car.options["steer"]), joint=joint)
+    posts = car.options["posts"]
+    if posts:
+        add_posts(car, {} if posts is True else posts)
     for corner in CORNERS:
         add_corner(car, corner, frame, shapes)
+    if car.differentials and car.options["spin"]:
+        add_driveline(car, frame)
     for letter in "fr":
         bar = car.axle(letter).anti_roll_bar
         if bar is not None:
@@ -343,17 +416,26 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     spindle = [] if axle.spindle is None else [axle.spindle.mirrored() if right else axle.spindle]
     turning = [*spindle, *(replace(one, com=centre + one.com) for one in (data.rim, data.tyre))]
     spin_axis = axle.spin_axis * np.array([-1.0, 1.0, -1.0]) if right else axle.spin_axis
-    shaft = axle.shaft_inertia * np.outer(spin_axis, spin_axis) if car.options["spin"] else 0.0
+    own_shaft = bool(car.differentials) and corner in car.driven  # a body of its own
+    turns = car.options["spin"] and not own_shaft
+    shaft = axle.shaft_inertia * np.outer(spin_axis, spin_axis) if turns else 0.0
     wheel, carrier, hub = f"{WHEEL}_{corner}", f"{axle.wheel_carrier}_{corner}", f"hub_{corner}"
     add_part(car, wheel, turning, frame, shapes, shaft)
     bearing = Revolute(tuple(spin_axis)) if car.options["spin"] else Fixed()
     car.add_joint(hub, bearing, carrier, wheel, point=frame + centre)
+    bushed = car.bushings(corner)
+    add_free_parts(car, corner, axle, bushed)
     for joint in axle.connections:
-        add_connection(car, corner, joint.mirrored() if right else joint, frame)
+        if joint.name in bushed:
+            ends = body_name(joint.a, corner), body_name(joint.b, corner)
+            add_bushing(car, f"{joint.name}_{corner}", ends, joint, bushed[joint.name], right)
+        else:
+            add_connection(car, corner, joint.mirrored() if right else joint, frame)
     for strut in axle.struts:
         add_strut(car, corner, strut.mirrored() if right else strut, frame)
     add_tyre(
-        car, f"tyre_{corner}", car.tyres[corner], wheel, centre=frame + centre, axis=spin_axis, road=ROAD,
+        car, f"tyre_{corner}", car.tyres[corner], wheel, centre=frame + centre, axis=spin_axis,
+        road=f"post_{corner}.top" if car.options["posts"] else ROAD,
         friction=car.options["friction"], transient=car.options["transient"], slip_point=car.options["slip_point"],
         uneven=car.options["uneven"],
     )  # fmt: skip
@@ -363,8 +445,40 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     torque = brakes[corner[0]] if isinstance(brakes, Mapping) else brakes
     if torque is not None:
         add_brake(car, f"brake_{corner}", hub, torque)
-    if corner in car.driven:
+    if corner in car.driven and not own_shaft:
         add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre")
+
+
+def add_posts(car: Car, profiles: Mapping[str, Any]) -> None:
+    """Add a post under each wheel with a driver of its height."""
+    for corner in CORNERS:
+        name, centre = f"post_{corner}", car.axle(corner).wheel_centre
+        place = centre * np.array([1.0, -1.0 if corner[1] == "r" else 1.0, 0.0])
+        car.add_body(name, mass=1.0, inertia=(0.1, 0.1, 0.1), position=place)
+        car.add_joint(f"{name}_slide", Prismatic((0.0, 0.0, 1.0)), car.ground, name, point=place)
+        car.add_marker(f"{name}.top", name, place)
+        car.add_driver(name, profiles.get(corner, Input((0.0, 0.0, 0.0))), joint=(f"{name}_slide", "displacement"))
+
+
+def add_driveline(car: Car, frame: Array) -> None:
+    """Add drive shafts with their joints, differentials and the drive torque of a car."""
+    shafts: dict[str, list[str]] = {}
+    for place in car.differentials:
+        if place == CENTRE:
+            continue
+        axle, locked = car.axle(place), car.differentials[place].kind == "locked"
+        corners = [f"{place[0]}{side}" for side in "lr"]
+        shafts[place] = [f"shaft_{place}"] if locked else [f"shaft_{corner}" for corner in corners]
+        for k, name in enumerate(shafts[place]):
+            across = 0.0 if locked else 0.5 - k
+            middle = frame + axle.wheel_centre * np.array([1.0, across, 1.0])
+            add_drive_shaft(car, name, middle, axle.shaft_inertia * (2.0 if locked else 1.0))
+        for corner in corners:
+            centre, axis = car.markers[f"tyre_{corner}.centre"], axle.spin_axis
+            axis = axis * np.array([-1.0, 1.0, -1.0]) if corner[1] == "r" else axis
+            shaft = f"shaft_{place}" if locked else f"shaft_{corner}"
+            add_velocity_joint(car, f"velocity_joint_{corner}", shaft, f"{WHEEL}_{corner}", centre.reference(), axis)
+    add_differentials(car, DRIVE, shafts, car.differentials)
 
 
 def body_name(name: str, corner: str) -> str:

@@ -3,20 +3,25 @@
 Fields that repeat what follows from others (masses in sum, lengths at design, mirrored axes) are compared with it.
 """
 
+import inspect
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from rtmbs.core.reading import DamagedFile, from_json, whole
 from rtmbs.errors import ModelError, shown, unknown_name
+from rtmbs.model import Bushing, SpringDamper
 from rtmbs.model.checks import Array, direction, number, numbers
 from rtmbs.vehicle.anti_roll_bar import AntiRollBar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, Axle, Connection, Part, Strut, part
+from rtmbs.vehicle.differentials import KINDS, Differential, differentials_of
 from rtmbs.vehicle.steering import PitmanArm, RackAndPinion, Steering
 from rtmbs.vehicle.struts import Damper, Spring, Stops
 
@@ -59,11 +64,13 @@ class CarData(NamedTuple):
     tyres : Mapping[str, Any]
         Parameters of the tyres by model, "pac2002" and "tmeasy".
     driven : str
-        Driven axle: "front" or "rear".
+        Driven axle: "front", "rear" or "all".
     max_brake_torque : float
         Largest brake torque of a wheel [N m].
     powertrain : Mapping[str, Any]
         Fields of the driveline as they stand in the file.
+    differentials : Mapping[str, Differential], default {}
+        Differentials by place, "front", "rear" and "centre"; none for open ones without drive shafts of their own.
     """
 
     name: str
@@ -74,9 +81,10 @@ class CarData(NamedTuple):
     rim: Part  # centre of mass at the wheel centre
     tyre: Part
     tyres: Mapping[str, Any]  # parameters by model
-    driven: str  # axle: "front" or "rear"
+    driven: str  # axle: "front", "rear" or "all"
     max_brake_torque: float  # of a wheel [N m]
     powertrain: Mapping[str, Any]
+    differentials: Mapping[str, Differential] = MappingProxyType({})
 
     @classmethod
     def of_parts(
@@ -101,7 +109,7 @@ class CarData(NamedTuple):
         tyre_mass : Part or None
             Mass of each tyre; None for one of 10 kg.
         driven : str
-            Driven axle: "front" or "rear".
+            Driven axle: "front", "rear" or "all".
 
         Returns
         -------
@@ -116,8 +124,7 @@ class CarData(NamedTuple):
         given = {"chassis": chassis, "front": front, "rear": rear, "steering": steering}
         if missing := [key for key, value in given.items() if value is None]:
             raise ModelError(f"car {name!r}: {', '.join(missing)} is missing; give each part, or data=")
-        if driven not in ("front", "rear"):
-            raise ModelError(f"car {name!r}: driven is {shown(driven)}; it must be one of front, rear")
+        check_driven(driven, f"car {name!r}: driven")
         hub = np.zeros(3)
         rim = Part("rim", 10.0, hub, np.diag((0.2, 0.35, 0.2))) if rim is None else rim
         tyre = Part("tyre", 10.0, hub, np.diag((0.4, 0.6, 0.4))) if tyre_mass is None else tyre_mass
@@ -222,18 +229,57 @@ def car_data(car: Fields, tyres: Any, drive: Any, variant: str) -> CarData:
     powertrain = Fields(drive, "powertrain_and_brakes")
     driven = powertrain.take("driven_axle")
     driven = driven[variant] if isinstance(driven, Mapping) else driven
+    check_driven(driven, f"{powertrain.what}: driven_axle")
     brakes = powertrain.number("max_brake_torque")
+    differentials = differentials_in(powertrain.take("differentials", {}), variant, powertrain.what)
     for name in POWERTRAIN:
         powertrain.take(name, None)
     powertrain.done()
     check_tyres(Fields(tyres, f"{car.what}: tyres"), tyre.mass)
     data = CarData(
         str(car.take("name")), Part(CHASSIS, body.mass, body.com, inertia),
-        front, rear, steering, rim, tyre, tyres, driven, brakes, drive,
+        front, rear, steering, rim, tyre, tyres, driven, brakes, drive, differentials,
     )  # fmt: skip
     compare(car, data)
     car.done()
     return data
+
+
+def check_driven(driven: Any, what: str) -> None:
+    """Refuse another driven axle than front, rear or all."""
+    if driven not in ("front", "rear", "all"):
+        raise ModelError(f"{what} is {shown(driven)}; it must be one of front, rear, all")
+
+
+def differentials_in(given: Any, variant: str, what: str) -> dict[str, Differential]:
+    """Return the differentials of a file by place; an object of variants has those of each."""
+    chosen = given[variant] if isinstance(given, Mapping) and variant in given else given
+    return differentials_of({} if chosen is None else of_places(chosen, what), what)
+
+
+def of_places(given: Any, what: str) -> dict[str, Differential]:
+    """Return the differentials of an object of places."""
+    places = Fields(given, f"{what}: differentials")
+    return {place: differential(Fields(one, f"{places.what}: {place}")) for place, one in places.given.items()}
+
+
+def differential(given: Fields) -> Differential:
+    """Return one differential: its type with the arguments of ``Differential`` and of its ways to make one."""
+    kind = given.take("type")
+    makers: dict[Any, Callable[..., Differential]] = {
+        "clutch": Differential.clutch,
+        "torque_sensitive": Differential.torque_sensitive,
+    }
+    if kind not in (*KINDS, *makers):
+        raise ModelError(f"{given.what}: type is {shown(kind)}; it must be one of {', '.join((*KINDS, *makers))}")
+    maker = makers.get(kind, partial(Differential, kind))
+    names = [name for name in inspect.signature(maker).parameters if name != "kind"]
+    values = {name: given.number(name) for name in names if name in given}
+    given.done()
+    try:
+        return maker(**values)
+    except TypeError as error:
+        raise ModelError(f"{given.what}: {error}; give the fields {', '.join(names)}") from None
 
 
 def check_tyres(given: Fields, mass: float) -> None:
@@ -319,6 +365,10 @@ def axle(given: Fields) -> Axle:
     inertia = shaft.number("inertia")
     shaft.done()
     bar = given.take("anti_roll_bar", None)
+    bushings = {
+        joint: bushing(Fields(one, f"{given.what} {name!r}: bushing {joint!r}"), joint, connections)
+        for joint, one in given.take("bushings", {}).items()
+    }
     given.agree("degrees_of_freedom_per_side", freedoms(parts, [*connections, bearing]))
     given.done()
     spindle = next((one for one in parts if one.name == SPINDLE), None)
@@ -334,7 +384,20 @@ def axle(given: Fields) -> Axle:
         bearing.a if bearing.b == SPINDLE else bearing.b,
         inertia,
         None if bar is None else anti_roll_bar(Fields(bar, f"{given.what} {name!r}: anti_roll_bar")),
+        bushings,
     )
+
+
+def bushing(given: Fields, name: str, joints: Iterable[Connection]) -> Bushing | SpringDamper:
+    """Return the bushing of a joint, or the elastic law of a rod."""
+    known = {one.name: one for one in joints}
+    if name not in known:
+        raise unknown_name(f"joint of {given.what}", name, known)
+    stiffness, damping = given.take("stiffness"), given.take("damping", 0.0)
+    given.done()
+    if known[name].kind == "distance":
+        return SpringDamper(stiffness, damping).checked(given.what)
+    return Bushing(stiffness, damping).checked(given.what)
 
 
 def freedoms(parts: list[Part], connections: list[Connection]) -> int:

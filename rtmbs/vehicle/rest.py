@@ -5,13 +5,16 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.model import Floating, Spherical
 from rtmbs.model.checks import Array
 from rtmbs.numerics.rotations.quaternions import product, rotations
 from rtmbs.studies.analysis.equilibrium import Equilibrium, equilibrium
 from rtmbs.studies.analysis.modes import Modes
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.differentials import AXLES, CENTRE
 from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput
 
+TURNING = ("hub_", "shaft_", "case_")  # joints that turn with the wheels
 Car = Any  # rtmbs.vehicle.Car, which this file serves
 
 
@@ -91,6 +94,7 @@ def carrying(car: Car) -> Car:
         "brakes": None,
         "slope": 0.0,
         "uneven": False,
+        "posts": None,
     }
     return type(car)(car.data, tyres, **options)
 
@@ -132,13 +136,54 @@ def at_speed(car: Car, speed: float, standing: Rest) -> Car:
     pose = (0.0, 0.0, place[2] - frame[2], *turn)
     moving.set_initial("chassis_pose", pose, (speed, 0.0, 0.0, 0.0, 0.0, 0.0))
     for name in moving.joints:
-        if name == "chassis_pose" or name.startswith("hub_"):
+        if name == "chassis_pose" or name.startswith(TURNING):
             continue
         coordinates = moving.joints[name].type.coordinates
         if coordinates:
             values = [float(found[f"{name}.{one}"]) for one in coordinates]
             moving.set_initial(name, values[0] if len(values) == 1 else tuple(values), pin=False, weight=1e6)
+    if any(car.bushings(letter) for letter in "fr"):
+        set_loose_parts(moving, found)
+    rates = {}
     for corner, tyre in car.tyres.items():
         load, height = float(found[f"tyre_{corner}.force"][2]), float(found[f"{WHEEL}_{corner}.position"][2])
-        moving.set_initial(f"hub_{corner}", 0.0, speed / tyre.effective_radius(load, height))
+        rates[corner] = speed / tyre.effective_radius(load, height)
+    set_rolling(moving, rates)
     return moving
+
+
+def set_loose_parts(car: Car, found: Any) -> None:
+    """Set poses that no loop determines: joints with six or three coordinates beside bushings."""
+    place, R = found[f"{CHASSIS}.position"], rotations(found[f"{CHASSIS}.orientation"])
+    for name, joint in car.joints.items():
+        if name in car.initials or joint.cut or joint.type.coordinates:
+            continue
+        turn = relative_turn(found, joint.a.name, joint.b.name)
+        if isinstance(joint.type, Spherical):
+            car.set_initial(name, tuple(turn), pin=False, weight=1e6)
+        elif isinstance(joint.type, Floating) and joint.a.name == CHASSIS:
+            moved = R.T @ (found[f"{joint.b.name}.position"] - place) - (joint.b.position - joint.a.position)
+            car.set_initial(name, (*moved, *turn), pin=False, weight=1e6)
+
+
+def relative_turn(found: Any, a: str, b: str) -> Array:
+    """Return the quaternion of body b relative to body a."""
+    return product(found[f"{a}.orientation"] * np.array([1.0, -1.0, -1.0, -1.0]), found[f"{b}.orientation"])
+
+
+def set_rolling(car: Car, rates: dict[str, float]) -> None:
+    """Set the rates of wheels and drive shafts by corner [rad/s]; wheels that are locked together share their mean."""
+    locked = [place for place, one in car.differentials.items() if one.kind == "locked"]
+    groups = [[corner for corner in rates if corner[0] == place[0]] for place in AXLES if place in locked]
+    if CENTRE in locked:
+        groups = [list(rates)]
+    shared = rates | {corner: sum(rates[one] for one in group) / len(group) for group in groups for corner in group}
+    for corner, rate in shared.items():
+        if not (car.differentials and corner in car.driven):
+            car.set_initial(f"hub_{corner}", 0.0, rate)
+            continue
+        car.set_initial(f"hub_{corner}", 0.0, rate, pin=False, weight=1e6)
+        place = "front" if corner[0] == "f" else "rear"
+        shaft = f"shaft_{place}" if place in locked else f"shaft_{corner}"
+        if shaft not in car.initials:
+            car.set_initial(shaft, 0.0, rate, pin=False)

@@ -1,10 +1,9 @@
-"""Kinematics rig: an axle moved through bump, roll or steer with the chassis held, by a kinematic analysis.
+"""Rig of an axle with the chassis held: bump, roll and steer by a kinematic analysis, forces by statics.
 
 Curves and their derivatives by the motion are exact: the derivatives are velocities of the analysis.
 """
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -13,199 +12,20 @@ from rtmbs.errors import ModelError, shown
 from rtmbs.kinematics import Analysis
 from rtmbs.model import ConstantRate, Fixed
 from rtmbs.model.checks import Array, number, numbers
-from rtmbs.numerics.rotations.quaternions import rotations
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL
-from rtmbs.vehicle.kingpin import kingpin_curves, kingpin_points
+from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.compliance import FORCES, RIGHT, Phase, forced_runs
+from rtmbs.vehicle.rest import carrying
+from rtmbs.vehicle.rig_curves import RigCurves, channels, curves_of, lowest_point
 from rtmbs.vehicle.steering import DRIVER
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
 
-Motion = Literal["bump", "roll", "steer"]
-MOTIONS = ("bump", "roll", "steer")
+Motion = Literal["bump", "roll", "steer", "longitudinal", "lateral", "aligning"]
+MOTIONS = ("bump", "roll", "steer", *FORCES)
+ENDS = {"longitudinal": 2000.0, "lateral": 2000.0, "aligning": 200.0}  # of the usual values [N, N m]
 EVEN = 1e-9  # relative difference of steps between values that is rounding
 STILL = 1e-6  # end of a run that is asked for its beginning only
-
-
-@dataclass(frozen=True)
-class WheelCurves:
-    """Curves of one wheel over the motion of the rig, in chassis axes; ``rates`` are their derivatives by it.
-
-    Parameters
-    ----------
-    x : ndarray
-        Forward displacement of the wheel centre from design (k,) [m].
-    y : ndarray
-        Left displacement of the wheel centre from design (k,) [m].
-    z : ndarray
-        Upward displacement of the wheel centre from design (k,) [m].
-    camber : ndarray
-        Camber (k,) [rad], positive when the top leans to the right.
-    toe : ndarray
-        Toe (k,) [rad], positive when turned to the left.
-    contact_x : ndarray
-        Forward displacement of the lowest point of the wheel from design (k,) [m].
-    contact_y : ndarray
-        Left displacement of the lowest point of the wheel from design (k,) [m].
-    lengths : Mapping[str, ndarray]
-        Lengths of springs and dampers by name (k,) [m].
-    rates : Mapping[str, ndarray]
-        Derivatives (k,) by the names above and those of the lengths and of the kingpin axis, for each m of travel or
-        each rad of the pinion. ``brake_x`` is that of the contact point as a point of the wheel carrier.
-    kingpin : Mapping[str, ndarray]
-        Curves (k,) of the kingpin axis: ``caster`` [rad], positive when its top leans to the rear,
-        ``kingpin_inclination`` [rad], positive when it leans inward, ``scrub_radius`` [m], positive when the axis meets
-        the road inside of the contact, and ``trail`` [m], positive when it does so before the contact. Empty where two
-        joints make no axis, as with five links.
-    """
-
-    x: Array
-    y: Array
-    z: Array
-    camber: Array
-    toe: Array
-    contact_x: Array
-    contact_y: Array
-    lengths: Mapping[str, Array]
-    rates: Mapping[str, Array]
-    kingpin: Mapping[str, Array]
-
-    def motion_ratio(self, name: str) -> Array:
-        """Return the motion ratio of a spring or damper: its compression for each m of wheel travel.
-
-        Parameters
-        ----------
-        name : str
-            Name of the spring or damper, such as "spring".
-
-        Returns
-        -------
-        ndarray
-            Motion ratio (k,), meaningful in "bump" and "roll".
-
-        Raises
-        ------
-        ModelError
-            For a name that is no spring or damper.
-        """
-        if name not in self.lengths:
-            raise ModelError(f"rig: {shown(name)} is no strut; it must be one of {', '.join(self.lengths)}")
-        return -self.rates[name] / self.rates["z"]
-
-
-@dataclass(frozen=True)
-class RigCurves:
-    """Kinematic curves of an axle on the rig.
-
-    Parameters
-    ----------
-    motion : str
-        Motion of the rig: "bump", "roll" or "steer".
-    axle : str
-        Axle: "front" or "rear".
-    values : ndarray
-        Values of the motion (k,): wheel travel up [m], of the left wheel in roll, or angle of the pinion [rad].
-    left : WheelCurves
-        Curves of the left wheel.
-    right : WheelCurves
-        Curves of the right wheel.
-    track : ndarray
-        Distance of the lowest points of both wheels (k,) [m].
-    roll_centre_height : ndarray or None
-        Height of the roll centre over the road (k,) [m], of "bump" only: half of the track times dy/dz of the lowest
-        point.
-    """
-
-    motion: str
-    axle: str
-    values: Array
-    left: WheelCurves
-    right: WheelCurves
-    track: Array
-    roll_centre_height: Array | None
-
-    def at(self, value: float, name: str, *, side: Literal["left", "right"] = "left") -> float:
-        """Return a derivative by the motion at a value of it; it is linear between the points.
-
-        Parameters
-        ----------
-        value : float
-            Value of the motion [m or rad].
-        name : str
-            Name of ``WheelCurves.rates``, such as "toe" for bump steer [rad/m].
-        side : {'left', 'right'}, default 'left'
-            Wheel.
-
-        Returns
-        -------
-        float
-            Derivative in the unit of the curve, for each m of travel or each rad of the pinion.
-
-        Raises
-        ------
-        ModelError
-            For a name that is no curve.
-        """
-        rates = getattr(self, side).rates
-        if name not in rates:
-            raise ModelError(f"rig: {shown(name)} is no curve; it must be one of {', '.join(rates)}")
-        return float(np.interp(value, self.values, rates[name]))
-
-    def anti_dive(self, brake_share: float, wheelbase: float, height: float) -> Array:
-        """Return the anti-dive of a front axle, or the anti-lift of a rear one, under braking (k,); 1 is full.
-
-        Brakes are on the wheel carrier: the contact point moves along as a point of it. With dx/dz of that point the
-        front axle has share dx/dz L / h, the rear one -share dx/dz L / h.
-
-        Parameters
-        ----------
-        brake_share : float
-            Share of this axle in the brake force, 0 to 1.
-        wheelbase : float
-            Wheelbase L [m].
-        height : float
-            Height of the centre of mass above the road h [m].
-
-        Returns
-        -------
-        ndarray
-            Share of the load transfer that the suspension carries without its springs (k,).
-        """
-        sign = 1.0 if self.axle == "front" else -1.0
-        return np.asarray(sign * brake_share * self.left.rates["brake_x"] / self.left.rates["z"] * wheelbase / height)
-
-    def anti_squat(self, drive_share: float, wheelbase: float, height: float) -> Array:
-        """Return the anti-squat of a rear axle, or the anti-lift of a front one, under drive torques (k,); 1 is full.
-
-        The reaction of the torque is on the chassis: the force acts at the wheel centre. With dx/dz of that point the
-        rear axle has -share dx/dz L / h, the front one share dx/dz L / h.
-
-        Parameters
-        ----------
-        drive_share : float
-            Share of this axle in the drive force, 0 to 1.
-        wheelbase : float
-            Wheelbase L [m].
-        height : float
-            Height of the centre of mass above the road h [m].
-
-        Returns
-        -------
-        ndarray
-            Share of the load transfer that the suspension carries without its springs (k,).
-        """
-        sign = 1.0 if self.axle == "front" else -1.0
-        return np.asarray(sign * drive_share * self.left.rates["x"] / self.left.rates["z"] * wheelbase / height)
-
-    def __str__(self) -> str:
-        """Return a table of the left wheel."""
-        head = f"{self.axle} axle, {self.motion}, left wheel"
-        names = ("x", "y", "z", "camber", "toe")
-        more = {**self.left.lengths, **self.left.kingpin}
-        rows = ["".join(f"{name[:13]:>14}" for name in ("motion", *names, *more))]
-        columns = [self.values, *(getattr(self.left, name) for name in names), *more.values()]
-        rows += ["".join(f"{value:14.6f}" for value in row) for row in zip(*columns, strict=True)]
-        return "\n".join([head, *rows])
 
 
 def rig(
@@ -217,27 +37,43 @@ def rig(
     ride: float = 0.0,
     wheel_radius: float | None = None,
     pitch: float = 0.0,
+    phase: Phase = "parallel",
+    load: float | None = None,
+    point: Literal["contact", "centre"] = "contact",
 ) -> RigCurves:
-    """Return the kinematic curves of an axle, with the chassis held.
+    """Return the curves of an axle over a motion or a force, with the chassis held: kinematics and compliance.
+
+    Motions are kinematic: joints are ideal, forces take no part. Forces are static: the axle is in equilibrium on its
+    springs and bushings under constant wheel loads, with the wheels fixed to their carriers.
 
     Parameters
     ----------
     car : Car
-        Car; forces, tyres and brakes take no part.
+        Car; tyres and brakes take no part.
     axle : {'front', 'rear'}
         Axle that moves.
-    motion : {'bump', 'roll', 'steer'}, default 'bump'
+    motion : {'bump', 'roll', 'steer', 'longitudinal', 'lateral', 'aligning'}, default 'bump'
         "bump" moves both wheels up, "roll" the left one up and the right one down, "steer" turns the pinion or
-        Pitman arm with the wheel centres at their heights.
+        Pitman arm with the wheel centres at their heights. "longitudinal" and "lateral" are forces of the road in the
+        lowest points of the wheels, forward and to the left, "aligning" moments about the vertical, to the left.
     values : Sequence[float], optional
         Increasing values of the motion (k,) with 0 among them: travel [m] or angle [rad]. 25 from -60 to 60 mm unless
-        given; those of "steer" reach the end of the steering, 1 rad at most.
+        given; those of "steer" reach the end of the steering, 1 rad at most. Forces are those of the left wheel
+        [N, N m]: 9 up to 2 kN or 200 N m unless given.
     ride : float, default 0.0
         Travel of both wheels from design at which roll and steer take place [m].
     wheel_radius : float, optional
-        Radius of the lowest point of the wheel [m]; the free radius of the tyre unless given.
+        Radius of the lowest point of the wheel [m]; the free radius of the tyre unless given, that under the load for
+        forces.
     pitch : float, default 0.0
         Pitch of the chassis over the road [rad], nose down: the lowest point and the roll centre belong to the road.
+        Not of forces, whose axes are those of the chassis.
+    phase : {'parallel', 'opposite', 'left'}, default 'parallel'
+        Forces on the right wheel: those of the left one, their opposites, or none.
+    load : float, optional
+        Load of each wheel [N], constant; the nominal one of the tyre unless given.
+    point : {'contact', 'centre'}, default 'contact'
+        Point of longitudinal forces: "contact" as of brakes, "centre" as of drive shafts.
 
     Returns
     -------
@@ -256,19 +92,30 @@ def rig(
     >>> curves = rtmbs.vehicle.rig(rtmbs.vehicle.read("sedan"), "front", "bump")  # doctest: +SKIP
     >>> curves.at(0.0, "toe")  # bump steer [rad/m]  # doctest: +SKIP
     """
-    for name, value, known in (("axle", axle, ("front", "rear")), ("motion", motion, MOTIONS)):
+    choices = (("axle", axle, ("front", "rear")), ("motion", motion, MOTIONS), ("phase", phase, tuple(RIGHT)))
+    for name, value, known in (*choices, ("point", point, ("contact", "centre"))):
         if value not in known:
             raise ModelError(f"rig: {name} is {shown(value)}; it must be one of {', '.join(known)}")
     steering = car.data.steering
-    end = min(steering.max_angle, 1.0) if motion == "steer" else 0.06
-    given = np.linspace(-end, end, 25) if values is None else values
+    end = min(steering.max_angle, 1.0) if motion == "steer" else ENDS.get(motion, 0.06)
+    given = np.linspace(-end, end, 9 if motion in FORCES else 25) if values is None else values
     points = numbers(given, "rig: values", np.shape(given))
     if points.ndim != 1 or len(points) < 2 or np.any(np.diff(points) <= 0.0) or not np.any(points == 0.0):
         raise ModelError("rig: values must be increasing numbers with 0 among them")
     start = number(ride, "rig: ride")
-    radius = car.tyres[f"{axle[0]}l"].free_radius if wheel_radius is None else number(wheel_radius, "rig: wheel_radius")
-    parts = [half_run(car, axle, motion, sign, points, start) for sign in (-1.0, 1.0)]
+    tyre = car.tyres[f"{axle[0]}l"]
+    carried = tyre.nominal_load if load is None else number(load, "rig: load")
+    radius = tyre.free_radius - (carried / tyre.vertical_stiffness if motion in FORCES else 0.0)
+    radius = radius if wheel_radius is None else number(wheel_radius, "rig: wheel_radius")
     angle = number(pitch, "rig: pitch")
+    if motion in FORCES:
+        if start or angle or not (carried > 0.0 and radius > 0.0):
+            raise ModelError("rig: forces take no ride and no pitch, and load and wheel_radius must be above zero")
+        parts = forced_runs(
+            car, axle, motion, points, phase=phase, load=carried, radius=radius, at_centre=point == "centre"
+        )
+    else:
+        parts = [half_run(car, axle, motion, sign, points, start) for sign in (-1.0, 1.0)]
     down = np.array([np.sin(angle), 0.0, -np.cos(angle)])
     left, right = (curves_of(car, axle, side, parts, radius * down) for side in "lr")
     arm, _ = lowest_point(car.axle(axle[0]).spin_axis[None, :], np.zeros((1, 3)), radius * down)
@@ -301,24 +148,10 @@ def half_run(car: "Car", axle: str, motion: str, sign: float, points: Array, rid
     }  # velocities by the motion itself
 
 
-def channels(car: "Car", axle: str) -> list[str]:
-    """Return the channels that the curves are made of."""
-    found = []
-    for side in "lr":
-        corner = f"{axle[0]}{side}"
-        for quantity in ("position", "velocity", "orientation", "angular_velocity"):
-            found.append(f"{WHEEL}_{corner}.{quantity}")
-        for strut in car.axle(corner).struts:
-            for end in "ab":
-                found += [f"{strut.name}_{corner}.{end}.{quantity}" for quantity in ("position", "velocity")]
-    return found
-
-
 def held_model(car: "Car", axle: str, motion: str, sign: float, ride: float) -> Any:
     """Return the car with its chassis held, no forces, and drivers for the wheels and the steering."""
-    from rtmbs.vehicle.rest import carrying
 
-    model = carrying(car.changed(steer=0.0))
+    model = carrying(car.changed(steer=0.0, bushings=None))
     model.forces.clear()
     del model.joints["chassis_pose"], model.initials["chassis_pose"], model.drivers[DRIVER]
     car.data.steering.replace_constraints(model)
@@ -334,87 +167,3 @@ def held_model(car: "Car", axle: str, motion: str, sign: float, ride: float) -> 
         height = float(model.bodies[wheel].position[2]) + (ride if corner[0] == axle[0] else 0.0)
         model.add_driver(f"travel_{corner}", ConstantRate(moves, height), body=(wheel, "z"))
     return model
-
-
-def curves_of(car: "Car", axle: str, side: str, parts: list[dict[str, Array]], down: Array) -> WheelCurves:
-    """Return the curves of one wheel from both halves of the run; ``down`` is as long as the wheel's radius."""
-    corner = f"{axle[0]}{side}"
-    at = {name: np.concatenate([one[name] for one in parts if name in one]) for name in channels(car, axle)}
-    wheel = f"{WHEEL}_{corner}"
-    one, right = car.axle(corner), side == "r"
-    axis0 = one.spin_axis * np.array([-1.0, 1.0, -1.0]) if right else one.spin_axis
-    body = held_position(car, wheel)
-    R, w = rotations(at[f"{wheel}.orientation"]), at[f"{wheel}.angular_velocity"]
-    n = R @ axis0
-    dn = np.cross(w, n)
-    arm, darm = lowest_point(n, dn, down)
-    arm0, _ = lowest_point(axis0[None, :], np.zeros((1, 3)), down)
-    moved, rate = at[f"{wheel}.position"] - body, at[f"{wheel}.velocity"]
-    contact, dcontact = moved + arm - arm0, rate + darm
-    flat = n[:, 0] ** 2 + n[:, 1] ** 2
-    lengths, rates = {}, {}
-    for strut in one.struts:
-        a, b = (f"{strut.name}_{corner}.{end}" for end in "ab")
-        d, v = at[f"{b}.position"] - at[f"{a}.position"], at[f"{b}.velocity"] - at[f"{a}.velocity"]
-        lengths[strut.name] = np.linalg.norm(d, axis=1)
-        rates[strut.name] = np.sum(d * v, axis=1) / lengths[strut.name]
-    rates |= {"x": rate[:, 0], "y": rate[:, 1], "z": rate[:, 2]}
-    rates |= {"contact_x": dcontact[:, 0], "contact_y": dcontact[:, 1], "camber": dn[:, 2] / np.sqrt(flat)}
-    rates["toe"] = (n[:, 0] * dn[:, 1] - n[:, 1] * dn[:, 0]) / flat
-    rates["brake_x"] = (rate + np.cross(w, arm))[:, 0]
-    kingpin, changes = kingpin_of(car, corner, (R, w), (at[f"{wheel}.position"], rate), (arm, darm), down)
-    rates |= changes
-    camber, toe = np.arcsin(n[:, 2]), np.arctan2(-n[:, 0], n[:, 1])
-    x, y, z = moved.T
-    return WheelCurves(x, y, z, camber, toe, contact[:, 0], contact[:, 1], lengths, rates, kingpin)
-
-
-def kingpin_of(
-    car: "Car",
-    corner: str,
-    turn: tuple[Array, Array],
-    centre: tuple[Array, Array],
-    arm: tuple[Array, Array],
-    down: Array,
-) -> tuple[dict[str, Array], dict[str, Array]]:
-    """Return the curves of the kingpin axis and their derivatives; empty where there is none.
-
-    ``turn`` are rotation and angular velocity of the wheel carrier, ``centre`` position and velocity of the wheel
-    centre, ``arm`` leads from there to the lowest point.
-    """
-    points = kingpin_points(car.axle(corner))
-    if points is None:
-        return {}, {}
-    right = corner[1] == "r"
-    (R, w), frame = turn, np.asarray(car.bodies[CHASSIS].position)
-
-    def moved(point: Array, fixed: bool) -> tuple[Array, Array]:
-        start = frame + (MIRROR * point if right else point)
-        if fixed:
-            return np.broadcast_to(start, w.shape), np.zeros_like(w)
-        lever = R @ (start - held_position(car, f"{WHEEL}_{corner}"))
-        return centre[0] + lever, centre[1] + np.cross(w, lever)
-
-    contact = centre[0] + arm[0], centre[1] + arm[1]
-    up = -down / np.linalg.norm(down)
-    lower, upper = moved(points.lower, False), moved(points.upper, points.on_chassis)
-    return kingpin_curves(lower, upper, contact, up, 1.0 if right else -1.0)
-
-
-def held_position(car: "Car", wheel: str) -> Array:
-    """Return where a wheel centre stands at design, world axes [m]."""
-    return np.asarray(car.bodies[wheel].position)
-
-
-def lowest_point(n: Array, dn: Array, down: Array) -> tuple[Array, Array]:
-    """Return the lowest points of discs with spin axes n (k, 3) from their centres, and the rates of them.
-
-    ``down`` (3,) is as long as the radius of the disc [m].
-    """
-    radius = float(np.linalg.norm(down))
-    unit = down / radius
-    inside = unit - n * (n @ unit)[:, None]
-    change = -dn * (n @ unit)[:, None] - n * (dn @ unit)[:, None]
-    size = np.linalg.norm(inside, axis=1)[:, None]
-    along = inside / size
-    return radius * along, radius * (change - along * np.sum(along * change, axis=1)[:, None]) / size

@@ -120,9 +120,9 @@ class DrivenCar:
         first = 0.0 if steering is None else steering.start(begin)
         self._add_memory(self.driveline.gear_at(begin.wheels), first)
         self.simulation = self._simulation(h)
-        self._torques = {corner: f"drive_{corner}.torque" for corner in self.car.driven}
+        self._torques = tuple(self.car.drive_inputs(0.0))
         self._brakes = {corner: f"brake_{corner}.torque" for corner in self.car.tyres}
-        self.simulation.inputs.ramp(*self._torques.values(), *self._brakes.values(), *(f"driver.{n}" for n in MEMORY))
+        self.simulation.inputs.ramp(*self._torques, *self._brakes.values(), *(f"driver.{n}" for n in MEMORY))
         self.road = None if road is None else RoadUnderWheels(self.simulation, self.car, road, envelope)
         self.controls: dict[str, list[float]] = {}
 
@@ -163,7 +163,7 @@ class DrivenCar:
         pedals, integral = self.pedals.pedals(at, inputs["driver.speed_integral"], self.driveline, gear, h)
         ending = at.wheels + h * float(np.mean(self.simulation.read(self._gains)))  # at the end, to second order
         torque = self.driveline.torque(pedals.throttle, ending, gear)
-        wanted = dict.fromkeys(self._torques.values(), 0.5 * torque)
+        wanted = self.car.drive_inputs(torque)
         front = self.driveline.front_brakes
         for corner, name in self._brakes.items():
             share = front if corner[0] == "f" else 1.0 - front

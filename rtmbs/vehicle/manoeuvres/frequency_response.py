@@ -140,8 +140,8 @@ def linear_response(
     torque = held_torque(car, V, h, settle, standing)
     moving = car.changed(steer=None).at_speed(V, standing)
     sim = Simulation(moving.compile(), h)
-    for corner in moving.driven:
-        sim.inputs[f"drive_{corner}.torque"] = torque
+    for name, value in moving.drive_inputs(torque * len(moving.driven)).items():
+        sim.inputs[name] = value
     sim.run(settle)
     names = ("angular_velocity", "acceleration", "angular_acceleration")
     lin = linearise(sim, inputs=[DRIVER], outputs=[f"{CHASSIS}.{name}" for name in names])

@@ -9,6 +9,7 @@ from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array
 from rtmbs.results import Result
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.differentials import DRIVE
 from rtmbs.vehicle.steering import DRIVER
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ class PowerBalance:
     t : ndarray
         Times (k,) [s].
     power : dict[str, ndarray]
-        Power (k,) that each element gives to the bodies, by its name [W]. That of ``drive_fl`` is of the engine, those
-        of ``tyre_fl`` are of the road.
+        Power (k,) that each element gives to the bodies, by its name [W]. That of ``drive_fl`` is of the engine, that
+        of ``drive`` of the engine less the heat of clutches, those of ``tyre_fl`` are of the road.
     energy : ndarray
         Kinetic energy and energy of weight of all bodies (k,) [J].
     """
@@ -102,12 +103,16 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
     """
     names = [name for name in car.forces if name not in SILENT]
     for name in names:
-        if not name.startswith(OWN) and f"{name}.a" not in car.markers:
+        if not name.startswith(OWN) and name != DRIVE and f"{name}.a" not in car.markers:
             raise ModelError(
                 f"power balance: force {name!r} is none of a car's own; it must be a tyre, a drive torque, a brake, "
                 "a spring, a damper or an anti-roll bar"
             )
-    power = {name: power_of(result, name) for name in names}
+    power = {name: power_of(result, name) for name in names if name != DRIVE}
+    if car.differentials:
+        rates = [result[f"{joint.name}.angle_rate"] for joint, _ in car.forces[DRIVE].joints or ()]
+        torques = result[f"{DRIVE}.force"].reshape(-1, len(rates))
+        power[DRIVE] = sum(f * rate for f, rate in zip(torques.T, rates, strict=True))
     joint, coordinate = ("rack", "displacement") if "rack" in car.joints else ("sector_shaft", "angle")
     power[DRIVER] = result[f"{DRIVER}.force"] * result[f"{joint}.{coordinate}_rate"]
     return PowerBalance(np.asarray(result["t"]), power, result["energy.kinetic"] + result["energy.weight"])

@@ -17,13 +17,16 @@ UNITS = {  # of signals and of curves of the rig
     "pitch": "rad", "roll": "rad", "yaw_rate": "rad/s", "longitudinal_acceleration": "m/s²",
     "lateral_acceleration": "m/s²", "steering_angle": "rad", "throttle": "1", "brake": "1", "gear": "1",
     "load_fl": "N", "load_fr": "N", "load_rl": "N", "load_rr": "N", "travel": "m", "pinion_angle": "rad",
+    "force": "N", "moment": "N m",
     "toe": "deg", "camber": "deg", "caster": "deg", "kingpin_inclination": "deg", "scrub_radius": "m", "trail": "m",
     "contact_x": "m", "contact_y": "m", "track": "m", "roll_centre_height": "m", "level_acceleration": "m/s²",
     "level_steering_angle": "rad", "level_side_slip": "rad", "level_roll": "rad",
     "level_speed": "m/s", "level_radius": "m", "frequency": "Hz", "gain_yaw_rate": "1/s",
     "gain_lateral_acceleration": "m/(s² rad)", "gain_roll": "1", "phase_yaw_rate": "rad",
     "phase_lateral_acceleration": "rad", "phase_roll": "rad", "coherence_yaw_rate": "1",
-    "coherence_lateral_acceleration": "1", "coherence_roll": "1",
+    "coherence_lateral_acceleration": "1", "coherence_roll": "1", "vertical_acceleration": "m/s²", "rise": "m",
+    "post_fl": "m", "post_fr": "m", "post_rl": "m", "post_rr": "m", "travel_fl": "m", "travel_fr": "m",
+    "travel_rl": "m", "travel_rr": "m",
 }  # fmt: skip
 SETTLED = 0.5  # [s] at the end of a run: the mean counts as the steady value
 
@@ -49,6 +52,25 @@ def signals_of(car: "Car", result: Result) -> dict[str, Array]:
         "longitudinal_acceleration": c * a[:, 0] + s * a[:, 1],
         "lateral_acceleration": -s * a[:, 0] + c * a[:, 1], "x": place[:, 0], "y": place[:, 1],
     }  # fmt: skip
+
+
+def ride_signals(car: "Car", result: Result) -> dict[str, Array]:
+    """Return rise, vertical_acceleration of the chassis' centre of mass, pitch, roll, loads and travels of the wheels.
+
+    rise [m] is that of the centre of mass from the beginning; travel_fl and so on [m] are the heights of the wheel
+    centres in the chassis from the beginning, positive in bump.
+    """
+    R, w = rotations(result[f"{CHASSIS}.orientation"]), result[f"{CHASSIS}.angular_velocity"]
+    arm, place = R @ car.data.chassis.com, result[f"{CHASSIS}.position"]
+    a = result[f"{CHASSIS}.acceleration"] + np.cross(result[f"{CHASSIS}.angular_acceleration"], arm)
+    a = a + np.cross(w, np.cross(w, arm))
+    height = place[:, 2] + arm[:, 2]
+    found = {"t": result["t"], "rise": height - height[0], "vertical_acceleration": a[:, 2]}
+    found |= {"pitch": np.arcsin(-R[:, 2, 0]), "roll": np.arctan2(R[:, 2, 1], R[:, 2, 2])}
+    for corner in car.tyres:
+        inside = np.einsum("kij,ki->kj", R, result[f"wheel_{corner}.position"] - place)[:, 2]
+        found[f"travel_{corner}"] = inside - inside[0]
+    return found | wheel_loads(car, result)
 
 
 def wheel_loads(car: "Car", result: Result) -> dict[str, Array]:

@@ -69,8 +69,8 @@ def run_open_loop(
     """Return the Result of a run with a steering profile and held drive torques [N m]."""
     moving = car.changed(steer=steer).at_speed(speed, rest)
     sim = Simulation(moving.compile(), h)
-    for corner in moving.driven:
-        sim.inputs[f"drive_{corner}.torque"] = torque
+    for name, value in moving.drive_inputs(torque * len(moving.driven)).items():
+        sim.inputs[name] = value
     return sim.run(end)
 
 

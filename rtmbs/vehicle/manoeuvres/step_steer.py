@@ -42,8 +42,10 @@ def held_torque(car: "Car", speed: float, h: float, time: float, rest: Rest) -> 
     radius = speed / float(np.mean([result[f"hub_{corner}.angle_rate"][-1] for corner in car.tyres]))
     axes = {corner: car.axle(corner).spin_axis for corner in car.tyres}
     spin = sum(float(n @ straight.bodies[f"wheel_{corner}"].inertia @ n) for corner, n in axes.items())
+    if car.differentials:  # drive shafts are bodies of their own
+        spin += sum(car.axle(corner).shaft_inertia for corner in car.driven)
     mass = sum(body.mass for body in straight.bodies.values()) + spin / radius**2
-    return 0.5 * mass * loss * radius
+    return mass * loss * radius / len(car.driven)
 
 
 def angle_for(
@@ -164,8 +166,8 @@ class StepSteer:
         steer = Ramp(self.begin, self.begin + self.steer_time, 0.0, angle)
         moving = car.changed(steer=steer).at_speed(self.speed, rest)
         sim = Simulation(moving.compile(), self.h)
-        for corner in moving.driven:
-            sim.inputs[f"drive_{corner}.torque"] = torque
+        for name, value in moving.drive_inputs(torque * len(moving.driven)).items():
+            sim.inputs[name] = value
         return sim.run(self.begin + self.duration)
 
     def report(self, car: "Car", angle: float, result: Result) -> Report:

@@ -290,6 +290,21 @@ class ProfileRoad(Road):
         across = (self._left(inside) - self._right(inside)) / self.track
         return along * (inside == x), across * between
 
+    def track_height(self, side: str) -> Any:
+        """Return the spline of one track over x.
+
+        Parameters
+        ----------
+        side : {'l', 'r'}
+            Left or right track.
+
+        Returns
+        -------
+        CubicSpline
+            Height over x, and its derivatives with a second argument.
+        """
+        return self._left if side == "l" else self._right
+
     def _share(self, y: Any) -> Any:
         """Return the share of the left track, 0 to 1."""
         return np.clip(0.5 + np.asarray(y) / self.track, 0.0, 1.0)

@@ -1,0 +1,409 @@
+"""Differentials and drive shafts: open, locked and limited slip, on an axle and between two axles.
+
+A drive shaft is a body that turns in the chassis about its y axis; a locked differential has one for both wheels. A
+constant-velocity joint couples it to its wheel: the rotation from shaft to wheel has no part about the shaft,
+R_xz - R_zx = 0. So the reaction of every torque of the driveline is on the chassis, and none is on the wheel carrier.
+
+The clutch of a limited-slip differential moves the torque X from the faster to the slower shaft, abs(X) <= L / 2 with
+the locking torque L = preload + S abs(T), T the torque into the differential and S the locking factor of its sense.
+Its bristle is that of the brakes, so a clutch that sticks holds without creep.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from typing import Any
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown, unknown_name
+from rtmbs.model import Force, Model, Revolute
+from rtmbs.model.checks import Array, direction, number
+from rtmbs.model.laws import JointKinematics
+from rtmbs.model.lookup import Coordinate
+from rtmbs.vehicle.anti_roll_bar import CHASSIS
+from rtmbs.vehicle.smooth import magnitude
+from rtmbs.vehicle.wheel_torques import friction_torque
+
+KINDS = ("open", "locked", "limited_slip")
+AXLES = ("front", "rear")
+CENTRE = "centre"
+DRIVE = "drive"  # name of the force of a driveline with differentials, and of its input
+
+
+@dataclass(frozen=True)
+class Differential:
+    """Differential of an axle, or the centre differential between two axles.
+
+    Parameters
+    ----------
+    kind : {'open', 'locked', 'limited_slip'}, default 'open'
+        "open" gives both outputs their share of the torque, "locked" one speed, "limited_slip" has a clutch between
+        both outputs.
+    preload : float, default 0.0
+        Locking torque without torque into the differential [N m]: the largest difference of the output torques.
+    drive : float, default 0.0
+        Locking factor under driving torque: growth of the locking torque over the torque into the differential.
+    coast : float, default 0.0
+        Locking factor under braking torque of the engine.
+    front_share : float, default 0.5
+        Share of the front axle in the torque, of a centre differential only.
+    inertia : float, default 0.0
+        Inertia of the case about its axis [kg m^2]; it turns with the mean speed of both outputs.
+
+    Raises
+    ------
+    ModelError
+        For an unknown kind and for numbers out of range.
+
+    Examples
+    --------
+    >>> one = rtmbs.vehicle.Differential("limited_slip", preload=60.0, drive=0.4, coast=0.2)
+    >>> float(one.locking_torque(500.0))
+    260.0
+    """
+
+    kind: str = "open"
+    preload: float = 0.0
+    drive: float = 0.0
+    coast: float = 0.0
+    front_share: float = 0.5
+    inertia: float = 0.0
+
+    def __post_init__(self) -> None:
+        if self.kind not in KINDS:
+            raise ModelError(f"differential: kind is {shown(self.kind)}; it must be one of {', '.join(KINDS)}")
+        for name in ("preload", "drive", "coast", "inertia"):
+            if not number(getattr(self, name), f"differential: {name}") >= 0.0:
+                raise ModelError(f"differential: {name} is {getattr(self, name):g}; it must be zero or more")
+        if not 0.0 < number(self.front_share, "differential: front_share") < 1.0:
+            raise ModelError(f"differential: front_share is {self.front_share:g}; it must be between 0 and 1")
+        slips = self.kind == "limited_slip"
+        if slips and not self.preload + self.drive + self.coast > 0.0:
+            raise ModelError("differential: limited_slip needs preload, drive or coast above zero")
+        if not slips and self.preload + self.drive + self.coast > 0.0:
+            raise ModelError(
+                f"differential: {self.kind} has no preload, drive or coast; it must be limited_slip for them"
+            )
+
+    @classmethod
+    def clutch(
+        cls,
+        *,
+        preload: float,
+        drive_angle: float,
+        coast_angle: float,
+        friction: float,
+        faces: int,
+        clutch_radius: float,
+        ramp_radius: float,
+        inertia: float = 0.0,
+    ) -> "Differential":
+        """Return a limited-slip differential with clutch packs that ramps press.
+
+        The pins push the pressure rings apart with T / (ramp_radius tan(angle)). Each of both packs takes
+        friction faces clutch_radius times that, and their difference is S = 2 friction faces clutch_radius /
+        (ramp_radius tan(angle)).
+
+        Parameters
+        ----------
+        preload : float
+            Locking torque of the springs [N m].
+        drive_angle : float
+            Angle between ramp and axis under driving torque [rad]; a small one locks more.
+        coast_angle : float
+            Angle under braking torque [rad]; pi / 2 does not lock.
+        friction : float
+            Coefficient of friction of the plates.
+        faces : int
+            Number of rubbing faces on each side.
+        clutch_radius : float
+            Mean radius of the plates [m].
+        ramp_radius : float
+            Radius at which the pins press on the ramps [m].
+        inertia : float, default 0.0
+            Inertia of the case [kg m^2].
+
+        Returns
+        -------
+        Differential
+            Limited-slip differential with the locking factors of the ramps.
+
+        Raises
+        ------
+        ModelError
+            For angles that are not between 0 and pi / 2 and sizes that are not positive.
+
+        Examples
+        --------
+        >>> one = rtmbs.vehicle.Differential.clutch(
+        ...     preload=50.0, drive_angle=0.7854, coast_angle=1.0472, friction=0.1, faces=6, clutch_radius=0.06,
+        ...     ramp_radius=0.045,
+        ... )
+        >>> round(one.drive, 3)
+        1.6
+        """
+        sizes = {"friction": friction, "faces": faces, "clutch_radius": clutch_radius, "ramp_radius": ramp_radius}
+        for name, value in sizes.items():
+            if not number(value, f"differential: {name}") > 0.0:
+                raise ModelError(f"differential: {name} is {value:g}; it must be above zero")
+        factors = []
+        for name, angle in (("drive_angle", drive_angle), ("coast_angle", coast_angle)):
+            if not 0.0 < number(angle, f"differential: {name}") <= 0.5 * np.pi:
+                raise ModelError(f"differential: {name} is {angle:g}; it must be between 0 and pi / 2")
+            factors.append(max(0.0, 2.0 * friction * faces * clutch_radius / (ramp_radius * float(np.tan(angle)))))
+        return cls("limited_slip", preload, drive=factors[0], coast=factors[1], inertia=inertia)
+
+    @classmethod
+    def torque_sensitive(cls, bias_ratio: float, *, preload: float = 0.0, inertia: float = 0.0) -> "Differential":
+        """Return a torque-sensitive differential, whose larger output torque is at most ``bias_ratio`` the smaller one.
+
+        With T1 + T2 = T and T1 = b T2 the difference is S T, S = (b - 1) / (b + 1), in both senses of the torque.
+
+        Parameters
+        ----------
+        bias_ratio : float
+            Torque bias ratio, above 1.
+        preload : float, default 0.0
+            Locking torque without torque [N m].
+        inertia : float, default 0.0
+            Inertia of the case [kg m^2].
+
+        Returns
+        -------
+        Differential
+            Limited-slip differential.
+
+        Raises
+        ------
+        ModelError
+            For a ratio that is not above 1.
+
+        Examples
+        --------
+        >>> rtmbs.vehicle.Differential.torque_sensitive(3.0).drive
+        0.5
+        """
+        if not number(bias_ratio, "differential: bias_ratio") > 1.0:
+            raise ModelError(f"differential: bias_ratio is {bias_ratio:g}; it must be above 1")
+        factor = (bias_ratio - 1.0) / (bias_ratio + 1.0)
+        return cls("limited_slip", preload, factor, factor, inertia=inertia)
+
+    @property
+    def slips(self) -> bool:
+        """True of a limited-slip differential."""
+        return self.kind == "limited_slip"
+
+    def locking_torque(self, torque: Any) -> Any:
+        """Return the largest difference of the output torques.
+
+        Parameters
+        ----------
+        torque : float
+            Torque into the differential [N m], positive when it drives forward.
+
+        Returns
+        -------
+        float
+            Locking torque [N m].
+        """
+        factor = np.where(torque.real > 0.0, self.drive, self.coast) if self.drive != self.coast else self.drive
+        return self.preload + factor * magnitude(torque)
+
+
+def differentials_of(given: Any, what: str) -> dict[str, Differential]:
+    """Return checked differentials by place, "front", "rear" and "centre"; words such as "locked" are kinds."""
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise ModelError(f"{what}: differentials is {shown(given)}; it must map front, rear, centre to differentials")
+    found = {}
+    for place, one in given.items():
+        if place not in (*AXLES, CENTRE):
+            raise unknown_name("place of a differential", place, (*AXLES, CENTRE))
+        made = Differential(one) if isinstance(one, str) else one
+        if not isinstance(made, Differential):
+            raise ModelError(f"{what}: differential {place!r} is {shown(one)}; it must be a Differential or its kind")
+        if place != CENTRE and made.front_share != 0.5:
+            raise ModelError(f"{what}: differential {place!r} has a front_share; it must be that of the centre")
+        found[place] = made
+    axles = [place for place in AXLES if place in found]
+    if CENTRE in found and len(axles) < 2:
+        raise ModelError(f"{what}: a centre differential is between two driven axles; give front and rear")
+    if len(axles) == 2:
+        found.setdefault(CENTRE, Differential())
+    return found
+
+
+class DrivelineLaw:
+    """Torques on the drive shafts of one input torque, through all differentials.
+
+    Parameters
+    ----------
+    differentials : Mapping[str, Differential]
+        Differentials by place.
+    columns : Sequence[Sequence[int]]
+        Places of the joints of each axle, front first: of its left and right shaft, or of one shaft for both.
+    """
+
+    def __init__(self, differentials: Mapping[str, Differential], columns: Sequence[Sequence[int]]) -> None:
+        self.differentials, self.columns = dict(differentials), columns
+        self.axles = [place for place in AXLES if place in differentials]
+        self.clutches = [place for place, one in self.differentials.items() if one.slips]
+
+    def __call__(self, t: float, kinematics: JointKinematics, parameters: Any, states: Any = None) -> Any:
+        """Return the torques on the shafts [N m], with the rates of the bristles behind them where there are any."""
+        torque, changes = parameters["torque"], {}
+        shares, rates = [torque], [[kinematics.zd[k] for k in own] for own in self.columns]
+        if len(self.axles) == 2:
+            front = self.differentials[CENTRE].front_share
+            apart = sum(rates[0]) / len(rates[0]) - sum(rates[1]) / len(rates[1])
+            moved, change = self.moved(CENTRE, torque, apart, states)
+            shares, changes[CENTRE] = [front * torque + moved, (1.0 - front) * torque - moved], change
+        outputs = []
+        for place, share, own in zip(self.axles, shares, rates, strict=True):
+            if len(own) == 1:
+                outputs.append(share)
+                continue
+            moved, changes[place] = self.moved(place, share, own[0] - own[1], states)
+            outputs += [0.5 * share + moved, 0.5 * share - moved]
+        torques = np.stack(outputs)
+        return (torques, np.stack([changes[place] for place in self.clutches])) if self.clutches else torques
+
+    def moved(self, place: str, torque: Any, apart: Any, states: Any) -> tuple[Any, Any]:
+        """Return the torque that a clutch gives to the first output [N m], and the rate of its bristle [rad/s].
+
+        Parameters
+        ----------
+        place : str
+            Place of the differential.
+        torque : float
+            Torque into the differential [N m].
+        apart : float
+            Rate of the first output relative to the second one [rad/s].
+        states : Mapping or None
+            Bristles by place [rad].
+
+        Returns
+        -------
+        tuple
+            Torque and rate; zeros of a differential without clutch.
+        """
+        one = self.differentials[place]
+        if not one.slips:
+            return 0.0 * torque, None
+        return friction_torque(0.5 * one.locking_torque(torque), JointKinematics(apart, apart, ()), states[place])
+
+
+def add_differentials(
+    model: Model, name: str, shafts: Mapping[str, Sequence[str]], differentials: Mapping[str, Differential]
+) -> Force:
+    """Add the torques of a driveline to joints of drive shafts; the input ``name.torque`` [N m] is their sum.
+
+    Parameters
+    ----------
+    model : Model
+        Model that gets the force ``name``, couplers of locked differentials, and bodies of cases with an inertia.
+    name : str
+        Name of the force. Its states ``name.rear`` and so on are the bristles of clutches [rad].
+    shafts : Mapping[str, Sequence[str]]
+        Revolute joints of the left and the right shaft by axle, "front" or "rear", about parallel axes in one body; or
+        the joint of one shaft for both wheels.
+    differentials : Mapping[str, Differential]
+        Differentials by place: one of each axle, and "centre" where there are two.
+
+    Returns
+    -------
+    Force
+        Force on the joints of all shafts.
+
+    Raises
+    ------
+    ModelError
+        For differentials that do not belong to the shafts.
+
+    Examples
+    --------
+    >>> model = rtmbs.Model("axle")
+    >>> for side in ("left", "right"):
+    ...     body = model.add_body(side, mass=1.0, inertia=(1.0, 1.0, 1.0))
+    ...     joint = model.add_joint(f"shaft_{side}", rtmbs.Revolute((0, 1, 0)), "ground", side)
+    >>> rtmbs.vehicle.add_differentials(
+    ...     model, "drive", {"rear": ("shaft_left", "shaft_right")}, {"rear": rtmbs.vehicle.Differential("locked")}
+    ... ).name
+    'drive'
+    """
+    known = differentials_of(differentials, f"driveline {name!r}")
+    axles = [place for place in AXLES if place in known]
+    if set(shafts) != set(axles):
+        raise ModelError(f"driveline {name!r}: shafts are of {', '.join(shafts)}; give a differential of each axle")
+    means: dict[str, dict[Coordinate, float]] = {
+        place: {joint: 1.0 / len(shafts[place]) for joint in shafts[place]} for place in axles
+    }
+    for place in axles:
+        if len(shafts[place]) == 2 and known[place].kind == "locked":
+            left, right = shafts[place]
+            model.add_coupler(f"locked_{place}", {left: 1.0, right: -1.0})
+        if known[place].inertia > 0.0:
+            add_case(model, place, means[place], known[place].inertia)
+    if CENTRE in known and known[CENTRE].kind == "locked":
+        back = {joint: -share for joint, share in means["rear"].items()}
+        model.add_coupler(f"locked_{CENTRE}", means["front"] | back)
+    joints = [joint for place in axles for joint in shafts[place]]
+    first = np.cumsum([0, *(len(shafts[place]) for place in axles)]).tolist()
+    law = DrivelineLaw(known, [range(*pair) for pair in pairwise(first)])
+    states = dict.fromkeys(law.clutches, 0.0) or None
+    units = dict.fromkeys(law.clutches, "rad") or None
+    return model.add_force(name, law, joints=joints, parameters={"torque": 0.0}, states=states, units=units)
+
+
+def add_case(model: Model, place: str, mean: Mapping[Coordinate, float], inertia: float) -> None:
+    """Add the case of a differential: a body that turns with the ``mean`` of the joints of the shafts."""
+    shaft, _ = model.lookup.coordinate(f"differential {place!r}", next(iter(mean)))
+    assert isinstance(shaft.type, Revolute)
+    axis = direction(shaft.type.axis, f"differential {place!r}: axis")
+    case, joint = f"differential_{place}", f"case_{place}"
+    made = model.add_body(case, mass=0.0, position=shaft.b.position)
+    model.bodies[case] = replace(made, inertia=rotor(inertia, axis))
+    model.add_joint(joint, Revolute(tuple(axis)), shaft.a, case, point=shaft.b.position)
+    turns: dict[Coordinate, float] = {joint: -1.0, **mean}
+    model.add_coupler(f"mean_{place}", turns)
+
+
+def rotor(inertia: float, axis: Array) -> Array:
+    """Return the read-only inertia (3, 3) of something that only turns about an axis [kg m^2]."""
+    found = np.asarray(inertia * np.outer(axis, axis))
+    found.flags.writeable = False
+    return found
+
+
+def no_twist(t: float, pose: Any, parameters: Any) -> Any:
+    """Return the constraint of a constant-velocity joint between the y axes of two markers."""
+    return pose.R[0, 2] - pose.R[2, 0]
+
+
+def add_drive_shaft(model: Model, name: str, place: Array, inertia: float) -> None:
+    """Add a drive shaft, and its joint, that turn about the y axis of the chassis at ``place`` (3,), world axes."""
+    if not inertia > 0.0:
+        raise ModelError(
+            f"drive shaft {name!r}: its inertia is {inertia:g}; it must be above zero: give shaft_inertia of the axle"
+        )
+    axis = np.array([0.0, 1.0, 0.0])
+    made = model.add_body(name, mass=0.0, position=place)
+    model.bodies[name] = replace(made, inertia=rotor(inertia, axis))
+    model.add_joint(name, Revolute(tuple(axis)), CHASSIS, name, point=place)
+
+
+def add_velocity_joint(model: Model, name: str, shaft: str, wheel: str, centre: Array, axis: Array) -> None:
+    """Couple a drive shaft and a wheel by a constant-velocity joint, one equation.
+
+    ``centre`` is the wheel centre and ``axis`` the spin axis, left, at the reference pose, world axes.
+    """
+    left = np.array([0.0, 1.0, 0.0])
+    cross, cosine = np.cross(left, axis), float(np.dot(left, axis))
+    skew = np.array([[0.0, -cross[2], cross[1]], [cross[2], 0.0, -cross[0]], [-cross[1], cross[0], 0.0]])
+    turn = np.eye(3) + skew + skew @ skew / (1.0 + cosine)  # the shortest rotation of the shaft's axis to the wheel's
+    ends = f"{name}.shaft", f"{name}.wheel"
+    model.add_marker(ends[0], shaft, centre)
+    model.add_marker(ends[1], wheel, centre, axes=turn)
+    model.add_constraint(name, no_twist, between=ends, equations=1)

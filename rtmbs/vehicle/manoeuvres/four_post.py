@@ -1,0 +1,314 @@
+"""Four-post rig: a car on four posts that move up and down, by sine sweeps or by a road; and its linear response.
+
+The posts have pans that slide: tyres carry, and have no force along the road. Wheels do not turn.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown
+from rtmbs.model.checks import Array, Numbers, as_floats, number
+from rtmbs.model.profiles import Motion
+from rtmbs.numerics.rotations.quaternions import rotations
+from rtmbs.studies.analysis.equilibrium import equilibrium
+from rtmbs.studies.analysis.linearisation import Linearisation, linearise
+from rtmbs.vehicle.axle import CHASSIS
+from rtmbs.vehicle.manoeuvres.frequency_response import SineSweep
+from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
+from rtmbs.vehicle.manoeuvres.signals import ride_signals
+from rtmbs.vehicle.rest import carrying
+from rtmbs.vehicle.roads.surfaces import CLASSES, ProfileRoad, iso_8608
+
+if TYPE_CHECKING:
+    from rtmbs.vehicle.car import Car
+
+MODES: dict[str, dict[str, float]] = {  # signs of the posts
+    "heave": {"fl": 1.0, "fr": 1.0, "rl": 1.0, "rr": 1.0},
+    "pitch": {"fl": -1.0, "fr": -1.0, "rl": 1.0, "rr": 1.0},
+    "roll": {"fl": 1.0, "fr": -1.0, "rl": 1.0, "rr": -1.0},
+    "warp": {"fl": 1.0, "fr": -1.0, "rl": -1.0, "rr": 1.0},
+}
+PLOTS = (
+    Plot("Posts", ("post_fl", "post_fr", "post_rl", "post_rr")),
+    Plot("Vertical acceleration", ("vertical_acceleration",)),
+    Plot("Travel of the wheels", ("travel_fl", "travel_fr", "travel_rl", "travel_rr")),
+)
+
+
+class PostOnRoad:
+    """Profile of a post that stands for a wheel on a road: its height at x = speed t - behind.
+
+    Parameters
+    ----------
+    height : CubicSpline
+        Height over x [m].
+    ends : tuple[float, float]
+        First and last x [m]; the height stays beyond.
+    speed : float
+        Speed [m/s].
+    behind : float
+        Distance of the wheel behind the front axle [m].
+    """
+
+    def __init__(self, height: Any, ends: tuple[float, float], speed: float, behind: float) -> None:
+        self.height, self.ends, self.speed, self.behind = height, ends, speed, behind
+
+    def __call__(self, t: float) -> Motion:
+        """Return the height with its first two rates."""
+        x, v = self.speed * t - self.behind, self.speed
+        inside = self.ends[0] < x < self.ends[1]
+        z = float(self.height(min(max(x, self.ends[0]), self.ends[1])))
+        return (z, v * float(self.height(x, 1)), v * v * float(self.height(x, 2))) if inside else (z, 0.0, 0.0)
+
+
+def on_posts(car: "Car", profiles: Mapping[str, Any] | None = None) -> "Car":
+    """Return the car on posts with pans that slide; its posts are inputs without profiles."""
+    still = carrying(car.changed(steer=0.0))
+    return type(car)(still.data, still.tyres, **(still.options | {"posts": True if profiles is None else profiles}))
+
+
+class PostResponse(NamedTuple):
+    """Frequency response of a car to its posts.
+
+    Parameters
+    ----------
+    frequency : ndarray
+        Frequencies (k,) [Hz].
+    rise : ndarray
+        Response of the height of the chassis' centre of mass to the mode of the posts (k,) complex.
+    acceleration : ndarray
+        Response of its vertical acceleration (k,) complex [1/s^2].
+    loads : dict[str, ndarray]
+        Responses of the wheel loads by corner (k,) complex [N/m].
+    """
+
+    frequency: Array
+    rise: Array
+    acceleration: Array
+    loads: dict[str, Array]
+
+
+def post_response(car: "Car", frequency: Numbers, mode: str = "heave") -> PostResponse:
+    """Return the frequency response of the linearised car on four posts, G = C (i w - A)^-1 B + D.
+
+    Parameters
+    ----------
+    car : Car
+        Car.
+    frequency : array_like
+        Frequencies (k,) [Hz].
+    mode : {'heave', 'pitch', 'roll', 'warp'}, default 'heave'
+        All posts in phase; the rear ones against the front ones; the left ones against the right ones; diagonals.
+
+    Returns
+    -------
+    PostResponse
+        Complex responses of the chassis and of the wheel loads to the height of a post with sign plus.
+
+    Raises
+    ------
+    ModelError
+        For frequencies that are not positive numbers, and another mode.
+    """
+    f = np.atleast_1d(as_floats(frequency))
+    if f.ndim != 1 or not np.all(np.isfinite(f) & (f > 0.0)):
+        raise ModelError("four-post: frequencies must be finite numbers above zero")
+    if mode not in MODES:
+        raise ModelError(f"four-post: mode is {shown(mode)}; it must be one of {', '.join(MODES)}")
+    lin = post_linearisation(car)
+    w = 2j * np.pi * f
+    signs, eye = np.array([MODES[mode][name.partition("[")[0][5:]] for name in lin.inputs]), np.eye(len(lin.A))
+    given = np.stack((np.ones_like(w), w, w * w), axis=1)  # value, rate and acceleration of each post
+    y = []
+    for s, u in zip(w, given, strict=True):
+        drive = signs * np.tile(u, len(signs) // 3)
+        y.append(lin.C @ np.linalg.solve(s * eye - lin.A, lin.B @ drive) + lin.D @ drive)
+    found = np.array(y)
+    loads = {corner: found[:, 8 + 3 * k] for k, corner in enumerate(car.tyres)}
+    arm = rotations(lin.simulation[f"{CHASSIS}.orientation"]) @ car.data.chassis.com
+    acceleration = found[:, 2] - found[:, 4] * arm[0] + found[:, 3] * arm[1]
+    return PostResponse(f, acceleration / (w * w), acceleration, loads)
+
+
+def post_linearisation(car: "Car") -> Linearisation:
+    """Return the linear equations of the car at rest on its posts.
+
+    Outputs are acceleration and angular acceleration of the chassis, and the forces of the tyres by corner.
+    """
+    sim = equilibrium(on_posts(car).compile()).simulation
+    outputs = [f"{CHASSIS}.acceleration", f"{CHASSIS}.angular_acceleration"]
+    outputs += [f"tyre_{corner}.force" for corner in car.tyres]
+    return linearise(sim, inputs=[f"post_{corner}" for corner in car.tyres], outputs=outputs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FourPost:
+    """Four-post rig: the posts follow a sine sweep in a mode, or a road of ISO 8608 at a speed.
+
+    Parameters
+    ----------
+    mode : {'heave', 'pitch', 'roll', 'warp', 'road'}, default 'heave'
+        Mode of the sweep; "road" takes an ISO 8608 road.
+    amplitude : float, default 0.005
+        Amplitude of the sweep at its first frequency [m]; it falls with 1 / frequency, so its velocity is constant.
+    low : float, default 0.5
+        First frequency [Hz].
+    high : float, default 20.0
+        Last frequency [Hz].
+    duration : float, default 20.0
+        Duration of sweep or road [s].
+    road_class : {'A', ..., 'H'}, default 'C'
+        Class of the road.
+    speed : float, default 20.0
+        Speed on the road [m/s]; the rear posts follow by the wheelbase.
+    seed : int, default 0
+        Seed of the road.
+    after : float, default 2.0
+        Time that the run goes on for [s].
+    h : float, default 1e-3
+        Step of the Simulation [s].
+
+    Examples
+    --------
+    >>> report = rtmbs.vehicle.FourPost(mode="road", road_class="B").run(  # doctest: +SKIP
+    ...     rtmbs.vehicle.read("sedan")
+    ... )
+    >>> report["rms_acceleration"]  # doctest: +SKIP
+    """
+
+    mode: str = "heave"
+    amplitude: float = 0.005
+    low: float = 0.5
+    high: float = 20.0
+    duration: float = 20.0
+    road_class: str = "C"
+    speed: float = 20.0
+    seed: int = 0
+    after: float = 2.0
+    h: float = 1e-3
+
+    def run(self, car: "Car") -> Report:
+        """Run the manoeuvre.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+
+        Returns
+        -------
+        Report
+            Metrics and signals of the run.
+
+        Raises
+        ------
+        ModelError
+            For numbers that are not above zero, another mode or another class.
+        """
+        for name in ("amplitude", "low", "high", "duration", "speed", "after", "h"):
+            if not number(getattr(self, name), f"four-post: {name}") > 0.0:
+                raise ModelError(f"four-post: {name} is {getattr(self, name):g}; it must be above zero")
+        profiles = self.profiles(car)
+        rig = on_posts(car, profiles)
+        sim = equilibrium(rig.compile()).simulation
+        sim.h = self.h
+        result = sim.run(round((self.duration + self.after) / self.h) * self.h)
+        signals = ride_signals(rig, result)
+        signals |= {name: result[f"{name}_slide.displacement"] for name in (f"post_{corner}" for corner in rig.tyres)}
+        return Report(f"Four-post rig: {self.mode}", post_metrics(signals), signals, result, car.name, (), PLOTS)
+
+    def profiles(self, car: "Car") -> dict[str, Any]:
+        """Return the profiles of the posts by corner.
+
+        Parameters
+        ----------
+        car : Car
+            Car.
+
+        Returns
+        -------
+        dict
+            Profiles that answer (f, fd, fdd) at t [m].
+
+        Raises
+        ------
+        ModelError
+            For another mode or class, and a sweep without two periods of its first frequency.
+        """
+        if self.mode == "road":
+            if self.road_class not in CLASSES:
+                raise ModelError(
+                    f"four-post: road_class is {shown(self.road_class)}; it must be one of {', '.join(CLASSES)}"
+                )
+            road = iso_8608(self.road_class, self.speed * (self.duration + self.after), seed=self.seed, lead=2.0)
+            return road_posts(car, road, self.speed)
+        if self.mode not in MODES:
+            raise ModelError(f"four-post: mode is {shown(self.mode)}; it must be one of {', '.join((*MODES, 'road'))}")
+        if not (self.low < self.high and self.duration * self.low > 2.0):
+            raise ModelError("four-post: low must be below high, and duration must have two periods of low")
+        signs = MODES[self.mode]
+        sweeps = {sign: FallingSweep(sign * self.amplitude, self.low, self.high, self.duration) for sign in (1.0, -1.0)}
+        return {corner: sweeps[sign] for corner, sign in signs.items()}
+
+
+class FallingSweep:
+    """Sine sweep from t = 0 on whose amplitude falls with its frequency: amplitude low / f.
+
+    Parameters
+    ----------
+    amplitude : float
+        Amplitude at the first frequency [m].
+    low : float
+        First frequency [Hz].
+    high : float
+        Last frequency [Hz].
+    duration : float
+        Duration [s].
+    """
+
+    def __init__(self, amplitude: float, low: float, high: float, duration: float) -> None:
+        self.sweep, self.rate = SineSweep(0.0, amplitude, low, high, duration), np.log(high / low) / duration
+
+    def __call__(self, t: float) -> Motion:
+        """Return the height with its first two rates."""
+        f, fd, fdd = self.sweep(t)
+        e, r = float(np.exp(-self.rate * t)), self.rate
+        return e * f, float(e * (fd - r * f)), float(e * (fdd - 2.0 * r * fd + r * r * f))
+
+
+def road_posts(car: "Car", road: ProfileRoad, speed: float) -> dict[str, PostOnRoad]:
+    """Return the profiles of posts for a road at a speed [m/s]; the rear wheels follow the front ones."""
+    front, ends = float(car.data.front.wheel_centre[0]), (float(road.x[0]), float(road.x[-1]))
+    found = {}
+    for corner in car.tyres:
+        behind = front - float(car.axle(corner).wheel_centre[0])
+        found[corner] = PostOnRoad(road.track_height(corner[1]), ends, speed, behind)
+    return found
+
+
+def post_metrics(signals: dict[str, Array]) -> dict[str, Metric]:
+    """Return the metrics of a run on posts."""
+    a = signals["vertical_acceleration"]
+    metrics = {
+        "rms_acceleration": Metric(rms(a), "m/s^2", "root mean square of the vertical acceleration of the chassis"),
+        "peak_acceleration": Metric(float(np.max(np.abs(a))), "m/s^2", "its largest value"),
+        "rms_post_velocity": Metric(
+            rms(np.gradient(signals["post_fl"], signals["t"])), "m/s", "root mean square of the left front post's speed"
+        ),
+    }
+    for corner in ("fl", "fr", "rl", "rr"):
+        load, static = signals[f"load_{corner}"], float(signals[f"load_{corner}"][0])
+        metrics[f"load_coefficient_{corner}"] = Metric(
+            rms(load - static) / static, "1", "root mean square of the dynamic wheel load over the static one"
+        )
+        metrics[f"smallest_load_{corner}"] = Metric(float(np.min(load)), "N", "smallest wheel load")
+        metrics[f"travel_{corner}"] = Metric(float(np.ptp(signals[f"travel_{corner}"])), "m", "range of the travel")
+    return metrics
+
+
+def rms(values: Array) -> float:
+    """Return the root mean square."""
+    return float(np.sqrt(np.mean(values * values)))
