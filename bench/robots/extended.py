@@ -58,6 +58,14 @@ def turned(axis: Array, angle: Any) -> Array:
     return np.eye(3, dtype=L) + np.sin(angle) * K + (1 - np.cos(angle)) * (K @ K)
 
 
+def orthogonal(R: Array) -> Array:
+    """Return the rotation nearest to a matrix of 53 bits."""
+    R = R.astype(L)
+    for _ in range(3):
+        R = R @ (3 * np.eye(3, dtype=L) - R.T @ R) / 2
+    return np.asarray(R)
+
+
 def of_quaternion(x: Array) -> Array:
     """Return the rotation of a quaternion (x, y, z, w) of any length."""
     x = x / np.sqrt(x @ x)
@@ -73,10 +81,17 @@ def joint_placement(joint: Any, S: Array, q: Array) -> tuple[Array, Array]:
     if "Spherical" in kind:
         return of_quaternion(q), nothing
     if joint.nq == 2:
+        q = q / np.sqrt(q @ q)
         return identity + q[1] * cross(S[3:, 0]) + (1 - q[0]) * (cross(S[3:, 0]) @ cross(S[3:, 0])), nothing
     axis = S[3:, 0] if np.any(S[3:, 0]) else S[:3, 0]
     axis = axis / np.sqrt(axis @ axis)
     return (turned(axis, q[0]), nothing) if np.any(S[3:, 0]) else (identity, axis * q[0])
+
+
+def unit_axes(S: Array) -> Array:
+    """Return columns of a joint without the rounding that their way through the world's axes left."""
+    S = np.where(np.abs(S - np.rint(S)) < 1e-14, np.rint(S), S).astype(L)
+    return np.asarray(S / np.sqrt((S * S).sum(axis=0)))
 
 
 class Extended:
@@ -91,7 +106,7 @@ class Extended:
         for i in range(1, peer.njoints):
             J = pin.getJointJacobian(peer, data, i, pin.LOCAL)
             joint = peer.joints[i]
-            self.S.append(J[:, joint.idx_v : joint.idx_v + joint.nv].astype(L))
+            self.S.append(unit_axes(J[:, joint.idx_v : joint.idx_v + joint.nv]))
 
     def at(self, q: Array, v: Array) -> Equations:
         """Return the equations at a pose and rates of Pinocchio."""
@@ -103,7 +118,7 @@ class Extended:
         for i in range(1, n):
             joint, place, before = peer.joints[i], peer.jointPlacements[i], peer.parents[i]
             own, at = joint_placement(joint, self.S[i], q[joint.idx_q : joint.idx_q + joint.nq])
-            R0 = R[before] @ place.rotation.astype(L)
+            R0 = R[before] @ orthogonal(place.rotation)
             p.append(p[before] + R[before] @ place.translation.astype(L) + R0 @ at)
             R.append(R0 @ own)
             columns = np.concatenate((R[i] @ self.S[i][:3] + cross(p[i]) @ R[i] @ self.S[i][3:], R[i] @ self.S[i][3:]))
@@ -146,7 +161,7 @@ class Extended:
 
             (first, one_slope), (second, other_slope) = of_point(a, x), of_point(b, y)
             return second - first, other_slope - one_slope, y - x
-        turn = (R[b] @ one.joint2_placement.rotation) @ (R[a] @ one.joint1_placement.rotation).T
+        turn = (R[b] @ orthogonal(one.joint2_placement.rotation)) @ (R[a] @ orthogonal(one.joint1_placement.rotation)).T
         angle = np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]], L) / 2
         return rows, drift, np.concatenate((y - x - np.cross(angle, x), angle))
 
