@@ -40,7 +40,8 @@ class StateMap(NamedTuple):
     ratio: Array  # (rotors,)
     quaternion: Array  # (balls,) int64: places in q
     reference: Array  # (balls,) int64: places in R0
-    turn: Array  # (balls, 3, 3) joint axes of a to those of b at zero, transposed
+    turn: Array  # (balls, 3, 3) from the body that the ball carries to the other one at zero, transposed
+    sense: Array  # (balls,) -1 where the ball carries its first body: the quaternion is of the inverse rotation
     pointer: Array  # (n + 1,) int64 into column and factor: rows of T
     column: Array  # (entries,) int64
     factor: Array  # (entries,)
@@ -68,7 +69,7 @@ def take_pose(m, q, R0, ws):
         ws.z[m.rotor[k]] = m.ratio[k] * ws.z[m.driven[k]]
     for k in range(len(m.quaternion)):
         s = m.quaternion[k]
-        w, x, y, z = q[s], q[s + 1], q[s + 2], q[s + 3]
+        w, x, y, z = q[s], m.sense[k] * q[s + 1], m.sense[k] * q[s + 2], m.sense[k] * q[s + 3]
         square = w * w + x * x + y * y + z * z
         if square == 0.0:
             zeros += 1

@@ -12,8 +12,8 @@ from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inner_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.numerics.spatial import add3, cross3, dot3, load3, load33, scale3, store3
 from rtmbs.robotics.kernels import take_pose, take_rates
-from rtmbs.semirecursive.evaluation import evaluate_residual
-from rtmbs.semirecursive.passes import forward_positions
+from rtmbs.semirecursive.force_kernels import apply_forces
+from rtmbs.semirecursive.passes import forward_positions, forward_velocities
 from rtmbs.system.tables import GRAVITY_SLOT, Array
 
 
@@ -114,15 +114,25 @@ def load_link(links, ws, motion, k):
     store3(motion.moment, k, add3(n, cross3(c, f)))
 
 
+@coarse_inner_kernel
+def act(tables, R0, u, ws):
+    """ws.tau = -Q of springs, dampers, laws and inputs alone, at ws.z and ws.zd."""
+    forward_positions(tables, R0, ws.z, ws)
+    forward_velocities(tables.dofs, ws.zd, ws)
+    for i in range(len(ws.tau)):
+        ws.tau[i] = 0.0
+    apply_forces(tables, ws.z, ws.zd, u, ws)
+
+
 @coarse_kernel
-def joint_forces(tables, R0, u, alpha, ws, m, links, motion, forced, q, v, a, tau):
-    """Tau (k, nv) = M a + bias forces of k states; ``tables`` are without masses where forces act."""
+def joint_forces(tables, R0, u, ws, m, links, motion, forced, q, v, a, tau):
+    """Tau (k, nv) = M a + bias forces of k states, less what springs, dampers and laws give where ``forced``."""
     zeros = 0
     for s in range(len(q)):
         zeros += take_pose(m, q[s], R0, ws)
         if forced != 0:
             take_rates(m, v[s], ws.zd)
-            evaluate_residual(tables, R0, u, alpha, ws)
+            act(tables, R0, u, ws)
         else:
             forward_positions(tables, R0, ws.z, ws)
         place_links(links, ws, motion)

@@ -23,7 +23,9 @@ class Robot(RobotMomenta):
     q (nq,) lists the joints of the tree in the order of ``joint_names``: a coordinate [rad or m] each, the quaternion
     (w, x, y, z) of a ball joint, and x, y, z with a quaternion of a floating joint. v (nv,) lists their rates. A ball
     has the angular velocity of its second body in axes of that body, and a floating joint the rates of x, y, z before
-    it. Joints that close loops have no coordinates. Rotors that a coupler turns with one joint count in its inertia.
+    it. Where the tree walks a ball from its second body, as in some loops, the angular velocity of the second body
+    against the first is in axes of the first one. Joints that close loops have no coordinates. Rotors that a coupler
+    turns with one joint count in its inertia.
 
     Springs, dampers and the default inputs of the model act. Functions of time have their value at t = 0.
 
@@ -35,7 +37,7 @@ class Robot(RobotMomenta):
     Raises
     ------
     InputError
-        For anything but a Model, and for a ball or floating joint that the tree walks from its second body.
+        For anything but a Model, and for a floating joint that the tree walks from its second body.
 
     Examples
     --------

@@ -30,15 +30,8 @@ class StateKernels:
         motion = LinkMotion(*(np.zeros((len(links.dof), 3)) for _ in range(6)), np.zeros_like(links.axis),
                             np.zeros((len(links.dof), 10)))  # fmt: skip
         self.links = (links, motion)
-        tables, ws, forced = self.tables, self.ws, acts(self.tables)
-        if forced:  # forces alone: the recursions have the inertia
-            dofs = tables.dofs
-            tables = tables._replace(
-                dofs=dofs._replace(mass=np.zeros_like(dofs.mass), inertia=np.zeros_like(dofs.inertia))
-            )
-            ws = SemiRecursiveEquations(self.system).ws
-        self.forcing = ws
-        self.forces_of = (tables, R0, equations.u, equations.alpha, ws, self.map, *self.links, int(forced))
+        forced = int(acts(self.tables))
+        self.forces_of = (self.tables, R0, equations.u, self.ws, self.map, *self.links, forced)
         self.entries: dict[Callable[..., Any], Any] = {}
 
     def call(self, kernel: Callable[..., Any], *arguments: Any) -> None:
@@ -56,9 +49,9 @@ class StateKernels:
             self.call(joint_forces, *self.forces_of, q, v, a, tau)
             return tau
         for s in range(len(q)):  # laws that Python calls are asked at each state
-            self.coordinates.write(q[s], self.forcing.z, self.R0)
-            self.forcing.zd[:] = self.coordinates.T @ v[s]
-            call_laws(self.system, self.tables, self.R0, self.u, self.forcing)
+            self.coordinates.write(q[s], self.ws.z, self.R0)
+            self.ws.zd[:] = self.coordinates.T @ v[s]
+            call_laws(self.system, self.tables, self.R0, self.u, self.ws)
             self.call(joint_forces, *self.forces_of, q[s : s + 1], v[s : s + 1], a[s : s + 1], tau[s : s + 1])
         return tau
 
@@ -108,7 +101,7 @@ def links_of(coordinates: Coordinates) -> Links:
             columns[dof] = [(place.v.start + k, dofs.axis[dof], 0.0 if slides else 1.0, way)]
             origin[dof] = dof
         if place.turns:
-            R, last = system.bodies[system.joints[place.name].b].rotation, place.dofs[-1]
+            R, last = (-1.0 if place.backwards else 1.0) * coordinates.carried(place), place.dofs[-1]
             columns[last] = [(place.v.start + plain + c, R[:, c], 1.0, 0.0) for c in range(TURNING)]
             origin[last] = place.dofs[plain]
     dof = sorted(columns)
