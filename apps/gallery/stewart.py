@@ -1,4 +1,6 @@
-"""A Stewart platform: six legs whose lengths follow from a wanted motion. Checked: the platform makes that motion."""
+"""A Stewart platform from an SDF file: six driven legs. Checked: it makes the motion that their lengths belong to."""
+
+from pathlib import Path
 
 import numpy as np
 from gallery import Shown, finish
@@ -6,7 +8,8 @@ from gallery import Shown, finish
 import rtmbs
 from rtmbs.kinematics import Analysis
 
-FEET, HEADS, HEIGHT = 2.0, 1.0, 1.5  # radii and height [m]
+FILE = Path(__file__).parent / "files" / "stewart.sdf"
+HEIGHT = 1.5  # of the platform in the file [m]
 
 
 def wanted(t):
@@ -19,30 +22,24 @@ def wanted(t):
 
 
 def leg(offset):
-    """Return the length of a leg with its rates; ``offset`` leads from its foot to its head at the origin."""
+    """Return the slide of a leg with its rates; ``offset`` leads from its foot to its head, platform at the origin."""
+    at_zero = np.linalg.norm(offset + np.array((0.0, 0.0, HEIGHT)))
 
     def profile(t):
         p, v, a = wanted(t)
         d = p + offset
         length = np.linalg.norm(d)
         rate = d @ v / length
-        return length, rate, (v @ v + d @ a - rate**2) / length
+        return length - at_zero, rate, (v @ v + d @ a - rate**2) / length
 
     return profile
 
 
 def main(t_end=6.0):
-    m = rtmbs.Model("Stewart platform")
-    m.add_body("platform", mass=0.0, position=(0, 0, HEIGHT))
+    m = rtmbs.read(FILE, strict=True)
     for k in range(6):
-        corner = 2.0 * np.pi / 3.0 * (k // 2)
-        angles = corner + (k % 2 - 0.5) * 0.5, corner + (k % 2 - 0.5) * 1.6
-        foot, head = (
-            radius * np.array([np.cos(angle), np.sin(angle), 0.0])
-            for radius, angle in zip((FEET, HEADS), angles, strict=True)
-        )
-        ends = m.add_marker(f"foot{k}", m.ground, foot), m.add_marker(f"head{k}", "platform", head, frame="platform")
-        m.add_driver(f"leg{k}", leg(head - foot), between=ends)
+        foot, head = m.bodies[f"tube{k}"].position, m.bodies[f"rod{k}"].position
+        m.add_driver(f"drive{k}", leg(head - foot - np.array((0.0, 0.0, HEIGHT))), joint=f"leg{k}")
     result = Analysis(m).run(0.0, t_end, 0.02)
     closed = np.array([wanted(t)[0] for t in result.t])
     error = np.abs(result["platform.position"] - closed).max()

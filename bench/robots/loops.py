@@ -9,6 +9,7 @@ Run: ``python -m bench.robots.loops FOLDER [FOLDER ...] [--states N]``.
 import argparse
 import sys
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +25,7 @@ Array = NDArray[np.float64]
 WANTED = 1e-9
 ASSEMBLED = 1e-10  # [m, 1]
 RANK = 1e-9  # of the largest singular value
+PROXIMAL, ITERATIONS = 1e-4, 20_000  # of Pinocchio; its rounding grows with 1 / mu (bench.robots.extended)
 
 
 def reference_of(urdf: Path, tree: Any) -> Any:
@@ -105,40 +107,64 @@ class Places:
         return x
 
 
-def compared(folder: Path, states: int, random: np.random.Generator) -> tuple[float, float, int, int]:
-    """Return the largest relative difference of accelerations, the largest gap, and the degrees of freedom of both."""
-    import pinocchio as pin
-    import yaml
+class Loops:
+    """A robot of a folder here and in Pinocchio, with the same loops."""
 
-    urdf, loops = next(folder.glob("*.urdf")), next(folder.glob("*.yaml"))
-    tree = yaml.safe_load(loops.read_text(encoding="utf-8"))
-    model = rtmbs.read(urdf, meshes=False, floating=False, loops=loops)
-    model.forces.clear()
-    model.couplers.clear()  # of mimic joints, which the reference leaves out
-    robot, reference = rtmbs.Robot(model), reference_of(urdf, tree)
-    data, constraints = reference.createData(), constraints_of(reference, tree)
-    models, datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
-    models.extend(constraints)
-    datas.extend([one.createData() for one in constraints])
-    pin.initConstraintDynamics(reference, data, models, datas)
-    settings, places = pin.ProximalSettings(1e-14, 1e-14, 1e-8, 2000), Places(robot, reference)
-    q, _ = robot.assembled()
-    worst = gap = 0.0
-    freedom = theirs = 0
-    for _ in range(states):
-        N = null_space(robot.closure_jacobian(q))
-        freedom = N.shape[1]
-        q = closed(robot, robot.integrate(q, N @ random.uniform(-0.1, 0.1, freedom)))
-        gap = max(gap, float(np.abs(robot.closure_gap(q)).max()))
-        v, tau = null_space(robot.closure_jacobian(q)) @ random.uniform(-1, 1, freedom), random.uniform(-1, 1, robot.nv)
-        rates, forces = np.zeros(reference.nv), np.zeros(reference.nv)
-        x = places.pose(q, pin.neutral(reference))
-        rates[places.order], forces[places.order] = v, tau
-        wanted = pin.constraintDynamics(reference, data, x, rates, forces, models, datas, settings)[places.order]
-        theirs = reference.nv - rank_by_reference(reference, models, datas, data, x)
-        found = robot.forward_dynamics(q, v, tau).accelerations
-        worst = max(worst, float(np.abs(found - wanted).max() / np.abs(wanted).max()))
-    return worst, gap, freedom, theirs
+    def __init__(self, folder: Path) -> None:
+        import pinocchio as pin
+        import yaml
+
+        urdf, loops = next(folder.glob("*.urdf")), next(folder.glob("*.yaml"))
+        tree = yaml.safe_load(loops.read_text(encoding="utf-8"))
+        model = rtmbs.read(urdf, meshes=False, floating=False, loops=loops)
+        model.forces.clear()
+        model.couplers.clear()  # of mimic joints, which the reference leaves out
+        self.robot, self.reference = rtmbs.Robot(model), reference_of(urdf, tree)
+        self.places, self.data = Places(self.robot, self.reference), self.reference.createData()
+        self.constraints = constraints_of(self.reference, tree)
+        self.models, self.datas = pin.StdVec_RigidConstraintModel(), pin.StdVec_RigidConstraintData()
+        self.models.extend(self.constraints)
+        self.datas.extend([one.createData() for one in self.constraints])
+        pin.initConstraintDynamics(self.reference, self.data, self.models, self.datas)
+
+    def states(self, count: int, random: np.random.Generator) -> Iterator[tuple[Array, Array, Array, int]]:
+        """Yield poses, rates and joint forces with closed loops, and the degrees of freedom."""
+        robot = self.robot
+        q, _ = robot.assembled()
+        for _ in range(count):
+            N = null_space(robot.closure_jacobian(q))
+            q = closed(robot, robot.integrate(q, N @ random.uniform(-0.1, 0.1, N.shape[1])))
+            N = null_space(robot.closure_jacobian(q))
+            yield q, N @ random.uniform(-1, 1, N.shape[1]), random.uniform(-1, 1, robot.nv), N.shape[1]
+
+    def for_reference(self, q: Array, v: Array, tau: Array) -> tuple[Array, Array, Array]:
+        """Return a state in the order of Pinocchio."""
+        import pinocchio as pin
+
+        x = self.places.pose(q, pin.neutral(self.reference))
+        rates, forces = np.zeros(self.reference.nv), np.zeros(self.reference.nv)
+        rates[self.places.order], forces[self.places.order] = v, tau
+        return x, rates, forces
+
+    def of_reference(self, q: Array, v: Array, tau: Array, mu: float = PROXIMAL) -> Array:
+        """Return the accelerations of Pinocchio, in our order."""
+        import pinocchio as pin
+
+        settings = pin.ProximalSettings(1e-14, 1e-14, mu, ITERATIONS)
+        given = (*self.for_reference(q, v, tau), self.models, self.datas, settings)
+        return np.array(pin.constraintDynamics(self.reference, self.data, *given)[self.places.order])
+
+    def compared(self, states: int, random: np.random.Generator) -> tuple[float, float, int, int]:
+        """Return the largest relative difference of accelerations, the largest gap, and both degrees of freedom."""
+        worst = gap = 0.0
+        freedom = theirs = 0
+        for q, v, tau, freedom in self.states(states, random):  # noqa: B007 - the last one is returned
+            gap = max(gap, float(np.abs(self.robot.closure_gap(q)).max()))
+            wanted, x = self.of_reference(q, v, tau), self.for_reference(q, v, tau)[0]
+            theirs = self.reference.nv - rank_by_reference(self.reference, self.models, self.datas, self.data, x)
+            found = self.robot.forward_dynamics(q, v, tau).accelerations
+            worst = max(worst, float(np.abs(found - wanted).max() / np.abs(wanted).max()))
+        return worst, gap, freedom, theirs
 
 
 def null_space(J: Array) -> Array:
@@ -166,7 +192,7 @@ def main() -> int:
         if not list(folder.glob("*.urdf")) or not list(folder.glob("*.yaml")):
             continue
         try:
-            worst, gap, freedom, theirs = compared(folder, options.states, np.random.default_rng(1))
+            worst, gap, freedom, theirs = Loops(folder).compared(options.states, np.random.default_rng(1))
         except RtmbsError as error:
             print(f"{folder.name}: refused: {error.args[0]}")
             continue

@@ -341,8 +341,8 @@ def take_axis(sdf: SDF, joint: JointLink, element: Element, inner: str) -> None:
     if (mimic := axis.first("mimic")) is not None:
         leader = f"{inner}{mimic.attributes.get('joint', '').strip()}"
         sdf.couplings.append(lambda model: add_mimic(sdf.assembly, model, joint.name, leader, mimic))
-    if element.first("axis2") is not None and isinstance(joint.type, Universal):
-        sdf.assembly.note(what, "has limits or damping of a second axis, which are not read", axis)
+    if isinstance(joint.type, Universal):
+        note_universal(sdf, what, axis, element.first("axis2"))
     limit = axis.first("limit")
     if limit is None or not isinstance(joint.type, Revolute | Prismatic):
         return
@@ -360,6 +360,13 @@ def take_axis(sdf: SDF, joint: JointLink, element: Element, inner: str) -> None:
 
 
 # ---- loops and the world ---------------------------------------------------------------------------------------------
+
+
+def note_universal(sdf: SDF, what: str, axis: Element, second: Element | None) -> None:
+    """Note limits of a universal joint, and the damping of its second axis."""
+    beside = [] if second is None else [second.first("limit"), second.first("dynamics")]
+    if any(one is not None for one in (axis.first("limit"), *beside)):
+        sdf.assembly.note(what, "has limits, or damping of its second axis, which are not read", axis)
 
 
 def add_drake_closures(sdf: SDF, scope: str, element: Element) -> None:

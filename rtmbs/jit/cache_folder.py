@@ -52,6 +52,7 @@ KERNEL_FILES = (
     "studies/sensitivities/saddles.py",
     "studies/sensitivities/step_solver.py",
     "robotics/kernels.py",
+    "robotics/link_kernels.py",
     "batch/kernels.py",
     "simulation/jumps.py",
     "simulation/prepared_step.py",

@@ -16,6 +16,7 @@ from rtmbs.errors import InputError
 Array = NDArray[np.float64]
 
 RANK = 1e-10  # of the largest singular value
+NO_INERTIA = "forward dynamics: a coordinate has no inertia; give the bodies that it moves mass and inertia"
 
 
 class ConstrainedMotion(NamedTuple):
@@ -34,9 +35,7 @@ def constrained_accelerations(M: Array, J: Array, f: Array, g: Array) -> Constra
         L = factor(M + weight * J.T @ J)
         f = f + weight * J.T @ g
     if L is None:
-        raise InputError(
-            "forward dynamics: a coordinate has no inertia; give the bodies that it moves mass and inertia"
-        )
+        raise InputError(NO_INERTIA)
     b = scipy.linalg.solve_triangular(L, f, lower=True)
     Y = scipy.linalg.solve_triangular(L, J.T, lower=True)
     U, S, Vt = np.linalg.svd(Y, full_matrices=False)
@@ -45,6 +44,19 @@ def constrained_accelerations(M: Array, J: Array, f: Array, g: Array) -> Constra
     pushed = U.T @ b - (Vt @ g) / S
     a = scipy.linalg.solve_triangular(L, b - U @ pushed, lower=True, trans="T")
     return ConstrainedMotion(a, Vt.T @ (pushed / S), float(np.abs(J @ a - g).max(initial=0.0)))
+
+
+def accelerations_of_trees(M: Array, f: Array) -> Array:
+    """Return a (k, nv) of M a = f for k states, rows and columns scaled so that light links count like heavy ones."""
+    diagonal = np.einsum("kii->ki", M)
+    if not np.all(diagonal > 0.0):
+        raise InputError(NO_INERTIA)
+    s = 1.0 / np.sqrt(diagonal)
+    try:
+        a = np.linalg.solve(M * s[:, :, None] * s[:, None, :], (s * f)[..., None])[..., 0]
+    except np.linalg.LinAlgError:
+        raise InputError(NO_INERTIA) from None
+    return np.asarray(s * a, np.float64)
 
 
 def factor(M: Array) -> Array | None:

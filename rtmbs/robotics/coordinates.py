@@ -3,8 +3,9 @@
 q lists the joints of the tree in the order of their degrees of freedom: the coordinates of a joint, the quaternion
 (w, x, y, z) of a ball joint, or x, y, z and the quaternion of a floating joint, as ``Model.set_initial`` takes them. v
 lists their rates: a ball joint has the angular velocity of its second body in axes of that body, a floating joint the
-rates of x, y, z before it. zd = T v with a constant T. Rotors are massless bodies that a coupler turns with one joint.
-They have no place in q and v, and T has a row for each of them.
+rates of x, y, z before it. Where the tree walks a ball from its second body, the angular velocity is in axes of the
+first one, which the ball carries. zd = T v with a constant T. Rotors are massless bodies that a coupler turns with one
+joint. They have no place in q and v, and T has a row for each of them.
 """
 
 from dataclasses import dataclass
@@ -38,6 +39,11 @@ class JointPlace:
     turns: bool  # its last four numbers are a quaternion
     reference: int  # of its R0; -1 without a quaternion
     at_zero: Array  # (3, 3) body b to body a at the identity of R0
+    backwards: bool  # the tree walks a ball from b to a
+
+    def orientation(self, R0: Array) -> Array:
+        """Return body b to body a (3, 3)."""
+        return np.asarray(R0.T @ self.at_zero if self.backwards else self.at_zero @ R0)
 
 
 class Coordinates:
@@ -52,16 +58,16 @@ class Coordinates:
         nq = nv = 0
         for info in sorted(moving, key=lambda one: one.dofs[0]):
             turns = info.kind.turns_freely
-            if turns and info.reversed:
+            if turns and info.reversed and info.kind.start == "pose":
                 raise InputError(
-                    f"joint {info.name!r} turns freely and the tree walks it backwards; swap the bodies a and b of it"
+                    f"joint {info.name!r} floats and the tree walks it backwards; swap the bodies a and b of it"
                 )
             wide = len(info.dofs) + turns
             first = info.dofs[-TURNING] if turns else -1
             reference = int(system.tables.dofs.reference[first]) if turns else -1
             place = JointPlace(
                 info.name, slice(nq, nq + wide), slice(nv, nv + len(info.dofs)), info.dofs, turns, reference,
-                info.frame_a @ info.frame_b.T,
+                info.frame_a @ info.frame_b.T, bool(turns and info.reversed),
             )  # fmt: skip
             self.places.append(place)
             nq, nv = nq + wide, nv + len(info.dofs)
@@ -79,13 +85,18 @@ class Coordinates:
             for k, dof in enumerate(place.dofs[:plain]):
                 T[dof, place.v.start + k] = 1.0
             if place.turns:
-                body = system.bodies[system.joints[place.name].b]
+                R, sign = self.carried(place), -1.0 if place.backwards else 1.0
                 for dof in place.dofs[plain:]:  # rates of z are along the principal axes of the body
-                    T[dof, place.v.start + plain : place.v.stop] = body.rotation.T @ system.tables.dofs.axis[dof]
+                    T[dof, place.v.start + plain : place.v.stop] = sign * R.T @ system.tables.dofs.axis[dof]
         by_name = {place.name: place for place in self.places}
         for rotor, (joint, k, ratio) in self.rotors.items():
             T[system.joints[rotor].dofs[0]] = ratio * T[by_name[joint].dofs[k]]
         return T
+
+    def carried(self, place: JointPlace) -> Array:
+        """Return the rotation (3, 3) of the body that a joint carries, to axes of its dof."""
+        joint = self.system.joints[place.name]
+        return self.system.bodies[joint.a if place.backwards else joint.b].rotation
 
     def neutral(self) -> Array:
         """Return q (nq,) with zero coordinates; a body on a free joint stands at its reference orientation."""
@@ -98,13 +109,14 @@ class Coordinates:
     def index(self) -> None:
         """Keep the places of plain coordinates, quaternions and rotors for ``write``."""
         places: list[tuple[int, int]] = []
-        self.turning: list[tuple[int, int, Array | None]] = []
+        self.turning: list[tuple[int, int, Array | None, float]] = []
         for place in self.places:
             plain = len(place.dofs) - TURNING * place.turns
             places += [(dof, place.q.start + k) for k, dof in enumerate(place.dofs[:plain])]
             if place.turns:
-                turned = None if np.array_equal(place.at_zero, np.eye(3)) else place.at_zero.T
-                self.turning.append((place.q.stop - 4, place.reference, turned))
+                turned = place.at_zero if place.backwards else place.at_zero.T
+                given = None if np.array_equal(turned, np.eye(3)) else turned
+                self.turning.append((place.q.stop - 4, place.reference, given, -1.0 if place.backwards else 1.0))
         self.plain_dofs, self.plain_q = np.array(places, np.int64).reshape(-1, 2).T.copy()
         by_name = {place.name: place for place in self.places}
         rotors = [(self.system.joints[rotor].dofs[0], by_name[joint].dofs[k], ratio)
@@ -118,12 +130,13 @@ class Coordinates:
         T, n = csr_array(self.T), self.system.n
         starts = np.array([one[0] for one in self.turning], np.int64)
         references = np.array([one[1] for one in self.turning], np.int64)
+        senses = np.array([one[3] for one in self.turning], np.float64)
         turns = np.array([np.eye(3) if one[2] is None else one[2] for one in self.turning], float).reshape(-1, 3, 3)
         counted = np.ones(n, np.int64)
         counted[self.rotor_dofs] = 0
         return StateMap(
             self.plain_dofs, self.plain_q, self.rotor_dofs, self.driven_dofs, self.ratios, starts, references, turns,
-            T.indptr.astype(np.int64), T.indices.astype(np.int64), T.data.astype(np.float64), counted,
+            senses, T.indptr.astype(np.int64), T.indices.astype(np.int64), T.data.astype(np.float64), counted,
         )  # fmt: skip
 
     def write(self, q: Array, z: Array, R0: Array) -> None:
@@ -132,8 +145,9 @@ class Coordinates:
         z[self.plain_dofs] = q[self.plain_q]
         if len(self.rotor_dofs):
             z[self.rotor_dofs] = self.ratios * z[self.driven_dofs]
-        for start, reference, turned in self.turning:
-            R = rotation_rows(*q[start : start + 4].tolist())
+        for start, reference, turned, sense in self.turning:
+            w, *axis = q[start : start + 4].tolist()
+            R = rotation_rows(w, *(sense * one for one in axis))
             R0[reference] = R if turned is None else turned @ np.array(R)
 
     def read(self, z: Array, R0: Array) -> Array:
@@ -145,7 +159,7 @@ class Coordinates:
             plain = len(place.dofs) - TURNING * place.turns
             q[place.q.start : place.q.start + plain] = z[list(place.dofs[:plain])]
             if place.turns:
-                q[place.q.stop - 4 : place.q.stop] = quaternion_of(place.at_zero @ R0[place.reference])
+                q[place.q.stop - 4 : place.q.stop] = quaternion_of(place.orientation(R0[place.reference]))
         return q
 
     def integrate(self, q: Array, v: Array) -> Array:
@@ -157,7 +171,8 @@ class Coordinates:
             found[place.q.start : place.q.start + plain] += rates[:plain]
             if place.turns:
                 last = slice(place.q.stop - 4, place.q.stop)
-                turned = product(found[last], exponential(rates[plain:]))
+                turn = exponential(rates[plain:])
+                turned = product(turn, found[last]) if place.backwards else product(found[last], turn)
                 found[last] = turned / np.linalg.norm(turned)
         return found
 

@@ -1,4 +1,4 @@
-"""Compiled loops over states of a robot: joint forces, mass matrix, placements, Jacobians and momenta.
+"""Compiled loops over states of a robot: placements, Jacobians and momenta.
 
 Each takes poses q (k, nq) and rates (k, nv) and writes one entry for each state. Velocities of dofs are motion vectors
 at the origin of their part (``numerics/spatial.py``), so a column S of a dof moves with the body that carries its axis:
@@ -16,7 +16,6 @@ from rtmbs.numerics.spatial import (
     cross3,
     cross_force,
     cross_motion,
-    dot6,
     inertia_times,
     linear,
     load3,
@@ -26,7 +25,6 @@ from rtmbs.numerics.spatial import (
     sub3,
     sub6,
 )
-from rtmbs.semirecursive.evaluation import evaluate_residual
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias
 from rtmbs.system.tables import Array
 
@@ -42,7 +40,8 @@ class StateMap(NamedTuple):
     ratio: Array  # (rotors,)
     quaternion: Array  # (balls,) int64: places in q
     reference: Array  # (balls,) int64: places in R0
-    turn: Array  # (balls, 3, 3) joint axes of a to those of b at zero, transposed
+    turn: Array  # (balls, 3, 3) from the body that the ball carries to the other one at zero, transposed
+    sense: Array  # (balls,) -1 where the ball carries its first body: the quaternion is of the inverse rotation
     pointer: Array  # (n + 1,) int64 into column and factor: rows of T
     column: Array  # (entries,) int64
     factor: Array  # (entries,)
@@ -70,7 +69,7 @@ def take_pose(m, q, R0, ws):
         ws.z[m.rotor[k]] = m.ratio[k] * ws.z[m.driven[k]]
     for k in range(len(m.quaternion)):
         s = m.quaternion[k]
-        w, x, y, z = q[s], q[s + 1], q[s + 2], q[s + 3]
+        w, x, y, z = q[s], m.sense[k] * q[s + 1], m.sense[k] * q[s + 2], m.sense[k] * q[s + 3]
         square = w * w + x * x + y * y + z * z
         if square == 0.0:
             zeros += 1
@@ -96,57 +95,6 @@ def take_rates(m, v, zd):
         for e in range(m.pointer[i], m.pointer[i + 1]):
             total += m.factor[e] * v[m.column[e]]
         zd[i] = total
-
-
-@coarse_kernel
-def joint_forces(tables, R0, u, alpha, ws, m, q, v, a, tau):
-    """Tau (k, nv) = T^T (M zdd - Q) of k states."""
-    zeros = 0
-    for s in range(len(q)):
-        zeros += take_pose(m, q[s], R0, ws)
-        take_rates(m, v[s], ws.zd)
-        take_rates(m, a[s], ws.zdd)
-        evaluate_residual(tables, R0, u, alpha, ws)
-        for j in range(tau.shape[1]):
-            tau[s, j] = 0.0
-        for i in range(len(ws.tau)):
-            for e in range(m.pointer[i], m.pointer[i + 1]):
-                tau[s, m.column[e]] += m.factor[e] * ws.tau[i]
-    return zeros
-
-
-@coarse_kernel
-def mass_matrices(tables, R0, ws, m, q, M):
-    """M (k, nv, nv) = T^T M T of k poses, by composite inertias."""
-    n = len(ws.z)
-    zeros = 0
-    for s in range(len(q)):
-        zeros += take_pose(m, q[s], R0, ws)
-        forward_positions(tables, R0, ws.z, ws)
-        place_inertias(tables.dofs, ws)
-        for i in range(M.shape[1]):
-            for j in range(M.shape[1]):
-                M[s, i, j] = 0.0
-        for i in range(n):
-            for c in range(10):
-                ws.Ic[i, c] = ws.inertia[i, c]
-        for i in range(n - 1, -1, -1):
-            p = tables.dofs.parent[i]
-            for c in range(10 if p >= 0 else 0):
-                ws.Ic[p, c] += ws.Ic[i, c]
-            F, j = inertia_times(load10(ws.Ic, i), load6(ws.S, i)), i
-            for _ in range(n):
-                if j < 0:
-                    break
-                entry = dot6(load6(ws.S, j), F)
-                for e in range(m.pointer[i], m.pointer[i + 1]):
-                    for f in range(m.pointer[j], m.pointer[j + 1]):
-                        part = m.factor[e] * entry * m.factor[f]
-                        M[s, m.column[e], m.column[f]] += part
-                        if i != j:
-                            M[s, m.column[f], m.column[e]] += part
-                j = tables.dofs.parent[j]
-    return zeros
 
 
 @coarse_kernel

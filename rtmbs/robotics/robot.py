@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
-from rtmbs.robotics.constrained import ConstrainedMotion, constrained_accelerations
+from rtmbs.robotics.constrained import ConstrainedMotion, accelerations_of_trees, constrained_accelerations
 from rtmbs.robotics.inverse_kinematics import InverseKinematics, solve
 from rtmbs.robotics.kinematics import Axes, check_axes, check_same, in_axes
 from rtmbs.robotics.momenta import RobotMomenta
@@ -23,7 +23,9 @@ class Robot(RobotMomenta):
     q (nq,) lists the joints of the tree in the order of ``joint_names``: a coordinate [rad or m] each, the quaternion
     (w, x, y, z) of a ball joint, and x, y, z with a quaternion of a floating joint. v (nv,) lists their rates. A ball
     has the angular velocity of its second body in axes of that body, and a floating joint the rates of x, y, z before
-    it. Joints that close loops have no coordinates. Rotors that a coupler turns with one joint count in its inertia.
+    it. Where the tree walks a ball from its second body, as in some loops, the angular velocity of the second body
+    against the first is in axes of the first one. Joints that close loops have no coordinates. Rotors that a coupler
+    turns with one joint count in its inertia.
 
     Springs, dampers and the default inputs of the model act. Functions of time have their value at t = 0.
 
@@ -35,7 +37,7 @@ class Robot(RobotMomenta):
     Raises
     ------
     InputError
-        For anything but a Model, and for a ball or floating joint that the tree walks from its second body.
+        For anything but a Model, and for a floating joint that the tree walks from its second body.
 
     Examples
     --------
@@ -150,11 +152,10 @@ class Robot(RobotMomenta):
             return self._forward_dynamics_of_states(q, v, tau)
         self._take(q, v)
         force = np.zeros(self.nv) if tau is None else self.coordinates.checked(tau, self.nv, "tau")
-        T, equations = self.coordinates.T, self._equations
-        free = force - T.T @ equations.ws.tau
+        equations = self._equations
         J, zd = self._closure_rows(), equations.ws.zd.copy()
         wanted = -equations.closure_accelerations(zd, np.zeros(self.system.n))[self._rows]
-        return constrained_accelerations(self.mass_matrix(q), J, free, wanted)
+        return constrained_accelerations(self.mass_matrix(q), J, force - self.bias_forces(q, v), wanted)
 
     def _forward_dynamics_of_states(self, q: Any, v: Any, tau: Any) -> ConstrainedMotion:
         """Return accelerations (k, nv), multipliers (k, m) and residuals (k,) of k states."""
@@ -164,8 +165,7 @@ class Robot(RobotMomenta):
         check_same(x, forces)
         if not np.any(self._rows):
             free = forces - self.bias_forces(x, rates)
-            with np.errstate(divide="ignore"):
-                a = np.asarray(np.linalg.solve(self.mass_matrix(x), free[..., None])[..., 0], np.float64)
+            a = accelerations_of_trees(self.mass_matrix(x), free)
             return ConstrainedMotion(a, np.zeros((len(x), 0)), np.zeros(len(x)))
         found = [self.forward_dynamics(*state) for state in zip(x, rates, forces, strict=True)]
         parts = [np.array([getattr(one, what) for one in found]) for what in ConstrainedMotion._fields]

@@ -8,10 +8,12 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
 from rtmbs.jit.compiled import entry_for
-from rtmbs.robotics.coordinates import Coordinates
-from rtmbs.robotics.kernels import FramePoint, frame_motions, joint_forces, mass_matrices, momentum_matrices
+from rtmbs.robotics.coordinates import TURNING, Coordinates
+from rtmbs.robotics.kernels import FramePoint, frame_motions, momentum_matrices
+from rtmbs.robotics.link_kernels import LinkMotion, Links, joint_forces, mass_matrices
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_kernels import call_laws
+from rtmbs.system.tables import PRISMATIC
 
 Array = NDArray[np.float64]
 
@@ -23,8 +25,13 @@ class StateKernels:
         self.coordinates, self.system = coordinates, equations.system
         self.map = coordinates.state_map()
         self.tables, self.ws, self.R0, self.u = equations.tables, equations.ws, R0, equations.u
-        self.forces_of = (self.tables, R0, equations.u, equations.alpha, self.ws, self.map)
         self.moves = (self.tables, R0, self.ws, self.map)
+        links = links_of(coordinates)
+        motion = LinkMotion(*(np.zeros((len(links.dof), 3)) for _ in range(6)), np.zeros_like(links.axis),
+                            np.zeros((len(links.dof), 10)))  # fmt: skip
+        self.links = (links, motion)
+        forced = int(acts(self.tables))
+        self.forces_of = (self.tables, R0, equations.u, self.ws, self.map, *self.links, forced)
         self.entries: dict[Callable[..., Any], Any] = {}
 
     def call(self, kernel: Callable[..., Any], *arguments: Any) -> None:
@@ -50,8 +57,8 @@ class StateKernels:
 
     def mass_matrices(self, q: Array) -> Array:
         """Return M (k, nv, nv) of poses (k, nq)."""
-        M = np.empty((len(q), self.coordinates.nv, self.coordinates.nv))
-        self.call(mass_matrices, *self.moves, q, M)
+        M = np.zeros((len(q), self.coordinates.nv, self.coordinates.nv))
+        self.call(mass_matrices, *self.moves, *self.links, q, M)
         return M
 
     def frame_motions(self, frame: FramePoint, q: Array, v: Array | None) -> tuple[Array, Array, Array, Array]:
@@ -68,3 +75,50 @@ class StateKernels:
         center, A, dA = np.empty((k, 7)), np.empty((k, 6, nv)), np.empty((k, 6, nv))
         self.call(momentum_matrices, *self.moves, q, v, center, A, dA)
         return center, A, dA
+
+
+def acts(tables: Any) -> bool:
+    """Return whether a force beside weight and inertia acts."""
+    return bool(
+        len(tables.connectors.a) > len(tables.closures.connector)
+        or len(tables.joint_forces.dof)
+        or len(tables.laws.row)
+        or len(tables.laws.slot)
+    )
+
+
+def links_of(coordinates: Coordinates) -> Links:
+    """Return the links of a tree without rotors, whose inertia is the armature of a column."""
+    system = coordinates.system
+    dofs = system.tables.dofs
+    columns: dict[int, list[tuple[int, Array, float, float]]] = {}
+    origin: dict[int, int] = {}  # of the last dof of a link: the first one, which has the offset
+    for place in coordinates.places:
+        plain = len(place.dofs) - TURNING * place.turns
+        for k, dof in enumerate(place.dofs[:plain]):
+            slides = dofs.kind[dof] == PRISMATIC
+            way = 1.0 if slides else float(dofs.pitch[dof])
+            columns[dof] = [(place.v.start + k, dofs.axis[dof], 0.0 if slides else 1.0, way)]
+            origin[dof] = dof
+        if place.turns:
+            R, last = (-1.0 if place.backwards else 1.0) * coordinates.carried(place), place.dofs[-1]
+            columns[last] = [(place.v.start + plain + c, R[:, c], 1.0, 0.0) for c in range(TURNING)]
+            origin[last] = place.dofs[plain]
+    dof = sorted(columns)
+    before = [int(dofs.parent[origin[i]]) for i in dof]
+    number = {i: k for k, i in enumerate(dof)}
+    flat = [one for i in dof for one in columns[i]]
+    armature = np.zeros(coordinates.nv)
+    for rotor, (joint, k, ratio) in coordinates.rotors.items():
+        turning = system.joints[rotor].dofs[0]
+        driven = next(one for one in coordinates.places if one.name == joint)
+        axis = dofs.axis[turning]
+        armature[driven.v.start + k] += ratio**2 * float(axis @ dofs.inertia[turning] @ axis)
+    return Links(
+        np.array(dof, np.int64), np.array(before, np.int64), np.array([number.get(i, -1) for i in before], np.int64),
+        *(np.ascontiguousarray(one) for one in (dofs.offset[[origin[i] for i in dof]], dofs.mass[dof],
+                                                 dofs.mass_center[dof], dofs.inertia[dof])),
+        np.cumsum([0, *(len(columns[i]) for i in dof)], dtype=np.int64),
+        np.array([one[0] for one in flat], np.int64), np.array([one[1] for one in flat], float).reshape(-1, 3),
+        np.array([one[2] for one in flat], float), np.array([one[3] for one in flat], float), armature,
+    )  # fmt: skip

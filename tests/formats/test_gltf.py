@@ -74,3 +74,18 @@ def test_odd_requests(tmp_path):
         rtmbs.write_gltf(result, "arm", tmp_path / "a.glb")
     with pytest.raises(InputError, match="has no body 'frame'"):
         rtmbs.write_gltf(result, rtmbs.read(FILES / "four_bar.urdf"), tmp_path / "a.glb")
+
+
+def test_another_reader_opens_the_file(tmp_path):
+    """Trimesh finds the volume of all shapes where the bodies stand at the first sample, z upwards turned to y."""
+    trimesh = pytest.importorskip("trimesh")
+    model = rtmbs.Model("pair", gravity=(0.0, 0.0, 0.0))
+    for k, x in enumerate((0.5, -0.7)):
+        model.add_body(f"b{k}", mass=1.0, inertia=(1.0, 1.0, 1.0), position=(x, 0.0, 2.0),
+                       shape=rtmbs.Box((0.1, 0.2, 0.3 + k)))  # fmt: skip
+        model.add_joint(f"j{k}", rtmbs.Floating(), "ground", f"b{k}", point=(x, 0.0, 2.0))
+    path = tmp_path / "pair.glb"
+    rtmbs.write_gltf(rtmbs.Simulation(model.compile(), h=1e-3).run(0.01), model, path)
+    scene = trimesh.load(path, force="scene")
+    assert scene.to_geometry().volume == pytest.approx(0.1 * 0.2 * (0.3 + 1.3), rel=1e-6)
+    np.testing.assert_allclose(scene.bounds, [(-0.75, 1.35, -0.1), (0.55, 2.65, 0.1)], rtol=0, atol=1e-6)

@@ -116,6 +116,14 @@ def test_kinds_of_joints_and_springs(tmp_path):
     assert (law.stiffness, law.damping, law.angle) == (30.0, 0.5, 0.2)
 
 
+@pytest.mark.parametrize(("place", "noted"), [("", 0), ("axis", 1), ("axis2", 1)])
+def test_limits_of_a_universal_joint_are_noted(tmp_path, place, noted):
+    limits = dict.fromkeys(("axis", "axis2"), "") | {place: "<limit><lower>-1</lower><upper>1</upper></limit>"}
+    axes = f"<axis><xyz>1 0 0</xyz>{limits['axis']}</axis><axis2><xyz>0 1 0</xyz>{limits['axis2']}</axis2>"
+    model = rtmbs.read(written(tmp_path, model_of(link("a") + joint("u", "universal", "world", "a", axes))))
+    assert len(model.import_report.notes) == noted
+
+
 def test_a_gearbox_and_a_mimic(tmp_path):
     """The output turns by -ratio times the input, both about one axis though one joint is written the other way."""
     turned = "<axis><xyz>0 0 -1</xyz></axis>"

@@ -381,7 +381,7 @@ def skeleton(points: Array, radius: float, near: float) -> tuple[Shape, ...]:
         return (Bar(points[int(np.argmin(along))], points[int(np.argmax(along))], radius),)
     if len(points) == 3:
         return tuple(Bar(points[k], points[(k + 1) % 3], radius) for k in range(3))
-    return tuple(Bar(middle, point, radius) for point in points)
+    return tuple(Bar(middle, point, radius) for point in points if np.linalg.norm(point - middle) > near)
 
 
 def solid_of_inertia(info: BodyInfo, radius: float) -> Bar | Box | Cylinder | Sphere:

@@ -128,6 +128,7 @@ def test_a_solid_has_the_inertia_of_its_body(inertia, kind, size):
         ([(0, 0, 0), (1, 0, 0), (0.4, 0, 0), (0, 0, 0)], 1),  # on one line, one point twice
         ([(0, 0, 0), (1, 0, 0), (0, 1, 0)], 3),
         ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0)], 4),
+        ([(0, 0, 0), (1, 0, 0), (0, 1, 0), (1, 1, 0), (0.5, 0.5, 0)], 4),  # the last one is the middle of the star
     ],
 )
 def test_bars_between_the_points_that_hold_a_body(points, bars):
