@@ -21,7 +21,7 @@ from bench.documents import table
 from bench.native_bytes import X86
 from bench.native_host import Mechanism, opened
 from rtmbs.export.mechanism_file import layout_header
-from rtmbs.export.native_library import HOST, SOURCES, C, kernel_code, native_library
+from rtmbs.export.native_library import HOST, SOURCES, C, kernel_code, native_library, told_target
 from rtmbs.export.packages import Exported, exported
 from rtmbs.library import build
 
@@ -39,7 +39,7 @@ def host(found: Exported, target: str, source: str, program: Path, flags: list[s
     (program.parent / "layout.h").write_text(layout_header(found.instance, rtmbs.__version__))
     code = kernel_code(found.instance, target)
     sources = [HERE / source, *(C / one for one in SOURCES)]
-    includes = [f"-I{program.parent}", f"-I{C}", f"-I{C / 'fmi'}"]
+    includes = [*told_target(target), f"-I{program.parent}", f"-I{C}", f"-I{C / 'fmi'}"]
     subprocess.run(["cc", *flags, *includes, *sources, code, "-lm", "-o", program], check=True)
 
 

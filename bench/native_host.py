@@ -45,6 +45,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "rtmbs_set_state": (ctypes.c_int, [POINTER, WORD, ctypes.c_size_t]),
     "rtmbs_status_text": (WORD, [ctypes.c_int]),
     "rtmbs_version": (WORD, []),
+    "rtmbs_target": (WORD, []),
     "rtmbs_abi": (ctypes.c_int, []),
     "rtmbs_memory": (ctypes.c_size_t, [POINTER]),
     "rtmbs_taken": (ctypes.c_int, [ctypes.c_int]),
