@@ -1,15 +1,61 @@
-/* Mutated mechanism files and mutated call sequences, for AddressSanitizer: `fuzz FILE COUNT SEED` changes words, bytes
- * and lengths of a mechanism file, gives every other one the checksum that belongs to it, loads it, and calls what a
- * host may call in any order. Prints how many were loaded. */
+/* Mutated mechanism files, and calls in any order on those that load, for AddressSanitizer:
+ *
+ *     fuzz FILE COUNT SEED [FIRST]
+ *
+ * Changes words, bytes and lengths of a mechanism file, gives most of them the checksum that belongs to them, loads each
+ * from memory, and calls what a host may call in any order. One file of eight stays whole, so that only the calls are
+ * odd. AddressSanitizer sees the C sources only. So that the kernels are seen too, every array of a loaded mechanism
+ * moves beside a page that nobody may touch: behind its end or before its start. A run that crashes says its number;
+ * `fuzz FILE 1 SEED NUMBER` repeats it. Prints how many files and calls there were. */
+#define _GNU_SOURCE
 #include "model_exchange.h"
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#define PAGE 4096
+#define ROOM (64 * PAGE) /* of an array; a larger one stays where it is */
 
 static uint64_t seed;
+static long run, calls, moved;
 static uint64_t next(void) {
     seed ^= seed << 13, seed ^= seed >> 7, seed ^= seed << 17;
     return seed;
+}
+static uint64_t mixed(uint64_t x) {
+    x += 0x9e3779b97f4a7c15u, x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u, x = (x ^ x >> 27) * 0x94d049bb133111ebu;
+    return (x ^ x >> 31) | 1;
+}
+static void crashed(int signal) {
+    char text[96];
+    int length = snprintf(text, sizeof text, "signal %d in run %ld\n", signal, run);
+    if (write(2, text, (size_t)length) < 0) _exit(5);
+    _exit(4);
+}
+/* A guarded room for every array. */
+static char *rooms(void) {
+    static char *first;
+    if (first) return first;
+    size_t each = ROOM + PAGE;
+    first = mmap(NULL, LEAF_COUNT * each + PAGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (first == MAP_FAILED) exit(6);
+    for (size_t l = 0; l <= LEAF_COUNT; l++) mprotect(first + l * each, PAGE, PROT_NONE);
+    return first;
+}
+/* Move every array but those of the state, which C copies as a whole, to an end of its room. */
+static void guard(rtmbs_mechanism *it, char *first) {
+    for (int l = 0; l < LEAF_COUNT; l++) {
+        const rtmbs_leaf *leaf = &RTMBS_LEAVES[l];
+        size_t size = (size_t)it->words[leaf->word + 1] * (size_t)leaf->bytes;
+        if (leaf->storage == STATE || size > ROOM) continue;
+        char *begin = first + (size_t)l * (ROOM + PAGE) + PAGE;
+        char *place = next() % 4 ? begin + (ROOM - size) / 8 * 8 : begin;
+        memcpy(place, DATA(it, l), size);
+        it->words[leaf->word] = (int64_t)(intptr_t)place, moved++;
+    }
 }
 static void seal(char *bytes, size_t size) {
     uint64_t sum = 0xcbf29ce484222325u, word;
@@ -63,7 +109,7 @@ static void exchanged(rtmbs_mechanism *it) {
     exchange_free(x);
 }
 static void call_anything(rtmbs_mechanism *it, char *state) {
-    for (int k = 0; k < 12; k++) {
+    for (int k = 0; k < 12; k++, calls++) {
         int handle = (int)(next() % 12) - 2;
         double value;
         uint64_t bits = next();
@@ -84,38 +130,48 @@ static void call_anything(rtmbs_mechanism *it, char *state) {
     }
 }
 
+static void mutate(char *bytes, size_t length) {
+    for (uint64_t left = 1 + next() % 3; left > 0 && length >= 48; left--) {
+        size_t place = 40 + next() % (length - 47) / 8 * 8;
+        uint64_t word = odd();
+        if (place + 8 > length) continue;
+        if (next() % 3) memcpy(bytes + place, &word, 8);
+        else bytes[place + next() % 8] ^= (char)(1 << next() % 8);
+    }
+    if (next() % 8) seal(bytes, length);
+}
+
 int main(int count, char **words) {
-    FILE *file = count == 4 ? fopen(words[1], "rb") : NULL;
+    FILE *file = count >= 4 ? fopen(words[1], "rb") : NULL;
     if (!file) return 2;
     static char whole[1 << 22];
     size_t size = fread(whole, 1, sizeof whole, file);
     fclose(file);
-    long runs = atol(words[2]), loaded = 0;
-    seed = 88172645463325252u ^ strtoull(words[3], NULL, 10);
-    for (long run = 0; run < runs; run++) {
-        size_t length = next() % 50 ? size : next() % (size + 1);
+    long runs = atol(words[2]), first = count > 4 ? atol(words[4]) : 0, loaded = 0, untouched = 0;
+    uint64_t given = strtoull(words[3], NULL, 10);
+    char *room = rooms();
+    signal(SIGSEGV, crashed), signal(SIGBUS, crashed), signal(SIGFPE, crashed), signal(SIGILL, crashed);
+    for (run = first; run < first + runs; run++) {
+        seed = mixed(given ^ mixed((uint64_t)run));
+        int sound = next() % 8 == 0;
+        size_t length = sound || next() % 50 ? size : next() % (size + 1);
         char *bytes = malloc(length + 1), error[256] = "";
         memcpy(bytes, whole, length);
-        for (uint64_t left = next() % 4; left > 0 && length >= 48; left--) {
-            size_t place = 40 + next() % (length - 47) / 8 * 8;
-            uint64_t word = odd();
-            if (place + 8 > length) continue;
-            if (next() % 3) memcpy(bytes + place, &word, 8);
-            else bytes[place + next() % 8] ^= (char)(1 << next() % 8);
-        }
-        if (next() % 8) seal(bytes, length);
+        if (!sound) mutate(bytes, length);
         rtmbs_mechanism *it = rtmbs_load_memory(bytes, length, error, sizeof error);
         free(bytes);
         if (!it) {
-            if (!error[0]) return 3;
+            if (!error[0] || sound) return 3;
             continue;
         }
-        loaded++;
+        loaded++, untouched += sound;
+        guard(it, room);
         char *state = calloc(1, rtmbs_state_size(it));
         call_anything(it, state);
         free(state);
         rtmbs_free(it);
     }
-    printf("%ld files, %ld loaded\n", runs, loaded);
+    printf("%ld files, %ld loaded, %ld whole, %ld calls, %ld arrays guarded\n", runs, loaded, untouched, calls,
+           moved);
     return 0;
 }

@@ -1,13 +1,15 @@
-"""A host of the native library in Python by ctypes: what a C program does, for tests and measurements.
+"""Hosts of the native library in Python by ctypes, by its own functions and by FMI 3.0, for tests and measurements.
 
 It needs no rtmbs, and NumPy for matrices only.
 """
 
 import ctypes
+import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
 HEAD = 56  # bytes of a state before its arrays
+MODE = 8  # bytes of the state of an FMU before that of its mechanism
 TEXT = 300
 DOUBLE, COUNT, POINTER, WORD = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p
 SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
@@ -43,6 +45,7 @@ SIGNATURES: dict[str, tuple[Any, list[Any]]] = {
     "rtmbs_set_state": (ctypes.c_int, [POINTER, WORD, ctypes.c_size_t]),
     "rtmbs_status_text": (WORD, [ctypes.c_int]),
     "rtmbs_version": (WORD, []),
+    "rtmbs_target": (WORD, []),
     "rtmbs_abi": (ctypes.c_int, []),
     "rtmbs_memory": (ctypes.c_size_t, [POINTER]),
     "rtmbs_taken": (ctypes.c_int, [ctypes.c_int]),
@@ -142,3 +145,46 @@ class Mechanism:
     def arrays(self) -> bytes:
         """The numbers of the state, without its head."""
         return self.state[HEAD:]
+
+
+class Communicating:
+    """A mechanism behind the functions of FMI 3.0 that a co-simulation calls."""
+
+    def __init__(self, library: Any, content: bytes, token: str) -> None:
+        self.library = library
+        self.folder = tempfile.TemporaryDirectory()
+        (Path(self.folder.name) / "mechanism.rtm").write_bytes(content)
+        library.fmi3InstantiateCoSimulation.restype = POINTER
+        library.fmi3DoStep.argtypes = [POINTER, DOUBLE, DOUBLE, ctypes.c_bool, *[POINTER] * 4]
+        words = (b"one", token.encode(), self.folder.name.encode(), *[False] * 4, None, 0, None, None, None)
+        self.it = POINTER(library.fmi3InstantiateCoSimulation(*words))
+        if not self.it:
+            raise ValueError("the FMU was not instantiated")
+        library.fmi3EnterInitializationMode(self.it, False, DOUBLE(0.0), DOUBLE(0.0), False, DOUBLE(0.0))
+        library.fmi3ExitInitializationMode(self.it)
+        self.flags, self.last, self.kept = (ctypes.c_bool * 3)(), DOUBLE(), POINTER()
+        self.places = [ctypes.addressof(self.flags) + k for k in range(3)]
+
+    def __del__(self) -> None:
+        if getattr(self, "it", None):
+            self.library.fmi3FreeFMUState(self.it, ctypes.byref(self.kept))
+            self.library.fmi3FreeInstance(self.it)
+
+    def set(self, reference: int, value: float) -> int:
+        """Set a variable by its value reference and return the status."""
+        one, count = (ctypes.c_uint32 * 1)(reference), ctypes.c_size_t(1)
+        return int(self.library.fmi3SetFloat64(self.it, one, count, (DOUBLE * 1)(value), count))
+
+    def step(self, t: float, size: float) -> bool:
+        """Take a communication step and return whether it was taken."""
+        return bool(self.library.fmi3DoStep(self.it, t, size, False, *self.places, ctypes.addressof(self.last)) <= 1)
+
+    @property
+    def arrays(self) -> bytes:
+        """The numbers of the state, as those of ``Mechanism``."""
+        size = ctypes.c_size_t()
+        self.library.fmi3GetFMUState(self.it, ctypes.byref(self.kept))
+        self.library.fmi3SerializedFMUStateSize(self.it, self.kept, ctypes.byref(size))
+        found = ctypes.create_string_buffer(size.value)
+        self.library.fmi3SerializeFMUState(self.it, self.kept, found, size)
+        return found.raw[MODE + HEAD :]

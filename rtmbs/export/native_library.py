@@ -120,9 +120,14 @@ def link(header: str, target: str, code: Path, library: Path) -> None:
         made = Path(scratch) / library.name
         (Path(scratch) / "layout.h").write_text(header)
         command = [*linker(target), *FLAGS, *(OF_LINUX if "linux" in target else ()), f"-I{scratch}", f"-I{C}"]
-        command += [f"-I{C / 'fmi'}", *(str(C / name) for name in SOURCES), str(code), "-lm", "-o", str(made)]
+        command += [*told_target(target), f"-I{C / 'fmi'}", *(str(C / name) for name in SOURCES), str(code), "-lm", "-o", str(made)]
         run(command, "the native library")
         keep(made, library)
+
+
+def told_target(target: str) -> list[str]:
+    """Return the flags that tell the C sources what they are compiled for."""
+    return [f'-DRTMBS_TARGET="{target}"', *(["-DRTMBS_V3"] if "_v3-" in target else [])]
 
 
 def keep(made: Path, place: Path) -> None:

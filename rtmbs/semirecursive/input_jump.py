@@ -27,8 +27,9 @@ from rtmbs.semirecursive.projection_kernels import in_range, largest_rate
 from rtmbs.system.tables import GRAVITY_SLOT
 
 STIFFNESS = 1e6  # dimensionless weight c of the loops
-PASSES = 5
+PASSES = 6
 SOFT = 1e-3  # of the pass before: what a pass may leave where loops hold every direction
+FIRST = 0.1  # the same of the first pass, whose change is that of forces too
 EXACT = 1e-12  # of the accelerations: rounding
 
 
@@ -174,7 +175,7 @@ def passes_end(tables, lu, work, settings, size, ws):
             return False
         if change <= EXACT * (size + largest_rate(ws.base, settings.typical)) or len(ws.lam_base) == 0:
             return True
-        if k > 0 and change > SOFT * previous:
+        if k > 0 and change > (FIRST if k == 1 else SOFT) * previous:
             return False
         previous = max(change, size) if k == 0 else change  # forces may balance, and the first change be next to none
     return False

@@ -341,7 +341,7 @@ static const char *check_program(M it, int leaf, int memory, int64_t x, int64_t 
    Without runs no kernel looks at the rest. */
 #define CHECK_LANES(LANES, MEMORY) \
     static const char *check_law_##LANES(M it) { \
-        int64_t slots = E(L_ws_law_##MEMORY), inputs = E(L_ws_law_number) - E(L_s), runs = E(L_tables_laws_##LANES##_lanes); \
+        int64_t slots = E(L_ws_law_##MEMORY), inputs = E(L_ws_law_number), runs = E(L_tables_laws_##LANES##_lanes); \
         int64_t given = E(L_tables_laws_##LANES##_given), outputs = E(L_tables_laws_##LANES##_program_output); \
         WANT(L_ws_law_##MEMORY, EXTENT(it, L_ws_law_##MEMORY, 1) == 8); \
         WANT(L_tables_laws_##LANES##_constants, EXTENT(it, L_tables_laws_##LANES##_constants, 1) == 8); \

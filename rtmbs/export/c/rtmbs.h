@@ -60,6 +60,9 @@ RTMBS_API int rtmbs_taken(int status);
 RTMBS_API const char *rtmbs_status_text(int status);
 /* Version of the library, such as "0.2.0". */
 RTMBS_API const char *rtmbs_version(void);
+/* Processor and system that the library was made for: "x86_64_v2-linux" runs on every x86-64 since 2009,
+ * "x86_64_v3-linux" needs AVX2, and rtmbs_load refuses elsewhere. The numbers of both are the same, bit for bit. */
+RTMBS_API const char *rtmbs_target(void);
 RTMBS_API int rtmbs_abi(void);
 
 /* Load a mechanism file. NULL on failure: then `error` (size bytes, may be NULL) holds one sentence. */

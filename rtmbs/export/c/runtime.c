@@ -4,6 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#if defined(RTMBS_V3) && defined(__x86_64__)
+#include <cpuid.h>
+#endif
+#ifndef RTMBS_TARGET
+#define RTMBS_TARGET "unknown"
+#endif
 
 #define WORD 8
 #define HEADER 16                 /* words */
@@ -135,9 +141,25 @@ static void place_arrays(rtmbs_mechanism *it, const char *bytes, const parts *at
     }
 }
 
+/* Whether the processor has the instructions of x86-64-v3, where the kernels are made of them, and the system keeps them. */
+static int runs_here(void) {
+#if defined(RTMBS_V3) && defined(__x86_64__)
+    const unsigned first = 1u << 12 | 1u << 22 | 1u << 27 | 1u << 28 | 1u << 29; /* FMA, MOVBE, OSXSAVE, AVX, F16C */
+    const unsigned seventh = 1u << 3 | 1u << 5 | 1u << 8;                        /* BMI1, AVX2, BMI2 */
+    unsigned a, b, c, d, low, high;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || (c & first) != first) return 0;
+    __asm__ volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+    if ((low & 6) != 6 || !__get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & seventh) != seventh) return 0;
+    return __get_cpuid(0x80000001, &a, &b, &c, &d) && c & 1u << 5; /* LZCNT */
+#else
+    return 1;
+#endif
+}
+
 rtmbs_mechanism *rtmbs_load_memory(const void *given, size_t count, char *error, size_t size) {
     const char *bytes = given, *wrong;
     parts at;
+    if (!runs_here()) return refuse(error, size, "this library is for processors with AVX2, target %s; export for x86_64_v2-linux", RTMBS_TARGET);
     if (!bytes) return refuse(error, size, "no mechanism file was given%s", "");
     if ((wrong = find_parts(bytes, count, &at)))
         return refuse(error, size, "not a mechanism file of this library: %s is not what it must be", wrong);
@@ -395,6 +417,7 @@ const char *rtmbs_status_text(int status) {
     return "unknown status";
 }
 const char *rtmbs_version(void) { return RTMBS_VERSION; }
+const char *rtmbs_target(void) { return RTMBS_TARGET; }
 int rtmbs_abi(void) { return RTMBS_ABI; }
 uint64_t rtmbs_checksum(const rtmbs_mechanism *it) { return it->checksum; }
 size_t rtmbs_memory(const rtmbs_mechanism *it) { return it->memory; }
