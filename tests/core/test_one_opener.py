@@ -1,6 +1,7 @@
 """No reader opens a file in another way than ``rtmbs.core.reading``, which takes regular files of a bounded size."""
 
 import ast
+import re
 from pathlib import Path
 
 from tests.trees import tree_of
@@ -18,6 +19,7 @@ READERS = {
     "io": {"open", "FileIO"},
     "os": {"open"},
 }
+WORDS = re.compile(rf"\b({'|'.join({'open', 'read_text', 'read_bytes'}.union(*READERS.values()))})\(")
 ALLOWED = {
     "core/reading.py": "opens files for all readers",
     "core/atomic_file.py": "writes",
@@ -71,7 +73,8 @@ def test_the_search_finds_what_opens_files():
 def test_no_other_file_opens_files():
     found = {}
     for path in ROOT.rglob("*.py"):
-        if calls := opens(tree_of(path)):
+        said = WORDS.search(path.read_text(encoding="utf-8"))  # most files have none of the words
+        if said and (calls := opens(tree_of(path))):
             found[path.relative_to(ROOT).as_posix()] = calls
     assert {name: calls for name, calls in found.items() if name not in ALLOWED} == {}
     assert set(ALLOWED) == set(found)
