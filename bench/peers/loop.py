@@ -138,7 +138,7 @@ def main() -> None:
     text = table(["k", *(f"{name} [us]" for name in names), "rtmbs over Pinocchio"], rows)
     text += (
         f"\n\nPinocchio {pinocchio.__version__}. Least times of {REPEATS} rounds in turns. Accelerations differ by "
-        f"{apart:.0e} of the largest, which is what the proximal iteration leaves."
+        f"{apart:.0e} of the largest. The proximal iteration leaves this error."
     )
     print(text)
     if options.write:

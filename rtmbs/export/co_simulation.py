@@ -39,7 +39,7 @@ WHOLE = 1e-9  # relative distance of a communication step from a whole number of
 
 @dataclass(frozen=True)
 class CoupledFMU:
-    """An FMU for co-simulation, such as a controller, and what of a mechanism it is connected to.
+    """FMU for co-simulation, such as a controller, and its connections to a mechanism.
 
     Parameters
     ----------

@@ -232,7 +232,7 @@ class PenaltyTrapezoidal(Method):
         return {name: state.memory[name] for name in (("alpha", "energy") if same else ("energy",))}
 
     def ended_by_ramps(self, state: State) -> Array | None:
-        """Return the energies: potentials do not tell the work of a moving input."""
+        """Return the energies: potentials do not include the work of a moving input."""
         return state.memory["energy"]
 
     def even_powers(self, balanced: bool, turning: bool) -> bool:

@@ -43,7 +43,7 @@ TERM_NAMES = tuple(TERM_WORDS[terms] for terms in TRY_TERMS)
 
 
 class Outcome(Enum):
-    """How a step ended. ``value`` is the sentence for the user."""
+    """Outcome of a step. ``value`` is the sentence for the user."""
 
     CONVERGED = "the step converged"
     UNFINISHED = "the fixed iterations ended before Newton's test was met; the step was taken with what was left"

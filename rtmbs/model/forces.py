@@ -63,7 +63,9 @@ class ForceLaw:
 
 @dataclass(frozen=True)
 class SpringDamper(ForceLaw):
-    """Pulls two points together by stiffness (l - length) + damping ld + tension [N]; the input tension starts at 0.
+    """Spring-damper that pulls two points together by stiffness (l - length) + damping ld + tension [N].
+
+    The input tension starts at 0.
 
     Parameters
     ----------
@@ -96,7 +98,7 @@ class SpringDamper(ForceLaw):
 
 @dataclass(frozen=True)
 class TorsionSpring(ForceLaw):
-    """Acts on one joint coordinate: -stiffness (z - angle) - damping zd + load; the input load starts at 0.
+    """Spring-damper of one joint coordinate: -stiffness (z - angle) - damping zd + load; the input load starts at 0.
 
     Parameters
     ----------
@@ -175,7 +177,7 @@ class Wrench(ForceLaw):
 
 @dataclass(frozen=True)
 class Bushing(ForceLaw):
-    """Holds marker b to marker a in all six ways: force - K q - curves(q) - C qd on b, in axes of marker a.
+    """Bushing between marker a and marker b: force - K q - curves(q) - C qd on b, in axes of marker a.
 
     q is the way from a to b [m] and the rotation vector of b seen from a [rad], of less than half a turn. A matrix is
     one number for all axes, six for its diagonal, or 6 x 6. A curve is a table of (deformation, resisting force),

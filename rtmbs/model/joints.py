@@ -344,7 +344,7 @@ class JointType:
 
 @dataclass(frozen=True)
 class Revolute(JointType):
-    """Turns about ``axis``.
+    """Revolute joint: turns about ``axis``.
 
     Parameters
     ----------
@@ -368,7 +368,7 @@ class Revolute(JointType):
 
 @dataclass(frozen=True)
 class Prismatic(JointType):
-    """Slides along ``axis``.
+    """Prismatic joint: slides along ``axis``.
 
     Parameters
     ----------
@@ -392,7 +392,7 @@ class Prismatic(JointType):
 
 @dataclass(frozen=True)
 class Cylindrical(JointType):
-    """Slides along ``axis`` and turns about it.
+    """Cylindrical joint: slides along ``axis`` and turns about it.
 
     Parameters
     ----------
@@ -437,7 +437,7 @@ class Cylindrical(JointType):
 
 @dataclass(frozen=True)
 class Screw(JointType):
-    """Turns about ``axis`` and slides along it by ``pitch`` a turn: a nut on a thread, also called a helical joint.
+    """Screw joint, or helical joint: turns about ``axis`` and slides along it by ``pitch`` a turn.
 
     A positive pitch is a right-handed thread. The coordinate is the angle [rad], which counts turns.
 
@@ -472,7 +472,7 @@ class Screw(JointType):
 
 @dataclass(frozen=True)
 class Universal(JointType):
-    """Turns about ``axis_a``, fixed in body a, then about ``axis_b``, fixed in body b and perpendicular to it.
+    """Universal joint: turns about ``axis_a`` of body a, then about ``axis_b`` of body b, perpendicular to it.
 
     Parameters
     ----------
@@ -520,7 +520,7 @@ class Universal(JointType):
 
 @dataclass(frozen=True)
 class Planar(JointType):
-    """Slides in the plane with this ``normal``, fixed in body a, and turns about it.
+    """Planar joint: slides in the plane with this ``normal``, fixed in body a, and turns about it.
 
     x is the base vector that the normal has least of, made perpendicular, and y = normal cross x.
 
@@ -547,7 +547,7 @@ class Planar(JointType):
 
 @dataclass(frozen=True)
 class Spherical(JointType):
-    """Turns about a point in every way."""
+    """Spherical joint: turns about a point in every way."""
 
     start = "quaternion"
 
@@ -560,7 +560,7 @@ class Spherical(JointType):
 
 @dataclass(frozen=True)
 class Floating(JointType):
-    """Moves in every way: no restraint, but six coordinates."""
+    """Floating joint: six coordinates and no restraint."""
 
     start = "pose"
 
@@ -573,7 +573,7 @@ class Floating(JointType):
 
 @dataclass(frozen=True)
 class Line(JointType):
-    """Keeps a point of body b on a line of body a along ``axis``: a pin seen in its plane.
+    """Point-on-line joint: keeps a point of body b on a line of body a along ``axis``, a pin seen in its plane.
 
     Parameters
     ----------
@@ -593,7 +593,7 @@ class Line(JointType):
 
 @dataclass(frozen=True)
 class Fixed(JointType):
-    """Holds b to a."""
+    """Fixed joint: holds b to a."""
 
     start = "nothing"
     drawn_as = "weld"

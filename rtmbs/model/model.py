@@ -312,7 +312,7 @@ class Model(ModelDescription):
     def add_knife_edge(
         self, name: str, blade: Marker | str, base: Body | str = "ground", direction: Numbers = (0.0, 1.0, 0.0)
     ) -> KnifeEdge:
-        """Let a point of a body move in no sideways direction: a knife edge, a skate, a wheel without side slip.
+        """Add a knife edge: a point of a body does not move sideways, as of a skate or a wheel without side slip.
 
         The velocity of the point of ``blade`` relative to ``base`` has no component along ``direction``. This binds
         rates alone: it is nonholonomic. Source: METHODS 1.41.

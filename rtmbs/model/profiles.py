@@ -97,7 +97,9 @@ class Sine(Numeric):
 
 @dataclass(frozen=True)
 class SmoothStep(Numeric):
-    """From ``start`` before t0 to ``end`` after t1 by 10 s^3 - 15 s^4 + 6 s^5: no jump in rate or acceleration.
+    """Smooth step from ``start`` before t0 to ``end`` after t1 by 10 s^3 - 15 s^4 + 6 s^5.
+
+    Rate and acceleration do not jump.
 
     Parameters
     ----------
@@ -306,7 +308,7 @@ def check_derivative(f: Callable[[float], float], fd: Callable[[float], float], 
 
 @dataclass(frozen=True, eq=False)
 class Staircase:
-    """Of a force: holds ``values[k]`` from ``t[k]`` on, ``values[0]`` before; it says when it jumps.
+    """Staircase of a force: holds ``values[k]`` from ``t[k]`` on, ``values[0]`` before; ``jumps`` has its steps.
 
     ``values`` are numbers (k,) for a motor, or vectors (k, 3) for a force or a torque.
 

@@ -50,7 +50,7 @@ class Punctuality:
 
 
 class Pacer:
-    """Return from ``wait`` once a period: sleep, then spin until the deadline.
+    """Pacer of a loop by the wall clock: ``wait`` sleeps, spins, and returns at the deadline of each period.
 
     Deadlines are multiples of the period from the start, so waiting does not drift. A loop that is late by a few
     periods catches up. A loop that is late by more than ``backlog`` periods gets new deadlines from now on.

@@ -56,7 +56,7 @@ WARM_UP_STEPS = 3  # steps that never count, before the first one
 
 
 class Simulation(Keyed, StrictAttributes):
-    """Steps a System in time by a method.
+    """Simulation of a System: steps it in time by a method.
 
     Parameters
     ----------

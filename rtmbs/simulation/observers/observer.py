@@ -68,7 +68,7 @@ class Schedule:
 
 
 class EveryStep(Schedule):
-    """After every step."""
+    """Schedule of every step."""
 
     simulated_time = True
 
@@ -83,7 +83,7 @@ class EveryStep(Schedule):
 
 
 class Every(Schedule):
-    """Every ``dt`` [s] of simulated time: after the first step at or past each multiple, counted from the start.
+    """Schedule of every ``dt`` [s] of simulated time, from the start: after the first step at or past each multiple.
 
     Parameters
     ----------
@@ -122,7 +122,7 @@ class Every(Schedule):
 
 
 class At(Schedule):
-    """At given times [s]: after the first step at or past each; a run with a tolerance meets them exactly.
+    """Schedule of given times [s]: after the first step at or past each; a run with a tolerance meets them exactly.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ class At(Schedule):
 
 
 class AtRate(Schedule):
-    """At most ``rate`` [Hz] times a second of wall time; looks that a slow look misses are dropped.
+    """Schedule of at most ``rate`` [Hz] looks a second of wall time; looks that a slow look misses are dropped.
 
     Parameters
     ----------
@@ -248,7 +248,7 @@ class Watched(Protocol):
 
 
 class Observer:
-    """Looks at a simulation between steps.
+    """Observer of a simulation between steps.
 
     To write one:
 

@@ -15,7 +15,7 @@ PATIENCE = 60.0  # until a first worker is there [s]
 
 @dataclass(frozen=True)
 class Dask:
-    """The workers of a dask cluster (extra ``cluster``).
+    """Engine of the workers of a dask cluster (extra ``cluster``).
 
     Parameters
     ----------

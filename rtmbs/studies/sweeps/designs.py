@@ -234,7 +234,7 @@ class Design(Protocol):
 
 @dataclass(frozen=True)
 class Grid:
-    """Every combination of the values; the last parameter changes fastest."""
+    """Full factorial design: every combination of the values; the last parameter changes fastest."""
 
     def columns(self, values: Values) -> dict[str, Column]:
         """Return the columns of parameters of all runs.
@@ -270,7 +270,7 @@ class Grid:
 
 @dataclass(frozen=True)
 class Random:
-    """``n`` runs drawn by a generator with ``seed``: the same numbers each time."""
+    """Design of ``n`` runs drawn by a generator with ``seed``: the same numbers each time."""
 
     n: int
     seed: int = 0
@@ -302,7 +302,7 @@ class Random:
 
 @dataclass(frozen=True)
 class LatinHypercube(Random):
-    """``n`` runs such that each parameter has one value in each n-th part of its distribution.
+    """Latin hypercube design of ``n`` runs: each parameter has one value in each n-th part of its distribution.
 
     A list of values counts as a distribution in which all are as likely.
 
@@ -334,7 +334,7 @@ class LatinHypercube(Random):
 
 @dataclass(frozen=True)
 class MonteCarlo(Random):
-    """``n`` runs with independent values; a list of values counts as a distribution in which all are as likely.
+    """Monte Carlo design of ``n`` runs with independent values; the values of a list are equally likely.
 
     Parameters
     ----------

@@ -76,7 +76,7 @@ class InlineExecutor(Executor):
 
 @dataclass(frozen=True)
 class Serial:
-    """One run after the other, in this process: ``rtmbs.sweep(..., engine=rtmbs.Serial())``."""
+    """Engine of one run after the other, in this process: ``rtmbs.sweep(..., engine=rtmbs.Serial())``."""
 
     remedy = ""
 
@@ -126,7 +126,7 @@ DIED = "the worker that made this run ended twice: it was killed, or it ran out 
 
 @dataclass(frozen=True)
 class Processes:
-    """``workers`` processes of this machine, one a core unless given: ``rtmbs.Processes(workers=4)``.
+    """Engine of ``workers`` processes of this machine, one a core unless given: ``rtmbs.Processes(workers=4)``.
 
     ``memory`` [bytes] is what a worker may hold besides what it holds at its start. A run that asks for more fails with
     a MemoryError as its row, in place of slowing down the machine; Linux only.

@@ -153,7 +153,9 @@ class Effort(NamedTuple):
 
 
 class SweepResult(Keyed):
-    """One row a run, in the order of the design: ``table["c"]`` is the column of a parameter or a measure.
+    """Table of a sweep, one row a run: ``table["c"]`` is the column of a parameter or a measure.
+
+    Rows are in the order of the design.
 
     ``run`` is the number of the run (int64), ``error`` a sentence, empty for a run that did not fail. Measures of a run
     that failed are NaN. The columns are the same bytes from any engine and any number of workers. Measures stand in the
