@@ -27,6 +27,7 @@ Integers = NDArray[np.integer[Any]]
 TOUCHES = 1e-8  # of the characteristic length: a gap that counts as closed
 APART = 1e-9  # of the largest speed: contacts that part
 SETTLED, SWEEPS = 1e-14, 20_000  # of the largest impulse; projections of all contacts
+DIPS = 0.5  # of a step at the larger rate: a gap above it at both ends stays open within the step
 PULLS = 1e-9  # of the largest normal force: rounding
 
 
@@ -63,6 +64,7 @@ class RigidContacts:
         self.rows = np.array([starts[system.closure_names.index(name)] for name in self.names], np.int64)
         self.switches = np.array([system.inputs[f"{name}.{CLOSED}"].start for name in self.names], np.int64)
         self.shown: tuple[Any, Array] | None = None
+        self.known: tuple[float, Array, Array] | None = None  # a time with its gaps and their rates
         self.found: list[Impact] = []
 
     # ---- events -----------------------------------------------------------------------------------------------------
@@ -96,6 +98,28 @@ class RigidContacts:
         self.own.u[self.switches] = 1.0
         return self.own.close(z, R0)[self.rows]
 
+    def gaps_and_rates(self, state: State) -> tuple[Array, Array]:
+        """Return the gaps (k,) and their rates (k,) at a state."""
+        gaps = self.gaps(state.z, state.R0, state.u)
+        return gaps, self.own.closure_velocities(state.zd)[self.rows]
+
+    def quiet_values(self, before: State, after: State) -> Array | None:
+        """Return the values (k,) of the events at the end of a step in which none can lie; None for any other step.
+
+        A cubic with the gaps and rates of both ends dips below them by 8/27 h of the larger rate at most, and a force
+        that does not fall to a half does not come to zero.
+        """
+        closed = after.u[self.switches] != 0.0
+        if self.known is None or self.known[0] != before.t:
+            self.known = before.t, *self.gaps_and_rates(before)
+        _, gaps, rates = self.known
+        self.known = after.t, *self.gaps_and_rates(after)
+        steepest = np.maximum(np.abs(rates), np.abs(self.known[2]))
+        away = np.minimum(gaps, self.known[1]) > DIPS * (after.t - before.t) * steepest
+        first, last = -before.lam[self.rows], -after.lam[self.rows]
+        holds = (first > 0.0) & (last > 0.5 * first)
+        return np.where(closed, last, self.known[1]) if np.all(np.where(closed, holds, away)) else None
+
     def begin(self, sim: Any) -> None:
         """Close the contacts that touch at the start of a run; InputError where bodies overlap."""
         state = sim._store.settled()
@@ -113,7 +137,7 @@ class RigidContacts:
 
     def resolve(self, sim: Any, opens: int) -> None:
         """Solve the impact at the present time, and let contacts hold or part; closed contact ``opens`` parts."""
-        store = sim._store
+        store, self.known = sim._store, None
         state, equations = store.settled().copy(), store.equations
         gaps = self.gaps(state.z, state.R0, state.u)
         closed = state.u[self.switches] != 0.0

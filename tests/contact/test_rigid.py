@@ -81,6 +81,30 @@ def test_a_rocking_block_loses_the_speed_of_housner():
     assert -before == pytest.approx(wanted, rel=1e-2)  # a part of a step earlier
 
 
+def test_a_block_on_four_corners_sticks_below_the_angle_of_friction_and_slides_above_it():
+    """Four corners bear it, where three would do: the loads are those of the least multipliers."""
+    slope = 0.4
+    model = rtmbs.Model("block", gravity=(G * np.sin(slope), 0, -G * np.cos(slope)))
+    shape = rtmbs.Box((0.3, 0.2, 0.1))
+    body = model.add_body("block", mass=2.0, inertia=(0.02, 0.03, 0.03), position=(0, 0, 0.05), shape=shape)
+    model.add_joint("free", rtmbs.Floating(), "ground", body, point=(0, 0, 0.05))
+    model.add_rigid_contact("floor", FLOOR, body, friction=0.5)
+    sim = rtmbs.Simulation(model.compile(), 1e-3, method=rtmbs.TRBDF2())
+    sim.run(0.2)
+    place = sim["block.position"].copy()
+    result = sim.run(1.0)
+    assert result.impacts == ()
+    assert np.max(np.abs(sim["block.position"] - place)) < 1e-7  # what is left of a swing on the bristle
+    forces = [sim.state.lam[k] for k in range(len(sim.state.lam)) if sim.system.row_names[k].startswith("floor")]
+    assert -sum(forces) == pytest.approx(2.0 * G * np.cos(slope), rel=1e-6)
+    for name in sim.system.rigid:
+        sim.inputs[f"{name} friction.coefficient"] = 0.3
+    sim.run(1.1)
+    v = sim["block.velocity"][0]
+    sim.run(1.4)
+    assert (sim["block.velocity"][0] - v) / 0.3 == pytest.approx(G * (np.sin(slope) - 0.3 * np.cos(slope)), rel=1e-6)
+
+
 def test_a_mass_lifts_off_a_shaking_table_where_its_force_ends():
     """x = a sin w t: the table pulls away where a w^2 sin w t = g; the mass then flies."""
     a, w = 0.02, 30.0
