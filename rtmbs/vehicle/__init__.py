@@ -68,6 +68,7 @@ __getattr__, __dir__, __all__ = lazily(
             "roads.under_wheels": ["RoadUnderWheels", "TandemCams"],
             "suspensions": ["DoubleWishbone", "FiveLink", "MacPherson"],
             "tmeasy": ["TMeasy"],
+            "trailer": ["Trailer"],
             "tyre_force": ["TyreLaw", "add_tyre"],
             "tyre": ["Tyre", "TyreForces", "TyreInput"],
             "wheel_torques": ["add_brake", "add_drive"],
