@@ -52,6 +52,7 @@ __getattr__, __dir__, __all__ = lazily(
             "rig_report": ["RigComparison", "compare_on_rig", "rig_report"],
             "steering": ["PitmanArm", "RackAndPinion", "Ramp"],
             "struts": ["Damper", "Spring", "Stops"],
+            "roads.open_crg": ["OpenCrgRoad"],
             "roads.surfaces": [
                 "GridRoad",
                 "ObstacleRoad",
