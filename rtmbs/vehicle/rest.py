@@ -13,7 +13,6 @@ from rtmbs.studies.analysis.modes import Modes
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.differentials import AXLES, CENTRE
 from rtmbs.vehicle.trailer import CORNERS as BEHIND
-from rtmbs.vehicle.trailer import HITCH, TRAILER
 from rtmbs.vehicle.tyre import CarryingTyre
 
 TURNING = ("hub_", "shaft_", "case_")  # joints that turn with the wheels
@@ -129,10 +128,7 @@ def at_speed(car: Car, speed: float, standing: Rest) -> Car:
         if coordinates:
             values = [float(found[f"{name}.{one}"]) for one in coordinates]
             moving.set_initial(name, values[0] if len(values) == 1 else tuple(values), pin=False, weight=1e6)
-    if car.options["trailer"] is not None:
-        moving.set_initial(HITCH, tuple(relative_turn(found, CHASSIS, TRAILER)), pin=False, weight=1e6)
-    if any(car.bushings(letter) for letter in "fr"):
-        set_loose_parts(moving, found)
+    set_balls(moving, found)
     rates = {}
     for corner, tyre in car.tyres.items():
         load, height = float(found[f"tyre_{corner}.force"][2]), float(found[f"{WHEEL}_{corner}.position"][2])
@@ -146,8 +142,12 @@ def at_speed(car: Car, speed: float, standing: Rest) -> Car:
     return moving
 
 
-def set_loose_parts(car: Car, found: Any) -> None:
-    """Set poses that no loop determines: joints with six or three coordinates beside bushings."""
+def set_balls(car: Car, found: Any) -> None:
+    """Set the poses of joints without coordinates of their own: balls, the hitch, parts on bushings.
+
+    Far from design an assembly that begins with other turns of the balls ends in another pose, and not to its last
+    digit in the mirror image of it.
+    """
     place, R = found[f"{CHASSIS}.position"], rotations(found[f"{CHASSIS}.orientation"])
     for name, joint in car.joints.items():
         if name in car.initials or joint.cut or joint.type.coordinates:
