@@ -23,7 +23,7 @@ CASES = {
 
 def car_of(options):
     """Return the sedan at 20 m/s with a slow sine of the steering."""
-    from rtmbs.vehicle.rest import CarryingTyre
+    from rtmbs.vehicle.tyre import CarryingTyre
 
     given = {"steer": OneSine(0.2, 0.15, 0.5)} | (options or {"transient": False})
     car = rtmbs.vehicle.read("sedan", variant="from_models", **given)

@@ -52,6 +52,7 @@ __getattr__, __dir__, __all__ = lazily(
             "rig_report": ["RigComparison", "compare_on_rig", "rig_report"],
             "steering": ["PitmanArm", "RackAndPinion", "Ramp"],
             "struts": ["Damper", "Spring", "Stops"],
+            "roads.open_crg": ["OpenCrgRoad"],
             "roads.surfaces": [
                 "GridRoad",
                 "ObstacleRoad",
@@ -68,6 +69,7 @@ __getattr__, __dir__, __all__ = lazily(
             "roads.under_wheels": ["RoadUnderWheels", "TandemCams"],
             "suspensions": ["DoubleWishbone", "FiveLink", "MacPherson"],
             "tmeasy": ["TMeasy"],
+            "trailer": ["Trailer"],
             "tyre_force": ["TyreLaw", "add_tyre"],
             "tyre": ["Tyre", "TyreForces", "TyreInput"],
             "wheel_torques": ["add_brake", "add_drive"],

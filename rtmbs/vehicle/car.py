@@ -29,7 +29,8 @@ from rtmbs.vehicle.differentials import (
 from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
 from rtmbs.vehicle.tmeasy import TMeasy
-from rtmbs.vehicle.tyre import Tyre
+from rtmbs.vehicle.trailer import Trailer, add_trailer
+from rtmbs.vehicle.tyre import CarryingTyre, Tyre
 from rtmbs.vehicle.tyre_force import add_tyre
 from rtmbs.vehicle.wheel_torques import add_brake, add_drive
 
@@ -94,6 +95,7 @@ class Car(Model):
           "front" and "rear", and joint: a Bushing, or a SpringDamper of a rod, see ``car.data.front.connections``.
         * posts: True lets each wheel stand on a post of its own, whose height is the input ``post_fl`` and so on [m].
           Or profiles by corner that answer (f, fd, fdd) at t.
+        * trailer: Trailer behind the car; its wheels are ``wheel_tl`` and ``wheel_tr``.
         * slope: rise over run of the road; the weight pulls the car back.
         * gravity: acceleration of gravity [m/s^2].
         * impossible_inertia: treatment of inertias that no body has: "keep" with a warning that names them, "nearest"
@@ -137,7 +139,7 @@ class Car(Model):
             "steer": None, "friction": 1.0, "transient": True, "spin": True, "impossible_inertia": "keep",
             "gravity": 9.81, "slope": 0.0, "h": None, "brakes": 0.0, "slip_point": "contact",
             "uneven": False, "differentials": None, "bushings": True,
-            "posts": None,
+            "posts": None, "trailer": None,
         }  # fmt: skip
         for name in options:
             if name not in known:
@@ -389,6 +391,9 @@ def build(car: Car) -> None:
         add_posts(car, {} if posts is True else posts)
     for corner in CORNERS:
         add_corner(car, corner, frame, shapes)
+    trailer = car.options["trailer"]
+    if trailer is not None:
+        add_trailer(car, trailer, frame, trailer_tyre(car, trailer), car.options, ROAD)
     if car.differentials and car.options["spin"]:
         add_driveline(car, frame)
     for letter in "fr":
@@ -447,6 +452,14 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
         add_brake(car, f"brake_{corner}", hub, torque)
     if corner in car.driven and not own_shaft:
         add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre")
+
+
+def trailer_tyre(car: Car, trailer: Any) -> Tyre:
+    """Return the tyre of a trailer, one that only carries beside such tyres of the car."""
+    if not isinstance(trailer, Trailer):
+        raise ModelError(f"car {car.name!r}: trailer is {shown(trailer)}; it must be a Trailer")
+    own = car.tyres["rl"]
+    return own if trailer.tyre is None else own.of(trailer.tyre) if isinstance(own, CarryingTyre) else trailer.tyre
 
 
 def add_posts(car: Car, profiles: Mapping[str, Any]) -> None:

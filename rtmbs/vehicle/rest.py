@@ -12,25 +12,11 @@ from rtmbs.studies.analysis.equilibrium import Equilibrium, equilibrium
 from rtmbs.studies.analysis.modes import Modes
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.differentials import AXLES, CENTRE
-from rtmbs.vehicle.tyre import Tyre, TyreForces, TyreInput
+from rtmbs.vehicle.trailer import CORNERS as BEHIND
+from rtmbs.vehicle.tyre import CarryingTyre
 
 TURNING = ("hub_", "shaft_", "case_")  # joints that turn with the wheels
 Car = Any  # rtmbs.vehicle.Car, which this file serves
-
-
-class CarryingTyre(Tyre):
-    """A tyre with the vertical force of another one, and no tangential force or moment."""
-
-    kind = "carrying"
-
-    def __init__(self, other: Tyre) -> None:
-        self.free_radius, self.nominal_load = other.free_radius, other.nominal_load
-        self.vertical_stiffness, self.vertical_damping = other.vertical_stiffness, other.vertical_damping
-
-    def forces(self, at: TyreInput) -> TyreForces:
-        """Return no force."""
-        none = 0.0 * at.load
-        return TyreForces(none, none, none, none, none)
 
 
 @dataclass(frozen=True)
@@ -142,18 +128,26 @@ def at_speed(car: Car, speed: float, standing: Rest) -> Car:
         if coordinates:
             values = [float(found[f"{name}.{one}"]) for one in coordinates]
             moving.set_initial(name, values[0] if len(values) == 1 else tuple(values), pin=False, weight=1e6)
-    if any(car.bushings(letter) for letter in "fr"):
-        set_loose_parts(moving, found)
+    set_balls(moving, found)
     rates = {}
     for corner, tyre in car.tyres.items():
         load, height = float(found[f"tyre_{corner}.force"][2]), float(found[f"{WHEEL}_{corner}.position"][2])
         rates[corner] = speed / tyre.effective_radius(load, height)
     set_rolling(moving, rates)
+    if car.options["trailer"] is not None:
+        for corner in BEHIND:
+            tyre = car.options["trailer"].tyre or car.tyres["rl"]
+            load, height = float(found[f"tyre_{corner}.force"][2]), float(found[f"{WHEEL}_{corner}.position"][2])
+            moving.set_initial(f"hub_{corner}", 0.0, speed / tyre.effective_radius(load, height))
     return moving
 
 
-def set_loose_parts(car: Car, found: Any) -> None:
-    """Set poses that no loop determines: joints with six or three coordinates beside bushings."""
+def set_balls(car: Car, found: Any) -> None:
+    """Set the poses of joints without coordinates of their own: balls, the hitch, parts on bushings.
+
+    Far from design an assembly that begins with other turns of the balls ends in another pose, and not to its last
+    digit in the mirror image of it.
+    """
     place, R = found[f"{CHASSIS}.position"], rotations(found[f"{CHASSIS}.orientation"])
     for name, joint in car.joints.items():
         if name in car.initials or joint.cut or joint.type.coordinates:

@@ -274,3 +274,22 @@ def checked_numbers(name: str, value: Any) -> Any:
     if not np.all(np.isfinite(array)):
         raise ModelError(f"tyre: {name} is {shown(value)}; every number must be finite")
     return array
+
+
+class CarryingTyre(Tyre):
+    """A tyre with the vertical force of another one, and no tangential force or moment."""
+
+    kind = "carrying"
+
+    def __init__(self, other: Tyre) -> None:
+        self.free_radius, self.nominal_load = other.free_radius, other.nominal_load
+        self.vertical_stiffness, self.vertical_damping = other.vertical_stiffness, other.vertical_damping
+
+    def of(self, other: Tyre) -> "CarryingTyre":
+        """Return another tyre with its vertical force only."""
+        return CarryingTyre(other)
+
+    def forces(self, at: TyreInput) -> TyreForces:
+        """Return no force."""
+        none = 0.0 * at.load
+        return TyreForces(none, none, none, none, none)

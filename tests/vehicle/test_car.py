@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.campaigns.random_cars import random_car
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import Car, read
 from rtmbs.vehicle.car import CORNERS, nearest_possible
@@ -296,3 +297,16 @@ def test_names_of_a_file(tmp_path):
     (tmp_path / "bad.json").write_text("{", encoding="utf-8")
     with pytest.raises(rtmbs.errors.ModelError, match="is damaged"):
         read(tmp_path / "bad.json")
+
+
+def test_a_start_is_the_pose_of_rest():
+    """A car whose rear axle has folded at rest starts in that pose, with both sides alike."""
+    car, _ = random_car(np.random.default_rng(50))
+    rest = car.changed(steer=0.0).rest()
+    assert rest.camber["rl"] < -1.0
+    sim = rtmbs.Simulation(car.changed(steer=0.0).at_speed(20.0, rest).compile(), h=1e-3)
+    for corner, load in rest.wheel_loads.items():
+        assert float(sim[f"tyre_{corner}.force"][2]) == pytest.approx(load, rel=1e-9)
+    for axle in "fr":
+        left, right = (sim[f"wheel_{axle}{side}.position"] for side in "lr")
+        assert np.max(np.abs(left - (1.0, -1.0, 1.0) * right)) < 1e-13

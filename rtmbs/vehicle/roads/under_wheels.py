@@ -14,6 +14,7 @@ from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, number
 from rtmbs.vehicle.axle import WHEEL
 from rtmbs.vehicle.roads.surfaces import Road
+from rtmbs.vehicle.trailer import CORNERS as BEHIND
 
 if TYPE_CHECKING:
     from rtmbs.simulation.simulation import Simulation
@@ -121,10 +122,14 @@ class RoadUnderWheels:
         if not car.options["uneven"]:
             raise ModelError(f"car {car.name!r} stands on one plane; it must have the option uneven=True for a road")
         self.simulation, self.car, self.road, self.envelope = simulation, car, road, envelope
-        self._names = [f"{WHEEL}_{corner}.{what}" for corner in car.tyres for what in ("position", "velocity")]
+        self._tyres = dict(car.tyres)
+        if car.options["trailer"] is not None:
+            behind = car.options["trailer"].tyre or car.tyres["rl"]
+            self._tyres |= dict.fromkeys(BEHIND, behind)
+        self._names = [f"{WHEEL}_{corner}.{what}" for corner in self._tyres for what in ("position", "velocity")]
         for corner, values in self.under(0.0).items():
             simulation.inputs[f"tyre_{corner}.plane"], simulation.inputs[f"tyre_{corner}.friction"] = values
-        simulation.inputs.ramp(*(f"tyre_{corner}.{name}" for corner in car.tyres for name in ("plane", "friction")))
+        simulation.inputs.ramp(*(f"tyre_{corner}.{name}" for corner in self._tyres for name in ("plane", "friction")))
 
     def act(self) -> None:
         """Set planes and friction for the end of the next step."""
@@ -147,7 +152,7 @@ class RoadUnderWheels:
         dict
             Plane in axes of the road and factor on the friction.
         """
-        at = self.simulation.read(self._names).reshape(len(self.car.tyres), 2, 3)
+        at = self.simulation.read(self._names).reshape(len(self._tyres), 2, 3)
         centres = at[:, 0] + ahead * at[:, 1]
         x, y = centres[:, 0], centres[:, 1]
         if self.envelope is None:
@@ -162,7 +167,7 @@ class RoadUnderWheels:
         c = z - dx * x - dy * y
         return {
             corner: ((float(c[k]), float(dx[k]), float(dy[k])), float(friction[k]))
-            for k, corner in enumerate(self.car.tyres)
+            for k, corner in enumerate(self._tyres)
         }
 
     def enveloped(self, k: int, centre: Array) -> tuple[float, float, float]:
@@ -181,10 +186,10 @@ class RoadUnderWheels:
             Height [m], dz/dx and dz/dy.
         """
         assert self.envelope is not None
-        corner = list(self.car.tyres)[k]
+        corner = list(self._tyres)[k]
         q0, _, _, q3 = self.simulation["chassis.orientation"]
         heading = 2.0 * np.arctan2(q3, q0)  # wheels steer little against the length of a cam
         ahead = np.array((np.cos(heading), np.sin(heading)))
-        z, along, across = self.envelope.plane(self.road, centre[:2], ahead, self.car.tyres[corner].free_radius)
+        z, along, across = self.envelope.plane(self.road, centre[:2], ahead, self._tyres[corner].free_radius)
         c, s = ahead
         return z, along * c - across * s, along * s + across * c

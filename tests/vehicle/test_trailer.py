@@ -1,0 +1,97 @@
+"""Trailer behind a car: moments about the hitch, the balance of power, a slow circle, and a road under its wheels."""
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs.numerics.rotations.quaternions import rotations
+from rtmbs.vehicle import DrivenCar, HeldSteering, PedalTable, PlaneRoad, SpeedController, Trailer, power_balance, read
+
+pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
+SIZES = {
+    "hitch": (-2.3, 0.0, 0.05), "mass": 600.0, "com": (-2.3, 0.0, 0.3), "inertia": (200.0, 900.0, 950.0),
+    "wheel_centre": (-2.5, 0.8, -0.1), "stiffness": 4e4, "damping": 3e3,
+}  # fmt: skip
+BALL = np.array(SIZES["hitch"])
+
+
+@cache
+def car_of():
+    return read("sedan", variant="from_models", trailer=Trailer(**SIZES))
+
+
+@cache
+def rest_of():
+    return car_of().changed(steer=0.0).rest()
+
+
+def test_rest():
+    """Loads sum to the weight; the moments of weights and wheel loads of the trailer about the hitch are equal."""
+    found = rest_of().equilibrium.simulation
+    bodies = car_of().bodies
+    loads = {corner: float(found[f"tyre_{corner}.force"][2]) for corner in ("tl", "tr")}
+    weight = 9.81 * sum(body.mass for body in bodies.values())
+    assert sum(rest_of().wheel_loads.values()) + sum(loads.values()) == pytest.approx(weight, rel=1e-10)
+    ball = found["chassis.position"] + rotations(found["chassis.orientation"]) @ BALL
+    own = ("trailer", "arm_tl", "arm_tr", "wheel_tl", "wheel_tr")
+    moment = sum(9.81 * bodies[name].mass * (found[f"{name}.position"] - ball)[0] for name in own)
+    held = sum(load * (found[f"wheel_{corner}.position"] - ball)[0] for corner, load in loads.items())
+    assert held == pytest.approx(moment, rel=1e-9)
+    alone = read("sedan", variant="from_models", steer=0.0).rest()
+    assert rest_of().wheel_loads["rl"] > alone.wheel_loads["rl"]  # the hitch carries a part of the trailer
+    assert rest_of().wheel_loads["fl"] < alone.wheel_loads["fl"]
+
+
+def test_power_balance():
+    """Power of all elements, those of the trailer too, gives what the energy changes."""
+    pedals = PedalTable(lambda t: max(0.0, np.sin(12.0 * t)), lambda t: 0.3 * max(0.0, -np.sin(12.0 * t)))
+    driven = DrivenCar(car_of(), 20.0, pedals, HeldSteering(0.15), rest=rest_of())
+    driven.simulation.inputs["brake_tl.torque"] = driven.simulation.inputs["brake_tr.torque"] = 100.0
+    balance = power_balance(driven.car, driven.run(0.4))
+    assert balance.error < 1e-6
+    assert balance.work["brake_tl"] < -100.0
+    assert abs(balance.work["spring_tl"]) > 0.1
+
+
+@pytest.mark.slow
+def test_slow_circle():
+    """On a slow circle the trailer has the angle of rolling wheels: its axle points to the centre of the path."""
+    driven = DrivenCar(car_of(), 2.0, SpeedController.of_car(car_of(), 2.0), HeldSteering(0.5), rest=rest_of(), h=2e-3)
+    result = driven.run(14.0, every=0.1)
+    R = {name: rotations(result[f"{name}.orientation"][-1]) for name in ("chassis", "trailer")}
+    w = result["chassis.angular_velocity"][-1]
+    v = result["chassis.velocity"][-1] + np.cross(w, R["chassis"] @ BALL)
+    path = np.arctan2(v[1], v[0]) - np.arctan2(R["chassis"][1, 0], R["chassis"][0, 0])
+    wanted = np.arcsin(2.5 * w[2] / np.linalg.norm(v[:2])) - path
+    turn = R["trailer"].T @ R["chassis"]
+    assert wanted > 0.1
+    assert np.arctan2(turn[1, 0], turn[0, 0]) == pytest.approx(wanted, rel=0.015)
+
+
+def test_on_a_road():
+    """A road that rises lies under the wheels of the trailer too."""
+    pedals = PedalTable(lambda t: 0.0, lambda t: 0.0)
+    driven = DrivenCar(car_of(), 5.0, pedals, rest=rest_of(), road=PlaneRoad(grade=0.02))
+    driven.run(0.05)
+    assert driven.simulation.inputs["tyre_tl.plane"][1] == pytest.approx(0.02)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"mass": 0.0}, "mass is 0; it must be above zero"),
+        ({"damping": -1.0}, "damping is -1; it must be zero or more"),
+        ({"wheel_centre": (0.5, 0.8, 0.0)}, "it must be behind and left of the hitch"),
+        ({"tyre": 3}, "tyre is 3; it must be a Tyre"),
+    ],
+)
+def test_refusals(wrong, words):
+    with pytest.raises(rtmbs.errors.ModelError, match=words):
+        Trailer(**(SIZES | wrong))
+
+
+def test_no_trailer():
+    with pytest.raises(rtmbs.errors.ModelError, match="trailer is 3; it must be a Trailer"):
+        car_of().changed(trailer=3)
