@@ -1,6 +1,7 @@
 """Processor time of a call from Python: inverse dynamics and mass matrix of ``rtmbs.Robot`` beside Pinocchio.
 
-Medians of rounds, each in turn. Run: ``python -m bench.robots.rates [--rounds N]``.
+Medians of rounds, each in turn. Cassie from SDF has a floating base, loops and springs; Pinocchio from PyPI reads no
+such file. Run: ``python -m bench.robots.rates [--rounds N]``.
 """
 
 import argparse
@@ -20,6 +21,7 @@ ROBOTS = (
     ("icub_description/robots/icub.urdf", False), ("anymal_b_simple_description/robots/anymal.urdf", True),
     ("talos_data/robots/talos_reduced.urdf", True),
 )  # fmt: skip
+LOOPED = ("cassie_description/robots/cassie_v2.sdf", "cassie_description/robots/cassie.sdf")
 CALLS = 1000  # of a round
 
 
@@ -59,6 +61,16 @@ def main() -> int:
         times = np.median([[microseconds(call) for call in calls] for _ in range(options.rounds)], axis=0)
         base = "floating" if floating else "fixed"
         print(f"| {Path(name).stem} | {base} | {robot.nv} | " + " | ".join(f"{one:.1f}" for one in times) + " |")
+    for name in LOOPED:
+        robot = rtmbs.Robot(rtmbs.read(place / name, meshes=False))
+        ours, rates = robot.neutral(), np.full(robot.nv, 0.1)
+        calls = [
+            lambda r=robot, x=ours, y=rates: r.inverse_dynamics(x, y, y),
+            lambda r=robot, x=ours: r.mass_matrix(x),
+        ]
+        times = np.median([[microseconds(call) for call in calls] for _ in range(options.rounds)], axis=0)
+        what = f"floating, {len(robot.closure_gap(ours))} loop equations, {len(robot.model.forces)} forces"
+        print(f"| {Path(name).stem} | {what} | {robot.nv} | {times[0]:.1f} | | {times[1]:.1f} | |")
     return 0
 
 

@@ -176,6 +176,19 @@ class Coordinates:
                 found[last] = turned / np.linalg.norm(turned)
         return found
 
+    def difference(self, first: Array, second: Array) -> Array:
+        """Return the rates (nv,) that lead from one pose to another in a unit of time."""
+        found = np.zeros(self.nv)
+        for place in self.places:
+            plain = len(place.dofs) - TURNING * place.turns
+            start, end = first[place.q], second[place.q]
+            found[place.v.start : place.v.start + plain] = end[:plain] - start[:plain]
+            if place.turns:
+                back = start[plain:] * (1.0, -1.0, -1.0, -1.0) / (start[plain:] @ start[plain:])
+                turn = product(end[plain:], back) if place.backwards else product(back, end[plain:])
+                found[place.v.start + plain : place.v.stop] = logarithm(turn)
+        return found
+
     def rows(self, values: Any, count: int, what: str) -> Array:
         """Return numbers (k, count), contiguous, of (count,) or (k, count); InputError for another shape."""
         try:
@@ -255,6 +268,13 @@ def exponential(turn: Array) -> Array:
     """Return the quaternion (w, x, y, z) of a rotation vector (3,)."""
     angle = float(np.linalg.norm(turn))
     return np.array([np.cos(0.5 * angle), *(0.5 * np.sinc(0.5 * angle / np.pi) * turn)])
+
+
+def logarithm(x: Array) -> Array:
+    """Return the rotation vector (3,) of a quaternion (w, x, y, z), of half a turn at most."""
+    x = -x if x[0] < 0.0 else x
+    sine = float(np.linalg.norm(x[1:]))
+    return np.asarray(x[1:] * (2.0 * np.arctan2(sine, x[0]) / sine if sine > 0.0 else 0.0))
 
 
 def quaternion_of(R: Array) -> Array:

@@ -125,6 +125,24 @@ class RobotKinematics:
         checked = self.coordinates.checked
         return self.coordinates.integrate(checked(q, self.nq, "q"), checked(v, self.nv, "v"))
 
+    def difference(self, first: Any, second: Any) -> Array:
+        """Return the rates that lead from one pose to another in a unit of time, the inverse of ``integrate``.
+
+        Parameters
+        ----------
+        first : array_like
+            Pose (nq,).
+        second : array_like
+            Pose (nq,).
+
+        Returns
+        -------
+        ndarray
+            Rates times time (nv,); a ball turns by half a turn at most.
+        """
+        checked = self.coordinates.checked
+        return self.coordinates.difference(checked(first, self.nq, "first"), checked(second, self.nq, "second"))
+
     def _take(self, q: Any, v: Any = None, a: Any = None) -> None:
         """Evaluate everything at a state into the scratch of the equations."""
         coordinates, ws = self.coordinates, self._equations.ws

@@ -125,6 +125,43 @@ class Robot(RobotMomenta):
         still = self._still if np.ndim(q) < 2 else np.zeros((len(q), self.nv))
         return self.inverse_dynamics(q, still, still)
 
+    def kinetic_energy(self, q: Any, v: Any) -> Any:
+        """Return the kinetic energy, v^T M v / 2, rotors included.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,), or (k, nq) of k states.
+        v : array_like
+            Rates (nv,) or (k, nv).
+
+        Returns
+        -------
+        float or ndarray
+            Energy [J], or (k,).
+        """
+        rates = self.coordinates.rows(v, self.nv, "v")
+        M = self._kernels.mass_matrices(self.coordinates.rows(q, self.nq, "q"))
+        check_same(M, rates)
+        found = 0.5 * np.einsum("ki,kij,kj->k", rates, M, rates)
+        return found if np.ndim(q) > 1 else float(found[0])
+
+    def potential_energy(self, q: Any) -> Any:
+        """Return the potential energy of weight, zero with the mass centre at the world's origin; no springs.
+
+        Parameters
+        ----------
+        q : array_like
+            Pose (nq,), or (k, nq) of k poses.
+
+        Returns
+        -------
+        float or ndarray
+            Energy [J], or (k,).
+        """
+        found = -self.mass * (self.center_of_mass(q) @ np.array(self.model.gravity, float))
+        return found if np.ndim(q) > 1 else float(found)
+
     def forward_dynamics(self, q: Any, v: Any, tau: Any = None) -> ConstrainedMotion:
         """Return the accelerations under joint forces, with loops that stay closed.
 
@@ -369,4 +406,5 @@ class Robot(RobotMomenta):
     crba = mass_matrix
     nonlinear_effects = bias_forces
     aba = forward_dynamics
+    constraint_dynamics = forward_dynamics
     generalized_gravity = gravity_forces

@@ -27,8 +27,10 @@ class StateKernels:
         self.tables, self.ws, self.R0, self.u = equations.tables, equations.ws, R0, equations.u
         self.moves = (self.tables, R0, self.ws, self.map)
         links = links_of(coordinates)
-        motion = LinkMotion(*(np.zeros((len(links.dof), 3)) for _ in range(6)), np.zeros_like(links.axis),
-                            np.zeros((len(links.dof), 10)))  # fmt: skip
+        arm, spin, twist, slope, force, moment = (np.zeros((len(links.dof), 3)) for _ in range(6))
+        motion = LinkMotion(
+            arm, spin, twist, slope, force, moment, np.zeros_like(links.axis), np.zeros((len(links.dof), 10))
+        )
         self.links = (links, motion)
         forced = int(acts(self.tables))
         self.forces_of = (self.tables, R0, equations.u, self.ws, self.map, *self.links, forced)
@@ -104,10 +106,10 @@ def links_of(coordinates: Coordinates) -> Links:
             R, last = (-1.0 if place.backwards else 1.0) * coordinates.carried(place), place.dofs[-1]
             columns[last] = [(place.v.start + plain + c, R[:, c], 1.0, 0.0) for c in range(TURNING)]
             origin[last] = place.dofs[plain]
-    dof = sorted(columns)
-    before = [int(dofs.parent[origin[i]]) for i in dof]
-    number = {i: k for k, i in enumerate(dof)}
-    flat = [one for i in dof for one in columns[i]]
+    order = sorted(columns)
+    before = [int(dofs.parent[origin[i]]) for i in order]
+    number = {i: k for k, i in enumerate(order)}
+    flat = [one for i in order for one in columns[i]]
     armature = np.zeros(coordinates.nv)
     for rotor, (joint, k, ratio) in coordinates.rotors.items():
         turning = system.joints[rotor].dofs[0]
@@ -115,10 +117,9 @@ def links_of(coordinates: Coordinates) -> Links:
         axis = dofs.axis[turning]
         armature[driven.v.start + k] += ratio**2 * float(axis @ dofs.inertia[turning] @ axis)
     return Links(
-        np.array(dof, np.int64), np.array(before, np.int64), np.array([number.get(i, -1) for i in before], np.int64),
-        *(np.ascontiguousarray(one) for one in (dofs.offset[[origin[i] for i in dof]], dofs.mass[dof],
-                                                 dofs.mass_center[dof], dofs.inertia[dof])),
-        np.cumsum([0, *(len(columns[i]) for i in dof)], dtype=np.int64),
+        np.array(order, np.int64), np.array(before, np.int64), np.array([number.get(i, -1) for i in before], np.int64),
+        dofs.offset[[origin[i] for i in order]], dofs.mass[order], dofs.mass_center[order], dofs.inertia[order],
+        np.cumsum([0, *(len(columns[i]) for i in order)], dtype=np.int64),
         np.array([one[0] for one in flat], np.int64), np.array([one[1] for one in flat], float).reshape(-1, 3),
         np.array([one[2] for one in flat], float), np.array([one[3] for one in flat], float), armature,
     )  # fmt: skip

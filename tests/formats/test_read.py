@@ -73,3 +73,24 @@ def test_check_and_run(tmp_path, capsys):
     capsys.readouterr()
     assert main(["check", str(FILES / "arm.urdf"), "--strict"]) != 0
     assert "strict=True" in capsys.readouterr().err
+
+
+def test_a_xacro_file_is_expanded(tmp_path):
+    pytest.importorskip("xacro")
+    path = tmp_path / "arm.urdf.xacro"
+    path.write_text(
+        """<robot name="arm" xmlns:xacro="http://www.ros.org/wiki/xacro">
+        <xacro:property name="half" value="0.4"/>
+        <xacro:macro name="bar" params="name m">
+          <link name="${name}"><inertial><origin xyz="${half} 0 0"/><mass value="${m}"/>
+          <inertia ixx="0.1" iyy="0.1" izz="0.1" ixy="0" ixz="0" iyz="0"/></inertial></link>
+        </xacro:macro>
+        <xacro:bar name="one" m="1.5"/><xacro:bar name="two" m="2.5"/>
+        <joint name="pin" type="continuous"><parent link="one"/><child link="two"/>
+        <origin xyz="${2 * half} 0 0"/></joint>
+        </robot>""",
+        encoding="utf-8",
+    )
+    model = rtmbs.read(path)
+    assert [model.bodies[name].mass for name in ("one", "two")] == [1.5, 2.5]
+    np.testing.assert_allclose(model.bodies["two"].position, (0.8, 0.0, 0.0))

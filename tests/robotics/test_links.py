@@ -46,6 +46,22 @@ def test_forces_and_mass_matrix_are_those_of_the_equations_of_motion(chain):
         np.testing.assert_array_equal(M, M.T)
 
 
+def test_difference_undoes_integrate_and_energies_belong_to_forces(chain):
+    """The slope of the potential energy along rates is the power of the weight; T is v^T p / 2."""
+    random, h = np.random.default_rng(7), 1e-6
+    q, v = chain.integrate(chain.neutral(), random.uniform(-1, 1, chain.nv)), random.uniform(-1, 1, chain.nv)
+    p = chain.integrate(q, v)
+    np.testing.assert_allclose(chain.difference(q, p), v, rtol=0, atol=1e-12)
+    ends = [chain.potential_energy(chain.integrate(q, side * h * v)) for side in (1.0, -1.0)]
+    spring = chain.coordinates.places[[one.name for one in chain.coordinates.places].index("j1")]
+    weight = chain.gravity_forces(q)
+    weight[spring.v] -= 3.0 * (q[spring.q] - 0.1)
+    assert (ends[0] - ends[1]) / (2 * h) == pytest.approx(weight @ v, rel=1e-7)
+    momenta = chain.inverse_dynamics(q, 0.0 * v, v) - chain.gravity_forces(q)
+    assert chain.kinetic_energy(q, v) == pytest.approx(0.5 * v @ momenta, rel=1e-12)
+    np.testing.assert_array_equal(chain.kinetic_energy([q, p], [v, v])[0], chain.kinetic_energy(q, v))
+
+
 def test_a_light_link_far_away_keeps_its_digits():
     """M of the tip is I + m c^2, by 1e-9 of m r^2: moments about the world's origin would leave seven digits."""
     m, c, inertia, far = 1e-3, 1e-3, 1e-9, 10.0
