@@ -22,6 +22,7 @@ from rtmbs.library import references
 from rtmbs.semirecursive.workspace import workspace
 
 H, STEPS, ROUNDS = 5e-3, 200, 5
+BY_HAND = 2000  # steps
 TIMES = 0.1 * np.arange(1, 11)  # of loops [s]
 
 CART_POLE = """
@@ -185,6 +186,7 @@ def mujoco_rollout(
 # ---- parts ----------------------------------------------------------------------------------------------------------
 
 
+EXPLICIT = {"Verlet": rtmbs.VelocityVerlet(), "Euler": rtmbs.SemiImplicitEuler(), "RK4": rtmbs.RungeKutta()}
 TREES: dict[str, tuple[Callable[[], rtmbs.Model], Callable[[float, str], str], int, str]] = {
     "cart-pole": (cart_pole, lambda h, integrator: CART_POLE.format(h=h, integrator=integrator), 1, "th.angle"),
     "7-joint arm": (arm, arm_text, JOINTS, "q1.angle"),
@@ -199,6 +201,10 @@ def trees(copies: int, threads: int) -> None:
         calls = {
             "rtmbs": rollout_of(system, number, force, H, threads, [channel]),
             "rtmbs, quick": rollout_of(system, number, force, H, threads, [channel], quick=True),
+            **{
+                f"rtmbs, {name}": rollout_of(system, number, force, H, threads, [channel], method=method)
+                for name, method in EXPLICIT.items()
+            },
         }
         for integrator in ("Euler", "implicitfast", "RK4"):
             call = mujoco_rollout(text(H, integrator), number, force, threads)
@@ -209,8 +215,8 @@ def trees(copies: int, threads: int) -> None:
         for what, seconds in found.items():
             each = 1e6 * seconds / (number * STEPS)
             print(f"{name} {number} x {STEPS}: {what:20s} {each:6.2f} us a copy-step, error after 1 s "
-                  f"{errors[what]:.1e} rad; rtmbs takes {found['rtmbs'] / seconds:.2f} of it, quick "
-                  f"{found['rtmbs, quick'] / seconds:.2f}")  # fmt: skip
+                  f"{errors[what]:.1e} rad; rtmbs takes {found['rtmbs'] / seconds:.2f} of it, Verlet "
+                  f"{found['rtmbs, Verlet'] / seconds:.2f}")  # fmt: skip
 
 
 def tree_errors(
@@ -218,12 +224,16 @@ def tree_errors(
 ) -> dict[str, float]:
     """Return the error of one angle after 1 s at the step H, of loads that change in every step of it."""
     force, fine = np.random.default_rng(1).normal(size=(1, STEPS, loads)), 20
-    exact = float(rollout_of(system, 1, np.repeat(force, fine, axis=1), H / fine, 1, [channel])()[0, -1, 0])
+    held = np.repeat(force, fine, axis=1)
+    exact = float(rollout_of(system, 1, held, H / fine, 1, [channel], method=rtmbs.RungeKutta())()[0, -1, 0])
     place = 1 + list(system.coordinate_names).index(channel)
     found = {}
     for name in names:
         if name.startswith("rtmbs"):
-            end = rollout_of(system, 1, force, H, 1, [channel], quick=name.endswith("quick"))()[0, -1, 0]
+            more: dict[str, Any] = {"quick": name.endswith("quick")}
+            if (method := EXPLICIT.get(name.rpartition(", ")[2])) is not None:
+                more = {"method": method}
+            end = rollout_of(system, 1, force, H, 1, [channel], **more)()[0, -1, 0]
         else:
             end = mujoco_rollout(text(H, name.split()[1]), 1, force, 1)()[0, -1, place]
         found[name] = abs(float(end) - exact)
@@ -387,6 +397,58 @@ def bad_inputs(copies: int) -> None:
               f"{np.count_nonzero(marked != bad)}; the bytes of the others are the same: {same}")  # fmt: skip
 
 
+def hand_steps() -> None:
+    """Steps of one Simulation by hand with an input that changes, least of many rounds."""
+    for name, model in (("cart-pole", cart_pole()), ("four-bar", four_bar())):
+        sim = Simulation(model.compile(), h=H)
+        where = next(one for one in sim.inputs if one.startswith("push"))
+
+        def written(sim: Simulation = sim, where: str = where) -> None:
+            for k in range(BY_HAND):
+                sim.inputs[where] = 0.1 * (k % 7)
+                sim.step()
+
+        def plain(sim: Simulation = sim) -> None:
+            for _ in range(BY_HAND):
+                sim.step()
+
+        times: dict[str, list[float]] = {"with an input": [], "without": []}
+        for _ in range(30):
+            for what, act in (("with an input", written), ("without", plain)):
+                begin = time.process_time()
+                act()
+                times[what].append(1e6 * (time.process_time() - begin) / BY_HAND)
+        told = ", ".join(
+            f"{what} {min(one):.2f} us (median {statistics.median(one):.2f})" for what, one in times.items()
+        )
+        print(f"{name}: a step by hand {told}")
+
+
+def gradients() -> None:
+    """Gradient of one channel by 100 parameters, in runs."""
+    model = rtmbs.library.build("fourbar", ny=1, nz=10)
+    for k, joint in enumerate(list(model.joints) * 5):
+        if k == 100:
+            break
+        model.add_force(f"push {k}", rtmbs.Motor(rtmbs.Input(0.0)), joint=joint)
+    system = model.compile()
+    loads = [one for one in system.inputs if one.startswith("push")]
+    sim = Simulation(system, h=H)
+    start = sim.state.copy()
+
+    def single() -> None:
+        sim.restore(start)
+        sim.run(1.0)
+
+    def gradient() -> None:
+        sim.restore(start)
+        rtmbs.sensitivity(sim, 1.0, of=[system.coordinate_names[0]], by=loads)
+
+    found = in_turns({"run": single, "gradient": gradient}, 5)
+    print(f"four-bar 1 x 10, 1 s: gradient of one channel by {len(loads)} loads {1e3 * found['gradient']:.1f} ms, "
+          f"{found['gradient'] / found['run']:.1f} runs")  # fmt: skip
+
+
 def changes() -> None:
     """Masses of every copy: time of a change of 1000 copies."""
     for name, body in (("crank_rocker", "crank"), ("pendulum", "P")):
@@ -403,9 +465,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--copies", type=int, default=4096)
     parser.add_argument("--threads", type=int, default=1)
-    parser.add_argument("--part", nargs="*", default=["trees", "loops", "throughput", "memory", "bad", "changes"])
+    parser.add_argument(
+        "--part", nargs="*", default=["hand", "trees", "loops", "throughput", "memory", "gradients", "bad", "changes"]
+    )
     given = parser.parse_args()
     parts: dict[str, Callable[[], None]] = {
+        "hand": hand_steps,
+        "gradients": gradients,
         "trees": lambda: trees(given.copies, given.threads),
         "loops": lambda: loops(100, given.threads),
         "throughput": lambda: throughput(given.copies, given.threads),

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
+from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs import contact
@@ -129,6 +130,7 @@ def painleve(short: bool) -> Figure:
         try:
             result = sliding_rod(speed).run(0.3)
         except RtmbsError as error:
+            good &= "floor" in str(error)  # a refusal names the contact
             found.append(f"{speed:+.0f} m/s: {type(error).__name__}, {str(error).splitlines()[0][:90]}")
             continue
         energy = result["energy.kinetic"] + result["energy.weight"]
@@ -185,10 +187,10 @@ def stick_slip(short: bool) -> Figure:
     ends = model.add_marker("post", "ground", (-10.0, 0, 0)), model.add_marker("hook", "mass", (0, 0, 0))
     model.add_force("spring", rtmbs.SpringDamper(k, 0.0, length=10.0), between=ends)
     model.add_friction(
-        "friction", "slip", limit=limit, static_ratio=ratio, stribeck_speed=2e-3, stiffness=1e6, damping_time=1e-4
+        "friction", "slip", limit=limit, static_ratio=ratio, stribeck_speed=5e-4, stiffness=1e7, damping_time=1e-5
     )
-    sim = rtmbs.Simulation(model.compile(), 5e-5, method=TRBDF2)
-    result = sim.run(4.0 if short else 8.0)
+    sim = rtmbs.Simulation(model.compile(), 2e-5, method=TRBDF2)
+    result = sim.run(2.6 if short else 4.0)
     rate = result["slip.rate"]
     slips = np.flatnonzero((rate[1:] < -0.2 * v) & (rate[:-1] >= -0.2 * v))
     period = float(np.mean(np.diff(result.t[slips])[1:])) if len(slips) > 2 else np.nan
@@ -200,7 +202,7 @@ def stick_slip(short: bool) -> Figure:
 
 @figure("tippetop inverts")
 def tippetop(short: bool) -> Figure:
-    """A ball with its mass centre 3 mm below the middle, spun at 155 rad/s: the axis turns over."""
+    """A ball with its mass centre 3 mm below the middle, spun at 300 rad/s: the axis turns over."""
     R, a, m, tilt = 0.015, 0.003, 0.015, 0.1
     turn = np.array([[np.cos(tilt), 0, np.sin(tilt)], [0, 1, 0], [-np.sin(tilt), 0, np.cos(tilt)]])
     model = rtmbs.Model("tippetop", gravity=(0, 0, -G))
@@ -211,9 +213,9 @@ def tippetop(short: bool) -> Figure:
     model.add_contact(
         "floor", FLOOR, ("top", rtmbs.Sphere(R)), stiffness=2e4, exponent=1.0, dissipation=5.0, friction=0.3
     )
-    model.set_initial("free", rate=(0, 0, 0, 0, 0, 155.0))
+    model.set_initial("free", rate=(0, 0, 0, 0, 0, 300.0))
     sim = rtmbs.Simulation(model.compile(), 2e-4, method=TRBDF2)
-    result = sim.run(8.0, record=rtmbs.Every(0.02))
+    result = sim.run(8.0 if short else 24.0, record=rtmbs.Every(0.02))
     q = result["top.orientation"]
     axis = 1.0 - 2.0 * (q[:, 1] ** 2 + q[:, 2] ** 2)  # of the symmetry axis, along z
     turned = float(np.arccos(np.clip(axis.min(), -1, 1)))
@@ -306,14 +308,9 @@ def gripper(short: bool) -> Figure:
         at = (0.06 * side, 0, 0)
         model.add_body(name, mass=0.5, inertia=(1e-3,) * 3, position=at, shape=rtmbs.Box((0.02, 0.05, 0.05)))
         model.add_joint(f"{name} rail", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", name)
-        ends = (
-            model.add_marker(f"{name} pad", name, at),
-            model.add_marker(f"{name} wall", "ground", (0.06 + side, 0, 0)),
-        )
         model.add_force(
             f"{name} press", lambda t, k, p, s=side: -30.0 * s + 0 * k.z - 20.0 * k.zd, joint=f"{name} rail"
         )
-        del ends
         model.add_contact(
             f"{name} grip", "box", name, stiffness=1e5, dissipation=1e3, friction=0.5, tangential_stiffness=1e5,
             damping_time=0.02,
@@ -342,10 +339,62 @@ def rigid_step(short: bool) -> Figure:
     return Figure("0.2 ms", f"{found:.2f} ms", found < 0.2)
 
 
+def solid(rng: np.random.Generator) -> object:
+    """Return a random convex shape about as large as 1 m."""
+    kind = int(rng.integers(5))
+    if kind == 0:
+        return rtmbs.Box(rng.uniform(0.5, 1.5, 3))
+    if kind == 1:
+        return rtmbs.Cylinder(0.5, float(rng.uniform(0.5, 1.5)))
+    along = rng.normal(size=3)
+    if kind == 2:
+        return rtmbs.Bar(-along / np.linalg.norm(along), along / np.linalg.norm(along), 0.3)
+    if kind == 3:
+        return contact.Ellipsoid(rng.uniform(0.4, 1.0, 3))
+    corners = rng.normal(size=(4, 3))
+    corners /= np.linalg.norm(corners, axis=1)[:, None]
+    faces = [(0, 1, 2), (0, 3, 1), (0, 2, 3), (1, 3, 2)]
+    return rtmbs.Surface(corners, faces)
+
+
+def collision(seed: int) -> tuple[float, float, float]:
+    """Return change of momentum, growth of energy (of it) and largest normal force of two solids that meet."""
+    rng = np.random.default_rng(seed)
+    model, masses, shapes = rtmbs.Model("two", gravity=(0, 0, 0)), [], []
+    for k, name in enumerate("ab"):
+        masses.append(float(10 ** rng.uniform(-0.5, 0.5)))
+        shapes.append(solid(rng))
+        place, inertia = (0.0, 0.0, 3.0 * k), masses[-1] * rng.uniform(0.3, 0.5, 3)
+        turn = Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix()
+        model.add_body(name, mass=masses[-1], inertia=inertia, position=place, orientation=turn)
+        model.add_joint(f"f{name}", rtmbs.Floating(), "ground", name, point=place)
+        rate = rng.normal(size=3) * 0.2 + (0, 0, 1 - 2 * k)
+        model.set_initial(f"f{name}", rate=(*rate, *rng.normal(size=3)))
+    friction, c = float(rng.choice((0.0, 0.5))), float(rng.choice((0.0, 0.3)))
+    sides = ("a", shapes[0]), ("b", shapes[1])
+    model.add_contact("hit", *sides, stiffness=1e4, exponent=1.0, dissipation=c, friction=friction)
+    h = 0.02 * np.sqrt(min(masses) / 1e4)
+    sim = rtmbs.Simulation(model.compile(), h, method=TRBDF2)
+    result = sim.run(round(2.5 / h) * h)
+    energy = result["energy.kinetic"]
+    momentum = sum(mass * result[f"{name}.velocity"] for mass, name in zip(masses, "ab", strict=True))
+    force = max(float(result[f"{name}.normal_force"].max()) for name in sim.system.forces)
+    return float(np.max(np.abs(momentum - momentum[0]))), float(np.max(energy - energy[0]) / energy[0]), force
+
+
+@figure("collisions of random convex solids")
+def collisions(short: bool) -> Figure:
+    """Momentum and energy of two random solids that meet: boxes, tetrahedra, cylinders, bars and ellipsoids."""
+    found = np.array([collision(seed) for seed in range(6 if short else 40)])
+    hits, (momentum, growth) = int(np.sum(found[:, 2] > 0)), found[:, :2].max(axis=0)
+    text = f"{hits} of {len(found)} hit: momentum to {momentum:.0e}, energy grows by {growth:.0e} at most"
+    return Figure("momentum to 1e-9, energy to 1e-9", text, momentum < 1e-9 and growth < 1e-9)
+
+
 NOT_REACHED = {
     "woodpecker toy": "no measure of the published limit cycle is written",
     "Glocker's slider-crank with clearance": "a rigid corner in a guide is not written as a figure",
-    "wobbling disc": "held by add_rolling, whose tests have steady turns of a coin; not by a contact of shapes",
+    "wobbling disc": "a rim of a Cylinder on a plane is crowned by 1 mrad; no figure of its settling is written",
     "Geneva drive over 100 turns": "a Profile takes its slots; the run is not written",
     "1,000 spheres in a funnel": "a law a pair: half a million pairs do not compile; contacts are declared, not found",
 }

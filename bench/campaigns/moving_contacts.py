@@ -17,8 +17,12 @@ from rtmbs import contact
 
 Array = NDArray[np.float64]
 
-STEP, TIME = 0.02, 12.0  # of 1 / w, w the contact's angular frequency: the step, and the time of a run
-ALLOWED = 5e-3  # of the largest motion: steps over the beginning of contacts miss up to 2e-3; a wrong law, all
+STEP, TIME = 0.005, 12.0  # of 1 / w, w the contact's angular frequency: the step, and the time of a run
+# The rate of a bristle jumps where a contact begins. TR-BDF2 integrates a jump of 1 at a share of a step with an error
+# of 1/(2 sqrt 2) h at most, so a bristle that sticks is v h / (2 sqrt 2) off, and the body swings on it with up to
+# v STEP / (2 sqrt 2): order one. Without friction there is no such jump.
+JUMP, SMOOTH = 0.5 / np.sqrt(2.0), 1e-4  # of STEP and of the largest motion with friction; of it without
+WITHOUT = 0.3  # share of scenes without friction
 SLACK, RELAXES, ELASTIC = 1e-6, 2e-3, 0.5  # of the bristle, METHODS 8.2
 
 
@@ -74,7 +78,7 @@ def random_scene(rng: np.random.Generator) -> tuple[Scene, object]:
         float(rng.choice((0.0, rng.uniform(0.1, 1.0)))) / np.sqrt(g * size), float(rng.uniform(0.1, 1.0)),
         float(rng.uniform(0.3, 1.0)) * stiffness, 1e-3,
     )  # fmt: skip
-    return scene, shape
+    return (scene._replace(mu=0.0) if rng.random() < WITHOUT else scene), shape
 
 
 def simulated(scene: Scene, shape: object, h: float, steps: int) -> tuple[Array, Array, Array]:
@@ -178,8 +182,9 @@ def judged(seed: int, tally: Tally) -> str:
         float(np.linalg.norm(ends[1] - v)) / speed,
         float(np.linalg.norm(ends[2] - w)) * length / speed,
     )
-    tally.largest("distance of motions", missed)
-    return "" if missed < ALLOWED else f"motions are {missed:.2e} apart"
+    allowed = JUMP * STEP if scene.mu else SMOOTH
+    tally.largest("distance of motions with friction" if scene.mu else "distance of motions without", missed)
+    return "" if missed < allowed else f"motions are {missed:.2e} apart"
 
 
 CAMPAIGN = Campaign(

@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
+from rtmbs.contact.friction import inner
 from rtmbs.contact.normal_force import NormalForce, checked_normal_force
-from rtmbs.contact.pairs import TINY, cross, inner
+from rtmbs.contact.pairs import TINY, cross
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars
@@ -189,7 +190,7 @@ def add_span(
     axles = [marker.body.orientation @ marker.axes[:, 2] for marker in (one, other)]
     z = axles[0] if radius_a else axles[1]
     if radius_a and radius_b:
-        if np.linalg.norm(np.cross(*axles)) > LEVEL:
+        if np.linalg.norm(np.cross(axles[0], axles[1])) > LEVEL:
             raise ModelError(f"{what}: the axles of {one.name!r} and {other.name!r} are not parallel; they must be")
         radius_b *= float(np.sign(axles[0] @ axles[1]))
     x, y = perpendiculars(np.asarray(z))

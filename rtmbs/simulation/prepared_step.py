@@ -14,7 +14,24 @@ import numpy as np
 from rtmbs.core.bounds import BEYOND
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.report import StepReport, report_of
-from rtmbs.integrators.settings import FIRST_CORRECTION, Chunk, StateArrays, arrays_of, one_row_chunk
+from rtmbs.integrators.settings import (
+    EVALUATIONS,
+    FACTORISATIONS,
+    FIRST_CORRECTION,
+    GIVEN,
+    ITERATIONS,
+    ITERATIONS_TO_TOLERANCE,
+    JACOBIANS,
+    POSITION_VIOLATION,
+    PROJECTIONS,
+    RESIDUAL_TICKS,
+    SHORTENED,
+    TRIES,
+    Chunk,
+    StateArrays,
+    arrays_of,
+    one_row_chunk,
+)
 from rtmbs.jit.compiled import entry_for, inner_kernel, kernel
 from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.jit.struct import struct
@@ -30,6 +47,11 @@ Array = Any  # numba types by value; the shapes stand on the fields
 
 STEP = "penalty-trapezoidal"  # the compiled step of this kernel
 FEW = 8  # iterations of a step, by default
+PHASES, VIOLATIONS = 5, 6  # numbers of a report
+CORRECTIONS = PHASES + VIOLATIONS + 1  # place of the first correction in its sizes
+COUNTS = (
+    ITERATIONS, ITERATIONS_TO_TOLERANCE, TRIES, SHORTENED, EVALUATIONS, JACOBIANS, FACTORISATIONS, PROJECTIONS,
+)  # fmt: skip
 NOT_FOLLOWED, OUT_OF_RANGE, STIFF = -1, -2, 100  # answers besides exit codes; STIFF is added to one
 
 
@@ -61,6 +83,9 @@ class StepArrays(NamedTuple):
     none: Array  # (n, 2) zeros
     found: Array  # (n, 2)
     typical: Array  # (n,) sizes of coordinates; empty where no force may be stiff
+    count: Array  # (8,) int64 counts of a report: ``COUNTS``
+    size: Array  # (12 + FEW,) sizes of a report: phases [s], violations, energy given, corrections
+    unit: Array  # (1,) length of a tick [s]
 
 
 @inner_kernel
@@ -76,6 +101,21 @@ def next_row(it):
         it.next_z, it.next_zd, it.next_zdd, it.next_lam, it.next_R0, it.next_energy, it.next_u, it.stats, it.next_s,
         it.next_sd,
     )  # fmt: skip
+
+
+@inner_kernel
+def tell(it):
+    """Write counts and sizes of the step for its report, so that Python reads two short lists."""
+    stats = it.stats[0]
+    for k in range(len(it.count)):
+        it.count[k] = int(stats[COUNTS[k]])
+    for k in range(PHASES):
+        it.size[k] = stats[RESIDUAL_TICKS + k] * it.unit[0]
+    for k in range(VIOLATIONS):
+        it.size[PHASES + k] = stats[POSITION_VIOLATION + k]
+    it.size[PHASES + VIOLATIONS] = stats[GIVEN]
+    for k in range(FEW):
+        it.size[CORRECTIONS + k] = stats[FIRST_CORRECTION + k]
 
 
 @kernel
@@ -99,6 +139,7 @@ def take_step_by_hand(tables, lu, work, settings, ws, it, changed, roughly, budg
     for i in range(len(it.energy)):
         it.next_energy[0, i, 0], it.next_energy[0, i, 1] = it.energy[i, 0], it.energy[i, 1]
     ending, _ = march(tables, lu, work, settings, it.alpha, present(it), next_row(it), ws, budget)
+    tell(it)
     watched = accepted(ending) and len(it.typical) > 0
     if watched and any_stiff(settings.h, it.zd, it.zdd, it.next_zd, it.next_zdd, it.typical):
         return ending + STIFF
@@ -113,11 +154,14 @@ class PreparedStep:
         "arguments",
         "back",
         "budget",
+        "count",
         "entry",
         "equations",
+        "few",
         "new",
         "old",
         "settings",
+        "size",
         "stats",
         "tables",
         "tick",
@@ -129,20 +173,21 @@ class PreparedStep:
         entry: Any = None,
     ) -> None:  # fmt: skip
         row, n = one_row_chunk(new, work.stats), equations.n
+        self.tick = seconds_per_tick()
+        self.count, self.size = np.zeros(len(COUNTS), np.int64), np.zeros(CORRECTIONS + FEW)
         begun = arrays_of(old)._asdict()
         names = ("z", "zd", "zdd", "lam", "R0", "energy", "u", "s", "sd")
         written = {f"next_{name}": getattr(row, name) for name in names}
         arrays = StepArrays(
             **begun, u=old.u, alpha=method.penalties_of(old), **written, stats=row.stats, still=np.zeros(n),
-            none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical,
+            none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical, count=self.count, size=self.size,
+            unit=np.array([self.tick]),
         )  # fmt: skip
         self.old, self.new, self.work, self.equations = old, new, work, equations
         self.alpha = method.penalties_of(new)
         self.settings, self.tables = work.settings, equations.tables
-        few = work.settings.max_iterations <= FEW
-        self.stats = work.stats[: FIRST_CORRECTION + FEW] if few else work.stats  # as much as a report looks at
+        self.few, self.stats = work.settings.max_iterations <= FEW, work.stats
         self.arguments = (equations.tables, equations.lu, equations.work, work.settings, equations.ws, arrays)
-        self.tick = seconds_per_tick()
         self.budget = round(LONGEST_CALL / self.tick)
         self.entry: Callable[..., int] = entry or entry_for(
             take_step_by_hand, (*self.arguments, True, False, self.budget)
@@ -159,7 +204,19 @@ class PreparedStep:
             return None, False
         new, equations = self.new, self.equations
         equations.u, equations.alpha = new.u, self.alpha
-        return report_of(self.stats, OUTCOMES[code], new.t_ref + new.k * new.h, self.tick), stiff
+        t = new.t_ref + new.k * new.h
+        if not self.few:
+            return report_of(self.stats, OUTCOMES[code], t, self.tick), stiff
+        count, size = self.count.tolist(), self.size.tolist()
+        residual, tangent, factor, solve, projection = size[:PHASES]
+        phases = {
+            "residual": residual, "tangent": tangent, "factor": factor, "solve": solve, "projection": projection
+        }  # fmt: skip
+        values = (  # as ``report_of``, in the order of the fields
+            OUTCOMES[code], t, *count[:5], 1, *count[5:], tuple(size[CORRECTIONS : CORRECTIONS + count[0]]),
+            *size[PHASES:CORRECTIONS], False, phases, (), "", False,
+        )  # fmt: skip
+        return tuple.__new__(StepReport, values), stiff
 
 
 def prepared_pair(
