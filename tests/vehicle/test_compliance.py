@@ -163,6 +163,7 @@ def test_rates_are_derivatives():
         assert np.allclose((left.x, left.y, left.z, left.toe, left.camber), mirrored, atol=1e-9)
 
 
+@pytest.mark.slow
 def test_point_of_the_force():
     """A brake force acts in the contact point, a driving force at the centre: their difference is a wind-up torque."""
     values = [-500.0, 0.0, 500.0]

@@ -123,7 +123,9 @@ def test_centre():
     assert lost == pytest.approx(0.5 * (30.0 + 150.0) * (51.0 - 40.5) + moved * 1.0)
 
 
-@pytest.mark.parametrize("which", [ALL, {"rear": "locked"}], ids=["all wheels", "locked"])
+@pytest.mark.parametrize(
+    "which", [ALL, pytest.param({"rear": "locked"}, marks=pytest.mark.slow)], ids=["all wheels", "locked"]
+)
 def test_power_balance(which):
     """Engine, clutches, brakes, tyres and springs give what the energy changes, with an error of order two."""
     errors = []

@@ -106,7 +106,9 @@ def test_a_car_of_parts():
         Car(name="mine", **parts)
     with pytest.raises(rtmbs.errors.ModelError, match="2 is no axle"):
         Car(name="mine", tyres=tyre, **parts | {"rear": 2})
-    with pytest.raises(rtmbs.errors.ModelError, match="driven is 'all'"):
+    with pytest.raises(rtmbs.errors.ModelError, match="driven is 'both'"):
+        Car(name="mine", tyres=tyre, **parts, driven="both")
+    with pytest.raises(rtmbs.errors.ModelError, match="'shaft_fl': its inertia is 0; it must be above zero"):
         Car(name="mine", tyres=tyre, **parts, driven="all")
 
 

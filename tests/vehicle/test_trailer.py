@@ -70,6 +70,7 @@ def test_slow_circle():
     assert np.arctan2(turn[1, 0], turn[0, 0]) == pytest.approx(wanted, rel=0.015)
 
 
+@pytest.mark.slow
 def test_on_a_road():
     """A road that rises lies under the wheels of the trailer too."""
     pedals = PedalTable(lambda t: 0.0, lambda t: 0.0)
