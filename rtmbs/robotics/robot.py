@@ -192,7 +192,9 @@ class Robot(RobotMomenta):
         equations = self._equations
         J, zd = self._closure_rows(), equations.ws.zd.copy()
         wanted = -equations.closure_accelerations(zd, np.zeros(self.system.n))[self._rows]
-        return constrained_accelerations(self.mass_matrix(q), J, force - self.bias_forces(q, v), wanted)
+        return constrained_accelerations(
+            self.mass_matrix(q), J, lambda a: np.asarray(force - self.inverse_dynamics(q, v, a)), wanted
+        )
 
     def _forward_dynamics_of_states(self, q: Any, v: Any, tau: Any) -> ConstrainedMotion:
         """Return accelerations (k, nv), multipliers (k, m) and residuals (k,) of k states."""
@@ -201,8 +203,9 @@ class Robot(RobotMomenta):
         forces = np.zeros(rates.shape) if tau is None else self.coordinates.rows(tau, self.nv, "tau")
         check_same(x, forces)
         if not np.any(self._rows):
-            free = forces - self.bias_forces(x, rates)
-            a = accelerations_of_trees(self.mass_matrix(x), free)
+            a = accelerations_of_trees(
+                self.mass_matrix(x), lambda a: np.asarray(forces - self.inverse_dynamics(x, rates, a))
+            )
             return ConstrainedMotion(a, np.zeros((len(x), 0)), np.zeros(len(x)))
         found = [self.forward_dynamics(*state) for state in zip(x, rates, forces, strict=True)]
         parts = [np.array([getattr(one, what) for one in found]) for what in ConstrainedMotion._fields]
