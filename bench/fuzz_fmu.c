@@ -54,7 +54,7 @@ static double number(void) {
 static double moment(const fmu *f) { return f && next() % 4 ? rtmbs_time(f->it) : number(); }
 static double span(void) {
     double value = next() % 3 ? 1e-3 * (double)(1 + next() % 3) : number();
-    return value > 0.05 && value < 1e9 ? 0.01 : value;
+    return value > 0.05 && value < 1e17 ? 0.01 : value; /* longer ones would be taken, step by step */
 }
 
 typedef struct { uint32_t vr[MOST], other[MOST]; double a[MOST], b[MOST]; size_t n, m; } arguments;

@@ -29,9 +29,15 @@ static uint64_t mixed(uint64_t x) {
     x += 0x9e3779b97f4a7c15u, x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9u, x = (x ^ x >> 27) * 0x94d049bb133111ebu;
     return (x ^ x >> 31) | 1;
 }
-static void crashed(int signal) {
-    char text[96];
-    int length = snprintf(text, sizeof text, "signal %d in run %ld\n", signal, run);
+static char *guarded;
+/* Tell the run, and the array beside which memory was touched. */
+static void crashed(int signal, siginfo_t *found, void *context) {
+    (void)context;
+    char text[160];
+    size_t each = ROOM + PAGE, from = (size_t)((char *)found->si_addr - guarded), leaf = from / each;
+    const char *near = leaf >= LEAF_COUNT ? "the last array" : RTMBS_LEAVES[leaf].name;
+    if ((char *)found->si_addr < guarded || leaf > LEAF_COUNT) near = "no array", from = 0;
+    int length = snprintf(text, sizeof text, "signal %d in run %ld: a page before %s, at %zu\n", signal, run, near, from % each);
     if (write(2, text, (size_t)length) < 0) _exit(5);
     _exit(4);
 }
@@ -149,8 +155,10 @@ int main(int count, char **words) {
     fclose(file);
     long runs = atol(words[2]), first = count > 4 ? atol(words[4]) : 0, loaded = 0, untouched = 0;
     uint64_t given = strtoull(words[3], NULL, 10);
-    char *room = rooms();
-    signal(SIGSEGV, crashed), signal(SIGBUS, crashed), signal(SIGFPE, crashed), signal(SIGILL, crashed);
+    guarded = rooms();
+    struct sigaction on_crash = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO};
+    const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
+    for (int k = 0; k < 4; k++) sigaction(crashes[k], &on_crash, NULL);
     for (run = first; run < first + runs; run++) {
         seed = mixed(given ^ mixed((uint64_t)run));
         int sound = next() % 8 == 0;
@@ -165,7 +173,7 @@ int main(int count, char **words) {
             continue;
         }
         loaded++, untouched += sound;
-        guard(it, room);
+        guard(it, guarded);
         char *state = calloc(1, rtmbs_state_size(it));
         call_anything(it, state);
         free(state);

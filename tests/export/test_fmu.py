@@ -107,6 +107,30 @@ def test_a_second_checker_finds_nothing_to_remark(fmu):
     assert "WARNING" not in said
 
 
+def test_a_second_importer_gets_the_bytes_of_a_simulation(fmu, system):
+    """fmuloader binds every function of the standard, and knows nothing of fmpy."""
+    loader = pytest.importorskip("fmuloader.fmi3" if "slider3" in fmu.name else "fmuloader.fmi2")
+    description = fmpy.read_model_description(str(fmu))
+    references = {variable.name: variable.valueReference for variable in description.modelVariables}
+    kind, name = getattr(loader, "Fmi3Slave", None), description.coSimulation.modelIdentifier
+    if kind:
+        it = kind(str(fmu), model_identifier=name)
+        it.instantiate_co_simulation("one", instantiation_token=description.instantiationToken)
+    else:
+        it = loader.Fmi2Slave(str(fmu), model_identifier=name)
+        it.instantiate("one", loader.Fmi2Type.CO_SIMULATION, guid=description.guid)
+        it.setup_experiment(start_time=0.0)
+    it.enter_initialization_mode(**({"start_time": 0.0} if kind else {}))
+    it.exit_initialization_mode()
+    sim, read = rtmbs.Simulation(system, h=H), it.get_float64 if kind else it.get_real
+    for k in range(100):
+        it.do_step(k * H, H)
+        sim.step()
+    assert read([references[f"slider.position[{axis}]"] for axis in "xyz"]) == sim.read(["slider.position"]).tolist()
+    it.terminate()
+    it.free_instance()
+
+
 @pytest.mark.parametrize("every", [1, 7, 50])
 def test_communication_steps_of_several_steps_give_the_bytes_of_a_simulation(fmu, system, every):
     sim, it = rtmbs.Simulation(system, h=H), Importer(fmu).start()

@@ -184,6 +184,7 @@ rtmbs_mechanism *rtmbs_load_memory(const void *given, size_t count, char *error,
     it->timed = word_at(bytes, H_TIMED) != 0;
     wrong = model < 0 || model >= text || token < 0 || token >= text ? "the place of its name" : NULL;
     if (!wrong && !isfinite(it->start)) wrong = "its start";
+    if (!wrong && it->timed != (EXTENT(it, L_signals_slot, 0) > 0)) wrong = "the number of its functions of time";
     if (!wrong) wrong = check_ports(it);
     if (!wrong) wrong = rtmbs_check_tables(it);
     if (wrong) {
