@@ -11,6 +11,7 @@ import time
 from typing import Any
 
 import numpy as np
+import torch
 from gymnasium import spaces
 from stable_baselines3 import PPO
 from stable_baselines3.common.callbacks import BaseCallback
@@ -105,6 +106,7 @@ def main() -> None:
     for name, value in (("steps", 120_000), ("seed", 0)):
         parser.add_argument(f"--{name}", type=int, default=value)
     given = parser.parse_args()
+    torch.set_num_threads(1)  # the nets are small: more threads wait for each other
     model = PPO(
         "MlpPolicy", VecMonitor(Copies(given.task, COPIES, given.seed)), n_steps=128, batch_size=512, n_epochs=10,
         gae_lambda=0.95, gamma=0.99, learning_rate=1e-3, seed=given.seed, device="cpu",
