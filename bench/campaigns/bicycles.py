@@ -1,7 +1,7 @@
 """Random bicycles: eigenvalues of wheels that roll without slip against the linear equations of the literature.
 
-The reference is the algorithm of appendix A of Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007) 1955:
-M q'' + v C1 q' + (g K0 + v^2 K2) q = 0 of lean and steer angle. Its z axis points down.
+The reference is the algorithm of appendix A of Meijaard, Papadopoulos, Ruina and Schwab, Proc. R. Soc. A 463 (2007),
+p. 1955: M q'' + v C1 q' + (g K0 + v^2 K2) q = 0 of lean and steer angle. Its z axis points down.
 """
 
 import numpy as np

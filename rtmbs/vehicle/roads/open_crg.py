@@ -101,6 +101,7 @@ class OpenCrgRoad(Road):
         if np.any(lost):
             place = [float(np.broadcast_to(np.real(one), np.shape(values))[lost][0]) for one in (x, y)]
             raise ModelError(
-                f"road: {shown(self.path)} has no height at x = {place[0]:g}, y = {place[1]:g}; the car must stay on it"
+                f"road: {shown(self.path)} has no height at x = {place[0]:g}, y = {place[1]:g}; it must be a place on "
+                "the road, under each wheel"
             )
         return values
