@@ -120,7 +120,15 @@ def link(header: str, target: str, code: Path, library: Path) -> None:
         made = Path(scratch) / library.name
         (Path(scratch) / "layout.h").write_text(header)
         command = [*linker(target), *FLAGS, *(OF_LINUX if "linux" in target else ()), f"-I{scratch}", f"-I{C}"]
-        command += [*told_target(target), f"-I{C / 'fmi'}", *(str(C / name) for name in SOURCES), str(code), "-lm", "-o", str(made)]
+        command += [
+            *told_target(target),
+            f"-I{C / 'fmi'}",
+            *(str(C / name) for name in SOURCES),
+            str(code),
+            "-lm",
+            "-o",
+            str(made),
+        ]
         run(command, "the native library")
         keep(made, library)
 

@@ -96,6 +96,13 @@ def test_an_index_out_of_range_is_refused_by_the_name_of_its_array(library, foun
             Mechanism(library, sealed(data))
 
 
+def test_functions_of_time_that_are_not_there_are_refused(library, found):
+    data = bytearray(found.file)
+    data[12 * WORD] = 1  # the flag of the header; a kernel would write into a memory of no size
+    with pytest.raises(ValueError, match="the number of its functions of time"):
+        Mechanism(library, sealed(data))
+
+
 def test_every_array_has_a_rule(found):
     lanes = re.search(r"#define CHECK_LANES\(.*?\n\n", CHECKS, re.DOTALL)[0]
     written = [
