@@ -23,7 +23,7 @@ def test_the_study_of_the_page_is_that_of_the_folder():
 
 @pytest.mark.slow
 def test_the_example_is_a_script_that_runs(tmp_path):
-    example, drawn = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
+    example, drawn, shared = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
     (tmp_path / "example.py").write_text(example, encoding="utf-8")
     told = subprocess.run(
         [sys.executable, tmp_path / "example.py"], env={**os.environ, "PYTHONPATH": str(ROOT)},
@@ -34,6 +34,9 @@ def test_the_example_is_a_script_that_runs(tmp_path):
     names = {"__name__": "example"}
     exec(example + drawn, names)
     assert len(names["table"]) == 8
+    assert not names["table"].failed
+    exec(shared, names)
+    assert len(names["table"]) == 4
     assert not names["table"].failed
 
 
