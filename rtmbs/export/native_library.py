@@ -61,6 +61,7 @@ def native_library(example: Instance, target: str = HOST) -> Path:
     digest = digest_of(sorted(C.rglob("*.[ch]")), header + name)
     library = kept_folder() / f"librtmbs-{digest}.{target}{ending(target)}"
     if not library.is_file():
+        linker(target)  # a missing one is told before kernels are compiled
         link(header, target, kernel_code(example, target), library)
     return library
 
