@@ -245,7 +245,7 @@ def step_copies_midpoint(tables, lu, work, settings, ws, own, copies, run, bench
                 run.reason[i] = reason
                 break
             old, row = state_of(copies, i), next_row(bench)
-            ending, _ = march_midpoint(
+            ending, _, _ = march_midpoint(
                 tables, lu, work, settings, copies.weight[i], old, copies.u[i], row, ws, own, limit
             )
             if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
