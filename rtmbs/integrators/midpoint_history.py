@@ -108,12 +108,16 @@ def extend_history(first, settings, own):
         new = own.y[i]
         for k in range(DIFFERENCES):
             own.differences[k, i], new = new, new - own.differences[k, i]
+    for i in range(n):
+        own.p[i] = 1.0 / settings.absolute[i]
     best, order = np.inf, 1
     for k in range(1, HIGHEST + 1):
-        off = scaled_norm(own.differences[k + 1], own.y, settings.absolute, 0.0)
+        off = 0.0
+        for i in range(n):
+            off += (own.differences[k + 1, i] * own.p[i]) ** 2
         if off < best:
             best, order = off, k
-    own.plan[ORDER], own.plan[EXPECTED] = float(order), best
+    own.plan[ORDER], own.plan[EXPECTED] = float(order), np.sqrt(best / max(n, 1))
     own.plan[SOFT] = max(own.plan[SOFT] - 1.0, 0.0)
     Q = own.impulses
     for row in range(len(own.push)):

@@ -118,7 +118,7 @@ def take_part(tables, lu, work, settings, h, weight, old, u0, new, u1, guessed, 
     if guessed:
         for i in range(len(own.y)):
             own.guess[i] = between.guess[i]
-    begin(h, old, u0, u1, ws, own)
+    begin(tables.dofs, h, old, u0, u1, ws, own)
     stats[ITERATIONS_TO_TOLERANCE] = 0.0
     ending, stands = correct(tables, lu, work, settings, h, weight, False, old, u1, ws, own, stats)
     if not accepted(ending):

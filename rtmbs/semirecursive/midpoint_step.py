@@ -74,6 +74,7 @@ from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inlined_kerne
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.numerics.linear.sparse_lu import factor, solve, solve_refined
+from rtmbs.semirecursive.base_momentum import remember_base, set_left_over, take_left_over
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.contacts import add_rate_gaps
@@ -143,11 +144,16 @@ class Scratch(NamedTuple):
     push: Array  # (m,) h/2 times the first impulse of the next step
     impulses: Array  # (IMPULSES, m) backward differences of these
     plan: Array  # (HEAD,) see ``midpoint_history``
+    left_over: Array  # (n,) what Newton's iteration leaves of the momentum at the start, of bases with several dofs
+    base: Array  # (n, 6) columns S of these dofs where the step begins
+    carried: Array  # (n, 6) at the first dof of such a base, the momentum left over as six numbers about the origin
+    bases: Array  # (1,) how many there are
 
 
 def scratch_for(entries: int, inputs: int, n: int, m: int) -> Scratch:
     """Allocate the scratch."""
-    shapes = (entries,) * 3 + (inputs,) + (n,) * 5 + (m,) * 6 + (n, n, (DIFFERENCES, n), m, (IMPULSES, m), HEAD)
+    history = (n, n, (DIFFERENCES, n), m, (IMPULSES, m), HEAD)
+    shapes = (*(entries,) * 3, inputs, *(n,) * 5, *(m,) * 6, *history, n, (n, 6), (n, 6), 1)
     return Scratch(*(np.zeros(shape) for shape in shapes))._replace(one=np.ones(m))
 
 
@@ -166,7 +172,7 @@ def evaluate_middle(tables, h, old, ws, own):
 def step_momentum(tables, h, old, new, ws, own):
     """own.p1, the momentum at the end without the loops there; new.z, new.R0 and new.s; from own.start and ws.tau."""
     for i in range(len(ws.z)):
-        own.p1[i], own.p[i] = own.start[i], ws.tau[i]
+        own.p1[i], own.p[i] = own.start[i] + own.left_over[i], ws.tau[i]
         new.z[i], ws.predicted[i] = old.z[i] + 2.0 * own.y[i], 2.0 * own.y[i]
     for i in range(len(new.s)):
         new.s[i] = old.s[i] + h * ws.state_rate[i]
@@ -186,19 +192,28 @@ def reach_end(tables, settings, h, stands, old, u1, new, ws, own, stats):
     internal forces balance at their own pose only. CONVERGED, or why the readable step is to be asked. Leaves the
     passes of ``evaluate_boundary`` at the end.
     """
-    start = ticks()
+    start, bases = ticks(), own.bases[0] > 0.0
     if not stands:
         evaluate_middle(tables, h, old, ws, own)
+        if bases:
+            undo_jacobian(tables.dofs, own.y, own.p)
+    if bases:
+        set_left_over(tables.dofs, h, ws, own)
     step_momentum(tables, h, old, new, ws, own)
     if stands and len(ws.rate) == 0 and len(tables.contacts.normal) == 0:
         place_inertias(tables.dofs, ws)  # positions and loops are those of the end already
     else:
         evaluate_boundary(tables, new.z, new.R0, u1, ws)
+    if bases:
+        take_left_over(tables.dofs, ws, own)
     note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
     stats[PROJECTION_TICKS] += ticks() - start
     if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
         return LOOP_OPEN
     return CONVERGED if in_range(new.z) and in_range(new.s) else NOT_FINITE
+
+
+# ---- rates, accelerations, multipliers where a step ends ------------------------------------------------------------
 
 
 @inner_kernel
@@ -371,12 +386,13 @@ def correct_rates(tables, lu, work, settings, weight, checked, rates, violation,
 
 
 @inner_kernel
-def begin(h, old, u0, u1, ws, own):
-    """Phi_z where the step begins, inputs at the middle, and states of laws. ``evaluate_boundary`` was there."""
+def begin(dofs, h, old, u0, u1, ws, own):
+    """Phi_z and bases where the step begins, inputs at the middle, states of laws. ``evaluate_boundary`` was there."""
     for k in range(len(u0)):
         own.u[k] = 0.5 * (u0[k] + u1[k])
     for entry in range(len(own.first)):
         own.first[entry] = ws.Phi_z[entry]
+    remember_base(dofs, ws, own)
     ws.state_half[0] = 0.5 * h
     for i in range(len(ws.state_base)):
         ws.state_base[i] = old.s[i]
@@ -617,7 +633,7 @@ def take_step(tables, lu, work, settings, h, weight, ready, old, u0, u1, new, ws
 
     ``ready``: the factor of the start of the step is there, behind ``complete_row``.
     """
-    begin(h, old, u0, u1, ws, own)
+    begin(tables.dofs, h, old, u0, u1, ws, own)
     near = moves_little(settings, own)
     own.plan[SHARE] *= FORGOTTEN  # a bad one is tried again some steps later
     if near and not ready:

@@ -12,6 +12,7 @@ counts, I_j the inertia behind it, and a dof above i meets S_i x* P_i + 2/h I_i 
 The pattern of a tangent is that of ``tangent.py``. Its oracle is ``page.step_residual``.
 """
 
+import numpy as np
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import coarse_kernel, inner_kernel, kernel
@@ -45,6 +46,8 @@ from rtmbs.semirecursive.passes import forward_positions, forward_velocities, pl
 from rtmbs.semirecursive.rotations import set_rate_columns
 from rtmbs.semirecursive.tangent import add_loop_tangent, join_interface, join_sections
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
+
+TINY_TURN = 1e-9  # [rad] below it tan(a / 2) / a is 1/2 to rounding
 
 
 @inner_kernel
@@ -120,6 +123,19 @@ def half_turn_back(dofs, y, x):
             d = (y[i], y[i + 1], y[i + 2])
             s, c = turn_factors(dot3(d, d))
             x[i], x[i + 1], x[i + 2] = halfway((x[i], x[i + 1], x[i + 2]), d, s, c)
+
+
+@kernel
+def undo_half_turn_back(dofs, y, x):
+    """x becomes W^-1 x = x + tan(|y| / 2) / |y| y x x at rotation dofs, in place."""
+    for i in range(len(dofs.kind)):
+        if dofs.reference[i] >= 0:
+            d = (y[i], y[i + 1], y[i + 2])
+            angle = np.sqrt(dot3(d, d))
+            share = np.tan(0.5 * angle) / angle if angle > TINY_TURN else 0.5
+            more = scale3(share, cross3(d, (x[i], x[i + 1], x[i + 2])))
+            for k in range(3):
+                x[i + k] += more[k]
 
 
 @inner_kernel

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.campaigns.momentum import kept, mechanism
 from rtmbs import Outcome, Simulation, VariationalMidpoint, library
 from rtmbs.errors import InputError, StepError
 from rtmbs.semirecursive import page
@@ -282,3 +283,17 @@ def test_a_direction_that_loops_lose_is_told_between_samples():
     for record in (None, rtmbs.At([15.0])):
         result = Simulation(system, 5e-3, VariationalMidpoint()).run(15.0, record=record)
         assert result.outcomes["NEAR_SINGULAR"] >= 1
+
+
+# ---- momenta, whatever Newton's iteration leaves --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_angular_momentum_of_a_base_is_kept_where_iterations_end_early(seed):
+    """A floating and a planar base with a loop, with a loose tolerance of Newton's iteration."""
+    model, kind, axis = mechanism(seed)
+    result = Simulation(model.compile(), 1e-2, VariationalMidpoint(tol=1e-6)).run(1.0)
+    linear, angular = (np.asarray(result[name]) for name in ("momentum.linear", "momentum.angular_about_origin"))
+    size = max(float(np.abs(linear).max()), float(np.abs(angular).max()))
+    for momentum in kept(kind, axis, linear, angular):
+        assert np.abs(momentum - momentum[:1]).max() < 1e-12 * size
