@@ -1,6 +1,7 @@
 """``python -m bench.measures.step_pairs [NAME ...]``: processor time of a variational step beside a trapezoidal one.
 
-Both methods step the same mechanism in turns. The ratio is the median over all turns; the time is the least one.
+Both methods step the same mechanism in turns, once with the end of a run recorded and once with every step. The ratio
+is the median over all turns; the time is the least one.
 """
 
 import sys
@@ -24,20 +25,21 @@ CASES: dict[str, tuple[Callable[[], rtmbs.Model], float]] = {
 }
 
 
-def step_time(sim: Simulation, steps: int) -> float:
-    """Return the processor time of a step in a run of some steps [s]."""
+def step_time(sim: Simulation, steps: int, whole: bool) -> float:
+    """Return the processor time of a step in a run of some steps, the end recorded or the ``whole`` of it [s]."""
+    end = sim.t + steps * sim.h
     start = time.process_time()
-    sim.run(sim.t + steps * sim.h, record=rtmbs.At([sim.t + steps * sim.h]))
+    sim.run(end, record=None if whole else rtmbs.At([end]))
     return (time.process_time() - start) / steps
 
 
-def measured(name: str) -> tuple[float, float, float]:
+def measured(name: str, whole: bool) -> tuple[float, float, float]:
     """Return the ratio of both methods, the least time of a variational step [s], and its iterations."""
     build, h = CASES[name]
     system = build().compile()
     sims = [Simulation(system, h, method()) for method in (PenaltyTrapezoidal, VariationalMidpoint)]
-    steps = max(int(LENGTH / min(step_time(sim, 20) for sim in sims)), 20)
-    times = np.array([[step_time(sim, steps) for sim in sims] for _ in range(TURNS)])
+    steps = max(int(LENGTH / min(step_time(sim, 20, whole) for sim in sims)), 20)
+    times = np.array([[step_time(sim, steps, whole) for sim in sims] for _ in range(TURNS)])
     iterations = float(np.mean([sims[1].step().iterations for _ in range(20)]))
     return float(np.median(times[:, 1] / times[:, 0])), float(times[:, 1].min()), iterations
 
@@ -45,8 +47,13 @@ def measured(name: str) -> tuple[float, float, float]:
 def main() -> None:
     """Print a row a mechanism."""
     for name in sys.argv[1:] or CASES:
-        ratio, least, iterations = measured(name)
-        print(f"{name}: {1e6 * least:.1f} us, ratio {ratio:.2f}, {iterations:.1f} iterations", flush=True)
+        for whole in (False, True):
+            ratio, least, iterations = measured(name, whole)
+            what = "every step" if whole else "the end"
+            print(
+                f"{name}, {what} recorded: {1e6 * least:.1f} us, ratio {ratio:.2f}, {iterations:.1f} iterations",
+                flush=True,
+            )
 
 
 if __name__ == "__main__":

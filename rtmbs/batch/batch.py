@@ -349,8 +349,9 @@ class Batch(StrictAttributes):
             values[i].copy() for values in (copies.z, copies.zd, copies.zdd, copies.lam, copies.R0, copies.u)
         )
         memory = {name: values.copy() for name, values in start.memory.items()}
-        if "energy" in memory:
-            memory["energy"][:] = copies.energy[i]
+        for name in ("energy", "momentum"):
+            if name in memory:
+                memory[name][:] = copies.energy[i]
         if "alpha" in memory:
             memory["alpha"][:] = copies.alpha[i]
         return State(

@@ -23,7 +23,7 @@ from rtmbs.batch.kernels import (
     step_copies_trbdf2,
 )
 from rtmbs.batch.own_numbers import NO_LAYOUT, OwnLayout
-from rtmbs.integrators.settings import STATS_SIZE, Settings, StateArrays
+from rtmbs.integrators.settings import STATS_SIZE, Settings, StateArrays, kept_by
 from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.intrinsics import seconds_per_tick
@@ -78,14 +78,9 @@ COPY_KERNELS = {  # by the name of the compiled step of a method
 }
 
 
-def energy_of(state: State) -> Array:
-    """Return the balances of energy that a method keeps in a State; none of others."""
-    return state.memory.get(ENERGY, np.zeros((0, 2)))
-
-
 def copies_of(state: State, n: int, m: int) -> CopyStates:
     """Return ``n`` rows with the numbers of one State; loop weights are zero."""
-    arrays = {name: energy_of(state) if name == ENERGY else getattr(state, name) for name in ROWS}
+    arrays = {name: kept_by(state) if name == ENERGY else getattr(state, name) for name in ROWS}
     rows = {name: np.repeat(value[None], n, axis=0) for name, value in arrays.items()}
     return CopyStates(**rows, alpha=np.zeros((n, m)), weight=np.zeros((n, m)), own=np.zeros((n, 0)))
 
@@ -93,7 +88,7 @@ def copies_of(state: State, n: int, m: int) -> CopyStates:
 def write_row(copies: CopyStates, i: int, state: State) -> None:
     """Write a State to row ``i``."""
     for name in ROWS:
-        getattr(copies, name)[i] = energy_of(state) if name == ENERGY else getattr(state, name)
+        getattr(copies, name)[i] = kept_by(state) if name == ENERGY else getattr(state, name)
 
 
 class Worker:

@@ -9,6 +9,7 @@ Checklist for new equations
   turns it into an Outcome.
 """
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -218,6 +219,10 @@ class Equations(StepEquations, Protocol):
     masses: Array  # (m,) effective masses of the loop equations [kg or kg m^2]
     solvers: tuple[LinearSolver, ...]  # that suit the matrices of these equations: the fastest first, the surest last
     states: int  # number of force states
+
+    @property
+    def shapes(self) -> Mapping[str, tuple[int, ...]]:
+        """Shapes of the arrays of a State."""
 
     @property
     def sizes(self) -> Sizes:

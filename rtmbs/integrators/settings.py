@@ -42,7 +42,9 @@ GIVEN = 20  # what the balance of energy gave or took [J]
 NEAR_SINGULAR = 21  # 1 when the step ended where loops lose a direction
 PUSHED = 22  # impulses of the projections as forces, per effective mass and size [1/s^2]
 REMAINS = 23  # changes of multipliers that further iterations would bring, in the same terms
-FIRST_CORRECTION = 24  # scaled corrections, one an iteration of the last try
+PASSED = 24  # given: 1 for a step whose end nobody looks at; rates and accelerations there may be left out
+KEPT_WHOLE = -1.0  # in its place: the step may become the present state, so all that a method keeps is written
+FIRST_CORRECTION = 25  # scaled corrections, one an iteration of the last try
 MAX_ITERATIONS = 48
 STATS_SIZE = FIRST_CORRECTION + MAX_ITERATIONS
 NO_ENERGY = np.zeros((0, 2))  # of a method that keeps none
@@ -90,7 +92,8 @@ class StateArrays(NamedTuple):
     zdd: Array  # (n,)
     lam: Array  # (m,)
     R0: Array  # (nr, 3, 3) reference rotations
-    energy: Array  # (n, 2) [J] of each component that keeps one, at its first step: of its path, of z and zd
+    energy: Array  # (n, 2) [J] of each component that keeps one, at its first step: of its path, of z and zd; or what
+    # else a method keeps, a row a quantity
     s: Array = NO_STATES  # (ns,) states of force laws
     sd: Array = NO_STATES  # (ns,) their rates
 
@@ -103,22 +106,30 @@ class Chunk(NamedTuple):
     zdd: Array  # (k, n)
     lam: Array  # (k, m)
     R0: Array  # (k, nr, 3, 3)
-    energy: Array  # (k, n, 2)
+    energy: Array  # (k, n, 2), or what else a method keeps
     u: Array  # (k, nu) inputs and functions of time at the end of each step, given
     stats: Array  # (k, STATS_SIZE)
     s: Array = NO_STATE_ROWS  # (k, ns) states of force laws
     sd: Array = NO_STATE_ROWS  # (k, ns)
 
 
+def kept_by(state: State) -> Array:
+    """Return what the compiled step of a method keeps in a state: energies, or the history of momenta."""
+    memory = state.memory
+    if "energy" in memory:
+        return memory["energy"]
+    return memory.get("momentum", NO_ENERGY)
+
+
 def arrays_of(state: State) -> StateArrays:
     """Return the arrays that a step reads and writes, shared with ``state``."""
-    energy = state.memory.get("energy", NO_ENERGY)
+    energy = kept_by(state)
     return StateArrays(state.z, state.zd, state.zdd, state.lam, state.R0, energy, state.s, state.sd)
 
 
 def one_row_chunk(state: State, stats: Array) -> Chunk:
     """Return the single row of a step into ``state``, shared with it."""
-    energy = state.memory.get("energy", NO_ENERGY)
+    energy = kept_by(state)
     return Chunk(  # in the order of the fields: every step of a loop in Python makes one
         state.z[None], state.zd[None], state.zdd[None], state.lam[None], state.R0[None], energy[None], state.u[None],
         stats[None], state.s[None], state.sd[None],

@@ -47,6 +47,7 @@ KERNEL_ROOMS = (
 KERNEL_FILES = (
     "integrators/projection.py",
     "integrators/newton.py",
+    "integrators/midpoint_history.py",
     "core/bounds.py",
     "numerics/rotations/plain.py",
     "studies/sensitivities/saddles.py",

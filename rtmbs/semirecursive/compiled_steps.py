@@ -14,6 +14,8 @@ from rtmbs.integrators.settings import (
     FACTORISATIONS,
     INERTIA,
     JACOBIANS,
+    KEPT_WHOLE,
+    PASSED,
     PHASES,
     PROJECTIONS,
     RESIDUAL_TICKS,
@@ -154,13 +156,17 @@ class FusedMidpoint(MachineCode):
     """The machine code of ``midpoint_step.march_midpoint`` and its scratch."""
 
     def __init__(self, equations: EvaluatedEquations) -> None:
-        self.equations = equations
+        self.equations, self.complete_calls = equations, 0
         self.own = scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
 
     def __call__(
         self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
     ) -> tuple[Outcome, int]:
-        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps."""
+        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
+
+        Steps that are lost, for want of rates where the next one fails, are taken again, each complete. The next calls
+        then leave nothing out.
+        """
         equations = self.equations
         arguments = (
             equations.tables, equations.lu, equations.work, settings, weight, old, u, chunk, equations.ws, self.own,
@@ -168,7 +174,14 @@ class FusedMidpoint(MachineCode):
         )  # fmt: skip
         if self.march is None:
             self.march = entry_for(march_midpoint, arguments)
-        ending, done = self.march(*arguments)
+        if self.complete_calls > 0:
+            self.complete_calls -= 1
+            chunk.stats[:, PASSED] = np.minimum(chunk.stats[:, PASSED], 0.0)
+        ending, done, lost = self.march(*arguments)
+        if lost:
+            self.complete_calls = COMPLETE_CALLS
+            chunk.stats[:, PASSED] = KEPT_WHOLE
+            ending, done, _ = self.march(*arguments)
         return OUTCOMES[ending], int(done)
 
 
@@ -285,6 +298,7 @@ def finite(values: Array) -> bool:
     return bool(np.all(np.isfinite(values)))
 
 
+COMPLETE_CALLS = 1000  # behind one that lost steps
 LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step
 
 

@@ -35,6 +35,7 @@ from rtmbs.integrators.extrapolation import (
     next_factor,
     step_error,
 )
+from rtmbs.integrators.midpoint_history import begin_history
 from rtmbs.integrators.newton import PROGRESS, ROUNDS
 from rtmbs.integrators.settings import ITERATIONS_TO_TOLERANCE, POSITION_VIOLATION
 from rtmbs.jit.compiled import coarse_inner_kernel, inlined_kernel, inner_kernel, kernel
@@ -53,7 +54,15 @@ from rtmbs.semirecursive.exit_codes import (
     UNFINISHED,
     accepted,
 )
-from rtmbs.semirecursive.midpoint_step import begin, correct, factor_end, finish, set_accelerations, set_rates
+from rtmbs.semirecursive.midpoint_step import (
+    begin,
+    complete,
+    correct,
+    factor_end,
+    reach_end,
+    set_accelerations,
+    set_rates,
+)
 from rtmbs.semirecursive.momenta import evaluate_boundary, mass_times
 from rtmbs.semirecursive.passes import forward_velocities
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
@@ -105,15 +114,24 @@ def take_part(tables, lu, work, settings, h, weight, old, u0, new, u1, guessed, 
     """
     evaluate_boundary(tables, old.z, old.R0, u0, ws)
     mass_times(tables.dofs, old.zd, ws, own.p0)
-    begin(tables, h, old, u0, u1, ws, own)
-    stats[ITERATIONS_TO_TOLERANCE] = 0.0
+    begin_history(h, old, settings, own)
     if guessed:
         for i in range(len(own.y)):
-            own.y[i] = between.guess[i]
-    ending = correct(tables, lu, work, settings, h, weight, False, old, u1, ws, own, stats)
+            own.guess[i] = between.guess[i]
+    begin(tables.dofs, h, old, u0, u1, ws, own)
+    stats[ITERATIONS_TO_TOLERANCE] = 0.0
+    ending, stands = correct(tables, lu, work, settings, h, weight, False, old, u1, ws, own, stats)
     if not accepted(ending):
         return ending
-    finished = finish(tables, lu, work, settings, h, weight, old, u1, new, not guessed, ws, own, stats)
+    finished = reach_end(tables, settings, h, stands, old, u1, new, ws, own, stats)
+    if finished == CONVERGED:
+        for i in range(len(own.y)):
+            new.zd[i] = 4.0 / h * own.y[i] - old.zd[i]
+            if not guessed:  # of the trapezoidal rule: near enough for most steps to need one round
+                new.zdd[i] = 2.0 / h * (new.zd[i] - old.zd[i]) - old.zdd[i]
+        for row in range(len(weight)):
+            own.row[row] = 2.0 / h * own.impulse[row]
+        finished = complete(tables, lu, work, settings, h, weight, u1, new, not guessed, ws, own, stats)
     return ending if finished == CONVERGED else finished
 
 
@@ -270,7 +288,7 @@ def combine(tables, lu, work, settings, h, weight, u, rows, new, ws, own, betwee
         P = add6(fine, add6(scale6(SIXTH, a), scale6(-MIDDLE, b)))
         own.p1[i] = dot6(load6(ws.S, i), P)
     for row in range(len(weight)):
-        own.impulse[row] = 0.0
+        own.row[row] = 0.0
     settled = set_rates(tables, lu, work, settings, h, own.stiff, u, new, ws, own, stats)
     settled = set_accelerations(tables, lu, work, settings, h, own.stiff, u, new, ws, own, stats) and settled
     numbers = in_range(new.z) and in_range(new.zd) and in_range(new.zdd) and in_range(new.lam)

@@ -46,7 +46,7 @@ def follow_inputs(tables, lu, work, settings, alpha, u, state, still, none, foun
         done = True
     else:
         done = follow_exactly(tables, lu, work, settings, u, state, ws)
-    if len(tables.balance.first) > 0:
+    if len(tables.balance.first) > 0 and len(state.energy) <= len(found):  # a history of momenta is no balance
         shift_energies(tables, u, state, still, none, found, ws)
     return done
 

@@ -8,12 +8,27 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from rtmbs.integrators.midpoint_history import (
+    DIFFERENCES,
+    EXPECTED,
+    HEAD,
+    IMPULSES,
+    SHARE,
+    SOFT,
+    begin_history,
+    continues,
+    extend_history,
+    first_rates,
+    keep_history,
+    take_history,
+)
 from rtmbs.integrators.newton import (
     ACCEPT,
     ANY_IMPULSE,
     DIVERGED,
     ENOUGH,
     ENOUGH_OF_FORCES,
+    FAR,
     GO_ON,
     LOST_DIRECTION,
     MISSED,
@@ -30,7 +45,6 @@ from rtmbs.integrators.newton import (
     may_reuse,
     reuse_pays,
     scaled_norm,
-    too_far,
     velocity_allowance,
     verdict,
 )
@@ -45,8 +59,10 @@ from rtmbs.integrators.settings import (
     ITERATIONS,
     ITERATIONS_TO_TOLERANCE,
     JACOBIANS,
+    KEPT_WHOLE,
     NEAR_SINGULAR,
     PAPER,
+    PASSED,
     POSITION_VIOLATION,
     PROJECTION_TICKS,
     PROJECTIONS,
@@ -57,7 +73,8 @@ from rtmbs.integrators.settings import (
 from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inlined_kernel, inner_kernel
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
-from rtmbs.numerics.linear.sparse_lu import solve, solve_refined
+from rtmbs.numerics.linear.sparse_lu import factor, solve, solve_refined
+from rtmbs.semirecursive.base_momentum import remember_base, set_left_over, take_left_over
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.contacts import add_rate_gaps
@@ -90,6 +107,7 @@ from rtmbs.semirecursive.passes import (
     forward_positions,
     forward_velocities,
     inverse_dynamics,
+    place_inertias,
 )
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate, note_violation, relative_violation
 from rtmbs.semirecursive.rotations import add_correction, commit_rotations
@@ -117,14 +135,25 @@ class Scratch(NamedTuple):
     impulse: Array  # (m,) h/2 times that of the loops
     row: Array  # (m,)
     stiff: Array  # (m,) weights of the loops where the step ends
+    held: Array  # (m,) weights of the loops in the Newton matrix
     none: Array  # (m,) zeros
     one: Array  # (m,) ones
     own_mass: Array  # (n,) diagonal of M where the step ends
+    guess: Array  # (n,) first half increment of the next step
+    differences: Array  # (DIFFERENCES, n) backward differences of half increments
+    push: Array  # (m,) h/2 times the first impulse of the next step
+    impulses: Array  # (IMPULSES, m) backward differences of these
+    plan: Array  # (HEAD,) see ``midpoint_history``
+    left_over: Array  # (n,) what Newton's iteration leaves of the momentum at the start, of bases with several dofs
+    base: Array  # (n, 6) columns S of these dofs where the step begins
+    carried: Array  # (n, 6) at the first dof of such a base, the momentum left over as six numbers about the origin
+    bases: Array  # (1,) how many there are
 
 
 def scratch_for(entries: int, inputs: int, n: int, m: int) -> Scratch:
     """Allocate the scratch."""
-    shapes = (entries, entries, entries, inputs, n, n, n, n, n, m, m, m, m, m, n)
+    history = (n, n, (DIFFERENCES, n), m, (IMPULSES, m), HEAD)
+    shapes = (*(entries,) * 3, inputs, *(n,) * 5, *(m,) * 6, *history, n, (n, 6), (n, 6), 1)
     return Scratch(*(np.zeros(shape) for shape in shapes))._replace(one=np.ones(m))
 
 
@@ -141,12 +170,10 @@ def evaluate_middle(tables, h, old, ws, own):
 
 @inner_kernel
 def step_momentum(tables, h, old, new, ws, own):
-    """own.p1, the momentum at the end without the loops there; new.z, new.R0, new.s, and first rates."""
-    evaluate_middle(tables, h, old, ws, own)  # anew: internal forces balance at their own pose only
+    """own.p1, the momentum at the end without the loops there; new.z, new.R0 and new.s; from own.start and ws.tau."""
     for i in range(len(ws.z)):
-        own.p1[i], own.p[i] = own.start[i], ws.tau[i]
+        own.p1[i], own.p[i] = own.start[i] + own.left_over[i], ws.tau[i]
         new.z[i], ws.predicted[i] = old.z[i] + 2.0 * own.y[i], 2.0 * own.y[i]
-        new.zd[i] = 4.0 / h * own.y[i] - old.zd[i]
     for i in range(len(new.s)):
         new.s[i] = old.s[i] + h * ws.state_rate[i]
     turn_back(tables.dofs, ws.predicted, own.p1)
@@ -158,29 +185,52 @@ def step_momentum(tables, h, old, new, ws, own):
 
 
 @inner_kernel
-def finish(tables, lu, work, settings, h, weight, old, u1, new, accelerates, ws, own, stats):
-    """Fill ``new``: the momentum at the end, the rates that it stands for, accelerations and multipliers.
+def reach_end(tables, settings, h, stands, old, u1, new, ws, own, stats):
+    """Fill positions, rotations and force states of ``new``, and own.p1, the momentum before the loops act there.
 
-    CONVERGED, or why the readable step is to be asked. Leaves the passes of ``evaluate_boundary`` at the end, and in
-    own.p0 the momentum there. Accelerations and multipliers are left out unless ``accelerates``.
+    ``stands``: what was evaluated last is that of the end, the middle first. Otherwise it is evaluated anew, for
+    internal forces balance at their own pose only. CONVERGED, or why the readable step is to be asked. Leaves the
+    passes of ``evaluate_boundary`` at the end.
     """
-    start = ticks()
+    start, bases = ticks(), own.bases[0] > 0.0
+    if not stands:
+        evaluate_middle(tables, h, old, ws, own)
+        if bases:
+            undo_jacobian(tables.dofs, own.y, own.p)
+    if bases:
+        set_left_over(tables.dofs, h, ws, own)
     step_momentum(tables, h, old, new, ws, own)
-    evaluate_boundary(tables, new.z, new.R0, u1, ws)
+    if stands and len(ws.rate) == 0 and len(tables.contacts.normal) == 0:
+        place_inertias(tables.dofs, ws)  # positions and loops are those of the end already
+    else:
+        evaluate_boundary(tables, new.z, new.R0, u1, ws)
+    if bases:
+        take_left_over(tables.dofs, ws, own)
     note_violation(ws.Phi, settings, stats, POSITION_VIOLATION)
+    stats[PROJECTION_TICKS] += ticks() - start
     if not relative_violation(ws.Phi, settings.scale) <= settings.loop_tolerance:
         return LOOP_OPEN
+    return CONVERGED if in_range(new.z) and in_range(new.s) else NOT_FINITE
+
+
+# ---- rates, accelerations, multipliers where a step ends ------------------------------------------------------------
+
+
+@inner_kernel
+def complete(tables, lu, work, settings, h, weight, u1, new, accelerates, ws, own, stats):
+    """Rates of ``new``, and unless not ``accelerates`` accelerations and multipliers, from the first ones in it.
+
+    Behind ``evaluate_boundary`` there, with own.p1, the momentum before the loops act, and own.row, the first impulse.
+    CONVERGED, or why the readable step is to be asked.
+    """
+    start = ticks()
     if factor_end(tables, lu, work, weight, ws, own, stats) != 0:
         return SMALL_PIVOT
     settled = set_rates(tables, lu, work, settings, h, own.stiff, u1, new, ws, own, stats)
-    for i in range(len(ws.z)):
-        own.p0[i] = own.p[i]
     if accelerates:
-        for i in range(len(ws.z)):  # of the trapezoidal rule: near enough for most steps to need one round
-            new.zdd[i] = 2.0 / h * (new.zd[i] - old.zd[i]) - old.zdd[i]
         settled = set_accelerations(tables, lu, work, settings, h, own.stiff, u1, new, ws, own, stats) and settled
     stats[PROJECTION_TICKS] += ticks() - start
-    numbers = in_range(new.z) and in_range(new.zd) and in_range(new.s)
+    numbers = in_range(new.zd)
     if accelerates:
         numbers = numbers and in_range(new.zdd) and in_range(new.lam) and in_range(new.sd)
     if not numbers:
@@ -196,12 +246,12 @@ def factor_end(tables, lu, work, weight, ws, own, stats):
     """
     bad = 1
     for stiffer in (STIFFER, 1.0):
-        if bad != 0:
+        if bad != 0 and (stiffer == 1.0 or own.plan[SOFT] == 0.0):
             for row in range(len(weight)):
                 own.stiff[row] = stiffer * weight[row]
-            assemble_end(tables, own.stiff, ws, own.own_mass, work.original)
+            assemble_end(tables, own.stiff, ws, own.own_mass, work.factored)
             stats[FACTORISATIONS] += 1
-            bad = factor_copy(lu, work)
+            bad = factor(lu, work.factored, work)
     return bad
 
 
@@ -209,10 +259,8 @@ def factor_end(tables, lu, work, weight, ws, own, stats):
 def set_rates(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
     """new.zd with M zd = p1 - Phi_z^T impulse and Phid = 0; True when the loops hold it to their bound.
 
-    own.p is then the momentum M zd.
+    new.zd and own.row hold the first rates and the first impulse.
     """
-    for row in range(len(weight)):
-        own.row[row] = 2.0 / h * own.impulse[row]
     closure_velocities(tables, new.zd, u, ws)
     mass_times(tables.dofs, new.zd, ws, own.p)
     for i in range(len(ws.z)):
@@ -220,7 +268,6 @@ def set_rates(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
     solve_saddle(
         tables, lu, work, settings, h, weight, ENOUGH, MISSED, ANY_IMPULSE, new.zd, ws.Phid, own.row, ws, own, stats
     )  # fmt: skip
-    mass_times(tables.dofs, new.zd, ws, own.p)
     note_violation(ws.Phid, settings, stats, VELOCITY_VIOLATION)
     return relative_violation(ws.Phid, settings.scale) <= velocity_allowance(
         settings, largest_rate(new.zd, settings.typical)
@@ -339,27 +386,21 @@ def correct_rates(tables, lu, work, settings, weight, checked, rates, violation,
 
 
 @inner_kernel
-def begin(tables, h, old, u0, u1, ws, own):
-    """Phi_z where the step begins, and the first half increment: that of constant accelerations.
-
-    ``evaluate_boundary`` was there, and own.p0 is the momentum: of the first step of a call, or of the end of one.
-    """
-    for i in range(len(ws.z)):
-        own.y[i] = 0.5 * h * old.zd[i] + 0.25 * h * h * old.zdd[i]
-    for row in range(len(own.impulse)):
-        own.impulse[row] = 0.25 * h * h * old.lam[row]
+def begin(dofs, h, old, u0, u1, ws, own):
+    """Phi_z and bases where the step begins, inputs at the middle, states of laws. ``evaluate_boundary`` was there."""
     for k in range(len(u0)):
         own.u[k] = 0.5 * (u0[k] + u1[k])
     for entry in range(len(own.first)):
         own.first[entry] = ws.Phi_z[entry]
+    remember_base(dofs, ws, own)
     ws.state_half[0] = 0.5 * h
     for i in range(len(ws.state_base)):
         ws.state_base[i] = old.s[i]
 
 
 @inner_kernel
-def evaluate_step(tables, h, old, u1, ws, own):
-    """ws.residual = -h/2 (T^-1 p - W start) - h^2/4 tau, and the gap ws.Phi of the loops at the end."""
+def evaluate_end(tables, old, u1, ws, own):
+    """The gap ws.Phi of the loops at the end, and Phi_z there."""
     for i in range(len(ws.z)):
         ws.z[i] = old.z[i] + 2.0 * own.y[i]
     forward_positions(tables, old.R0, ws.z, ws)
@@ -367,6 +408,16 @@ def evaluate_step(tables, h, old, u1, ws, own):
     if len(tables.contacts.normal):
         add_rate_gaps(tables, own.first, 1.0, own.y, ws.Phi)
         add_rate_gaps(tables, ws.Phi_z, 1.0, own.y, ws.Phi)
+
+
+@inner_kernel
+def evaluate_step(tables, h, old, u1, last, ws, own):
+    """ws.residual = -h/2 (T^-1 p - W start) - h^2/4 tau, and the gap ws.Phi of the loops at the end.
+
+    ``last``: the end is evaluated last, as the next step needs it; otherwise the middle, as the Newton matrix does.
+    """
+    if not last:
+        evaluate_end(tables, old, u1, ws, own)
     evaluate_middle(tables, h, old, ws, own)
     for i in range(len(ws.z)):
         ws.predicted[i] = own.start[i]
@@ -374,6 +425,8 @@ def evaluate_step(tables, h, old, u1, ws, own):
     half_turn_back(tables.dofs, own.y, ws.predicted)
     for i in range(len(ws.z)):
         ws.residual[i] = -0.5 * h * (own.p[i] - ws.predicted[i]) - 0.25 * h * h * ws.tau[i]
+    if last:
+        evaluate_end(tables, old, u1, ws, own)
 
 
 @coarse_inner_kernel
@@ -399,12 +452,10 @@ def factor_step(tables, lu, work, h, weight, old, ws, own, stats):
 
 
 @inner_kernel
-def correction(tables, lu, work, settings, h, weight, near, previous, reusable, old, ws, own, stats):
+def correction(tables, lu, work, settings, h, weight, near, previous, reusable, old, u1, ws, own, stats):
     """ws.dz, the correction of what was evaluated; returns its scaled norm, and whether an older factor found it.
 
-    ``near``: that one is of the end of the step before.
-
-    The norm is -1 when there is no factor.
+    ``near``: that one is of the start of the step. The norm is -1 when there is no factor.
     """
     for _ in range(2):
         if not reusable and factor_step(tables, lu, work, h, weight, old, ws, own, stats) != 0:
@@ -425,110 +476,208 @@ def correction(tables, lu, work, settings, h, weight, near, previous, reusable, 
         if not reusable or reuse_pays(settings.refactor, norm, contraction_rate(norm, previous)):
             break
         reusable = False
+        evaluate_step(tables, h, old, u1, False, ws, own)  # the Newton matrix needs the passes at the middle
+        stats[EVALUATIONS] += 1
     return norm, reusable
 
 
 @inner_kernel
-def far_off(h, old, typical, ws, own):
-    """True when the step ends far from where constant accelerations lead."""
+def far_off(typical, own):
+    """True when the step ends far from where its first increment leads."""
+    far = 0
     for i in range(len(own.y)):
-        ws.increment[i] = 2.0 * own.y[i]
-    return too_far(h, ws.increment, old.zd, old.zdd, typical)
+        far += 0 if 2.0 * abs(own.y[i] - own.guess[i]) <= FAR * typical[i] else 1
+    return far > 0
+
+
+SURE = 1e-3  # of the tolerance: what corrections leave, for angular momentum is kept to that
+STANDS = 1e-5  # of the tolerance: a correction that need not be made; redundant rows feel 1e-3 in their multipliers
 
 
 @inner_kernel
 def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats):
     """Newton's iteration on the half increment and the impulse; CONVERGED, UNFINISHED, or how it failed.
 
-    An older factor serves where its Phi_z is near enough, as in ``correction``: corrections are made from what is left
-    of the equations themselves, so that it costs no accuracy. ``near``: the first corrections are found with the factor
-    of the end of the step before, M + Phi_z^T stiff Phi_z, for as long as that pays.
+    Also returns whether what was evaluated stands: a correction below STANDS is not made, and the end was evaluated
+    last. An older factor serves where its Phi_z is near enough, as in ``correction``: corrections are made from what is
+    left of the equations themselves, so that it costs no accuracy. ``near``: the first ones are found with the factor
+    of the start of the step, M + Phi_z^T stiff Phi_z, for as long as that pays.
     """
-    previous, slow, reusable = 0.0, 0, near
-    if near:
-        for entry in range(len(own.first)):
-            own.left[entry], own.right[entry] = own.first[entry], own.first[entry]
+    previous, slow, reusable, met = 0.0, 0, near, False
+    start_iteration(near, own)
     for iteration in range(1, settings.max_iterations + 1):
-        start = ticks()
-        evaluate_step(tables, h, old, u1, ws, own)
+        start, last = ticks(), reusable
+        evaluate_step(tables, h, old, u1, last, ws, own)
         stats[EVALUATIONS] += 1
         stats[RESIDUAL_TICKS] += ticks() - start
         norm, reusable = correction(
-            tables, lu, work, settings, h, weight, near, previous, reusable, old, ws, own, stats
+            tables, lu, work, settings, h, weight, near, previous, reusable, old, u1, ws, own, stats
         )
         if norm < 0.0:
-            return SMALL_PIVOT
-        rate, near = contraction_rate(norm, previous), near and reusable
+            return SMALL_PIVOT, False
+        rate, near, last = contraction_rate(norm, previous), near and reusable, last and reusable
         stiff = own.stiff if near else weight
         apply_through(tables, own.right, ws.dz, own.row)
         for row in range(len(weight)):
-            own.impulse[row] += 0.5 * stiff[row] * (ws.Phi[row] + 2.0 * own.row[row])
-        add_correction(tables.dofs, ws.z, ws.dz, own.y)
+            own.row[row] = 0.5 * stiff[row] * (ws.Phi[row] + 2.0 * own.row[row])
+            own.impulse[row] += own.row[row]
+        stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
+        stands = last and norm <= STANDS and not settings.fixed_iterations
+        if stands:
+            pull_back_through(tables, own.first, own.row, -2.0 / h, own.start)
+        else:
+            add_correction(tables.dofs, ws.z, ws.dz, own.y)
         if not reusable:
             reusable = may_reuse(settings.refactor, INERTIA, ws.dz, settings.typical, settings.reuse_below)
-        stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
-        answer, previous = verdict(iteration, norm, rate, slow), norm
-        if near and answer == ACCEPT and rate * norm > SURE:  # the older factor leaves a share of each correction
-            answer = GO_ON
+        answer, previous = ACCEPT if stands else verdict(iteration, norm, rate, slow), norm
+        if answer == ACCEPT and rate * norm > SURE and not met and not stands:
+            answer, met = GO_ON, True  # once: rounding may be larger than that
         if answer > DIVERGED:
-            return NOT_FINITE
+            return NOT_FINITE, False
         if answer == ACCEPT and stats[ITERATIONS_TO_TOLERANCE] == 0.0:
             stats[ITERATIONS_TO_TOLERANCE] = iteration
-            if iteration > TRUSTED and far_off(h, old, settings.typical, ws, own):
-                return NOT_CONVERGED
+            if iteration > TRUSTED and far_off(settings.typical, own):
+                return NOT_CONVERGED, False
         if not settings.fixed_iterations and answer == ACCEPT:
-            return CONVERGED
+            return CONVERGED, stands
         if not settings.fixed_iterations and answer == DIVERGED:
-            return NOT_CONVERGED
+            return NOT_CONVERGED, False
     if stats[ITERATIONS_TO_TOLERANCE] > 0.0:
-        return CONVERGED
-    return UNFINISHED if settings.fixed_iterations else NOT_CONVERGED
+        return CONVERGED, False
+    return UNFINISHED if settings.fixed_iterations else NOT_CONVERGED, False
+
+
+@inlined_kernel
+def start_iteration(near, own):
+    """First increment and impulse, and Phi_z of a factor of the start of the step."""
+    for i in range(len(own.y)):
+        own.y[i] = own.guess[i]
+    for row in range(len(own.impulse)):
+        own.impulse[row] = own.push[row]
+    if near:
+        for entry in range(len(own.first)):
+            own.left[entry], own.right[entry] = own.first[entry], own.first[entry]
 
 
 LARGE = 24  # coordinates: from there on a factor takes longer than an iteration
-LITTLE = 0.01  # typical sizes in a step: then the factor of the end of the step before is near enough
-SURE = 1e-3  # of the tolerance: what corrections by that factor leave
+LITTLE = 0.1  # typical sizes in a step, at most, with the factor of its start
+FORGOTTEN = 0.7  # of the share that is left by corrections with the factor of the start, a step without them
+UNUSUAL = 3  # iterations: a step that needs more is completed, so that a lost direction of its loops is told
 
 
 @inner_kernel
-def moves_little(settings, h, state):
-    """True when corrections may begin with the factor of the end of the step before."""
-    little = len(state.zd) >= LARGE and settings.refactor == ADAPTIVE and not settings.fixed_iterations
-    return little and h * largest_rate(state.zd, settings.typical) <= LITTLE
+def moves_little(settings, own):
+    """True when the factor of the start of a step serves: two corrections by it leave less than SURE.
+
+    Each leaves a share of about the move of the step, or as the last time. The first increment is off by what was
+    expected.
+    """
+    move = 0.0
+    for i in range(len(own.guess)):
+        move = max(move, 2.0 * abs(own.guess[i]) / settings.typical[i])
+    if len(own.guess) < LARGE or settings.refactor != ADAPTIVE or settings.fixed_iterations or move > LITTLE:
+        return False
+    share = max(move, own.plan[SHARE])
+    return own.plan[EXPECTED] * share * share <= SURE
 
 
 @coarse_kernel
 def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, budget):
     """Take a step for every row, the first from ``old`` with inputs ``u0``, the next from the row before it.
 
-    Returns (how the last step ended, accepted steps): it stops after a step that fails, and when ``budget`` ticks are
-    over.
+    Returns (how the last step ended, accepted steps, steps that were taken besides and are lost). It stops after a step
+    that fails, and when ``budget`` ticks are over. Rates and accelerations of rows that stats[PASSED] leaves out are
+    not filled, but for the last row. Rows behind the last one that is complete are lost where a step fails and the
+    state before it cannot be completed. The history is written to the last row, and where stats[PASSED] is KEPT_WHOLE.
     """
-    begun, before, inputs, ending, h = ticks(), old, u0, CONVERGED, settings.h
+    begun, before, inputs, ending, h, kept, ready = ticks(), old, u0, CONVERGED, settings.h, 0, False
     if not startable(old, weight):
         start_stats(chunk.stats[0])
-        return NOT_FINITE, 0
+        return NOT_FINITE, 0, 0
     evaluate_boundary(tables, old.z, old.R0, u0, ws)
-    mass_times(tables.dofs, old.zd, ws, own.p0)
+    first = not continues(h, old)
+    if first:
+        mass_times(tables.dofs, old.zd, ws, own.p0)
+        begin_history(h, old, settings, own)
+    else:
+        take_history(old, own)
     for k in range(len(chunk.stats)):
-        new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
+        new, u, stats, more = state_in_row(chunk, k), chunk.u[k], chunk.stats[k], k + 1 < len(chunk.stats)
+        passed, whole = stats[PASSED] > 0.0 and more, stats[PASSED] == KEPT_WHOLE
         start_stats(stats)
-        begin(tables, h, before, inputs, u, ws, own)
-        near = moves_little(settings, h, before)
-        if near and k == 0:
-            near = factor_end(tables, lu, work, weight, ws, own, stats) == 0
-        ending = correct(tables, lu, work, settings, h, weight, near, before, u, ws, own, stats)
-        if accepted(ending):
-            finished = finish(tables, lu, work, settings, h, weight, before, u, new, True, ws, own, stats)
-            if finished != CONVERGED:
-                ending = finished
-            elif ending == CONVERGED and stats[NEAR_SINGULAR] > 0.0:
-                ending = NEAR
-        work.step[0] = 0.0  # its factor belongs to no step of the trapezoidal rule
+        ending = take_step(tables, lu, work, settings, h, weight, ready, before, inputs, u, new, ws, own, stats)
+        ready, work.step[0] = False, 0.0  # its factor belongs to no step of the trapezoidal rule
         if not accepted(ending):
-            return ending, k
-        if ticks() - begun > budget:
-            return ending, k + 1
+            return close(tables, lu, work, settings, h, weight, inputs, before, ending, kept, k, chunk, ws, own)
+        extend_history(first, settings, own)
+        first = False
+        over = ticks() - begun > budget
+        if over or not passed or stats[ITERATIONS] > UNUSUAL:
+            if not complete_row(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
+                return NOT_CONVERGED, kept, k + 1 - kept
+            ready, kept = True, k + 1
+            if ending == CONVERGED and stats[NEAR_SINGULAR] > 0.0:
+                ending = NEAR
+            if over or whole or not more:
+                keep_history(h, own, new)
+        if over:
+            return ending, kept, 0
         before, inputs = new, u
-    return ending, len(chunk.stats)
+    return ending, kept, 0
+
+
+@inner_kernel
+def take_step(tables, lu, work, settings, h, weight, ready, old, u0, u1, new, ws, own, stats):
+    """Take one step to its positions and momentum; returns how it ended.
+
+    ``ready``: the factor of the start of the step is there, behind ``complete_row``.
+    """
+    begin(tables.dofs, h, old, u0, u1, ws, own)
+    near = moves_little(settings, own)
+    own.plan[SHARE] *= FORGOTTEN  # a bad one is tried again some steps later
+    if near and not ready:
+        near = factor_end(tables, lu, work, weight, ws, own, stats) == 0
+    ending, stands = SMALL_PIVOT, False
+    for stiffer in (STIFFER, 1.0):
+        if ending == SMALL_PIVOT and (stiffer == 1.0 or own.plan[SOFT] == 0.0):
+            for row in range(len(weight)):
+                own.held[row] = stiffer * weight[row]
+            ending, stands = correct(tables, lu, work, settings, h, own.held, near, old, u1, ws, own, stats)
+            if near and stats[ITERATIONS] > 1.0:
+                own.plan[SHARE] = contraction_rate(stats[FIRST_CORRECTION + 1], stats[FIRST_CORRECTION])
+            near = False  # its factor is gone
+            if ending == SMALL_PIVOT:
+                own.plan[SOFT] = SOFTER
+    if not accepted(ending):
+        return ending
+    reached = reach_end(tables, settings, h, stands, old, u1, new, ws, own, stats)
+    return ending if reached == CONVERGED else reached
+
+
+SOFTER = 100.0  # steps behind one without a factor by stiffer loops that do not try them
+
+
+@inner_kernel
+def close(tables, lu, work, settings, h, weight, u, state, ending, kept, k, chunk, ws, own):
+    """What ``march_midpoint`` returns where the step from ``state``, row k - 1, fails: that state is completed."""
+    if kept < k:
+        evaluate_boundary(tables, state.z, state.R0, u, ws)
+        if complete_row(tables, lu, work, settings, h, weight, u, state, ws, own, chunk.stats[k - 1]):
+            kept = k
+    if kept == k and k > 0:
+        keep_history(h, own, state)
+    return ending, kept, k - kept
+
+
+@inner_kernel
+def complete_row(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
+    """Fill rates, accelerations and multipliers of a row; True when the loops hold them."""
+    first_rates(h, new, own)
+    for i in range(len(own.p1)):
+        own.p1[i] = own.p0[i]
+    for row in range(len(weight)):
+        own.row[row] = 1.0 / h * own.push[row]
+    done = complete(tables, lu, work, settings, h, weight, u, new, True, ws, own, stats)
+    work.step[0] = 0.0
+    return done == CONVERGED

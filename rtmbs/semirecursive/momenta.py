@@ -12,6 +12,7 @@ counts, I_j the inertia behind it, and a dof above i meets S_i x* P_i + 2/h I_i 
 The pattern of a tangent is that of ``tangent.py``. Its oracle is ``page.step_residual``.
 """
 
+import numpy as np
 from numpy import uint64 as at
 
 from rtmbs.jit.compiled import coarse_kernel, inner_kernel, kernel
@@ -39,12 +40,14 @@ from rtmbs.numerics.spatial import (
     store6,
 )
 from rtmbs.semirecursive.closures import evaluate_closures
-from rtmbs.semirecursive.evaluation import assemble_mass_metric
+from rtmbs.semirecursive.condensed_loops import add_condensed_loops
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias
 from rtmbs.semirecursive.rotations import set_rate_columns
-from rtmbs.semirecursive.tangent import add_loop_tangent
+from rtmbs.semirecursive.tangent import add_loop_tangent, join_interface, join_sections
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
+
+TINY_TURN = 1e-9  # [rad] below it tan(a / 2) / a is 1/2 to rounding
 
 
 @inner_kernel
@@ -122,6 +125,19 @@ def half_turn_back(dofs, y, x):
             x[i], x[i + 1], x[i + 2] = halfway((x[i], x[i + 1], x[i + 2]), d, s, c)
 
 
+@kernel
+def undo_half_turn_back(dofs, y, x):
+    """x becomes W^-1 x = x + tan(|y| / 2) / |y| y x x at rotation dofs, in place."""
+    for i in range(len(dofs.kind)):
+        if dofs.reference[i] >= 0:
+            d = (y[i], y[i + 1], y[i + 2])
+            angle = np.sqrt(dot3(d, d))
+            share = np.tan(0.5 * angle) / angle if angle > TINY_TURN else 0.5
+            more = scale3(share, cross3(d, (x[i], x[i + 1], x[i + 2])))
+            for k in range(3):
+                x[i + k] += more[k]
+
+
 @inner_kernel
 def halfway(a, d, s, c):
     """Return (a + exp(-d~) a) / 2, with the factors s and c of d."""
@@ -188,25 +204,65 @@ def assemble_end(tables, weight, ws, own_mass, values):
 
     The metric in which rates are found.
     """
-    dofs, paths = tables.dofs, tables.paths
-    if len(tables.interfaces.dof) > 0:
-        assemble_mass_metric(tables, 1.0, weight, ws, values)
-        gather_inertias(dofs, ws)
-        for j in range(len(own_mass)):
-            own_mass[j] = dot6(inertia_times(load10(ws.Ic, j), load6(ws.S, j)), load6(ws.S, j))
-        return
-    gather_inertias(dofs, ws)
     for k in range(len(values)):
         values[k] = 0.0
+    if len(ws.section) > 0:
+        gather_sections(tables, ws)
+    else:
+        gather_inertias(tables.dofs, ws)
+    add_masses(tables, ws, own_mass, values)
+    if len(tables.interfaces.dof) > 0:
+        join_sections(tables, ws, values)
+    if len(ws.section) > 0:  # the entries are of sections, the diagonal of M of all that a dof carries
+        gather_inertias(tables.dofs, ws)
+        for j in range(len(own_mass)):
+            own_mass[j] = dot6(inertia_times(load10(ws.Ic, j), load6(ws.S, j)), load6(ws.S, j))
+    add_loop_tangent(tables, weight, 1.0, ws.Phi_z, ws.Phi_z, values)
+    if len(tables.condensed.closure) > 0:
+        add_condensed_loops(tables, weight, 1.0, ws, values)
+
+
+@inner_kernel
+def add_masses(tables, ws, own_mass, values):
+    """values += entries of M of every dof with itself, its ancestors and its interface; own_mass = the diagonal.
+
+    They are those of ``tangent.add_rigid_body_tangent`` with mass 1 alone: columns X = S, and no Coriolis numbers.
+    """
+    paths, below, none = tables.paths, tables.interfaces.below, (0.0, 0.0, 0.0)
     for j in range(len(ws.tau)):
-        left, start, last = inertia_times(load10(ws.Ic, j), load6(ws.S, j)), paths.pointer[j], paths.pointer[j + 1] - 1
+        S, start, last = load6(ws.S, j), paths.pointer[j], paths.pointer[j + 1] - 1
+        left = inertia_times(load10(ws.Ic, j), S)
         for d in range(start, last):
             entry = dot6(left, load6(ws.S, at(paths.dof[at(d)])))
             values[at(paths.entry[at(d)])] += entry
             values[at(paths.entry_transposed[at(d)])] += entry
-        own_mass[j] = dot6(left, load6(ws.S, j))
+        own_mass[j] = dot6(left, S)
         values[at(paths.entry[at(last)])] += own_mass[j]
-    add_loop_tangent(tables, weight, 1.0, ws.Phi_z, ws.Phi_z, values)
+        if len(tables.interfaces.dof) > 0:
+            store6(ws.X, j, S)
+            store3(ws.Y, j, none)
+            if tables.interfaces.of[j] >= 0:
+                join_interface(below, j, left, none, left, values)
+
+
+@inner_kernel
+def gather_sections(tables, ws):
+    """ws.Ic = the inertia of all that each dof carries in its section; ws.section that below each interface."""
+    parent, interfaces = tables.dofs.parent, tables.interfaces
+    n = len(ws.tau)
+    for i in range(n):
+        for k in range(10):
+            ws.Ic[i, k] = ws.inertia[i, k]
+    for r in range(len(ws.section)):
+        for k in range(22):
+            ws.section[r, k] = 0.0
+    for i in range(n - 1, -1, -1):
+        p, r = parent[i], interfaces.of[i]
+        for k in range(10):
+            if r >= 0 and interfaces.dof[r] == p:
+                ws.section[r, k] += ws.Ic[i, k]
+            elif p >= 0:
+                ws.Ic[p, k] += ws.Ic[i, k]
 
 
 @inner_kernel

@@ -145,10 +145,12 @@ def take_chunk(sim: Any, watching: Sequence[Observer], chunk: Chunk) -> tuple[in
     """Take steps in one kernel call; returns (steps taken, whether the next one failed)."""
     state = sim._store.states[0]  # its time, which no input changes
     t_ref, k, h = state.t_ref, state.k, state.h
+    ahead = t_ref + np.arange(k + 1, k + len(chunk.stats) + 1, dtype=np.float64) * h
+    looked = np.any([observer.schedule.due_ahead(ahead) for observer in watching], axis=0)
     with shown_to_all(sim, watching) as show:
-        done, failed = sim._take_chunk(chunk)
+        done, failed = sim._take_chunk(chunk, ~looked)
         if done:
-            t, seen = t_ref + np.arange(k + 1, k + done + 1, dtype=np.float64) * h, first(chunk, done)
+            t, seen = ahead[:done], first(chunk, done)
             show(lambda observer: observer.observe_chunk(sim, t, seen))
     return done, failed
 

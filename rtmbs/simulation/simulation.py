@@ -17,7 +17,7 @@ from rtmbs.integrators.checks import step_size, switches
 from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
-from rtmbs.integrators.settings import Chunk, first, take_row
+from rtmbs.integrators.settings import KEPT_WHOLE, PASSED, Chunk, first, take_row
 from rtmbs.jit.compile_progress import announced
 from rtmbs.methods import Capability, capabilities_of, demand
 from rtmbs.model.strict_attributes import StrictAttributes
@@ -268,14 +268,17 @@ class Simulation(Keyed, StrictAttributes):
         return report
 
     @guarded(STEP, "run")
-    def _take_chunk(self, chunk: Chunk) -> tuple[int, bool]:
+    def _take_chunk(self, chunk: Chunk, passed: Any = 0.0) -> tuple[int, bool]:
         """Take a step for every row in one kernel call, byte for byte as ``step`` would; for ``run``.
 
+        ``passed`` (k,): nobody looks at the end of the step, so a method may leave out rates and accelerations.
         Returns (steps taken, whether the next one is for ``step``). It stops early after a while, before a step that
         fails, and before one across a jump of a function of time. Functions of time are asked ahead.
         """
         store = self._store
         old, new = store.begin_step()
+        checked = self._half_turns is not None or self._stiff_forces is not None
+        chunk.stats[:, PASSED] = KEPT_WHOLE if self._half_turns is not None else 0.0 if checked else passed
         chunk.u[:] = old.u
         store.reach_ramps(chunk.u)
         if store.system.signals:

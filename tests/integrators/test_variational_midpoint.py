@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.campaigns.momentum import kept, mechanism
 from rtmbs import Outcome, Simulation, VariationalMidpoint, library
 from rtmbs.errors import InputError, StepError
+from rtmbs.semirecursive import page
 from tests.cases import spread
 from tests.contracts.machines import MOBILE, closed_model, difference, library_system, with_force_states
 from tests.contracts.reference_problems import T, on_a_rod, on_a_rod_exact
@@ -59,7 +61,12 @@ def test_a_deep_tree_steps_by_interfaces():
         before = f"l{k}"
     system = model.compile()
     assert len(system.tables.interfaces.dof)
-    side_by_side(system, 5e-4, 10, 1e-7)
+    sim = side_by_side(system, 5e-4, 10, 1e-7)
+    equations, state, b = sim.equations, sim.state, np.linspace(-1.0, 1.0, 150)
+    equations.in_momenta().end(state.z, state.R0, state.u)
+    equations.in_momenta().factor_end(np.zeros(0))
+    M = page.mass_matrix(np, system.tables, state.u, state.R0, state.z[None])[0]
+    np.testing.assert_allclose(M @ equations.solve(b, refined=True), b, atol=1e-9)
     ends = []
     for h in (2e-3, 1e-3, 5e-4):
         sim = Simulation(system, h, VariationalMidpoint())
@@ -227,3 +234,66 @@ def test_loops_held_by_their_curvature_alone_are_told(gravity, fused):
         if not report.outcome.accepted:
             break
     assert outcomes - {Outcome.CONVERGED}
+
+
+# ---- rates and accelerations are found where somebody looks ---------------------------------------------------------
+
+ARRAYS = "z", "zd", "zdd", "lam", "R0", "s", "sd"
+
+
+def same(a, b):
+    return all(np.array_equal(getattr(a, name), getattr(b, name)) for name in ARRAYS)
+
+
+@pytest.mark.parametrize("name", ["crank_rocker", "top", "fourbar"])
+def test_steps_that_nobody_looks_at_change_no_byte(name):
+    """Every step recorded, every seventh, the last one, single steps, and a run that goes on from a saved State."""
+    system, h, steps = library.build(name).compile(), 2e-3, 70
+    whole, sparse, last, single, first, later = (Simulation(system, h, VariationalMidpoint()) for _ in range(6))
+    result = whole.run(steps * h)
+    some = sparse.run(steps * h, record=rtmbs.Every(7 * h))
+    last.run(steps * h, record=rtmbs.At([steps * h]))
+    for _ in range(steps):
+        single.step()
+    first.run(33 * h, record=rtmbs.At([33 * h]))
+    later.restore(first.state.copy())
+    later.run(steps * h, record=rtmbs.At([steps * h]))
+    assert all(same(whole.state, one.state) for one in (sparse, last, single, later))
+    for channel in ("energy.total", *list(result.names())[:4]):
+        assert np.array_equal(result[channel][::7], some[channel])
+
+
+def test_a_state_that_was_changed_has_no_history():
+    """The momentum of the step before does not survive a rate that the user sets; the same step from a new State."""
+    system, h = library.build("crank_rocker").compile(), 2e-3
+    sim = Simulation(system, h, VariationalMidpoint())
+    sim.run(20 * h)
+    sim.set(system.coordinate_names[0], float(sim.state.z[0]) + 0.1)
+    fresh = sim.state.copy()
+    fresh.memory = {key: np.zeros_like(values) for key, values in fresh.memory.items()}
+    other = Simulation(system, h, VariationalMidpoint())
+    other.restore(fresh)
+    assert sim.step().outcome is other.step().outcome is Outcome.CONVERGED
+    assert same(sim.state, other.state)
+
+
+def test_a_direction_that_loops_lose_is_told_between_samples():
+    """A stack of four-bars passes a pose where all its bars lie in a line; no sample is near it."""
+    system = library.build("fourbar", ny=4, nz=40).compile()
+    for record in (None, rtmbs.At([15.0])):
+        result = Simulation(system, 5e-3, VariationalMidpoint()).run(15.0, record=record)
+        assert result.outcomes["NEAR_SINGULAR"] >= 1
+
+
+# ---- momenta, whatever Newton's iteration leaves --------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("seed", [0, 2])
+def test_angular_momentum_of_a_base_is_kept_where_iterations_end_early(seed):
+    """A floating and a planar base with a loop, with a loose tolerance of Newton's iteration."""
+    model, kind, axis = mechanism(seed)
+    result = Simulation(model.compile(), 1e-2, VariationalMidpoint(tol=1e-6)).run(1.0)
+    linear, angular = (np.asarray(result[name]) for name in ("momentum.linear", "momentum.angular_about_origin"))
+    size = max(float(np.abs(linear).max()), float(np.abs(angular).max()))
+    for momentum in kept(kind, axis, linear, angular):
+        assert np.abs(momentum - momentum[:1]).max() < 1e-12 * size

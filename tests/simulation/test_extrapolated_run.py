@@ -94,7 +94,7 @@ def test_momenta_stay_through_extrapolation(seed):
     linear, angular = (np.asarray(result[name]) for name in names)
     size = max(float(np.abs(linear).max()), float(np.abs(angular).max()), 1.0)
     for momentum in kept(kind, axis, linear, angular):
-        assert np.abs(momentum - momentum[:1]).max(initial=0.0) < 1e-10 * size
+        assert np.abs(momentum - momentum[:1]).max(initial=0.0) < 1e-12 * size
 
 
 class Declared:

@@ -66,6 +66,10 @@ class Schedule:
         """
         return [k for k, instant in enumerate(t.tolist()) if self.due(instant)]
 
+    def due_ahead(self, t: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return for every step that will end at ``t`` (k,) [s] whether it may be due; no call counts."""
+        return np.ones(len(t), np.bool_)
+
 
 class EveryStep(Schedule):
     """Schedule of every step."""
@@ -119,6 +123,11 @@ class Every(Schedule):
             return False
         self.seen = multiple
         return True
+
+    def due_ahead(self, t: NDArray[np.float64]) -> NDArray[np.bool_]:
+        ratio = (t - self.first) / self.dt + ROUNDING
+        multiple = np.floor(np.minimum(ratio, BEYOND_ALL))
+        return np.asarray((multiple > np.concatenate(([self.seen], multiple[:-1]))) | (ratio >= BEYOND_ALL))
 
 
 class At(Schedule):
@@ -193,6 +202,22 @@ class At(Schedule):
         passed = bisect_right(self.times, t + ROUNDING * abs(t))
         late, self.seen = passed > self.seen, max(passed, self.seen)
         return late
+
+    def due_ahead(self, t: NDArray[np.float64]) -> NDArray[np.bool_]:
+        """Return for every step that will end at ``t`` (k,) [s] whether it will be due; no call counts.
+
+        Parameters
+        ----------
+        t : ndarray
+            Times (k,) at the ends of the steps to come [s].
+
+        Returns
+        -------
+        ndarray
+            True (k,) for steps that will be looked at.
+        """
+        passed = np.searchsorted(self.times, t + ROUNDING * np.abs(t), side="right")
+        return np.asarray(passed > np.concatenate(([self.seen], passed[:-1])))
 
 
 class AtRate(Schedule):

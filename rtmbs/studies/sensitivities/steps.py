@@ -69,7 +69,7 @@ class RunRecorder(Observer):
         """Keep the present state as a row."""
         state = sim.state
         arrays = [np.array(getattr(state, name))[None] for name in OF_STATE]
-        kept = kept_energies(arrays_of(state).energy[None], self.first)
+        kept = kept_energies(arrays_of(state).energy[None], len(state.z), self.first)
         self.rows.append((np.array([state.t]), *arrays, kept, state.sd[None].copy(), np.array([jacobians])))
 
     def look(self, sim: Watched, report: StepReport) -> None:
@@ -86,7 +86,7 @@ class RunRecorder(Observer):
             if len(wrong := np.flatnonzero(chunk.stats[:, place])):
                 raise not_differentiable(float(t[wrong[0]]), why)
         arrays = [np.array(getattr(chunk, name)) for name in OF_STATE]
-        kept = kept_energies(chunk.energy, self.first)
+        kept = kept_energies(chunk.energy, chunk.z.shape[1], self.first)
         rates, jacobians = np.array(chunk.sd), chunk.stats[:, JACOBIANS].astype(np.int64)
         self.rows.append((np.array(t), *arrays, kept, rates, jacobians))
 
@@ -96,9 +96,10 @@ class RunRecorder(Observer):
         return RecordedSteps(Samples(t, *arrays), kept, rates, jacobians[1:])
 
 
-def kept_energies(energy: Array, first: Integers) -> Array:
+def kept_energies(energy: Array, n: int, first: Integers) -> Array:
     """Return the energies (K, nc) that components keep, of ``energy`` (K, n, 2); none where the method keeps none."""
-    return energy[:, first, KEPT] if energy.shape[1] else np.zeros((len(energy), 0))
+    energies = 0 < energy.shape[1] == n  # a history of momenta is longer
+    return energy[:, first, KEPT] if energies else np.zeros((len(energy), 0))
 
 
 def not_differentiable(t: float, why: str) -> InputError:
