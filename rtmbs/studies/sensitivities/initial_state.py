@@ -195,7 +195,7 @@ class StartEquations:
         change, free = np.zeros(n), ~kept
         if pin is not None:
             change[pin.dof], free[pin.dof] = 1.0, False
-        if not len(wanted):
+        if not len(wanted) or (pin is None and not bent.any() and not wanted.any()):
             return change
         Phi_z = self.block("Phi", "z") / scale[:, None]
         lower = wanted / scale - Phi_z @ change
