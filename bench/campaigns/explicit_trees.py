@@ -131,6 +131,6 @@ CAMPAIGN = Campaign(
     "explicit trees",
     "compiled Runge-Kutta, Verlet and Euler steps of random trees have their orders against equations of their own",
     full=500,
-    bounded=5,
+    bounded=3,
     run=run,
 )
