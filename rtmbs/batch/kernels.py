@@ -211,66 +211,27 @@ def end_copy_step(tables, ws, copies, run, bench, i, k, ending):
     return True
 
 
-# ---- kernels of any rule --------------------------------------------------------------------------------------------
+@inner_kernel
+def must_follow(copies, run, i, k):
+    """Take the inputs of step ``k``: 1 where accelerations must follow them, else 0; -1 for what is no number."""
+    changed = take_inputs(copies, run, i, k)
+    if changed < 0:
+        run.reason[i] = BAD_INPUT
+    return changed if changed < 0 or run.followed[i] == 0 else 0
 
 
-def stepping(name: str, take: Any, follow: Any) -> Any:
-    """Return the kernel that steps copies by the rule ``name``, made of the inner kernels of a step and of inputs."""
-
-    def step_copies(tables, lu, work, settings, ws, room, copies, run, bench, which, never, limit, budget):
-        """Step the copies ``which`` to the end of the run; returns how many of them were looked at.
-
-        It ends behind a copy when ``budget`` ticks are over. ``never`` is False, and ``limit`` a number of ticks that
-        no step takes: variables, so that the code of single Simulations serves.
-        """
-        begun = ticks()
-        for j in range(len(which)):
-            i, complete = which[j], True
-            begin_copy(tables, work, ws, copies, run, bench, i)
-            for k in range(run.taken[i], run.given.shape[1]):
-                changed = take_inputs(copies, run, i, k)
-                if changed < 0:
-                    run.reason[i] = BAD_INPUT
-                    break
-                followed = changed == 0 or run.followed[i] == 1
-                if not followed:
-                    followed = follow(tables, lu, work, settings, ws, room, copies, i, copies.u[i], bench, never)
-                if not followed:
-                    if not complete:  # accelerations are then those of the inputs before
-                        follow(tables, lu, work, settings, ws, room, copies, i, bench.u[0], bench, never)
-                    run.reason[i] = NOT_FOLLOWED
-                    break
-                run.followed[i] = 0
-                if run.held[run.group[i], k] == 0:
-                    run.reason[i] = TIMED
-                    break
-                begin_row(copies, run, bench, i, k)
-                complete = accelerations_count(copies, run, i, k)
-                ending = take(tables, lu, work, settings, ws, room, copies, i, bench, complete, never, limit)
-                if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
-                    break
-            if ticks() - begun > budget:
-                return j + 1
-        return len(which)
-
-    step_copies.__qualname__ = f"step_copies_{name}"
-    return kernel(step_copies)
-
-
-def following(name: str, follow: Any) -> Any:
-    """Return the kernel by which accelerations of copies follow their inputs, by the rule ``name``."""
-
-    def follow_copies(tables, lu, work, settings, ws, room, copies, bench, which, failed, never):
-        """Let accelerations, multipliers and balances of the copies ``which`` follow; ``failed`` (n,) or 0."""
-        for j in range(len(which)):
-            i = which[j]
-            take_own(copies, i, bench)
-            work.step[0] = 0.0  # the factor is that of another copy
-            done = follow(tables, lu, work, settings, ws, room, copies, i, copies.u[i], bench, never)
-            failed[i] = 0 if done else 1
-
-    follow_copies.__qualname__ = f"follow_copies_{name}"
-    return kernel(follow_copies)
+@inner_kernel
+def begin_copy_step(copies, run, bench, i, k, followed):
+    """Begin step ``k`` of copy ``i`` with accelerations that ``followed``; False where it cannot be taken."""
+    if not followed:
+        run.reason[i] = NOT_FOLLOWED
+        return False
+    run.followed[i] = 0
+    if run.held[run.group[i], k] == 0:
+        run.reason[i] = TIMED
+        return False
+    begin_row(copies, run, bench, i, k)
+    return True
 
 
 # ---- rules ----------------------------------------------------------------------------------------------------------
@@ -322,7 +283,7 @@ def follow_explicit(tables, lu, work, settings, ws, room, copies, i, u, bench, n
 
 
 @inner_kernel
-def take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, complete, never, limit):
+def take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, limit):
     """Take a step of the trapezoidal rule; returns how it ended."""
     old, row = state_of(copies, i), next_row(bench)
     ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit)
@@ -330,7 +291,7 @@ def take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, com
 
 
 @inner_kernel
-def take_midpoint(tables, lu, work, settings, ws, room, copies, i, bench, complete, never, limit):
+def take_midpoint(tables, lu, work, settings, ws, room, copies, i, bench, limit):
     """Take a step of the variational midpoint rule; returns how it ended."""
     old, row = state_of(copies, i), next_row(bench)
     ending, _, _ = march_midpoint(
@@ -340,7 +301,7 @@ def take_midpoint(tables, lu, work, settings, ws, room, copies, i, bench, comple
 
 
 @inner_kernel
-def take_trbdf2(tables, lu, work, settings, ws, room, copies, i, bench, complete, never, limit):
+def take_trbdf2(tables, lu, work, settings, ws, room, copies, i, bench, never, limit):
     """Take a step of TR-BDF2; returns how it ended."""
     old, row = state_of(copies, i), next_row(bench)
     ending, _ = march_trbdf2(
@@ -351,7 +312,7 @@ def take_trbdf2(tables, lu, work, settings, ws, room, copies, i, bench, complete
 
 
 @inner_kernel
-def take_explicit(tables, lu, work, settings, ws, room, copies, i, bench, complete, never, limit):
+def take_explicit(tables, lu, work, settings, ws, room, copies, i, bench, complete):
     """Take an explicit step, with accelerations at its end where that is ``complete``; returns how it ended."""
     old, row = state_of(copies, i), next_row(bench)
     if not startable(old, room.own.no_loops):
@@ -360,9 +321,122 @@ def take_explicit(tables, lu, work, settings, ws, room, copies, i, bench, comple
     return step_tree(tables, lu, work, settings.h, room.rule, old, bench.u[0], new, ws, room.own, stats, complete)
 
 
-step_copies = stepping("trapezoidal", take_trapezoidal, follow_newton)
-step_copies_midpoint = stepping("midpoint", take_midpoint, follow_newton)
-step_copies_trbdf2 = stepping("trbdf2", take_trbdf2, follow_newton)
-step_copies_explicit = stepping("explicit", take_explicit, follow_explicit)
-follow_copies = following("newton", follow_newton)
-follow_copies_explicit = following("explicit", follow_explicit)
+# ---- kernels that Python calls: each rule has its own, for kernels know each other by name -----------------------
+
+
+@inner_kernel
+def begin_newton_step(tables, lu, work, settings, ws, room, copies, run, bench, i, k, never):
+    """Begin step ``k`` of copy ``i`` by a method with Newton's iteration; False where it cannot be taken."""
+    changed = must_follow(copies, run, i, k)
+    if changed < 0:
+        return False
+    followed = True
+    if changed > 0:
+        followed = follow_newton(tables, lu, work, settings, ws, room, copies, i, copies.u[i], bench, never)
+    return begin_copy_step(copies, run, bench, i, k, followed)
+
+
+@kernel
+def step_copies(tables, lu, work, settings, ws, room, copies, run, bench, which, never, limit, budget):
+    """Step the copies ``which`` to the end of the run by the trapezoidal rule; returns how many were looked at.
+
+    It ends behind a copy when ``budget`` ticks are over. ``never`` is False, and ``limit`` a number of ticks that
+    no step takes: variables, so that the code of single Simulations serves.
+    """
+    begun = ticks()
+    for j in range(len(which)):
+        i = which[j]
+        begin_copy(tables, work, ws, copies, run, bench, i)
+        for k in range(run.taken[i], run.given.shape[1]):
+            if not begin_newton_step(tables, lu, work, settings, ws, room, copies, run, bench, i, k, never):
+                break
+            ending = take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, limit)
+            if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
+                break
+        if ticks() - begun > budget:
+            return j + 1
+    return len(which)
+
+
+@kernel
+def step_copies_midpoint(tables, lu, work, settings, ws, room, copies, run, bench, which, never, limit, budget):
+    """Step the copies ``which`` by the variational midpoint rule, as ``step_copies`` does."""
+    begun = ticks()
+    for j in range(len(which)):
+        i = which[j]
+        begin_copy(tables, work, ws, copies, run, bench, i)
+        for k in range(run.taken[i], run.given.shape[1]):
+            if not begin_newton_step(tables, lu, work, settings, ws, room, copies, run, bench, i, k, never):
+                break
+            ending = take_midpoint(tables, lu, work, settings, ws, room, copies, i, bench, limit)
+            if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
+                break
+        if ticks() - begun > budget:
+            return j + 1
+    return len(which)
+
+
+@kernel
+def step_copies_trbdf2(tables, lu, work, settings, ws, room, copies, run, bench, which, never, limit, budget):
+    """Step the copies ``which`` by TR-BDF2, as ``step_copies`` does."""
+    begun = ticks()
+    for j in range(len(which)):
+        i = which[j]
+        begin_copy(tables, work, ws, copies, run, bench, i)
+        for k in range(run.taken[i], run.given.shape[1]):
+            if not begin_newton_step(tables, lu, work, settings, ws, room, copies, run, bench, i, k, never):
+                break
+            ending = take_trbdf2(tables, lu, work, settings, ws, room, copies, i, bench, never, limit)
+            if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
+                break
+        if ticks() - begun > budget:
+            return j + 1
+    return len(which)
+
+
+@kernel
+def step_copies_explicit(tables, lu, work, settings, ws, room, copies, run, bench, which, never, limit, budget):
+    """Step the copies ``which`` by an explicit rule, as ``step_copies`` does; accelerations only where they count."""
+    begun = ticks()
+    for j in range(len(which)):
+        i, complete = which[j], True
+        begin_copy(tables, work, ws, copies, run, bench, i)
+        for k in range(run.taken[i], run.given.shape[1]):
+            changed, followed = must_follow(copies, run, i, k), True
+            if changed < 0:
+                break
+            if changed > 0:
+                followed = follow_explicit(tables, lu, work, settings, ws, room, copies, i, copies.u[i], bench, never)
+            if not followed and not complete:  # accelerations are then those of the inputs before
+                follow_explicit(tables, lu, work, settings, ws, room, copies, i, bench.u[0], bench, never)
+            if not begin_copy_step(copies, run, bench, i, k, followed):
+                break
+            complete = accelerations_count(copies, run, i, k)
+            ending = take_explicit(tables, lu, work, settings, ws, room, copies, i, bench, complete)
+            if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
+                break
+        if ticks() - begun > budget:
+            return j + 1
+    return len(which)
+
+
+@kernel
+def follow_copies(tables, lu, work, settings, ws, room, copies, bench, which, failed, never):
+    """Let accelerations, multipliers and balances of the copies ``which`` follow their inputs; ``failed`` (n,) or 0."""
+    for j in range(len(which)):
+        i = which[j]
+        take_own(copies, i, bench)
+        work.step[0] = 0.0  # the factor is that of another copy
+        done = follow_newton(tables, lu, work, settings, ws, room, copies, i, copies.u[i], bench, never)
+        failed[i] = 0 if done else 1
+
+
+@kernel
+def follow_copies_explicit(tables, lu, work, settings, ws, room, copies, bench, which, failed, never):
+    """Let accelerations of the copies ``which`` follow their inputs by explicit rules, as ``follow_copies`` does."""
+    for j in range(len(which)):
+        i = which[j]
+        take_own(copies, i, bench)
+        work.step[0] = 0.0  # the factor is that of another copy
+        done = follow_explicit(tables, lu, work, settings, ws, room, copies, i, copies.u[i], bench, never)
+        failed[i] = 0 if done else 1
