@@ -51,7 +51,7 @@ class Copies(VecEnv):
         return observed, rewards, ended | cut, infos
 
     def close(self) -> None:
-        """Nothing is open."""
+        """Close no resource: the environment holds none."""
 
     def get_attr(self, attr_name: str, indices: Any = None) -> list[Any]:
         """Return an attribute, the same for all copies."""

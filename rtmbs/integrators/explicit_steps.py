@@ -30,7 +30,7 @@ from rtmbs.state import State
 Array = NDArray[np.float64]
 
 KERNEL = "explicit"  # name of the compiled step
-GROWTH = 1.05  # of a motion in a step, beyond that of the equations: above, the step is refused as unstable
+GROWTH = 1.001  # of a motion in a step, beyond that of the equations: above, the start is refused as unstable
 FINEST = 40  # halvings of a step in the search for a stable one
 
 
@@ -190,7 +190,7 @@ class VelocityVerlet(TreeMethod):
 
     Positions follow from rates and accelerations at the start. Accelerations at the end are evaluated at rates that are
     predicted, and rates take the mean of both ends. Where forces depend on positions alone, and inertia is constant,
-    the rule is symplectic. Closed loops and drivers are refused, and so is a step in which a spring or a damper would
+    the rule is symplectic. Closed loops and drivers are refused, and so is a start from which springs or dampers would
     make the motion grow.
 
     Parameters
@@ -254,7 +254,7 @@ class SemiImplicitEuler(TreeMethod):
     """Semi-implicit (symplectic) Euler rule, of order one: the default of MuJoCo, for trees (METHODS 9).
 
     Rates at the end follow from the accelerations at the start, and positions from these rates. Dampers are explicit
-    too. Closed loops and drivers are refused, and so is a step in which a spring or a damper would make the motion
+    too. Closed loops and drivers are refused, and so is a start from which a spring or a damper would make the motion
     grow. ``VelocityVerlet`` costs little more and is of order two.
 
     Parameters

@@ -203,8 +203,8 @@ class VariationalMidpoint(Method):
     balances them. Errors of all quantities are even powers of h.
 
     Forces act at the middle of the step, with the mean of the inputs at its ends. Accelerations and multipliers are
-    those that satisfy the equations of motion at the end. Steps that nobody looks at, in runs with ``record``, leave
-    rates and accelerations out, which halves their cost. ``State.memory`` holds ``momentum``, what the next step begins
+    those that satisfy the equations of motion at the end. Steps that are not recorded leave rates and
+    accelerations out, which halves their cost. ``State.memory`` holds ``momentum``, what the next step begins
     with: the momentum before the loops act at the end, and the increments of the last steps.
 
     Parameters

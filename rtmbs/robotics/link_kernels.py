@@ -100,12 +100,13 @@ def move_link(links, motion, k, u, v, a):
 @inner_kernel
 def load_link(links, ws, motion, k):
     """Write force and moment about the origin that the motion of link k asks for."""
-    if links.mass[k] == 0.0 and links.inertia[k, 0, 0] == 0.0 and links.inertia[k, 1, 1] == 0.0:
+    J = load33(links.inertia, k)
+    if links.mass[k] == 0.0 and J[0][0] == 0.0 and J[1][1] == 0.0 and J[2][2] == 0.0:
         store3(motion.force, k, (0.0, 0.0, 0.0))
         store3(motion.moment, k, (0.0, 0.0, 0.0))
         return
     A, w, al = load33(ws.A, links.dof[k]), load3(motion.spin, k), load3(motion.twist, k)
-    J, c = load33(links.inertia, k), turn3(A, load3(links.mass_center, k))
+    c = turn3(A, load3(links.mass_center, k))
     carried = add3(cross3(al, c), cross3(w, cross3(w, c)))
     f = scale3(links.mass[k], add3(load3(motion.slope, k), carried))
     spun = turn3(A, turn3(J, turn_back3(A, w)))

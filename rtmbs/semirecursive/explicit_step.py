@@ -211,7 +211,7 @@ def march_tree(tables, lu, work, settings, rule, old, chunk, ws, own, budget):
         new, stats = state_in_row(chunk, k), chunk.stats[k]
         start_stats(stats)
         ending = step_tree(tables, lu, work, settings.h, rule, before, chunk.u[k], new, ws, own, stats, True)
-        work.step[0] = 0.0  # whoever calls next may stand elsewhere
+        work.step[0] = 0.0  # the next call may begin at another state
         if ending != CONVERGED:
             return ending, k
         if ticks() - begun > budget:

@@ -660,7 +660,7 @@ SOFTER = 100.0  # steps behind one without a factor by stiffer loops that do not
 
 @inner_kernel
 def close(tables, lu, work, settings, h, weight, u, state, ending, kept, k, chunk, ws, own):
-    """What ``march_midpoint`` returns where the step from ``state``, row k - 1, fails: that state is completed."""
+    """Complete ``state``, row k - 1, from which a step fails; returns the result of ``march_midpoint``."""
     if kept < k:
         evaluate_boundary(tables, state.z, state.R0, u, ws)
         if complete_row(tables, lu, work, settings, h, weight, u, state, ws, own, chunk.stats[k - 1]):

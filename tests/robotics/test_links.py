@@ -1,5 +1,7 @@
 """Recursions of a Robot about the links' own origins: all joints, light links far away, balls walked backwards."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -102,3 +104,16 @@ def test_a_ball_that_the_tree_walks_backwards():
     turn = (ends[0] - ends[1]) @ one.forward_kinematics(q, "arm").rotation.T / (2 * h)
     omega = 0.5 * np.array([turn[2, 1] - turn[1, 2], turn[0, 2] - turn[2, 0], turn[1, 0] - turn[0, 1]])
     np.testing.assert_allclose((other.jacobian(x, "arm") @ v)[3:], omega, rtol=0, atol=1e-8)
+
+
+def test_a_rotor_without_mass_turns_about_z():
+    """Its inertia about the other axes is zero, as that of a drive shaft in a car."""
+    model = rtmbs.Model("shaft")
+    made = model.add_body("shaft", mass=0.0)
+    model.bodies["shaft"] = replace(made, inertia=np.diag([0.0, 0.0, 2.0]))
+    model.add_joint("axle", rtmbs.Revolute((0.0, 0.0, 1.0)), "ground", "shaft", point=(0, 0, 0))
+    robot = rtmbs.Robot(model)
+    q, v, a = robot.neutral(), np.array([0.3]), np.array([1.5])
+    np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), [3.0], rtol=1e-14)
+    np.testing.assert_allclose(robot.forward_dynamics(q, v, np.array([3.0]))[0], [1.5], rtol=1e-14)
+    np.testing.assert_allclose(robot.mass_matrix(q), [[2.0]], rtol=1e-14)

@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, ModelError, shown
+from rtmbs.errors import InputError, ModelError, shown, warn
 from rtmbs.kinematics import Analysis
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.element_equations import Cosined
@@ -30,8 +30,10 @@ from rtmbs.studies.analysis.report import NamedValues
 from rtmbs.system.force_tables import joint_driver
 
 Array = NDArray[np.float64]
-BALANCED = 1e-7  # of the largest force: what may be left for coordinates that nothing drives
+BALANCED = 1e-7  # of the terms of a coordinate: the force that may be left where nothing drives it
+FLOOR = 1e-3  # of the terms of all coordinates: terms of one that are only rounding count as so much
 RANK = 1e-10  # of the largest singular value
+SHARED = 1e-6  # of a combination of multipliers that changes no coordinate's force: rows below it have no part in it
 OWN = "driving_forces"  # how the added wrenches are called
 
 
@@ -51,6 +53,11 @@ def driving_forces(analysis: Analysis, motion: Result) -> InverseDynamics:
         Force of each driver along its own motion [N, N m] and its power [W]. The ``result`` has the reactions, and
         ``NAME.force`` (S, 3) of each point on a curve: the force of the curve on the point [N], world axes, without
         friction.
+
+    Warns
+    -----
+    RtmbsWarning
+        For drivers that hold the same motion as others: their forces are not unique.
 
     Raises
     ------
@@ -165,13 +172,29 @@ class Balance:
         none = self.needed(np.zeros((len(self.motion.t), self.count)))
         parts = [self.needed(np.tile(one, (len(none), 1))) - none for one in np.eye(self.count)]
         columns = np.stack(parts, axis=2)  # (S, forces, count)
-        known = np.stack(
-            [scipy.linalg.lstsq(A, -b, cond=RANK)[0] for A, b in zip(columns, none, strict=True)]
-        )  # fmt: skip
+        known = np.zeros((len(none), self.count))
+        if none.shape[1]:
+            known = np.stack(
+                [scipy.linalg.lstsq(A, -b, cond=RANK)[0] for A, b in zip(columns, none, strict=True)]
+            )  # fmt: skip
+        self.warn_of_shares(columns)
         self.apply(known)
         found = self.inverse()
-        self.check(found, none)
+        self.check(found, np.abs(none) + np.einsum("sjk,sk->sj", np.abs(columns), np.abs(known)))
         return self.named(found, np.einsum("srk,sk->sr", self.Z, known))
+
+    def warn_of_shares(self, columns: Array) -> None:
+        """Warn of drivers with forces that the balance leaves free, beside other drivers: theirs are the least."""
+        shared = set[str]()
+        for Z, A in zip(self.Z, columns, strict=True):
+            free = Z @ (null_space(A) if A.size else np.eye(self.count))
+            rows = np.flatnonzero(np.abs(free).max(axis=1, initial=0.0) > SHARED)
+            shared.update(self.conditions.owner[self.conditions.rows[row]] for row in rows)
+        if drivers := sorted(shared & set(self.conditions.slots)):
+            warn(
+                f"forces of {', '.join(map(repr, drivers))} are not unique: other drivers hold the same motion; the sum"
+                " of the squares of such forces is the least"
+            )
 
     def apply(self, lam: Array) -> None:
         """Set the wrenches of multipliers (S, count)."""
@@ -193,14 +216,16 @@ class Balance:
     def left(self, found: InverseDynamics) -> Array:
         """Return the forces (S, k) of coordinates without a driver."""
         drivers = driver_rows(self.system)
-        return np.stack([force for name, force in found.forces.items() if name not in drivers], axis=1)
+        free = [force for name, force in found.forces.items() if name not in drivers]
+        return np.stack(free, axis=1) if free else np.zeros((len(self.motion.t), 0))
 
-    def check(self, found: InverseDynamics, none: Array) -> None:
-        """Refuse a coordinate that needs a force which no driver gives: InputError."""
+    def check(self, found: InverseDynamics, terms: Array) -> None:
+        """Refuse a coordinate that needs a force which no driver gives: InputError; ``terms`` (S, k) are its sizes."""
         left, drivers = np.abs(self.left(found)), driver_rows(self.system)
         names = [name for name in found.forces if name not in drivers]
-        if left.max() > BALANCED * max(np.abs(none).max(), left.max() * BALANCED):
-            k, place = np.unravel_index(int(np.argmax(left)), left.shape)
+        allowed = BALANCED * (terms + FLOOR * terms.max(initial=0.0))
+        if np.any(left > allowed):
+            k, place = np.unravel_index(int(np.argmax(left - allowed)), left.shape)
             raise InputError(
                 f"no driver holds {names[place]!r}, which needs {left[k, place]:.3g} at t = {self.motion.t[k]:g} s; "
                 "drive it, or take a DYNAMIC ANALYSIS"

@@ -14,7 +14,7 @@ import rtmbs
 from rtmbs import driving_forces, language
 from rtmbs.errors import InputError
 from rtmbs.kinematics import Analysis
-from rtmbs.kinematics.elements import PointOnCurve
+from rtmbs.kinematics.elements import PointDriver, PointOnCurve
 from rtmbs.model.description import characteristic_length
 from tests.cases import quick
 
@@ -170,3 +170,19 @@ def test_messages():
         driving_forces(analysis, other.run_at([0.0]))
     with pytest.raises(InputError, match="takes the Result of a kinematic analysis, not 3"):
         driving_forces(analysis, 3)
+
+
+def test_two_drivers_of_one_motion_share_it():
+    """A weight is held by a driven point and by a driven coordinate of its body: each carries half."""
+    model = rtmbs.Model("lift", gravity=(0.0, 0.0, -G))
+    model.add_body("cage", mass=3.0, inertia=(0.1, 0.1, 0.1))
+    model.add_joint("mast", rtmbs.Prismatic(axis=(0, 0, 1)), "ground", "cage", point=(0, 0, 0))
+    model.add_marker("eye", "cage", (0.1, 0.0, 0.0))
+    rise = rtmbs.Sine(0.2, 3.0)
+    drivers = [PointDriver("rope", "eye", "z", rise), PointDriver("second rope", "eye", "z", rise)]
+    analysis = Analysis(model, drivers)
+    with pytest.warns(rtmbs.RtmbsWarning, match="'rope', 'second rope' are not unique"):
+        found = driving_forces(analysis, analysis.run_at(TIMES))
+    needed = 3.0 * (G - 0.2 * 9.0 * np.sin(3.0 * TIMES))
+    for name in ("rope", "second rope"):
+        np.testing.assert_allclose(found.forces[name], 0.5 * needed, rtol=1e-9)
