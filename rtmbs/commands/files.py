@@ -153,6 +153,8 @@ def run_command(words: list[str]) -> int:
         return run_robot_file(words[0], words[1:])
     options = run_parser().read(words)
     if options.sweep:
+        if options.forces:
+            raise InputError("--forces belongs to one run; leave out --sweep, or run the file for each value")
         from rtmbs.commands.file_sweep import sweep_file
 
         return sweep_file(options)
@@ -358,15 +360,22 @@ def with_forces(analysis: "Analysis", motion: "Result") -> "Result":
     from rtmbs.results.channel import Source
     from rtmbs.studies.analysis.driving_forces import driving_forces
 
-    found = driving_forces(analysis, motion)
+    with warnings.catch_warnings(record=True) as noted:
+        warnings.simplefilter("always", RtmbsWarning)
+        found = driving_forces(analysis, motion)
     print(found.table())
+    for note in noted:
+        print(f"note: {note.message}")
     known, more = set(motion.names()), dict[str, Source]()
     for name in found.result.names():
         if name not in known:
             one = found.result.channel(name)
             more[name] = Source(one.axes, one.unit, partial(getattr, one, "values"), one.frame)
+    rows = analysis.equations.rows
     for name, values in found.forces.items():
-        more[f"{name}.drive"] = Source((), "N or N m", partial(np.asarray, values))
+        unit = "N" if rows.is_length[rows.owner.index(name)] else "N m"
+        more[f"{name}.drive"] = Source((), unit, partial(np.asarray, values))
+        more[f"{name}.drive_power"] = Source((), "W", partial(np.asarray, found.power[name]))
     return motion.extended(more)
 
 

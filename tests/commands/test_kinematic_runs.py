@@ -140,7 +140,8 @@ def test_forces_of_drivers_and_reactions(run, tmp_path):
         " floating joint f (body = ground, body = p);"
         " point on curve k (triad = t, body = wheel, curve = (s, 0, 0), start = 1); driver",
     )
-    assert "no driver holds" in run(curved, "--forces", code=2)
+    assert "no driver holds" in run(curved, "--forces")
+    assert "belongs to one run" in run(dynamic, "--forces", "--sweep", "c=1:2:2", code=2)
 
 
 def test_static_equilibrium(run, tmp_path):

@@ -1,7 +1,7 @@
 """Driver forces and reactions of a kinematic motion, with cams, points on curves and drivers of bodies.
 
-Conditions that a Simulation follows stay in its model. The others act by wrenches J^T lam of their rows of Phi_q, where
-lam is such that no coordinate needs a force beside them. The balance is linear in lam (METHODS 1.38).
+Drivers of joint coordinates and of distances stay in the model. The others act by wrenches J^T lam of their rows of
+Phi_q, where lam is such that no coordinate needs a force beside them. The balance is linear in lam (METHODS 1.38).
 """
 
 import copy
@@ -14,7 +14,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, ModelError, shown, warn
+from rtmbs.errors import InputError, shown, warn
 from rtmbs.kinematics import Analysis
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.element_equations import Cosined
@@ -27,7 +27,6 @@ from rtmbs.results.result import Result
 from rtmbs.studies.analysis.inverse_dynamics import InverseDynamics, driver_rows, inverse_dynamics
 from rtmbs.studies.analysis.prescribed_motion import prescribable_names, turning_joints
 from rtmbs.studies.analysis.report import NamedValues
-from rtmbs.system.force_tables import joint_driver
 
 Array = NDArray[np.float64]
 BALANCED = 1e-7  # of the terms of a coordinate: the force that may be left where nothing drives it
@@ -57,12 +56,13 @@ def driving_forces(analysis: Analysis, motion: Result) -> InverseDynamics:
     Warns
     -----
     RtmbsWarning
-        For drivers that hold the same motion as others: their forces are not unique.
+        For drivers that hold the same motion as others, so that their forces are not unique. For coordinates that no
+        driver holds and that need a force, with its size.
 
     Raises
     ------
     InputError
-        For a motion of another analysis, and where the drivers leave a coordinate free that needs a force.
+        For a motion of another analysis, and for a model without masses.
     ModelError
         For a body without mass that nothing holds.
 
@@ -72,26 +72,19 @@ def driving_forces(analysis: Analysis, motion: Result) -> InverseDynamics:
     >>> found = driving_forces(analysis, analysis.run(0.0, 1.0, 0.01))
     >>> found.forces["motor"], found.result["cam.force"], found.result["follower_guide.reaction"]
     """
+    if not isinstance(analysis, Analysis):
+        raise InputError(f"driving_forces takes a kinematic Analysis, not {shown(analysis)}")
     if not isinstance(getattr(motion, "report", None), KinematicReport):
-        raise InputError(f"driving_forces takes the Result of a kinematic analysis, not {shown(motion)}")
-    if motion.report.samples.q.shape[1] != analysis.equations.n:
+        raise InputError(f"driving_forces takes the Result that the analysis returned, not {shown(motion)}")
+    if motion.name != analysis.model.name or motion.report.samples.q.shape[1] != analysis.equations.n:
         raise InputError(f"motion has other coordinates than {analysis!r}; it must be a Result of this mechanism")
-    followed = followed_drivers(analysis.model)
+    if not any(body.mass > 0.0 or np.any(body.inertia) for body in analysis.model.bodies.values()):
+        raise InputError(f"no body of {analysis.model.name!r} has a mass or an inertia; give them mass and inertia")
+    followed = {name: driver for name, driver in analysis.model.drivers.items() if driver.dynamic}
     conditions = Conditions(analysis, [name for name in analysis.model.drivers if name not in followed])
-    if not len(conditions.rows):
+    if not len(conditions.rows) and not motion.report.mobility.degrees_of_freedom:
         return inverse_dynamics(analysis.model.compile(), None, motion.t)
     return Balance(analysis, motion, followed, conditions).solved()
-
-
-def followed_drivers(model: Model) -> dict[str, Any]:
-    """Return the drivers that a Simulation follows."""
-    found = {}
-    for name, driver in model.drivers.items():
-        try:
-            found[name] = driver if driver.dynamic else joint_driver(model, driver)
-        except ModelError:
-            continue
-    return found
 
 
 class Conditions:
@@ -114,7 +107,7 @@ class Conditions:
         """
         J = self.programs.jacobian(q, f)[self.rows].toarray()
         Z = null_space((J[:, SIZE * self.bodies :]).T)
-        forces = (J[:, : SIZE * self.bodies].T @ Z).reshape(self.bodies, SIZE, -1)
+        forces = (J[:, : SIZE * self.bodies].T @ Z).reshape(self.bodies, SIZE, Z.shape[1])
         E = world_rates(q[: SIZE * self.bodies].reshape(-1, SIZE)[:, 3:])  # omega = E e', and E E^T = 4
         return Z, np.concatenate((forces[:, :3], 0.25 * E @ forces[:, 3:]), axis=1)
 
@@ -171,16 +164,16 @@ class Balance:
         """Return the balance with the multipliers that leave no force to the coordinates."""
         none = self.needed(np.zeros((len(self.motion.t), self.count)))
         parts = [self.needed(np.tile(one, (len(none), 1))) - none for one in np.eye(self.count)]
-        columns = np.stack(parts, axis=2)  # (S, forces, count)
+        columns = np.stack(parts, axis=2) if parts else np.zeros((*none.shape, 0))  # (S, forces, count)
         known = np.zeros((len(none), self.count))
-        if none.shape[1]:
+        if columns.size:
             known = np.stack(
                 [scipy.linalg.lstsq(A, -b, cond=RANK)[0] for A, b in zip(columns, none, strict=True)]
             )  # fmt: skip
         self.warn_of_shares(columns)
         self.apply(known)
         found = self.inverse()
-        self.check(found, np.abs(none) + np.einsum("sjk,sk->sj", np.abs(columns), np.abs(known)))
+        self.warn_of_free(found, np.abs(none) + np.einsum("sjk,sk->sj", np.abs(columns), np.abs(known)))
         return self.named(found, np.einsum("srk,sk->sr", self.Z, known))
 
     def warn_of_shares(self, columns: Array) -> None:
@@ -219,16 +212,18 @@ class Balance:
         free = [force for name, force in found.forces.items() if name not in drivers]
         return np.stack(free, axis=1) if free else np.zeros((len(self.motion.t), 0))
 
-    def check(self, found: InverseDynamics, terms: Array) -> None:
-        """Refuse a coordinate that needs a force which no driver gives: InputError; ``terms`` (S, k) are its sizes."""
+    def warn_of_free(self, found: InverseDynamics, terms: Array) -> None:
+        """Warn of coordinates that need forces which no driver gives; ``terms`` (S, k) are sizes of these forces."""
         left, drivers = np.abs(self.left(found)), driver_rows(self.system)
         names = [name for name in found.forces if name not in drivers]
-        allowed = BALANCED * (terms + FLOOR * terms.max(initial=0.0))
-        if np.any(left > allowed):
-            k, place = np.unravel_index(int(np.argmax(left - allowed)), left.shape)
-            raise InputError(
-                f"no driver holds {names[place]!r}, which needs {left[k, place]:.3g} at t = {self.motion.t[k]:g} s; "
-                "drive it, or take a DYNAMIC ANALYSIS"
+        largest = max((float(np.abs(force).max()) for force in found.forces.values()), default=0.0)
+        allowed = BALANCED * (terms + FLOOR * max(largest, terms.max(initial=0.0)))
+        for k in np.flatnonzero(np.any(left > allowed, axis=0)):
+            worst = int(np.argmax(left[:, k]))
+            warn(
+                f"no driver holds {names[k]!r}: the motion needs {left[worst, k]:.3g} there at"
+                f" t = {self.motion.t[worst]:g} s, and forces of the drivers are those beside it; drive it, or take a"
+                " DYNAMIC ANALYSIS"
             )
 
     def named(self, found: InverseDynamics, lam: Array) -> InverseDynamics:
@@ -250,10 +245,13 @@ class Balance:
                     power[name] = forces[name] * rate
             elif name in conditions.curves:
                 more[f"{name}.force"] = Source(XYZ, "N", partial(np.asarray, lam[:, own]), WORLD)
-        return InverseDynamics(
-            NamedValues("drive", forces, {}), NamedValues("drive", power, {}), found.result.extended(more),
-            found.gaps, found.resampled,
-        )  # fmt: skip
+        kept = {name: found.result.channel(name) for name in found.result.names() if not name.startswith(OWN)}
+        sources = {
+            name: Source(one.axes, one.unit, partial(getattr, one, "values"), one.frame) for name, one in kept.items()
+        }
+        result = Result(sources | more, found.result.name)
+        drives, powers = NamedValues("drive", forces, {}), NamedValues("drive", power, {})
+        return InverseDynamics(drives, powers, result, found.gaps, found.resampled)
 
     def along(self, name: str, own: list[int], lam: Array) -> Array:
         """Return the force (S,) of a driver along its own motion: -lam Phi_f."""

@@ -163,12 +163,21 @@ def test_angle_of_two_axes_that_no_joint_keeps():
 def test_messages():
     model, constraints = eccentric_cam(driven=False)
     analysis = Analysis(model, constraints)
-    with pytest.raises(InputError, match="drive it, or take a DYNAMIC ANALYSIS"):
-        driving_forces(analysis, analysis.run_at([0.0, 0.1]))
+    with pytest.warns(rtmbs.RtmbsWarning, match="no driver holds 'axle.angle': the motion needs"):
+        driving_forces(analysis, analysis.run_at([0.1, 0.2]))
     other = Analysis(eccentric_cam()[0], ())
     with pytest.raises(InputError, match="other coordinates than Analysis"):
         driving_forces(analysis, other.run_at([0.0]))
-    with pytest.raises(InputError, match="takes the Result of a kinematic analysis, not 3"):
+    with pytest.raises(InputError, match="takes a kinematic Analysis, not Model"):
+        driving_forces(model, 3)
+    bare, few = rtmbs.Model("bare"), rtmbs.Revolute(axis=(0, 0, 1))
+    bare.add_body("b", mass=0.0)
+    bare.add_joint("pin", few, "ground", "b", point=(0, 0, 0))
+    bare.add_driver("drive", rtmbs.ConstantRate(1.0), joint="pin")
+    light = Analysis(bare)
+    with pytest.raises(InputError, match="no body of 'bare' has a mass"):
+        driving_forces(light, light.run_at([0.0, 0.1]))
+    with pytest.raises(InputError, match="takes the Result that the analysis returned, not 3"):
         driving_forces(analysis, 3)
 
 
@@ -186,3 +195,47 @@ def test_two_drivers_of_one_motion_share_it():
     needed = 3.0 * (G - 0.2 * 9.0 * np.sin(3.0 * TIMES))
     for name in ("rope", "second rope"):
         np.testing.assert_allclose(found.forces[name], 0.5 * needed, rtol=1e-9)
+
+
+@pytest.mark.parametrize("ends", [("ground", "cage"), ("cage", "ground")])
+def test_a_coordinate_of_a_body_on_a_skew_slide(ends):
+    """The force is along y, though the slide is skew: weight along the slide over its share of y."""
+    model = rtmbs.Model("skew", gravity=(0.0, -G, 0.0))
+    model.add_body("cage", mass=2.0, inertia=(0.1, 0.1, 0.1))
+    model.add_joint("slide", rtmbs.Prismatic(axis=(1, 1, 0)), *ends, point=(0, 0, 0))
+    model.add_driver("rise", rtmbs.Sine(0.2, 3.0), body=("cage", "y"))
+    analysis = Analysis(model)
+    motion = analysis.run_at(TIMES)
+    second = -0.2 * 9.0 * np.sin(3.0 * TIMES)
+    np.testing.assert_allclose(driving_forces(analysis, motion).forces["rise"], 2.0 * (2.0 * second + G), atol=1e-9)
+
+
+def test_all_coordinates_of_a_floating_body():
+    """Six drivers of one body on a floating joint: virtual power of each."""
+    model = rtmbs.Model("plate")
+    model.add_body("plate", mass=1.0, inertia=(0.1, 0.2, 0.3))
+    model.add_joint("free", rtmbs.Floating(), "ground", "plate", point=(0, 0, 0))
+    for k, coordinate in enumerate(("x", "y", "z", "yaw", "pitch", "roll")):
+        model.add_driver(coordinate, rtmbs.Sine(0.2, 2.0 + k, offset=0.1), body=("plate", coordinate))
+    assert virtual_work_error(SimpleNamespace(model=model, constraints=()), 5) < 1e-9
+
+
+def test_a_rod_that_may_spin():
+    """A crank, a rod between balls and a slider: the spin of the rod is free, and the torque is that of the power."""
+    model = rtmbs.Model("spin", gravity=(0.0, -G, 0.0))
+    model.add_body("crank", mass=1.0, inertia=(0.01, 0.01, 0.02), center_of_mass=(0.1, 0.0, 0.0))
+    model.add_body("rod", mass=0.5, inertia=(1e-12, 0.02, 0.02), center_of_mass=(0.3, 0, 0), position=(0.2, 0, 0))
+    model.add_body("block", mass=2.0, inertia=(0.1, 0.1, 0.1), position=(0.8, 0, 0))
+    model.add_joint("axle", rtmbs.Revolute(axis=(0, 0, 1)), "ground", "crank", point=(0, 0, 0))
+    model.add_joint("pin", rtmbs.Spherical(), "crank", "rod", point=(0.2, 0, 0))
+    model.add_joint("wrist", rtmbs.Spherical(), "rod", "block", point=(0.8, 0, 0))
+    model.add_joint("guide", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", "block", point=(0.8, 0, 0))
+    model.add_driver("drive", rtmbs.ConstantRate(3.0), joint="axle")
+    analysis = Analysis(model)
+    motion = analysis.run_at(TIMES)
+    found = driving_forces(analysis, motion)
+    drivers = {"drive": replace(model.drivers["drive"], profile=Hastened(model.drivers["drive"].profile))}
+    other = copy.copy(model)
+    other.drivers = drivers
+    wanted, size = virtual_power(model, motion, Analysis(other).run_at(TIMES))
+    np.testing.assert_allclose(found.forces["drive"], wanted, atol=1e-9 * size)
