@@ -78,7 +78,9 @@ def confirmed(march: PathSolver, equations: KinematicEquations, samples: Kinemat
 
 REFINEMENTS = (2, 8, 64, 512)  # pieces of a step that are tried
 FAST = 0.5  # change of a driver in one of the smallest pieces from which it is to blame [rad, or in typical lengths]
-BESIDE = 1e-4  # how far beside a singular pose the two poses lie whose mean is taken, in steps
+BESIDE = 3e-3  # change of the coordinates, in typical sizes, from a singular pose to poses beside it; errors are d^4
+WIDEST = 0.3  # of a step that it may be
+NEARER = (1.0, 0.3, 0.1, 0.03)  # parts of it that are tried
 
 
 class Refinement:
@@ -192,20 +194,28 @@ def pieced(equations: KinematicEquations, samples: KinematicSamples, known: int,
 def cross(
     march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, k: int, refined: Refinement
 ) -> bool:
-    """Take the mean of a pose just before t[k] and one just after on the same smooth path; False where none is."""
+    """Take sample k from two poses just before t[k] and two just after on the same smooth path; False where none is.
+
+    Means of poses at distances d and 2 d on both sides are extrapolated, so that what is left is of order d^4. Newton's
+    iteration does not come closer to a singular pose than the root of its tolerance, whatever the step.
+    """
     step = samples.t[k] - samples.t[k - 1]
-    sides = samples.t[k] + BESIDE * step * np.array([-1.0, 1.0])
-    if not reach(march, equations, samples, k, sides[0], k, refined):
-        return False
-    beside = pieced(equations, samples, k, sides)
-    if march.fill(beside, 1, 2) != 2:
-        return False
-    for column in beside[2:7]:
-        column[1] = 0.5 * (column[0] + column[1])
-    samples.take(k, beside, 1)
-    samples.weak[k] = 0.0
-    refined.crossed.append(float(samples.t[k]))
-    return True
+    rate = float(np.max(np.abs(samples.qd[k - 1]) / equations.sizes()))
+    distance = min(BESIDE / rate, WIDEST * step) if rate > 0.0 else WIDEST * step
+    for part in NEARER:
+        sides = samples.t[k] + part * distance * np.array([-2.0, -1.0, 1.0, 2.0])
+        if not reach(march, equations, samples, k, sides[0], k, refined):
+            continue
+        beside = pieced(equations, samples, k, sides)
+        if march.fill(beside, 1, 4) != 4:
+            continue
+        for column in beside[2:7]:
+            column[1] = (4.0 * (column[1] + column[2]) - (column[0] + column[3])) / 6.0
+        samples.take(k, beside, 1)
+        samples.weak[k] = 0.0
+        refined.crossed.append(float(samples.t[k]))
+        return True
+    return False
 
 
 HALVINGS = 40  # of an interval in which a driver jumps

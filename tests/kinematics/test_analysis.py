@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 
 from bench.measures import driven as m
-from rtmbs import Model, Prismatic, Revolute, Spherical
+from rtmbs import Model, Prismatic, Revolute, Spherical, language
 from rtmbs.errors import InputError, ModelError, StartError
 from rtmbs.kinematics import Analysis, Gear, JointCoordinate, MotionError, PointOnCurve, singular
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.model import ConstantRate, Function, Sine
 from rtmbs.numerics.rotations.quaternions import rotations
+from tests.cases import quick
 
 
 def readable(analysis, times, inverse_of):
@@ -507,3 +508,20 @@ def test_constraints_that_name_nothing_are_refused():
     model.add_joint("slide", Prismatic(axis=m.X), "ground", "block", point=(0, 0, 0))
     with pytest.raises(ModelError, match="joint 'slide' has the coordinates displacement, not 'angle'"):
         Analysis(model, [Gear("g", ("slide", "angle"), "slide", 1.0)])
+
+
+@pytest.mark.parametrize("rows", quick([36, 100, 800, 1000], 100))
+def test_a_parallelogram_passes_its_change_points_in_fine_steps(rows):
+    """Samples fall on the change points: both cranks turn alike, whatever the step."""
+    text = """MODEL m SYSTEM (KINEMATIC ANALYSIS, ending time = 1, print interval = 0.05);
+    BODY a (); BODY c (position = (0, 1, 0)); BODY b (position = (2, 0, 0));
+    revolute joint r1 (body = ground, body = a, axis = (0, 0, 1));
+    revolute joint r2 (body = ground, body = b, axis = (0, 0, 1), point = (2, 0, 0));
+    revolute joint r3 (body = a, body = c, axis = (0, 0, 1), point = (0, 1, 0));
+    revolute joint r4 (body = c, body = b, axis = (0, 0, 1), point = (2, 1, 0));
+    driver d (r1 = 2 * pi * TIME); ENDMODEL"""
+    motion = Analysis(language.build(text).model).run(0.0, 1.0, 1.0 / rows)
+    np.testing.assert_allclose(motion["r2.angle"], motion["r1.angle"], atol=1e-10)
+    np.testing.assert_allclose(motion["r2.angle_rate"], 2.0 * np.pi, rtol=1e-7)
+    np.testing.assert_allclose(motion["r2.angle_acceleration"], 0.0, atol=1e-4)
+    assert len(motion.report.singular) == 2
