@@ -271,8 +271,12 @@ class IDARun(DenseRun):
         return self.t
 
     def point(self, t: float) -> Point:
-        """Return the point at ``t`` [s]."""
-        return self.own.point(t, solution_at(self.solver, t, "IDA"))
+        """Return the point at ``t`` [s]; steps are taken, and counted, until it is passed."""
+        for _ in range(MOST_STEPS):
+            if self.t >= t:
+                return self.own.point(t, solution_at(self.solver, t, "IDA"))
+            self.forward(t)
+        raise MotionError(f"IDA took {MOST_STEPS} steps and is at t = {self.t:g}; t = {t:g} is wanted")
 
 
 class IDASteps(Steps):
