@@ -16,7 +16,7 @@ from rtmbs.vehicle.tyre import Tyre
 from rtmbs.vehicle.tyre_force import add_tyre
 from rtmbs.vehicle.wheel_torques import add_brake
 
-TRAILER, HITCH = "trailer", "hitch"
+TRAILER, HITCH, STABILISER = "trailer", "hitch", "stabiliser"
 CORNERS = ("tl", "tr")
 LEFT = (0.0, 1.0, 0.0)
 
@@ -152,7 +152,7 @@ def add_trailer(model: Model, trailer: Trailer, frame: Array, tyre: Tyre, option
         markers = f"{HITCH}.a", f"{HITCH}.b"
         for marker, body in zip(markers, (CHASSIS, TRAILER), strict=True):
             model.add_marker(marker, body, ball)
-        model.add_force("stabiliser", YawDamper(trailer.hitch_damping), between=markers)
+        model.add_force(STABILISER, YawDamper(trailer.hitch_damping), between=markers)
     for corner in CORNERS:
         add_side(model, trailer, corner, ball, tyre, options, road)
 

@@ -45,12 +45,19 @@ def test_rest():
 
 
 def test_power_balance():
-    """Power of all elements, those of the trailer too, gives what the energy changes."""
+    """Power of all elements, those of the trailer and its stabiliser too, gives what the energy changes."""
+    car = car_of().changed(trailer=Trailer(**SIZES, hitch_damping=2000.0))
     pedals = PedalTable(lambda t: max(0.0, np.sin(12.0 * t)), lambda t: 0.3 * max(0.0, -np.sin(12.0 * t)))
-    driven = DrivenCar(car_of(), 20.0, pedals, HeldSteering(0.15), rest=rest_of())
+    driven = DrivenCar(car, 20.0, pedals, HeldSteering(0.15), rest=rest_of())
     driven.simulation.inputs["brake_tl.torque"] = driven.simulation.inputs["brake_tr.torque"] = 100.0
-    balance = power_balance(driven.car, driven.run(0.4))
+    result = driven.run(0.4)
+    balance = power_balance(driven.car, result)
     assert balance.error < 1e-6
+    turn = rotations(result["chassis.orientation"]).transpose(0, 2, 1) @ rotations(result["trailer.orientation"])
+    spin = np.gradient(turn, result["t"], axis=0) @ turn.transpose(0, 2, 1)  # cross-product matrix of the rate
+    heat = 2000.0 * np.trapezoid((0.5 * (spin[:, 1, 0] - spin[:, 0, 1])) ** 2, result["t"])
+    assert heat > 1e-4 * balance.exchanged  # a hundred times the allowed error
+    assert -balance.work["stabiliser"] == pytest.approx(heat, rel=1e-4)
     assert balance.work["brake_tl"] < -100.0
     assert abs(balance.work["spring_tl"]) > 0.1
 
