@@ -7,7 +7,19 @@ import pytest
 
 import rtmbs
 from rtmbs.numerics.rotations.quaternions import rotations
-from rtmbs.vehicle import DrivenCar, HeldSteering, PedalTable, PlaneRoad, SpeedController, Trailer, power_balance, read
+from rtmbs.vehicle import (
+    Differential,
+    DrivenCar,
+    HeldSteering,
+    PedalTable,
+    PlaneRoad,
+    SpeedController,
+    Trailer,
+    power_balance,
+    read,
+)
+from rtmbs.vehicle.manoeuvres.signals import signals_of
+from rtmbs.vehicle.manoeuvres.step_steer import held_torque
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 SIZES = {
@@ -60,6 +72,21 @@ def test_power_balance():
     assert -balance.work["stabiliser"] == pytest.approx(heat, rel=1e-4)
     assert balance.work["brake_tl"] < -100.0
     assert abs(balance.work["spring_tl"]) > 0.1
+
+
+def test_held_throttle():
+    """The held torque carries the spin of heavy trailer wheels and of a heavy differential: the speed stays."""
+    heavy = Trailer(**SIZES, wheel_inertia=(8.0, 15.0))
+    car = car_of().changed(steer=0.0, trailer=heavy, differentials={"front": Differential(inertia=20.0)})
+    torque, slows = held_torque(car, 20.0, 2e-3, 1.0, rest_of()), []
+    for drive in (0.0, torque):
+        moving = car.at_speed(20.0, rest_of())
+        sim = rtmbs.Simulation(moving.compile(), h=2e-3)
+        sim.inputs["drive.torque"] = drive
+        signals = signals_of(moving, sim.run(1.0))
+        slows.append(np.mean(signals["longitudinal_acceleration"][signals["t"] > 0.5]))
+    assert slows[0] < -0.01
+    assert abs(slows[1]) < 0.01 * abs(slows[0])
 
 
 @pytest.mark.slow
