@@ -10,10 +10,13 @@ from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import (
     Differential,
     DrivenCar,
+    GridRoad,
     HeldSteering,
     PedalTable,
     PlaneRoad,
+    RoadUnderWheels,
     SpeedController,
+    TandemCams,
     Trailer,
     power_balance,
     read,
@@ -27,6 +30,8 @@ SIZES = {
     "wheel_centre": (-2.5, 0.8, -0.1), "stiffness": 4e4, "damping": 3e3,
 }  # fmt: skip
 BALL = np.array(SIZES["hitch"])
+GRID = np.linspace(-8.0, 4.0, 121), np.linspace(-4.0, 4.0, 81)
+ROUGH = (*GRID, 0.02 * np.sin(7.0 * GRID[0])[:, None] * np.cos(5.0 * GRID[1] + 1.0))
 
 
 @cache
@@ -111,6 +116,41 @@ def test_on_a_road():
     driven = DrivenCar(car_of(), 5.0, pedals, rest=rest_of(), road=PlaneRoad(grade=0.02))
     driven.run(0.05)
     assert driven.simulation.inputs["tyre_tl.plane"][1] == pytest.approx(0.02)
+
+
+def own_plane(road, centre, ahead, radius, cams):
+    """Return height and slopes along x and y under two cams on two tracks, by the equation of the ellipse."""
+    left, spots = np.array((-ahead[1], ahead[0])), {}
+    for fore in (-0.5, 0.5):
+        for side in (-0.5, 0.5):
+            along = np.linspace(-cams.a, cams.a, 4001) * radius
+            low = -cams.b * radius * (1.0 - np.abs(along / (cams.a * radius)) ** cams.c) ** (1.0 / cams.c)
+            at = centre[:2, None] + (fore * cams.shift + along) * ahead[:, None] + side * cams.width * left[:, None]
+            spots[fore, side] = np.max(road.height(*at) - low) - cams.b * radius
+    slope = (spots[0.5, 0.5] + spots[0.5, -0.5] - spots[-0.5, 0.5] - spots[-0.5, -0.5]) / (2.0 * cams.shift)
+    tilt = (spots[0.5, 0.5] + spots[-0.5, 0.5] - spots[0.5, -0.5] - spots[-0.5, -0.5]) / (2.0 * cams.width)
+    return (sum(spots.values()) / 4.0, *(slope * ahead + tilt * left))
+
+
+def test_envelope_of_a_turned_trailer():
+    """Cams under the wheels of a trailer at an angle lie along its wheels, square to the line of both centres."""
+    moving = car_of().changed(steer=0.0, uneven=True).at_speed(0.0, rest_of())
+    half = 0.25
+    del moving.initials["hitch"]
+    moving.set_initial("hitch", (np.cos(half), 0.0, 0.0, np.sin(half)), pin=False, weight=1e9)
+    sim, cams = rtmbs.Simulation(moving.compile(), h=1e-3), TandemCams()
+    place = {corner: np.array(sim[f"wheel_{corner}.position"]) for corner in ("tl", "tr", "rl", "rr")}
+    road = GridRoad(*ROUGH)
+    found = RoadUnderWheels(sim, moving, road, cams).under(0.0)
+    for axle, angle in (("t", 0.5), ("r", 0.0)):
+        line = place[f"{axle}l"] - place[f"{axle}r"]
+        ahead = np.array((line[1], -line[0])) / np.hypot(*line[:2])
+        assert np.arctan2(ahead[1], ahead[0]) == pytest.approx(angle, abs=1e-3)
+        for corner in (f"{axle}l", f"{axle}r"):
+            z, dx, dy = own_plane(road, place[corner], ahead, moving.tyres["rl"].free_radius, cams)
+            (c, a, b), _ = found[corner]
+            assert (a, b) == pytest.approx((dx, dy), abs=1e-4)
+            assert c + a * place[corner][0] + b * place[corner][1] == pytest.approx(z, abs=1e-5)
 
 
 @pytest.mark.parametrize(
