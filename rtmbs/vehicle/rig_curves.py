@@ -15,6 +15,8 @@ from rtmbs.vehicle.kingpin import kingpin_curves, kingpin_points
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
 
+TRAVELS = ("bump", "roll")  # motions with a wheel travel
+
 
 @dataclass(frozen=True)
 class WheelCurves:
@@ -22,6 +24,8 @@ class WheelCurves:
 
     Parameters
     ----------
+    motion : str
+        Motion or force of the rig, such as "bump".
     x : ndarray
         Forward displacement of the wheel centre from design (k,) [m].
     y : ndarray
@@ -48,6 +52,7 @@ class WheelCurves:
         joints make no axis, as with five links.
     """
 
+    motion: str
     x: Array
     y: Array
     z: Array
@@ -70,13 +75,14 @@ class WheelCurves:
         Returns
         -------
         ndarray
-            Motion ratio (k,), meaningful in "bump" and "roll".
+            Motion ratio (k,).
 
         Raises
         ------
         ModelError
-            For a name that is no spring or damper.
+            For a name that is no spring or damper, and for curves of another motion than "bump" and "roll".
         """
+        check_travel("motion_ratio", self.motion)
         if name not in self.lengths:
             raise ModelError(f"rig: {shown(name)} is no strut; it must be one of {', '.join(self.lengths)}")
         return -self.rates[name] / self.rates["z"]
@@ -159,7 +165,13 @@ class RigCurves:
         -------
         ndarray
             Share of the load transfer that the suspension carries without its springs (k,).
+
+        Raises
+        ------
+        ModelError
+            For curves of another motion than "bump" and "roll".
         """
+        check_travel("anti_dive", self.motion)
         sign = 1.0 if self.axle == "front" else -1.0
         return np.asarray(sign * brake_share * self.left.rates["brake_x"] / self.left.rates["z"] * wheelbase / height)
 
@@ -182,7 +194,13 @@ class RigCurves:
         -------
         ndarray
             Share of the load transfer that the suspension carries without its springs (k,).
+
+        Raises
+        ------
+        ModelError
+            For curves of another motion than "bump" and "roll".
         """
+        check_travel("anti_squat", self.motion)
         sign = 1.0 if self.axle == "front" else -1.0
         return np.asarray(sign * drive_share * self.left.rates["x"] / self.left.rates["z"] * wheelbase / height)
 
@@ -195,6 +213,14 @@ class RigCurves:
         columns = [self.values, *(getattr(self.left, name) for name in names), *more.values()]
         rows += ["".join(f"{value:14.6f}" for value in row) for row in zip(*columns, strict=True)]
         return "\n".join([head, *rows])
+
+
+def check_travel(name: str, motion: str) -> None:
+    """Check that the motion has a wheel travel, for a quantity per wheel travel."""
+    if motion not in TRAVELS:
+        raise ModelError(
+            f"rig: {name} is of wheel travel, and the motion is {motion}; it must be one of {', '.join(TRAVELS)}"
+        )
 
 
 def channels(car: "Car", axle: str) -> list[str]:
@@ -210,7 +236,7 @@ def channels(car: "Car", axle: str) -> list[str]:
     return found
 
 
-def curves_of(car: "Car", axle: str, side: str, parts: list[dict[str, Array]], down: Array) -> WheelCurves:
+def curves_of(car: "Car", axle: str, side: str, motion: str, parts: list[dict[str, Array]], down: Array) -> WheelCurves:
     """Return the curves of one wheel from both halves of the run; ``down`` is as long as the wheel's radius."""
     corner = f"{axle[0]}{side}"
     at = {name: np.concatenate([one[name] for one in parts if name in one]) for name in channels(car, axle)}
@@ -240,7 +266,7 @@ def curves_of(car: "Car", axle: str, side: str, parts: list[dict[str, Array]], d
     rates |= changes
     camber, toe = np.arcsin(n[:, 2]), np.arctan2(-n[:, 0], n[:, 1])
     x, y, z = moved.T
-    return WheelCurves(x, y, z, camber, toe, contact[:, 0], contact[:, 1], lengths, rates, kingpin)
+    return WheelCurves(motion, x, y, z, camber, toe, contact[:, 0], contact[:, 1], lengths, rates, kingpin)
 
 
 def kingpin_of(

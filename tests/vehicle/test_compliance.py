@@ -159,6 +159,10 @@ def test_rates_are_derivatives():
                 slope = (values[2] - values[0]) / (2 * h)
                 assert wheel.rates[name][1] == pytest.approx(slope, abs=3e-11, rel=5e-5), (motion, name)
         left, right = curves.left, curves.right
+        with pytest.raises(rtmbs.errors.ModelError, match=f"the motion is {motion}; it must be one of bump, roll"):
+            left.motion_ratio("spring")
+        with pytest.raises(rtmbs.errors.ModelError, match=f"anti_dive is of wheel travel, and the motion is {motion}"):
+            curves.anti_dive(0.6, 2.7, 0.5)
         mirrored = (right.x, -right.y, right.z, -right.toe, -right.camber)
         assert np.allclose((left.x, left.y, left.z, left.toe, left.camber), mirrored, atol=1e-9)
 
@@ -233,6 +237,13 @@ def test_in_a_file(tmp_path):
         (lambda: car_of().changed(bushings=3.0), "it must map front and rear to bushings by joint"),
         (lambda: rig(car_of(), "front", "lateral", pitch=0.1), "forces take no ride and no pitch"),
         (lambda: rig(car_of(), "front", "lateral", phase="both"), "phase is 'both'; it must be one of parallel"),
+        (
+            lambda: rig(car_of(), "front", "bump", load=3000.0),
+            "bump takes no load, but it is 3000.0; give it for forces",
+        ),
+        (lambda: rig(car_of(), "front", "roll", phase="left"), "roll takes no phase, but it is 'left'"),
+        (lambda: rig(car_of(), "front", "steer", point="centre"), "steer takes no point, but it is 'centre'"),
+        (lambda: rig(car_of(), "front", "lateral", point="centre"), "lateral takes no point, but it is 'centre'"),
     ],
 )
 def test_refusals(make, words):

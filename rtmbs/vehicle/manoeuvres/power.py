@@ -76,8 +76,8 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
 
     Every power is a force or torque of the record times a velocity of the record: tyres and drive torques at the
     wheels, springs and dampers along the line between their ends, brakes and anti-roll bars at their joints, the
-    stabiliser of a trailer at the hitch, the driver of the steering at its coordinate. Its integral balances the kinetic energy and the energy of weight. This
-    checks a run without its equations.
+    stabiliser of a trailer at the hitch, the driver of the steering at its coordinate. Its integral balances the
+    kinetic energy and the energy of weight. This checks a run without its equations.
 
     Parameters
     ----------
