@@ -10,6 +10,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model import Fixed, Model, Revolute, Spherical, SpringDamper
+from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number, numbers
 from rtmbs.vehicle.anti_roll_bar import CHASSIS
 from rtmbs.vehicle.tyre import Tyre
@@ -61,7 +62,8 @@ class Trailer:
     Raises
     ------
     ModelError
-        For masses, lengths and stiffnesses that are not above zero, and a wheel that is not behind the hitch.
+        For masses, lengths, stiffnesses and inertias of the wheels that are not above zero, inertias that no wheel has,
+        and a wheel that is not behind the hitch.
 
     Examples
     --------
@@ -103,6 +105,10 @@ class Trailer:
             raise ModelError(
                 f"trailer: wheel_centre is {shown(centre.tolist())}; it must be behind and left of the hitch"
             )
+        across, along = numbers(self.wheel_inertia, "trailer: wheel_inertia", (2,)).tolist()
+        if not (across > 0.0 and along > 0.0):
+            raise ModelError(f"trailer: wheel_inertia is {shown((across, along))}; both must be above zero")
+        inertia_matrix((across, along, across), "trailer: wheel_inertia (across, along, across)")
         if self.tyre is not None and not isinstance(self.tyre, Tyre):
             raise ModelError(f"trailer: tyre is {shown(self.tyre)}; it must be a Tyre")
 

@@ -159,6 +159,9 @@ def test_envelope_of_a_turned_trailer():
         ({"mass": 0.0}, "mass is 0; it must be above zero"),
         ({"damping": -1.0}, "damping is -1; it must be zero or more"),
         ({"wheel_centre": (0.5, 0.8, 0.0)}, "it must be behind and left of the hitch"),
+        ({"wheel_inertia": (0.6, -1.0)}, r"wheel_inertia is \(0.6, -1.0\); both must be above zero"),
+        ({"wheel_inertia": (0.6, 1.3)}, "wheel_inertia .* breaks the triangle inequality"),
+        ({"wheel_inertia": 1.0}, "trailer: wheel_inertia"),
         ({"tyre": 3}, "tyre is 3; it must be a Tyre"),
     ],
 )
