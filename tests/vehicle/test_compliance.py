@@ -8,7 +8,6 @@ import pytest
 
 import rtmbs
 from rtmbs.vehicle import compare_on_rig, read, rig
-from rtmbs.vehicle.bushed_joints import bushing_axes
 from rtmbs.vehicle.data_file import data_path
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
@@ -52,6 +51,14 @@ def vector_of(R):
     return w * (np.arcsin(sine) / sine if abs(sine) > 1e-9 else 1.0 + w @ w / 6.0)
 
 
+def own_axes(joint):
+    """Return axes as columns: x along the hinge, y level and square to it, z as near to upright as may be."""
+    x, up = joint.axis, np.array([0.0, 0.0, 1.0])
+    z = up - (up @ x) * x
+    z = z / np.linalg.norm(z)
+    return np.array([x, np.cross(z, x), z]).T
+
+
 def own_statics(forces, radius):
     """Return wheel centre displacement, toe and camber of the left front wheel by virtual work and Newton.
 
@@ -76,7 +83,7 @@ def own_statics(forces, radius):
             total += sum(9.81 * mass * at[name](com)[2] for mass, com in parts[name])
         for arm, (_, R) in zip(names[:2], poses[:2], strict=True):
             joint = joints[f"{arm}_hinge"]
-            A = bushing_axes(joint)
+            A = own_axes(joint)
             q = np.concatenate((A.T @ (at[arm](joint.point) - joint.point), vector_of(A.T @ R @ A)))
             total += 0.5 * q @ (SOFT["front"][joint.name].stiffness @ q)
         length = np.linalg.norm(points["tie_rod.a"] - points["tie_rod.b"])

@@ -20,7 +20,7 @@ def car_of():
 
 
 def test_four_post_on_a_road():
-    """On a road of class A the run is that of the linearised car, which scipy integrates, within 1 %."""
+    """On a road of class A the run is that of the matrices of the linearised car in scipy, within 1 %."""
     rig = FourPost(mode="road", road_class="A", seed=3, duration=1.0, after=1.0)
     report = rig.run(car_of())
     signals = report.signals
