@@ -1,4 +1,4 @@
-"""Curves of an axle on the rig: wheel angles, paths, struts and kingpin axis over a motion, with their derivatives."""
+"""Curves of an axle on the rig: wheel angles, paths, struts, kingpin axis over a motion or force; their derivatives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -43,8 +43,9 @@ class WheelCurves:
     lengths : Mapping[str, ndarray]
         Lengths of springs and dampers by name (k,) [m].
     rates : Mapping[str, ndarray]
-        Derivatives (k,) by the names above and those of the lengths and of the kingpin axis, for each m of travel or
-        each rad of the pinion. ``brake_x`` is that of the contact point as a point of the wheel carrier.
+        Derivatives (k,) by the names above and those of the lengths and of the kingpin axis, for each m of travel, rad
+        of the pinion, N of a force or N m of a moment. ``brake_x`` is that of the contact point as a point of the wheel
+        carrier.
     kingpin : Mapping[str, ndarray]
         Curves (k,) of the kingpin axis: ``caster`` [rad], positive when its top leans to the rear,
         ``kingpin_inclination`` [rad], positive when it leans inward, ``scrub_radius`` [m], positive when the axis meets
@@ -90,16 +91,17 @@ class WheelCurves:
 
 @dataclass(frozen=True)
 class RigCurves:
-    """Kinematic curves of an axle on the rig.
+    """Curves of an axle on the rig: kinematics of a motion, or compliance under a force.
 
     Parameters
     ----------
     motion : str
-        Motion of the rig: "bump", "roll" or "steer".
+        Motion of the rig, "bump", "roll" or "steer", or its force, "longitudinal", "lateral" or "aligning".
     axle : str
         Axle: "front" or "rear".
     values : ndarray
-        Values of the motion (k,): wheel travel up [m], of the left wheel in roll, or angle of the pinion [rad].
+        Values of the motion (k,): wheel travel up [m], of the left wheel in roll, angle of the pinion [rad], or force
+        [N] or moment [N m] on the left wheel.
     left : WheelCurves
         Curves of the left wheel.
     right : WheelCurves
@@ -120,21 +122,21 @@ class RigCurves:
     roll_centre_height: Array | None
 
     def at(self, value: float, name: str, *, side: Literal["left", "right"] = "left") -> float:
-        """Return a derivative by the motion at a value of it; it is linear between the points.
+        """Return a derivative by the motion or force at a value of it; it is linear between the points.
 
         Parameters
         ----------
         value : float
-            Value of the motion [m or rad].
+            Value of the motion [m or rad], the force [N] or the moment [N m].
         name : str
-            Name of ``WheelCurves.rates``, such as "toe" for bump steer [rad/m].
+            Name of ``WheelCurves.rates``, such as "toe" for bump steer [rad/m] or the toe per N [rad/N].
         side : {'left', 'right'}, default 'left'
             Wheel.
 
         Returns
         -------
         float
-            Derivative in the unit of the curve, for each m of travel or each rad of the pinion.
+            Derivative in the unit of the curve, for each m of travel, rad of the pinion, N or N m.
 
         Raises
         ------
