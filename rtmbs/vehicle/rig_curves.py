@@ -243,8 +243,7 @@ def curves_of(car: "Car", axle: str, side: str, motion: str, parts: list[dict[st
     corner = f"{axle[0]}{side}"
     at = {name: np.concatenate([one[name] for one in parts if name in one]) for name in channels(car, axle)}
     wheel = f"{WHEEL}_{corner}"
-    one, right = car.axle(corner), side == "r"
-    axis0 = one.spin_axis * np.array([-1.0, 1.0, -1.0]) if right else one.spin_axis
+    axis0 = car.spin_axis(corner)
     body = held_position(car, wheel)
     R, w = rotations(at[f"{wheel}.orientation"]), at[f"{wheel}.angular_velocity"]
     n = R @ axis0
@@ -255,7 +254,7 @@ def curves_of(car: "Car", axle: str, side: str, motion: str, parts: list[dict[st
     contact, dcontact = moved + arm - arm0, rate + darm
     flat = n[:, 0] ** 2 + n[:, 1] ** 2
     lengths, rates = {}, {}
-    for strut in one.struts:
+    for strut in car.axle(corner).struts:
         a, b = (f"{strut.name}_{corner}.{end}" for end in "ab")
         d, v = at[f"{b}.position"] - at[f"{a}.position"], at[f"{b}.velocity"] - at[f"{a}.velocity"]
         lengths[strut.name] = np.linalg.norm(d, axis=1)

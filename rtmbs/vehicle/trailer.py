@@ -13,6 +13,7 @@ from rtmbs.model import Fixed, Model, Revolute, Spherical, SpringDamper
 from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number, numbers
 from rtmbs.vehicle.anti_roll_bar import CHASSIS
+from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.tyre import Tyre
 from rtmbs.vehicle.tyre_force import add_tyre
 from rtmbs.vehicle.wheel_torques import add_brake
@@ -200,7 +201,7 @@ def add_side(
     model.add_marker(ends[1], arm, centre)
     free = height + force / trailer.stiffness
     model.add_force(f"spring_{corner}", SpringDamper(trailer.stiffness, trailer.damping, free), between=ends)
-    own = tyre.other_side() if corner[1] == "r" and hasattr(tyre, "other_side") else tyre
+    own = tyre.other_side() if corner[1] == "r" and isinstance(tyre, MagicFormula) else tyre
     add_tyre(
         model, f"tyre_{corner}", own, wheel, centre=centre, road=road, friction=options["friction"],
         transient=options["transient"], slip_point=options["slip_point"], uneven=options["uneven"],

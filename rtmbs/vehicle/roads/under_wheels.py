@@ -125,8 +125,7 @@ class RoadUnderWheels:
         self.simulation, self.car, self.road, self.envelope = simulation, car, road, envelope
         self._tyres = dict(car.tyres)
         if car.options["trailer"] is not None:
-            behind = car.options["trailer"].tyre or car.tyres["rl"]
-            self._tyres |= dict.fromkeys(BEHIND, behind)
+            self._tyres |= dict.fromkeys(BEHIND, car.trailer_tyre)
         self._names = [f"{WHEEL}_{corner}.{what}" for corner in self._tyres for what in ("position", "velocity")]
         for corner, values in self.under(0.0).items():
             simulation.inputs[f"tyre_{corner}.plane"], simulation.inputs[f"tyre_{corner}.friction"] = values
