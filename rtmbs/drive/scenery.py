@@ -112,11 +112,10 @@ def car_shapes(car: Car) -> dict[str, list[Shape]]:
         ]
     }
     for corner, tyre in car.tyres.items():
-        axis = car.axle(corner).spin_axis * np.array((-1.0, 1.0, -1.0) if corner[1] == "r" else (1.0, 1.0, 1.0))
         body = car.bodies[f"{WHEEL}_{corner}"]
         centre = np.asarray(body.center_of_mass)
         spoke = box((1.9 * tyre.free_radius * 0.5, 0.24, 0.05), centre)
-        rim = Cylinder(radius=tyre.free_radius, length=0.22, center=centre, axis=axis)
+        rim = Cylinder(radius=tyre.free_radius, length=0.22, center=centre, axis=car.spin_axis(corner))
         shapes[body.name] = [rim, spoke]
     for name, body in car.bodies.items():
         if name not in shapes and name != car.ground.name:

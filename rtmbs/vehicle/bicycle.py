@@ -13,6 +13,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model import Floating, Model, Revolute
+from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number, numbers
 
 FRAME, FORK, REAR, FRONT = "rear_frame", "front_frame", "rear_wheel", "front_wheel"
@@ -63,7 +64,8 @@ class BicycleData:
     Raises
     ------
     ModelError
-        For lengths and masses that are not above zero, and numbers that are not finite.
+        For lengths and masses that are not above zero, a steer axis that is not upright, inertias that no body has, and
+        numbers that are not finite.
     """
 
     wheelbase: float = 1.02
@@ -90,6 +92,14 @@ class BicycleData:
                 numbers(value, f"bicycle: {one.name}", (len(one.default),))
             elif number(value, f"bicycle: {one.name}") <= 0.0 and one.name not in ("trail", "tilt", "gravity"):
                 raise ModelError(f"bicycle: {one.name} is {value:g}; it must be above zero")
+        if not abs(self.tilt) < 0.5 * np.pi:
+            raise ModelError(f"bicycle: tilt is {self.tilt:g}; it must be between -pi / 2 and pi / 2")
+        for name in ("rear_inertia", "front_inertia"):
+            across, along = getattr(self, name)
+            inertia_matrix((across, along, across), f"bicycle: {name} (across, along, across)")
+        for name in ("frame_inertia", "fork_inertia"):
+            xx, yy, zz, xz = getattr(self, name)
+            inertia_matrix((xx, yy, zz, 0.0, xz, 0.0), f"bicycle: {name}")
 
 
 def bicycle(
@@ -129,7 +139,8 @@ def bicycle(
     '-0.775 4.465'
     """
     given = BicycleData() if data is None else data
-    v, rate, angle = (number(x, "bicycle: start") for x in (speed, lean_rate, steer))
+    v, rate = number(speed, "bicycle: speed"), number(lean_rate, "bicycle: lean_rate")
+    angle = number(steer, "bicycle: steer")
     model = Model("bicycle", (0.0, 0.0, -given.gravity))
     hubs = (0.0, given.rear_radius), (given.wheelbase, given.front_radius)
     for name, mass, centre, inertia in (

@@ -221,6 +221,32 @@ class Car(Model):
         """
         return self.data.front if corner[0] == "f" else self.data.rear
 
+    def spin_axis(self, corner: str) -> Array:
+        """Return the spin axis of a wheel at design, pointing left.
+
+        Parameters
+        ----------
+        corner : str
+            Corner: "fl", "fr", "rl" or "rr".
+
+        Returns
+        -------
+        ndarray
+            Unit vector (3,), chassis axes.
+        """
+        axis = self.axle(corner).spin_axis
+        return axis * np.array([-1.0, 1.0, -1.0]) if corner[1] == "r" else axis
+
+    @property
+    def trailer_tyre(self) -> Tyre:
+        """Tyre of the trailer, of the left side; one that only carries beside such tyres of the car."""
+        trailer, own = self.options["trailer"], self.tyres["rl"]
+        if not isinstance(trailer, Trailer):
+            raise ModelError(f"car {self.name!r}: trailer is {shown(trailer)}; it must be a Trailer")
+        if trailer.tyre is None:
+            return own
+        return own.of(trailer.tyre) if isinstance(own, CarryingTyre) else trailer.tyre
+
     def bushings(self, corner: str) -> Bushings:
         """Return the bushings of a corner that replace its joints, by joint.
 
@@ -393,7 +419,7 @@ def build(car: Car) -> None:
         add_corner(car, corner, frame, shapes)
     trailer = car.options["trailer"]
     if trailer is not None:
-        add_trailer(car, trailer, frame, trailer_tyre(car, trailer), car.options, ROAD)
+        add_trailer(car, trailer, frame, car.trailer_tyre, car.options, ROAD)
     if car.differentials and car.options["spin"]:
         add_driveline(car, frame)
     for letter in "fr":
@@ -420,7 +446,7 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
         add_part(car, f"{one.name}_{corner}", [one.mirrored() if right else one], frame, shapes)
     spindle = [] if axle.spindle is None else [axle.spindle.mirrored() if right else axle.spindle]
     turning = [*spindle, *(replace(one, com=centre + one.com) for one in (data.rim, data.tyre))]
-    spin_axis = axle.spin_axis * np.array([-1.0, 1.0, -1.0]) if right else axle.spin_axis
+    spin_axis = car.spin_axis(corner)
     own_shaft = bool(car.differentials) and corner in car.driven  # a body of its own
     turns = car.options["spin"] and not own_shaft
     shaft = axle.shaft_inertia * np.outer(spin_axis, spin_axis) if turns else 0.0
@@ -454,14 +480,6 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
         add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre")
 
 
-def trailer_tyre(car: Car, trailer: Any) -> Tyre:
-    """Return the tyre of a trailer, one that only carries beside such tyres of the car."""
-    if not isinstance(trailer, Trailer):
-        raise ModelError(f"car {car.name!r}: trailer is {shown(trailer)}; it must be a Trailer")
-    own = car.tyres["rl"]
-    return own if trailer.tyre is None else own.of(trailer.tyre) if isinstance(own, CarryingTyre) else trailer.tyre
-
-
 def add_posts(car: Car, profiles: Mapping[str, Any]) -> None:
     """Add a post under each wheel with a driver of its height."""
     for corner in CORNERS:
@@ -487,8 +505,7 @@ def add_driveline(car: Car, frame: Array) -> None:
             middle = frame + axle.wheel_centre * np.array([1.0, across, 1.0])
             add_drive_shaft(car, name, middle, axle.shaft_inertia * (2.0 if locked else 1.0))
         for corner in corners:
-            centre, axis = car.markers[f"tyre_{corner}.centre"], axle.spin_axis
-            axis = axis * np.array([-1.0, 1.0, -1.0]) if corner[1] == "r" else axis
+            centre, axis = car.markers[f"tyre_{corner}.centre"], car.spin_axis(corner)
             shaft = f"shaft_{place}" if locked else f"shaft_{corner}"
             add_velocity_joint(car, f"velocity_joint_{corner}", shaft, f"{WHEEL}_{corner}", centre.reference(), axis)
     add_differentials(car, DRIVE, shafts, car.differentials)

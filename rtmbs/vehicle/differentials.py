@@ -2,7 +2,9 @@
 
 A drive shaft is a body that turns in the chassis about its y axis; a locked differential has one for both wheels. A
 constant-velocity joint couples it to its wheel: the rotation from shaft to wheel has no part about the shaft,
-R_xz - R_zx = 0. So the reaction of every torque of the driveline is on the chassis, and none is on the wheel carrier.
+R_xz - R_zx = 0. Its torque lies along the bisector of both axes. With the torque T about the shaft and the angle b
+between both axes, T acts about the axis of the wheel too, and the secondary couple T tan(b / 2) across it. So the
+reaction of T is on the chassis; about the axis of the wheel the carrier has none, across it the secondary couple.
 
 The clutch of a limited-slip differential moves the torque X from the faster to the slower shaft, abs(X) <= L / 2 with
 the locking torque L = preload + S abs(T), T the torque into the differential and S the locking factor of its sense.

@@ -104,9 +104,7 @@ def rest(car: Car) -> Rest:
 
 def wheel_axis(car: Car, sim: Any, corner: str) -> Array:
     """Return the spin axis of a wheel in world axes (3,), pointing left."""
-    axle = car.axle(corner)
-    axis = axle.spin_axis * np.array([-1.0, 1.0, -1.0]) if corner[1] == "r" else axle.spin_axis
-    return np.asarray(rotations(sim[f"{WHEEL}_{corner}.orientation"]) @ axis)
+    return np.asarray(rotations(sim[f"{WHEEL}_{corner}.orientation"]) @ car.spin_axis(corner))
 
 
 def at_speed(car: Car, speed: float, standing: Rest) -> Car:
@@ -135,8 +133,8 @@ def at_speed(car: Car, speed: float, standing: Rest) -> Car:
         rates[corner] = speed / tyre.effective_radius(load, height)
     set_rolling(moving, rates)
     if car.options["trailer"] is not None:
+        tyre = car.trailer_tyre
         for corner in BEHIND:
-            tyre = car.options["trailer"].tyre or car.tyres["rl"]
             load, height = float(found[f"tyre_{corner}.force"][2]), float(found[f"{WHEEL}_{corner}.position"][2])
             moving.set_initial(f"hub_{corner}", 0.0, speed / tyre.effective_radius(load, height))
     return moving

@@ -69,11 +69,11 @@ def rig(
         Pitch of the chassis over the road [rad], nose down: the lowest point and the roll centre belong to the road.
         Not of forces, whose axes are those of the chassis.
     phase : {'parallel', 'opposite', 'left'}, default 'parallel'
-        Forces on the right wheel: those of the left one, their opposites, or none.
+        Forces on the right wheel: those of the left one, their opposites, or none. Of forces only.
     load : float, optional
-        Load of each wheel [N], constant; the nominal one of the tyre unless given.
+        Load of each wheel [N], constant; the nominal one of the tyre unless given. Of forces only.
     point : {'contact', 'centre'}, default 'contact'
-        Point of longitudinal forces: "contact" as of brakes, "centre" as of drive shafts.
+        Point of longitudinal forces: "contact" as of brakes, "centre" as of drive shafts. Of "longitudinal" only.
 
     Returns
     -------
@@ -83,7 +83,7 @@ def rig(
     Raises
     ------
     ModelError
-        For values that cannot be.
+        For values that cannot be, and options that the motion does not take.
     MotionError
         Where the axle does not reach a value.
 
@@ -96,6 +96,7 @@ def rig(
     for name, value, known in (*choices, ("point", point, ("contact", "centre"))):
         if value not in known:
             raise ModelError(f"rig: {name} is {shown(value)}; it must be one of {', '.join(known)}")
+    refuse_options(motion, phase, load, point)
     steering = car.data.steering
     end = min(steering.max_angle, 1.0) if motion == "steer" else ENDS.get(motion, 0.06)
     given = np.linspace(-end, end, 9 if motion in FORCES else 25) if values is None else values
@@ -117,13 +118,24 @@ def rig(
     else:
         parts = [half_run(car, axle, motion, sign, points, start) for sign in (-1.0, 1.0)]
     down = np.array([np.sin(angle), 0.0, -np.cos(angle)])
-    left, right = (curves_of(car, axle, side, parts, radius * down) for side in "lr")
+    left, right = (curves_of(car, axle, side, motion, parts, radius * down) for side in "lr")
     arm, _ = lowest_point(car.axle(axle[0]).spin_axis[None, :], np.zeros((1, 3)), radius * down)
     width = 2.0 * float(car.axle(axle[0]).wheel_centre[1] + arm[0, 1])
     rise = -(left.rates["x"] * down[0] + left.rates["z"] * down[2])
     track = width + left.contact_y - right.contact_y
     height = 0.5 * track * left.rates["contact_y"] / rise if motion == "bump" else None
     return RigCurves(motion, axle, points, left, right, track, height)
+
+
+def refuse_options(motion: str, phase: str, load: float | None, point: str) -> None:
+    """Refuse options of forces for a motion that does not take them."""
+    if motion not in FORCES and (phase != "parallel" or load is not None):
+        name, value = ("phase", phase) if phase != "parallel" else ("load", load)
+        raise ModelError(f"rig: {motion} takes no {name}, but it is {shown(value)}; give it for forces only")
+    if motion != "longitudinal" and point != "contact":
+        raise ModelError(
+            f"rig: {motion} takes no point, but it is {shown(point)}; give it for longitudinal forces only"
+        )
 
 
 def half_run(car: "Car", axle: str, motion: str, sign: float, points: Array, ride: float) -> dict[str, Array]:

@@ -1,4 +1,4 @@
-"""Curves of an axle on the rig: wheel angles, paths, struts and kingpin axis over a motion, with their derivatives."""
+"""Curves of an axle on the rig: wheel angles, paths, struts, kingpin axis over a motion or force; their derivatives."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -15,6 +15,8 @@ from rtmbs.vehicle.kingpin import kingpin_curves, kingpin_points
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
 
+TRAVELS = ("bump", "roll")  # motions with a wheel travel
+
 
 @dataclass(frozen=True)
 class WheelCurves:
@@ -22,6 +24,8 @@ class WheelCurves:
 
     Parameters
     ----------
+    motion : str
+        Motion or force of the rig, such as "bump".
     x : ndarray
         Forward displacement of the wheel centre from design (k,) [m].
     y : ndarray
@@ -39,8 +43,9 @@ class WheelCurves:
     lengths : Mapping[str, ndarray]
         Lengths of springs and dampers by name (k,) [m].
     rates : Mapping[str, ndarray]
-        Derivatives (k,) by the names above and those of the lengths and of the kingpin axis, for each m of travel or
-        each rad of the pinion. ``brake_x`` is that of the contact point as a point of the wheel carrier.
+        Derivatives (k,) by the names above and those of the lengths and of the kingpin axis, for each m of travel, rad
+        of the pinion, N of a force or N m of a moment. ``brake_x`` is that of the contact point as a point of the wheel
+        carrier.
     kingpin : Mapping[str, ndarray]
         Curves (k,) of the kingpin axis: ``caster`` [rad], positive when its top leans to the rear,
         ``kingpin_inclination`` [rad], positive when it leans inward, ``scrub_radius`` [m], positive when the axis meets
@@ -48,6 +53,7 @@ class WheelCurves:
         joints make no axis, as with five links.
     """
 
+    motion: str
     x: Array
     y: Array
     z: Array
@@ -70,13 +76,14 @@ class WheelCurves:
         Returns
         -------
         ndarray
-            Motion ratio (k,), meaningful in "bump" and "roll".
+            Motion ratio (k,).
 
         Raises
         ------
         ModelError
-            For a name that is no spring or damper.
+            For a name that is no spring or damper, and for curves of another motion than "bump" and "roll".
         """
+        check_travel("motion_ratio", self.motion)
         if name not in self.lengths:
             raise ModelError(f"rig: {shown(name)} is no strut; it must be one of {', '.join(self.lengths)}")
         return -self.rates[name] / self.rates["z"]
@@ -84,16 +91,17 @@ class WheelCurves:
 
 @dataclass(frozen=True)
 class RigCurves:
-    """Kinematic curves of an axle on the rig.
+    """Curves of an axle on the rig: kinematics of a motion, or compliance under a force.
 
     Parameters
     ----------
     motion : str
-        Motion of the rig: "bump", "roll" or "steer".
+        Motion of the rig, "bump", "roll" or "steer", or its force, "longitudinal", "lateral" or "aligning".
     axle : str
         Axle: "front" or "rear".
     values : ndarray
-        Values of the motion (k,): wheel travel up [m], of the left wheel in roll, or angle of the pinion [rad].
+        Values of the motion (k,): wheel travel up [m], of the left wheel in roll, angle of the pinion [rad], or force
+        [N] or moment [N m] on the left wheel.
     left : WheelCurves
         Curves of the left wheel.
     right : WheelCurves
@@ -114,21 +122,21 @@ class RigCurves:
     roll_centre_height: Array | None
 
     def at(self, value: float, name: str, *, side: Literal["left", "right"] = "left") -> float:
-        """Return a derivative by the motion at a value of it; it is linear between the points.
+        """Return a derivative by the motion or force at a value of it; it is linear between the points.
 
         Parameters
         ----------
         value : float
-            Value of the motion [m or rad].
+            Value of the motion [m or rad], the force [N] or the moment [N m].
         name : str
-            Name of ``WheelCurves.rates``, such as "toe" for bump steer [rad/m].
+            Name of ``WheelCurves.rates``, such as "toe" for bump steer [rad/m] or the toe per N [rad/N].
         side : {'left', 'right'}, default 'left'
             Wheel.
 
         Returns
         -------
         float
-            Derivative in the unit of the curve, for each m of travel or each rad of the pinion.
+            Derivative in the unit of the curve, for each m of travel, rad of the pinion, N or N m.
 
         Raises
         ------
@@ -159,7 +167,13 @@ class RigCurves:
         -------
         ndarray
             Share of the load transfer that the suspension carries without its springs (k,).
+
+        Raises
+        ------
+        ModelError
+            For curves of another motion than "bump" and "roll".
         """
+        check_travel("anti_dive", self.motion)
         sign = 1.0 if self.axle == "front" else -1.0
         return np.asarray(sign * brake_share * self.left.rates["brake_x"] / self.left.rates["z"] * wheelbase / height)
 
@@ -182,7 +196,13 @@ class RigCurves:
         -------
         ndarray
             Share of the load transfer that the suspension carries without its springs (k,).
+
+        Raises
+        ------
+        ModelError
+            For curves of another motion than "bump" and "roll".
         """
+        check_travel("anti_squat", self.motion)
         sign = 1.0 if self.axle == "front" else -1.0
         return np.asarray(sign * drive_share * self.left.rates["x"] / self.left.rates["z"] * wheelbase / height)
 
@@ -195,6 +215,14 @@ class RigCurves:
         columns = [self.values, *(getattr(self.left, name) for name in names), *more.values()]
         rows += ["".join(f"{value:14.6f}" for value in row) for row in zip(*columns, strict=True)]
         return "\n".join([head, *rows])
+
+
+def check_travel(name: str, motion: str) -> None:
+    """Check that the motion has a wheel travel, for a quantity per wheel travel."""
+    if motion not in TRAVELS:
+        raise ModelError(
+            f"rig: {name} is of wheel travel, and the motion is {motion}; it must be one of {', '.join(TRAVELS)}"
+        )
 
 
 def channels(car: "Car", axle: str) -> list[str]:
@@ -210,13 +238,12 @@ def channels(car: "Car", axle: str) -> list[str]:
     return found
 
 
-def curves_of(car: "Car", axle: str, side: str, parts: list[dict[str, Array]], down: Array) -> WheelCurves:
+def curves_of(car: "Car", axle: str, side: str, motion: str, parts: list[dict[str, Array]], down: Array) -> WheelCurves:
     """Return the curves of one wheel from both halves of the run; ``down`` is as long as the wheel's radius."""
     corner = f"{axle[0]}{side}"
     at = {name: np.concatenate([one[name] for one in parts if name in one]) for name in channels(car, axle)}
     wheel = f"{WHEEL}_{corner}"
-    one, right = car.axle(corner), side == "r"
-    axis0 = one.spin_axis * np.array([-1.0, 1.0, -1.0]) if right else one.spin_axis
+    axis0 = car.spin_axis(corner)
     body = held_position(car, wheel)
     R, w = rotations(at[f"{wheel}.orientation"]), at[f"{wheel}.angular_velocity"]
     n = R @ axis0
@@ -227,7 +254,7 @@ def curves_of(car: "Car", axle: str, side: str, parts: list[dict[str, Array]], d
     contact, dcontact = moved + arm - arm0, rate + darm
     flat = n[:, 0] ** 2 + n[:, 1] ** 2
     lengths, rates = {}, {}
-    for strut in one.struts:
+    for strut in car.axle(corner).struts:
         a, b = (f"{strut.name}_{corner}.{end}" for end in "ab")
         d, v = at[f"{b}.position"] - at[f"{a}.position"], at[f"{b}.velocity"] - at[f"{a}.velocity"]
         lengths[strut.name] = np.linalg.norm(d, axis=1)
@@ -240,7 +267,7 @@ def curves_of(car: "Car", axle: str, side: str, parts: list[dict[str, Array]], d
     rates |= changes
     camber, toe = np.arcsin(n[:, 2]), np.arctan2(-n[:, 0], n[:, 1])
     x, y, z = moved.T
-    return WheelCurves(x, y, z, camber, toe, contact[:, 0], contact[:, 1], lengths, rates, kingpin)
+    return WheelCurves(motion, x, y, z, camber, toe, contact[:, 0], contact[:, 1], lengths, rates, kingpin)
 
 
 def kingpin_of(

@@ -10,13 +10,15 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model import Fixed, Model, Revolute, Spherical, SpringDamper
+from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number, numbers
 from rtmbs.vehicle.anti_roll_bar import CHASSIS
+from rtmbs.vehicle.magic_formula import MagicFormula
 from rtmbs.vehicle.tyre import Tyre
 from rtmbs.vehicle.tyre_force import add_tyre
 from rtmbs.vehicle.wheel_torques import add_brake
 
-TRAILER, HITCH = "trailer", "hitch"
+TRAILER, HITCH, STABILISER = "trailer", "hitch", "stabiliser"
 CORNERS = ("tl", "tr")
 LEFT = (0.0, 1.0, 0.0)
 
@@ -61,7 +63,8 @@ class Trailer:
     Raises
     ------
     ModelError
-        For masses, lengths and stiffnesses that are not above zero, and a wheel that is not behind the hitch.
+        For masses, lengths, stiffnesses and inertias of the wheels that are not above zero, inertias that no wheel has,
+        and a wheel that is not behind the hitch.
 
     Examples
     --------
@@ -103,6 +106,10 @@ class Trailer:
             raise ModelError(
                 f"trailer: wheel_centre is {shown(centre.tolist())}; it must be behind and left of the hitch"
             )
+        across, along = numbers(self.wheel_inertia, "trailer: wheel_inertia", (2,)).tolist()
+        if not (across > 0.0 and along > 0.0):
+            raise ModelError(f"trailer: wheel_inertia is {shown((across, along))}; both must be above zero")
+        inertia_matrix((across, along, across), "trailer: wheel_inertia (across, along, across)")
         if self.tyre is not None and not isinstance(self.tyre, Tyre):
             raise ModelError(f"trailer: tyre is {shown(self.tyre)}; it must be a Tyre")
 
@@ -152,7 +159,7 @@ def add_trailer(model: Model, trailer: Trailer, frame: Array, tyre: Tyre, option
         markers = f"{HITCH}.a", f"{HITCH}.b"
         for marker, body in zip(markers, (CHASSIS, TRAILER), strict=True):
             model.add_marker(marker, body, ball)
-        model.add_force("stabiliser", YawDamper(trailer.hitch_damping), between=markers)
+        model.add_force(STABILISER, YawDamper(trailer.hitch_damping), between=markers)
     for corner in CORNERS:
         add_side(model, trailer, corner, ball, tyre, options, road)
 
@@ -194,7 +201,7 @@ def add_side(
     model.add_marker(ends[1], arm, centre)
     free = height + force / trailer.stiffness
     model.add_force(f"spring_{corner}", SpringDamper(trailer.stiffness, trailer.damping, free), between=ends)
-    own = tyre.other_side() if corner[1] == "r" and hasattr(tyre, "other_side") else tyre
+    own = tyre.other_side() if corner[1] == "r" and isinstance(tyre, MagicFormula) else tyre
     add_tyre(
         model, f"tyre_{corner}", own, wheel, centre=centre, road=road, friction=options["friction"],
         transient=options["transient"], slip_point=options["slip_point"], uneven=options["uneven"],

@@ -64,7 +64,13 @@ def test_large_motion_keeps_its_energy():
     [
         (lambda: BicycleData(wheelbase=0.0), "wheelbase is 0; it must be above zero"),
         (lambda: BicycleData(frame_centre=(0.3,)), "frame_centre"),
-        (lambda: bicycle(speed=np.inf), "start"),
+        (lambda: BicycleData(tilt=1.6), "tilt is 1.6; it must be between -pi / 2 and pi / 2"),
+        (lambda: BicycleData(rear_inertia=(0.05, -0.1)), "rear_inertia .* has the principal value -0.1"),
+        (lambda: BicycleData(front_inertia=(0.05, 0.2)), "front_inertia .* breaks the triangle inequality"),
+        (lambda: BicycleData(fork_inertia=(0.05, 0.06, -0.01, 0.0)), "fork_inertia"),
+        (lambda: bicycle(speed=np.inf), "bicycle: speed is inf"),
+        (lambda: bicycle(lean_rate=np.nan), "bicycle: lean_rate is nan"),
+        (lambda: bicycle(steer="left"), "bicycle: steer is 'left'"),
     ],
 )
 def test_refusals(make, words):

@@ -8,7 +8,6 @@ import pytest
 
 import rtmbs
 from rtmbs.vehicle import compare_on_rig, read, rig
-from rtmbs.vehicle.bushed_joints import bushing_axes
 from rtmbs.vehicle.data_file import data_path
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
@@ -52,6 +51,14 @@ def vector_of(R):
     return w * (np.arcsin(sine) / sine if abs(sine) > 1e-9 else 1.0 + w @ w / 6.0)
 
 
+def own_axes(joint):
+    """Return axes as columns: x along the hinge, y level and square to it, z as near to upright as may be."""
+    x, up = joint.axis, np.array([0.0, 0.0, 1.0])
+    z = up - (up @ x) * x
+    z = z / np.linalg.norm(z)
+    return np.array([x, np.cross(z, x), z]).T
+
+
 def own_statics(forces, radius):
     """Return wheel centre displacement, toe and camber of the left front wheel by virtual work and Newton.
 
@@ -76,7 +83,7 @@ def own_statics(forces, radius):
             total += sum(9.81 * mass * at[name](com)[2] for mass, com in parts[name])
         for arm, (_, R) in zip(names[:2], poses[:2], strict=True):
             joint = joints[f"{arm}_hinge"]
-            A = bushing_axes(joint)
+            A = own_axes(joint)
             q = np.concatenate((A.T @ (at[arm](joint.point) - joint.point), vector_of(A.T @ R @ A)))
             total += 0.5 * q @ (SOFT["front"][joint.name].stiffness @ q)
         length = np.linalg.norm(points["tie_rod.a"] - points["tie_rod.b"])
@@ -159,6 +166,10 @@ def test_rates_are_derivatives():
                 slope = (values[2] - values[0]) / (2 * h)
                 assert wheel.rates[name][1] == pytest.approx(slope, abs=3e-11, rel=5e-5), (motion, name)
         left, right = curves.left, curves.right
+        with pytest.raises(rtmbs.errors.ModelError, match=f"the motion is {motion}; it must be one of bump, roll"):
+            left.motion_ratio("spring")
+        with pytest.raises(rtmbs.errors.ModelError, match=f"anti_dive is of wheel travel, and the motion is {motion}"):
+            curves.anti_dive(0.6, 2.7, 0.5)
         mirrored = (right.x, -right.y, right.z, -right.toe, -right.camber)
         assert np.allclose((left.x, left.y, left.z, left.toe, left.camber), mirrored, atol=1e-9)
 
@@ -233,6 +244,13 @@ def test_in_a_file(tmp_path):
         (lambda: car_of().changed(bushings=3.0), "it must map front and rear to bushings by joint"),
         (lambda: rig(car_of(), "front", "lateral", pitch=0.1), "forces take no ride and no pitch"),
         (lambda: rig(car_of(), "front", "lateral", phase="both"), "phase is 'both'; it must be one of parallel"),
+        (
+            lambda: rig(car_of(), "front", "bump", load=3000.0),
+            "bump takes no load, but it is 3000.0; give it for forces",
+        ),
+        (lambda: rig(car_of(), "front", "roll", phase="left"), "roll takes no phase, but it is 'left'"),
+        (lambda: rig(car_of(), "front", "steer", point="centre"), "steer takes no point, but it is 'centre'"),
+        (lambda: rig(car_of(), "front", "lateral", point="centre"), "lateral takes no point, but it is 'centre'"),
     ],
 )
 def test_refusals(make, words):

@@ -8,7 +8,7 @@ from scipy.signal import lsim
 
 import rtmbs
 from rtmbs.vehicle import Cleat, FourPost, Hump, post_response, read
-from rtmbs.vehicle.manoeuvres.four_post import FallingSweep, post_linearisation, rms
+from rtmbs.vehicle.manoeuvres.four_post import FallingSweep, post_linearisation, post_metrics, rms
 from rtmbs.vehicle.manoeuvres.obstacles import obstacle_metrics
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
@@ -20,9 +20,10 @@ def car_of():
 
 
 def test_four_post_on_a_road():
-    """On a road of class A the run is that of the linear equations, integrated apart, within 1 %."""
-    rig = FourPost(mode="road", road_class="A", seed=3, duration=1.5, after=0.5)
-    signals = rig.run(car_of()).signals
+    """On a road of class A the run is that of the matrices of the linearised car in scipy, within 1 %."""
+    rig = FourPost(mode="road", road_class="A", seed=3, duration=1.0, after=1.0)
+    report = rig.run(car_of())
+    signals = report.signals
     lin, profiles = post_linearisation(car_of()), rig.profiles(car_of())
     t = signals["t"]
     given = np.array([np.concatenate([profiles[corner](s) for corner in car_of().tyres]) for s in t.tolist()])
@@ -31,10 +32,15 @@ def test_four_post_on_a_road():
         load = signals[f"load_{corner}"] - signals[f"load_{corner}"][0]
         assert rms(load) > 100.0
         assert rms(y[:, 8 + 3 * k] - load) < 0.01 * rms(load)
+        share = np.sqrt(np.mean(y[t <= 1.0, 8 + 3 * k] ** 2)) / signals[f"load_{corner}"][0]
+        assert report[f"load_coefficient_{corner}"] == pytest.approx(share, rel=0.01)
     com = car_of().data.chassis.com
     a = signals["vertical_acceleration"]
-    assert rms(y[:, 2] - y[:, 4] * com[0] - a) < 0.01 * rms(a)
-    assert np.allclose(signals["post_rl"][200:], np.interp(t[200:] - 2.776 / 20.0, t, signals["post_fl"]), atol=2e-5)
+    linear = y[:, 2] - y[:, 4] * com[0]
+    assert rms(linear - a) < 0.01 * rms(a)
+    assert report["rms_acceleration"] == pytest.approx(np.sqrt(np.mean(linear[t <= 1.0] ** 2)), rel=0.01)
+    behind = (car_of().data.front.wheel_centre - car_of().data.rear.wheel_centre)[0]
+    assert np.allclose(signals["post_rl"][200:], np.interp(t[200:] - behind / 20.0, t, signals["post_fl"]), atol=2e-5)
 
 
 def test_slow_posts():
@@ -47,6 +53,22 @@ def test_slow_posts():
     roll = post_response(car_of(), [1.0, 5.0], "roll")
     assert np.max(np.abs(roll.rise)) < 1e-9
     assert roll.loads["fl"] == pytest.approx(-roll.loads["fr"], rel=1e-9)
+
+
+def test_metrics_of_posts_by_hand():
+    """Metrics are those of the sweep: rest behind it, and what the car does there, does not change them."""
+    t = np.linspace(0.0, 3.0, 3001)
+    wave = np.where(t < 2.0, np.sin(50.0 * np.pi * t), 0.0)
+    signals = {"t": t, "vertical_acceleration": 3.0 * wave, "post_fl": 0.01 * wave}
+    for corner in car_of().tyres:
+        signals[f"load_{corner}"] = np.where(t > 2.5, 0.0, 4000.0 + 800.0 * wave)
+        signals[f"travel_{corner}"] = 0.02 * wave
+    found = {name: one.value for name, one in post_metrics(signals, 2.0).items()}
+    assert found["rms_acceleration"] == pytest.approx(3.0 / np.sqrt(2.0), rel=1e-3)
+    assert found["load_coefficient_rl"] == pytest.approx(0.2 / np.sqrt(2.0), rel=1e-3)
+    assert found["rms_post_velocity"] == pytest.approx(0.5 * np.pi / np.sqrt(2.0), rel=5e-3)
+    assert found["smallest_load_fr"] == pytest.approx(3200.0)
+    assert found["travel_rr"] == pytest.approx(0.04)
 
 
 def test_sweep_is_smooth():
@@ -115,7 +137,8 @@ def test_metrics_by_hand():
         (Hump(speed=5.0, throttle="full"), "throttle is 'full'; it must be one of held, released"),
         (FourPost(mode="jump"), "mode is 'jump'; it must be one of heave, pitch, roll, warp, road"),
         (FourPost(mode="road", road_class="Z"), "road_class is 'Z'; it must be one of A"),
-        (FourPost(low=30.0), "low must be below high"),
+        (FourPost(low=30.0), "low is 30; it must be below high, which is 20"),
+        (FourPost(low=0.05), "duration is 20; it must be above two periods of low, 40 s"),
         (FourPost(h=0.0), "h is 0; it must be above zero"),
     ],
 )

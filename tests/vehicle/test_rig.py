@@ -56,6 +56,8 @@ def test_steer(file, variant):
     assert np.max(np.abs(np.degrees(curves.left.toe) - wanted[:, 1])) < 1e-6
     assert np.max(np.abs(np.degrees(curves.right.toe) - wanted[:, 2])) < 1e-6
     assert np.all(curves.left.rates["toe"] > 0.0)  # positive angles turn left
+    with pytest.raises(rtmbs.errors.ModelError, match="anti_squat is of wheel travel, and the motion is steer"):
+        curves.anti_squat(1.0, 2.776, 0.5)
 
 
 @pytest.mark.parametrize("case", AT_REST)

@@ -7,7 +7,22 @@ import pytest
 
 import rtmbs
 from rtmbs.numerics.rotations.quaternions import rotations
-from rtmbs.vehicle import DrivenCar, HeldSteering, PedalTable, PlaneRoad, SpeedController, Trailer, power_balance, read
+from rtmbs.vehicle import (
+    Differential,
+    DrivenCar,
+    GridRoad,
+    HeldSteering,
+    PedalTable,
+    PlaneRoad,
+    RoadUnderWheels,
+    SpeedController,
+    TandemCams,
+    Trailer,
+    power_balance,
+    read,
+)
+from rtmbs.vehicle.manoeuvres.signals import signals_of
+from rtmbs.vehicle.manoeuvres.step_steer import held_torque
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 SIZES = {
@@ -15,6 +30,8 @@ SIZES = {
     "wheel_centre": (-2.5, 0.8, -0.1), "stiffness": 4e4, "damping": 3e3,
 }  # fmt: skip
 BALL = np.array(SIZES["hitch"])
+GRID = np.linspace(-8.0, 4.0, 121), np.linspace(-4.0, 4.0, 81)
+ROUGH = (*GRID, 0.02 * np.sin(7.0 * GRID[0])[:, None] * np.cos(5.0 * GRID[1] + 1.0))
 
 
 @cache
@@ -45,14 +62,36 @@ def test_rest():
 
 
 def test_power_balance():
-    """Power of all elements, those of the trailer too, gives what the energy changes."""
+    """Power of all elements, those of the trailer and its stabiliser too, gives what the energy changes."""
+    car = car_of().changed(trailer=Trailer(**SIZES, hitch_damping=2000.0))
     pedals = PedalTable(lambda t: max(0.0, np.sin(12.0 * t)), lambda t: 0.3 * max(0.0, -np.sin(12.0 * t)))
-    driven = DrivenCar(car_of(), 20.0, pedals, HeldSteering(0.15), rest=rest_of())
+    driven = DrivenCar(car, 20.0, pedals, HeldSteering(0.15), rest=rest_of())
     driven.simulation.inputs["brake_tl.torque"] = driven.simulation.inputs["brake_tr.torque"] = 100.0
-    balance = power_balance(driven.car, driven.run(0.4))
+    result = driven.run(0.4)
+    balance = power_balance(driven.car, result)
     assert balance.error < 1e-6
+    turn = rotations(result["chassis.orientation"]).transpose(0, 2, 1) @ rotations(result["trailer.orientation"])
+    spin = np.gradient(turn, result["t"], axis=0) @ turn.transpose(0, 2, 1)  # cross-product matrix of the rate
+    heat = 2000.0 * np.trapezoid((0.5 * (spin[:, 1, 0] - spin[:, 0, 1])) ** 2, result["t"])
+    assert heat > 1e-4 * balance.exchanged  # a hundred times the allowed error
+    assert -balance.work["stabiliser"] == pytest.approx(heat, rel=1e-4)
     assert balance.work["brake_tl"] < -100.0
     assert abs(balance.work["spring_tl"]) > 0.1
+
+
+def test_held_throttle():
+    """The held torque carries the spin of heavy trailer wheels and of a heavy differential: the speed stays."""
+    heavy = Trailer(**SIZES, wheel_inertia=(8.0, 15.0))
+    car = car_of().changed(steer=0.0, trailer=heavy, differentials={"front": Differential(inertia=20.0)})
+    torque, slows = held_torque(car, 20.0, 2e-3, 1.0, rest_of()), []
+    for drive in (0.0, torque):
+        moving = car.at_speed(20.0, rest_of())
+        sim = rtmbs.Simulation(moving.compile(), h=2e-3)
+        sim.inputs["drive.torque"] = drive
+        signals = signals_of(moving, sim.run(1.0))
+        slows.append(np.mean(signals["longitudinal_acceleration"][signals["t"] > 0.5]))
+    assert slows[0] < -0.01
+    assert abs(slows[1]) < 0.01 * abs(slows[0])
 
 
 @pytest.mark.slow
@@ -79,12 +118,50 @@ def test_on_a_road():
     assert driven.simulation.inputs["tyre_tl.plane"][1] == pytest.approx(0.02)
 
 
+def own_plane(road, centre, ahead, radius, cams):
+    """Return height and slopes along x and y under two cams on two tracks, by the equation of the ellipse."""
+    left, spots = np.array((-ahead[1], ahead[0])), {}
+    for fore in (-0.5, 0.5):
+        for side in (-0.5, 0.5):
+            along = np.linspace(-cams.a, cams.a, 4001) * radius
+            low = -cams.b * radius * (1.0 - np.abs(along / (cams.a * radius)) ** cams.c) ** (1.0 / cams.c)
+            at = centre[:2, None] + (fore * cams.shift + along) * ahead[:, None] + side * cams.width * left[:, None]
+            spots[fore, side] = np.max(road.height(*at) - low) - cams.b * radius
+    slope = (spots[0.5, 0.5] + spots[0.5, -0.5] - spots[-0.5, 0.5] - spots[-0.5, -0.5]) / (2.0 * cams.shift)
+    tilt = (spots[0.5, 0.5] + spots[-0.5, 0.5] - spots[0.5, -0.5] - spots[-0.5, -0.5]) / (2.0 * cams.width)
+    return (sum(spots.values()) / 4.0, *(slope * ahead + tilt * left))
+
+
+def test_envelope_of_a_turned_trailer():
+    """Cams under the wheels of a trailer at an angle lie along its wheels, square to the line of both centres."""
+    moving = car_of().changed(steer=0.0, uneven=True).at_speed(0.0, rest_of())
+    half = 0.25
+    del moving.initials["hitch"]
+    moving.set_initial("hitch", (np.cos(half), 0.0, 0.0, np.sin(half)), pin=False, weight=1e9)
+    sim, cams = rtmbs.Simulation(moving.compile(), h=1e-3), TandemCams()
+    place = {corner: np.array(sim[f"wheel_{corner}.position"]) for corner in ("tl", "tr", "rl", "rr")}
+    road = GridRoad(*ROUGH)
+    found = RoadUnderWheels(sim, moving, road, cams).under(0.0)
+    for axle, angle in (("t", 0.5), ("r", 0.0)):
+        line = place[f"{axle}l"] - place[f"{axle}r"]
+        ahead = np.array((line[1], -line[0])) / np.hypot(*line[:2])
+        assert np.arctan2(ahead[1], ahead[0]) == pytest.approx(angle, abs=1e-3)
+        for corner in (f"{axle}l", f"{axle}r"):
+            z, dx, dy = own_plane(road, place[corner], ahead, moving.tyres["rl"].free_radius, cams)
+            (c, a, b), _ = found[corner]
+            assert (a, b) == pytest.approx((dx, dy), abs=1e-4)
+            assert c + a * place[corner][0] + b * place[corner][1] == pytest.approx(z, abs=1e-5)
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
         ({"mass": 0.0}, "mass is 0; it must be above zero"),
         ({"damping": -1.0}, "damping is -1; it must be zero or more"),
         ({"wheel_centre": (0.5, 0.8, 0.0)}, "it must be behind and left of the hitch"),
+        ({"wheel_inertia": (0.6, -1.0)}, r"wheel_inertia is \(0.6, -1.0\); both must be above zero"),
+        ({"wheel_inertia": (0.6, 1.3)}, "wheel_inertia .* breaks the triangle inequality"),
+        ({"wheel_inertia": 1.0}, "trailer: wheel_inertia"),
         ({"tyre": 3}, "tyre is 3; it must be a Tyre"),
     ],
 )

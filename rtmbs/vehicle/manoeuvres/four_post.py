@@ -31,6 +31,7 @@ MODES: dict[str, dict[str, float]] = {  # signs of the posts
     "roll": {"fl": 1.0, "fr": -1.0, "rl": 1.0, "rr": -1.0},
     "warp": {"fl": 1.0, "fr": -1.0, "rl": -1.0, "rr": 1.0},
 }
+EVEN = 1e-9  # relative difference of times that is rounding
 PLOTS = (
     Plot("Posts", ("post_fl", "post_fr", "post_rl", "post_rr")),
     Plot("Vertical acceleration", ("vertical_acceleration",)),
@@ -167,7 +168,8 @@ class FourPost:
     seed : int, default 0
         Seed of the road.
     after : float, default 2.0
-        Time that the run goes on for [s].
+        Time that the run goes on for [s]: at rest after a sweep, and on along a road, which is longer by it. Metrics
+        are those of ``duration``, without it.
     h : float, default 1e-3
         Step of the Simulation [s].
 
@@ -218,7 +220,8 @@ class FourPost:
         result = sim.run(round((self.duration + self.after) / self.h) * self.h)
         signals = ride_signals(rig, result)
         signals |= {name: result[f"{name}_slide.displacement"] for name in (f"post_{corner}" for corner in rig.tyres)}
-        return Report(f"Four-post rig: {self.mode}", post_metrics(signals), signals, result, car.name, (), PLOTS)
+        metrics = post_metrics(signals, self.duration)
+        return Report(f"Four-post rig: {self.mode}", metrics, signals, result, car.name, (), PLOTS)
 
     def profiles(self, car: "Car") -> dict[str, Any]:
         """Return the profiles of the posts by corner.
@@ -247,8 +250,12 @@ class FourPost:
             return road_posts(car, road, self.speed)
         if self.mode not in MODES:
             raise ModelError(f"four-post: mode is {shown(self.mode)}; it must be one of {', '.join((*MODES, 'road'))}")
-        if not (self.low < self.high and self.duration * self.low > 2.0):
-            raise ModelError("four-post: low must be below high, and duration must have two periods of low")
+        if not self.low < self.high:
+            raise ModelError(f"four-post: low is {self.low:g}; it must be below high, which is {self.high:g}")
+        if not self.duration * self.low > 2.0:
+            raise ModelError(
+                f"four-post: duration is {self.duration:g}; it must be above two periods of low, {2.0 / self.low:g} s"
+            )
         signs = MODES[self.mode]
         sweeps = {sign: FallingSweep(sign * self.amplitude, self.low, self.high, self.duration) for sign in (1.0, -1.0)}
         return {corner: sweeps[sign] for corner, sign in signs.items()}
@@ -289,8 +296,13 @@ def road_posts(car: "Car", road: ProfileRoad, speed: float) -> dict[str, PostOnR
     return found
 
 
-def post_metrics(signals: dict[str, Array]) -> dict[str, Metric]:
-    """Return the metrics of a run on posts."""
+def post_metrics(whole: dict[str, Array], duration: float) -> dict[str, Metric]:
+    """Return the metrics of a run on posts up to the end of its sweep or road, ``duration`` [s].
+
+    Posts at rest behind it would lower the root mean squares.
+    """
+    inside = whole["t"] <= duration * (1.0 + EVEN)
+    signals = {name: values[inside] for name, values in whole.items()}
     a = signals["vertical_acceleration"]
     metrics = {
         "rms_acceleration": Metric(rms(a), "m/s^2", "root mean square of the vertical acceleration of the chassis"),

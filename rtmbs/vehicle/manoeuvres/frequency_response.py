@@ -140,7 +140,7 @@ def linear_response(
     torque = held_torque(car, V, h, settle, standing)
     moving = car.changed(steer=None).at_speed(V, standing)
     sim = Simulation(moving.compile(), h)
-    for name, value in moving.drive_inputs(torque * len(moving.driven)).items():
+    for name, value in moving.drive_inputs(torque).items():
         sim.inputs[name] = value
     sim.run(settle)
     names = ("angular_velocity", "acceleration", "angular_acceleration")

@@ -11,6 +11,7 @@ from rtmbs.results import Result
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.differentials import DRIVE
 from rtmbs.vehicle.steering import DRIVER
+from rtmbs.vehicle.trailer import STABILISER, TRAILER
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
@@ -75,8 +76,8 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
 
     Every power is a force or torque of the record times a velocity of the record: tyres and drive torques at the
     wheels, springs and dampers along the line between their ends, brakes and anti-roll bars at their joints, the
-    driver of the steering at its coordinate. Its integral balances the kinetic energy and the energy of weight. This
-    checks a run without its equations.
+    stabiliser of a trailer at the hitch, the driver of the steering at its coordinate. Its integral balances the
+    kinetic energy and the energy of weight. This checks a run without its equations.
 
     Parameters
     ----------
@@ -103,10 +104,11 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
     """
     names = [name for name in car.forces if name not in SILENT]
     for name in names:
-        if not name.startswith(OWN) and name != DRIVE and f"{name}.a" not in car.markers:
+        stabiliser = name == STABILISER and TRAILER in car.bodies
+        if not (name.startswith(OWN) or name == DRIVE or stabiliser or f"{name}.a" in car.markers):
             raise ModelError(
                 f"power balance: force {name!r} is none of a car's own; it must be a tyre, a drive torque, a brake, "
-                "a spring, a damper or an anti-roll bar"
+                "a spring, a damper, an anti-roll bar or the stabiliser of a trailer"
             )
     power = {name: power_of(result, name) for name in names if name != DRIVE}
     if car.differentials:
@@ -128,6 +130,9 @@ def power_of(result: Result, name: str) -> Array:
         )
     if kind == "drive_":
         turning = result[f"{wheel}.angular_velocity"] - result[f"{CHASSIS}.angular_velocity"]
+        return dot(result[f"{name}.torque"], turning)
+    if name == STABILISER:
+        turning = result[f"{TRAILER}.angular_velocity"] - result[f"{CHASSIS}.angular_velocity"]
         return dot(result[f"{name}.torque"], turning)
     if kind == "brake_":
         return np.asarray(result[f"{name}.force"] * result[f"hub_{corner}.angle_rate"])

@@ -66,10 +66,10 @@ class OneSine(Numeric):
 def run_open_loop(
     car: "Car", speed: float, steer: Numeric, torque: float, rest: "Rest", end: float, h: float
 ) -> Result:
-    """Return the Result of a run with a steering profile and held drive torques [N m]."""
+    """Return the Result of a run with a steering profile and a held torque on all driven wheels together [N m]."""
     moving = car.changed(steer=steer).at_speed(speed, rest)
     sim = Simulation(moving.compile(), h)
-    for name, value in moving.drive_inputs(torque * len(moving.driven)).items():
+    for name, value in moving.drive_inputs(torque).items():
         sim.inputs[name] = value
     return sim.run(end)
 

@@ -34,18 +34,18 @@ NOTES = (
 
 
 def held_torque(car: "Car", speed: float, h: float, time: float, rest: Rest) -> float:
-    """Return the drive torque [N m] of each driven wheel that holds a speed on a straight road: throttle held."""
+    """Return the torque [N m] on all driven wheels together that holds a speed on a straight road: throttle held.
+
+    A run without torque loses the power m v a, with the mass m = 2 E / v^2 of its kinetic energy E. That has the
+    spin of all wheels, drive shafts and cases of differentials, and those of a trailer.
+    """
     straight = car.changed(steer=0.0).at_speed(speed, rest)
-    sim = Simulation(straight.compile(), h)
-    result = sim.run(time)
-    loss = -float(np.mean(signals_of(straight, result)["longitudinal_acceleration"][result["t"] > 0.5 * time]))
-    radius = speed / float(np.mean([result[f"hub_{corner}.angle_rate"][-1] for corner in car.tyres]))
-    axes = {corner: car.axle(corner).spin_axis for corner in car.tyres}
-    spin = sum(float(n @ straight.bodies[f"wheel_{corner}"].inertia @ n) for corner, n in axes.items())
-    if car.differentials:  # drive shafts are bodies of their own
-        spin += sum(car.axle(corner).shaft_inertia for corner in car.driven)
-    mass = sum(body.mass for body in straight.bodies.values()) + spin / radius**2
-    return mass * loss * radius / len(car.driven)
+    result = Simulation(straight.compile(), h).run(time)
+    signals = signals_of(straight, result)
+    loss = -float(np.mean(signals["longitudinal_acceleration"][result["t"] > 0.5 * time]))
+    v = float(signals["speed"][-1])
+    mass = 2.0 * float(result["energy.kinetic"][-1]) / v**2
+    return mass * v * loss / float(np.mean([result[f"hub_{corner}.angle_rate"][-1] for corner in car.driven]))
 
 
 def angle_for(
@@ -154,7 +154,7 @@ class StepSteer:
         angle : float
             Angle of the pinion or Pitman arm [rad], positive left.
         torque : float
-            Torque of each driven wheel [N m], positive forward.
+            Torque on all driven wheels together [N m], positive forward.
         rest : Rest
             Equilibrium of the car.
 
@@ -166,7 +166,7 @@ class StepSteer:
         steer = Ramp(self.begin, self.begin + self.steer_time, 0.0, angle)
         moving = car.changed(steer=steer).at_speed(self.speed, rest)
         sim = Simulation(moving.compile(), self.h)
-        for name, value in moving.drive_inputs(torque * len(moving.driven)).items():
+        for name, value in moving.drive_inputs(torque).items():
             sim.inputs[name] = value
         return sim.run(self.begin + self.duration)
 

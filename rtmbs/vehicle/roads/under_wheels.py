@@ -12,9 +12,10 @@ import numpy as np
 
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.checks import Array, number
-from rtmbs.vehicle.axle import WHEEL
+from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.roads.surfaces import Road
 from rtmbs.vehicle.trailer import CORNERS as BEHIND
+from rtmbs.vehicle.trailer import TRAILER
 
 if TYPE_CHECKING:
     from rtmbs.simulation.simulation import Simulation
@@ -124,8 +125,7 @@ class RoadUnderWheels:
         self.simulation, self.car, self.road, self.envelope = simulation, car, road, envelope
         self._tyres = dict(car.tyres)
         if car.options["trailer"] is not None:
-            behind = car.options["trailer"].tyre or car.tyres["rl"]
-            self._tyres |= dict.fromkeys(BEHIND, behind)
+            self._tyres |= dict.fromkeys(BEHIND, car.trailer_tyre)
         self._names = [f"{WHEEL}_{corner}.{what}" for corner in self._tyres for what in ("position", "velocity")]
         for corner, values in self.under(0.0).items():
             simulation.inputs[f"tyre_{corner}.plane"], simulation.inputs[f"tyre_{corner}.friction"] = values
@@ -187,8 +187,9 @@ class RoadUnderWheels:
         """
         assert self.envelope is not None
         corner = list(self._tyres)[k]
-        q0, _, _, q3 = self.simulation["chassis.orientation"]
-        heading = 2.0 * np.arctan2(q3, q0)  # wheels steer little against the length of a cam
+        body = TRAILER if corner in BEHIND else CHASSIS  # wheels steer little against the length of a cam
+        q0, _, _, q3 = self.simulation[f"{body}.orientation"]
+        heading = 2.0 * np.arctan2(q3, q0)
         ahead = np.array((np.cos(heading), np.sin(heading)))
         z, along, across = self.envelope.plane(self.road, centre[:2], ahead, self._tyres[corner].free_radius)
         c, s = ahead
