@@ -10,6 +10,7 @@ import rtmbs
 from rtmbs.contact.convex_shapes import Round, convex_of
 from rtmbs.contact.patch import patch_points, polished
 from rtmbs.errors import InputError, ModelError
+from rtmbs.studies.analysis.modes import slowest_modes
 
 G = 9.81
 NEAREST = (np.zeros(3), np.zeros(3))
@@ -123,12 +124,40 @@ def test_solids_that_collide_keep_their_momenta_and_gain_no_energy():
     assert energy[-1] < 0.999 * energy[0]
 
 
+def pressed():
+    """Return a model of a box on a rail and a spring that slides on a box: its patch changes with the place."""
+    model = rtmbs.Model("pressed", gravity=(0, 0, -G))
+    model.add_body("box", mass=1.0, inertia=(1e-3,) * 3, position=(0, 0, 0.049), shape=rtmbs.Box((0.1, 0.1, 0.1)))
+    model.add_joint("guide", rtmbs.Prismatic(axis=(1, 0, 0)), "ground", "box")
+    model.add_contact("touch", ("ground", rtmbs.Box((1, 1, 1), center=(0, 0, -0.5))), "box", stiffness=1e4)
+    model.add_force("spring", lambda t, k, p: -10.0 * k.z, joint="guide")
+    return model
+
+
+def test_a_control_system_refuses_convex_contacts():
+    pytest.importorskip("coal")
+    pytest.importorskip("control")
+    with pytest.raises(InputError, match="renews no patches"):
+        rtmbs.control_system(rtmbs.Simulation(pressed().compile(), 1e-3), inputs=[], outputs=[])
+
+
 def test_convex_contacts_refuse_what_renews_no_patches(slope, monkeypatch):
     sim, _ = slope
     with pytest.raises(InputError, match="renews no patches"):
         rtmbs.Batch(sim.system, 2, h=1e-3)
     with pytest.raises(InputError, match="renews no patches"):
         rtmbs.Simulation(sim.system, 2e-3).run(0.1, tolerance=1e-6)
+    frictionless = pressed().compile()
+    for study in (
+        lambda: rtmbs.equilibrium(frictionless),
+        lambda: rtmbs.linearise(rtmbs.Simulation(frictionless, 1e-3)),
+        lambda: rtmbs.modes(rtmbs.Simulation(frictionless, 1e-3)),
+        lambda: slowest_modes(rtmbs.Simulation(frictionless, 1e-3), 1),  # of many coordinates
+        lambda: rtmbs.linearise_rolling(rtmbs.Simulation(frictionless, 1e-3)),
+        lambda: rtmbs.inverse_dynamics(frictionless, {"guide": np.zeros(3)}, np.linspace(0.0, 0.1, 3)),
+    ):
+        with pytest.raises(InputError, match="renews no patches"):
+            study()
     monkeypatch.setitem(sys.modules, "coal", None)
     with pytest.raises(ModelError, match=r"install rtmbs\[contact\]"):
         resting(0.4, 0.5, rtmbs.Box((0.3, 0.2, 0.1)), 0.05)
