@@ -9,7 +9,7 @@ from scipy.spatial.transform import Rotation
 import rtmbs
 from rtmbs.contact.convex_shapes import Round, convex_of
 from rtmbs.contact.patch import patch_points, polished
-from rtmbs.errors import InputError, ModelError
+from rtmbs.errors import InputError, ModelError, StepError
 from rtmbs.studies.analysis.modes import slowest_modes
 
 G = 9.81
@@ -122,6 +122,42 @@ def test_solids_that_collide_keep_their_momenta_and_gain_no_energy():
     energy = result["energy.kinetic"]
     assert energy.max() < energy[0] * (1.0 + 1e-4)
     assert energy[-1] < 0.999 * energy[0]
+
+
+def thrown(gap, speed, h):
+    """Return a Simulation of a box that flies onto a box of ground; its four points have 1e5 N/m together."""
+    model, place = rtmbs.Model("thrown", gravity=(0, 0, 0)), (0, 0, 0.05 + gap)
+    model.add_body("body", mass=2.0, inertia=(0.02,) * 3, position=place, shape=rtmbs.Box((0.3, 0.2, 0.1)))
+    model.add_joint("free", rtmbs.Floating(), "ground", "body", point=place)
+    model.set_initial("free", rate=(0, 0, -speed, 0, 0, 0))
+    floor = ("ground", rtmbs.Box((20.0, 20.0, 1.0), center=(0, 0, -0.5)))
+    model.add_contact("floor", floor, "body", stiffness=2.5e4)
+    return rtmbs.Simulation(model.compile(), h, method=rtmbs.TRBDF2())
+
+
+@pytest.mark.parametrize("gap", [0.001, 0.019, 0.028, 0.046])
+def test_a_box_that_flies_fast_is_met_within_its_step(gap):
+    """10 m/s and steps of 5 ms: it leaves as fast as it came, with the largest force v sqrt(k m)."""
+    pytest.importorskip("coal")
+    sim = thrown(gap, 10.0, 5e-3)  # w h = 1.1
+    with pytest.warns(rtmbs.RtmbsWarning):
+        result = sim.run(0.1)
+    assert sim["body.velocity"][2] == pytest.approx(10.0, rel=0.03)
+    force = sum(result[f"floor_{k}.normal_force"] for k in range(1, 5))
+    assert force.max() == pytest.approx(10.0 * np.sqrt(1e5 * 2.0), rel=0.15)
+
+
+def test_a_contact_that_begins_deep_or_has_no_nearest_points_fails():
+    pytest.importorskip("coal")
+    sim = thrown(0.5, 0.0, 1e-3)
+    sim.step()
+    sim.state.z[2] -= 0.56
+    with pytest.raises(StepError, match=r"contact 'floor' is 0\.06 m deep where it begins"):
+        sim.step()
+    sim = thrown(0.01, 0.0, 1e-3)
+    sim._store.patches.pairs[0].distance = lambda *given: 0.5 * 0.01  # not that of the points
+    with pytest.raises(StepError, match="contact 'floor': coal finds no nearest points"):
+        sim.run(0.1)
 
 
 def pressed():
