@@ -35,10 +35,14 @@ def test_a_cylinder_lies_on_a_line_and_bars_that_cross_touch_at_a_point():
     lying = Rotation.from_rotvec((0.0, np.pi / 2, 0.0)).as_matrix()
     line = patch_points(box, cylinder, np.array((0.4, 0.0, 0.6)), lying, UP, NEAREST, 0.1)
     np.testing.assert_allclose(np.sort(line.first[:, 0]), (0.1, 0.5), atol=1e-12)  # cut off at the edge of the box
-    nearest = np.array((0.0, 0.0, 0.1)), np.array((0.0, 0.0, 0.1))
-    bars = cylinder, convex_of("test", rtmbs.Bar((-1, 0, 0), (1, 0, 0), 0.1))[0]
-    point = patch_points(*bars, np.array((0.0, 0.0, 0.2)), lying, UP, nearest, 0.1)
-    assert len(point.first) == 1 or np.ptp(point.first, axis=0).max() < 0.3
+    long, bar = (convex_of("test", rtmbs.Bar((-half, 0, 0), (half, 0, 0), 0.1))[0] for half in (1.0, 0.5))
+    turned = Rotation.from_rotvec((1.0, 0.0, 0.0)).as_matrix()  # bars lie along z; x parts them
+    cross = np.array((0.1, 0.0, 0.2))
+    nearest = cross, cross + (0.01, 0.0, 0.0)
+    middle = np.array((0.21, 0.0, 0.2)) + 0.3 * turned[:, 2]
+    point = patch_points(long, bar, middle, turned, np.array((1.0, 0.0, 0.0)), nearest, 0.1)
+    np.testing.assert_allclose(point.first, [nearest[0]], atol=1e-12)  # one point
+    np.testing.assert_allclose(point.second, [nearest[1]], atol=1e-12)
 
 
 def test_ellipsoids_touch_along_the_normal_that_they_were_placed_by():
@@ -102,6 +106,25 @@ def test_a_run_goes_on_from_a_state_with_the_same_bytes(slope):
 
 
 def test_solids_that_collide_keep_their_momenta_and_gain_no_energy():
+    result, turning = collided(friction=0.4)
+    linear = sum(mass * result[f"{name}.velocity"] for name, mass in (("a", 1.0), ("b", 2.5)))
+    np.testing.assert_allclose(linear, linear[:1] + 0.0 * linear, atol=1e-9)
+    np.testing.assert_allclose(turning, turning[:1] + 0.0 * turning, atol=5e-5)
+    energy = result["energy.kinetic"]
+    assert energy.max() < energy[0] * (1.0 + 1e-4)
+    assert energy[-1] < 0.999 * energy[0]
+
+
+def test_solids_that_collide_without_friction_and_dissipation_keep_their_energy():
+    """But for jumps of the gap where the features change, which smaller steps do not take away."""
+    result, _ = collided()
+    energy = result["energy.kinetic"]
+    assert energy.min() < 0.9 * energy[0]
+    assert energy[-1] == pytest.approx(energy[0], rel=4e-3)  # 1.5e-3 here, 2.9e-3 with h = 0.2 ms
+
+
+def collided(**law):
+    """Return the result of two solids that meet and part, and their angular momentum (k, 3) about the origin."""
     pytest.importorskip("coal")
     model = rtmbs.Model("collision", gravity=(0, 0, 0))
     corners = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1.0)]) - 0.25
@@ -111,17 +134,18 @@ def test_solids_that_collide_keep_their_momenta_and_gain_no_energy():
         model.add_body(name, mass=1.0 + x, inertia=(0.1, 0.15, 0.2), position=at, shape=shape)
         model.add_joint(f"free {name}", rtmbs.Floating(), "ground", name, point=at)
         model.set_initial(f"free {name}", rate=(rate, 0.1, 0.0, 0.3, -rate, 0.5))
-    model.add_contact("hit", "a", "b", stiffness=1e4, friction=0.4)
+    model.add_contact("hit", "a", "b", stiffness=1e4, **law)
     sim = rtmbs.Simulation(model.compile(), 1e-3, method=rtmbs.TRBDF2())
-    result = sim.run(1.2)
+    result = sim.run(1.0)
     force = sum(np.linalg.norm(result[f"hit_{k}.force"], axis=1) for k in range(1, 5))
     assert force.max() > 10.0
     assert force[-1] == 0.0
-    linear = sum(mass * result[f"{name}.velocity"] for name, mass in (("a", 1.0), ("b", 2.5)))
-    np.testing.assert_allclose(linear, linear[:1] + 0.0 * linear, atol=1e-9)
-    energy = result["energy.kinetic"]
-    assert energy.max() < energy[0] * (1.0 + 1e-4)
-    assert energy[-1] < 0.999 * energy[0]
+    turning = np.zeros((len(result.t), 3))
+    for name, mass in (("a", 1.0), ("b", 2.5)):
+        turns = Rotation.from_quat(result[f"{name}.orientation"], scalar_first=True)
+        own = turns.inv().apply(result[f"{name}.angular_velocity"].copy()) * (0.1, 0.15, 0.2)
+        turning += turns.apply(own) + mass * np.cross(result[f"{name}.position"], result[f"{name}.velocity"])
+    return result, turning
 
 
 def thrown(gap, speed, h):
