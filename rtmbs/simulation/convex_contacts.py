@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.contact.convex import APART, FAR, FIRST, NORMAL, SECOND, TURNS, ConvexPair, PatchPoint
+from rtmbs.contact.convex import APART, FAR, FIRST, NORMAL, OF_PATCH, ON_B, SECOND, ConvexPair, PatchPoint
 from rtmbs.contact.convex_shapes import Polytope, Rod
 from rtmbs.contact.patch import MOST, PatchPoints, patch_points
 from rtmbs.errors import StepError
@@ -37,7 +37,7 @@ class PairPlace:
         self.row, self.connector = info.row, info.connector
         self.places = {
             key: np.array([np.arange(inputs[f"{name}.{key}"].start, inputs[f"{name}.{key}"].stop) for name in names])
-            for key in (NORMAL, FIRST, SECOND, TURNS, APART)
+            for key in OF_PATCH
         }
         own = [[k for k, one in enumerate(system.states) if one.force == name] for name in names]
         self.bristles = np.array(own, np.int64).reshape(len(names), -1)
@@ -102,10 +102,10 @@ class PairPlace:
         used[order] = True
         moved = np.abs(u[places[FIRST][order]] - patch.first) + np.abs(u[places[SECOND][order]] - patch.second)
         turned = np.abs(u[places[NORMAL][order]] - patch.normal)
-        same = np.all(kept) and np.array_equal(used, ~apart) and np.all(u[places[TURNS][order, 0]] == patch.on_second)
+        same = np.all(kept) and np.array_equal(used, ~apart) and np.all(u[places[ON_B][order, 0]] == patch.on_second)
         if same and np.max(moved) <= RESTS * self.size and np.max(turned) <= TURNED:
             return False
-        u[places[NORMAL][order]], u[places[TURNS][order, 0]] = patch.normal, float(patch.on_second)
+        u[places[NORMAL][order]], u[places[ON_B][order, 0]] = patch.normal, float(patch.on_second)
         u[places[FIRST][order]], u[places[SECOND][order]] = patch.first, patch.second
         u[places[APART]] = far
         u[places[APART][order]] = 0.0

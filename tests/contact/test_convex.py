@@ -38,7 +38,7 @@ def test_a_cylinder_lies_on_a_line_and_bars_that_cross_touch_at_a_point():
     long, bar = (convex_of("test", rtmbs.Bar((-half, 0, 0), (half, 0, 0), 0.1))[0] for half in (1.0, 0.5))
     turned = Rotation.from_rotvec((1.0, 0.0, 0.0)).as_matrix()  # bars lie along z; x parts them
     cross = np.array((0.1, 0.0, 0.2))
-    nearest = cross, cross + (0.01, 0.0, 0.0)
+    nearest = cross, np.array((0.11, 0.0, 0.2))
     middle = np.array((0.21, 0.0, 0.2)) + 0.3 * turned[:, 2]
     point = patch_points(long, bar, middle, turned, np.array((1.0, 0.0, 0.0)), nearest, 0.1)
     np.testing.assert_allclose(point.first, [nearest[0]], atol=1e-12)  # one point
@@ -103,6 +103,12 @@ def test_a_run_goes_on_from_a_state_with_the_same_bytes(slope):
     sim.run(0.06)
     np.testing.assert_array_equal(sim["body.position"], wanted[0])
     np.testing.assert_array_equal(sim["floor_1.force"], wanted[1])
+
+
+def test_inputs_of_a_patch_cannot_be_set(slope):
+    for name, value in (("gap_offset", 0.0), ("normal_on_b", 1.0), ("point_a", (0, 0, 0))):
+        with pytest.raises(InputError, match="which every step renews"):
+            slope[0].inputs[f"floor_1.{name}"] = value
 
 
 def test_solids_that_collide_keep_their_momenta_and_gain_no_energy():
