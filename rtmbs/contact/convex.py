@@ -19,8 +19,9 @@ from rtmbs.errors import InputError, ModelError
 from rtmbs.model.checks import Array
 from rtmbs.model.laws import Kinematics
 
-NORMAL, FIRST, SECOND, TURNS, APART = "normal", "point_a", "point_b", "turns", "apart"  # inputs of a point
-NOWHERE = {NORMAL: (0.0, 0.0, 1.0), FIRST: (0.0, 0.0, 0.0), SECOND: (0.0, 0.0, 0.0), TURNS: 0.0}
+NORMAL, FIRST, SECOND, ON_B, APART = "normal", "point_a", "point_b", "normal_on_b", "gap_offset"  # inputs of a point
+OF_PATCH = NORMAL, FIRST, SECOND, ON_B, APART
+NOWHERE = {NORMAL: (0.0, 0.0, 1.0), FIRST: (0.0, 0.0, 0.0), SECOND: (0.0, 0.0, 0.0), ON_B: 0.0}
 FAR = 1e3  # of the size of both shapes: the gap of a point that is not in use
 
 
@@ -61,7 +62,7 @@ class PatchPoint(TouchLaw):
         """Return where the point lies; ``parameters`` are the inputs of the law."""
         p, R, r = parameters, kinematics.R, kinematics.r
         given, first, second = p[NORMAL], p[FIRST], p[SECOND]
-        share = p[TURNS]
+        share = p[ON_B]
         n = [(1.0 - share) * given[k] + share * inner(R[k], given) for k in range(3)]
         arm = [inner(R[k], second) for k in range(3)]
         gap = inner(n, [r[k] + arm[k] - first[k] for k in range(3)]) + p[APART]
@@ -91,6 +92,12 @@ def convex_pair(
 def point_inputs(law: PatchPoint) -> dict[str, Any]:
     """Return the inputs of a point that is not in use."""
     return NOWHERE | {APART: FAR * (law.pair.a.reach + law.pair.b.reach)}
+
+
+def is_of_patch(forces: Mapping[str, Any], name: str) -> bool:
+    """Return whether an input of this name is renewed with the patch of a contact."""
+    force, _, own = name.rpartition(".")
+    return own in OF_PATCH and force in forces and isinstance(forces[force].contact, PatchPoint)
 
 
 def refuse_convex(forces: Mapping[str, Any], what: str) -> None:

@@ -19,6 +19,7 @@ from rtmbs.model.shapes import Cylinder, Sphere
 
 WOUND_A, WOUND_B = "turn_a", "turn_b"  # states: the direction of a span as its ends see it, with all turns [rad]
 SIDES = {"left": 1.0, "right": -1.0}
+SHORTEST = 1e-6  # of the first length of a span: what is left of a span that is wound up has this length at least
 LEVEL = 1e-6  # sine of the angle of the axes of two sheaves: beyond it a belt would run off
 
 
@@ -55,6 +56,7 @@ class Span:
     stretch: NormalForce  # of the strain
     turn_a: float  # of the span at the reference pose, as each end sees it [rad]
     turn_b: float
+    wound: float = 1.0  # length of the rope on a sheave over its length without tension
 
     def direction(self, r: Any) -> tuple[Any, Any, Any]:
         """Return the direction (2,) in the plane of the sheaves, the length there [m] and that of the centres [m]."""
@@ -77,11 +79,12 @@ class Span:
             (self.radius_b, 1.0, WOUND_B, self.turn_b, seen, turning - w[2]),
         ):
             if radius:
-                natural = natural + sign * radius * (whole_turn(states[name], x, y) - first)
-                flow = flow + sign * radius * rate
+                natural = natural + sign * radius / self.wound * (whole_turn(states[name], x, y) - first)
+                flow = flow + sign * radius / self.wound * rate
                 rates.append(rate)
-        strain = (length - natural) / self.length
-        pull = self.stretch(strain, ((d * away + r[2] * v[2]) / length - flow) / self.length)
+        natural = np.maximum(natural, SHORTEST * self.length)
+        grows = (d * away + r[2] * v[2]) / length - flow * length / natural  # rate of the strain, times the length
+        pull = self.stretch((length - natural) / natural, grows / natural)
         force = [-pull * x / length for x in (level * e[0], level * e[1], r[2])]
         arm = [self.radius_b * e[1], -self.radius_b * e[0], 0.0]
         wrench = np.stack(force), np.stack(cross(arm, force))
@@ -201,7 +204,7 @@ def add_span(
     plain = Span(radius_a, radius_b, 1.0, stretch, 0.0, 0.0)
     e, level, _ = plain.direction(r)
     turn = float(np.arctan2(e[1], e[0]))
-    law = Span(radius_a, radius_b, float(np.hypot(level, r[2])) / slack, stretch, turn, turn)
+    law = Span(radius_a, radius_b, float(np.hypot(level, r[2])) / slack, stretch, turn, turn, slack)
     ends = [placed(model, f"{name}.{end}", marker, world) for end, marker in (("a", one), ("b", other))]
     states = {key: turn for key, radius in ((WOUND_A, radius_a), (WOUND_B, radius_b)) if radius}
     force: Force = model.add_force(

@@ -420,7 +420,7 @@ class Model(ModelDescription):
         stiffness : float
             Force over strain EA [N].
         tension : float, default 0.0
-            Tension at the reference pose [N].
+            Tension at the reference pose [N]. Rope on a sheave has its strain, so a winch needs the weight of its load.
         dissipation : float, default 0.0
             Damping c of the tension EA strain (1 + c strain') [s].
         around : tuple, optional

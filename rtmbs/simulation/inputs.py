@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.bearing import LOAD
+from rtmbs.contact.convex import is_of_patch
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.checks import switches
@@ -82,6 +83,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             if place.stop == place.start + 1
             and place.start not in self._timed | self._constraining
             and name.removesuffix(f".{LOAD}") not in system.bearings
+            and not is_of_patch(system.forces, name)
         }
 
     def ramp(self, *names: str) -> None:
@@ -138,6 +140,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             )
         if name.removesuffix(f".{LOAD}") in self._system.bearings and name.endswith(f".{LOAD}"):
             raise InputError(f"input {name!r} follows the reaction of its joint and cannot be set; set its coefficient")
+        if is_of_patch(self._system.forces, name):
+            raise InputError(f"input {name!r} is of the patch of two shapes, which every step renews; it cannot be set")
         return place
 
     def __getitem__(self, name: str) -> float | Array:

@@ -171,7 +171,7 @@ class StateStore:
         self.watched = True
         self.loads = BearingLoads(self.system) if self.system.bearings else None
         self.patches = convex_contacts_of(self.system)
-        renew_patches(self)
+        renew_patches(self, begun=False)
         if self.loads is not None:
             self.solve_accelerations(self.states[0])
 

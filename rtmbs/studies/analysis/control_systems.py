@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.convex import refuse_convex
+from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.studies.analysis.linearisation import input_slots, package, undotted
@@ -53,6 +55,8 @@ def control_system(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] 
     control, own = package("control"), copy(simulation_of("control_system", sim))
     system, start = own.system, own.state.copy()
     refuse_contacts(system, "control_system")
+    refuse_rigid(system.rigid, "control_system")
+    refuse_convex(system.forces, "control_system")
     if np.any(system.tables.dofs.kind == ROTATION):
         raise InputError("control_system takes no ball or floating joints: their coordinates are no vector of rates")
     if system.signals:

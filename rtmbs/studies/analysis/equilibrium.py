@@ -13,6 +13,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError, StartError, shown
 from rtmbs.integrators.checks import whole
@@ -222,6 +223,7 @@ def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
     else:
         sim = copy(simulation_of("equilibrium", of, "a System or a Simulation"))
     refuse_rigid(sim.system.rigid, "equilibrium")
+    refuse_convex(sim.system.forces, "equilibrium")
     if near is not None:
         begin_at(sim, near)
     state = closed_pose(sim)

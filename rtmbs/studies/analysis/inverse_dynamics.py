@@ -8,6 +8,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError, shown, unknown_name, with_count
@@ -157,6 +158,7 @@ def inverse_dynamics(
     refuse_contacts(system, "inverse dynamics")
     refuse_bearings(system.bearings, "inverse dynamics")
     refuse_rigid(system.rigid, "inverse dynamics")
+    refuse_convex(system.forces, "inverse dynamics")
     check_captured(system)
     given = of_result(system, motion, t) if isinstance(motion, Result) else given_motion(system, motion, t)
     follower = MotionSolver(system, given, tolerance, inputs or {})

@@ -38,7 +38,7 @@ from rtmbs.semirecursive.start.nearest import REFUSED, worst_of
 from rtmbs.semirecursive.start.rank import independent_rows
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.linearisation import Linearisation, linearise
-from rtmbs.studies.analysis.neighbourhood import of_state
+from rtmbs.studies.analysis.neighbourhood import of_state, refuse_unlinear
 from rtmbs.studies.analysis.power import GRAVITY, closure_power, force_powers, gravity_power
 from rtmbs.studies.analysis.report import NamedValues, Report, unbalanced_note
 from rtmbs.studies.analysis.resolve_simulation import simulation_of
@@ -93,6 +93,7 @@ def slowest_modes(sim: Simulation, count: int) -> tuple[Complex, Complex]:
 
     Raises InputError at a state that moves, for force states, and where Arnoldi's iteration does not end.
     """
+    refuse_unlinear(sim.system)
     if len(sim.state.s):
         raise InputError(
             f"states of force laws ({sim.system.states[0].force!r}) are found by modes without count, up to 500 "

@@ -17,6 +17,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError
@@ -76,15 +77,21 @@ class Neighbourhood:
         return r, equations.ws.state_rate.copy()
 
 
+def refuse_unlinear(system: System) -> None:
+    """Refuse what has no linear variations here: InputError."""
+    refuse_contacts(system, "a linearisation")
+    refuse_bearings(system.bearings, "a linearisation")
+    refuse_rigid(system.rigid, "a linearisation")
+    refuse_convex(system.forces, "a linearisation")
+
+
 def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighbourhood:
     """Return the linear variations about the present state of a Simulation, which is not changed.
 
     independent : coordinates (f,) that q is made of, chosen here unless given
     Raises InputError where the state is singular, so that degrees of freedom appear or vanish with it.
     """
-    refuse_contacts(sim.system, "a linearisation")
-    refuse_bearings(sim.system.bearings, "a linearisation")
-    refuse_rigid(sim.system.rigid, "a linearisation")
+    refuse_unlinear(sim.system)
     equations, arrays = of_state(sim)
     basis = loop_null_space(sim, equations, independent)
     N, sizes = basis.N, equations.system.typical[basis.independent]

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError
@@ -105,6 +106,7 @@ def linearise_rolling(sim: Simulation) -> RollingLinearisation:
     sim = simulation_of("linearise_rolling", sim)
     refuse_bearings(sim.system.bearings, "linearise_rolling")
     refuse_rigid(sim.system.rigid, "linearise_rolling")
+    refuse_convex(sim.system.forces, "linearise_rolling")
     if sim.system.states:
         raise InputError("linearise_rolling takes no force laws with states; it must be forces of the motion alone")
     equations, arrays = of_state(sim)
