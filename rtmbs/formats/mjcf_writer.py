@@ -7,12 +7,10 @@ coordinates. A ball or a weld that closes a loop stands between two sites, which
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-import numpy as np
-
 from rtmbs.errors import InputError
 from rtmbs.formats.placement import Placement, here
 from rtmbs.formats.urdf_writer import FREE, words
-from rtmbs.formats.written_tree import TreeJoint, WrittenTree, tree_of
+from rtmbs.formats.written_tree import TreeJoint, WrittenTree, free_at_origins, tree_of
 from rtmbs.model import Fixed, Floating, Model, Prismatic, Revolute, Spherical
 from rtmbs.model.body import GROUND, Body
 from rtmbs.model.import_report import ImportNote, JointLimits
@@ -104,13 +102,6 @@ def joint_lines(tree: WrittenTree, one: TreeJoint, frame: Placement) -> list[str
         return [f"  <freejoint name={quoteattr(joint.name)}/>"]
     limits = None if tree.model.import_report is None else tree.model.import_report.limits.get(joint.name)
     return [joint_line(one, kind, frame, limits)] if kind else []
-
-
-def free_at_origins(one: TreeJoint) -> bool:
-    """True for a floating joint whose coordinates are the pose of the body in the world."""
-    frames = (one.in_parent, one.in_child)
-    same = all(not np.any(frame.position) and np.array_equal(frame.rotation, np.eye(3)) for frame in frames)
-    return one.parent == GROUND and one.child == one.joint.b.name and same
 
 
 def inertial(body: Body) -> list[str]:

@@ -54,6 +54,7 @@ class SDF:
     closures: list[tuple[str, Element]] = field(default_factory=list)  # scope and model
     couplings: list[Callable[[Model], None]] = field(default_factory=list)
     static: set[str] = field(default_factory=set)  # links of static models
+    canonical: list[tuple[str, Element]] = field(default_factory=list)  # full names that models state
 
     def leave(self, element: Element) -> None:
         """Keep an element for the report."""
@@ -132,6 +133,8 @@ def add_model(sdf: SDF, element: Element, scope: str, base: str, static: bool = 
     carrier = f"{inner}{first}" if first else f"{inner}{next((one.name() for one in element.all('model')), '')}"
     here_frame = f"{inner}{MODEL}"
     sdf.frames.add(here_frame, base, pose, carrier, element)
+    if element.attributes.get("canonical_link", "").strip():
+        sdf.canonical.append((carrier, element))
     if scope and "::" in scope:
         sdf.frames.entries[scope] = sdf.frames.entries[here_frame]
     for child in element.children:
@@ -403,7 +406,7 @@ def cut_loops(assembly: ModelAssembly) -> None:
 
 
 def join_world(sdf: SDF) -> None:
-    """Weld the links of static models to the world, and let a link of each free component float."""
+    """Weld the links of static models to the world, and let the canonical or first link of free components float."""
     assembly = sdf.assembly
     neighbours: dict[str, list[str]] = {name: [] for name in ("", *assembly.links)}
     for name in sorted(sdf.static):
@@ -415,7 +418,8 @@ def join_world(sdf: SDF) -> None:
             neighbours[joint.parent].append(joint.child)
             neighbours[joint.child].append(joint.parent)
     reached = {""}
-    for start in ["", *assembly.links]:
+    canonical = [sdf.frames.link(sdf.frames.name("", name, element)) for name, element in sdf.canonical]
+    for start in ["", *canonical, *assembly.links]:
         if start and start not in reached:
             free = assembly.free_name("root_joint", assembly.joints)
             assembly.add_joint(JointLink(free, Floating(), "", start, here(), here()))

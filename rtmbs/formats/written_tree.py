@@ -152,6 +152,13 @@ def poses_at_zero(tree: WrittenTree) -> dict[str, Placement]:
     return found
 
 
+def free_at_origins(one: TreeJoint) -> bool:
+    """True for a floating joint whose coordinates are the pose of the body in the world."""
+    frames = (one.in_parent, one.in_child)
+    same = all(not np.any(frame.position) and np.array_equal(frame.rotation, np.eye(3)) for frame in frames)
+    return one.parent == GROUND and one.child == one.joint.b.name and same
+
+
 def loop_form(joint: Joint) -> str:
     """Return the word of URDF's loop joints for a type; InputError for a type without one."""
     words = {Spherical: "spherical", Fixed: "fixed", Revolute: "revolute", Prismatic: "prismatic"}

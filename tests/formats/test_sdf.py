@@ -189,3 +189,12 @@ def test_a_link_without_inertial_has_the_default(tmp_path):
     model = rtmbs.read(written(tmp_path, model_of('<link name="a"/>')))
     assert model.bodies["a"].mass == 1.0
     np.testing.assert_allclose(model.bodies["a"].inertia, np.eye(3))
+
+
+def test_the_canonical_link_floats(tmp_path):
+    body = link("a") + link("b", "1 0 0 0 0 0") + joint("j", "revolute", "a", "b")
+    text = f'<model name="m" canonical_link="{{}}">{body}</model>'
+    assert rtmbs.read(written(tmp_path, text.format("b"))).joints["root_joint"].b.name == "b"
+    assert rtmbs.read(written(tmp_path, model_of(body))).joints["root_joint"].b.name == "a"
+    with pytest.raises(LanguageError, match="no frame named 'no'"):
+        rtmbs.read(written(tmp_path, text.format("no")))

@@ -106,3 +106,36 @@ def test_what_is_not_written_is_told(tmp_path):
         rtmbs.write(screw, tmp_path / "a.urdf")
     rtmbs.write(screw, tmp_path / "a.sdf")
     assert rtmbs.read(tmp_path / "a.sdf").joints["thread"].type.pitch == 0.01
+
+
+ROOT_LAST = """<robot name="r">
+<link name="arm"><inertial><origin xyz=".5 0 0"/><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1"/></inertial>
+</link>
+<link name="base"><inertial><mass value="5"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+<joint name="j" type="continuous"><parent link="base"/><child link="arm"/><origin xyz="1 0 0"/><axis xyz="0 1 0"/>
+</joint></robot>"""
+
+
+def test_the_link_that_floats_stays_the_same_in_sdf(tmp_path):
+    """The root link is the second of the file; the mass matrix about it is 4 by 3 larger about the other link."""
+    (tmp_path / "r.urdf").write_text(ROOT_LAST, encoding="utf-8")
+    model = rtmbs.read(tmp_path / "r.urdf", floating=True)
+    assert not rtmbs.write(model, tmp_path / "r.sdf").notes
+    again = rtmbs.read(tmp_path / "r.sdf", strict=True)
+    assert again.joints["root_joint"].b.name == "base"
+    same_mechanics(model, again)
+
+
+def test_floating_joints_that_sdf_changes_are_told(tmp_path):
+    """Each of two free bodies floats on its own; one has another name and frames than a reader gives it."""
+    model, still = rtmbs.Model("two"), {"point_b": np.zeros(3), "axes_a": np.eye(3), "axes_b": np.eye(3)}
+    for name in ("a", "b"):
+        model.add_body(name, mass=1.0, inertia=(1, 1, 1))
+    model.add_joint("fly", rtmbs.Floating(), "ground", "a", point_a=(0, 0, 1), **still)
+    model.add_joint("root_joint_2", rtmbs.Floating(), "ground", "b", point_a=np.zeros(3), **still)
+    notes = rtmbs.write(model, tmp_path / "two.sdf").notes
+    assert [note.element for note in notes] == ["joint 'fly'", "joint 'fly'"]
+    assert "becomes 'root_joint'" in notes[0].what
+    assert "loses its points and axes" in notes[1].what
+    joints = rtmbs.read(tmp_path / "two.sdf").joints
+    assert {name: one.b.name for name, one in joints.items()} == {"root_joint": "a", "root_joint_2": "b"}
