@@ -88,7 +88,12 @@ def read_sdf(
         sdf.leave(other)
     if (gravity := owner.first("gravity")) is not None:
         assembly.gravity = gravity.text_numbers(3)
-    add_models(sdf, models)
+    inside = bool(worlds) and bool(owner.all("joint") or owner.all("frame"))  # these name links by their models
+    add_models(sdf, models, inside or len(models) > 1)
+    if inside:
+        add_frames(sdf, owner, "")
+        sdf.joints += [("", child) for child in owner.all("joint")]
+    sdf.frames.move_to_placement_frames()
     for link, entry in sdf.frames.entries.items():
         if link in assembly.links:
             assembly.links[link].place = sdf.frames.place(link)
@@ -106,15 +111,15 @@ def read_sdf(
     return assembly.reported(made, strict)
 
 
-def add_models(sdf: SDF, models: list[Element]) -> None:
-    """Add one model with plain names, or several with their names in front."""
+def add_models(sdf: SDF, models: list[Element], named: bool) -> None:
+    """Add models, with the names of the models in front of all names where ``named``."""
     met: dict[str, Element] = {}
     for model in models:
         scope = sdf.assembly.free_name(model.name(), met)
         if scope != model.name():
             sdf.assembly.note(f"model {model.name()!r}", f"has the name of another one, and is called {scope!r}", model)
         met[scope] = model
-        add_model(sdf, model, "" if len(models) == 1 else scope, WORLD)
+        add_model(sdf, model, scope if named else "", WORLD)
 
 
 # ---- models and links ------------------------------------------------------------------------------------------------
@@ -126,7 +131,7 @@ def add_model(sdf: SDF, element: Element, scope: str, base: str, static: bool = 
     static = static or element.child_text("static") in ("true", "1")
     pose, relative = pose_of(element)
     outer = scope.rpartition("::")[0]
-    if relative and base != WORLD:
+    if relative:
         base = f"{outer}::{relative}" if outer else relative
     links = element.all("link")
     first = element.attributes.get("canonical_link", "").strip() or next((one.name() for one in links), "")
@@ -135,8 +140,10 @@ def add_model(sdf: SDF, element: Element, scope: str, base: str, static: bool = 
     sdf.frames.add(here_frame, base, pose, carrier, element)
     if element.attributes.get("canonical_link", "").strip():
         sdf.canonical.append((carrier, element))
-    if scope and "::" in scope:
+    if scope:
         sdf.frames.entries[scope] = sdf.frames.entries[here_frame]
+    if placed := element.attributes.get("placement_frame", "").strip():
+        sdf.frames.placed.append((scope, placed, element))
     for child in element.children:
         if child.tag == "link":
             add_link(sdf, child, inner)
@@ -153,7 +160,7 @@ def add_model(sdf: SDF, element: Element, scope: str, base: str, static: bool = 
 
 
 def add_frames(sdf: SDF, element: Element, scope: str) -> None:
-    """Add the frames of the joints and the explicit frames of a model."""
+    """Add the frames of the joints and the explicit frames of a model or the world."""
     inner = f"{scope}::" if scope else ""
     for joint in element.all("joint"):
         child = joint.child_text("child").strip()
@@ -166,7 +173,7 @@ def add_frames(sdf: SDF, element: Element, scope: str) -> None:
     for frame in element.all("frame"):
         pose, relative = pose_of(frame)
         attached = frame.attributes.get("attached_to", "").strip()
-        carrier = attached or MODEL
+        carrier = attached or (WORLD if element.tag == "world" else MODEL)
         base = relative or carrier
         full = [WORLD if one == WORLD else f"{inner}{one}" for one in (base, carrier)]
         sdf.frames.add(f"{inner}{frame.name()}", full[0], pose, full[1], frame)
@@ -188,6 +195,9 @@ def add_link(sdf: SDF, element: Element, inner: str) -> None:
     link.mass, link.inertia = 1.0, np.eye(3)  # SDF gives these to a link without an inertial
     if inertial is not None:
         take_inertia(link, inertial)
+        if inertial.attributes.get("auto", "").strip() in ("true", "1"):
+            told = f"is not computed from collisions (auto): mass {link.mass:g} kg and the tensor of the file are taken"
+            sdf.assembly.note(f"inertial of link {name!r}", told, inertial)
     for visual in element.all("visual"):
         add_visual(sdf, link, visual)
     sdf.assembly.add_link(link)

@@ -198,3 +198,41 @@ def test_the_canonical_link_floats(tmp_path):
     assert rtmbs.read(written(tmp_path, model_of(body))).joints["root_joint"].b.name == "a"
     with pytest.raises(LanguageError, match="no frame named 'no'"):
         rtmbs.read(written(tmp_path, text.format("no")))
+
+
+def test_joints_and_frames_of_the_world(tmp_path):
+    """A joint of the world joins the links of two models; a model stands in a frame of the world."""
+    world = '<world name="w"><frame name="F"><pose>0 0 1 0 0 0</pose></frame>'
+    world += '<frame name="G" attached_to="a::l"><pose>0 2 0 0 0 0</pose></frame>'
+    world += f'<model name="a"><pose relative_to="F">1 0 0 0 0 0</pose>{link("l")}</model>'
+    world += f'<model name="b"><pose>3 0 0 0 0 0</pose>{link("l")}</model>'
+    hinge = joint("j", "revolute", "G", "b", "<pose relative_to='F'>0 0 4 0 0 0</pose><axis><xyz>0 1 0</xyz></axis>")
+    model = rtmbs.read(written(tmp_path, world + hinge + "</world>", "1.11"), strict=True)
+    assert {name: (one.a.name, one.b.name) for name, one in model.joints.items()} == {
+        "j": ("a::l", "b::l"),
+        "root_joint": ("ground", "a::l"),
+    }
+    np.testing.assert_allclose(model.bodies["a::l"].position, (1, 0, 1))
+    np.testing.assert_allclose(model.joints["j"].point_a, (-1, 0, 4))
+    np.testing.assert_allclose(model.joints["j"].point_b, (-3, 0, 5))
+
+
+def test_a_placement_frame_has_the_pose_of_the_model(tmp_path):
+    """The frame 'tip' stands 1 m ahead of the link, turned a quarter; so does that of a model inside."""
+    quarter = "1.5707963267948966"
+    tip = f'<frame name="tip" attached_to="l"><pose>1 0 0 0 0 {quarter}</pose></frame>'
+    inner = f'<model name="in" placement_frame="tip"><pose>0 0 1 0 0 0</pose>{link("l")}{tip}</model>'
+    text = f'<model name="m" placement_frame="tip"><pose>0 0 5 0 0 0</pose>{link("l")}{tip}{inner}</model>'
+    bodies = rtmbs.read(written(tmp_path, text)).bodies
+    np.testing.assert_allclose(bodies["l"].position, (0, 1, 5), atol=1e-15)
+    np.testing.assert_allclose(bodies["l"].orientation @ (1, 0, 0), (0, -1, 0), atol=1e-15)
+    np.testing.assert_allclose(bodies["in::l"].position, (1, 1, 6), atol=1e-15)
+    np.testing.assert_allclose(bodies["in::l"].orientation @ (1, 0, 0), (-1, 0, 0), atol=1e-15)
+    out = '<model name="m" placement_frame="f"><link name="l"/><frame name="f" attached_to="l"><pose relative_to="f"/>'
+    with pytest.raises(LanguageError, match="is not in the model"):
+        rtmbs.read(written(tmp_path, out + "</frame></model>"))
+
+
+def test_an_inertia_to_compute_from_collisions_is_noted(tmp_path):
+    path = written(tmp_path, model_of('<link name="l"><inertial auto="true"/></link>'), "1.11")
+    assert "is not computed from collisions (auto): mass 1 kg" in str(rtmbs.read(path).import_report)
