@@ -64,9 +64,10 @@ def read_mjcf(
     note_rest(assembly, names)
     model = assembly.model()
     add_couplings(assembly, names, model)
-    add_actuators(assembly, names, model)
+    key = chosen_keyframe(compiled, keyframe)
+    add_actuators(assembly, names, model, np.zeros(compiled.nu) if key < 0 else compiled.key_ctrl[key])
     add_sites(assembly, names, model)
-    set_start(assembly, names, model, keyframe)
+    set_start(assembly, names, model, key)
     return assembly.reported(model, strict)
 
 
@@ -230,13 +231,17 @@ def add_sites(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> None
         model.add_marker(free, body, place.position, frame=body if body != "ground" else "world", axes=place.rotation)
 
 
-def set_start(assembly: ModelAssembly, names: MuJoCoModel, model: Model, keyframe: str | None) -> None:
-    """Set the initial coordinates: those of a keyframe, the first unless named, or else those of the file's pose."""
-    compiled = names.model
+def chosen_keyframe(compiled: Any, keyframe: str | None) -> int:
+    """Return the number of a keyframe, that of the first unless named, -1 for none; InputError for one not there."""
     keys = [compiled.key(k).name or f"key_{k}" for k in range(compiled.nkey)]
     if keyframe is not None and keyframe not in keys:
         raise InputError(f"keyframe: {unknown_name('keyframe', keyframe, keys)}")
-    chosen = keys.index(keyframe) if keyframe is not None else 0 if keys else -1
+    return keys.index(keyframe) if keyframe is not None else 0 if keys else -1
+
+
+def set_start(assembly: ModelAssembly, names: MuJoCoModel, model: Model, chosen: int) -> None:
+    """Set the initial coordinates: those of the keyframe of a number, or else those of the file's pose."""
+    compiled = names.model
     pose = compiled.qpos0 if chosen < 0 else compiled.key_qpos[chosen]
     rates = np.zeros(compiled.nv) if chosen < 0 else compiled.key_qvel[chosen]
     pinned = not any(joint.cut for joint in assembly.joints.values()) and not model.couplers

@@ -19,8 +19,8 @@ PLAIN = 0  # mjtDyn NONE, mjtGain FIXED, mjtBias NONE
 AFFINE = 1  # mjtGain, mjtBias
 
 
-def add_actuators(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> None:
-    """Add the actuators that act on joints or fixed tendons; others are noted."""
+def add_actuators(assembly: ModelAssembly, names: MuJoCoModel, model: Model, controls: Any) -> None:
+    """Add the actuators that act on joints or fixed tendons, with ``controls`` (nu,) at the start; note others."""
     compiled = names.model
     for k in range(compiled.nu):
         name = compiled.actuator(k).name or f"actuator_{k + 1}"
@@ -39,7 +39,7 @@ def add_actuators(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> 
             "gain": np.array(compiled.actuator_gainprm[k, :3]) * (1.0, laws[0], laws[0]),
             "bias": np.array(compiled.actuator_biasprm[k, :3]) * laws[1],
             "moment": np.array(list(factors.values())),
-            "ctrl": 0.0,
+            "ctrl": float(controls[k]),
         }
         joints = [names.joints[j] for j in factors]
         model.add_force(assembly.free_name(name, model.forces), actuator_force, joints=joints, parameters=numbers)

@@ -288,3 +288,18 @@ def test_flags_and_rotors_of_actuators(tmp_path, off, after, noted):
     found = robot.forward_dynamics([0.3], [1.5]).accelerations
     np.testing.assert_allclose(found, data.qacc, rtol=0, atol=1e-11 * max(1.0, np.abs(data.qacc).max()))
     assert bool(read.import_report.notes) == noted
+
+
+def test_a_keyframe_gives_the_controls(tmp_path):
+    """A servo holds the pose of its keyframe: its force is that of MuJoCo after a reset to the keyframe."""
+    after = '<actuator><position name="p" joint="j" kp="50"/></actuator>'
+    after += '<keyframe><key name="home" qpos="0.3" ctrl="0.5"/></keyframe>'
+    path = one_body(tmp_path, 'type="hinge" axis="0 1 0"', after)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    read = rtmbs.read(path, strict=True)
+    assert rtmbs.Simulation(read.compile(), h=1e-3).inputs["p.ctrl"] == 0.5
+    found = rtmbs.Robot(read).forward_dynamics([0.3], [0.0]).accelerations
+    np.testing.assert_allclose(found, data.qacc, rtol=1e-12)
