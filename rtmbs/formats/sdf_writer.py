@@ -12,7 +12,16 @@ import numpy as np
 from rtmbs.errors import InputError
 from rtmbs.formats.placement import Placement
 from rtmbs.formats.urdf_writer import FREE, words
-from rtmbs.formats.written_tree import TreeJoint, WrittenTree, free_at_origins, poses_at_zero, tree_joint, tree_of
+from rtmbs.formats.written_tree import (
+    TreeJoint,
+    WrittenTree,
+    free_at_origins,
+    limits_of,
+    offset_of_two,
+    poses_at_zero,
+    tree_joint,
+    tree_of,
+)
 from rtmbs.model import Fixed, Floating, Model, Prismatic, Revolute, Screw, Spherical, Universal
 from rtmbs.model.body import GROUND, Body
 from rtmbs.model.import_report import ImportNote, JointLimits
@@ -28,7 +37,7 @@ def sdf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
     """Return the text of a Model, and notes of elements that SDF has not; InputError for a joint that it has not."""
     tree = tree_of(model)
     poses = poses_at_zero(tree)
-    limits = {} if model.import_report is None else model.import_report.limits
+    limits = limits_of(tree)
     lines = ['<?xml version="1.0"?>', '<sdf version="1.10">', f"<world name={quoteattr(model.name)}>"]
     free = free_joints(tree)
     canonical = f" canonical_link={quoteattr(free[0].child)}" if free else ""
@@ -36,7 +45,7 @@ def sdf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
     first = [one.child for one in free]
     for name in (*first, *(one for one in tree.links if one not in (GROUND, *first))):
         lines += link_lines(model.bodies[name], poses[name])
-    for one in tree.joints:
+    for one in tree.in_order:
         if one.parent == GROUND and one.child in first:
             continue
         lines += joint_lines(one, limits.get(one.joint.name), mimics_of(tree).get(one.joint.name, ""))
@@ -125,12 +134,12 @@ def mimics_of(tree: WrittenTree) -> dict[str, str]:
     for coupler in tree.couplers:
         free = [k for k, (joint, _, _) in enumerate(coupler.terms) if joint.name not in found]
         note = ImportNote(f"coupler {coupler.name!r}", 0, "is not written")
-        if len(coupler.terms) != 2 or callable(coupler.offset) or not free:
+        if (offset := offset_of_two(tree, coupler)) is None or not free:
             if note not in tree.notes:
                 tree.notes.append(note)
             continue
         own, other = coupler.terms[free[0]], coupler.terms[1 - free[0]]
-        numbers = f"<multiplier>{-other[2] / own[2]!r}</multiplier><offset>{coupler.offset / own[2]!r}</offset>"
+        numbers = f"<multiplier>{-other[2] / own[2]!r}</multiplier><offset>{offset / own[2]!r}</offset>"
         found[own[0].name] = f"<mimic joint={quoteattr(other[0].name)} axis='axis'>{numbers}</mimic>"
     return found
 

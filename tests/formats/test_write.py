@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, LanguageError
 from rtmbs.formats.placement import rotation_of_rpy, rpy_of_rotation
 
 FILES = Path(__file__).parent / "files"
@@ -139,3 +139,103 @@ def test_floating_joints_that_sdf_changes_are_told(tmp_path):
     assert "loses its points and axes" in notes[1].what
     joints = rtmbs.read(tmp_path / "two.sdf").joints
     assert {name: one.b.name for name, one in joints.items()} == {"root_joint": "a", "root_joint_2": "b"}
+
+
+SOLID = {"mass": 1.0, "center_of_mass": (0.1, 0.2, 0.3), "inertia": (0.1, 0.2, 0.25)}
+
+
+def chain(*types):
+    """Return a Model of bodies b0, b1, ... in a row, joined by j0, j1, ... from ground on."""
+    model, before = rtmbs.Model("chain"), "ground"
+    for k, kind in enumerate(types):
+        model.add_body(f"b{k}", **SOLID)
+        model.add_joint(f"j{k}", kind, before, f"b{k}", point=(0.5 * k, 0, 0))
+        before = f"b{k}"
+    return model
+
+
+def written_notes(model, path):
+    """Return the notes of ``write`` as element and words."""
+    return {note.element: note.what for note in rtmbs.write(model, path).notes}
+
+
+@pytest.mark.parametrize(
+    ("kind", "on", "ending"),
+    [
+        (rtmbs.Screw((0, 0, 1), 0.1), "j0", ".sdf"),
+        (rtmbs.Universal((1, 0, 0), (0, 1, 0)), ("j0", "angle_b"), ".sdf"),
+        (rtmbs.Planar((0, 0, 1)), ("j0", "angle"), ".urdf"),
+    ],
+)
+def test_dampers_and_couplers_that_are_lost_are_told(tmp_path, kind, on, ending):
+    model = chain(kind, rtmbs.Revolute((0, 1, 0)))
+    model.add_force("brake", rtmbs.TorsionSpring(0.0, 0.3), joint=on)
+    model.add_coupler("gear", {on: 1.0, "j1": -2.0}, 0.1)
+    path = tmp_path / f"x{ending}"
+    assert written_notes(model, path) == {"force 'brake'": "is not written", "coupler 'gear'": "is not written"}
+    again = rtmbs.read(path, strict=True)
+    assert not again.forces
+    assert not again.couplers
+
+
+def test_shapes_markers_and_starts_are_told(tmp_path):
+    model = chain(rtmbs.Revolute((0, 1, 0)), rtmbs.Spherical(), rtmbs.Revolute((0, 0, 1)))
+    model.set_initial("j1", (1.0, 0.0, 0.0, 0.0))  # no turn
+    model.set_initial("j2", 0.0)
+    assert not written_notes(model, tmp_path / "x.urdf")
+    model.set_looks("b0", shape=rtmbs.Sphere(0.1))
+    model.add_marker("tip", "b1", (1, 0, 0))
+    model.set_initial("j0", 0.3, 2.0)
+    for ending in (".urdf", ".sdf", ".xml"):
+        told = written_notes(model, tmp_path / f"x{ending}")
+        assert set(told) == {
+            "markers (1 of them)",
+            "shapes of bodies (1 of them)",
+            "initial values of joints (1 of them)",
+        }
+
+
+def test_limits_that_are_lost_are_told(tmp_path):
+    """A range that is open on one side; rate and force in MJCF, and of a slide without a range in URDF."""
+    body = '<link name="{}"><inertial><mass>1</mass></inertial></link>'
+    axis = '<joint name="{}" type="prismatic"><parent>{}</parent><child>{}</child>'
+    axis += "<axis><xyz>0 0 1</xyz><limit>{}</limit></axis></joint>"
+    text = body.format("a") + body.format("b") + axis.format("p", "world", "a", "<lower>-1</lower>")
+    text += axis.format("r", "a", "b", "<effort>3</effort>")
+    (tmp_path / "l.sdf").write_text(f'<sdf version="1.9"><model name="m">{text}</model></sdf>', encoding="utf-8")
+    model = rtmbs.read(tmp_path / "l.sdf")
+    assert set(written_notes(model, tmp_path / "x.sdf")) == set()
+    assert rtmbs.read(tmp_path / "x.sdf").import_report.limits == model.import_report.limits
+    told = written_notes(model, tmp_path / "x.urdf")
+    assert set(told) == {"range of joint 'p'", "limits of rate and force of joint 'r'"}
+    assert rtmbs.read(tmp_path / "x.urdf").import_report.limits == {}
+    told = written_notes(model, tmp_path / "x.xml")
+    assert set(told) == {"range of joint 'p'", "limits of rate and force of joints (1 of them)"}
+
+
+def test_bodies_that_mujoco_refuses_are_told(tmp_path):
+    """A point mass that moves; one that is held by another body is written so that MuJoCo takes it."""
+    pytest.importorskip("mujoco")
+    model = chain(rtmbs.Revolute((0, 1, 0)))
+    model.add_body("point", mass=0.5, inertia=(0.05, 0.05, 0.1, 0.05, 0, 0))  # no inertia about (1, -1, 0)
+    model.add_joint("hold", rtmbs.Fixed(), "b0", "point", point=(0, 0, 1))
+    assert not written_notes(model, tmp_path / "x.xml")
+    same_mechanics(model, rtmbs.read(tmp_path / "x.xml", strict=True))
+    del model.joints["hold"]
+    model.add_joint("hold", rtmbs.Revolute((0, 0, 1)), "b0", "point", point=(0, 0, 1))
+    assert "no inertia about an axis" in written_notes(model, tmp_path / "x.xml")["body 'point'"]
+    with pytest.raises(LanguageError, match="MuJoCo refuses"):
+        rtmbs.read(tmp_path / "x.xml")
+
+
+@pytest.mark.parametrize("ending", [".urdf", ".sdf"])
+def test_the_order_of_the_joints_stays(tmp_path, ending):
+    """A tree of two branches, whose joints the Model lists branch by branch."""
+    model = rtmbs.Model("tree")
+    for name, parent in (("a", "ground"), ("b", "a"), ("c", "b"), ("d", "a"), ("e", "d")):
+        model.add_body(name, **SOLID)
+        model.add_joint(f"to_{name}", rtmbs.Revolute((0, 1, 0)), parent, name, point=(1, 0, 0))
+    rtmbs.write(model, tmp_path / f"x{ending}")
+    again = rtmbs.read(tmp_path / f"x{ending}")
+    assert rtmbs.Robot(again).joint_names == rtmbs.Robot(model).joint_names
+    assert [name for name in again.joints if name in model.joints] == list(model.joints)
