@@ -29,7 +29,20 @@ AXES_IN_MODEL = (1, 4)  # last version in which axes are always in axes of the m
 READ = {
     "model": {"link", "joint", "frame", "model", "pose", "static", "drake:ball_constraint", "include"},
     "link": {"pose", "inertial", "visual"},
-}
+    "inertial": {"pose", "mass", "inertia", "density"},
+    "joint": {
+        "parent", "child", "pose", "axis", "axis2", "gearbox_ratio", "gearbox_reference_body", "thread_pitch",
+        "screw_thread_pitch",
+    },
+    "axis": {"xyz", "limit", "dynamics", "mimic", "use_parent_model_frame"},
+    "limit": {"lower", "upper", "velocity", "effort"},
+    "dynamics": {"damping", "friction", "spring_stiffness", "spring_reference"},
+    "world": {"model", "joint", "frame", "gravity"},
+}  # fmt: skip
+SCENERY = {
+    "audio", "gui", "scene", "light", "road", "physics", "magnetic_field", "atmosphere", "spherical_coordinates",
+    "state",
+}  # fmt: skip
 QUIET = {"self_collide", "allow_auto_disable", "enable_wind", "kinematic", "must_be_base_link", "velocity_decay"}
 TOLD = {
     "collision": "is not read: bodies do not touch each other",
@@ -84,7 +97,7 @@ def read_sdf(
     name = models[0].name() if len(models) == 1 else owner.attributes.get("name", "").strip() or path.stem
     assembly = ModelAssembly(name, root.source.file, "SDF", friction)
     sdf = SDF(assembly, MeshFiles(path, packages or {}) if meshes else None, version)
-    for other in (*worlds[1:], *[one for one in owner.children if one.tag in ("include", "actor", "plugin")]):
+    for other in (*worlds[1:], *[one for one in owner.children if one.tag not in READ["world"] | SCENERY]):
         sdf.leave(other)
     if (gravity := owner.first("gravity")) is not None:
         assembly.gravity = gravity.text_numbers(3)
@@ -195,12 +208,20 @@ def add_link(sdf: SDF, element: Element, inner: str) -> None:
     link.mass, link.inertia = 1.0, np.eye(3)  # SDF gives these to a link without an inertial
     if inertial is not None:
         take_inertia(link, inertial)
+        leave_unknown(sdf, inertial)
         if inertial.attributes.get("auto", "").strip() in ("true", "1"):
             told = f"is not computed from collisions (auto): mass {link.mass:g} kg and the tensor of the file are taken"
             sdf.assembly.note(f"inertial of link {name!r}", told, inertial)
     for visual in element.all("visual"):
         add_visual(sdf, link, visual)
     sdf.assembly.add_link(link)
+
+
+def leave_unknown(sdf: SDF, element: Element | None) -> None:
+    """Keep the children of an element that are not read, for the report."""
+    for child in [] if element is None else element.children:
+        if child.tag not in READ[element.tag.rstrip("2")]:  # type: ignore[union-attr]
+            sdf.leave(child)
 
 
 def take_inertia(link: Link, element: Element) -> None:
@@ -264,6 +285,7 @@ def add_joint(sdf: SDF, scope: str, element: Element) -> None:
     """Add a ``<joint>`` between the links that carry the frames which it names."""
     inner = f"{scope}::" if scope else ""
     name, frames = f"{inner}{element.name()}", sdf.frames
+    leave_unknown(sdf, element)
     named = [needed(element, tag).text.strip() for tag in ("parent", "child")]
     parent, child = (frames.link(frames.name(scope, end, element)) for end in named)
     frame = joint_place(sdf, name, element)
@@ -343,6 +365,9 @@ def take_axis(sdf: SDF, joint: JointLink, element: Element, inner: str) -> None:
     """Read limits, damping, friction and spring of a joint's axis."""
     axis = element.first("axis")
     what = f"joint {joint.name!r}"
+    if isinstance(joint.type, Fixed):
+        return
+    note_axes(sdf, joint, element)
     if axis is None or not joint.type.coordinates:
         return
     if (dynamics := axis.first("dynamics")) is not None:
@@ -354,8 +379,6 @@ def take_axis(sdf: SDF, joint: JointLink, element: Element, inner: str) -> None:
     if (mimic := axis.first("mimic")) is not None:
         leader = f"{inner}{mimic.attributes.get('joint', '').strip()}"
         sdf.couplings.append(lambda model: add_mimic(sdf.assembly, model, joint.name, leader, mimic))
-    if isinstance(joint.type, Universal):
-        note_universal(sdf, what, axis, element.first("axis2"))
     limit = axis.first("limit")
     if limit is None or not isinstance(joint.type, Revolute | Prismatic):
         return
@@ -372,14 +395,27 @@ def take_axis(sdf: SDF, joint: JointLink, element: Element, inner: str) -> None:
         sdf.assembly.note(what, "has limits, which are kept in import_report.limits: no motion stops at them", limit)
 
 
+def note_axes(sdf: SDF, joint: JointLink, element: Element) -> None:
+    """Note parts of the axes of a joint that are not read: unknown ones, and those that its type does not take."""
+    single, what = isinstance(joint.type, Revolute | Prismatic), f"joint {joint.name!r}"
+    for axis in (element.first("axis"), element.first("axis2")):
+        if axis is None:
+            continue
+        for part in (axis, axis.first("limit"), axis.first("dynamics")):
+            leave_unknown(sdf, part)
+        second = axis.tag == "axis2"
+        taken = (
+            set() if second or not joint.type.coordinates else {"dynamics", "mimic"} | ({"limit"} if single else set())
+        )
+        lost = [tag for tag in ("limit", "dynamics", "mimic") if tag not in taken and axis.first(tag) is not None]
+        if second and not isinstance(joint.type, Universal):
+            lost = ["xyz"]
+        if lost:
+            told = f"has parts of <{axis.tag}> that are not read: {', '.join(f'<{tag}>' for tag in lost)}"
+            sdf.assembly.note(what, told, axis)
+
+
 # ---- loops and the world ---------------------------------------------------------------------------------------------
-
-
-def note_universal(sdf: SDF, what: str, axis: Element, second: Element | None) -> None:
-    """Note limits of a universal joint, and the damping of its second axis."""
-    beside = [] if second is None else [second.first("limit"), second.first("dynamics")]
-    if any(one is not None for one in (axis.first("limit"), *beside)):
-        sdf.assembly.note(what, "has limits, or damping of its second axis, which are not read", axis)
 
 
 def add_drake_closures(sdf: SDF, scope: str, element: Element) -> None:

@@ -236,3 +236,39 @@ def test_a_placement_frame_has_the_pose_of_the_model(tmp_path):
 def test_an_inertia_to_compute_from_collisions_is_noted(tmp_path):
     path = written(tmp_path, model_of('<link name="l"><inertial auto="true"/></link>'), "1.11")
     assert "is not computed from collisions (auto): mass 1 kg" in str(rtmbs.read(path).import_report)
+
+
+LIMIT = "<limit><lower>-1</lower><upper>1</upper></limit>"
+
+
+@pytest.mark.parametrize(
+    ("inertial", "kind", "inner", "said"),
+    [
+        ("<fluid_added_mass><xx>5</xx></fluid_added_mass>", "revolute", "<axis><xyz>0 0 1</xyz></axis>", "fluid_added"),
+        ("", "ball", "<physics><ode/></physics>", "<physics>"),
+        ("", "ball", '<sensor name="f" type="force_torque"/>', "<sensor>"),
+        ("", "ball", f"<axis><xyz>0 0 1</xyz>{LIMIT}</axis>", "parts of <axis> that are not read: <limit>"),
+        ("", "prismatic", "<axis><xyz>0 0 1</xyz><limit><stiffness>9</stiffness></limit></axis>", "<stiffness>"),
+        ("", "prismatic", "<axis><xyz>0 0 1</xyz></axis><axis2><xyz>1 0 0</xyz></axis2>", "parts of <axis2>"),
+        (
+            "",
+            "prismatic",
+            "<axis><xyz>0 0 1</xyz><dynamics><damping>-2</damping></dynamics></axis>",
+            "negative damping -2",
+        ),
+        ("", "screw", f"<axis><xyz>0 0 1</xyz>{LIMIT}</axis>", "parts of <axis> that are not read: <limit>"),
+        ("", "universal", '<axis><xyz>0 0 1</xyz></axis><axis2><xyz>1 0 0</xyz><mimic joint="k"/></axis2>', "<mimic>"),
+    ],
+)
+def test_parts_that_are_not_read_are_noted(tmp_path, inertial, kind, inner, said):
+    body = link("b").replace("</inertial>", f"{inertial}</inertial>") + joint("j", kind, "world", "b", inner)
+    path = written(tmp_path, model_of(body))
+    assert said in str(rtmbs.read(path).import_report)
+    with pytest.raises(LanguageError, match="strict=True"):
+        rtmbs.read(path, strict=True)
+
+
+def test_wind_is_noted_and_scenery_is_not(tmp_path):
+    world = f'<world name="w"><wind/><light name="sun"/><physics type="ode"/>{model_of(link("a"))}</world>'
+    notes = rtmbs.read(written(tmp_path, world)).import_report.notes
+    assert [note.element for note in notes] == ["<wind>"]
