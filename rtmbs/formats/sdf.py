@@ -407,7 +407,7 @@ def note_axes(sdf: SDF, joint: JointLink, element: Element) -> None:
         taken = (
             set() if second or not joint.type.coordinates else {"dynamics", "mimic"} | ({"limit"} if single else set())
         )
-        lost = [tag for tag in ("limit", "dynamics", "mimic") if tag not in taken and axis.first(tag) is not None]
+        lost = [tag for tag in ("limit", "dynamics", "mimic") if tag not in taken and states(axis, tag)]
         if second and not isinstance(joint.type, Universal):
             lost = ["xyz"]
         if lost:
@@ -416,6 +416,12 @@ def note_axes(sdf: SDF, joint: JointLink, element: Element) -> None:
 
 
 # ---- loops and the world ---------------------------------------------------------------------------------------------
+
+
+def states(axis: Element, tag: str) -> bool:
+    """True for an axis with this part, but not for dynamics that are all zero."""
+    part = axis.first(tag)
+    return part is not None and (tag != "dynamics" or any(one.text.strip("-0.") for one in part.children))
 
 
 def add_drake_closures(sdf: SDF, scope: str, element: Element) -> None:

@@ -53,7 +53,11 @@ def sdf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
             tree.notes.append(ImportNote(f"rotor on joint {one.joint.name!r}", 0, "is not written"))
     carriers = carriers_of(tree, first)
     for loop in tree.loops:
-        lines += loop_lines(loop, poses, carriers[loop.a.name] != carriers[loop.b.name])
+        apart = carriers[loop.a.name] != carriers[loop.b.name]
+        if apart and not isinstance(loop.type, Spherical):
+            told = "joins a free link, and a reader takes it into the tree: the coordinates change"
+            tree.notes.append(ImportNote(f"joint {loop.name!r}", 0, told))
+        lines += loop_lines(loop, poses, apart)
     return "\n".join([*lines, "</model>", "</world>", "</sdf>", ""]), tuple(tree.notes)
 
 

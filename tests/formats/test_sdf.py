@@ -256,6 +256,7 @@ LIMIT = "<limit><lower>-1</lower><upper>1</upper></limit>"
             "<axis><xyz>0 0 1</xyz><dynamics><damping>-2</damping></dynamics></axis>",
             "negative damping -2",
         ),
+        ("", "ball", "<axis><dynamics><damping>0.01</damping></dynamics></axis>", "not read: <dynamics>"),
         ("", "screw", f"<axis><xyz>0 0 1</xyz>{LIMIT}</axis>", "parts of <axis> that are not read: <limit>"),
         ("", "universal", '<axis><xyz>0 0 1</xyz></axis><axis2><xyz>1 0 0</xyz><mimic joint="k"/></axis2>', "<mimic>"),
     ],
@@ -272,3 +273,9 @@ def test_wind_is_noted_and_scenery_is_not(tmp_path):
     world = f'<world name="w"><wind/><light name="sun"/><physics type="ode"/>{model_of(link("a"))}</world>'
     notes = rtmbs.read(written(tmp_path, world)).import_report.notes
     assert [note.element for note in notes] == ["<wind>"]
+
+
+def test_dynamics_of_zero_are_nothing_to_note(tmp_path):
+    axis = "<axis><xyz>0 0 1</xyz><dynamics><damping>0.0</damping><friction>0</friction></dynamics></axis>"
+    model = rtmbs.read(written(tmp_path, model_of(link("b") + joint("j", "ball", "world", "b", axis))), strict=True)
+    assert list(model.joints) == ["j"]

@@ -239,3 +239,17 @@ def test_the_order_of_the_joints_stays(tmp_path, ending):
     again = rtmbs.read(tmp_path / f"x{ending}")
     assert rtmbs.Robot(again).joint_names == rtmbs.Robot(model).joint_names
     assert [name for name in again.joints if name in model.joints] == list(model.joints)
+
+
+def test_a_hinge_between_ground_and_a_free_link_is_told(tmp_path):
+    """SDF has no cut joint of that kind: after reading, the hinge carries the link, which no longer floats."""
+    model, still = rtmbs.Model("held"), {"axes_a": np.eye(3), "axes_b": np.eye(3)}
+    model.add_body("a", **SOLID)
+    origin = np.zeros(3)
+    model.add_joint("root_joint", rtmbs.Floating(), "ground", "a", point_a=origin, point_b=origin, **still)
+    model.add_joint(
+        "hinge", rtmbs.Revolute((0, 1, 0)), "ground", "a", point_a=origin, point_b=origin, cut=True, **still
+    )
+    told = written_notes(model, tmp_path / "x.sdf")
+    assert list(told) == ["joint 'hinge'"]
+    assert list(rtmbs.read(tmp_path / "x.sdf").joints) == ["hinge"]
