@@ -96,6 +96,11 @@ class ModelAssembly:
             raise self.fault_at(f"there is already a {what}; names of joints must differ", joint.element)
         if joint.parent == joint.child:
             raise self.fault_at(f"{what} joins link {joint.child!r} to itself; it needs two links", joint.element)
+        for key in ("damping", "stiffness", "friction"):
+            if (value := getattr(joint, key)) < 0.0:
+                self.note(what, f"has the negative {key} {value:g}", joint.element)
+        if joint.limits is not None and joint.limits.lower > joint.limits.upper:
+            self.note(what, "has a lower limit above its upper limit", joint.element)
         self.joints[joint.name] = joint
 
     def free_name(self, wanted: str, taken: Any) -> str:

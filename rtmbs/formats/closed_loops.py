@@ -142,6 +142,8 @@ class SideFile:
             else:
                 told = f"names joint {name!r}, which the robot has not, and is left out"
                 assembly.note(f"joint_name of {self.file}", told)
+        for name in [one for one in self.motors if one not in assembly.joints]:
+            assembly.note(f"name_mot of {self.file}", f"names joint {name!r}, which the robot has not, and is left out")
         for key in self.unknown:
             assembly.note(f"{key} of {self.file}", "is not read")
 

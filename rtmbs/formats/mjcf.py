@@ -16,10 +16,10 @@ from rtmbs.errors import InputError, unknown_name
 from rtmbs.formats import shapes
 from rtmbs.formats.assembly import JointLink, Link, ModelAssembly
 from rtmbs.formats.mesh_files import MeshFiles
-from rtmbs.formats.mjcf_actuators import add_actuators
+from rtmbs.formats.mjcf_actuators import add_actuators, rotor_and_damper
 from rtmbs.formats.mjcf_equalities import add_couplings, equality_closures
 from rtmbs.formats.mjcf_files import check_files
-from rtmbs.formats.mjcf_model import MuJoCoModel, body_names, compiled_model, joint_names
+from rtmbs.formats.mjcf_model import MuJoCoModel, body_names, compiled_model, joint_names, switched_off
 from rtmbs.formats.placement import Placement, here, placement_of_quaternion
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import Fixed, Floating, JointType, Model, Prismatic, Revolute, Spherical
@@ -28,11 +28,11 @@ from rtmbs.numerics.rotations.quaternions import product, quaternions
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = 2, 3, 4, 5, 6, 7  # mjtGeom
-NO_GRAVITY = 1 << 7  # mjDSBL_GRAVITY
 SIZES = {FREE: 7, BALL: 4, SLIDE: 1, HINGE: 1}  # of qpos
 DRAWN_GROUPS = 2  # groups 0 to 2 are drawn
 COUNTED = {
-    "ntendon": "tendons are read where equalities or actuators use them, and have no springs here",
+    "ntendon": "tendons are read where equalities or actuators use them; their springs, dampers, friction, limits and "
+    "inertia are not read",
     "nflex": "deformable bodies are not read",
     "nskin": "skins are not read",
     "nsensor": "sensors are not read",
@@ -55,8 +55,8 @@ def read_mjcf(
     check_files(root, path, MeshFiles(path, packages or {}))
     assembly = ModelAssembly(root.attributes.get("model", "").strip() or path.stem, root.source.file, "MJCF", friction)
     compiled = compiled_model(assembly, path)
-    names = MuJoCoModel(compiled, body_names(compiled), joint_names(compiled))
-    assembly.gravity = (0.0, 0.0, 0.0) if compiled.opt.disableflags & NO_GRAVITY else compiled.opt.gravity
+    names = MuJoCoModel(compiled, body_names(compiled), joint_names(compiled), switched_off(compiled))
+    assembly.gravity = (0.0, 0.0, 0.0) if "gravity" in names.off else compiled.opt.gravity
     for i in range(1, compiled.nbody):
         add_body(assembly, names, i, meshes)
     for joint in equality_closures(assembly, names):
@@ -64,9 +64,10 @@ def read_mjcf(
     note_rest(assembly, names)
     model = assembly.model()
     add_couplings(assembly, names, model)
-    add_actuators(assembly, names, model)
+    key = chosen_keyframe(compiled, keyframe)
+    add_actuators(assembly, names, model, np.zeros(compiled.nu) if key < 0 else compiled.key_ctrl[key])
     add_sites(assembly, names, model)
-    set_start(assembly, names, model, keyframe)
+    set_start(assembly, names, model, key)
     return assembly.reported(model, strict)
 
 
@@ -101,27 +102,44 @@ def add_joint(assembly: ModelAssembly, names: MuJoCoModel, j: int, parent: str, 
     model, kind = names.model, int(names.model.jnt_type[j])
     name, dof = names.joints[j], int(model.jnt_dofadr[j])
     if kind == FREE:
-        assembly.add_joint(JointLink(name, Floating(), parent, child, here(), here()))
+        joint = JointLink(name, Floating(), parent, child, here(), here())
         assembly.links[child].place = at
-        return
-    point = Placement(np.array(model.jnt_pos[j]), np.eye(3))
-    ref = float(model.qpos0[model.jnt_qposadr[j]]) if kind in (SLIDE, HINGE) else 0.0
-    back = moved(kind, np.array(model.jnt_axis[j]), -ref)
-    joint = JointLink(name, joint_type(kind, model.jnt_axis[j]), parent, child, at.then(point).then(back), point)
-    joint.damping, joint.stiffness = float(model.dof_damping[dof]), float(model.jnt_stiffness[j])
-    joint.armature = float(model.dof_armature[dof])
-    if kind in (SLIDE, HINGE):
-        joint.rest = float(model.qpos_spring[model.jnt_qposadr[j]])
-        if model.jnt_limited[j]:
-            lower, upper = map(float, model.jnt_range[j])
-            joint.limits = JointLimits(lower, upper, np.inf, np.inf)
-            told = "has limits, which are kept in import_report.limits: no motion stops at them"
-            assembly.note(f"joint {name!r}", told)
-    joint.friction = float(model.dof_frictionloss[dof])
+    else:
+        point = Placement(np.array(model.jnt_pos[j]), np.eye(3))
+        ref = float(model.qpos0[model.jnt_qposadr[j]]) if kind in (SLIDE, HINGE) else 0.0
+        back = moved(kind, np.array(model.jnt_axis[j]), -ref)
+        joint = JointLink(name, joint_type(kind, model.jnt_axis[j]), parent, child, at.then(point).then(back), point)
+    take_forces(names, joint, j)
+    note_limits(assembly, names, joint, j)
     polynomials = [getattr(model, key, None) for key in ("jnt_stiffnesspoly", "dof_dampingpoly")]
     if any(one is not None and np.any(one[at_]) for one, at_ in zip(polynomials, (j, dof), strict=True)):
         assembly.note(f"joint {name!r}", "has a spring or damper of higher order, and the linear part is read")
     assembly.add_joint(joint)
+
+
+def take_forces(names: MuJoCoModel, joint: JointLink, j: int) -> None:
+    """Read spring, damper, rotor inertia and dry friction, without those that a flag of the file switches off."""
+    model, kind, dof = names.model, int(names.model.jnt_type[j]), int(names.model.jnt_dofadr[j])
+    armature, damping = rotor_and_damper(model, j)
+    joint.stiffness = 0.0 if "spring" in names.off else float(model.jnt_stiffness[j])
+    joint.damping = 0.0 if "damper" in names.off else float(model.dof_damping[dof]) + damping
+    joint.armature = float(model.dof_armature[dof]) + armature
+    joint.friction = 0.0 if "frictionloss" in names.off else float(model.dof_frictionloss[dof])
+    if kind in (SLIDE, HINGE):
+        joint.rest = float(model.qpos_spring[model.jnt_qposadr[j]])
+
+
+def note_limits(assembly: ModelAssembly, names: MuJoCoModel, joint: JointLink, j: int) -> None:
+    """Keep the limits of a slide or a hinge, noted; note those of a ball, and of the actuators of a joint."""
+    model, what = names.model, f"joint {joint.name!r}"
+    if model.jnt_limited[j] and int(model.jnt_type[j]) in (SLIDE, HINGE):
+        lower, upper = map(float, model.jnt_range[j])
+        joint.limits = JointLimits(lower, upper, np.inf, np.inf)
+        assembly.note(what, "has limits, which are kept in import_report.limits: no motion stops at them")
+    elif model.jnt_limited[j]:
+        assembly.note(what, f"has the limit {model.jnt_range[j, 1]:g} of its angle, which is not read")
+    if model.jnt_actfrclimited[j]:
+        assembly.note(what, "has limits of the force of its actuators (actuatorfrcrange), which are not applied")
 
 
 def joint_type(kind: int, axis: Any) -> JointType:
@@ -213,13 +231,17 @@ def add_sites(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> None
         model.add_marker(free, body, place.position, frame=body if body != "ground" else "world", axes=place.rotation)
 
 
-def set_start(assembly: ModelAssembly, names: MuJoCoModel, model: Model, keyframe: str | None) -> None:
-    """Set the initial coordinates: those of a keyframe, the first unless named, or else those of the file's pose."""
-    compiled = names.model
+def chosen_keyframe(compiled: Any, keyframe: str | None) -> int:
+    """Return the number of a keyframe, that of the first unless named, -1 for none; InputError for one not there."""
     keys = [compiled.key(k).name or f"key_{k}" for k in range(compiled.nkey)]
     if keyframe is not None and keyframe not in keys:
         raise InputError(f"keyframe: {unknown_name('keyframe', keyframe, keys)}")
-    chosen = keys.index(keyframe) if keyframe is not None else 0 if keys else -1
+    return keys.index(keyframe) if keyframe is not None else 0 if keys else -1
+
+
+def set_start(assembly: ModelAssembly, names: MuJoCoModel, model: Model, chosen: int) -> None:
+    """Set the initial coordinates: those of the keyframe of a number, or else those of the file's pose."""
+    compiled = names.model
     pose = compiled.qpos0 if chosen < 0 else compiled.key_qpos[chosen]
     rates = np.zeros(compiled.nv) if chosen < 0 else compiled.key_qvel[chosen]
     pinned = not any(joint.cut for joint in assembly.joints.values()) and not model.couplers

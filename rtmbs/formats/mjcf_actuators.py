@@ -19,12 +19,16 @@ PLAIN = 0  # mjtDyn NONE, mjtGain FIXED, mjtBias NONE
 AFFINE = 1  # mjtGain, mjtBias
 
 
-def add_actuators(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> None:
-    """Add the actuators that act on joints or fixed tendons; others are noted."""
+def add_actuators(assembly: ModelAssembly, names: MuJoCoModel, model: Model, controls: Any) -> None:
+    """Add the actuators that act on joints or fixed tendons, with ``controls`` (nu,) at the start; note others."""
     compiled = names.model
     for k in range(compiled.nu):
         name = compiled.actuator(k).name or f"actuator_{k + 1}"
         factors = moment(compiled, k)
+        note_inertia(assembly, compiled, k, name)
+        if "actuation" in names.off or compiled.opt.disableactuator >> int(compiled.actuator_group[k]) & 1:
+            assembly.note(f"actuator {name!r}", "is switched off by a flag or its group, and is left out")
+            continue
         laws = int(compiled.actuator_gaintype[k]), int(compiled.actuator_biastype[k])
         if not factors or compiled.actuator_dyntype[k] != PLAIN or max(laws) > AFFINE:
             assembly.note(f"actuator {name!r}", "acts on no joint, or has a state or a muscle, and is left out")
@@ -35,10 +39,38 @@ def add_actuators(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> 
             "gain": np.array(compiled.actuator_gainprm[k, :3]) * (1.0, laws[0], laws[0]),
             "bias": np.array(compiled.actuator_biasprm[k, :3]) * laws[1],
             "moment": np.array(list(factors.values())),
-            "ctrl": 0.0,
+            "ctrl": float(controls[k]),
         }
         joints = [names.joints[j] for j in factors]
         model.add_force(assembly.free_name(name, model.forces), actuator_force, joints=joints, parameters=numbers)
+
+
+def rotor_and_damper(compiled: Any, j: int) -> tuple[float, float]:
+    """Return inertia and damping that actuators add to a slide or a hinge, gear squared times those of the actuator."""
+    rows = [k for k in range(compiled.nu) if on_joint(compiled, k) and int(compiled.actuator_trnid[k, 0]) == j]
+    armature, damping = (
+        sum(float(compiled.actuator_gear[k, 0]) ** 2 * number_of(compiled, key, k) for k in rows)
+        for key in ("armature", "damping")
+    )
+    return armature, damping
+
+
+def note_inertia(assembly: ModelAssembly, compiled: Any, k: int, name: str) -> None:
+    """Note inertia and damping of an actuator that does not act on one slide or hinge."""
+    if not on_joint(compiled, k) and any(number_of(compiled, key, k) for key in ("armature", "damping")):
+        assembly.note(f"actuator {name!r}", "has an inertia or damping, which only a slide or a hinge takes")
+
+
+def on_joint(compiled: Any, k: int) -> bool:
+    """True for an actuator of one slide or hinge."""
+    kind = int(compiled.actuator_trntype[k])
+    return kind in (JOINT, JOINT_IN_PARENT) and int(compiled.jnt_type[int(compiled.actuator_trnid[k, 0])]) in SINGLE
+
+
+def number_of(compiled: Any, key: str, k: int) -> float:
+    """Return a number of an actuator that older versions of MuJoCo have not, 0 there."""
+    column = getattr(compiled, f"actuator_{key}", None)
+    return 0.0 if column is None else float(column[k])
 
 
 def moment(compiled: Any, k: int) -> dict[int, float]:

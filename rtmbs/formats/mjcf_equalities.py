@@ -22,7 +22,9 @@ def equality_closures(assembly: ModelAssembly, names: MuJoCoModel) -> Iterator[J
     model = names.model
     for e in range(model.neq):
         kind, name = int(model.eq_type[e]), equality_name(model, e)
-        if not model.eq_active0[e]:
+        if "equality" in names.off:
+            assembly.note(f"equality {name!r}", "is switched off by a flag of the file, and is left out")
+        elif not model.eq_active0[e]:
             assembly.note(f"equality {name!r}", "is not active in the file, and is left out")
         elif kind in (CONNECT, WELD):
             a, b = frames_of(names, e, kind)
@@ -63,7 +65,7 @@ def add_couplings(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> 
     compiled = names.model
     for e in range(compiled.neq):
         kind = int(compiled.eq_type[e])
-        if not compiled.eq_active0[e] or kind not in (JOINT, TENDON):
+        if not compiled.eq_active0[e] or kind not in (JOINT, TENDON) or "equality" in names.off:
             continue
         name = equality_name(compiled, e)
         ends = [int(compiled.eq_obj1id[e]), int(compiled.eq_obj2id[e])]

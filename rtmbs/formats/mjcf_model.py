@@ -15,6 +15,7 @@ class MuJoCoModel(NamedTuple):
     model: Any
     bodies: list[str]  # "" the world
     joints: list[str]
+    off: frozenset[str] = frozenset()  # parts that flags switch off, such as spring
 
 
 def compiled_model(assembly: ModelAssembly, path: Path) -> Any:
@@ -84,3 +85,17 @@ def joint_names(model: Any) -> list[str]:
         plain = model.joint(j).name or f"{model.body(body).name or f'body_{body}'}_joint"
         found.append(plain if plain not in found else f"{plain}_{j}")
     return found
+
+
+def switched_off(model: Any) -> frozenset[str]:
+    """Return the parts that flags of the file switch off: gravity, spring, damper, equality, actuation and others."""
+    import mujoco
+
+    bits = mujoco.mjtDisableBit.__members__.items()
+    found = {
+        name.removeprefix("mjDSBL_").lower()
+        for name, bit in bits
+        if name.startswith("mjDSBL_") and model.opt.disableflags & int(bit)
+    }
+    found |= {"spring", "damper"} if "passive" in found else set()  # one flag before MuJoCo 3.4
+    return frozenset(found | ({"equality", "frictionloss"} if "constraint" in found else set()))

@@ -12,7 +12,15 @@ import numpy as np
 from rtmbs.errors import InputError
 from rtmbs.formats.placement import Placement, here
 from rtmbs.formats.urdf_writer import FREE, words
-from rtmbs.formats.written_tree import TreeJoint, WrittenTree, tree_of
+from rtmbs.formats.written_tree import (
+    TreeJoint,
+    WrittenTree,
+    free_at_origins,
+    limits_of,
+    note_open_limits,
+    offset_of_two,
+    tree_of,
+)
 from rtmbs.model import Fixed, Floating, Model, Prismatic, Revolute, Spherical
 from rtmbs.model.body import GROUND, Body
 from rtmbs.model.import_report import ImportNote, JointLimits
@@ -21,7 +29,8 @@ from rtmbs.numerics.rotations.quaternions import quaternions
 
 TYPES = {Revolute: "hinge", Prismatic: "slide", Spherical: "ball", Floating: "free", Fixed: ""}
 CLOSURES = {Spherical: "connect", Fixed: "weld"}
-TERMS = 2  # of a coupler that an equality of joints writes
+SMALLEST = 1e-15  # [kg, kg m^2] mjMINVAL, which mass and inertia of a moving body must exceed
+ROUNDING = 1e-12  # of the largest principal value
 HEAD = '<compiler angle="radian" autolimits="false" inertiafromgeom="false" balanceinertia="false"/>'
 
 
@@ -32,6 +41,8 @@ def mjcf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
     for one in tree.joints:
         children.setdefault(one.parent, []).append(one)
     sites = sites_of(tree)
+    note_limits(tree)
+    note_refused_bodies(tree)
     lines = [f"<mujoco model={quoteattr(model.name)}>", HEAD, f'<option gravity="{words(model.gravity)}"/>']
     lines += ["<worldbody>", *sites.get(GROUND, [])]
     ends: list[tuple[int, Any]] = [(0, first) for first in reversed(children.get(GROUND, []))]
@@ -54,6 +65,32 @@ def mjcf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
         "</equality>",
     ]
     return "\n".join([*lines, "</mujoco>", ""]), tuple(tree.notes)
+
+
+def note_limits(tree: WrittenTree) -> None:
+    """Note ranges that are open on one side, and limits of rate and force."""
+    note_open_limits(tree)
+    limited = [limits_of(tree).get(one.joint.name) for one in tree.joints]
+    if count := sum(one is not None and bool(np.any(np.isfinite(one[2:]))) for one in limited):
+        tree.notes.append(ImportNote(f"limits of rate and force of joints ({count} of them)", 0, "are not written"))
+
+
+def note_refused_bodies(tree: WrittenTree) -> None:
+    """Note bodies that MuJoCo refuses: moving ones without inertia, and tensors that break the triangle inequality."""
+    carried: dict[str, bool] = {}  # by body: it, or a body that fixed joints hold to it, has mass and inertia
+    for one in reversed(tree.joints):
+        body = tree.model.bodies[one.child]
+        values = np.linalg.eigvalsh(body.inertia)
+        if values[0] + values[1] < values[2] * (1.0 - ROUNDING):
+            told = "has an inertia that breaks the triangle inequality, and MuJoCo refuses the file"
+            tree.notes.append(ImportNote(f"body {one.child!r}", 0, told))
+        own = body.mass > SMALLEST and bool(values[0] > SMALLEST)
+        heavy = own or carried.get(one.child, False)
+        fixed = isinstance(one.joint.type, Fixed)
+        carried[one.parent] = carried.get(one.parent, False) or (heavy and fixed)
+        if not heavy and not fixed:
+            told = "has no mass, or no inertia about an axis, and MuJoCo refuses a file in which such a body moves"
+            tree.notes.append(ImportNote(f"body {one.child!r}", 0, told))
 
 
 def place(frame: Placement) -> str:
@@ -102,15 +139,7 @@ def joint_lines(tree: WrittenTree, one: TreeJoint, frame: Placement) -> list[str
         )
     if kind == "free":
         return [f"  <freejoint name={quoteattr(joint.name)}/>"]
-    limits = None if tree.model.import_report is None else tree.model.import_report.limits.get(joint.name)
-    return [joint_line(one, kind, frame, limits)] if kind else []
-
-
-def free_at_origins(one: TreeJoint) -> bool:
-    """True for a floating joint whose coordinates are the pose of the body in the world."""
-    frames = (one.in_parent, one.in_child)
-    same = all(not np.any(frame.position) and np.array_equal(frame.rotation, np.eye(3)) for frame in frames)
-    return one.parent == GROUND and one.child == one.joint.b.name and same
+    return [joint_line(one, kind, frame, limits_of(tree).get(joint.name))] if kind else []
 
 
 def inertial(body: Body) -> list[str]:
@@ -118,8 +147,13 @@ def inertial(body: Body) -> list[str]:
     if not body.mass and not body.inertia.any():
         return []
     J = body.inertia
+    center = f'pos="{words(body.center_of_mass)}" mass="{body.mass!r}"'
+    values, axes = np.linalg.eigh(J)
+    if values[0] <= SMALLEST:  # MuJoCo refuses a full tensor with such a principal value
+        turn = quaternions((axes * np.linalg.det(axes))[None])[0]
+        return [f'  <inertial {center} quat="{words(turn)}" diaginertia="{words(np.maximum(values, 0.0))}"/>']
     six = words((J[0, 0], J[1, 1], J[2, 2], J[0, 1], J[0, 2], J[1, 2]))
-    return [f'  <inertial pos="{words(body.center_of_mass)}" mass="{body.mass!r}" fullinertia="{six}"/>']
+    return [f'  <inertial {center} fullinertia="{six}"/>']
 
 
 def joint_line(one: TreeJoint, kind: str, frame: Placement, limits: JointLimits | None) -> str:
@@ -159,12 +193,11 @@ def coupler_lines(tree: WrittenTree) -> list[str]:
     """Return the lines of couplers of two coordinates; others are noted."""
     lines = []
     for coupler in tree.couplers:
-        single = all(isinstance(joint.type, Revolute | Prismatic) for joint, _, _ in coupler.terms)
-        if len(coupler.terms) != TERMS or callable(coupler.offset) or not single:
+        if (offset := offset_of_two(tree, coupler)) is None:
             tree.notes.append(ImportNote(f"coupler {coupler.name!r}", 0, "is not written"))
             continue
         (own, _, factor), (other, _, second) = coupler.terms
-        numbers = words((coupler.offset / factor, -second / factor, 0.0, 0.0, 0.0))
+        numbers = words((offset / factor, -second / factor, 0.0, 0.0, 0.0))
         ends = f"joint1={quoteattr(own.name)} joint2={quoteattr(other.name)}"
         lines.append(f'  <joint name={quoteattr(coupler.name)} {ends} polycoef="{numbers}"/>')
     return lines

@@ -29,7 +29,20 @@ AXES_IN_MODEL = (1, 4)  # last version in which axes are always in axes of the m
 READ = {
     "model": {"link", "joint", "frame", "model", "pose", "static", "drake:ball_constraint", "include"},
     "link": {"pose", "inertial", "visual"},
-}
+    "inertial": {"pose", "mass", "inertia", "density"},
+    "joint": {
+        "parent", "child", "pose", "axis", "axis2", "gearbox_ratio", "gearbox_reference_body", "thread_pitch",
+        "screw_thread_pitch",
+    },
+    "axis": {"xyz", "limit", "dynamics", "mimic", "use_parent_model_frame"},
+    "limit": {"lower", "upper", "velocity", "effort"},
+    "dynamics": {"damping", "friction", "spring_stiffness", "spring_reference"},
+    "world": {"model", "joint", "frame", "gravity"},
+}  # fmt: skip
+SCENERY = {
+    "audio", "gui", "scene", "light", "road", "physics", "magnetic_field", "atmosphere", "spherical_coordinates",
+    "state",
+}  # fmt: skip
 QUIET = {"self_collide", "allow_auto_disable", "enable_wind", "kinematic", "must_be_base_link", "velocity_decay"}
 TOLD = {
     "collision": "is not read: bodies do not touch each other",
@@ -54,6 +67,7 @@ class SDF:
     closures: list[tuple[str, Element]] = field(default_factory=list)  # scope and model
     couplings: list[Callable[[Model], None]] = field(default_factory=list)
     static: set[str] = field(default_factory=set)  # links of static models
+    canonical: list[tuple[str, Element]] = field(default_factory=list)  # full names that models state
 
     def leave(self, element: Element) -> None:
         """Keep an element for the report."""
@@ -83,11 +97,16 @@ def read_sdf(
     name = models[0].name() if len(models) == 1 else owner.attributes.get("name", "").strip() or path.stem
     assembly = ModelAssembly(name, root.source.file, "SDF", friction)
     sdf = SDF(assembly, MeshFiles(path, packages or {}) if meshes else None, version)
-    for other in (*worlds[1:], *[one for one in owner.children if one.tag in ("include", "actor", "plugin")]):
+    for other in (*worlds[1:], *[one for one in owner.children if one.tag not in READ["world"] | SCENERY]):
         sdf.leave(other)
     if (gravity := owner.first("gravity")) is not None:
         assembly.gravity = gravity.text_numbers(3)
-    add_models(sdf, models)
+    inside = bool(worlds) and bool(owner.all("joint") or owner.all("frame"))  # these name links by their models
+    add_models(sdf, models, inside or len(models) > 1)
+    if inside:
+        add_frames(sdf, owner, "")
+        sdf.joints += [("", child) for child in owner.all("joint")]
+    sdf.frames.move_to_placement_frames()
     for link, entry in sdf.frames.entries.items():
         if link in assembly.links:
             assembly.links[link].place = sdf.frames.place(link)
@@ -105,15 +124,15 @@ def read_sdf(
     return assembly.reported(made, strict)
 
 
-def add_models(sdf: SDF, models: list[Element]) -> None:
-    """Add one model with plain names, or several with their names in front."""
+def add_models(sdf: SDF, models: list[Element], named: bool) -> None:
+    """Add models, with the names of the models in front of all names where ``named``."""
     met: dict[str, Element] = {}
     for model in models:
         scope = sdf.assembly.free_name(model.name(), met)
         if scope != model.name():
             sdf.assembly.note(f"model {model.name()!r}", f"has the name of another one, and is called {scope!r}", model)
         met[scope] = model
-        add_model(sdf, model, "" if len(models) == 1 else scope, WORLD)
+        add_model(sdf, model, scope if named else "", WORLD)
 
 
 # ---- models and links ------------------------------------------------------------------------------------------------
@@ -125,15 +144,19 @@ def add_model(sdf: SDF, element: Element, scope: str, base: str, static: bool = 
     static = static or element.child_text("static") in ("true", "1")
     pose, relative = pose_of(element)
     outer = scope.rpartition("::")[0]
-    if relative and base != WORLD:
+    if relative:
         base = f"{outer}::{relative}" if outer else relative
     links = element.all("link")
     first = element.attributes.get("canonical_link", "").strip() or next((one.name() for one in links), "")
     carrier = f"{inner}{first}" if first else f"{inner}{next((one.name() for one in element.all('model')), '')}"
     here_frame = f"{inner}{MODEL}"
     sdf.frames.add(here_frame, base, pose, carrier, element)
-    if scope and "::" in scope:
+    if element.attributes.get("canonical_link", "").strip():
+        sdf.canonical.append((carrier, element))
+    if scope:
         sdf.frames.entries[scope] = sdf.frames.entries[here_frame]
+    if placed := element.attributes.get("placement_frame", "").strip():
+        sdf.frames.placed.append((scope, placed, element))
     for child in element.children:
         if child.tag == "link":
             add_link(sdf, child, inner)
@@ -150,7 +173,7 @@ def add_model(sdf: SDF, element: Element, scope: str, base: str, static: bool = 
 
 
 def add_frames(sdf: SDF, element: Element, scope: str) -> None:
-    """Add the frames of the joints and the explicit frames of a model."""
+    """Add the frames of the joints and the explicit frames of a model or the world."""
     inner = f"{scope}::" if scope else ""
     for joint in element.all("joint"):
         child = joint.child_text("child").strip()
@@ -163,7 +186,7 @@ def add_frames(sdf: SDF, element: Element, scope: str) -> None:
     for frame in element.all("frame"):
         pose, relative = pose_of(frame)
         attached = frame.attributes.get("attached_to", "").strip()
-        carrier = attached or MODEL
+        carrier = attached or (WORLD if element.tag == "world" else MODEL)
         base = relative or carrier
         full = [WORLD if one == WORLD else f"{inner}{one}" for one in (base, carrier)]
         sdf.frames.add(f"{inner}{frame.name()}", full[0], pose, full[1], frame)
@@ -185,9 +208,20 @@ def add_link(sdf: SDF, element: Element, inner: str) -> None:
     link.mass, link.inertia = 1.0, np.eye(3)  # SDF gives these to a link without an inertial
     if inertial is not None:
         take_inertia(link, inertial)
+        leave_unknown(sdf, inertial)
+        if inertial.attributes.get("auto", "").strip() in ("true", "1"):
+            told = f"is not computed from collisions (auto): mass {link.mass:g} kg and the tensor of the file are taken"
+            sdf.assembly.note(f"inertial of link {name!r}", told, inertial)
     for visual in element.all("visual"):
         add_visual(sdf, link, visual)
     sdf.assembly.add_link(link)
+
+
+def leave_unknown(sdf: SDF, element: Element | None) -> None:
+    """Keep the children of an element that are not read, for the report."""
+    for child in [] if element is None else element.children:
+        if child.tag not in READ[element.tag.rstrip("2")]:  # type: ignore[union-attr]
+            sdf.leave(child)
 
 
 def take_inertia(link: Link, element: Element) -> None:
@@ -251,6 +285,7 @@ def add_joint(sdf: SDF, scope: str, element: Element) -> None:
     """Add a ``<joint>`` between the links that carry the frames which it names."""
     inner = f"{scope}::" if scope else ""
     name, frames = f"{inner}{element.name()}", sdf.frames
+    leave_unknown(sdf, element)
     named = [needed(element, tag).text.strip() for tag in ("parent", "child")]
     parent, child = (frames.link(frames.name(scope, end, element)) for end in named)
     frame = joint_place(sdf, name, element)
@@ -330,6 +365,9 @@ def take_axis(sdf: SDF, joint: JointLink, element: Element, inner: str) -> None:
     """Read limits, damping, friction and spring of a joint's axis."""
     axis = element.first("axis")
     what = f"joint {joint.name!r}"
+    if isinstance(joint.type, Fixed):
+        return
+    note_axes(sdf, joint, element)
     if axis is None or not joint.type.coordinates:
         return
     if (dynamics := axis.first("dynamics")) is not None:
@@ -341,8 +379,6 @@ def take_axis(sdf: SDF, joint: JointLink, element: Element, inner: str) -> None:
     if (mimic := axis.first("mimic")) is not None:
         leader = f"{inner}{mimic.attributes.get('joint', '').strip()}"
         sdf.couplings.append(lambda model: add_mimic(sdf.assembly, model, joint.name, leader, mimic))
-    if isinstance(joint.type, Universal):
-        note_universal(sdf, what, axis, element.first("axis2"))
     limit = axis.first("limit")
     if limit is None or not isinstance(joint.type, Revolute | Prismatic):
         return
@@ -359,14 +395,33 @@ def take_axis(sdf: SDF, joint: JointLink, element: Element, inner: str) -> None:
         sdf.assembly.note(what, "has limits, which are kept in import_report.limits: no motion stops at them", limit)
 
 
+def note_axes(sdf: SDF, joint: JointLink, element: Element) -> None:
+    """Note parts of the axes of a joint that are not read: unknown ones, and those that its type does not take."""
+    single, what = isinstance(joint.type, Revolute | Prismatic), f"joint {joint.name!r}"
+    for axis in (element.first("axis"), element.first("axis2")):
+        if axis is None:
+            continue
+        for part in (axis, axis.first("limit"), axis.first("dynamics")):
+            leave_unknown(sdf, part)
+        second = axis.tag == "axis2"
+        taken = (
+            set() if second or not joint.type.coordinates else {"dynamics", "mimic"} | ({"limit"} if single else set())
+        )
+        lost = [tag for tag in ("limit", "dynamics", "mimic") if tag not in taken and states(axis, tag)]
+        if second and not isinstance(joint.type, Universal):
+            lost = ["xyz"]
+        if lost:
+            told = f"has parts of <{axis.tag}> that are not read: {', '.join(f'<{tag}>' for tag in lost)}"
+            sdf.assembly.note(what, told, axis)
+
+
 # ---- loops and the world ---------------------------------------------------------------------------------------------
 
 
-def note_universal(sdf: SDF, what: str, axis: Element, second: Element | None) -> None:
-    """Note limits of a universal joint, and the damping of its second axis."""
-    beside = [] if second is None else [second.first("limit"), second.first("dynamics")]
-    if any(one is not None for one in (axis.first("limit"), *beside)):
-        sdf.assembly.note(what, "has limits, or damping of its second axis, which are not read", axis)
+def states(axis: Element, tag: str) -> bool:
+    """True for an axis with this part, but not for dynamics that are all zero."""
+    part = axis.first(tag)
+    return part is not None and (tag != "dynamics" or any(one.text.strip("-0.") for one in part.children))
 
 
 def add_drake_closures(sdf: SDF, scope: str, element: Element) -> None:
@@ -403,7 +458,7 @@ def cut_loops(assembly: ModelAssembly) -> None:
 
 
 def join_world(sdf: SDF) -> None:
-    """Weld the links of static models to the world, and let a link of each free component float."""
+    """Weld the links of static models to the world, and let the canonical or first link of free components float."""
     assembly = sdf.assembly
     neighbours: dict[str, list[str]] = {name: [] for name in ("", *assembly.links)}
     for name in sorted(sdf.static):
@@ -415,7 +470,8 @@ def join_world(sdf: SDF) -> None:
             neighbours[joint.parent].append(joint.child)
             neighbours[joint.child].append(joint.parent)
     reached = {""}
-    for start in ["", *assembly.links]:
+    canonical = [sdf.frames.link(sdf.frames.name("", name, element)) for name, element in sdf.canonical]
+    for start in ["", *canonical, *assembly.links]:
         if start and start not in reached:
             free = assembly.free_name("root_joint", assembly.joints)
             assembly.add_joint(JointLink(free, Floating(), "", start, here(), here()))

@@ -2,7 +2,8 @@
 
 A pose is relative to the frame that ``relative_to`` names. Without it, the pose of a link, a frame or a nested model is
 relative to the model, that of a joint to its child link. ``attached_to`` makes the frame of a pose without
-``relative_to`` and says which link carries a frame. Names of nested elements are joined by ``::``.
+``relative_to`` and says which link carries a frame. Names of nested elements are joined by ``::``. The pose of a model
+with a ``placement_frame`` is that of this frame.
 Source: SDFormat specification, pose frame semantics (sdformat.org/tutorials).
 """
 
@@ -32,12 +33,34 @@ class FrameGraph:
     def __init__(self) -> None:
         self.entries: dict[str, FrameEntry] = {WORLD: FrameEntry("", here(), "", None)}
         self.found: dict[str, Placement] = {WORLD: here()}
+        self.placed: list[tuple[str, str, Element]] = []  # scope, placement frame and element of a model
 
     def add(self, name: str, base: str, pose: Placement, carrier: str, element: Element) -> None:
         """Add a frame; LanguageError for a second one of its name."""
         if name in self.entries:
             raise element.fault(f"there is already a frame {name!r}; names of links, joints and frames must differ")
         self.entries[name] = FrameEntry(base, pose, carrier, element)
+
+    def move_to_placement_frames(self) -> None:
+        """Move the models with a ``placement_frame``, which has the pose of the model; inner models come first."""
+        for scope, wanted, element in reversed(self.placed):
+            model = f"{scope}::{MODEL}" if scope else MODEL
+            entry = self.entries[model]
+            in_model = self.within(model, self.name(scope, wanted, element), element)
+            self.entries[model] = entry._replace(pose=entry.pose.then(in_model.inverse()))
+            if scope:
+                self.entries[scope] = self.entries[model]
+
+    def within(self, model: str, name: str, element: Element) -> Placement:
+        """Return the placement of a frame in the frame of its model; LanguageError for one that is not inside."""
+        found, at = here(), name
+        for _ in range(MOST_DEPTH):
+            if at in (model, "") or at not in self.entries:
+                break
+            found, at = self.entries[at].pose.then(found), self.entries[at].base
+        if at != model:
+            raise element.fault(f"placement_frame {name!r} is not in the model; it must be a frame of the model")
+        return found
 
     def name(self, scope: str, wanted: str, element: Element) -> str:
         """Return the full name of a frame as an element inside ``scope`` names it; LanguageError for none."""

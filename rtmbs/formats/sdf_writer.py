@@ -1,7 +1,8 @@
 """Writer of SDFormat 1.10: the whole graph of a Model, links at their poses at zero coordinates.
 
 A joint has one frame, which stands in both of its links at zero coordinates. A ball joint that closes a loop which is
-open there is written as ``drake:ball_constraint``; other such joints are refused.
+open there is written as ``drake:ball_constraint``; other such joints are refused. SDF has no floating joint: the first
+link of a component that nothing joins to the world is free.
 """
 
 from xml.sax.saxutils import escape, quoteattr
@@ -11,7 +12,16 @@ import numpy as np
 from rtmbs.errors import InputError
 from rtmbs.formats.placement import Placement
 from rtmbs.formats.urdf_writer import FREE, words
-from rtmbs.formats.written_tree import TreeJoint, WrittenTree, poses_at_zero, tree_joint, tree_of
+from rtmbs.formats.written_tree import (
+    TreeJoint,
+    WrittenTree,
+    free_at_origins,
+    limits_of,
+    offset_of_two,
+    poses_at_zero,
+    tree_joint,
+    tree_of,
+)
 from rtmbs.model import Fixed, Floating, Model, Prismatic, Revolute, Screw, Spherical, Universal
 from rtmbs.model.body import GROUND, Body
 from rtmbs.model.import_report import ImportNote, JointLimits
@@ -27,21 +37,52 @@ def sdf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
     """Return the text of a Model, and notes of elements that SDF has not; InputError for a joint that it has not."""
     tree = tree_of(model)
     poses = poses_at_zero(tree)
-    limits = {} if model.import_report is None else model.import_report.limits
+    limits = limits_of(tree)
     lines = ['<?xml version="1.0"?>', '<sdf version="1.10">', f"<world name={quoteattr(model.name)}>"]
-    lines += [f"<gravity>{words(model.gravity)}</gravity>", f"<model name={quoteattr(model.name)}>"]
-    for name in tree.links:
-        if name != GROUND:
-            lines += link_lines(model.bodies[name], poses[name])
-    for one in tree.joints:
-        if isinstance(one.joint.type, Floating) and one.parent == GROUND:
-            continue  # a free link
+    free = free_joints(tree)
+    canonical = f" canonical_link={quoteattr(free[0].child)}" if free else ""
+    lines += [f"<gravity>{words(model.gravity)}</gravity>", f"<model name={quoteattr(model.name)}{canonical}>"]
+    first = [one.child for one in free]
+    for name in (*first, *(one for one in tree.links if one not in (GROUND, *first))):
+        lines += link_lines(model.bodies[name], poses[name])
+    for one in tree.in_order:
+        if one.parent == GROUND and one.child in first:
+            continue
         lines += joint_lines(one, limits.get(one.joint.name), mimics_of(tree).get(one.joint.name, ""))
         if one.armature:
             tree.notes.append(ImportNote(f"rotor on joint {one.joint.name!r}", 0, "is not written"))
+    carriers = carriers_of(tree, first)
     for loop in tree.loops:
-        lines += loop_lines(loop, poses)
+        apart = carriers[loop.a.name] != carriers[loop.b.name]
+        if apart and not isinstance(loop.type, Spherical):
+            told = "joins a free link, and a reader takes it into the tree: the coordinates change"
+            tree.notes.append(ImportNote(f"joint {loop.name!r}", 0, told))
+        lines += loop_lines(loop, poses, apart)
     return "\n".join([*lines, "</model>", "</world>", "</sdf>", ""]), tuple(tree.notes)
+
+
+def free_joints(tree: WrittenTree) -> list[TreeJoint]:
+    """Return the floating joints on ground, which are not written; note names and frames that are lost."""
+    free = [one for one in tree.joints if isinstance(one.joint.type, Floating) and one.parent == GROUND]
+    for k, one in enumerate(free):
+        given = "root_joint" if k == 0 else f"root_joint_{k + 1}"
+        what = f"joint {one.joint.name!r}"
+        if one.joint.name != given:
+            tree.notes.append(
+                ImportNote(what, 0, f"is not written, since SDF leaves a link free; it becomes {given!r}")
+            )
+        if not free_at_origins(one):
+            told = "loses its points and axes, since SDF leaves a link free; its coordinates change"
+            tree.notes.append(ImportNote(what, 0, told))
+    return free
+
+
+def carriers_of(tree: WrittenTree, free: list[str]) -> dict[str, str]:
+    """Return the free link, or ground, that carries each body."""
+    found = {GROUND: GROUND} | {name: name for name in free}
+    for one in tree.joints:
+        found.setdefault(one.child, found[one.parent])
+    return found
 
 
 def pose(place: Placement, more: str = "") -> str:
@@ -97,25 +138,26 @@ def mimics_of(tree: WrittenTree) -> dict[str, str]:
     for coupler in tree.couplers:
         free = [k for k, (joint, _, _) in enumerate(coupler.terms) if joint.name not in found]
         note = ImportNote(f"coupler {coupler.name!r}", 0, "is not written")
-        if len(coupler.terms) != 2 or callable(coupler.offset) or not free:
+        if (offset := offset_of_two(tree, coupler)) is None or not free:
             if note not in tree.notes:
                 tree.notes.append(note)
             continue
         own, other = coupler.terms[free[0]], coupler.terms[1 - free[0]]
-        numbers = f"<multiplier>{-other[2] / own[2]!r}</multiplier><offset>{coupler.offset / own[2]!r}</offset>"
+        numbers = f"<multiplier>{-other[2] / own[2]!r}</multiplier><offset>{offset / own[2]!r}</offset>"
         found[own[0].name] = f"<mimic joint={quoteattr(other[0].name)} axis='axis'>{numbers}</mimic>"
     return found
 
 
-def loop_lines(joint: Joint, poses: dict[str, Placement]) -> list[str]:
-    """Return the lines of a joint that closes a loop."""
+def loop_lines(joint: Joint, poses: dict[str, Placement], apart: bool) -> list[str]:
+    """Return the lines of a joint that closes a loop; ``apart`` where only floating joints lead between its bodies."""
     one = tree_joint(joint, joint.b.name)
     a, b = poses[one.parent].then(one.in_parent), poses[one.child].then(one.in_child)
     gap = np.abs(a.position - b.position).max()
     turned = 0.0 if isinstance(joint.type, Spherical) else np.abs(a.rotation - b.rotation).max()
-    if max(gap, turned) <= CLOSED:
+    ball = isinstance(joint.type, Spherical)
+    if max(gap, turned) <= CLOSED and not (apart and ball):  # a reader would take a joint to a free link as its tree
         return joint_lines(one, None, "")
-    if not isinstance(joint.type, Spherical):
+    if not ball:
         raise InputError(
             f"joint {joint.name!r} closes a loop that is open at zero coordinates by {max(gap, turned):.3g}, which SDF "
             "writes of ball joints only; write URDF"

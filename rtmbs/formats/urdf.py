@@ -49,6 +49,7 @@ TOLD = {
 }
 RATIOS = ("mechanicalReduction", "drake:gear_ratio", "gear_ratio")
 INERTIAS = ("motorInertia", "rotorInertia", "rotor_inertia", "drake:rotor_inertia")  # tags under a transmission
+ATTRIBUTES = {"dynamics": {"damping", "friction", "armature"}, "limit": {"lower", "upper", "velocity", "effort"}}
 NO_LIMIT = float("inf")
 WITHOUT_AXIS: dict[str, JointType] = {
     "fixed": Fixed(), "floating": Floating(), "spherical": Spherical(),  # the last is an extension of Bullet
@@ -100,6 +101,10 @@ def read_urdf(
     beside = side_file(Path(loops)) if loops is not None else None
     if beside is not None:
         beside.replace_joints(assembly)
+    for element in root.all("loop_joint"):
+        for child in element.children:
+            if child.tag not in ("link1", "link2", "axis"):
+                assembly.note(f"loop joint {element.name()!r}", f"has <{child.tag}>, which is not read", child)
     closures = beside.closures if beside is not None else []
     add_closures(assembly, [*loop_joints(root), *drake_closures(root), *closures])
     count_notes(assembly, urdf.left_out, TOLD)
@@ -120,6 +125,7 @@ def add_link(urdf: URDF, element: Element) -> None:
     for child in element.children:
         if child.tag not in READ["link"] or child.tag == "collision":
             urdf.leave(child)
+    note_repeats(urdf, element, ("inertial",))
     if (inertial := element.first("inertial")) is not None:
         take_inertia(link, inertial)
     for visual in element.all("visual"):
@@ -160,6 +166,8 @@ def add_visual(urdf: URDF, link: Link, element: Element) -> None:
     except ModelError as error:
         urdf.assembly.note(f"shape of link {link.name!r}", f"is not drawn: {error}", element)
     material = element.first("material")
+    if material is not None and (texture := material.first("texture")) is not None:
+        urdf.leave(texture)
     if material is not None and not link.color:
         link.color = color_of(material) or urdf.colors.get(material.attributes.get("name", ""), "")
 
@@ -183,6 +191,8 @@ def visual_shapes(element: Element, place: Placement, files: MeshFiles) -> list[
 
 def add_color(urdf: URDF, element: Element) -> None:
     """Keep the colour of a ``<material>`` by its name."""
+    if urdf.files is not None and (texture := element.first("texture")) is not None:
+        urdf.leave(texture)
     if color := color_of(element):
         urdf.colors[element.attributes.get("name", "")] = color
 
@@ -202,6 +212,7 @@ def add_joint(urdf: URDF, element: Element) -> None:
     for one in element.children:
         if one.tag not in READ["joint"] or one.tag in TOLD:
             urdf.leave(one)
+    note_repeats(urdf, element, tuple(READ["joint"]))
     parent, child = end_of(element, "parent"), end_of(element, "child")
     kind = joint_type(element, what)
     joint = JointLink(name, kind, parent, child, origin_of(element), element=element)
@@ -211,6 +222,19 @@ def add_joint(urdf: URDF, element: Element) -> None:
         joint.friction = dynamics.number("friction", 0.0)
     joint.limits = limits_of(urdf, joint, element)
     urdf.assembly.add_joint(joint)
+
+
+def note_repeats(urdf: URDF, element: Element, tags: tuple[str, ...]) -> None:
+    """Note elements that are there twice, of which the first is read, and attributes that are not read."""
+    what = f"{element.tag} {element.name()!r}"
+    for tag in tags:
+        found = element.all(tag)
+        if len(found) > 1:
+            urdf.assembly.note(what, f"has {len(found)} elements <{tag}>, and the first is read", found[1])
+        known = ATTRIBUTES.get(tag)
+        if found and known is not None and (odd := [key for key in found[0].attributes if key not in known]):
+            told = f"has attributes of <{tag}> that are not read: {', '.join(odd)}"
+            urdf.assembly.note(what, told, found[0])
 
 
 def end_of(element: Element, tag: str) -> str:
@@ -245,7 +269,11 @@ def joint_type(element: Element, what: str) -> JointType:
 def limits_of(urdf: URDF, joint: JointLink, element: Element) -> JointLimits | None:
     """Return the limits of a joint, noted: no motion stops at them."""
     limit = element.first("limit")
-    if limit is None or not isinstance(joint.type, Revolute | Prismatic):
+    if limit is None or isinstance(joint.type, Fixed):
+        return None
+    if not isinstance(joint.type, Revolute | Prismatic):
+        told = "has limits, which are not read: only a hinge or a slide has them here"
+        urdf.assembly.note(f"joint {joint.name!r}", told, limit)
         return None
     ranged = element.attributes.get("type") != "continuous"
     lower, upper = (limit.number(key, 0.0) for key in ("lower", "upper")) if ranged else (-NO_LIMIT, NO_LIMIT)

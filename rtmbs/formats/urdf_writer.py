@@ -6,7 +6,17 @@ import numpy as np
 
 from rtmbs.errors import InputError
 from rtmbs.formats.placement import Array, Placement, rpy_of_rotation
-from rtmbs.formats.written_tree import TreeJoint, WrittenTree, axis_of, link_frames, loop_form, tree_of
+from rtmbs.formats.written_tree import (
+    TreeJoint,
+    WrittenTree,
+    axis_of,
+    limits_of,
+    link_frames,
+    loop_form,
+    note_open_limits,
+    offset_of_two,
+    tree_of,
+)
 from rtmbs.model import Fixed, Floating, Model, Planar, Prismatic, Revolute, Spherical
 from rtmbs.model.body import GROUND, Body
 from rtmbs.model.import_report import ImportNote, JointLimits
@@ -33,14 +43,26 @@ def urdf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
             lines += [] if root else [f"  <link name={quoteattr(WORLD)}/>"]
         else:
             lines += link_lines(model.bodies[name], frames[name])
-    limits = {} if model.import_report is None else model.import_report.limits
-    mimics = mimic_lines(tree)
-    for joint in tree.joints:
+    limits, mimics = limits_of(tree), mimic_lines(tree)
+    note_limits(tree)
+    for joint in tree.in_order:
         if joint.child != root:
             lines += joint_lines(joint, frames, limits.get(joint.joint.name), mimics.get(joint.joint.name, ""))
     for loop in tree.loops:
         lines += loop_lines(loop, frames)
     return "\n".join([*lines, "</robot>", ""]), tuple(tree.notes)
+
+
+def note_limits(tree: WrittenTree) -> None:
+    """Note ranges that are open on one side, and limits of rate and force of a slide without a range."""
+    note_open_limits(tree)
+    for one in tree.joints:
+        limits = limits_of(tree).get(one.joint.name)
+        if limits is None or not isinstance(one.joint.type, Prismatic):
+            continue
+        if not np.all(np.isfinite(limits[:2])) and np.any(np.isfinite(limits[2:])):
+            told = "are not written: a slide of URDF has them with a range only"
+            tree.notes.append(ImportNote(f"limits of rate and force of joint {one.joint.name!r}", 0, told))
 
 
 def root_of(tree: WrittenTree) -> str:
@@ -94,8 +116,9 @@ def joint_lines(one: TreeJoint, frames: dict[str, Placement], limits: JointLimit
     parts += [f"<parent link={quoteattr(link_name(one.parent))}/><child link={quoteattr(one.child)}/>"]
     if one.axis is not None:
         parts += [f'<axis xyz="{words(one.axis)}"/>']
-    if limits is not None:
-        stated = zip(("lower", "upper", "velocity", "effort"), limits, strict=True)
+    if limits is not None and (ranged or kind != "prismatic"):  # a slide with <limit> has a range
+        keys = ("lower", "upper", "velocity", "effort") if ranged else ("", "", "velocity", "effort")
+        stated = [(key, value) for key, value in zip(keys, limits, strict=True) if key]
         parts += ["<limit " + " ".join(f'{key}="{value!r}"' for key, value in stated if abs(value) < FREE) + "/>"]
     if one.damping or one.armature:
         armature = f' armature="{one.armature!r}"' if one.armature else ""
@@ -114,11 +137,11 @@ def mimic_lines(tree: WrittenTree) -> dict[str, str]:
     found: dict[str, str] = {}
     for coupler in tree.couplers:
         free = [k for k, (joint, _, _) in enumerate(coupler.terms) if joint.name not in found]
-        if len(coupler.terms) != 2 or callable(coupler.offset) or not free:
+        if (offset := offset_of_two(tree, coupler)) is None or not free:
             tree.notes.append(ImportNote(f"coupler {coupler.name!r}", 0, "is not written"))
             continue
         own, other = coupler.terms[free[0]], coupler.terms[1 - free[0]]
-        multiplier, offset = -other[2] / own[2], coupler.offset / own[2]
+        multiplier, offset = -other[2] / own[2], offset / own[2]
         found[own[0].name] = (
             f"<mimic joint={quoteattr(other[0].name)} multiplier={quoteattr(repr(multiplier))} "
             f"offset={quoteattr(repr(offset))}/>"

@@ -18,8 +18,8 @@ WRITERS = {
 def write(model: Model, path: str | Path) -> ImportReport:
     """Write a Model as URDF, SDFormat or MJCF: bodies, joints, loops, limits, dampers, couplings of two coordinates.
 
-    Shapes, initial values, drivers, force laws and gravity of URDF are not written; the report lists forces, drivers,
-    rods and constraints that are left out.
+    Shapes, markers, initial values, drivers, contacts, force laws but dampers of hinges and slides, and gravity of URDF
+    are not written. The report lists each.
 
     Parameters
     ----------

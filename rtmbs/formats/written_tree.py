@@ -5,19 +5,20 @@ stays the same. Rotors are massless bodies that a coupler turns with one coordin
 """
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from rtmbs.errors import InputError
 from rtmbs.formats.placement import Array, Placement, here
-from rtmbs.model import Fixed, Model, Planar, Prismatic, Revolute, Spherical, TorsionSpring
+from rtmbs.model import Fixed, Floating, Model, Planar, Prismatic, Revolute, Spherical, TorsionSpring
 from rtmbs.model.body import GROUND
 from rtmbs.model.constraints import Coupler
-from rtmbs.model.import_report import ImportNote
-from rtmbs.model.joint import Joint
+from rtmbs.model.import_report import ImportNote, JointLimits
+from rtmbs.model.joint import Initial, Joint
 
+NO_TURN = 1e-15  # of a quaternion or a coordinate that is zero but for rounding
 Term = tuple[Joint, int, float]  # joint, number of its coordinate, factor
 
 
@@ -40,7 +41,8 @@ class WrittenTree:
     """Joints of the tree, joints that close loops, couplers, and what cannot be written."""
 
     model: Model
-    joints: list[TreeJoint] = field(default_factory=list)
+    joints: list[TreeJoint] = field(default_factory=list)  # from ground outwards
+    in_order: list[TreeJoint] = field(default_factory=list)  # in the order of the Model, which that of q follows
     loops: list[Joint] = field(default_factory=list)
     couplers: list[Coupler] = field(default_factory=list)
     rotors: set[str] = field(default_factory=set)  # bodies
@@ -81,6 +83,9 @@ def tree_of(model: Model) -> WrittenTree:
                 f"body {name!r}: no joint leads to it from ground but cut ones; join it to write the model"
             )
     take_forces(tree)
+    note_rest(tree)
+    order = {name: k for k, name in enumerate(model.joints)}
+    tree.in_order = sorted(tree.joints, key=lambda one: order[one.joint.name])
     return tree
 
 
@@ -130,13 +135,67 @@ def take_forces(tree: WrittenTree) -> None:
         axis = np.asarray(own[0].type.axis, float)
         by_name[driven[0].name].armature += float(axis @ own[0].b.inertia @ axis) * (driven[2] / own[2]) ** 2
     for force in model.forces.values():
-        damper = isinstance(force.law, TorsionSpring) and not force.law.stiffness and force.joint is not None
-        if damper and force.joint is not None and force.joint[0].name in by_name:
+        damper = isinstance(force.law, TorsionSpring) and not force.law.stiffness
+        on = by_name.get(force.joint[0].name) if force.joint is not None else None
+        if damper and on is not None and force.joint is not None and isinstance(on.joint.type, Revolute | Prismatic):
             by_name[force.joint[0].name].damping += force.law.damping  # type: ignore[union-attr]
         else:
             tree.notes.append(ImportNote(f"force {force.name!r}", 0, "is not written"))
-    for kind, elements in (("driver", model.drivers), ("rod", model.rods), ("constraint", model.constraints)):
+    for kind, elements in (
+        ("driver", model.drivers), ("rod", model.rods), ("constraint", model.constraints), ("contact", model.contacts)
+    ):  # fmt: skip
         tree.notes += [ImportNote(f"{kind} {name!r}", 0, "is not written") for name in elements]
+
+
+def note_rest(tree: WrittenTree) -> None:
+    """Note markers, shapes, initial values and limits that no file gets."""
+    model, written = tree.model, {one.joint.name for one in tree.joints}
+    limited = [name for name in limits_of(tree) if name in model.joints and name not in written]
+    counts = {
+        "markers": len(model.markers),
+        "shapes of bodies": sum(bool(looks.shapes) for looks in model.looks.values()),
+        "initial values of joints": sum(
+            one.joint.b.name not in tree.rotors and starts_away(one) for one in model.initials.values()
+        ),
+        "limits of joints that close loops": len(limited),
+    }
+    for what, count in counts.items():
+        if count:
+            tree.notes.append(ImportNote(f"{what} ({count} of them)", 0, "are not written"))
+
+
+def starts_away(initial: Initial) -> bool:
+    """True for a joint that starts at other coordinates or rates than zero."""
+    if initial.rate is not None and np.any(initial.rate):
+        return True
+    if initial.position is None:
+        return False
+    position = np.array(initial.position, float).ravel()
+    if isinstance(initial.joint.type, Floating | Spherical):  # a quaternion is last
+        position[-4] = abs(position[-4]) - 1.0
+    return bool(np.any(np.abs(position) > NO_TURN))
+
+
+def limits_of(tree: WrittenTree) -> Mapping[str, JointLimits]:
+    """Return the limits of joints that the file of a Model stated."""
+    return {} if tree.model.import_report is None else tree.model.import_report.limits
+
+
+def note_open_limits(tree: WrittenTree) -> None:
+    """Note ranges of joints that are open on one side."""
+    for one in tree.joints:
+        limits = limits_of(tree).get(one.joint.name)
+        if limits is not None and np.isfinite(limits.lower) != np.isfinite(limits.upper):
+            told = "is not written: it is open on one side, which the format has not"
+            tree.notes.append(ImportNote(f"range of joint {one.joint.name!r}", 0, told))
+
+
+def offset_of_two(tree: WrittenTree, coupler: Coupler) -> float | None:
+    """Return the offset of a coupler of two slides or hinges of the tree; None for a coupler that is not written."""
+    names = {one.joint.name for one in tree.joints}
+    joints = [joint for joint, _, _ in coupler.terms]
+    single = all(isinstance(joint.type, Revolute | Prismatic) and joint.name in names for joint in joints)
+    return None if len(joints) != 2 or not single or callable(coupler.offset) else coupler.offset
 
 
 def link_frames(tree: WrittenTree) -> dict[str, Placement]:
@@ -150,6 +209,13 @@ def poses_at_zero(tree: WrittenTree) -> dict[str, Placement]:
     for one in tree.joints:
         found[one.child] = found[one.parent].then(one.in_parent).then(one.in_child.inverse())
     return found
+
+
+def free_at_origins(one: TreeJoint) -> bool:
+    """True for a floating joint whose coordinates are the pose of the body in the world."""
+    frames = (one.in_parent, one.in_child)
+    same = all(not np.any(frame.position) and np.array_equal(frame.rotation, np.eye(3)) for frame in frames)
+    return one.parent == GROUND and one.child == one.joint.b.name and same
 
 
 def loop_form(joint: Joint) -> str:

@@ -220,3 +220,86 @@ def test_shapes(tmp_path):
     assert kinds["base"] == ["Surface"]
     assert kinds["leg"] == ["Cylinder", "Sphere", "Sphere"]
     assert kinds["foot"] == ["Box"]
+
+
+ROTORS = hasattr(mujoco.MjModel.from_xml_string("<mujoco/>"), "actuator_damping")
+BOX = '<geom type="box" size=".1 .2 .3" pos=".1 0 .05" contype="0" conaffinity="0"/>'
+
+
+def one_body(tmp_path, joint, after="", before=""):
+    """Return the path of a file with one body of one joint."""
+    path = tmp_path / "one.xml"
+    body = f'<body name="b" pos="0 0 1"><joint name="j" {joint}/>{BOX}</body>'
+    path.write_text(f"<mujoco>{before}<worldbody>{body}</worldbody>{after}</mujoco>", encoding="utf-8")
+    return path
+
+
+@pytest.mark.parametrize(
+    ("joint", "after", "said"),
+    [
+        ('type="free" armature="0.5"', "", "rotor inertia 0.5"),
+        ('type="free" damping="2"', "", "spring or damper"),
+        ('type="free" stiffness="3"', "", "spring or damper"),
+        ('type="free" frictionloss=".1"', "", "dry friction 0.1"),
+        ('type="ball" limited="true" range="0 28.6"', "", "limit 0.499"),
+        ('actuatorfrcrange="-1 1"', "", "actuatorfrcrange"),
+        ('type="ball"', '<actuator><motor joint="j" gear="0 0 2" armature="3"/></actuator>', "inertia or damping"),
+    ],
+)
+def test_parts_of_a_joint_that_are_not_read_are_noted(tmp_path, joint, after, said):
+    path = one_body(tmp_path, joint, after)
+    if "motor" in after and not ROTORS:
+        pytest.skip("this MuJoCo has no rotors of actuators")
+    assert said in str(rtmbs.read(path).import_report)
+    with pytest.raises(LanguageError, match="strict=True"):
+        rtmbs.read(path, strict=True)
+
+
+MOTOR = '<actuator><motor joint="j" gear="3" armature="2" damping="0.4"/></actuator>'
+
+
+@pytest.mark.parametrize(
+    ("off", "after", "noted"),
+    [
+        ("", MOTOR, False),
+        ('gravity="disable" spring="disable"', "", False),
+        ('damper="disable"', MOTOR, False),
+        ('frictionloss="disable"', "", False),
+        ('actuation="disable"', '<actuator><position joint="j" kp="7"/></actuator>', True),
+        ('equality="disable"', '<equality><joint joint1="j" polycoef=".1 0 0 0 0"/></equality>', True),
+        ('constraint="disable"', '<equality><connect body1="b" anchor="0 0 0"/></equality>', True),
+    ],
+)
+def test_flags_and_rotors_of_actuators(tmp_path, off, after, noted):
+    """M and acceleration of one hinge with spring and damper are those of MuJoCo."""
+    if after == MOTOR and not ROTORS:
+        pytest.skip("this MuJoCo has no rotors of actuators")
+    hinge = 'type="hinge" axis="0 1 0" damping="2" stiffness="5" springref="10" armature=".1"'
+    hinge += ' frictionloss="1"' if "friction" in off else ""
+    path = one_body(tmp_path, hinge, after, f"<option><flag {off}/></option>")
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data, M = mujoco.MjData(model), np.zeros((1, 1))
+    data.qpos[0], data.qvel[0] = 0.3, 1.5
+    mujoco.mj_forward(model, data)
+    mujoco.mj_fullM(model, data, M)
+    read = rtmbs.read(path, friction=True)
+    robot = rtmbs.Robot(read)
+    np.testing.assert_allclose(robot.mass_matrix([0.3]), M, rtol=1e-12)
+    found = robot.forward_dynamics([0.3], [1.5]).accelerations
+    np.testing.assert_allclose(found, data.qacc, rtol=0, atol=1e-11 * max(1.0, np.abs(data.qacc).max()))
+    assert bool(read.import_report.notes) == noted
+
+
+def test_a_keyframe_gives_the_controls(tmp_path):
+    """A servo holds the pose of its keyframe: its force is that of MuJoCo after a reset to the keyframe."""
+    after = '<actuator><position name="p" joint="j" kp="50"/></actuator>'
+    after += '<keyframe><key name="home" qpos="0.3" ctrl="0.5"/></keyframe>'
+    path = one_body(tmp_path, 'type="hinge" axis="0 1 0"', after)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    read = rtmbs.read(path, strict=True)
+    assert rtmbs.Simulation(read.compile(), h=1e-3).inputs["p.ctrl"] == 0.5
+    found = rtmbs.Robot(read).forward_dynamics([0.3], [0.0]).accelerations
+    np.testing.assert_allclose(found, data.qacc, rtol=1e-12)

@@ -189,3 +189,93 @@ def test_a_link_without_inertial_has_the_default(tmp_path):
     model = rtmbs.read(written(tmp_path, model_of('<link name="a"/>')))
     assert model.bodies["a"].mass == 1.0
     np.testing.assert_allclose(model.bodies["a"].inertia, np.eye(3))
+
+
+def test_the_canonical_link_floats(tmp_path):
+    body = link("a") + link("b", "1 0 0 0 0 0") + joint("j", "revolute", "a", "b")
+    text = f'<model name="m" canonical_link="{{}}">{body}</model>'
+    assert rtmbs.read(written(tmp_path, text.format("b"))).joints["root_joint"].b.name == "b"
+    assert rtmbs.read(written(tmp_path, model_of(body))).joints["root_joint"].b.name == "a"
+    with pytest.raises(LanguageError, match="no frame named 'no'"):
+        rtmbs.read(written(tmp_path, text.format("no")))
+
+
+def test_joints_and_frames_of_the_world(tmp_path):
+    """A joint of the world joins the links of two models; a model stands in a frame of the world."""
+    world = '<world name="w"><frame name="F"><pose>0 0 1 0 0 0</pose></frame>'
+    world += '<frame name="G" attached_to="a::l"><pose>0 2 0 0 0 0</pose></frame>'
+    world += f'<model name="a"><pose relative_to="F">1 0 0 0 0 0</pose>{link("l")}</model>'
+    world += f'<model name="b"><pose>3 0 0 0 0 0</pose>{link("l")}</model>'
+    hinge = joint("j", "revolute", "G", "b", "<pose relative_to='F'>0 0 4 0 0 0</pose><axis><xyz>0 1 0</xyz></axis>")
+    model = rtmbs.read(written(tmp_path, world + hinge + "</world>", "1.11"), strict=True)
+    assert {name: (one.a.name, one.b.name) for name, one in model.joints.items()} == {
+        "j": ("a::l", "b::l"),
+        "root_joint": ("ground", "a::l"),
+    }
+    np.testing.assert_allclose(model.bodies["a::l"].position, (1, 0, 1))
+    np.testing.assert_allclose(model.joints["j"].point_a, (-1, 0, 4))
+    np.testing.assert_allclose(model.joints["j"].point_b, (-3, 0, 5))
+
+
+def test_a_placement_frame_has_the_pose_of_the_model(tmp_path):
+    """The frame 'tip' stands 1 m ahead of the link, turned a quarter; so does that of a model inside."""
+    quarter = "1.5707963267948966"
+    tip = f'<frame name="tip" attached_to="l"><pose>1 0 0 0 0 {quarter}</pose></frame>'
+    inner = f'<model name="in" placement_frame="tip"><pose>0 0 1 0 0 0</pose>{link("l")}{tip}</model>'
+    text = f'<model name="m" placement_frame="tip"><pose>0 0 5 0 0 0</pose>{link("l")}{tip}{inner}</model>'
+    bodies = rtmbs.read(written(tmp_path, text)).bodies
+    np.testing.assert_allclose(bodies["l"].position, (0, 1, 5), atol=1e-15)
+    np.testing.assert_allclose(bodies["l"].orientation @ (1, 0, 0), (0, -1, 0), atol=1e-15)
+    np.testing.assert_allclose(bodies["in::l"].position, (1, 1, 6), atol=1e-15)
+    np.testing.assert_allclose(bodies["in::l"].orientation @ (1, 0, 0), (-1, 0, 0), atol=1e-15)
+    out = '<model name="m" placement_frame="f"><link name="l"/><frame name="f" attached_to="l"><pose relative_to="f"/>'
+    with pytest.raises(LanguageError, match="is not in the model"):
+        rtmbs.read(written(tmp_path, out + "</frame></model>"))
+
+
+def test_an_inertia_to_compute_from_collisions_is_noted(tmp_path):
+    path = written(tmp_path, model_of('<link name="l"><inertial auto="true"/></link>'), "1.11")
+    assert "is not computed from collisions (auto): mass 1 kg" in str(rtmbs.read(path).import_report)
+
+
+LIMIT = "<limit><lower>-1</lower><upper>1</upper></limit>"
+
+
+@pytest.mark.parametrize(
+    ("inertial", "kind", "inner", "said"),
+    [
+        ("<fluid_added_mass><xx>5</xx></fluid_added_mass>", "revolute", "<axis><xyz>0 0 1</xyz></axis>", "fluid_added"),
+        ("", "ball", "<physics><ode/></physics>", "<physics>"),
+        ("", "ball", '<sensor name="f" type="force_torque"/>', "<sensor>"),
+        ("", "ball", f"<axis><xyz>0 0 1</xyz>{LIMIT}</axis>", "parts of <axis> that are not read: <limit>"),
+        ("", "prismatic", "<axis><xyz>0 0 1</xyz><limit><stiffness>9</stiffness></limit></axis>", "<stiffness>"),
+        ("", "prismatic", "<axis><xyz>0 0 1</xyz></axis><axis2><xyz>1 0 0</xyz></axis2>", "parts of <axis2>"),
+        (
+            "",
+            "prismatic",
+            "<axis><xyz>0 0 1</xyz><dynamics><damping>-2</damping></dynamics></axis>",
+            "negative damping -2",
+        ),
+        ("", "ball", "<axis><dynamics><damping>0.01</damping></dynamics></axis>", "not read: <dynamics>"),
+        ("", "screw", f"<axis><xyz>0 0 1</xyz>{LIMIT}</axis>", "parts of <axis> that are not read: <limit>"),
+        ("", "universal", '<axis><xyz>0 0 1</xyz></axis><axis2><xyz>1 0 0</xyz><mimic joint="k"/></axis2>', "<mimic>"),
+    ],
+)
+def test_parts_that_are_not_read_are_noted(tmp_path, inertial, kind, inner, said):
+    body = link("b").replace("</inertial>", f"{inertial}</inertial>") + joint("j", kind, "world", "b", inner)
+    path = written(tmp_path, model_of(body))
+    assert said in str(rtmbs.read(path).import_report)
+    with pytest.raises(LanguageError, match="strict=True"):
+        rtmbs.read(path, strict=True)
+
+
+def test_wind_is_noted_and_scenery_is_not(tmp_path):
+    world = f'<world name="w"><wind/><light name="sun"/><physics type="ode"/>{model_of(link("a"))}</world>'
+    notes = rtmbs.read(written(tmp_path, world)).import_report.notes
+    assert [note.element for note in notes] == ["<wind>"]
+
+
+def test_dynamics_of_zero_are_nothing_to_note(tmp_path):
+    axis = "<axis><xyz>0 0 1</xyz><dynamics><damping>0.0</damping><friction>0</friction></dynamics></axis>"
+    model = rtmbs.read(written(tmp_path, model_of(link("b") + joint("j", "ball", "world", "b", axis))), strict=True)
+    assert list(model.joints) == ["j"]

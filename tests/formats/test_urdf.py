@@ -292,3 +292,41 @@ def test_meshes_of_packages_are_found_and_scaled(tmp_path):
         (surface,) = model.looks["b"].shapes
         assert np.ptp(surface.vertices, axis=0) == pytest.approx([0.1, 0.4, 0.9])
         assert surface.solid()[0] == pytest.approx(0.1 * 0.4 * 0.9 / 6.0)  # its outside is outside
+
+
+SOLID = '<inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial>'
+PLAIN = """<robot name="r"><link name="a"/><link name="b">{}</link><link name="c">{}</link>
+<joint name="j" type="{}"><parent link="a"/><child link="b"/>{}</joint>
+<joint name="k" type="fixed"><parent link="a"/><child link="c"/></joint>{}</robot>"""
+RANGE = '<limit lower="-1" upper="1"/>'
+LOOP = f'<loop_joint name="l"><link1 link="b"/><link2 link="c"/>{RANGE}</loop_joint>'
+
+
+@pytest.mark.parametrize(
+    ("link", "kind", "inner", "more", "said"),
+    [
+        ("", "planar", RANGE, "", "only a hinge or a slide has them here"),
+        (SOLID, "continuous", "", "", "has 2 elements <inertial>"),
+        ("", "continuous", '<axis xyz="0 0 1"/><axis xyz="1 0 0"/>', "", "has 2 elements <axis>"),
+        ("", "continuous", '<dynamics damping="1" stiffness="5"/>', "", "that are not read: stiffness"),
+        ("", "continuous", '<dynamics damping="-2"/>', "", "negative damping -2"),
+        ("", "revolute", '<limit lower="1" upper="-1"/>', "", "a lower limit above its upper limit"),
+        ("", "continuous", "", '<material name="m"><texture filename="x.png"/></material>', "<texture>"),
+        ("", "continuous", "", LOOP, "<limit>"),
+    ],
+)  # fmt: skip
+def test_parts_that_are_not_read_are_noted(tmp_path, link, kind, inner, more, said):
+    path = tmp_path / "r.urdf"
+    path.write_text(PLAIN.format(SOLID + link, SOLID, kind, inner, more), encoding="utf-8")
+    assert said in str(rtmbs.read(path).import_report)
+    with pytest.raises(LanguageError, match="strict=True"):
+        rtmbs.read(path, strict=True)
+
+
+def test_a_motor_of_no_joint_is_noted(tmp_path):
+    pytest.importorskip("yaml")
+    (tmp_path / "r.urdf").write_text(PLAIN.format(SOLID, SOLID, "continuous", "", ""), encoding="utf-8")
+    (tmp_path / "r.yaml").write_text("closed_loop: []\ntype: []\nname_mot: [j, lost]\n", encoding="utf-8")
+    model = rtmbs.read(tmp_path / "r.urdf", loops=tmp_path / "r.yaml")
+    assert "names joint 'lost', which the robot has not" in str(model.import_report)
+    assert list(model.forces) == ["j_motor"]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, LanguageError
 from rtmbs.formats.placement import rotation_of_rpy, rpy_of_rotation
 
 FILES = Path(__file__).parent / "files"
@@ -106,3 +106,150 @@ def test_what_is_not_written_is_told(tmp_path):
         rtmbs.write(screw, tmp_path / "a.urdf")
     rtmbs.write(screw, tmp_path / "a.sdf")
     assert rtmbs.read(tmp_path / "a.sdf").joints["thread"].type.pitch == 0.01
+
+
+ROOT_LAST = """<robot name="r">
+<link name="arm"><inertial><origin xyz=".5 0 0"/><mass value="1"/><inertia ixx=".1" iyy=".1" izz=".1"/></inertial>
+</link>
+<link name="base"><inertial><mass value="5"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+<joint name="j" type="continuous"><parent link="base"/><child link="arm"/><origin xyz="1 0 0"/><axis xyz="0 1 0"/>
+</joint></robot>"""
+
+
+def test_the_link_that_floats_stays_the_same_in_sdf(tmp_path):
+    """The root link is the second of the file; the mass matrix about it is 4 by 3 larger about the other link."""
+    (tmp_path / "r.urdf").write_text(ROOT_LAST, encoding="utf-8")
+    model = rtmbs.read(tmp_path / "r.urdf", floating=True)
+    assert not rtmbs.write(model, tmp_path / "r.sdf").notes
+    again = rtmbs.read(tmp_path / "r.sdf", strict=True)
+    assert again.joints["root_joint"].b.name == "base"
+    same_mechanics(model, again)
+
+
+def test_floating_joints_that_sdf_changes_are_told(tmp_path):
+    """Each of two free bodies floats on its own; one has another name and frames than a reader gives it."""
+    model, still = rtmbs.Model("two"), {"point_b": np.zeros(3), "axes_a": np.eye(3), "axes_b": np.eye(3)}
+    for name in ("a", "b"):
+        model.add_body(name, mass=1.0, inertia=(1, 1, 1))
+    model.add_joint("fly", rtmbs.Floating(), "ground", "a", point_a=(0, 0, 1), **still)
+    model.add_joint("root_joint_2", rtmbs.Floating(), "ground", "b", point_a=np.zeros(3), **still)
+    notes = rtmbs.write(model, tmp_path / "two.sdf").notes
+    assert [note.element for note in notes] == ["joint 'fly'", "joint 'fly'"]
+    assert "becomes 'root_joint'" in notes[0].what
+    assert "loses its points and axes" in notes[1].what
+    joints = rtmbs.read(tmp_path / "two.sdf").joints
+    assert {name: one.b.name for name, one in joints.items()} == {"root_joint": "a", "root_joint_2": "b"}
+
+
+SOLID = {"mass": 1.0, "center_of_mass": (0.1, 0.2, 0.3), "inertia": (0.1, 0.2, 0.25)}
+
+
+def chain(*types):
+    """Return a Model of bodies b0, b1, ... in a row, joined by j0, j1, ... from ground on."""
+    model, before = rtmbs.Model("chain"), "ground"
+    for k, kind in enumerate(types):
+        model.add_body(f"b{k}", **SOLID)
+        model.add_joint(f"j{k}", kind, before, f"b{k}", point=(0.5 * k, 0, 0))
+        before = f"b{k}"
+    return model
+
+
+def written_notes(model, path):
+    """Return the notes of ``write`` as element and words."""
+    return {note.element: note.what for note in rtmbs.write(model, path).notes}
+
+
+@pytest.mark.parametrize(
+    ("kind", "on", "ending"),
+    [
+        (rtmbs.Screw((0, 0, 1), 0.1), "j0", ".sdf"),
+        (rtmbs.Universal((1, 0, 0), (0, 1, 0)), ("j0", "angle_b"), ".sdf"),
+        (rtmbs.Planar((0, 0, 1)), ("j0", "angle"), ".urdf"),
+    ],
+)
+def test_dampers_and_couplers_that_are_lost_are_told(tmp_path, kind, on, ending):
+    model = chain(kind, rtmbs.Revolute((0, 1, 0)))
+    model.add_force("brake", rtmbs.TorsionSpring(0.0, 0.3), joint=on)
+    model.add_coupler("gear", {on: 1.0, "j1": -2.0}, 0.1)
+    path = tmp_path / f"x{ending}"
+    assert written_notes(model, path) == {"force 'brake'": "is not written", "coupler 'gear'": "is not written"}
+    again = rtmbs.read(path, strict=True)
+    assert not again.forces
+    assert not again.couplers
+
+
+def test_shapes_markers_and_starts_are_told(tmp_path):
+    model = chain(rtmbs.Revolute((0, 1, 0)), rtmbs.Spherical(), rtmbs.Revolute((0, 0, 1)))
+    model.set_initial("j1", (1.0, 0.0, 0.0, 0.0))  # no turn
+    model.set_initial("j2", 0.0)
+    assert not written_notes(model, tmp_path / "x.urdf")
+    model.set_looks("b0", shape=rtmbs.Sphere(0.1))
+    model.add_marker("tip", "b1", (1, 0, 0))
+    model.set_initial("j0", 0.3, 2.0)
+    for ending in (".urdf", ".sdf", ".xml"):
+        told = written_notes(model, tmp_path / f"x{ending}")
+        assert set(told) == {
+            "markers (1 of them)",
+            "shapes of bodies (1 of them)",
+            "initial values of joints (1 of them)",
+        }
+
+
+def test_limits_that_are_lost_are_told(tmp_path):
+    """A range that is open on one side; rate and force in MJCF, and of a slide without a range in URDF."""
+    body = '<link name="{}"><inertial><mass>1</mass></inertial></link>'
+    axis = '<joint name="{}" type="prismatic"><parent>{}</parent><child>{}</child>'
+    axis += "<axis><xyz>0 0 1</xyz><limit>{}</limit></axis></joint>"
+    text = body.format("a") + body.format("b") + axis.format("p", "world", "a", "<lower>-1</lower>")
+    text += axis.format("r", "a", "b", "<effort>3</effort>")
+    (tmp_path / "l.sdf").write_text(f'<sdf version="1.9"><model name="m">{text}</model></sdf>', encoding="utf-8")
+    model = rtmbs.read(tmp_path / "l.sdf")
+    assert set(written_notes(model, tmp_path / "x.sdf")) == set()
+    assert rtmbs.read(tmp_path / "x.sdf").import_report.limits == model.import_report.limits
+    told = written_notes(model, tmp_path / "x.urdf")
+    assert set(told) == {"range of joint 'p'", "limits of rate and force of joint 'r'"}
+    assert rtmbs.read(tmp_path / "x.urdf").import_report.limits == {}
+    told = written_notes(model, tmp_path / "x.xml")
+    assert set(told) == {"range of joint 'p'", "limits of rate and force of joints (1 of them)"}
+
+
+def test_bodies_that_mujoco_refuses_are_told(tmp_path):
+    """A point mass that moves; one that is held by another body is written so that MuJoCo takes it."""
+    pytest.importorskip("mujoco")
+    model = chain(rtmbs.Revolute((0, 1, 0)))
+    model.add_body("point", mass=0.5, inertia=(0.05, 0.05, 0.1, 0.05, 0, 0))  # no inertia about (1, -1, 0)
+    model.add_joint("hold", rtmbs.Fixed(), "b0", "point", point=(0, 0, 1))
+    assert not written_notes(model, tmp_path / "x.xml")
+    same_mechanics(model, rtmbs.read(tmp_path / "x.xml", strict=True))
+    del model.joints["hold"]
+    model.add_joint("hold", rtmbs.Revolute((0, 0, 1)), "b0", "point", point=(0, 0, 1))
+    assert "no inertia about an axis" in written_notes(model, tmp_path / "x.xml")["body 'point'"]
+    with pytest.raises(LanguageError, match="MuJoCo refuses"):
+        rtmbs.read(tmp_path / "x.xml")
+
+
+@pytest.mark.parametrize("ending", [".urdf", ".sdf"])
+def test_the_order_of_the_joints_stays(tmp_path, ending):
+    """A tree of two branches, whose joints the Model lists branch by branch."""
+    model = rtmbs.Model("tree")
+    for name, parent in (("a", "ground"), ("b", "a"), ("c", "b"), ("d", "a"), ("e", "d")):
+        model.add_body(name, **SOLID)
+        model.add_joint(f"to_{name}", rtmbs.Revolute((0, 1, 0)), parent, name, point=(1, 0, 0))
+    rtmbs.write(model, tmp_path / f"x{ending}")
+    again = rtmbs.read(tmp_path / f"x{ending}")
+    assert rtmbs.Robot(again).joint_names == rtmbs.Robot(model).joint_names
+    assert [name for name in again.joints if name in model.joints] == list(model.joints)
+
+
+def test_a_hinge_between_ground_and_a_free_link_is_told(tmp_path):
+    """SDF has no cut joint of that kind: after reading, the hinge carries the link, which no longer floats."""
+    model, still = rtmbs.Model("held"), {"axes_a": np.eye(3), "axes_b": np.eye(3)}
+    model.add_body("a", **SOLID)
+    origin = np.zeros(3)
+    model.add_joint("root_joint", rtmbs.Floating(), "ground", "a", point_a=origin, point_b=origin, **still)
+    model.add_joint(
+        "hinge", rtmbs.Revolute((0, 1, 0)), "ground", "a", point_a=origin, point_b=origin, cut=True, **still
+    )
+    told = written_notes(model, tmp_path / "x.sdf")
+    assert list(told) == ["joint 'hinge'"]
+    assert list(rtmbs.read(tmp_path / "x.sdf").joints) == ["hinge"]
