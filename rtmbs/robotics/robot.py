@@ -231,9 +231,10 @@ class Robot(RobotMomenta):
         start : array_like, optional
             Pose (nq,) from which the search starts; that of a simulation unless given.
         weights : mapping, optional
-            Weight of each frame, 1 unless given.
+            Weight of each frame, above zero; 1 unless given.
         limits : mapping, optional
-            (lower, upper) by joint with one coordinate; those of the file that the model was read from unless given.
+            (lower, upper) by joint with one coordinate, instead of those of the file that the model was read from. The
+            limits of other joints stay.
         tolerance : float, default 1e-10
             Largest error of a reached pose, in m and rad.
         iterations : int, default 200
@@ -242,12 +243,14 @@ class Robot(RobotMomenta):
         Returns
         -------
         InverseKinematics
-            Pose, whether the targets are reached, errors, and the reason where they are not.
+            Pose with closed loops, whether the targets are reached, errors, and the reason where they are not.
 
         Raises
         ------
         UnknownNameError
             For a frame or a joint that does not exist.
+        InputError
+            For loops that close neither from the start nor from that of a simulation, within the limits.
         """
         first = self.assembled()[0] if start is None else self.coordinates.checked(start, self.nq, "start")
         return solve(self, targets, first, weights or {}, limits, tolerance, iterations)
@@ -386,9 +389,9 @@ class Robot(RobotMomenta):
         start : array_like, optional
             Pose (nq,) from which the first sample starts; that of a simulation unless given.
         weights : mapping, optional
-            Weight of each marker, 1 unless given.
+            Weight of each marker, above zero; 1 unless given.
         limits : mapping, optional
-            (lower, upper) by joint with one coordinate; those of the file unless given.
+            (lower, upper) by joint with one coordinate, instead of those of the file. Limits of other joints stay.
         iterations : int, default 100
             Most iterations of a sample.
 
