@@ -246,6 +246,10 @@ class ModelAssembly:
                 self.note(f"joint {joint.name!r}", f"{told} and slides", joint.element)
         if isinstance(joint.type, Floating):
             set_pose(self, model, joint)
+        if joint.armature < 0.0:
+            raise self.fault_at(
+                f"joint {joint.name!r} has the rotor inertia {joint.armature:g}; it must be zero or more", joint.element
+            )
         if joint.armature:
             if single and not joint.cut:
                 add_rotor(model, joint.name, joint.armature, self)

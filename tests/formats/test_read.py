@@ -136,3 +136,33 @@ def test_equal_names_take_no_quadratic_time():
         taken[assembly.free_name("a", taken)] = None
     assert list(taken) == ["a", *(f"a_{k}" for k in range(2, 20_001))]
     assert Counted.asked < 50 * 20_000
+
+
+def test_messages_say_their_place_once(tmp_path):
+    path = tmp_path / "a.urdf"
+    path.write_text(LAUGHS, encoding="utf-8")
+    with pytest.raises(LanguageError) as caught:
+        rtmbs.read(path)
+    assert str(caught.value).count("a.urdf:1") == 1
+    assert "is no XML" not in str(caught.value)
+
+
+def test_a_negative_rotor_inertia_names_the_joint_and_its_line(tmp_path):
+    path = tmp_path / "a.urdf"
+    path.write_text(
+        """<robot name="r"><link name="a"/><link name="b"/>
+        <joint name="j" type="continuous"><parent link="a"/><child link="b"/></joint>
+        <transmission name="t"><joint name="j"/><actuator name="m"><motorInertia>-1</motorInertia></actuator>
+        </transmission></robot>""",
+        encoding="utf-8",
+    )
+    with pytest.raises(LanguageError, match=r"a.urdf:2:.*joint 'j' has the rotor inertia -1"):
+        rtmbs.read(path)
+
+
+def test_check_takes_options_of_reading_before_the_file(capsys):
+    assert main(["check", "--fixed", str(FILES / "four_bar.urdf")]) == 0
+    assert "degrees of freedom   1" in capsys.readouterr().out
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
+    assert "--loops FILE" in capsys.readouterr().out

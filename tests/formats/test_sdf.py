@@ -189,3 +189,9 @@ def test_a_link_without_inertial_has_the_default(tmp_path):
     model = rtmbs.read(written(tmp_path, model_of('<link name="a"/>')))
     assert model.bodies["a"].mass == 1.0
     np.testing.assert_allclose(model.bodies["a"].inertia, np.eye(3))
+
+
+def test_a_world_without_gravity_has_that_of_the_specification(tmp_path):
+    path = tmp_path / "w.sdf"
+    path.write_text('<sdf version="1.7"><world name="w"><model name="m"><link name="a"/></model></world></sdf>')
+    assert tuple(rtmbs.read(path).gravity) == (0.0, 0.0, -9.8)
