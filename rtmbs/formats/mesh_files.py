@@ -8,11 +8,12 @@ link.
 from collections.abc import Mapping
 from pathlib import Path
 
-from rtmbs.errors import ModelError
+from rtmbs.errors import ModelError, shown
 
 PACKAGE_FILES = ("package.xml", "model.config")
 MOST_LEVELS = 8  # folders above a file that may be its package
 SCHEMES = ("package://", "model://")
+LONGEST_NAME = 255  # bytes
 DESCRIPTIONS = ("urdf", "sdf", "xacro", "robots", "models")  # folders of a package that hold its descriptions
 
 
@@ -49,7 +50,7 @@ class MeshFiles:
             raise ModelError(f"{address!r} is no file of this machine; it must be a path or package://NAME/PATH")
         path = Path(address.removeprefix("file://"))
         for root in (self.root, *self.packages.values()):
-            found = (base / path).resolve()
+            found = resolved(base / path, address)
             if found.is_relative_to(root):
                 return found
         return inside(self.root, base / path, address)
@@ -61,7 +62,7 @@ class MeshFiles:
         """
         if name in self.packages:
             return self.packages[name]
-        if name and name not in (".", ".."):
+        if name and name not in (".", "..") and len(name.encode()) <= LONGEST_NAME:
             holder = self.folder.parent if self.folder.name in DESCRIPTIONS else self.folder
             for folder in self.above():
                 if folder.name == name and (folder == holder or self.counts(folder)):
@@ -69,7 +70,7 @@ class MeshFiles:
                 if (folder / name).is_dir() and self.counts(folder / name):
                     return inside(folder, folder / name, name)
         raise ModelError(
-            f"package {name!r} is not near the file, with package.xml; give its folder by packages={{{name!r}: FOLDER}}"
+            f"package {shown(name)} is not near the file with package.xml; give its folder by packages={{NAME: FOLDER}}"
         )
 
     def counts(self, folder: Path) -> bool:
@@ -84,12 +85,19 @@ def is_package(folder: Path) -> bool:
 
 def inside(root: Path, path: Path, address: str) -> Path:
     """Return a path without links; ModelError when it is outside of ``root``."""
-    try:
-        found = path.resolve()
-    except (OSError, RuntimeError, ValueError):
-        raise ModelError(f"{address!r} is no path; it must be one of a file") from None
+    found = resolved(path, address)
     if not found.is_relative_to(root):
         raise ModelError(
             f"{address!r} is outside of the folder {str(root)!r} and is not opened; give the folder by packages="
         )
+    return found
+
+
+def resolved(path: Path, address: str) -> Path:
+    """Return a path without links; ModelError for a name that is too long and for a circle of links."""
+    try:
+        found = path.resolve()
+        found.is_file()  # fails for names that are too long
+    except (OSError, RuntimeError, ValueError):
+        raise ModelError(f"{address[:LONGEST_NAME]!r} is no path; it must be one of a file") from None
     return found

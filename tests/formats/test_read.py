@@ -166,3 +166,15 @@ def test_check_takes_options_of_reading_before_the_file(capsys):
     with pytest.raises(SystemExit):
         main(["check", "--help"])
     assert "--loops FILE" in capsys.readouterr().out
+
+
+def test_names_that_are_no_path_are_refused(tmp_path):
+    """A circle of links, and a name that no system of files takes."""
+    (tmp_path / "a").symlink_to("b")
+    (tmp_path / "b").symlink_to("a")
+    files = MeshFiles(tmp_path / "r.urdf", {})
+    for address in ("a", "a/x.stl", "x" * 300):
+        with pytest.raises(ModelError, match="is no path"):
+            files.place(address)
+    with pytest.raises(ModelError, match="is not near the file"):
+        files.place(f"package://{'x' * 300}/y.stl")

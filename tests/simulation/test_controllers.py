@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 import scipy.signal
+
 import rtmbs
 from rtmbs.errors import InputError, UnknownNameError
 from tests.simulation.sampled_plant import CHANNELS, exact, two_masses
