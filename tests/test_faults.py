@@ -540,7 +540,7 @@ BOUNDED = {
     "batch/batch.py: read": "every turn reads one copy at least, and copies are finite",
     "viewer/web/live.py: first_frame": "every turn sleeps, and ends with the session or after a minute",
     "dae/compiled_dop853.py: step_dop853": "every turn shortens the step by a tenth, down to ten spacings of t",
-    "formats/assembly.py: free_name": "every turn counts one up, and names are finite",
+    "formats/assembly.py: free_name": "every turn doubles a number or halves a range, and names are finite",
     "formats/assembly.py: place_neighbours": "every turn takes a link from a queue that each enters once",
     "formats/sdf.py: cut_loops": "every turn goes one link up in a tree of links",
     "formats/sdf.py: root": "every turn goes one link up in a tree of links",

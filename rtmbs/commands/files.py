@@ -58,7 +58,10 @@ def check_command(words: list[str]) -> int:
     parser = Parser(prog="rtmbs check", description=check_command.__doc__, epilog=epilog)
     parser.add_argument("model", metavar="MODEL", help="a model file (.mks), or a library mechanism with its options")
     if not words or words[0].startswith("-"):
-        parser.read(words or ["--help"])
+        add_large(parser)
+        add_reading(parser)
+        name = str(parser.read(words or ["--help"]).model)
+        return check_command([name, *(word for word in words if word != name)])
     name = words[0]
     if is_robot_file(name):
         model = read_options("rtmbs check", name, words[1:], meshes=False)

@@ -27,6 +27,7 @@ from rtmbs.numerics.rotations.quaternions import quaternions
 RESERVED = (GROUND, WORLD)
 NEGATIVE = 1e-6  # of the largest principal value: what rounding of printed digits may leave below zero
 NONE = 1e-12  # [kg m^2] that is no inertia
+MOST_TRIED = 16  # numbers of a name, one after the other
 
 
 @dataclass
@@ -103,12 +104,27 @@ class ModelAssembly:
             self.note(what, "has a lower limit above its upper limit", joint.element)
         self.joints[joint.name] = joint
 
-    def free_name(self, wanted: str, taken: Any) -> str:
-        """Return a name that no element has yet."""
-        name, k = wanted, 2
-        while name in taken:
-            name, k = f"{wanted}_{k}", k + 1
-        return name
+    def free_name(self, wanted: str, *taken: Any) -> str:
+        """Return a name that no element has yet: with a number where it is taken, the first free one up to 16.
+
+        Beyond, numbers are doubled and halved, so that thousands of equal names take no quadratic time.
+        """
+
+        def is_taken(k: int) -> bool:
+            return any(f"{wanted}_{k}" in one for one in taken)
+
+        if not any(wanted in one for one in taken):
+            return wanted
+        for k in range(2, MOST_TRIED + 1):
+            if not is_taken(k):
+                return f"{wanted}_{k}"
+        low, high = MOST_TRIED, 2 * MOST_TRIED
+        while is_taken(high):
+            low, high = high, 2 * high
+        while high - low > 1:  # low is taken, high is free
+            middle = (low + high) // 2
+            low, high = (middle, high) if is_taken(middle) else (low, middle)
+        return f"{wanted}_{high}"
 
     # ---- the Model --------------------------------------------------------------------------------------------------
 
@@ -174,7 +190,7 @@ class ModelAssembly:
         what, place = f"link {link.name!r}", link.place or here()
         name = link.name
         if name in RESERVED or name in model.bodies:
-            name = self.free_name(f"{link.name}_link", {*self.links, *model.bodies})
+            name = self.free_name(f"{link.name}_link", self.links, model.bodies)
             self.note(what, f"has a name that is taken, and is called {name!r}", link.element)
         self.body_names[link.name] = name
         try:
@@ -235,6 +251,10 @@ class ModelAssembly:
                 self.note(f"joint {joint.name!r}", f"{told} and slides", joint.element)
         if isinstance(joint.type, Floating):
             set_pose(self, model, joint)
+        if joint.armature < 0.0:
+            raise self.fault_at(
+                f"joint {joint.name!r} has the rotor inertia {joint.armature:g}; it must be zero or more", joint.element
+            )
         if joint.armature:
             if single and not joint.cut:
                 add_rotor(model, joint.name, joint.armature, self)
@@ -259,7 +279,7 @@ def place_neighbours(start: str, around: dict[str, list[JointLink]], placed: dic
 
 def add_rotor(model: Model, joint: str, inertia: float, assembly: ModelAssembly) -> None:
     """Add a massless rotor to ground with this inertia, coupled to a coordinate: rotor - coordinate = 0."""
-    name = assembly.free_name(f"{joint}_rotor", {**model.bodies, **model.joints, **assembly.links, **assembly.joints})
+    name = assembly.free_name(f"{joint}_rotor", model.bodies, model.joints, assembly.links, assembly.joints)
     model.add_body(name, mass=0.0, inertia=(inertia, inertia, inertia))
     model.add_joint(name, Revolute((0.0, 0.0, 1.0)), GROUND, name)
     model.add_coupler(assembly.free_name(f"{name}_gear", model.couplers), {name: 1.0, joint: -1.0})

@@ -179,7 +179,10 @@ def yaml_of(path: Path) -> dict[Any, Any]:
     except ImportError:
         raise InputError(NEEDS) from None
     try:
-        tree = yaml.safe_load(text(path, MOST_BYTES))
+        data = text(path, MOST_BYTES)
+        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(data, Loader=yaml.SafeLoader)):
+            raise LanguageError("the file of loops has an alias (*NAME), which may unpack to gigabytes", file=str(path))
+        tree = yaml.safe_load(data)
     except DamagedFile as error:
         raise LanguageError(f"the file of loops {error}", file=str(path)) from None
     except (yaml.YAMLError, RecursionError, ValueError) as error:

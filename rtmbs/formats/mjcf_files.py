@@ -1,5 +1,11 @@
-"""Files that an MJCF names, looked at before MuJoCo opens them: all must lie in the folder of the file or package."""
+"""Files and sizes that an MJCF names, looked at before MuJoCo opens it: all lie in the folder of the file or package.
 
+Includes are read from the folder of the file or of the including file. Attached models (``<asset><model file>``) have
+a folder of their own. A short text can ask for gigabytes: textures, fields of heights, copies of bodies. Their sizes
+are bounded.
+"""
+
+import math
 from pathlib import Path
 
 from rtmbs.core.reading import DamagedFile, whole
@@ -11,41 +17,143 @@ NAMED = (
     "file", "meshdir", "texturedir", "assetdir", "fileright", "fileleft", "fileup", "filedown", "filefront", "fileback",
 )  # fmt: skip
 FOLDERS = ("meshdir", "texturedir", "assetdir")
-MOST_INCLUDES = 200
+MOST_FILES = 200
+MOST_COPIES = 10_000  # elements that replicate, composite, flexcomp and attach add
+MOST_CELLS = 20_000_000  # numbers in textures, fields of heights and user data
+COUNTED = ("replicate", "composite", "flexcomp")
 
 
 def check_files(root: Element, path: Path, files: MeshFiles) -> None:
-    """Refuse an MJCF that names a file outside of its folder, also through its includes: LanguageError."""
-    folder = path.resolve().parent
-    waiting, met = [root], {path.resolve()}
-    folders = [element.attributes[key] for element in root.walk() for key in FOLDERS if key in element.attributes]
-    for tree in waiting:
-        for element in tree.walk():
+    """Refuse an MJCF that names a file outside of its folder, or asks for too much memory: LanguageError."""
+    MJCFFiles().size(root, path.resolve(), files)
+
+
+class MJCFFiles:
+    """Files that one MJCF is made of, with their numbers of elements."""
+
+    def __init__(self) -> None:
+        self.sizes: dict[Path, int] = {}  # elements by file of a model, copies included
+        self.open: list[Path] = []  # models that are looked at, each named by the one before
+        self.count = 0
+
+    def size(self, root: Element, path: Path, files: MeshFiles) -> int:
+        """Return the number of elements of a model, with those that it includes and attaches."""
+        if path in self.open:
+            raise root.fault(f"model {str(path)!r} attaches itself; a model must be attached to another one")
+        if path in self.sizes:
+            return self.sizes[path]
+        self.open.append(path)
+        trees, inner = self.included(root, path.parent, files)
+        elements = [(element, base) for tree, base in trees for element in tree.walk()]
+        folders = [one.attributes[key] for one, _ in elements for key in FOLDERS if key in one.attributes]
+        models: dict[str, int] = {}
+        for element, base in elements:
             for key in NAMED:
                 if key in element.attributes:
-                    check_place(element, key, ["", *folders], files)
-            if element.tag == "include" and "file" in element.attributes:
-                inner = (folder / element.attributes["file"]).resolve()
-                if inner not in met and inner.is_file():
-                    met.add(inner)
-                    waiting.append(included(element, inner))
-        if len(met) > MOST_INCLUDES:
-            raise root.fault(f"more than {MOST_INCLUDES} files are included; a model has fewer")
+                    check_place(element, key, ["", *folders], files, {path.parent, base})
+            if element.tag == "model" and "file" in element.attributes:
+                place = (path.parent / element.attributes["file"]).resolve()
+                if place.is_file():
+                    tree = self.tree(element, place, files)
+                    if tree.tag != "mujoco":
+                        raise element.fault(f"<model>: {str(place)!r} begins with <{tree.tag}>; it must be <mujoco>")
+                    models[element.attributes.get("name", "")] = self.size(tree, place, files.of(place))
+        check_cells(root, [element for element, _ in elements])
+        found = copies(root, inner, models)
+        if found - len(elements) > MOST_COPIES:
+            raise root.fault(f"{found} elements are made of {len(elements)}; {MOST_COPIES} more are the most")
+        self.open.pop()
+        self.sizes[path] = found
+        return found
+
+    def included(
+        self, root: Element, folder: Path, files: MeshFiles
+    ) -> tuple[list[tuple[Element, Path]], dict[Element, list[Element]]]:
+        """Return the trees of a model, each with its folder, and those that an include leads to."""
+        trees, met = [(root, folder)], set[Path]()
+        inner: dict[Element, list[Element]] = {}
+        for tree, base in trees:
+            for element in tree.walk():
+                if element.tag != "include" or "file" not in element.attributes:
+                    continue
+                check_place(element, "file", [""], files, {folder, base})
+                for place in {(one / element.attributes["file"]).resolve(): None for one in (base, folder)}:
+                    if place not in met and place.is_file():
+                        met.add(place)
+                        found = self.tree(element, place, files)
+                        trees.append((found, place.parent))
+                        inner.setdefault(element, []).append(found)
+        return trees, inner
+
+    def tree(self, element: Element, path: Path, files: MeshFiles) -> Element:
+        """Return the root of a file that an element names."""
+        self.count += 1
+        if self.count > MOST_FILES:
+            raise element.fault(f"more than {MOST_FILES} files are included; a model has fewer")
+        check_place(element, "file", [""], files, {files.folder})
+        try:
+            return parse_xml(whole(path, MOST_BYTES), str(path))
+        except DamagedFile as error:
+            raise element.fault(f"included file {str(path)!r} {error}") from None
 
 
-def check_place(element: Element, key: str, folders: list[str], files: MeshFiles) -> None:
+def check_place(element: Element, key: str, folders: list[str], files: MeshFiles, bases: set[Path]) -> None:
     """Refuse a name that leads outside from any of the folders."""
     for folder in folders if key not in FOLDERS else [""]:
         address = f"{folder}/{element.attributes[key]}" if folder else element.attributes[key]
-        try:
-            files.place(address)
-        except ModelError as error:
-            raise element.fault(f"<{element.tag}>: {error}") from None
+        for base in bases:
+            try:
+                files.place(address, base)
+            except ModelError as error:
+                raise element.fault(f"<{element.tag}>: {error}") from None
 
 
-def included(element: Element, path: Path) -> Element:
-    """Return the root of an included file."""
+def copies(root: Element, inner: dict[Element, list[Element]], models: dict[str, int]) -> int:
+    """Return the number of elements of a model, copies by replicate, composite, flexcomp and attach included."""
+    found, waiting = 0.0, [(root, 1.0)]
+    for element, many in waiting:
+        if element.tag in COUNTED:
+            many *= max(product_of(element, "count"), 1.0)
+        if element.tag in ("attach", "model"):
+            name = element.attributes.get("model" if element.tag == "attach" else "name", "")
+            found += many * models.get(name, max(models.values(), default=0))
+        found += many
+        waiting += [(child, many) for child in (*element.children, *inner.get(element, ()))]
+    return int(min(found, 1e15))
+
+
+def check_cells(root: Element, elements: list[Element]) -> None:
+    """Refuse textures, fields of heights and user data of too many numbers: LanguageError."""
+    found = sum(map(cells, elements))
+    if found > MOST_CELLS:
+        raise root.fault(
+            f"textures, fields of heights and user data have {found:.3g} numbers; {MOST_CELLS} are the most"
+        )
+
+
+def cells(element: Element) -> float:
+    """Return the numbers that an element asks for."""
+    if element.tag == "texture":
+        width, height = product_of(element, "width"), product_of(element, "height")
+        flat = element.attributes.get("type", "cube") == "2d"
+        return max(product_of(element, "nchannel"), 3.0) * (
+            width * height if flat else max(width, height, 6 * width**2)
+        )
+    if element.tag == "hfield":
+        return product_of(element, "nrow") * product_of(element, "ncol")
+    if element.tag == "numeric":
+        return product_of(element, "size")
+    if element.tag == "mesh" and "builtin" in element.attributes:
+        return product_of(element, "params") ** 2
+    if element.tag == "size":
+        return sum(product_of(element, key) for key in element.attributes if key == "nkey" or key.startswith("nuser"))
+    return 0.0
+
+
+def product_of(element: Element, key: str) -> float:
+    """Return the product of the numbers of an attribute; 0 without one, or where it is none, which MuJoCo refuses."""
     try:
-        return parse_xml(whole(path, MOST_BYTES), str(path))
-    except DamagedFile as error:
-        raise element.fault(f"included file {str(path)!r} {error}") from None
+        numbers = [abs(float(word)) for word in element.attributes.get(key, "0").split()]
+    except ValueError:
+        return 0.0
+    return math.prod(numbers) if all(map(math.isfinite, numbers)) else 0.0

@@ -25,6 +25,7 @@ from rtmbs.model import Fixed, Floating, JointType, Model, Prismatic, Revolute, 
 from rtmbs.model.import_report import JointLimits
 
 NEWEST = (1, 12)
+OF_WORLDS = (0.0, 0.0, -9.8)  # gravity of a <world> that states none [m/s^2], by the specification
 AXES_IN_MODEL = (1, 4)  # last version in which axes are always in axes of the model
 READ = {
     "model": {"link", "joint", "frame", "model", "pose", "static", "drake:ball_constraint", "include"},
@@ -101,6 +102,8 @@ def read_sdf(
         sdf.leave(other)
     if (gravity := owner.first("gravity")) is not None:
         assembly.gravity = gravity.text_numbers(3)
+    elif worlds:
+        assembly.gravity = OF_WORLDS
     inside = bool(worlds) and bool(owner.all("joint") or owner.all("frame"))  # these name links by their models
     add_models(sdf, models, inside or len(models) > 1)
     if inside:

@@ -165,6 +165,8 @@ def parse_xml(data: bytes, file: str) -> Element:
         raise source.fault_of(
             f"the file is no XML: {expat.ErrorString(error.code)}", error.lineno, error.offset + 1
         ) from None
+    except LanguageError:
+        raise
     except (ValueError, LookupError) as error:  # an encoding that Python does not know
         raise source.fault_of(f"the file is no XML: {error}", 1) from None
     assert builder.root is not None  # expat refuses a text without elements

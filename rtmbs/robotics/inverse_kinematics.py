@@ -1,8 +1,9 @@
 """Inverse kinematics of open and closed chains: damped Gauss-Newton on the targets, with closed loops and limits.
 
 A step minimises |W (e + J dv)|^2 + mu |dv|^2 with Phi_q dv = -Phi: with a particular solution and the null space of the
-loops it is a small linear least squares problem. Coordinates at a limit that the step would leave are held. The damping
-mu falls where a step reduces the error, and grows where not (Levenberg, Marquardt).
+loops it is a small linear least squares problem. Coordinates at a limit that the step would leave are held. Newton's
+method closes the loops again after each step, so every pose that is taken has closed loops. The damping mu falls where
+a step reduces the error, and grows where not (Levenberg, Marquardt).
 """
 
 from collections.abc import Mapping
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, unknown_name
+from rtmbs.errors import InputError, StartError, shown, unknown_name
 from rtmbs.model.checks import numbers, rotation
 from rtmbs.numerics.rotations.quaternions import quaternions
 from rtmbs.robotics.kinematics import RobotKinematics
@@ -23,6 +24,8 @@ CLOSED = 1e-10  # of loop equations [m or 1]
 RANK = 1e-9  # of the largest singular value
 FIRST_DAMPING, LEAST_DAMPING, MOST_DAMPING = 1e-4, 1e-14, 1e8
 STUCK = 1e-13  # a step of this size changes nothing
+CLOSINGS = 50  # iterations of Newton's method that close loops
+ROUNDING = 1e-12  # error that rounding may leave, beside the size of the target
 HELD_ROUNDS = 8  # coordinates that come to a limit in one step, group after group
 
 
@@ -63,7 +66,9 @@ class Target:
     def __init__(self, name: str, wanted: Any, weight: float) -> None:
         what = f"target {name!r}"
         pair = isinstance(wanted, tuple) and len(wanted) == 2
-        self.name, self.weight = name, weight
+        if not (isinstance(weight, int | float | np.number) and 0.0 < weight < np.inf):
+            raise InputError(f"{what}: weight is {shown(weight)}; it must be a positive number")
+        self.name, self.weight = name, float(weight)
         self.position = numbers(wanted[0] if pair else wanted, f"{what}: position", (3,))
         self.rotation = rotation(wanted[1], f"{what}: rotation") if pair else None
 
@@ -101,9 +106,22 @@ class Search:
         J = np.concatenate([weight * derivative for weight, _, derivative in found])
         return e, J, robot._equations.ws.Phi[robot._rows].copy(), robot._closure_rows()
 
-    def merit(self, e: Array, gap: Array) -> float:
-        """Return what a step must reduce."""
-        return float(e @ e + 10.0 * gap @ gap)
+    def closed(self, q: Array) -> tuple[Array, bool]:
+        """Return the pose within the limits at which Newton's method with least steps ends, and whether loops close."""
+        robot = self.robot
+        q = self.moved(q, np.zeros(robot.nv))
+        if not np.any(robot._rows):
+            return q, True
+        none = np.zeros(0), np.zeros((0, robot.nv))
+        for _ in range(CLOSINGS):
+            robot._take(q)
+            gap = robot._equations.ws.Phi[robot._rows].copy()
+            if not np.all(np.isfinite(gap)):
+                return q, False
+            if np.abs(gap).max() <= 0.01 * CLOSED:
+                return q, True
+            q = self.moved(q, self.step(q, (*none, gap, robot._closure_rows()), 0.0))
+        return q, bool(np.abs(robot.closure_gap(q)).max() <= CLOSED)
 
     def step(self, q: Array, seen: tuple[Array, Array, Array, Array], mu: float) -> Array:
         """Return the step dv (nv,), holding coordinates that would leave their limits."""
@@ -172,24 +190,44 @@ def solve(
         raise InputError("inverse kinematics: targets is empty; it must name a frame or more")
     for name in weights.keys() - targets.keys():
         raise InputError(f"weights: {unknown_name('target', name, targets)}")
-    wanted = [Target(name, where, float(weights.get(name, 1.0))) for name, where in targets.items()]
+    if not (isinstance(tolerance, int | float | np.number) and 0.0 < tolerance < np.inf):
+        raise InputError(f"tolerance is {shown(tolerance)}; it must be a positive number")
+    if not (isinstance(iterations, int | np.integer) and iterations > 0):
+        raise InputError(f"iterations is {shown(iterations)}; it must be a positive whole number")
+    wanted = [Target(name, where, weights.get(name, 1.0)) for name, where in targets.items()]
     search = Search(robot, wanted, bounds_of(robot, limits))
-    q, count, _ = descend(search, q, tolerance, iterations)
-    return answer(search, q, tolerance, count)
+    q, count, settled = descend(search, closed_start(search, q), tolerance, iterations)
+    return answer(search, q, tolerance, count, settled)
+
+
+def closed_start(search: Search, q: Array) -> Array:
+    """Return the closed pose next to a start, or else to that of a simulation; InputError without one."""
+    start, closed = search.closed(q)
+    if not closed:
+        try:
+            start, closed = search.closed(search.robot.assembled()[0])
+        except StartError:
+            closed = False
+    if not closed:
+        raise InputError(
+            "inverse kinematics: the loops do not close within the limits, from this start and from that of a "
+            "simulation; give start= near a closed pose, or wider limits="
+        )
+    return start
 
 
 def descend(search: Search, q: Array, tolerance: float, iterations: int) -> tuple[Array, int, bool]:
     """Return the pose of the least error found, the number of iterations, and whether no small step lessens it."""
-    q = search.moved(q, np.zeros(search.robot.nv))
+    q, _ = search.closed(q)
     seen, mu, count = search.look(q), FIRST_DAMPING, 0
     for _ in range(iterations):
-        if np.abs(seen[0]).max() <= 0.1 * tolerance and np.abs(seen[2]).max(initial=0.0) <= 0.1 * CLOSED:
+        if np.abs(seen[0]).max() <= 0.1 * tolerance:
             return q, count, True
         count += 1
         dv = search.step(q, seen, mu)
-        tried = search.moved(q, dv)
+        tried, closed = search.closed(search.moved(q, dv))
         after = search.look(tried)
-        if search.merit(after[0], after[2]) < search.merit(seen[0], seen[2]):
+        if closed and after[0] @ after[0] < seen[0] @ seen[0]:
             q, seen, mu = tried, after, max(0.1 * mu, LEAST_DAMPING)
         else:
             mu = 10.0 * mu
@@ -198,7 +236,7 @@ def descend(search: Search, q: Array, tolerance: float, iterations: int) -> tupl
     return q, count, False
 
 
-def answer(search: Search, q: Array, tolerance: float, iterations: int) -> InverseKinematics:
+def answer(search: Search, q: Array, tolerance: float, iterations: int, settled: bool) -> InverseKinematics:
     """Return the pose with its errors, judged anew."""
     robot = search.robot
     robot._take(q)
@@ -208,30 +246,44 @@ def answer(search: Search, q: Array, tolerance: float, iterations: int) -> Inver
     stopped = (x <= search.lower) | (x >= search.upper)
     names = tuple(one.name for one in robot.coordinates.places if np.any(stopped[one.v]))
     worst = max(errors, key=lambda name: errors[name])
+    off = f"{worst!r} is {errors[worst]:.3g} off"
+    at = f", with {', '.join(names)} at a limit" if names else ""
+    size = max(float(np.abs(one.position).max()) for one in search.targets)
     reason = ""
     if gap > CLOSED:
         reason = f"the loops stay open by {gap:.3g}; start from another pose"
     elif errors[worst] > tolerance:
-        at = f", with {', '.join(names)} at a limit" if names else ""
-        reason = f"{worst!r} is {errors[worst]:.3g} off at the nearest pose found{at}; it may be out of reach"
+        if errors[worst] <= ROUNDING * (1.0 + size):
+            reason = f"{off}, as rounding leaves it; give a larger tolerance="
+        elif not settled:
+            reason = f"{off} after {iterations} iterations{at}, and they still lessen it; give more iterations="
+        else:
+            reason = f"{off} at the nearest pose found{at}; it may be out of reach, or another start= may lead there"
     return InverseKinematics(q, not reason, errors, gap, names, iterations, reason)
 
 
-def bounds_of(robot: RobotKinematics, limits: Mapping[str, tuple[float, float]] | None) -> tuple[Array, Array]:
-    """Return lower and upper limits (nv,), infinite where there are none."""
+def bounds_of(robot: RobotKinematics, limits: Mapping[str, Any] | None) -> tuple[Array, Array]:
+    """Return lower and upper limits (nv,), infinite where there are none: those given, else those of the file."""
     lower, upper = np.full(robot.nv, -np.inf), np.full(robot.nv, np.inf)
     report = robot.model.import_report
-    given: Mapping[str, Any] = limits if limits is not None else {} if report is None else report.limits
     places = {place.name: place for place in robot.coordinates.places}
-    for name, bounds in given.items():
+    for name, bounds in ({} if report is None else report.limits).items():
+        if name in places and single_bounds(places[name].v, bounds):
+            lower[places[name].v], upper[places[name].v] = bounds[0], bounds[1]
+    for name, bounds in (limits or {}).items():
         if name not in places:
-            if limits is None:
-                continue
             raise InputError(f"limits: {unknown_name('joint', name, places)}")
-        place = places[name]
-        if place.v.stop - place.v.start != 1 or not bounds[0] <= bounds[1]:
-            if limits is None:
-                continue
-            raise InputError(f"limits of joint {name!r} are {bounds!r}; they must be (lower, upper) of one coordinate")
-        lower[place.v], upper[place.v] = bounds[0], bounds[1]
+        if not single_bounds(places[name].v, bounds):
+            raise InputError(
+                f"limits of joint {name!r} are {shown(bounds)}; they must be (lower, upper) of one coordinate"
+            )
+        lower[places[name].v], upper[places[name].v] = bounds[0], bounds[1]
     return lower, upper
+
+
+def single_bounds(v: slice, bounds: Any) -> bool:
+    """True for a lower and an upper limit of one coordinate."""
+    try:
+        return v.stop - v.start == 1 and len(bounds) >= 2 and bool(float(bounds[0]) <= float(bounds[1]))
+    except (TypeError, ValueError, KeyError):
+        return False

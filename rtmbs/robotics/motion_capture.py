@@ -80,9 +80,9 @@ def fit_markers(
     for k in range(len(trajectories.t)):
         seen = {name: one[k] for name, one in points.items() if np.all(np.isfinite(one[k]))}
         if seen:
-            search = Search(robot, [Target(name, x, float(weights.get(name, 1.0))) for name, x in seen.items()], bounds)
+            search = Search(robot, [Target(name, x, weights.get(name, 1.0)) for name, x in seen.items()], bounds)
             q, count, still = descend(search, q, 0.0, iterations)
-            found: InverseKinematics = answer(search, q, np.inf, count)
+            found: InverseKinematics = answer(search, q, np.inf, count, still)
             settled.append(found.reached and still)
             for one in search.targets:
                 residuals[one.name][k] = np.linalg.norm(one.error(robot)[0])

@@ -12,7 +12,7 @@ from rtmbs.robotics.inverse_kinematics import InverseKinematics, solve
 from rtmbs.robotics.kinematics import Axes, check_axes, check_same, in_axes
 from rtmbs.robotics.momenta import RobotMomenta
 from rtmbs.robotics.motion_capture import MarkerFit, MarkerTrajectories, fit_markers
-from rtmbs.robotics.scans import PoseScan, null_space, random_poses, rows_of, scan
+from rtmbs.robotics.scans import PoseScan, null_space, random_poses, rows_of, scan, scan_rows
 
 Array = NDArray[np.float64]
 
@@ -231,9 +231,10 @@ class Robot(RobotMomenta):
         start : array_like, optional
             Pose (nq,) from which the search starts; that of a simulation unless given.
         weights : mapping, optional
-            Weight of each frame, 1 unless given.
+            Weight of each frame, above zero; 1 unless given.
         limits : mapping, optional
-            (lower, upper) by joint with one coordinate; those of the file that the model was read from unless given.
+            (lower, upper) by joint with one coordinate, instead of those of the file that the model was read from. The
+            limits of other joints stay.
         tolerance : float, default 1e-10
             Largest error of a reached pose, in m and rad.
         iterations : int, default 200
@@ -242,12 +243,14 @@ class Robot(RobotMomenta):
         Returns
         -------
         InverseKinematics
-            Pose, whether the targets are reached, errors, and the reason where they are not.
+            Pose with closed loops, whether the targets are reached, errors, and the reason where they are not.
 
         Raises
         ------
         UnknownNameError
             For a frame or a joint that does not exist.
+        InputError
+            For loops that close neither from the start nor from that of a simulation, within the limits.
         """
         first = self.assembled()[0] if start is None else self.coordinates.checked(start, self.nq, "start")
         return solve(self, targets, first, weights or {}, limits, tolerance, iterations)
@@ -314,7 +317,7 @@ class Robot(RobotMomenta):
         float or ndarray
             Manipulability, or (k,) of k poses; 0 where the frame cannot move in a direction that counts.
         """
-        found = scan(self, frame, self.coordinates.rows(q, self.nq, "q"), rows_of(rows)).manipulability
+        found = scan_rows(self, frame, self.coordinates.rows(q, self.nq, "q"), rows_of(rows)).manipulability
         return found if np.ndim(q) > 1 else float(found[0])
 
     def scan(self, frame: str, poses: Any, rows: Sequence[int] | None = None) -> PoseScan:
@@ -334,7 +337,7 @@ class Robot(RobotMomenta):
         PoseScan
             With ``manipulability`` and ``singular``.
         """
-        return scan(self, frame, self.coordinates.rows(poses, self.nq, "poses"), rows_of(rows))
+        return scan(self, frame, self.coordinates.rows(poses, self.nq, "poses"), rows)
 
     def workspace(
         self,
@@ -345,7 +348,10 @@ class Robot(RobotMomenta):
         limits: Mapping[str, tuple[float, float]] | None = None,
         rows: Sequence[int] | None = None,
     ) -> PoseScan:
-        """Return the scan of random poses between the limits, loops closed where Newton's method closes them.
+        """Return the scan of random poses within the limits, loops closed.
+
+        Newton's method closes the loops of each random pose. Where that fails, the pose is that of a random walk along
+        closed poses, from the last one or from that of a simulation. The density of the poses is not uniform.
 
         Parameters
         ----------
@@ -356,8 +362,8 @@ class Robot(RobotMomenta):
         seed : int, default 0
             Seed of the poses.
         limits : mapping, optional
-            (lower, upper) by joint with one coordinate; those of the file unless given. Coordinates without limits are
-            drawn from -pi to pi.
+            (lower, upper) by joint with one coordinate, instead of those of the file. Limits of other joints stay.
+            Coordinates without limits are drawn from -pi to pi.
         rows : sequence of int, optional
             Directions that count, 0 to 5: along x, y, z and about them; all unless given.
 
@@ -365,6 +371,11 @@ class Robot(RobotMomenta):
         -------
         PoseScan
             ``position[closed]`` are points that the frame reaches.
+
+        Raises
+        ------
+        InputError
+            For a number of samples that is not positive.
         """
         return self.scan(frame, random_poses(self, samples, seed, limits), rows)
 
@@ -386,9 +397,9 @@ class Robot(RobotMomenta):
         start : array_like, optional
             Pose (nq,) from which the first sample starts; that of a simulation unless given.
         weights : mapping, optional
-            Weight of each marker, 1 unless given.
+            Weight of each marker, above zero; 1 unless given.
         limits : mapping, optional
-            (lower, upper) by joint with one coordinate; those of the file unless given.
+            (lower, upper) by joint with one coordinate, instead of those of the file. Limits of other joints stay.
         iterations : int, default 100
             Most iterations of a sample.
 

@@ -2,24 +2,28 @@
 
 J is the Jacobian of the frame along motions that keep the loops closed: J N with an orthonormal basis N of the null
 space of the loop equations. The manipulability is the product of its singular values (Yoshikawa 1985).
+
+Poses of closed loops are drawn between the limits and closed within them by Newton's method. Where that fails, a random
+walk along the closed poses goes on from the last one, at first from the pose of a simulation.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.errors import InputError, shown
-from rtmbs.robotics.inverse_kinematics import bounds_of
+from rtmbs.errors import InputError, StartError, shown
+from rtmbs.robotics.inverse_kinematics import Search, bounds_of
 from rtmbs.robotics.kinematics import RobotKinematics
 
 Array = NDArray[np.float64]
 
 RANK = 1e-9  # of the largest singular value of the loop equations
 CLOSED = 1e-10  # of loop equations [m or 1]
-CLOSINGS = 50  # iterations of Newton's method
 SINGULAR = 1e-6  # smallest over largest singular value
+STRIDES, STRIDE = 4, 0.5  # steps of the walk for one pose, and the largest change of a coordinate in one [rad, m]
+TRIED = 8  # poses that tell in how many directions a frame can move
 FREE = np.pi  # of a coordinate without limits: drawn from -FREE to FREE [rad, m]
 
 
@@ -39,6 +43,9 @@ class PoseScan:
         Singular values (k, rows) of the Jacobian of the frame, largest first; NaN where loops stay open.
     closed : ndarray
         Whether the loops are closed (k,).
+    directions : int
+        Number of directions in which the frame must move at a pose that is not singular: the number of ``rows``, or
+        without ``rows`` the largest number found at these and at 8 random poses.
     """
 
     q: Array
@@ -46,6 +53,7 @@ class PoseScan:
     freedom: NDArray[np.int64]
     singular_values: Array
     closed: NDArray[np.bool_]
+    directions: int
 
     @property
     def manipulability(self) -> Array:
@@ -54,14 +62,19 @@ class PoseScan:
 
     @property
     def singular(self) -> NDArray[np.bool_]:
-        """Poses (k,) at which the frame cannot move in a direction, or the loops leave another freedom than elsewhere.
+        """Poses (k,) at which the frame moves in fewer directions, or the loops leave another freedom than elsewhere.
 
-        The smallest singular value is below 1e-6 of the largest, or the freedom is not the smallest of the scan.
+        A direction counts with a singular value above 1e-6 of the largest. The freedom is compared with the smallest of
+        the scan.
         """
-        values = self.singular_values
-        flat = values[:, -1] <= SINGULAR * values[:, 0]
         least = self.freedom[self.closed].min(initial=np.iinfo(np.int64).max)
-        return np.asarray(self.closed & (flat | (self.freedom > least)))
+        few = counts(self.singular_values) < self.directions
+        return np.asarray(self.closed & (few | (self.freedom > least)))
+
+
+def counts(values: Array) -> NDArray[np.int64]:
+    """Return the number of directions (k,) with a singular value above 1e-6 of the largest; 0 where loops are open."""
+    return np.asarray(np.count_nonzero(values > SINGULAR * values[:, :1], axis=1))
 
 
 def rows_of(rows: Any) -> NDArray[np.int64]:
@@ -84,19 +97,19 @@ def null_space(J: Array) -> Array:
     return np.asarray(Vt[rank:].T)
 
 
-def close_loops(robot: RobotKinematics, q: Array) -> tuple[Array, bool]:
-    """Return the pose that Newton's method with least steps leads to, and whether its loops are closed."""
-    for _ in range(CLOSINGS):
-        robot._take(q)
-        gap = robot._equations.ws.Phi[robot._rows]
-        if np.abs(gap).max(initial=0.0) <= 0.01 * CLOSED:
-            return q, True
-        q = robot.coordinates.integrate(q, -np.linalg.pinv(robot._closure_rows(), rcond=RANK) @ gap)
-    return q, bool(np.abs(robot.closure_gap(q)).max(initial=0.0) <= CLOSED)
-
-
-def scan(robot: RobotKinematics, frame: str, poses: Array, rows: NDArray[np.int64]) -> PoseScan:
+def scan(robot: RobotKinematics, frame: str, poses: Array, rows: Any) -> PoseScan:
     """Return what a frame can do at poses (k, nq), loops as they are."""
+    chosen = rows_of(rows)
+    found = scan_rows(robot, frame, poses, chosen)
+    if rows is not None:
+        return found
+    tried = scan_rows(robot, frame, random_poses(robot, TRIED, 0, None), chosen)
+    most = max(int(counts(one.singular_values).max(initial=0)) for one in (found, tried))
+    return replace(found, directions=most)
+
+
+def scan_rows(robot: RobotKinematics, frame: str, poses: Array, rows: NDArray[np.int64]) -> PoseScan:
+    """Return what a frame can do at poses (k, nq) in directions that all count."""
     position, _, J, _ = robot._kernels.frame_motions(robot._frame(frame).point, poses, None)
     J = J[:, rows]
     k = len(poses)
@@ -114,14 +127,49 @@ def scan(robot: RobotKinematics, frame: str, poses: Array, rows: NDArray[np.int6
     else:
         found = np.linalg.svd(J, compute_uv=False)
         values = np.concatenate((found, np.zeros((k, len(rows) - found.shape[1]))), axis=1)
-    return PoseScan(poses, position, freedom, values, closed)
+    return PoseScan(poses, position, freedom, values, closed, len(rows))
 
 
 def random_poses(robot: RobotKinematics, samples: int, seed: int, limits: Any) -> Array:
-    """Return poses (k, nq) drawn between the limits, loops closed where Newton's method closes them."""
-    lower, upper = bounds_of(robot, limits)
-    lower, upper = np.where(np.isfinite(lower), lower, -FREE), np.where(np.isfinite(upper), upper, FREE)
-    draws = np.random.default_rng(seed).uniform(lower, upper, (samples, robot.nv))
-    neutral, loops = robot.coordinates.neutral(), np.any(robot._rows)
+    """Return random poses (k, nq) between the limits, loops closed where a closed pose is found."""
+    if not (isinstance(samples, int | np.integer) and samples > 0):
+        raise InputError(f"samples is {shown(samples)}; it must be a positive whole number")
+    lower, upper = bounds = bounds_of(robot, limits)
+    low = np.where(np.isfinite(lower), lower, np.minimum(-FREE, upper - FREE))
+    high = np.where(np.isfinite(upper), upper, np.maximum(FREE, lower + FREE))
+    random = np.random.default_rng(seed)
+    draws = random.uniform(low, high, (samples, robot.nv))
+    neutral, search = robot.coordinates.neutral(), Search(robot, [], bounds)
     poses = np.array([robot.coordinates.integrate(neutral, draw) for draw in draws])
-    return np.array([close_loops(robot, q)[0] for q in poses]) if loops else poses
+    if not np.any(robot._rows):
+        return poses
+    last = start_of_walk(search)
+    for s, drawn in enumerate(poses):
+        q, closed = search.closed(drawn)
+        if not closed and last is not None:
+            q, closed = walked(search, last, random), True
+        poses[s] = q
+        last = q if closed else last
+    return poses
+
+
+def start_of_walk(search: Search) -> Array | None:
+    """Return a closed pose within the limits next to that of a simulation; None without one."""
+    try:
+        q, closed = search.closed(search.robot.assembled()[0])
+    except StartError:
+        return None
+    return q if closed else None
+
+
+def walked(search: Search, q: Array, random: np.random.Generator) -> Array:
+    """Return a closed pose some random steps away, along motions that keep the loops closed."""
+    robot = search.robot
+    for _ in range(STRIDES):
+        N = null_space(robot.closure_jacobian(q))
+        step = N @ random.normal(size=N.shape[1])
+        size = np.abs(step).max(initial=0.0)
+        if size > 0.0:
+            tried, closed = search.closed(search.moved(q, random.uniform(0.0, STRIDE) / size * step))
+            q = tried if closed else q
+    return q

@@ -252,6 +252,10 @@ def controller_of(
         for one in space.inputs:
             sim.inputs[one]  # an unknown name is refused now
         return Controller(called, space, float(period), float(delay), sim.t, np.zeros(len(space.A)))
+    if hasattr(law, "num") and hasattr(law, "den"):
+        raise InputError(
+            "controller is a transfer function; it must be a state space, such as control.ss(law) or law.to_ss()"
+        )
     if not callable(law):
         raise InputError(f"controller is {shown(law)}; it must be a function of the Simulation or a state space")
     if channels or inputs:

@@ -185,6 +185,20 @@ def test_a_weld_closes_with_six_equations(tmp_path):
         ('<mujoco><asset><mesh name="m" file="/etc/passwd"/></asset></mujoco>', "is outside of the folder"),
         ('<mujoco><compiler meshdir="../.."/></mujoco>', "is outside of the folder"),
         ('<mujoco><include file="../x.xml"/></mujoco>', "is outside of the folder"),
+        (
+            '<mujoco><asset><texture name="t" type="2d" builtin="flat" width="9000" height="9000"/></asset></mujoco>',
+            "20000000 are the most",
+        ),
+        (
+            '<mujoco><asset><hfield name="t" nrow="20000" ncol="20000" size="1 1 1 1"/></asset></mujoco>',
+            "20000000 are the most",
+        ),
+        ('<mujoco><custom><numeric name="n" size="1000000000"/></custom></mujoco>', "20000000 are the most"),
+        (
+            '<mujoco><worldbody><replicate count="100"><replicate count="200"><body><geom size="1"/></body></replicate>'
+            "</replicate></worldbody></mujoco>",
+            "10000 more are the most",
+        ),
     ],
 )
 def test_files_that_are_refused(tmp_path, text, said):
@@ -197,6 +211,50 @@ def test_files_that_are_refused(tmp_path, text, said):
         return
     with pytest.raises(LanguageError, match=said):
         rtmbs.read(path)
+
+
+HOST = """<mujoco><asset><model name="s" file="{}"/></asset><worldbody><body name="b"><freejoint/><geom size=".1"/>
+<attach model="s" body="x" prefix="p_"/></body></worldbody></mujoco>"""
+PART = '<mujoco>{}<worldbody><body name="x"><geom size="1"/></body></worldbody></mujoco>'
+
+
+@pytest.mark.parametrize(
+    ("part", "said"),
+    [
+        ("", ""),
+        ('<asset><mesh name="m" file="own.stl"/></asset>', ""),
+        ('<asset><mesh name="m" file="../../x.stl"/></asset>', "is outside of the folder"),
+        ('<asset><mesh name="m" file="/etc/passwd"/></asset>', "is outside of the folder"),
+        ('<asset><model name="s" file="../../x.xml"/></asset>', "is outside of the folder"),
+        ('<asset><model name="s" file="part.xml"/></asset>', "attaches itself"),
+        ('<asset><hfield name="t" nrow="20000" ncol="20000" size="1 1 1 1"/></asset>', "20000000 are the most"),
+        ('<include file="more.xml"/>', "is outside of the folder"),
+    ],
+)
+def test_attached_models_are_held_to_the_folder(tmp_path, part, said):
+    """Also meshes that they name, and what their includes name, from a folder of their own."""
+    folder = tmp_path / "robot" / "sub"
+    folder.mkdir(parents=True)
+    (folder / "own.stl").write_bytes(tetrahedron())
+    (folder / "more.xml").write_text('<mujocoinclude><include file="less.xml"/></mujocoinclude>', encoding="utf-8")
+    outside = '<mujocoinclude><asset><mesh name="m" file="/etc/passwd"/></asset></mujocoinclude>'
+    (folder / "less.xml").write_text(outside, encoding="utf-8")
+    (folder / "part.xml").write_text(PART.format(part), encoding="utf-8")
+    path = folder.parent / "m.xml"
+    path.write_text(HOST.format("sub/part.xml"), encoding="utf-8")
+    if not said:
+        assert "p_x" in rtmbs.read(path, meshes=False).bodies
+        return
+    with pytest.raises(LanguageError, match=said):
+        rtmbs.read(path)
+
+
+def tetrahedron():
+    """Return the bytes of an STL file."""
+    corners = np.array([(0, 0, 0), (1, 0, 0), (0, 1, 0), (0, 0, 1)], "<f4")
+    faces = [(0, 2, 1), (0, 1, 3), (0, 3, 2), (1, 2, 3)]
+    parts = [bytes(12) + corners[list(face)].tobytes() + bytes(2) for face in faces]
+    return bytes(80) + len(faces).to_bytes(4, "little") + b"".join(parts)
 
 
 def test_missing_meshes_are_left_out_where_no_mass_comes_from_them(tmp_path):

@@ -279,3 +279,9 @@ def test_dynamics_of_zero_are_nothing_to_note(tmp_path):
     axis = "<axis><xyz>0 0 1</xyz><dynamics><damping>0.0</damping><friction>0</friction></dynamics></axis>"
     model = rtmbs.read(written(tmp_path, model_of(link("b") + joint("j", "ball", "world", "b", axis))), strict=True)
     assert list(model.joints) == ["j"]
+
+
+def test_a_world_without_gravity_has_that_of_the_specification(tmp_path):
+    path = tmp_path / "w.sdf"
+    path.write_text('<sdf version="1.7"><world name="w"><model name="m"><link name="a"/></model></world></sdf>')
+    assert tuple(rtmbs.read(path).gravity) == (0.0, 0.0, -9.8)

@@ -215,3 +215,28 @@ def test_files_of_motion_capture_refuse(tmp_path):
     (tmp_path / "bad.c3d").write_bytes(b"no such thing" * 100)
     with pytest.raises(LanguageError, match="cannot be read as C3D"):
         rtmbs.read_c3d(tmp_path / "bad.c3d")
+
+
+def test_poses_of_a_loop_are_closed_within_the_limits():
+    """Also where no random pose can be closed at once: a four-bar between narrow limits of all three hinges."""
+    model = rtmbs.read(FILES / "four_bar.urdf")
+    model.set_initial("crank_pin", 1.0)
+    robot = rtmbs.Robot(model)
+    q, _ = robot.assembled()
+    limits = {name: (x - 0.2, x + 0.1) for name, x in zip(robot.joint_names, q, strict=True)}
+    scan = robot.workspace("rocker", 40, limits=limits, rows=[4])
+    assert np.all(scan.closed)
+    assert np.all((q - 0.2 <= scan.q) & (scan.q <= q + 0.1))
+    assert np.ptp(scan.q, axis=0).max() > 0.1
+    assert np.abs([robot.closure_gap(one) for one in scan.q]).max() < 1e-10
+    for samples in (0, -3):
+        with pytest.raises(InputError, match="must be a positive whole number"):
+            robot.workspace("rocker", samples)
+
+
+def test_a_planar_arm_is_singular_only_where_it_is_stretched(planar):
+    """Without rows: the tip moves in two of six directions at most poses."""
+    scan = planar.scan("tip", [[0.3, 0.0], [0.3, 0.5]])
+    assert scan.directions == 2
+    assert not np.any(planar.workspace("tip", 20).singular)
+    assert planar.scan("tip", [[0.3, 0.5]], rows=(0, 1, 2)).singular.tolist() == [True]  # it cannot leave its plane

@@ -152,7 +152,7 @@ def test_inverse_kinematics_of_a_tree(arm):
     far = arm.inverse_kinematics({"tool": (5.0, 0.0, 0.5)}, start=[0.1, 0.2, 0.1, 0.0], limits=limits)
     assert not far.reached
     assert "may be out of reach" in far.reason
-    assert far.at_limits == ("wrist",)
+    assert far.at_limits == ("wrist", "grip")  # the second by the limits of the file
 
 
 def test_inverse_kinematics_of_a_closed_chain(four_bar):
@@ -214,3 +214,33 @@ def test_accelerations_of_cassie_are_those_of_mujoco_with_hard_loops():
     found = robot.forward_dynamics(q, np.zeros(32))
     wanted = N @ np.linalg.solve(N.T @ M @ N, -N.T @ robot.gravity_forces(q))
     np.testing.assert_allclose(found.accelerations, wanted, rtol=0, atol=1e-8)
+
+
+def test_out_of_reach_of_a_closed_chain_the_loops_stay_closed(four_bar):
+    """The nearest pose found is closed, and its error is the least of all crank angles near it."""
+    q, _ = four_bar.assembled()
+    far = four_bar.inverse_kinematics({"coupler": (5.0, 0.0, 3.0)}, q)
+    assert not far.reached
+    assert far.gap < 1e-10
+    assert np.abs(four_bar.closure_gap(far.q)).max() < 1e-10
+    assert "may be out of reach" in far.reason
+    t = np.linalg.svd(four_bar.closure_jacobian(far.q))[2][-1]
+    miss = four_bar.forward_kinematics(far.q, "coupler").position - (5.0, 0.0, 3.0)
+    assert abs(miss @ four_bar.jacobian(far.q, "coupler")[:3] @ t) < 1e-6 * np.linalg.norm(miss)
+
+
+def test_reasons_and_limits_of_inverse_kinematics(arm):
+    goal, start = arm.forward_kinematics([0.4, -0.9, 0.15, 0.3], "tool").position, [0.0, -0.5, 0.05, 0.0]
+    short = arm.inverse_kinematics({"tool": goal}, start, iterations=1)
+    assert "give more iterations" in short.reason
+    assert "reach" not in short.reason
+    held = arm.model.import_report.limits
+    far = arm.inverse_kinematics({"tool": (9.0, 0.0, 9.0)}, start, limits={arm.joint_names[0]: (-0.1, 0.1)})
+    assert abs(far.q[0]) <= 0.1
+    for name, x in zip(arm.joint_names[1:], far.q[1:], strict=True):
+        assert name not in held or held[name].lower <= x <= held[name].upper
+    for given in ({"weights": {"tool": -1.0}}, {"weights": {"tool": 0}}, {"tolerance": -1.0}, {"iterations": 0}):
+        with pytest.raises(InputError, match="must be a positive"):
+            arm.inverse_kinematics({"tool": goal}, start, **given)
+    with pytest.raises(InputError, match="of one coordinate"):
+        arm.inverse_kinematics({"tool": goal}, start, limits={arm.joint_names[0]: 1.0})

@@ -174,6 +174,10 @@ def test_refusals(plant):
             sim.add_controller(feedback, **given)
     with pytest.raises(InputError, match="controller is 3"):
         sim.add_controller(3, 0.1)
+    with pytest.raises(InputError, match="is a transfer function; it must be a state space"):
+        sim.add_controller(
+            scipy.signal.TransferFunction([1.0], [1.0, 2.0]), 0.1, channels=["x.rate"], inputs=["mot.force"]
+        )
     space = SimpleNamespace(A=[[0.5]], B=[[1.0]], C=[[1.0]], D=[[0.0]], dt=0.02)
     with pytest.raises(InputError, match="must agree"):
         sim.add_controller(space, 0.03, channels=["x.rate"], inputs=["mot.force"])
