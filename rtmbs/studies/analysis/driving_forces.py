@@ -53,18 +53,18 @@ def driving_forces(analysis: Analysis, motion: Result) -> InverseDynamics:
         ``NAME.force`` (S, 3) of each point on a curve: the force of the curve on the point [N], world axes, without
         friction.
 
-    Warns
-    -----
-    RtmbsWarning
-        For drivers that hold the same motion as others, so that their forces are not unique. For coordinates that no
-        driver holds and that need a force, with its size.
-
     Raises
     ------
     InputError
         For a motion of another analysis, and for a model without masses.
     ModelError
         For a body without mass that nothing holds.
+
+    Warns
+    -----
+    RtmbsWarning
+        For drivers that hold the same motion as others, so that their forces are not unique. For coordinates that no
+        driver holds and that need a force, with its size.
 
     Examples
     --------
