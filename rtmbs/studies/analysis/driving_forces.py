@@ -2,6 +2,7 @@
 
 Drivers of joint coordinates and of distances stay in the model. The others act by wrenches J^T lam of their rows of
 Phi_q, where lam is such that no coordinate needs a force beside them. The balance is linear in lam (METHODS 1.38).
+Bodies that drivers, rods or curves alone hold get a floating joint for the balance, for a spanning tree needs joints.
 """
 
 import copy
@@ -19,21 +20,23 @@ from rtmbs.kinematics import Analysis
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.element_equations import Cosined
 from rtmbs.kinematics.elements import PointOnCurve
-from rtmbs.kinematics.result import KinematicReport
-from rtmbs.model import Model, Wrench
+from rtmbs.kinematics.result import Bodies, KinematicReport, joint_sources
+from rtmbs.model import Floating, Model, Wrench
+from rtmbs.model.body import GROUND
 from rtmbs.numerics.rotations.quaternions import world_rates
 from rtmbs.results.channel import WORLD, XYZ, Source
 from rtmbs.results.result import Result
 from rtmbs.studies.analysis.inverse_dynamics import InverseDynamics, driver_rows, inverse_dynamics
 from rtmbs.studies.analysis.prescribed_motion import prescribable_names, turning_joints
 from rtmbs.studies.analysis.report import NamedValues
+from rtmbs.system.topology import UnionFind
 
 Array = NDArray[np.float64]
 BALANCED = 1e-7  # of the terms of a coordinate: the force that may be left where nothing drives it
 FLOOR = 1e-3  # of the terms of all coordinates: terms of one that are only rounding count as so much
 RANK = 1e-10  # of the largest singular value
 SHARED = 1e-6  # of a combination of multipliers that changes no coordinate's force: rows below it have no part in it
-OWN = "driving_forces"  # how the added wrenches are called
+OWN = "driving_forces"  # how the added wrenches and floating joints are called
 
 
 def driving_forces(analysis: Analysis, motion: Result) -> InverseDynamics:
@@ -82,9 +85,23 @@ def driving_forces(analysis: Analysis, motion: Result) -> InverseDynamics:
         raise InputError(f"no body of {analysis.model.name!r} has a mass or an inertia; give them mass and inertia")
     followed = {name: driver for name, driver in analysis.model.drivers.items() if driver.dynamic}
     conditions = Conditions(analysis, [name for name in analysis.model.drivers if name not in followed])
-    if not len(conditions.rows) and not motion.report.mobility.degrees_of_freedom:
+    held = not motion.report.mobility.degrees_of_freedom and not len(conditions.rows)
+    if held and not bodies_without_joints(analysis.model):
         return inverse_dynamics(analysis.model.compile(), None, motion.t)
     return Balance(analysis, motion, followed, conditions).solved()
+
+
+def bodies_without_joints(model: Model) -> list[str]:
+    """Return a body of each group that no joint connects to ground, cut joints left out."""
+    number = {name: k for k, name in enumerate(model.bodies)}
+    groups, found = UnionFind(len(number)), []
+    for joint in model.joints.values():
+        if not joint.cut:
+            groups.join(number[joint.a.name], number[joint.b.name])
+    for name, k in number.items():
+        if groups.join(0, k):
+            found.append(name)
+    return found
 
 
 class Conditions:
@@ -143,6 +160,7 @@ class Balance:
         for k, (Z, wrenches) in enumerate(found):
             self.Z[k, :, : Z.shape[1]], self.unit[k, ..., : Z.shape[1]] = Z, wrenches
         self.acting: dict[int, tuple[SampledVector, SampledVector]] = {}
+        self.added: list[str] = []  # wrenches and floating joints
         self.system = self.loaded(followed).compile()
         driven = {self.system.tables.drivers.dof[k] for k in range(len(self.system.tables.drivers.dof))}
         coordinates = prescribable_names(self.system)
@@ -150,14 +168,21 @@ class Balance:
         self.joints = [*free, *turning_joints(self.system)]
 
     def loaded(self, followed: Mapping[str, Any]) -> Model:
-        """Return the model with the drivers that it follows, and with wrenches that may be set."""
+        """Return the model with the drivers that it follows, wrenches that may be set, and joints for the tree."""
         model: Model = copy.copy(self.analysis.model)
-        model.drivers, model.forces = dict(followed), dict(model.forces)
+        model.drivers, model.forces, model.joints = dict(followed), dict(model.forces), dict(model.joints)
+        bodies = Bodies(self.analysis.programs, self.motion.report.samples)
+        for name in bodies_without_joints(model):
+            place = {"point_a": np.zeros(3), "point_b": np.zeros(3), "axes_a": np.eye(3), "axes_b": np.eye(3)}
+            joint = model.add_joint(f"{OWN}.{name}", Floating(), GROUND, name, **place)
+            self.motion = self.motion.extended(dict(joint_sources(bodies, joint)))
+            self.added.append(joint.name)
         for body, name in enumerate(self.analysis.equations.bodies):
             if body and self.unit[:, body].any():
                 force, torque = (SampledVector(self.motion.t, np.zeros((len(self.motion.t), 3))) for _ in range(2))
                 self.acting[body] = force, torque
-                model.add_force(f"{OWN}.{name}", Wrench(force=force, torque=torque), body=name, point=np.zeros(3))
+                self.added.append(f"{OWN}.{name}.wrench")
+                model.add_force(self.added[-1], Wrench(force=force, torque=torque), body=name, point=np.zeros(3))
         return model
 
     def solved(self) -> InverseDynamics:
@@ -221,7 +246,7 @@ class Balance:
         for k in np.flatnonzero(np.any(left > allowed, axis=0)):
             worst = int(np.argmax(left[:, k]))
             warn(
-                f"no driver holds {names[k]!r}: the motion needs {left[worst, k]:.3g} there at"
+                f"no driver holds {names[k].removeprefix(OWN + '.')!r}: the motion needs {left[worst, k]:.3g} there at"
                 f" t = {self.motion.t[worst]:g} s, and forces of the drivers are those beside it; drive it, or take a"
                 " DYNAMIC ANALYSIS"
             )
@@ -235,17 +260,18 @@ class Balance:
                 forces[name], power[name] = found.forces[name], found.power[name]
         more = dict[str, Source]()
         for name in conditions.names:
-            own = [k for k, row in enumerate(conditions.rows) if conditions.owner[row] == name]
+            rows = [k for k, row in enumerate(conditions.rows) if conditions.owner[row] == name]
             if name in conditions.slots:
-                forces[name] = self.along(name, own, lam)
+                forces[name] = self.along(name, rows, lam)
                 power[name] = forces[name] * samples.drivers[:, 1, conditions.slots[name]]
                 if name in conditions.angles:  # its equation has the cosine of the angle
                     angle, rate = np.array([conditions.angles[name].profile(float(t))[:2] for t in self.motion.t]).T
                     forces[name] = -np.sin(angle) * forces[name]
                     power[name] = forces[name] * rate
             elif name in conditions.curves:
-                more[f"{name}.force"] = Source(XYZ, "N", partial(np.asarray, lam[:, own]), WORLD)
-        kept = {name: found.result.channel(name) for name in found.result.names() if not name.startswith(OWN)}
+                more[f"{name}.force"] = Source(XYZ, "N", partial(np.asarray, lam[:, rows]), WORLD)
+        own = tuple(f"{one}." for one in self.added)
+        kept = {name: found.result.channel(name) for name in found.result.names() if not name.startswith(own)}
         sources = {
             name: Source(one.axes, one.unit, partial(getattr, one, "values"), one.frame) for name, one in kept.items()
         }

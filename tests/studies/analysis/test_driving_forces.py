@@ -160,6 +160,56 @@ def test_angle_of_two_axes_that_no_joint_keeps():
     assert virtual_work_error(SimpleNamespace(model=model, constraints=()), 4) < 1e-9
 
 
+def driven_plate(seed, arm):
+    """Return a plate that six driven coordinates of its points hold alone, with an arm on it or without, and them."""
+    rng = np.random.default_rng(seed)
+    model = rtmbs.Model("plate")
+    model.add_body("plate", mass=1.0, inertia=(0.1, 0.1, 0.1), position=rng.normal(0.0, 0.3, 3))
+    if arm:
+        model.add_body("arm", mass=1.0, inertia=(0.1, 0.1, 0.1))
+        model.add_joint("hinge", rtmbs.Revolute(axis=rng.normal(size=3)), "arm", "plate", point=rng.normal(size=3))
+        model.add_driver("swing", rtmbs.Sine(0.3, 2.0), joint="hinge")
+    points = np.array([[1.0, 0.0, 0.0], [-0.4, 1.0, 0.0], [-0.3, -0.8, 0.1]]) + rng.uniform(-0.1, 0.1, (3, 3))
+    drivers = []
+    for point, axes in zip(points, ("xyz", "yz", "z"), strict=True):
+        marker = model.add_marker(f"p{len(drivers)}", "plate", point)
+        start = model.bodies["plate"].position + point
+        for axis in axes:
+            profile = rtmbs.Sine(0.1, rng.uniform(1.0, 4.0), offset=start["xyz".index(axis)])
+            drivers.append(PointDriver(f"d{len(drivers)}", marker.name, axis, profile))
+    return model, drivers
+
+
+@pytest.mark.parametrize("arm", [False, True])
+@pytest.mark.parametrize("seed", quick(range(6), 0))
+def test_body_that_drivers_alone_hold(seed, arm):
+    model, drivers = driven_plate(seed, arm)
+    assert virtual_work_error(SimpleNamespace(model=model, constraints=drivers), seed) < 1e-9
+
+
+def test_body_on_driven_distances_alone():
+    """Six driven distances hold a body without a joint; their forces do the work of its weight and inertia."""
+    model = rtmbs.Model("hexapod")
+    model.add_body("platform", mass=1.0, inertia=(0.1, 0.1, 0.1), position=(0.0, 0.0, 1.0))
+    angles = np.pi / 3.0 * np.arange(6)
+    for k, angle in enumerate(angles):
+        ahead = angle + (0.35 if k % 2 else -0.35)
+        foot = model.add_marker(f"foot{k}", "ground", (np.cos(angle), np.sin(angle), 0.0))
+        top = model.add_marker(f"top{k}", "platform", (0.5 * np.cos(ahead), 0.5 * np.sin(ahead), 0.0))
+        gap = np.linalg.norm(foot.point - top.point - np.array([0.0, 0.0, 1.0]))
+        model.add_driver(f"leg{k}", rtmbs.Sine(0.05, 1.0 + 0.3 * k, offset=gap), between=(foot, top))
+    assert virtual_work_error(SimpleNamespace(model=model, constraints=()), 8) < 1e-9
+
+
+def test_free_body_without_a_joint_is_named():
+    model, drivers = driven_plate(1, arm=False)
+    analysis = Analysis(model, drivers[:5])
+    motion = analysis.run_at([0.0, 0.1])
+    with pytest.warns(rtmbs.RtmbsWarning, match=r"no driver holds 'plate\.[fn][xyz]'"):
+        found = driving_forces(analysis, motion)
+    assert not [name for name in found.result.names() if "driving_forces" in name]
+
+
 def test_messages():
     model, constraints = eccentric_cam(driven=False)
     analysis = Analysis(model, constraints)
