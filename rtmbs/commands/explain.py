@@ -4,6 +4,7 @@ import os
 import re
 import sys
 from collections.abc import Callable
+from difflib import SequenceMatcher
 from functools import cache
 from itertools import dropwhile, takewhile
 from pathlib import Path
@@ -15,6 +16,7 @@ from rtmbs.errors import ERRORS_PAGE, InputError, RtmbsError, UnknownNameError, 
 PAGES = (Path(__file__).with_name("errors.md"), Path(__file__).parents[2] / "docs" / "errors.md")  # installed; source
 SECTION = re.compile(r"^#{2,3} (?P<name>[\w-]+)$\n(?P<text>.*?)(?=^#{2,3} |\Z)", re.MULTILINE | re.DOTALL)
 SAYS = re.compile(r"\b(?:Says|Or) `([^`\n]*)`\.")
+ENOUGH = 3  # words in a row that tell a message
 KINDS = "## Kinds of messages"  # below it stand sections of many messages each
 
 
@@ -58,7 +60,21 @@ def matching_sections(text: str) -> list[Section]:
     spoken = " ".join(text.split())
     classes = [one for one in sections() if not one.words and one.name in spoken]
     about = [one for one in sections() if is_about(one, spoken)]
-    return classes + ([one for one in about if not one.many] or about[:1])
+    return classes + ([one for one in about if not one.many] or about[:1]) or partly_about(spoken)
+
+
+def partly_about(spoken: str) -> list[Section]:
+    """Return the sections that share the most words in a row with a part of a message, three at least."""
+    words = re.findall(r"\w+", spoken.lower())
+    shared = {one: max((words_in_row(words, says) for says in one.words), default=0) for one in sections()}
+    most = max(shared.values())
+    return [one for one, count in shared.items() if count == most] if most >= ENOUGH else []
+
+
+def words_in_row(words: list[str], says: str) -> int:
+    """Return how many words in a row a message and the text of a section share."""
+    other = re.findall(r"\w+", says.lower())
+    return SequenceMatcher(None, words, other, autojunk=False).find_longest_match().size
 
 
 def is_about(section: Section, message: str) -> bool:

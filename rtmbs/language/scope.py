@@ -125,10 +125,18 @@ class Scope:
             return self.source.error(
                 item.at, f"there is no constant named {shown(text)}; did you mean TIME, the time in seconds?", ["TIME"]
             )
+        if len(words := text.split()) > 1 and all(self.is_known(word) for word in words):
+            return self.source.error(
+                item.at, f"there is no constant named {shown(text)}; write an operator between {' and '.join(words)}"
+            )
         functions = ARITHMETIC if len(text) > SHORT else ()  # everything is near a letter
         near = nearest_names(text, [*self.constants, *CONSTANTS, "TIME", *functions])
         hint = f"; did you mean {', '.join(map(repr, near))}?" if near else "; define it: constant NAME = VALUE;"
         return self.source.error(item.at, f"there is no constant named {shown(text)}{hint}", near)
+
+    def is_known(self, word: str) -> bool:
+        """Return whether a word means a number or the variable."""
+        return word in self.constants or word in CONSTANTS or word.lower() in (self.variable, *CLOCK)
 
 
 class Evaluation:

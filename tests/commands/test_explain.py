@@ -70,3 +70,9 @@ def test_the_console_script_links_to_the_anchor_of_the_message(capsys):
     assert main(["check", "crank_rockr"]) == 2
     assert "[docs/errors.md#unknown-name]" in capsys.readouterr().err
     assert anchor("nothing like it") == ""
+
+
+def test_a_part_of_a_message_is_enough(capsys):
+    """Three words in a row that the page has, or more, without the rest of the message."""
+    assert main(["explain", "is", "not", "connected", "to", "ground"]) == 0
+    assert capsys.readouterr().out.startswith("not-connected\n")

@@ -152,6 +152,7 @@ def test_a_loop_is_formatted_with_its_statements_moved_in():
         ("constant a = [1]; constant a = 2;", "already a constant"),
         ("for k (to = 2);", "did you mean repeat k"),
         (f"{WHEEL} driver d (j = 2 * t);", "did you mean TIME"),
+        (f"{WHEEL} driver d (j = 2 * pi TIME);", "write an operator between pi and TIME"),
         (f"{WHEEL} driver d (j = 2 * L * TIME); constant L = 1; constant M = N; constant N = 2;", "given in line 4"),
         (f"{WHEEL} driver d (j = 2 pi TIME);", "a product is written with *"),
         (f"{WHEEL} driver d (j = if(TIME, 1));", "a condition and two numbers"),
