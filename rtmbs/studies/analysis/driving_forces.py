@@ -173,8 +173,10 @@ class Balance:
         model.drivers, model.forces, model.joints = dict(followed), dict(model.forces), dict(model.joints)
         bodies = Bodies(self.analysis.programs, self.motion.report.samples)
         for name in bodies_without_joints(model):
-            place = {"point_a": np.zeros(3), "point_b": np.zeros(3), "axes_a": np.eye(3), "axes_b": np.eye(3)}
-            joint = model.add_joint(f"{OWN}.{name}", Floating(), GROUND, name, **place)
+            zero, same = np.zeros(3), np.eye(3)
+            joint = model.add_joint(
+                f"{OWN}.{name}", Floating(), GROUND, name, point_a=zero, point_b=zero, axes_a=same, axes_b=same
+            )
             self.motion = self.motion.extended(dict(joint_sources(bodies, joint)))
             self.added.append(joint.name)
         for body, name in enumerate(self.analysis.equations.bodies):
