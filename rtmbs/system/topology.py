@@ -13,6 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.errors import LISTED, TopologyError
+from rtmbs.model.body import GROUND
+from rtmbs.model.description import ModelDescription
 
 ORDERS = ("listed", "breadth", "depth")
 CLUSTERED = "clustered"  # another order, of large mechanisms with long loops
@@ -364,6 +366,20 @@ class UnionFind:
         a, b = self.find(one), self.find(other)
         self.above[max(a, b)] = min(a, b)
         return a != b
+
+
+def bodies_without_joints(model: ModelDescription) -> list[str]:
+    """Return the first body of each group of bodies that no path of joints leads to ground from; cut joints left out.
+
+    A floating joint at each gives the model a spanning tree.
+    """
+    number = {name: k for k, name in enumerate(model.bodies)}
+    groups = UnionFind(len(number))
+    for joint in model.joints.values():
+        if not joint.cut:
+            groups.join(number[joint.a.name], number[joint.b.name])
+    ground = number[GROUND]
+    return [name for name, k in number.items() if groups.join(ground, k)]
 
 
 def describe(topology: Topology) -> Iterator[str]:

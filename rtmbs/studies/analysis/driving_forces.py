@@ -29,7 +29,7 @@ from rtmbs.results.result import Result
 from rtmbs.studies.analysis.inverse_dynamics import InverseDynamics, driver_rows, inverse_dynamics
 from rtmbs.studies.analysis.prescribed_motion import prescribable_names, turning_joints
 from rtmbs.studies.analysis.report import NamedValues
-from rtmbs.system.topology import UnionFind
+from rtmbs.system.topology import bodies_without_joints
 
 Array = NDArray[np.float64]
 BALANCED = 1e-7  # of the terms of a coordinate: the force that may be left where nothing drives it
@@ -89,19 +89,6 @@ def driving_forces(analysis: Analysis, motion: Result) -> InverseDynamics:
     if held and not bodies_without_joints(analysis.model):
         return inverse_dynamics(analysis.model.compile(), None, motion.t)
     return Balance(analysis, motion, followed, conditions).solved()
-
-
-def bodies_without_joints(model: Model) -> list[str]:
-    """Return a body of each group that no joint connects to ground, cut joints left out."""
-    number = {name: k for k, name in enumerate(model.bodies)}
-    groups, found = UnionFind(len(number)), []
-    for joint in model.joints.values():
-        if not joint.cut:
-            groups.join(number[joint.a.name], number[joint.b.name])
-    for name, k in number.items():
-        if groups.join(0, k):
-            found.append(name)
-    return found
 
 
 class Conditions:

@@ -24,6 +24,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.simulation.inputs import input_unit
 from rtmbs.system.system import BodyInfo, ForceInfo, JointInfo, System
 from rtmbs.system.tables import GRAVITY_SLOT
+from rtmbs.system.topology import bodies_without_joints
 from rtmbs.viewer.scene.camera import ground_axes
 from rtmbs.viewer.scene.description import (
     BodyDescription,
@@ -120,14 +121,7 @@ def drawable(model: Model, heavy: bool = False) -> Model:
     A kinematic analysis moves bodies that drivers or rods alone hold, and drives coordinates that a Simulation does
     not. In a picture such bodies float, and such drivers are left out; what has no mass gets a small one.
     """
-    reached = {model.ground.name}
-    ends = [{joint.a.name, joint.b.name} for joint in model.joints.values() if not joint.cut]
-    for _ in ends:
-        further = reached.union(*(pair for pair in ends if pair & reached))
-        if further == reached:
-            break
-        reached = further
-    loose = [name for name in model.bodies if name not in reached]
+    loose = bodies_without_joints(model)
     only = [name for name, driver in model.drivers.items() if not driver.dynamic]
     if not (loose or only or heavy):
         return model

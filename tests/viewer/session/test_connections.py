@@ -60,8 +60,8 @@ def connection(shared_connection):
     """The session at its start, paused, with its first options and parameters."""
     shared_connection.send(commands.Pause())
     shared_connection.send(commands.SetSpeed(1.0))
+    generation = shared_connection.describe().generation  # before the rebuild, which may be over at once
     shared_connection.send(commands.Rebuild({"length": 1.0, "torque": 0.0}))
-    generation = shared_connection.describe().generation
     wait(shared_connection, lambda f: f.generation > generation, "rebuilt")
     for name, value in (("h", H), ("jacobian", "structured"), ("penalty", 1e6), ("max_iterations", 8)):
         shared_connection.send(commands.SetOption(name, value))
