@@ -38,6 +38,7 @@ class Case(NamedTuple):
     t_end: float  # [s]
     end: Array
     reduced: Reduced | None
+    mechanism: Any = None  # compiled System whose start is q and v, for runs of a Simulation
 
 
 def slider_crank_case():
@@ -162,7 +163,8 @@ def andrews_case():
 def fourbars_case():
     """Return 4 x 40 four-bars of the paper in joint coordinates, stacked, and the equations of their 40 angles."""
     ny, nz, t_end = 4, 40, 0.2
-    system = JointCoordinates(library.build("fourbar", ny=ny, nz=nz, closure="line").compile())
+    mechanism = library.build("fourbar", ny=ny, nz=nz, closure="line").compile()
+    system = JointCoordinates(mechanism)
     chain, names = references.Chain(ny, nz), [name.split(".")[0].split("_") for name in system.coordinate_names]
     rows = np.array([int(row) - 1 for _, row, _ in names])
     signs = np.array([1.0 if kind == "pin" else -float(column == "0") for kind, _, column in names])  # couplers slide
@@ -175,7 +177,7 @@ def fourbars_case():
 
     y0 = np.concatenate((np.full(nz, np.radians(30.0)), [0.1], np.zeros(nz - 1)))
     end = exact_end(rates, y0, t_end, place)
-    return Case(system, place(y0), signs * y0[nz:][rows], t_end, end, Reduced(rates, y0, place))
+    return Case(system, place(y0), signs * y0[nz:][rows], t_end, end, Reduced(rates, y0, place), mechanism)
 
 
 def swing(speed, span):

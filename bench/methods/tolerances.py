@@ -18,6 +18,7 @@ from bench.documents import DOCS, insert, table
 from bench.methods.panels import draw
 from bench.methods.peers import peers
 from bench.methods.reduced_problems import PROBLEMS
+from rtmbs import Simulation, VariationalMidpoint
 from rtmbs.dae import (
     CVODE,
     HHT,
@@ -40,6 +41,7 @@ TOLERANCES = tuple(10.0 ** -np.arange(3.0, 12.0, 2.0))
 LOW = 1e-6  # the least tolerance of methods of order two
 LONG = 0.3  # [s] of all repeats
 GAVE_UP = 60.0  # [s] of a run, after which finer ones are left out
+SIMULATED = "Simulation.run(tolerance=), VariationalMidpoint"
 ERRORS = (1e-3, 1e-4, 1e-6, 1e-8, 1e-10)  # columns of the table
 
 
@@ -65,6 +67,17 @@ def methods(system=None):
         "CVODE adams": lambda tol: CVODE("adams", Partitioning(), tol, tol),
         "IDA": lambda tol: IDA(tol, tol),
     }
+
+
+def simulated(case):
+    """Return the runs of a Simulation by name, each a function of the tolerance; none where there is no mechanism."""
+
+    def run(tol):
+        simulation = Simulation(case.mechanism, case.t_end, method=VariationalMidpoint())
+        simulation.run(case.t_end, tolerance=tol)
+        return simulation.state.z
+
+    return {} if case.mechanism is None else {SIMULATED: run}
 
 
 def own(case, make):
@@ -123,7 +136,7 @@ def fastest(rows):
     """Return a table: the fastest of rtmbs, and the fastest peer on reduced and on constrained equations."""
     head = ["problem", "error", "fastest of rtmbs", "[s]"]
     head += ["peer on reduced equations", "[s]", "peer / rtmbs", "peer on the same equations", "[s]", "peer / rtmbs"]
-    lines, ours = [], set(methods())
+    lines, ours = [], {*methods(), SIMULATED}
     for problem in dict.fromkeys(row["problem"] for row in rows):
         here = [row for row in rows if row["problem"] == problem]
         names = list(dict.fromkeys(row["method"] for row in here))
@@ -158,7 +171,7 @@ def behind(lines):
 
 def style(_, name):
     """Return marker and line of a curve; peers are dashed."""
-    ours = name in methods()
+    ours = name in {*methods(), SIMULATED}
     return {"ls": "-" if ours else "--", "marker": "o" if ours else "s"}
 
 
@@ -174,7 +187,7 @@ def main():
         if arguments.page or (arguments.problems and not problem.startswith(tuple(arguments.problems))):
             continue
         case = make()
-        runs = {name: own(case, one) for name, one in methods(case.system).items()} | peers(case)
+        runs = {name: own(case, one) for name, one in methods(case.system).items()} | simulated(case) | peers(case)
         for name, run in runs.items():
             if not arguments.methods or name.startswith(tuple(arguments.methods)):
                 rows = [row for row in rows if (row["problem"], row["method"]) != (problem, name)]

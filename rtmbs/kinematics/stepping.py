@@ -81,6 +81,8 @@ FAST = 0.5  # change of a driver in one of the smallest pieces from which it is 
 BESIDE = 3e-3  # change of the coordinates, in typical sizes, from a singular pose to poses beside it; errors are d^4
 WIDEST = 0.3  # of a step that it may be
 NEARER = (1.0, 0.3, 0.1, 0.03)  # parts of it that are tried
+CLOSED = 1e-9  # largest |Phi| of a pose between them, in typical sizes
+CLOSED_RATES = 1e-5  # of the largest rate, in typical sizes: what rates between them may leave of Phid
 
 
 class Refinement:
@@ -197,7 +199,9 @@ def cross(
     """Take sample k from two poses just before t[k] and two just after on the same smooth path; False where none is.
 
     Means of poses at distances d and 2 d on both sides are extrapolated, so that what is left is of order d^4. Newton's
-    iteration does not come closer to a singular pose than the root of its tolerance, whatever the step.
+    iteration does not come closer to a singular pose than the root of its tolerance, whatever the step. Drivers may ask
+    for more than the mechanism can reach. Then poses on both sides are no smooth path, or leave equations open between
+    them.
     """
     step = samples.t[k] - samples.t[k - 1]
     rate = float(np.max(np.abs(samples.qd[k - 1]) / equations.sizes()))
@@ -209,13 +213,30 @@ def cross(
         beside = pieced(equations, samples, k, sides)
         if march.fill(beside, 1, 4) != 4:
             continue
+        if any(departing(march, equations, beside, 0, 4)):
+            continue
         for column in beside[2:7]:
             column[1] = (4.0 * (column[1] + column[2]) - (column[0] + column[3])) / 6.0
+        known = len(equations.profiles)  # turns that are counted stand behind
+        beside.f[1, :known] = samples.drivers[k, 0, :known]
+        if not holds(march, equations, samples.drivers[k, 1], beside, 1):
+            continue
         samples.take(k, beside, 1)
         samples.weak[k] = 0.0
         refined.crossed.append(float(samples.t[k]))
         return True
     return False
+
+
+def holds(march: PathSolver, equations: KinematicEquations, rates: Array, samples: KinematicSamples, row: int) -> bool:
+    """Return whether a row meets all equations, and their first derivatives with ``rates`` (nf,) of the drivers."""
+    programs, size = march.programs, equations.sizes()
+    scale = np.where(equations.rows.is_length, equations.length, 1.0)
+    q, qd, f = samples.q[row], samples.qd[row], samples.f[row]
+    phi = np.abs(programs.phi(q, f)) / scale
+    phid = np.abs(programs.jacobian(q, f) @ qd + programs.by_time(q, f, rates)) / scale
+    rate = float(np.max(np.abs(qd) / size, initial=0.0))
+    return bool(np.max(phi, initial=0.0) <= CLOSED and np.max(phid, initial=0.0) <= CLOSED_RATES * rate)
 
 
 HALVINGS = 40  # of an interval in which a driver jumps

@@ -525,3 +525,41 @@ def test_a_parallelogram_passes_its_change_points_in_fine_steps(rows):
     np.testing.assert_allclose(motion["r2.angle_rate"], 2.0 * np.pi, rtol=1e-7)
     np.testing.assert_allclose(motion["r2.angle_acceleration"], 0.0, atol=1e-4)
     assert len(motion.report.singular) == 2
+
+
+def drawn_links(beyond, step):
+    """Return the motion of two links of 1 m from ground to a slide, drawn to 2 m + ``beyond`` at 0.5 s and let back."""
+    text = f"""MODEL m SYSTEM (KINEMATIC ANALYSIS, ending time = 1, print interval = 1);
+    BODY a (); BODY b (position = (1, 0, 0)); BODY c (position = (2, 0, 0));
+    revolute joint r1 (body = ground, body = a, axis = (0, 0, 1));
+    revolute joint r2 (body = a, body = b, axis = (0, 0, 1), point = (1, 0, 0));
+    revolute joint r3 (body = b, body = c, axis = (0, 0, 1), point = (2, 0, 0));
+    prismatic joint s (body = ground, body = c, axis = (1, 0, 0), point = (2, 0, 0));
+    driver d (s = {beyond} - 0.5 * (TIME - 0.5)^2); ENDMODEL"""
+    model = language.build(text).model
+    model.set_initial("r1", position=np.arccos(1.0 + 0.5 * (beyond - 0.125)))
+    return Analysis(model).run(0.0, 1.0, step)
+
+
+def angle_of_links(t, beyond):
+    """Return the angle of the first link, half of that between both."""
+    return np.arccos(1.0 + 0.5 * (beyond - 0.5 * (t - 0.5) ** 2))
+
+
+@pytest.mark.parametrize("beyond", [1e-7, 1e-5, 1e-4])
+@pytest.mark.parametrize("step", [0.1, 0.02])
+def test_a_sample_out_of_reach_between_poses_in_reach_ends_the_motion(beyond, step):
+    with pytest.raises(MotionError, match=r"no position was found at t = 0\.5 s") as caught:
+        drawn_links(beyond, step)
+    motion = caught.value.result
+    assert motion.t[-1] == pytest.approx(0.5 - step)
+    np.testing.assert_allclose(motion["r1.angle"], angle_of_links(motion.t, beyond), atol=1e-9)
+
+
+@pytest.mark.parametrize("step", [0.1, 0.02])
+def test_a_sample_at_the_very_reach_is_passed(step):
+    """The slide stands still there, so the links go on through the straight line, to the other side."""
+    motion = drawn_links(0.0, step)
+    wanted = angle_of_links(motion.t, 0.0) * np.sign(0.5 - motion.t)
+    np.testing.assert_allclose(motion["r1.angle"], wanted, atol=1e-9)
+    assert [pose.t for pose in motion.report.singular] == pytest.approx([0.5])
