@@ -172,7 +172,7 @@ def behind(lines):
 def style(_, name):
     """Return marker and line of a curve; peers are dashed."""
     ours = name in {*methods(), SIMULATED}
-    return {"ls": "-" if ours else "--", "marker": "o" if ours else "s"}
+    return {"ls": "-" if ours else "--", "marker": "D" if name == SIMULATED else "o" if ours else "s"}
 
 
 def main():
