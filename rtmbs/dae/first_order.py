@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion, MotionError, Point
 from rtmbs.dae.dynamics import Dynamics
 from rtmbs.dae.linearisation import acceleration_derivatives, constraint_rate, derivative
-from rtmbs.errors import RtmbsError
+from rtmbs.errors import InputError, RtmbsError
+from rtmbs.formulations.compiled import CompiledSystem
 from rtmbs.formulations.contract import NO_STATES, Formulation, FormulationError, OutOfRange
 from rtmbs.formulations.correction import Correcting, closed_state, least_solution
 from rtmbs.formulations.rate_constraints import holonomic_rows
@@ -180,4 +181,9 @@ class FirstOrderMotion:
         self.motion.counts.evaluations += 1
         self.motion.counts.factorisations += 1
         q, v, a = found
+        if isinstance(compiled, CompiledSystem) and not compiled.agrees(q, v, t):
+            raise InputError(
+                f"mass or force at t = {t:g} s is not what Compiled recorded at the start; they must be functions of"
+                " q, v and t alone, or take a formulation that asks them at every state, such as QR()"
+            )
         return Point(t, q, v, a, multipliers(), s, NO_STATES)

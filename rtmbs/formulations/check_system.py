@@ -19,9 +19,10 @@ AGREE = 0.1  # of a mistake: what the two differences may differ by
 def check_system(system: ConstrainedSystem, q: Array, v: Array, t: float) -> None:
     """Compare Phi_q, Phi_t and gamma with differences of Phi and Phid at a state.
 
-    Phi is followed along v, along one further direction and along time, Phid along the motion without acceleration. A
-    difference is taken with two steps, and only what both show is reported, so that kinks beside the state do not
-    alarm. A wrong gamma makes wrong accelerations without a violation: Phidd is judged with the same gamma.
+    Phi is followed along v, along one further direction and along time. Phid is followed along motions without
+    acceleration, with v and with other rates on the constraints, for at rest a wrong gamma does not show. A difference
+    is taken with two steps, and only what both show is reported, so that kinks beside the state do not alarm. A wrong
+    gamma makes wrong accelerations without a violation: Phidd is judged with the same gamma.
 
     Parameters
     ----------
@@ -62,14 +63,26 @@ def check_system(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Non
     for name, value, function in along_phi:
         compare(rows, name, value, function, np.abs(given) @ (size + np.abs(v)) + np.abs(terms.Phi_t[:held]))
 
+    change = (1.0 + np.abs(v)) * np.cos(2.0 + np.arange(system.n))  # gamma is zero at rest, right or wrong
+    change -= np.linalg.pinv(terms.Phi_q) @ (
+        terms.Phi_q @ change
+    )  # systems in speeds know rates on the constraints alone
+    for rates in (v, v + change):
+        check_gamma(rows, terms.Phi_q, q, rates, t)
+    for name, value, scale in rate_rows(system, terms.Phi_q[held:], terms.Phi_t[held:], q, v, t, still):
+        compare(rows, name, value, lambda x: np.zeros(0), scale, held)
+
+
+def check_gamma(rows: ConstrainedSystem, Phi_q: Array, q: Array, v: Array, t: float) -> None:
+    """Compare gamma with the difference of Phid along a motion without acceleration, whatever the rates."""
+    gamma = np.asarray(rows.constraint_rate_terms(q, v, t)[1])
+
     def rate(x: float) -> Array:
         there, then = q + x * v, t + x
         return np.asarray(rows.constraint_jacobian(there, then) @ v + rows.constraint_rate_terms(there, v, then)[0])
 
-    pace = np.abs(terms.Phi_q) @ (np.abs(v) * (np.abs(v).max(initial=0.0) + 1.0)) + np.abs(terms.gamma)
-    compare(rows, "gamma", -terms.gamma, rate, pace + np.abs(terms.Phi_q).max(initial=0.0))
-    for name, value, scale in rate_rows(system, terms.Phi_q[held:], terms.Phi_t[held:], q, v, t, still):
-        compare(rows, name, value, lambda x: np.zeros(0), scale, held)
+    pace = np.abs(Phi_q) @ (np.abs(v) * (np.abs(v).max(initial=0.0) + 1.0)) + np.abs(gamma)
+    compare(rows, "gamma", -gamma, rate, pace + np.abs(Phi_q).max(initial=0.0))
 
 
 def rate_rows(

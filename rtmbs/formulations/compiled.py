@@ -22,6 +22,7 @@ from rtmbs.numerics.linear.dense_solver import DenseSolver
 
 Array = NDArray[np.float64]
 SAME = 1e-9  # of the largest entry of M and F: what a recorded function may differ by
+PROBES = (0.1, 0.3, 1.0, 3.0)  # sizes of states beside the start that a kept program is tried at
 Rates = Callable[[Array, Array, float, Array], tuple[Array, Array, Array] | None]
 
 
@@ -29,10 +30,11 @@ Rates = Callable[[Array, Array, float, Array], tuple[Array, Array, Array] | None
 class Compiled:
     """Accelerations and corrections of a FunctionSystem by one compiled call, for SolveIVP and CVODE.
 
-    ``mass`` and ``force`` are recorded by ``rtmbs.ad``, and must be functions of their arguments alone: what they read
-    elsewhere is taken as it is now. The augmented system is solved by LU, and states are put back on the constraints by
-    the least change in the metric of the inertias. Dependent rows are refused. Methods of this room call it state by
-    state, as Direct.
+    ``mass`` and ``force`` are recorded by ``rtmbs.ad``, and must be functions of their arguments alone. Numbers that
+    they read elsewhere are taken as they are at the start of a run. At every sample the functions are asked again, and
+    a run ends in MotionError when they have changed. The augmented system is solved by LU, and states are put back on
+    the constraints by the least change in the metric of the inertias. Dependent rows are refused. Methods of this room
+    call it state by state, as Direct.
 
     Examples
     --------
@@ -82,11 +84,11 @@ class Compiled:
         InputError
             For a system that is no FunctionSystem, or functions that cannot be recorded.
         """
-        inner, start = inner_system(system), np.concatenate((q, v, [t]))
+        inner = inner_system(system)
         kept = KEPT.get(inner)
-        if kept is None or not kept.is_of(inner, start):  # what the functions read elsewhere may have changed
-            kept = KEPT[inner] = CompiledSystem(inner, start)
-            if not kept.is_of(inner, start):
+        if kept is None or not kept.is_of(inner, q, v, t):  # what the functions read elsewhere may have changed
+            kept = KEPT[inner] = CompiledSystem(inner)
+            if not kept.agrees(q, v, t):
                 raise InputError(
                     "mass or force of this FunctionSystem is not what was recorded; it must be a function alone"
                 )
@@ -110,7 +112,7 @@ def inner_system(system: Any) -> FunctionSystem:
 class CompiledSystem:
     """Programs of one system and their scratch; a call returns q, v and a, or None."""
 
-    def __init__(self, system: FunctionSystem, start: Array) -> None:
+    def __init__(self, system: FunctionSystem) -> None:
         n, self.n, self.functions = system.n, system.n, (system.mass, system.force)
         nothing, motion = ProgramRunner(record(lambda x: [x[0]], 1, 1)), recorded_motion(system)
         self.motion = motion
@@ -131,13 +133,33 @@ class CompiledSystem:
         self.programs = tuple(programs)
         self.call = accelerations_entry((*self.programs, np.zeros(n), self.work, self.out))
 
-    def is_of(self, system: FunctionSystem, start: Array) -> bool:
-        """Return whether M and F at the start (2n + 1,) are those of the functions."""
-        if self.functions != (system.mass, system.force):
+    def is_of(self, system: FunctionSystem, q: Array, v: Array, t: float) -> bool:
+        """Return whether the program is that of the functions of a system, as they answer now.
+
+        A change of the numbers that functions read elsewhere may not show at the start, as that of a damping at rest.
+        So states of other sizes are tried too.
+        """
+        if self.functions != (system.mass, system.force) or not self.agrees(q, v, t):
             return False
-        q, v, t = start[: self.n], start[self.n : -1], float(start[-1])
-        wanted = np.append(np.asarray(system.mass(q, t), np.float64).ravel(), system.force(q, v, t))
-        found = self.motion(start, np.zeros(0))
+        rng = np.random.default_rng(0)
+        sizes = max(1.0, float(np.abs(q).max())), max(1.0, float(np.abs(v).max()))
+        for share in PROBES:
+            dq, dv, dt = rng.normal(size=self.n), rng.normal(size=self.n), rng.random()
+            try:
+                if not self.agrees(q + share * sizes[0] * dq, v + share * sizes[1] * dv, t + share * dt):
+                    return False
+            except (ArithmeticError, ValueError):
+                continue  # no state of the functions
+        return True
+
+    def agrees(self, q: Array, v: Array, t: float) -> bool:
+        """Return whether the program has M and F of the functions at a state."""
+        mass, force = self.functions
+        with np.errstate(all="ignore"):
+            wanted = np.append(np.asarray(mass(q, t), np.float64).ravel(), force(q, v, t))
+            found = self.motion(np.concatenate((q, v, [t])), np.zeros(0))
+        if not np.all(np.isfinite(wanted)):
+            return True  # no state of the functions
         return bool(np.abs(found - wanted).max() <= SAME * max(float(np.abs(wanted).max()), 1e-300))
 
     def multipliers(self) -> Array:

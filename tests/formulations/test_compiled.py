@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.integrate import DOP853
+from scipy.integrate import DOP853, solve_ivp
 
 from bench.methods.reduced_problems import PROBLEMS
-from rtmbs.dae import CVODE, RadauGGL, SolveIVP, integrate
+from rtmbs.dae import CVODE, MotionError, RadauGGL, SolveIVP, integrate
 from rtmbs.dae.compiled_dop853 import LEFT, CompiledDOP853
 from rtmbs.errors import InputError
 from rtmbs.formulations import QR, Compiled, FormulationError, FunctionSystem
@@ -93,3 +93,34 @@ def test_functions_that_cannot_be_recorded_are_told():
     system = FunctionSystem(2, 0, lambda q, t: np.eye(2), lambda q, v, t: [next(values), q[0]], lambda q, t: [])
     with pytest.raises(InputError, match=r"^mass or force of this FunctionSystem is not what was recorded"):
         Compiled().compiled(system, np.array([0.0, -1.0]), np.zeros(2), 0.0)
+
+
+@pytest.mark.parametrize("solver", [SolveIVP("DOP853", Compiled(), 1e-9, 1e-9), CVODE("adams", Compiled(), 1e-9, 1e-9)])
+def test_a_number_that_a_force_reads_elsewhere_is_that_of_the_run(solver):
+    """A damping does not show at rest, where the recorded program is compared first."""
+    skip_without("cvode")
+    damping = {"c": 0.0}
+
+    def force(q, v, t):
+        return np.array([-damping["c"] * v[0], -9.81 - damping["c"] * v[1]])
+
+    system = FunctionSystem(2, 1, lambda q, t: np.eye(2), force, lambda q, t: [0.5 * (q[0] ** 2 + q[1] ** 2 - 1.0)])
+    for c in (0.0, 5.0):
+        damping["c"] = c
+        angle = solve_ivp(
+            lambda t, y, c=c: [y[1], -9.81 * np.cos(y[0]) - c * y[1]], (0.0, 1.0), [0.0, 0.0], rtol=1e-11, atol=1e-12
+        ).y[0, -1]
+        found = integrate(system, solver, np.array([1.0, 0.0]), np.zeros(2), 1.0, 0.1)
+        assert np.abs(found.q[-1] - [np.cos(angle), np.sin(angle)]).max() < 1e-6
+
+
+def test_a_force_that_changes_while_it_is_run_is_refused():
+    calls = {"many": 0}
+
+    def force(q, v, t):
+        calls["many"] += 1
+        return np.array([0.0, -9.81 - (v[1] if calls["many"] > 12 else 0.0)])
+
+    system = FunctionSystem(2, 1, lambda q, t: np.eye(2), force, lambda q, t: [0.5 * (q[0] ** 2 + q[1] ** 2 - 1.0)])
+    with pytest.raises(MotionError, match="is not what Compiled recorded at the start"):
+        integrate(system, SolveIVP("DOP853", Compiled()), np.array([1.0, 0.0]), np.zeros(2), 2.0, 0.1)
