@@ -10,6 +10,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from rtmbs.errors import InputError
+from rtmbs.formats.assembly import BACKWARDS
 from rtmbs.formats.placement import Placement, here
 from rtmbs.formats.urdf_writer import FREE, words
 from rtmbs.formats.written_tree import (
@@ -63,8 +64,14 @@ def mjcf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
         *(loop_line(one) for one in tree.loops),
         *coupler_lines(tree),
         "</equality>",
+        *(f"<custom><text name={quoteattr(text)} data=\"true\"/></custom>" for text in marks_of(tree)),
     ]
     return "\n".join([*lines, "</mujoco>", ""]), tuple(tree.notes)
+
+
+def marks_of(tree: WrittenTree) -> list[str]:
+    """Return the names of texts that mark joints whose second body is the parent."""
+    return [f"{BACKWARDS}:{one.joint.name}" for one in tree.joints if one.backwards]
 
 
 def note_limits(tree: WrittenTree) -> None:

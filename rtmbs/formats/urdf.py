@@ -13,7 +13,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError, unknown_name
 from rtmbs.formats import shapes
-from rtmbs.formats.assembly import JointLink, Link, ModelAssembly, count_notes, join_base
+from rtmbs.formats.assembly import BACKWARDS, JointLink, Link, ModelAssembly, count_notes, join_base
 from rtmbs.formats.closed_loops import add_closures, drake_closures, loop_joints, side_file
 from rtmbs.formats.mesh_files import MeshFiles
 from rtmbs.formats.placement import Placement, here, placement_of_rpy
@@ -37,7 +37,8 @@ from rtmbs.model.joint import WORLD
 READ = {
     "robot": {"link", "joint", "material", "transmission", "loop_joint", "drake:ball_constraint"},
     "link": {"inertial", "visual", "collision"},
-    "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "safety_controller", "calibration"},
+    "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "safety_controller", "calibration"}
+    | {BACKWARDS},
 }
 TOLD = {
     "collision": "is not read: bodies do not touch each other",
@@ -216,6 +217,7 @@ def add_joint(urdf: URDF, element: Element) -> None:
     parent, child = end_of(element, "parent"), end_of(element, "child")
     kind = joint_type(element, what)
     joint = JointLink(name, kind, parent, child, origin_of(element), element=element)
+    joint.backwards = element.first(BACKWARDS) is not None
     if (dynamics := element.first("dynamics")) is not None:
         joint.damping = dynamics.number("damping", 0.0)
         joint.armature = dynamics.number("armature", 0.0)
