@@ -8,17 +8,48 @@ import numpy as np
 from rtmbs.formats.assembly import JointLink, ModelAssembly
 from rtmbs.formats.mjcf_model import MuJoCoModel
 from rtmbs.formats.placement import Placement, placement_of_quaternion
-from rtmbs.model import ConstantRate, Fixed, Model, Spherical
+from rtmbs.model import ConstantRate, Fixed, Model, Revolute, Spherical
+from rtmbs.model.checks import perpendiculars
 
 CONNECT, WELD, JOINT, TENDON = range(4)  # mjtEq
 SITE = 6  # mjtObj
 SINGLE = (2, 3)  # joints with one coordinate: slide, hinge
 FIXED_TENDON = 0  # mjtWrap JOINT is 1
 JOINT_WRAP = 1
+EQUAL = 1e-9  # by which the distances of two points in both bodies may differ, of their length
 
 
-def equality_closures(assembly: ModelAssembly, names: MuJoCoModel) -> Iterator[JointLink]:
-    """Yield the joints of connect and weld equalities; those that are switched off are noted."""
+def equality_closures(assembly: ModelAssembly, names: MuJoCoModel) -> list[JointLink]:
+    """Return the joints of connect and weld equalities: two connects of the same bodies are a hinge."""
+    found = list(point_closures(assembly, names))
+    pairs: dict[frozenset[str], list[JointLink]] = {}
+    for joint in found:
+        if isinstance(joint.type, Spherical):
+            pairs.setdefault(frozenset((joint.parent, joint.child)), []).append(joint)
+    for pair in pairs.values():
+        if len(pair) == 2 and (hinge := hinge_of(*pair)) is not None:
+            found[found.index(pair[0])] = hinge
+            found.remove(pair[1])
+    return found
+
+
+def hinge_of(one: JointLink, two: JointLink) -> JointLink | None:
+    """Return the hinge about the line through two balls between the same bodies; None where it would not close."""
+    same = one.parent == two.parent
+    ends = (one.in_parent, two.in_parent if same else two.in_child), (one.in_child, two.in_child if same else two.in_parent)
+    ways = [second.position - first.position for first, second in ends]
+    lengths = [float(np.linalg.norm(way)) for way in ways]
+    if min(lengths) == 0.0 or abs(lengths[0] - lengths[1]) > EQUAL * max(lengths):
+        return None
+    frames = []
+    for (first, _), way, length in zip(ends, ways, lengths, strict=True):
+        x, y = perpendiculars(way / length)
+        frames.append(Placement(first.position, np.column_stack((x, y, way / length))))
+    return JointLink(one.name, Revolute((0.0, 0.0, 1.0)), one.parent, one.child, frames[0], frames[1], True)
+
+
+def point_closures(assembly: ModelAssembly, names: MuJoCoModel) -> Iterator[JointLink]:
+    """Yield a joint for each connect and weld; those that are switched off are noted."""
     model = names.model
     for e in range(model.neq):
         kind, name = int(model.eq_type[e]), equality_name(model, e)
