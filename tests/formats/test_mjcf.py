@@ -9,6 +9,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError, LanguageError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from tests.formats.test_write import same_mechanics
 
 mujoco = pytest.importorskip("mujoco")
 FILES = Path(__file__).parent / "files"
@@ -361,3 +362,43 @@ def test_a_keyframe_gives_the_controls(tmp_path):
     assert rtmbs.Simulation(read.compile(), h=1e-3).inputs["p.ctrl"] == 0.5
     found = rtmbs.Robot(read).forward_dynamics([0.3], [0.0]).accelerations
     np.testing.assert_allclose(found, data.qacc, rtol=1e-12)
+
+
+HINGED = """<mujoco><compiler angle="radian"/><worldbody>
+<body name="crank"><joint name="a" axis="0 0 1"/><geom type="box" size=".1 .02 .02" pos=".1 0 0"/>
+ <body name="rod" pos=".2 0 0"><joint name="b" axis="0 0 1"/><geom type="box" size=".3 .02 .02" pos=".3 0 0"/></body>
+</body>
+<body name="rocker" pos=".8 .3 0"><joint name="c" axis="0 0 1"/><geom type="box" size=".1 .02 .02" pos="0 .1 0"/></body>
+</worldbody><equality><connect name="d" body1="rod" body2="rocker" anchor=".6 0 -.1"/>
+<connect name="e" body1="rocker" body2="rod" anchor="0 -.3 .1"/></equality></mujoco>"""
+
+
+def test_two_connects_are_a_hinge(tmp_path):
+    """Two points on one axis hold five ways, not six; written and read again it is the same hinge."""
+    path = tmp_path / "robot.xml"
+    path.write_text(HINGED)
+    model = rtmbs.read(path)
+    hinge = model.joints["d"]
+    assert isinstance(hinge.type, rtmbs.Revolute)
+    assert "e" not in model.joints
+    np.testing.assert_allclose(np.abs(hinge.axes_a @ hinge.type.axis), (0, 0, 1), rtol=0, atol=1e-15)
+    robot = rtmbs.Robot(model)
+    q, _ = robot.assembled()
+    assert robot.closure_jacobian(q).shape == (5, 3)
+    assert np.linalg.matrix_rank(robot.closure_jacobian(q), tol=1e-9) == 2  # one degree of freedom
+    rtmbs.write(model, tmp_path / "again.xml")
+    again = rtmbs.read(tmp_path / "again.xml")
+    assert isinstance(again.joints["d"].type, rtmbs.Revolute)
+    same_mechanics(model, again)
+
+
+def test_two_connects_that_cannot_be_a_hinge_stay_balls(tmp_path):
+    sites = """<site name="p" pos="0 0 0"/><site name="q" pos="0 0 .2"/>"""
+    text = HINGED.replace("</body>\n</body>", f"{sites}</body>\n</body>")
+    text = text.replace('pos="0 .1 0"/></body>', 'pos="0 .1 0"/><site name="r"/><site name="s" pos="0 0 .3"/></body>')
+    text = text[: text.index("<equality>")] + """<equality><connect site1="p" site2="r"/><connect site1="q" site2="s"/>
+        </equality></mujoco>"""
+    path = tmp_path / "robot.xml"
+    path.write_text(text)
+    kinds = [type(one.type) for one in rtmbs.read(path).joints.values() if one.cut]
+    assert kinds == [rtmbs.Spherical, rtmbs.Spherical]
