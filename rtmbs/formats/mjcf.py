@@ -247,7 +247,8 @@ def set_start(assembly: ModelAssembly, names: MuJoCoModel, model: Model, chosen:
     compiled = names.model
     pose = compiled.qpos0 if chosen < 0 else compiled.key_qpos[chosen]
     rates = np.zeros(compiled.nv) if chosen < 0 else compiled.key_qvel[chosen]
-    pinned = not any(joint.cut for joint in assembly.joints.values()) and not model.couplers
+    held = (model.couplers, model.rods, model.constraints)
+    pinned = not any(joint.cut for joint in assembly.joints.values()) and not any(held)
     for j, name in enumerate(names.joints):
         kind, dof, first = int(compiled.jnt_type[j]), int(compiled.jnt_dofadr[j]), int(compiled.jnt_qposadr[j])
         width = {FREE: 6, BALL: 3}.get(kind, 1)

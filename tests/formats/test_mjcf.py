@@ -402,3 +402,30 @@ def test_two_connects_that_cannot_be_a_hinge_stay_balls(tmp_path):
     path.write_text(text)
     kinds = [type(one.type) for one in rtmbs.read(path).joints.values() if one.cut]
     assert kinds == [rtmbs.Spherical, rtmbs.Spherical]
+
+
+def test_a_straight_tendon_of_constant_length_is_a_rod(tmp_path):
+    """Two sites, an equality with one spatial tendon: a rod, 1 cm longer than the distance at the pose of the file."""
+    sites = """<site name="p" pos=".6 0 0"/></body></body><body name="rocker" pos=".8 .3 0">"""
+    text = HINGED[: HINGED.index("<equality>")].replace('</body>\n</body>\n<body name="rocker" pos=".8 .3 0">', sites)
+    text = text.replace('pos="0 .1 0"/></body>', 'pos="0 .1 0"/><site name="r" pos="0 .2 0"/></body>')
+    text += """<tendon><spatial name="t"><site site="p"/><site site="r"/></spatial></tendon>
+        <equality><tendon name="rod" tendon1="t" polycoef=".01 0 0 0 0"/></equality></mujoco>"""
+    path = tmp_path / "robot.xml"
+    path.write_text(text)
+    model = rtmbs.read(path)
+    assert list(model.rods) == ["rod"]
+    robot = rtmbs.Robot(model)
+    q, _ = robot.assembled()
+    ends = [robot.forward_kinematics(q, name).position for name in ("p", "r")]
+    assert np.linalg.norm(ends[0] - ends[1]) == pytest.approx(0.51, abs=1e-12)  # 0.5 m at the pose of the file
+
+
+@pytest.mark.parametrize(("side", "said"), [(100, ""), (30_000, "20000000 are the most")])
+def test_pixels_of_images_are_counted(tmp_path, side, said):
+    """The header of a PNG tells how much memory it takes; a picture of 30000 x 30000 may have 1 MB."""
+    (tmp_path / "big.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + 2 * side.to_bytes(4, "big"))
+    path = tmp_path / "m.xml"
+    path.write_text('<mujoco><asset><texture name="t" type="2d" file="big.png"/></asset><worldbody/></mujoco>')
+    with pytest.raises(LanguageError, match=said or "MuJoCo refuses the file"):  # the picture is cut
+        rtmbs.read(path)
