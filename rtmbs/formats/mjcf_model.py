@@ -52,6 +52,8 @@ def without_meshes(mujoco: Any, assembly: ModelAssembly, path: Path, first: str)
             )
         for geom in [one for one in spec.geoms if is_mesh(one)]:
             spec.delete(geom)
+        for coloured in (*spec.geoms, *spec.sites, *spec.tendons):
+            coloured.material = ""
         for element in (*spec.meshes, *spec.skins, *spec.materials, *spec.textures):
             spec.delete(element)
         compiled = spec.compile()

@@ -260,7 +260,8 @@ def tetrahedron():
 
 def test_missing_meshes_are_left_out_where_no_mass_comes_from_them(tmp_path):
     body = '<body><freejoint/>{}<geom type="mesh" mesh="m"/></body>'
-    asset = '<mujoco><asset><mesh name="m" file="no.stl"/></asset><worldbody>{}</worldbody></mujoco>'
+    asset = '<mujoco><asset><mesh name="m" file="no.stl"/><material name="grey"/></asset><worldbody>{}{}</worldbody></mujoco>'
+    asset = asset.format("{}", '<geom type="plane" size="1 1 1" material="grey"/>')
     path = tmp_path / "m.xml"
     path.write_text(asset.format(body.format('<inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>')), encoding="utf-8")
     model = rtmbs.read(path)
