@@ -36,7 +36,11 @@ LOOPS = {".urdf": ("ball", "fixed", "hinge", "slide"), ".sdf": ("ball", "fixed",
          ".xml": ("ball", "fixed", "hinge")}  # fmt: skip
 NOT_WRITTEN = ("markers",)  # the ends of loops in an MJCF
 ALLOWED = "holds nothing", "the body starts turned"
-OTHERWISE = "coordinates change", "has another quaternion", "is not written"  # damper, rotor and coupler of a loop joint
+OTHERWISE = (
+    "coordinates change",
+    "has another quaternion",
+    "is not written",
+)  # damper, rotor and coupler of a loop joint
 NO_LOOP = "closes a loop in a file"  # of joints of which no format makes a loop
 ONE = ("hinge", "slide")
 
@@ -55,7 +59,9 @@ def joint_type(kind: str, random: np.random.Generator) -> Any:
 def frames(random: np.random.Generator) -> dict[str, Array]:
     """Return skew frames of a joint in both of its bodies; a third of them stands straight."""
     turn = [np.eye(3) if random.random() < 0.3 else Rotation.random(random_state=random).as_matrix() for _ in "ab"]
-    return dict(zip(("point_a", "point_b", "axes_a", "axes_b"), (*random.uniform(-0.7, 0.7, (2, 3)), *turn), strict=True))
+    return dict(
+        zip(("point_a", "point_b", "axes_a", "axes_b"), (*random.uniform(-0.7, 0.7, (2, 3)), *turn), strict=True)
+    )
 
 
 def mechanism(ending: str, random: np.random.Generator) -> tuple[rtmbs.Model, dict[str, float]]:
@@ -189,7 +195,7 @@ class Compared:
         J = self.robot.closure_jacobian(x)
         S = np.linalg.svd(J, compute_uv=False)
         gap = float(np.abs(self.robot.closure_gap(x)).max())
-        if not gap < CLOSED or np.any((S < 1e-3 * S[0]) & (S > 1e-8 * S[0])):
+        if not gap < CLOSED or np.any((1e-3 * S[0] > S) & (1e-8 * S[0] < S)):
             return ""  # it does not close, or next to a singular pose
         N = null_space(J)
         v, tau = N @ random.uniform(-1, 1, N.shape[1]), random.uniform(-1, 1, self.robot.nv)

@@ -1,4 +1,4 @@
-"""Dynamics of a Model with an open tree in plain NumPy: bodies one by one, velocities by unit rates, no spatial algebra.
+"""Dynamics of a Model with an open tree in plain NumPy: bodies one by one, velocities by unit rates.
 
 The reference of ``bench.campaigns.written_robots``. It takes q and v as ``rtmbs.Robot`` documents them. A joint is the
 pose of body b in body a, whichever the tree comes to first. Rates of velocities are differences of fourth order.
@@ -167,7 +167,9 @@ class OwnTree:
         M, J = self.mass_matrix(q), self.columns(q, self.loop_rates)
         drift = self.slope(q, v, self.loop_rates)
         K = np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
-        return np.asarray(np.linalg.lstsq(K, np.concatenate((tau - self.bias(q, v), -drift)), rcond=1e-11)[0][: self.nv])
+        return np.asarray(
+            np.linalg.lstsq(K, np.concatenate((tau - self.bias(q, v), -drift)), rcond=1e-11)[0][: self.nv]
+        )
 
 
 def times(x: Array, y: Array) -> Array:

@@ -38,7 +38,10 @@ def equality_closures(assembly: ModelAssembly, names: MuJoCoModel) -> list[Joint
 def hinge_of(one: JointLink, two: JointLink) -> JointLink | None:
     """Return the hinge about the line through two balls between the same bodies; None where it would not close."""
     same = one.parent == two.parent
-    ends = (one.in_parent, two.in_parent if same else two.in_child), (one.in_child, two.in_child if same else two.in_parent)
+    ends = (
+        (one.in_parent, two.in_parent if same else two.in_child),
+        (one.in_child, two.in_child if same else two.in_parent),
+    )
     ways = [second.position - first.position for first, second in ends]
     lengths = [float(np.linalg.norm(way)) for way in ways]
     if min(lengths) == 0.0 or abs(lengths[0] - lengths[1]) > EQUAL * max(lengths):
@@ -105,7 +108,9 @@ def add_couplings(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> 
             continue
         name = equality_name(compiled, e)
         ends = [int(compiled.eq_obj1id[e]), int(compiled.eq_obj2id[e])]
-        free = assembly.free_name(name, {**model.joints, **model.couplers, **model.drivers, **model.constraints, **model.rods})
+        free = assembly.free_name(
+            name, {**model.joints, **model.couplers, **model.drivers, **model.constraints, **model.rods}
+        )
         if kind == TENDON and ends[1] < 0 and (sites := ends_of(names, ends[0])):
             length = float(compiled.tendon_length0[ends[0]] + compiled.eq_data[e, 0])
             model.add_rod(free, markers_of(assembly, names, model, free, sites), length)

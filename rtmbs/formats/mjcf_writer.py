@@ -65,7 +65,7 @@ def mjcf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
         *(line for one in tree.loops for line in loop_lines(one)),
         *coupler_lines(tree),
         "</equality>",
-        *(f"<custom><text name={quoteattr(text)} data=\"true\"/></custom>" for text in marks_of(tree)),
+        *(f'<custom><text name={quoteattr(text)} data="true"/></custom>' for text in marks_of(tree)),
     ]
     return "\n".join([*lines, "</mujoco>", ""]), tuple(tree.notes)
 

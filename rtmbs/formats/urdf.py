@@ -343,7 +343,9 @@ def note_open_loops(assembly: ModelAssembly, closures: list[Closure]) -> None:
         first = name if name.startswith(LOOP_FRAME) and name.endswith("_1") else ""
         second = f"{first.removesuffix('1')}2"
         if first and second in assembly.links and not {first, second} <= joined:
-            told = f"are the frames of a loop, which stays open; loops= takes a file with [{first}, {second}] that closes it"
+            told = (
+                f"are the frames of a loop, which stays open; a file for loops= that has [{first}, {second}] closes it"
+            )
             assembly.note(f"links {first!r} and {second!r}", told, link.element)
 
 

@@ -84,7 +84,9 @@ def tree_of(model: Model) -> WrittenTree:
         if joint.name in inside or joint.b.name in tree.rotors:
             continue
         if isinstance(joint.type, Floating):
-            tree.notes.append(ImportNote(f"joint {joint.name!r}", 0, "is not written: it closes a loop and holds nothing"))
+            tree.notes.append(
+                ImportNote(f"joint {joint.name!r}", 0, "is not written: it closes a loop and holds nothing")
+            )
         else:
             tree.loops.append(joint)
     for name in tree.links:

@@ -62,7 +62,9 @@ class ConstrainedSolver:
         self.J, self.call, self.weight, L = J, call, np.zeros((len(M), 1)), factor(M)
         if L is None:
             singular = np.array([factor(one) is None for one in M])
-            sizes = np.abs(M).max(axis=(1, 2), initial=1.0) / np.maximum(np.abs(J).max(axis=(1, 2), initial=0.0) ** 2, TINY)
+            sizes = np.abs(M).max(axis=(1, 2), initial=1.0) / np.maximum(
+                np.abs(J).max(axis=(1, 2), initial=0.0) ** 2, TINY
+            )
             self.weight = np.where(singular, sizes, 0.0)[:, None]
             L = factor(M + self.weight[..., None] * (J.swapaxes(1, 2) @ J))
         if L is None:
@@ -71,7 +73,7 @@ class ConstrainedSolver:
         Y = np.ascontiguousarray(J.swapaxes(1, 2))
         call(solve_lower, L, Y)
         self.U, S, self.Vt = np.linalg.svd(Y, full_matrices=False)
-        kept = S > RANK * S.max(axis=1, initial=0.0, keepdims=True)
+        kept = RANK * S.max(axis=1, initial=0.0, keepdims=True) < S
         self.inverse = np.where(kept, 1.0 / np.where(kept, S, 1.0), 0.0)
         self.kept = kept
 

@@ -260,8 +260,9 @@ def tetrahedron():
 
 def test_missing_meshes_are_left_out_where_no_mass_comes_from_them(tmp_path):
     body = '<body><freejoint/>{}<geom type="mesh" mesh="m"/></body>'
-    asset = '<mujoco><asset><mesh name="m" file="no.stl"/><material name="grey"/></asset><worldbody>{}{}</worldbody></mujoco>'
-    asset = asset.format("{}", '<geom type="plane" size="1 1 1" material="grey"/>')
+    floor = '<geom type="plane" size="1 1 1" material="grey"/>'
+    asset = '<mujoco><asset><mesh name="m" file="no.stl"/><material name="grey"/></asset><worldbody>'
+    asset += f"{floor}{{}}</worldbody></mujoco>"
     path = tmp_path / "m.xml"
     path.write_text(asset.format(body.format('<inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>')), encoding="utf-8")
     model = rtmbs.read(path)
@@ -397,8 +398,11 @@ def test_two_connects_that_cannot_be_a_hinge_stay_balls(tmp_path):
     sites = """<site name="p" pos="0 0 0"/><site name="q" pos="0 0 .2"/>"""
     text = HINGED.replace("</body>\n</body>", f"{sites}</body>\n</body>")
     text = text.replace('pos="0 .1 0"/></body>', 'pos="0 .1 0"/><site name="r"/><site name="s" pos="0 0 .3"/></body>')
-    text = text[: text.index("<equality>")] + """<equality><connect site1="p" site2="r"/><connect site1="q" site2="s"/>
+    text = (
+        text[: text.index("<equality>")]
+        + """<equality><connect site1="p" site2="r"/><connect site1="q" site2="s"/>
         </equality></mujoco>"""
+    )
     path = tmp_path / "robot.xml"
     path.write_text(text)
     kinds = [type(one.type) for one in rtmbs.read(path).joints.values() if one.cut]
