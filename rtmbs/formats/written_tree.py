@@ -21,7 +21,7 @@ from rtmbs.model.import_report import ImportNote, JointLimits
 from rtmbs.model.joint import Initial, Joint
 from rtmbs.numerics.rotations.quaternions import rotations
 
-NO_TURN = 1e-15  # of a coordinate that is zero but for rounding
+NO_TURN = 1e-14  # [m, rad] of a coordinate that is zero but for rounding
 ROUNDED = 1e-14  # of a rotation that a quaternion of 16 digits gives
 Term = tuple[Joint, int, float]  # joint, number of its coordinate, factor
 
