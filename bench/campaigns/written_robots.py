@@ -34,7 +34,7 @@ KINDS = {
 }
 LOOPS = {".urdf": ("ball", "fixed", "hinge", "slide"), ".sdf": ("ball", "fixed", "hinge", "slide", "cardan"),
          ".xml": ("ball", "fixed", "hinge")}  # fmt: skip
-NOT_WRITTEN = ("markers",)  # the ends of loops in an MJCF
+NOT_WRITTEN = "markers", "initial values"  # ends of loops in an MJCF, and where a free link starts
 ALLOWED = "holds nothing", "the body starts turned"
 OTHERWISE = (
     "coordinates change",
