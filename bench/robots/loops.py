@@ -156,15 +156,14 @@ class Loops:
 
     def compared(self, states: int, random: np.random.Generator) -> tuple[float, float, int, int]:
         """Return the largest relative difference of accelerations, the largest gap, and both degrees of freedom."""
-        worst = gap = 0.0
-        freedom = theirs = 0
-        for q, v, tau, freedom in self.states(states, random):  # noqa: B007 - the last one is returned
-            gap = max(gap, float(np.abs(self.robot.closure_gap(q)).max()))
-            wanted, x = self.of_reference(q, v, tau), self.for_reference(q, v, tau)[0]
-            theirs = self.reference.nv - rank_by_reference(self.reference, self.models, self.datas, self.data, x)
-            found = self.robot.forward_dynamics(q, v, tau).accelerations
-            worst = max(worst, float(np.abs(found - wanted).max() / np.abs(wanted).max()))
-        return worst, gap, freedom, theirs
+        found = list(self.states(states, random))
+        q, v, tau = (np.array([one[k] for one in found]) for k in range(3))
+        motion = self.robot.forward_dynamics(q, v, tau)  # of all states at once
+        wanted = np.array([self.of_reference(*one[:3]) for one in found])
+        x = self.for_reference(*found[-1][:3])[0]
+        theirs = self.reference.nv - rank_by_reference(self.reference, self.models, self.datas, self.data, x)
+        worst = np.abs(motion.accelerations - wanted).max(axis=1) / np.abs(wanted).max(axis=1)
+        return float(worst.max()), float(np.abs(self.robot.closure_gap(q)).max()), found[-1][3], theirs
 
 
 def null_space(J: Array) -> Array:

@@ -1,7 +1,7 @@
 """Mass matrix, weight and bias forces of trees at random states: URDF against Pinocchio, MJCF against MuJoCo.
 
 The largest difference is relative to the largest entry. Springs, dampers and actuators are taken away, since neither
-reference has them in its bias forces. Run: ``python -m bench.robots.trees [--states N] [--most N]``.
+reference has them in its bias forces. Run: ``python -m bench.robots.trees [FOLDER ...] [--states N] [--most N]``.
 """
 
 import argparse
@@ -172,11 +172,13 @@ REFERENCES = {"URDF": ("Pinocchio", of_pinocchio), "MJCF": ("MuJoCo", of_mujoco)
 def main() -> int:
     """Print the number of mechanisms, the largest difference and the worst file of each reference."""
     parser = argparse.ArgumentParser(prog="python -m bench.robots.trees", description=__doc__)
+    parser.add_argument("folders", nargs="*", type=Path, metavar="FOLDER", help="instead of the installed packages")
     parser.add_argument("--states", type=int, default=20)
     parser.add_argument("--most", type=int, default=10_000, help="mechanisms of each format")
     options = parser.parse_args()
     warnings.simplefilter("ignore")
-    folders = [Path(place) / name for place in site.getsitepackages() for name in PACKAGES]
+    installed = [Path(place) / name for place in site.getsitepackages() for name in PACKAGES]
+    folders = options.folders or installed
     random, good = np.random.default_rng(1), True
     for form, (name, compared) in REFERENCES.items():
         found: dict[str, float] = {}
@@ -185,7 +187,7 @@ def main() -> int:
             if kind != form or len(found) >= options.most:
                 continue
             try:
-                found[path.name] = compared(path, options.states, random)
+                found[f"{path.parent.name}/{path.name}"] = compared(path, options.states, random)
             except (RtmbsError, ValueError, RuntimeError):
                 left += 1
         worst = max(found, key=lambda one: found[one], default="")

@@ -25,6 +25,7 @@ from rtmbs.model.joint import WORLD
 from rtmbs.numerics.rotations.quaternions import quaternions
 
 RESERVED = (GROUND, WORLD)
+BACKWARDS = "rtmbs_backwards"  # marks a joint whose second body is the parent
 NEGATIVE = 1e-6  # of the largest principal value: what rounding of printed digits may leave below zero
 NONE = 1e-12  # [kg m^2] that is no inertia
 MOST_TRIED = 16  # numbers of a name, one after the other
@@ -55,6 +56,7 @@ class JointLink:
     in_parent: Placement  # joint frame in axes of the parent
     in_child: Placement = field(default_factory=here)  # joint frame in axes of the child
     cut: bool = False  # closes a loop
+    backwards: bool = False  # the parent is the second body of the joint of the Model
     damping: float = 0.0  # [N m s/rad, N s/m]
     stiffness: float = 0.0  # [N m/rad, N/m]
     rest: float = 0.0  # coordinate at which the spring has no force [rad, m]
@@ -62,6 +64,11 @@ class JointLink:
     friction: float = 0.0  # limit of dry friction [N m, N]
     limits: JointLimits | None = None
     element: Element | None = None
+
+    def ends(self) -> tuple[tuple[str, Placement], tuple[str, Placement]]:
+        """Return link and joint frame of the first and of the second body."""
+        ends = (self.parent, self.in_parent), (self.child, self.in_child)
+        return ends[::-1] if self.backwards else ends
 
 
 class ModelAssembly:
@@ -224,12 +231,11 @@ class ModelAssembly:
 
     def add_model_joint(self, model: Model, joint: JointLink) -> None:
         """Add a joint with its spring, damper and rotor."""
-        a, b = self.body_names[joint.parent], self.body_names[joint.child]
+        (a, in_a), (b, in_b) = joint.ends()
         try:
             model.add_joint(
-                joint.name, joint.type, a, b, cut=joint.cut,
-                point_a=joint.in_parent.position, axes_a=joint.in_parent.rotation,
-                point_b=joint.in_child.position, axes_b=joint.in_child.rotation,
+                joint.name, joint.type, self.body_names[a], self.body_names[b], cut=joint.cut,
+                point_a=in_a.position, axes_a=in_a.rotation, point_b=in_b.position, axes_b=in_b.rotation,
             )  # fmt: skip
         except ModelError as error:
             raise self.fault_at(str(error), joint.element) from None
@@ -288,8 +294,9 @@ def add_rotor(model: Model, joint: str, inertia: float, assembly: ModelAssembly)
 
 def set_pose(assembly: ModelAssembly, model: Model, joint: JointLink) -> None:
     """Let a floating joint start at the reference pose of its bodies."""
-    a, b = (assembly.links[end].place or here() if end else here() for end in (joint.parent, joint.child))
-    pose = a.then(joint.in_parent).inverse().then(b.then(joint.in_child))
+    (one, in_a), (two, in_b) = joint.ends()
+    a, b = (assembly.links[end].place or here() if end else here() for end in (one, two))
+    pose = a.then(in_a).inverse().then(b.then(in_b))
     quaternion = quaternions((a.rotation.T @ b.rotation)[None])[0]  # of the bodies, whatever the axes of the joint
     model.set_initial(joint.name, (*pose.position, *quaternion))
 

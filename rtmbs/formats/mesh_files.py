@@ -44,6 +44,10 @@ class MeshFiles:
         scheme = next((one for one in SCHEMES if address.startswith(one)), "")
         if scheme:
             package, _, rest = address[len(scheme) :].partition("/")
+            if not (package and rest) and package not in self.packages:  # package://FILE, as onshape-to-robot wrote it
+                found = resolved(self.folder / (package or rest.lstrip("/")), address)
+                if found.is_file() and found.is_relative_to(self.root):
+                    return found
             root = self.package(package)
             return inside(root, root / rest, address)
         if "://" in address and not address.startswith("file://"):

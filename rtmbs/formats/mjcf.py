@@ -19,12 +19,12 @@ from rtmbs.formats.mesh_files import MeshFiles
 from rtmbs.formats.mjcf_actuators import add_actuators, rotor_and_damper
 from rtmbs.formats.mjcf_equalities import add_couplings, equality_closures
 from rtmbs.formats.mjcf_files import check_files
-from rtmbs.formats.mjcf_model import MuJoCoModel, body_names, compiled_model, joint_names, switched_off
+from rtmbs.formats.mjcf_model import MuJoCoModel, backward_joints, body_names, compiled_model, joint_names, switched_off
 from rtmbs.formats.placement import Placement, here, placement_of_quaternion
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import Fixed, Floating, JointType, Model, Prismatic, Revolute, Spherical
 from rtmbs.model.import_report import JointLimits
-from rtmbs.numerics.rotations.quaternions import product, quaternions
+from rtmbs.numerics.rotations.quaternions import product, quaternions, rotations
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 SPHERE, CAPSULE, ELLIPSOID, CYLINDER, BOX, MESH = 2, 3, 4, 5, 6, 7  # mjtGeom
@@ -55,7 +55,9 @@ def read_mjcf(
     check_files(root, path, MeshFiles(path, packages or {}))
     assembly = ModelAssembly(root.attributes.get("model", "").strip() or path.stem, root.source.file, "MJCF", friction)
     compiled = compiled_model(assembly, path)
-    names = MuJoCoModel(compiled, body_names(compiled), joint_names(compiled), switched_off(compiled))
+    names = MuJoCoModel(
+        compiled, body_names(compiled), joint_names(compiled), switched_off(compiled), backward_joints(compiled)
+    )
     assembly.gravity = (0.0, 0.0, 0.0) if "gravity" in names.off else compiled.opt.gravity
     for i in range(1, compiled.nbody):
         add_body(assembly, names, i, meshes)
@@ -109,6 +111,7 @@ def add_joint(assembly: ModelAssembly, names: MuJoCoModel, j: int, parent: str, 
         ref = float(model.qpos0[model.jnt_qposadr[j]]) if kind in (SLIDE, HINGE) else 0.0
         back = moved(kind, np.array(model.jnt_axis[j]), -ref)
         joint = JointLink(name, joint_type(kind, model.jnt_axis[j]), parent, child, at.then(point).then(back), point)
+    joint.backwards = name in names.backwards
     take_forces(names, joint, j)
     note_limits(assembly, names, joint, j)
     polynomials = [getattr(model, key, None) for key in ("jnt_stiffnesspoly", "dof_dampingpoly")]
@@ -244,7 +247,8 @@ def set_start(assembly: ModelAssembly, names: MuJoCoModel, model: Model, chosen:
     compiled = names.model
     pose = compiled.qpos0 if chosen < 0 else compiled.key_qpos[chosen]
     rates = np.zeros(compiled.nv) if chosen < 0 else compiled.key_qvel[chosen]
-    pinned = not any(joint.cut for joint in assembly.joints.values()) and not model.couplers
+    held = (model.couplers, model.rods, model.constraints)
+    pinned = not any(joint.cut for joint in assembly.joints.values()) and not any(held)
     for j, name in enumerate(names.joints):
         kind, dof, first = int(compiled.jnt_type[j]), int(compiled.jnt_dofadr[j]), int(compiled.jnt_qposadr[j])
         width = {FREE: 6, BALL: 3}.get(kind, 1)
@@ -252,6 +256,9 @@ def set_start(assembly: ModelAssembly, names: MuJoCoModel, model: Model, chosen:
         rate = np.array(rates[dof : dof + width])
         if kind == BALL:  # of body to parent: the quaternion of MuJoCo is that from the pose of the file
             position = product(quaternions(assembly.joints[name].in_parent.rotation[None])[0], position)
+            if assembly.joints[name].backwards:  # of parent to body, and the rate in axes of the parent
+                rate = -(rotations(position) @ rate)
+                position = position * (1.0, -1.0, -1.0, -1.0)
         model.initials.pop(name, None)
         model.set_initial(name, position, rate if np.any(rate) else None, pin=pinned)
         if rotor := assembly.rotors.get(name):

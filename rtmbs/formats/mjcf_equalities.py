@@ -8,17 +8,53 @@ import numpy as np
 from rtmbs.formats.assembly import JointLink, ModelAssembly
 from rtmbs.formats.mjcf_model import MuJoCoModel
 from rtmbs.formats.placement import Placement, placement_of_quaternion
-from rtmbs.model import ConstantRate, Fixed, Model, Spherical
+from rtmbs.model import ConstantRate, Fixed, Model, Revolute, Spherical
+from rtmbs.model.body import GROUND
+from rtmbs.model.checks import perpendiculars
+from rtmbs.model.joint import WORLD
 
 CONNECT, WELD, JOINT, TENDON = range(4)  # mjtEq
 SITE = 6  # mjtObj
 SINGLE = (2, 3)  # joints with one coordinate: slide, hinge
 FIXED_TENDON = 0  # mjtWrap JOINT is 1
-JOINT_WRAP = 1
+JOINT_WRAP, SITE_WRAP = 1, 3
+EQUAL = 1e-9  # by which the distances of two points in both bodies may differ, of their length
 
 
-def equality_closures(assembly: ModelAssembly, names: MuJoCoModel) -> Iterator[JointLink]:
-    """Yield the joints of connect and weld equalities; those that are switched off are noted."""
+def equality_closures(assembly: ModelAssembly, names: MuJoCoModel) -> list[JointLink]:
+    """Return the joints of connect and weld equalities: two connects of the same bodies are a hinge."""
+    found = list(point_closures(assembly, names))
+    pairs: dict[frozenset[str], list[JointLink]] = {}
+    for joint in found:
+        if isinstance(joint.type, Spherical):
+            pairs.setdefault(frozenset((joint.parent, joint.child)), []).append(joint)
+    for pair in pairs.values():
+        if len(pair) == 2 and (hinge := hinge_of(*pair)) is not None:
+            found[found.index(pair[0])] = hinge
+            found.remove(pair[1])
+    return found
+
+
+def hinge_of(one: JointLink, two: JointLink) -> JointLink | None:
+    """Return the hinge about the line through two balls between the same bodies; None where it would not close."""
+    same = one.parent == two.parent
+    ends = (
+        (one.in_parent, two.in_parent if same else two.in_child),
+        (one.in_child, two.in_child if same else two.in_parent),
+    )
+    ways = [second.position - first.position for first, second in ends]
+    lengths = [float(np.linalg.norm(way)) for way in ways]
+    if min(lengths) == 0.0 or abs(lengths[0] - lengths[1]) > EQUAL * max(lengths):
+        return None
+    frames = []
+    for (first, _), way, length in zip(ends, ways, lengths, strict=True):
+        x, y = perpendiculars(way / length)
+        frames.append(Placement(first.position, np.column_stack((x, y, way / length))))
+    return JointLink(one.name, Revolute((0.0, 0.0, 1.0)), one.parent, one.child, frames[0], frames[1], True)
+
+
+def point_closures(assembly: ModelAssembly, names: MuJoCoModel) -> Iterator[JointLink]:
+    """Yield a joint for each connect and weld; those that are switched off are noted."""
     model = names.model
     for e in range(model.neq):
         kind, name = int(model.eq_type[e]), equality_name(model, e)
@@ -61,7 +97,10 @@ def frames_of(names: MuJoCoModel, e: int, kind: int) -> tuple[tuple[str, Placeme
 
 
 def add_couplings(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> None:
-    """Add couplers for equalities of joints and of fixed tendons: y - y0 = polynomial of (x - x0)."""
+    """Add couplers for equalities of joints and of fixed tendons: y - y0 = polynomial of (x - x0).
+
+    A straight spatial tendon between two sites that one equality holds at a length is a rod.
+    """
     compiled = names.model
     for e in range(compiled.neq):
         kind = int(compiled.eq_type[e])
@@ -69,11 +108,17 @@ def add_couplings(assembly: ModelAssembly, names: MuJoCoModel, model: Model) -> 
             continue
         name = equality_name(compiled, e)
         ends = [int(compiled.eq_obj1id[e]), int(compiled.eq_obj2id[e])]
+        free = assembly.free_name(
+            name, {**model.joints, **model.couplers, **model.drivers, **model.constraints, **model.rods}
+        )
+        if kind == TENDON and ends[1] < 0 and (sites := ends_of(names, ends[0])):
+            length = float(compiled.tendon_length0[ends[0]] + compiled.eq_data[e, 0])
+            model.add_rod(free, markers_of(assembly, names, model, free, sites), length)
+            continue
         sides = [side(names, kind, end) for end in ends if end >= 0]
         if any(one is None for one in sides):
             assembly.note(f"equality {name!r}", "joins what has no coordinate of its own, and is left out")
             continue
-        free = assembly.free_name(name, {**model.joints, **model.couplers, **model.drivers, **model.constraints})
         couple(model, free, [one for one in sides if one is not None], np.array(compiled.eq_data[e, :5]))
 
 
@@ -94,6 +139,28 @@ def tendon_joints(model: Any, tendon: int) -> dict[int, float]:
     if any(int(model.wrap_type[w]) != JOINT_WRAP for w in rows):
         return {}
     return {int(model.wrap_objid[w]): float(model.wrap_prm[w]) for w in rows}
+
+
+def ends_of(names: MuJoCoModel, tendon: int) -> tuple[int, ...]:
+    """Return the two sites that a straight spatial tendon joins; none of any other tendon."""
+    model = names.model
+    first = int(model.tendon_adr[tendon])
+    rows = range(first, first + int(model.tendon_num[tendon]))
+    straight = len(rows) == 2 and all(int(model.wrap_type[w]) == SITE_WRAP for w in rows)
+    return tuple(int(model.wrap_objid[w]) for w in rows) if straight else ()
+
+
+def markers_of(
+    assembly: ModelAssembly, names: MuJoCoModel, model: Model, rod: str, sites: tuple[int, ...]
+) -> tuple[str, str]:
+    """Add the markers at the ends of a rod, and return their names."""
+    found = []
+    for end, site in zip("ab", sites, strict=True):
+        body = assembly.body_names[names.bodies[int(names.model.site_bodyid[site])]]
+        name = assembly.free_name(f"{rod}_{end}", {**model.markers, **model.bodies})
+        model.add_marker(name, body, np.array(names.model.site_pos[site]), frame=body if body != GROUND else WORLD)
+        found.append(name)
+    return found[0], found[1]
 
 
 def couple(model: Model, name: str, sides: list[tuple[dict[str, float], float]], a: Any) -> None:

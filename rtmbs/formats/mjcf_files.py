@@ -2,13 +2,14 @@
 
 Includes are read from the folder of the file or of the including file. Attached models (``<asset><model file>``) have
 a folder of their own. A short text can ask for gigabytes: textures, fields of heights, copies of bodies. Their sizes
-are bounded.
+are bounded, those of images by their headers.
 """
 
 import math
+import struct
 from pathlib import Path
 
-from rtmbs.core.reading import DamagedFile, whole
+from rtmbs.core.reading import DamagedFile, opened, whole
 from rtmbs.errors import ModelError
 from rtmbs.formats.mesh_files import MeshFiles
 from rtmbs.formats.xml_tree import MOST_BYTES, Element, parse_xml
@@ -20,6 +21,8 @@ FOLDERS = ("meshdir", "texturedir", "assetdir")
 MOST_FILES = 200
 MOST_COPIES = 10_000  # elements that replicate, composite, flexcomp and attach add
 MOST_CELLS = 20_000_000  # numbers in textures, fields of heights and user data
+IMAGES = ("texture", "hfield")
+PNG, HEADER, CHANNELS = b"\x89PNG\r\n\x1a\n", 24, 4.0  # width and height end the header
 COUNTED = ("replicate", "composite", "flexcomp")
 
 
@@ -47,10 +50,12 @@ class MJCFFiles:
         elements = [(element, base) for tree, base in trees for element in tree.walk()]
         folders = [one.attributes[key] for one, _ in elements for key in FOLDERS if key in one.attributes]
         models: dict[str, int] = {}
+        pixels = 0.0
         for element, base in elements:
             for key in NAMED:
                 if key in element.attributes:
-                    check_place(element, key, ["", *folders], files, {path.parent, base})
+                    found = check_place(element, key, ["", *folders], files, {path.parent, base})
+                    pixels += max(map(numbers_of_image, found), default=0.0) if element.tag in IMAGES else 0.0
             if element.tag == "model" and "file" in element.attributes:
                 place = (path.parent / element.attributes["file"]).resolve()
                 if place.is_file():
@@ -58,13 +63,13 @@ class MJCFFiles:
                     if tree.tag != "mujoco":
                         raise element.fault(f"<model>: {str(place)!r} begins with <{tree.tag}>; it must be <mujoco>")
                     models[element.attributes.get("name", "")] = self.size(tree, place, files.of(place))
-        check_cells(root, [element for element, _ in elements])
-        found = copies(root, inner, models)
-        if found - len(elements) > MOST_COPIES:
-            raise root.fault(f"{found} elements are made of {len(elements)}; {MOST_COPIES} more are the most")
+        check_cells(root, [element for element, _ in elements], pixels)
+        size = copies(root, inner, models)
+        if size - len(elements) > MOST_COPIES:
+            raise root.fault(f"{size} elements are made of {len(elements)}; {MOST_COPIES} more are the most")
         self.open.pop()
-        self.sizes[path] = found
-        return found
+        self.sizes[path] = size
+        return size
 
     def included(
         self, root: Element, folder: Path, files: MeshFiles
@@ -97,15 +102,30 @@ class MJCFFiles:
             raise element.fault(f"included file {str(path)!r} {error}") from None
 
 
-def check_place(element: Element, key: str, folders: list[str], files: MeshFiles, bases: set[Path]) -> None:
-    """Refuse a name that leads outside from any of the folders."""
+def check_place(element: Element, key: str, folders: list[str], files: MeshFiles, bases: set[Path]) -> list[Path]:
+    """Return the paths that a name may mean; refuse one that leads outside from any of the folders."""
+    found = []
     for folder in folders if key not in FOLDERS else [""]:
         address = f"{folder}/{element.attributes[key]}" if folder else element.attributes[key]
         for base in bases:
             try:
-                files.place(address, base)
+                found.append(files.place(address, base))
             except ModelError as error:
                 raise element.fault(f"<{element.tag}>: {error}") from None
+    return found
+
+
+def numbers_of_image(path: Path) -> float:
+    """Return the numbers that a PNG unpacks to, four for each pixel, by its header; 0 of any other file."""
+    try:
+        with opened(path) as file:
+            head = file.read(HEADER)
+    except DamagedFile:  # MuJoCo refuses it, or there is none
+        return 0.0
+    if len(head) < HEADER or not head.startswith(PNG):
+        return 0.0
+    width, height = struct.unpack(">II", head[-8:])
+    return CHANNELS * float(width) * float(height)
 
 
 def copies(root: Element, inner: dict[Element, list[Element]], models: dict[str, int]) -> int:
@@ -122,9 +142,9 @@ def copies(root: Element, inner: dict[Element, list[Element]], models: dict[str,
     return int(min(found, 1e15))
 
 
-def check_cells(root: Element, elements: list[Element]) -> None:
-    """Refuse textures, fields of heights and user data of too many numbers: LanguageError."""
-    found = sum(map(cells, elements))
+def check_cells(root: Element, elements: list[Element], pixels: float) -> None:
+    """Refuse textures, images, fields of heights and user data of too many numbers: LanguageError."""
+    found = sum(map(cells, elements)) + pixels
     if found > MOST_CELLS:
         raise root.fault(
             f"textures, fields of heights and user data have {found:.3g} numbers; {MOST_CELLS} are the most"

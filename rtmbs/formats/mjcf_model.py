@@ -4,7 +4,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from rtmbs.errors import InputError, LanguageError
-from rtmbs.formats.assembly import ModelAssembly
+from rtmbs.formats.assembly import BACKWARDS, ModelAssembly
 
 NEEDS = "MJCF files need MuJoCo; pip install 'rtmbs[robots]' brings it"
 
@@ -16,6 +16,7 @@ class MuJoCoModel(NamedTuple):
     bodies: list[str]  # "" the world
     joints: list[str]
     off: frozenset[str] = frozenset()  # parts that flags switch off, such as spring
+    backwards: frozenset[str] = frozenset()  # joints whose second body is the parent
 
 
 def compiled_model(assembly: ModelAssembly, path: Path) -> Any:
@@ -51,6 +52,8 @@ def without_meshes(mujoco: Any, assembly: ModelAssembly, path: Path, first: str)
             )
         for geom in [one for one in spec.geoms if is_mesh(one)]:
             spec.delete(geom)
+        for coloured in (*spec.geoms, *spec.sites, *spec.tendons):
+            coloured.material = ""
         for element in (*spec.meshes, *spec.skins, *spec.materials, *spec.textures):
             spec.delete(element)
         compiled = spec.compile()
@@ -85,6 +88,12 @@ def joint_names(model: Any) -> list[str]:
         plain = model.joint(j).name or f"{model.body(body).name or f'body_{body}'}_joint"
         found.append(plain if plain not in found else f"{plain}_{j}")
     return found
+
+
+def backward_joints(model: Any) -> frozenset[str]:
+    """Return the joints that a text of the file marks: their second body is the parent."""
+    texts = [model.names[int(at) :].split(b"\0", 1)[0].decode(errors="replace") for at in model.name_textadr]
+    return frozenset(one.removeprefix(f"{BACKWARDS}:") for one in texts if one.startswith(f"{BACKWARDS}:"))
 
 
 def switched_off(model: Any) -> frozenset[str]:

@@ -10,7 +10,8 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from rtmbs.errors import InputError
-from rtmbs.formats.placement import Placement, here
+from rtmbs.formats.assembly import BACKWARDS
+from rtmbs.formats.placement import Array, Placement, here
 from rtmbs.formats.urdf_writer import FREE, words
 from rtmbs.formats.written_tree import (
     TreeJoint,
@@ -28,7 +29,8 @@ from rtmbs.model.joint import Joint
 from rtmbs.numerics.rotations.quaternions import quaternions
 
 TYPES = {Revolute: "hinge", Prismatic: "slide", Spherical: "ball", Floating: "free", Fixed: ""}
-CLOSURES = {Spherical: "connect", Fixed: "weld"}
+CLOSURES = {Spherical: "connect", Fixed: "weld", Revolute: "connect"}  # two points of a hinge
+SECOND, LEVER = "::axis", 0.1  # name and distance [m] of the second point, along the axis
 SMALLEST = 1e-15  # [kg, kg m^2] mjMINVAL, which mass and inertia of a moving body must exceed
 ROUNDING = 1e-12  # of the largest principal value
 HEAD = '<compiler angle="radian" autolimits="false" inertiafromgeom="false" balanceinertia="false"/>'
@@ -60,11 +62,17 @@ def mjcf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
     lines += [
         "</worldbody>",
         "<equality>",
-        *(loop_line(one) for one in tree.loops),
+        *(line for one in tree.loops for line in loop_lines(one)),
         *coupler_lines(tree),
         "</equality>",
+        *(f'<custom><text name={quoteattr(text)} data="true"/></custom>' for text in marks_of(tree)),
     ]
     return "\n".join([*lines, "</mujoco>", ""]), tuple(tree.notes)
+
+
+def marks_of(tree: WrittenTree) -> list[str]:
+    """Return the names of texts that mark joints whose second body is the parent."""
+    return [f"{BACKWARDS}:{one.joint.name}" for one in tree.joints if one.backwards]
 
 
 def note_limits(tree: WrittenTree) -> None:
@@ -174,19 +182,31 @@ def sites_of(tree: WrittenTree) -> dict[str, list[str]]:
         if type(joint.type) not in CLOSURES:
             raise InputError(
                 f"joint {joint.name!r} is {type(joint.type).__name__}, and no such joint closes a loop in a file; use "
-                "Spherical or Fixed, or write URDF"
+                "Spherical, Revolute or Fixed, or write URDF"
             )
         frames = Placement(joint.point_a, joint.axes_a), Placement(joint.point_b, joint.axes_b)
-        for end, body, frame in zip("ab", (joint.a, joint.b), frames, strict=True):
-            site = f"  <site name={quoteattr(f'{joint.name}_{end}')} {place(frame)}/>"
-            found.setdefault(body.name, []).append(site)
+        for suffix, way in points_of(joint):
+            for end, body, frame in zip("ab", (joint.a, joint.b), frames, strict=True):
+                at = place(frame.then(Placement(way, np.eye(3))))
+                site = f"  <site name={quoteattr(f'{joint.name}{suffix}_{end}')} {at}/>"
+                found.setdefault(body.name, []).append(site)
     return found
 
 
-def loop_line(joint: Joint) -> str:
-    """Return the line of a joint that closes a loop."""
-    ends = " ".join(f"site{k}={quoteattr(f'{joint.name}_{end}')}" for k, end in ((1, "a"), (2, "b")))
-    return f"  <{CLOSURES[type(joint.type)]} name={quoteattr(joint.name)} {ends}/>"
+def points_of(joint: Joint) -> list[tuple[str, Array]]:
+    """Return the points of a joint that closes a loop, in joint axes, by the ending of their names: two of a hinge."""
+    axis = LEVER * np.asarray(joint.type.axis, float) if isinstance(joint.type, Revolute) else np.zeros(3)
+    return [("", np.zeros(3)), *([(SECOND, axis)] if axis.any() else [])]
+
+
+def loop_lines(joint: Joint) -> list[str]:
+    """Return the lines of a joint that closes a loop; two points on its axis make a hinge."""
+    lines = []
+    for suffix, _ in points_of(joint):
+        name = f"{joint.name}{suffix}"
+        ends = " ".join(f"site{k}={quoteattr(f'{name}_{end}')}" for k, end in ((1, "a"), (2, "b")))
+        lines.append(f"  <{CLOSURES[type(joint.type)]} name={quoteattr(name)} {ends}/>")
+    return lines
 
 
 def coupler_lines(tree: WrittenTree) -> list[str]:

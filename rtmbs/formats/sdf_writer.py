@@ -5,6 +5,7 @@ open there is written as ``drake:ball_constraint``; other such joints are refuse
 link of a component that nothing joins to the world is free.
 """
 
+from dataclasses import replace
 from xml.sax.saxutils import escape, quoteattr
 
 import numpy as np
@@ -48,7 +49,7 @@ def sdf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
     for one in tree.in_order:
         if one.parent == GROUND and one.child in first:
             continue
-        lines += joint_lines(one, limits.get(one.joint.name), mimics_of(tree).get(one.joint.name, ""))
+        lines += joint_lines(as_stated(one), limits.get(one.joint.name), mimics_of(tree).get(one.joint.name, ""))
         if one.armature:
             tree.notes.append(ImportNote(f"rotor on joint {one.joint.name!r}", 0, "is not written"))
     carriers = carriers_of(tree, first)
@@ -104,12 +105,20 @@ def link_lines(body: Body, place: Placement) -> list[str]:
     ]
 
 
+def as_stated(one: TreeJoint) -> TreeJoint:
+    """Return a joint from its first body to its second, as SDF has it whatever the tree; the world is no child."""
+    joint = one.joint
+    if joint.b.name == GROUND and isinstance(joint.type, Revolute | Prismatic | Fixed):
+        return one
+    return replace(tree_joint(joint, joint.b.name), damping=one.damping, armature=one.armature)
+
+
 def joint_lines(one: TreeJoint, limits: JointLimits | None, mimic: str) -> list[str]:
     """Return the lines of a joint, whose frame stands in the child."""
     joint, kind = one.joint, TYPES.get(type(one.joint.type))
-    if kind is None or (isinstance(joint.type, Universal | Screw) and one.child != joint.b.name):
+    if kind is None:
         raise InputError(
-            f"joint {joint.name!r} is {type(joint.type).__name__}, which SDF has not from its second body; use one of "
+            f"joint {joint.name!r} is {type(joint.type).__name__}, which SDF has not; use one of "
             f"{', '.join(TYPES.values())}"
         )
     ends = f"<parent>{escape('world' if one.parent == GROUND else one.parent)}</parent>"

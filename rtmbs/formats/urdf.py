@@ -13,8 +13,8 @@ import numpy as np
 
 from rtmbs.errors import ModelError, unknown_name
 from rtmbs.formats import shapes
-from rtmbs.formats.assembly import JointLink, Link, ModelAssembly, count_notes, join_base
-from rtmbs.formats.closed_loops import add_closures, drake_closures, loop_joints, side_file
+from rtmbs.formats.assembly import BACKWARDS, JointLink, Link, ModelAssembly, count_notes, join_base
+from rtmbs.formats.closed_loops import Closure, add_closures, drake_closures, loop_joints, side_file
 from rtmbs.formats.mesh_files import MeshFiles
 from rtmbs.formats.placement import Placement, here, placement_of_rpy
 from rtmbs.formats.xml_tree import Element
@@ -37,7 +37,8 @@ from rtmbs.model.joint import WORLD
 READ = {
     "robot": {"link", "joint", "material", "transmission", "loop_joint", "drake:ball_constraint"},
     "link": {"inertial", "visual", "collision"},
-    "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "safety_controller", "calibration"},
+    "joint": {"origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "safety_controller", "calibration"}
+    | {BACKWARDS},
 }
 TOLD = {
     "collision": "is not read: bodies do not touch each other",
@@ -51,6 +52,7 @@ RATIOS = ("mechanicalReduction", "drake:gear_ratio", "gear_ratio")
 INERTIAS = ("motorInertia", "rotorInertia", "rotor_inertia", "drake:rotor_inertia")  # tags under a transmission
 ATTRIBUTES = {"dynamics": {"damping", "friction", "armature"}, "limit": {"lower", "upper", "velocity", "effort"}}
 NO_LIMIT = float("inf")
+LOOP_FRAME = "closing_"
 WITHOUT_AXIS: dict[str, JointType] = {
     "fixed": Fixed(), "floating": Floating(), "spherical": Spherical(),  # the last is an extension of Bullet
 }  # fmt: skip
@@ -108,6 +110,7 @@ def read_urdf(
     closures = beside.closures if beside is not None else []
     add_closures(assembly, [*loop_joints(root), *drake_closures(root), *closures])
     count_notes(assembly, urdf.left_out, TOLD)
+    note_open_loops(assembly, closures)
     model = assembly.model()
     for element in root.all("joint"):
         add_mimic(assembly, model, element)
@@ -216,6 +219,7 @@ def add_joint(urdf: URDF, element: Element) -> None:
     parent, child = end_of(element, "parent"), end_of(element, "child")
     kind = joint_type(element, what)
     joint = JointLink(name, kind, parent, child, origin_of(element), element=element)
+    joint.backwards = element.first(BACKWARDS) is not None
     if (dynamics := element.first("dynamics")) is not None:
         joint.damping = dynamics.number("damping", 0.0)
         joint.armature = dynamics.number("armature", 0.0)
@@ -327,6 +331,22 @@ def value_of(transmission: Element, actuator: Element, tags: tuple[str, ...], de
             if (child := owner.first(tag)) is not None:
                 return child.number("value") if "value" in child.attributes else child.text_numbers(1)[0]
     return default
+
+
+def note_open_loops(assembly: ModelAssembly, closures: list[Closure]) -> None:
+    """Note pairs of links by which onshape-to-robot names the two frames of a loop, where no file of loops joins them.
+
+    The names do not tell the type of the joint.
+    """
+    joined = {frame for closure in closures for frame in (closure.a, closure.b)}
+    for name, link in assembly.links.items():
+        first = name if name.startswith(LOOP_FRAME) and name.endswith("_1") else ""
+        second = f"{first.removesuffix('1')}2"
+        if first and second in assembly.links and not {first, second} <= joined:
+            told = (
+                f"are the frames of a loop, which stays open; a file for loops= that has [{first}, {second}] closes it"
+            )
+            assembly.note(f"links {first!r} and {second!r}", told, link.element)
 
 
 # ---- the tree --------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from xml.sax.saxutils import quoteattr
 import numpy as np
 
 from rtmbs.errors import InputError
+from rtmbs.formats.assembly import BACKWARDS
 from rtmbs.formats.placement import Array, Placement, rpy_of_rotation
 from rtmbs.formats.written_tree import (
     TreeJoint,
@@ -45,6 +46,7 @@ def urdf_text(model: Model) -> tuple[str, tuple[ImportNote, ...]]:
             lines += link_lines(model.bodies[name], frames[name])
     limits, mimics = limits_of(tree), mimic_lines(tree)
     note_limits(tree)
+    note_turned(tree, frames)
     for joint in tree.in_order:
         if joint.child != root:
             lines += joint_lines(joint, frames, limits.get(joint.joint.name), mimics.get(joint.joint.name, ""))
@@ -63,6 +65,18 @@ def note_limits(tree: WrittenTree) -> None:
         if not np.all(np.isfinite(limits[:2])) and np.any(np.isfinite(limits[2:])):
             told = "are not written: a slide of URDF has them with a range only"
             tree.notes.append(ImportNote(f"limits of rate and force of joint {one.joint.name!r}", 0, told))
+
+
+def note_turned(tree: WrittenTree, frames: dict[str, Placement]) -> None:
+    """Note floating joints that start turned, and quaternions from the axes of a link that a planar joint turns."""
+    for one in tree.joints:
+        joint, what = one.joint, f"joint {one.joint.name!r}"
+        if isinstance(joint.type, Floating) and not np.array_equal(joint.axes_b, EYE):
+            told = "has axes in its second body, which URDF has not: the body starts turned"
+            tree.notes.append(ImportNote(what, 0, told))
+        if isinstance(joint.type, Floating | Spherical) and not np.array_equal(frames[one.parent].rotation, EYE):
+            told = f"has another quaternion: link {one.parent!r} has the axes of a planar joint"
+            tree.notes.append(ImportNote(what, 0, told))
 
 
 def root_of(tree: WrittenTree) -> str:
@@ -123,6 +137,7 @@ def joint_lines(one: TreeJoint, frames: dict[str, Placement], limits: JointLimit
     if one.damping or one.armature:
         armature = f' armature="{one.armature!r}"' if one.armature else ""
         parts += [f'<dynamics damping="{one.damping!r}"{armature}/>']
+    parts += [f"<{BACKWARDS}/>"] if one.backwards else []
     head = f"  <joint name={quoteattr(one.joint.name)} type={quoteattr(kind)}>"
     return [head, *(f"    {part}" for part in [*parts, *([mimic] if mimic else [])]), "  </joint>"]
 

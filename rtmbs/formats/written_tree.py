@@ -1,7 +1,9 @@
 """The tree of a Model as URDF and SDF write it: joints from parent to child, links with frames, loops beside the tree.
 
-A joint that the tree walks from its second body is written the other way round with its axis reversed. Its coordinate
-stays the same. Rotors are massless bodies that a coupler turns with one coordinate. They become its armature.
+URDF and MJCF have a joint from its parent to its child. A hinge or a slide that the tree walks from its second body is
+written with its axis reversed, and its coordinate stays the same. A ball, a plane and a floating joint have no such
+twin. They are marked as backwards, and a reader exchanges their bodies again. Rotors are massless bodies that a coupler
+turns with one coordinate. They become its armature.
 """
 
 from collections import deque
@@ -17,8 +19,10 @@ from rtmbs.model.body import GROUND
 from rtmbs.model.constraints import Coupler
 from rtmbs.model.import_report import ImportNote, JointLimits
 from rtmbs.model.joint import Initial, Joint
+from rtmbs.numerics.rotations.quaternions import rotations
 
-NO_TURN = 1e-15  # of a quaternion or a coordinate that is zero but for rounding
+NO_TURN = 1e-14  # [m, rad] of a coordinate that is zero but for rounding
+ROUNDED = 1e-14  # of a rotation that a quaternion of 16 digits gives
 Term = tuple[Joint, int, float]  # joint, number of its coordinate, factor
 
 
@@ -32,6 +36,7 @@ class TreeJoint:
     in_parent: Placement
     in_child: Placement
     axis: Array | None  # in joint axes
+    backwards: bool = False  # the parent is the second body, and no other axis gives the same coordinates
     damping: float = 0.0
     armature: float = 0.0
 
@@ -56,27 +61,34 @@ class WrittenTree:
 
 
 def tree_of(model: Model) -> WrittenTree:
-    """Return the tree of a Model; InputError for a body that no joint leads to."""
+    """Return the tree of a Model, that of its System; InputError for a body that no joint leads to."""
     tree = WrittenTree(model)
     take_couplers(tree)
     around: dict[str, list[Joint]] = {}
+    inside = joints_of_tree(model)
     for joint in model.joints.values():
-        if joint.b.name not in tree.rotors:
+        if joint.name in inside and joint.b.name not in tree.rotors:
             around.setdefault(joint.a.name, []).append(joint)
             around.setdefault(joint.b.name, []).append(joint)
-    reached, used = {GROUND}, set[str]()
+    reached = {GROUND}
     waiting = deque([GROUND])
     while waiting:
         name = waiting.popleft()
         for joint in around.get(name, ()):
             child = joint.b.name if joint.a.name == name else joint.a.name
-            if joint.name in used or joint.cut or child in reached:
-                continue
-            used.add(joint.name)
-            reached.add(child)
-            waiting.append(child)
-            tree.joints.append(tree_joint(joint, child))
-    tree.loops = [one for one in model.joints.values() if one.name not in used and one.b.name not in tree.rotors]
+            if child not in reached:
+                reached.add(child)
+                waiting.append(child)
+                tree.joints.append(tree_joint(joint, child))
+    for joint in model.joints.values():
+        if joint.name in inside or joint.b.name in tree.rotors:
+            continue
+        if isinstance(joint.type, Floating):
+            tree.notes.append(
+                ImportNote(f"joint {joint.name!r}", 0, "is not written: it closes a loop and holds nothing")
+            )
+        else:
+            tree.loops.append(joint)
     for name in tree.links:
         if name not in reached:
             raise InputError(
@@ -89,15 +101,33 @@ def tree_of(model: Model) -> WrittenTree:
     return tree
 
 
+def joints_of_tree(model: Model) -> set[str]:
+    """Return the joints of the spanning tree: all that are not cut, or of several trees that of the System."""
+    free = {joint.name for joint in model.joints.values() if not joint.cut}
+    if len(free) == len(model.bodies) - 1:
+        return free
+    topology = model.compile().topology
+    return {topology.edges[branch.edge].name for branch in topology.tree}
+
+
 def tree_joint(joint: Joint, child: str) -> TreeJoint:
-    """Return a joint from its parent to ``child``."""
-    a, b = Placement(joint.point_a, joint.axes_a), Placement(joint.point_b, joint.axes_b)
-    if isinstance(joint.type, Spherical):  # its rates are in axes of the second body, which a frame of a link keeps
-        a, b = Placement(a.position, a.rotation @ b.rotation.T), Placement(b.position, np.eye(3))
+    """Return a joint from its parent to ``child``, whose frame has the axes of the child wherever that is the same."""
+    ends = Placement(joint.point_a, joint.axes_a), Placement(joint.point_b, joint.axes_b)
+    names, backwards = (joint.a.name, joint.b.name), child != joint.b.name
+    (near, far), (parent, _) = (ends[::-1], names[::-1]) if backwards else (ends, names)
     axis = axis_of(joint)
-    if child == joint.b.name:
-        return TreeJoint(joint, joint.a.name, child, a, b, axis)
-    return TreeJoint(joint, joint.b.name, child, b, a, None if axis is None else -axis)
+    if isinstance(joint.type, Revolute | Prismatic | Spherical | Fixed):
+        axis = None if axis is None else far.rotation @ axis * (-1.0 if backwards else 1.0)
+        near, far = Placement(near.position, near.rotation @ far.rotation.T), Placement(far.position, np.eye(3))
+        backwards = backwards and isinstance(joint.type, Spherical)
+    elif isinstance(joint.type, Floating):  # its quaternion is that of the bodies, and x, y, z are along axes_a
+        near, far = (near, straight(far)) if child == joint.b.name else (straight(near), far)
+    return TreeJoint(joint, parent, child, near, far, axis, backwards)
+
+
+def straight(place: Placement) -> Placement:
+    """Return a placement with axes of the body."""
+    return Placement(place.position, np.eye(3))
 
 
 def axis_of(joint: Joint) -> Array | None:
@@ -133,6 +163,10 @@ def take_forces(tree: WrittenTree) -> None:
     for own, driven in tree.gears:
         assert isinstance(own[0].type, Revolute)  # ``is_rotor``
         axis = np.asarray(own[0].type.axis, float)
+        if driven[0].name not in by_name:
+            told = "is not written: the joint closes a loop"
+            tree.notes.append(ImportNote(f"rotor on joint {driven[0].name!r}", 0, told))
+            continue
         by_name[driven[0].name].armature += float(axis @ own[0].b.inertia @ axis) * (driven[2] / own[2]) ** 2
     for force in model.forces.values():
         damper = isinstance(force.law, TorsionSpring) and not force.law.stiffness
@@ -170,10 +204,12 @@ def starts_away(initial: Initial) -> bool:
         return True
     if initial.position is None:
         return False
-    position = np.array(initial.position, float).ravel()
-    if isinstance(initial.joint.type, Floating | Spherical):  # a quaternion is last
-        position[-4] = abs(position[-4]) - 1.0
-    return bool(np.any(np.abs(position) > NO_TURN))
+    position, joint = np.array(initial.position, float).ravel(), initial.joint
+    turned = 0.0
+    if isinstance(joint.type, Floating | Spherical):  # a quaternion is last
+        turned = float(np.abs(rotations(position[-4:]) - joint.axes_a @ joint.axes_b.T).max())
+        position = position[:-4]
+    return turned > ROUNDED or bool(np.any(np.abs(position) > NO_TURN))
 
 
 def limits_of(tree: WrittenTree) -> Mapping[str, JointLimits]:
@@ -213,9 +249,10 @@ def poses_at_zero(tree: WrittenTree) -> dict[str, Placement]:
 
 def free_at_origins(one: TreeJoint) -> bool:
     """True for a floating joint whose coordinates are the pose of the body in the world."""
-    frames = (one.in_parent, one.in_child)
-    same = all(not np.any(frame.position) and np.array_equal(frame.rotation, np.eye(3)) for frame in frames)
-    return one.parent == GROUND and one.child == one.joint.b.name and same
+    joint = one.joint
+    still = not np.any(joint.point_a) and not np.any(joint.point_b)
+    same = all(np.array_equal(axes, np.eye(3)) for axes in (joint.axes_a, joint.axes_b))
+    return one.parent == GROUND and one.child == joint.b.name and still and same
 
 
 def loop_form(joint: Joint) -> str:

@@ -54,6 +54,7 @@ KERNEL_FILES = (
     "studies/sensitivities/step_solver.py",
     "robotics/kernels.py",
     "robotics/link_kernels.py",
+    "robotics/loop_kernels.py",
     "batch/kernels.py",
     "simulation/jumps.py",
     "simulation/prepared_step.py",

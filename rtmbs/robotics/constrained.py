@@ -12,14 +12,15 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
+from rtmbs.robotics.loop_kernels import solve_lower, solve_upper
 
 Array = NDArray[np.float64]
 
 RANK = 1e-10  # of the largest singular value
+TINY = 1e-300
 NO_INERTIA = "forward dynamics: a coordinate has no inertia; give the bodies that it moves mass and inertia"
 
 
@@ -32,38 +33,58 @@ class ConstrainedMotion(NamedTuple):
 
 
 Left = Callable[[Array], Array]  # forces less M a, of accelerations a
+Call = Callable[..., None]  # runs a kernel
 
 
-def constrained_accelerations(M: Array, J: Array, left: Left, g: Array) -> ConstrainedMotion:
-    """Return a (nv,), lam (m,) of least norm and the largest entry of J a - g; ``left(a)`` is f - M a."""
-    solve = ConstrainedSolver(M, J)
-    a, lam = solve(left(np.zeros(len(M))), g)
-    more, push = solve(left(a) - J.T @ lam, g - J @ a)
+def constrained_accelerations(M: Array, J: Array, left: Left, g: Array, call: Call) -> ConstrainedMotion:
+    """Return a (k, nv), lam (k, m) of least norm and the largest entries (k,) of J a - g; ``left(a)`` is f - M a."""
+    solve = ConstrainedSolver(M, J, call)
+    a, lam = solve(left(np.zeros(M.shape[:2])), g)
+    more, push = solve(left(a) - pulled(J, lam), g - pushed(J, a))
     a = a + more
-    return ConstrainedMotion(a, lam + push, float(np.abs(J @ a - g).max(initial=0.0)))
+    return ConstrainedMotion(a, lam + push, np.abs(pushed(J, a) - g).max(axis=1, initial=0.0))
+
+
+def pushed(J: Array, a: Array) -> Array:
+    """Return J a (k, m) of k states."""
+    return np.asarray((J @ a[..., None])[..., 0])
+
+
+def pulled(J: Array, lam: Array) -> Array:
+    """Return J^T lam (k, nv) of k states."""
+    return np.asarray((lam[:, None] @ J)[:, 0])
 
 
 class ConstrainedSolver:
-    """Factors of one M (nv, nv) and J (m, nv)."""
+    """Factors of M (k, nv, nv) and J (k, m, nv) of k states; ``call`` runs a compiled kernel."""
 
-    def __init__(self, M: Array, J: Array) -> None:
-        self.J, self.weight, L = J, 0.0, factor(M)
+    def __init__(self, M: Array, J: Array, call: Call) -> None:
+        self.J, self.call, self.weight, L = J, call, np.zeros((len(M), 1)), factor(M)
         if L is None:
-            self.weight = float(np.abs(M).max(initial=1.0) / max(np.abs(J).max(initial=0.0) ** 2, 1e-300))
-            L = factor(M + self.weight * J.T @ J)
+            singular = np.array([factor(one) is None for one in M])
+            sizes = np.abs(M).max(axis=(1, 2), initial=1.0) / np.maximum(
+                np.abs(J).max(axis=(1, 2), initial=0.0) ** 2, TINY
+            )
+            self.weight = np.where(singular, sizes, 0.0)[:, None]
+            L = factor(M + self.weight[..., None] * (J.swapaxes(1, 2) @ J))
         if L is None:
             raise InputError(NO_INERTIA)
         self.L = L
-        U, S, Vt = np.linalg.svd(scipy.linalg.solve_triangular(L, J.T, lower=True), full_matrices=False)
-        kept = RANK * S.max(initial=0.0) < S
-        self.U, self.S, self.Vt = U[:, kept], S[kept], Vt[kept]
+        Y = np.ascontiguousarray(J.swapaxes(1, 2))
+        call(solve_lower, L, Y)
+        self.U, S, self.Vt = np.linalg.svd(Y, full_matrices=False)
+        kept = RANK * S.max(axis=1, initial=0.0, keepdims=True) < S
+        self.inverse = np.where(kept, 1.0 / np.where(kept, S, 1.0), 0.0)
+        self.kept = kept
 
     def __call__(self, f: Array, g: Array) -> tuple[Array, Array]:
-        """Return a (nv,) and lam (m,) of least norm."""
-        b = scipy.linalg.solve_triangular(self.L, f + self.weight * self.J.T @ g, lower=True)
-        pushed = self.U.T @ b - (self.Vt @ g) / self.S
-        a = scipy.linalg.solve_triangular(self.L, b - self.U @ pushed, lower=True, trans="T")
-        return a, self.Vt.T @ (pushed / self.S)
+        """Return a (k, nv) and lam (k, m) of least norm."""
+        b = np.ascontiguousarray(f + self.weight * pulled(self.J, g))[..., None]
+        self.call(solve_lower, self.L, b)
+        held = self.kept * pulled(self.U, b[..., 0]) - self.inverse * pushed(self.Vt, g)
+        a = b - self.U @ held[..., None]
+        self.call(solve_upper, self.L, a)
+        return a[..., 0], pulled(self.Vt, self.inverse * held)
 
 
 def accelerations_of_trees(M: Array, left: Left) -> Array:
@@ -82,7 +103,7 @@ def accelerations_of_trees(M: Array, left: Left) -> Array:
 
 
 def factor(M: Array) -> Array | None:
-    """Return L of M = L L^T, None where M is not positive definite."""
+    """Return L of M = L L^T, or of k such M; None where one is not positive definite."""
     try:
         return np.asarray(np.linalg.cholesky(M))
     except np.linalg.LinAlgError:

@@ -350,15 +350,15 @@ class RobotKinematics:
         Parameters
         ----------
         q : array_like
-            Pose (nq,).
+            Pose (nq,), or (k, nq) of k poses.
 
         Returns
         -------
         ndarray
-            Phi_q (m, nv), without the couplers of rotors.
+            Phi_q (m, nv) or (k, m, nv), without the couplers of rotors.
         """
-        self._take(q)
-        return self._closure_rows()
+        _, J, _ = self._kernels.loop_equations(np.flatnonzero(self._rows), self.coordinates.rows(q, self.nq, "q"))
+        return J if np.ndim(q) > 1 else J[0]
 
     def _closure_rows(self) -> Array:
         """Return Phi_q (m, nv) at the pose last taken."""
@@ -370,15 +370,15 @@ class RobotKinematics:
         Parameters
         ----------
         q : array_like
-            Pose (nq,).
+            Pose (nq,), or (k, nq) of k poses.
 
         Returns
         -------
         ndarray
-            Phi (m,) [m or 1].
+            Phi (m,) or (k, m) [m or 1].
         """
-        self._take(q)
-        return self._equations.ws.Phi[self._rows].copy()
+        Phi, _, _ = self._kernels.loop_equations(np.flatnonzero(self._rows), self.coordinates.rows(q, self.nq, "q"))
+        return Phi if np.ndim(q) > 1 else Phi[0]
 
     frame_jacobian = jacobian
     frame_jacobian_time_variation = jacobian_time_variation

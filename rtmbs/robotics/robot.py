@@ -12,9 +12,11 @@ from rtmbs.robotics.inverse_kinematics import InverseKinematics, solve
 from rtmbs.robotics.kinematics import Axes, check_axes, check_same, in_axes
 from rtmbs.robotics.momenta import RobotMomenta
 from rtmbs.robotics.motion_capture import MarkerFit, MarkerTrajectories, fit_markers
-from rtmbs.robotics.scans import PoseScan, null_space, random_poses, rows_of, scan, scan_rows
+from rtmbs.robotics.scans import PoseScan, null_spaces, random_poses, rows_of, scan, scan_rows
 
 Array = NDArray[np.float64]
+
+MOST_NUMBERS = 4_000_000  # of the matrices of states with loops at once
 
 
 class Robot(RobotMomenta):
@@ -185,31 +187,32 @@ class Robot(RobotMomenta):
         InputError
             For a coordinate without inertia.
         """
-        if np.ndim(q) > 1:
-            return self._forward_dynamics_of_states(q, v, tau)
-        self._take(q, v)
-        force = np.zeros(self.nv) if tau is None else self.coordinates.checked(tau, self.nv, "tau")
-        equations = self._equations
-        J, zd = self._closure_rows(), equations.ws.zd.copy()
-        wanted = -equations.closure_accelerations(zd, np.zeros(self.system.n))[self._rows]
-        return constrained_accelerations(
-            self.mass_matrix(q), J, lambda a: np.asarray(force - self.inverse_dynamics(q, v, a)), wanted
-        )
-
-    def _forward_dynamics_of_states(self, q: Any, v: Any, tau: Any) -> ConstrainedMotion:
-        """Return accelerations (k, nv), multipliers (k, m) and residuals (k,) of k states."""
         x, rates = self.coordinates.rows(q, self.nq, "q"), self.coordinates.rows(v, self.nv, "v")
         check_same(x, rates)
         forces = np.zeros(rates.shape) if tau is None else self.coordinates.rows(tau, self.nv, "tau")
         check_same(x, forces)
-        if not np.any(self._rows):
+        rows = np.flatnonzero(self._rows)
+        if not len(rows):
             a = accelerations_of_trees(
-                self.mass_matrix(x), lambda a: np.asarray(forces - self.inverse_dynamics(x, rates, a))
+                self._kernels.mass_matrices(x), lambda a: forces - self._kernels.joint_forces(x, rates, a)
             )
-            return ConstrainedMotion(a, np.zeros((len(x), 0)), np.zeros(len(x)))
-        found = [self.forward_dynamics(*state) for state in zip(x, rates, forces, strict=True)]
-        parts = [np.array([getattr(one, what) for one in found]) for what in ConstrainedMotion._fields]
-        return ConstrainedMotion(*parts)
+            found = ConstrainedMotion(a, np.zeros((len(x), 0)), np.zeros(len(x)))
+        else:
+            count = max(1, MOST_NUMBERS // (self.nv * (self.nv + len(rows))))
+            slices = [slice(k, k + count) for k in range(0, len(x), count)] or [slice(0, 0)]
+            parts = [self._constrained(rows, x[one], rates[one], forces[one]) for one in slices]
+            found = ConstrainedMotion(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        if np.ndim(q) > 1:
+            return found
+        return ConstrainedMotion(found.accelerations[0], found.multipliers[0], float(found.residual[0]))
+
+    def _constrained(self, rows: Array, q: Array, v: Array, tau: Array) -> ConstrainedMotion:
+        """Return accelerations (k, nv), multipliers (k, m) and residuals (k,) of k states with loops."""
+        kernels = self._kernels
+        _, J, drift = kernels.loop_equations(rows, q, v)
+        return constrained_accelerations(
+            kernels.mass_matrices(q), J, lambda a: tau - kernels.joint_forces(q, v, a), -drift, kernels.call
+        )
 
     def inverse_kinematics(
         self,
@@ -286,16 +289,17 @@ class Robot(RobotMomenta):
         _, R, J, _ = self._kernels.frame_motions(self._frame(frame).point, poses, None)
         J, M = (in_axes(R, J) if axes == "local" else J)[:, chosen], self._kernels.mass_matrices(poses)
         found = np.empty((len(poses), len(chosen), len(chosen)))
-        for s, pose in enumerate(poses):
-            N = null_space(self.closure_jacobian(pose)) if np.any(self._rows) else np.eye(self.nv)
-            moves = J[s] @ N
+        C = self.closure_jacobian(poses) if np.any(self._rows) else np.empty((len(poses), 0, self.nv))
+        for states, N in null_spaces(C):
+            moves = J[states] @ N
             S = np.linalg.svd(moves, compute_uv=False)
-            if moves.shape[1] < len(chosen) or S[-1] <= 1e-10 * S[0]:
+            if moves.shape[2] < len(chosen) or np.any(S[:, -1] <= 1e-10 * S[:, 0]):
                 raise InputError(
                     f"operational space: frame {frame!r} cannot move in all of the {len(chosen)} directions at this "
                     "pose; give rows= of those in which it can"
                 )
-            found[s] = np.linalg.inv(moves @ np.linalg.solve(N.T @ M[s] @ N, moves.T))
+            Nt, back = N.swapaxes(1, 2), moves.swapaxes(1, 2)
+            found[states] = np.linalg.inv(moves @ np.linalg.solve(Nt @ M[states] @ N, back))
         return found if np.ndim(q) > 1 else found[0]
 
     # ---- scans and motion capture -----------------------------------------------------------------------------------

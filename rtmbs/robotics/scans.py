@@ -97,6 +97,16 @@ def null_space(J: Array) -> Array:
     return np.asarray(Vt[rank:].T)
 
 
+def null_spaces(J: Array) -> list[tuple[NDArray[np.int64], Array]]:
+    """Return the states (i,) of each freedom f, and their bases (i, nv, f), of loop equations (k, m, nv)."""
+    if not J.shape[1]:
+        return [(np.arange(len(J)), np.broadcast_to(np.eye(J.shape[2]), (len(J), J.shape[2], J.shape[2])))]
+    _, S, Vt = np.linalg.svd(J, full_matrices=True)
+    ranks = np.count_nonzero(RANK * S[:, :1] < S, axis=1)
+    each = [(rank, np.flatnonzero(ranks == rank)) for rank in np.unique(ranks)]
+    return [(states, Vt[states, rank:].swapaxes(1, 2)) for rank, states in each]
+
+
 def scan(robot: RobotKinematics, frame: str, poses: Array, rows: Any) -> PoseScan:
     """Return what a frame can do at poses (k, nq), loops as they are."""
     chosen = rows_of(rows)
@@ -116,14 +126,15 @@ def scan_rows(robot: RobotKinematics, frame: str, poses: Array, rows: NDArray[np
     freedom, closed = np.full(k, robot.nv), np.ones(k, np.bool_)
     if np.any(robot._rows):
         values = np.full((k, len(rows)), np.nan)
-        for s, q in enumerate(poses):
-            C = robot.closure_jacobian(q)
-            closed[s] = np.abs(robot._equations.ws.Phi[robot._rows]).max() <= CLOSED
-            if closed[s]:
-                N = null_space(C)
-                freedom[s] = N.shape[1]
-                found = np.linalg.svd(J[s] @ N, compute_uv=False)
-                values[s] = np.concatenate((found, np.zeros(len(rows) - len(found))))
+        Phi, C, _ = robot._kernels.loop_equations(np.flatnonzero(robot._rows), poses)
+        closed = np.abs(Phi).max(axis=1) <= CLOSED
+        chosen = np.flatnonzero(closed)
+        for states, N in null_spaces(C[chosen]):
+            states = chosen[states]
+            found = np.linalg.svd(J[states] @ N, compute_uv=False)
+            freedom[states] = N.shape[2]
+            values[states] = 0.0
+            values[states, : found.shape[1]] = found
     else:
         found = np.linalg.svd(J, compute_uv=False)
         values = np.concatenate((found, np.zeros((k, len(rows) - found.shape[1]))), axis=1)

@@ -11,6 +11,7 @@ from rtmbs.jit.compiled import entry_for
 from rtmbs.robotics.coordinates import TURNING, Coordinates
 from rtmbs.robotics.kernels import FramePoint, frame_motions, momentum_matrices
 from rtmbs.robotics.link_kernels import LinkMotion, Links, joint_forces, mass_matrices
+from rtmbs.robotics.loop_kernels import loop_equations
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_kernels import call_laws
 from rtmbs.system.tables import PRISMATIC
@@ -77,6 +78,15 @@ class StateKernels:
         center, A, dA = np.empty((k, 7)), np.empty((k, 6, nv)), np.empty((k, 6, nv))
         self.call(momentum_matrices, *self.moves, q, v, center, A, dA)
         return center, A, dA
+
+    def loop_equations(self, rows: Array, q: Array, v: Array | None = None) -> tuple[Array, Array, Array]:
+        """Return Phi (k, r), Phi_q (k, r, nv) and with rates the drift of Phidd (k, r), of chosen rows."""
+        k, shape = len(q), (len(q), len(rows))
+        Phi, J = np.empty(shape), np.empty((*shape, self.coordinates.nv))
+        drift = np.empty((0 if v is None else k, len(rows)))
+        rates = np.zeros((k, self.coordinates.nv)) if v is None else v
+        self.call(loop_equations, self.tables, self.R0, self.u, self.ws, self.map, rows, q, rates, Phi, J, drift)
+        return Phi, J, drift
 
 
 def acts(tables: Any) -> bool:

@@ -9,6 +9,7 @@ import pytest
 import rtmbs
 from rtmbs.errors import InputError, LanguageError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
+from tests.formats.test_write import same_mechanics
 
 mujoco = pytest.importorskip("mujoco")
 FILES = Path(__file__).parent / "files"
@@ -259,7 +260,9 @@ def tetrahedron():
 
 def test_missing_meshes_are_left_out_where_no_mass_comes_from_them(tmp_path):
     body = '<body><freejoint/>{}<geom type="mesh" mesh="m"/></body>'
-    asset = '<mujoco><asset><mesh name="m" file="no.stl"/></asset><worldbody>{}</worldbody></mujoco>'
+    floor = '<geom type="plane" size="1 1 1" material="grey"/>'
+    asset = '<mujoco><asset><mesh name="m" file="no.stl"/><material name="grey"/></asset><worldbody>'
+    asset += f"{floor}{{}}</worldbody></mujoco>"
     path = tmp_path / "m.xml"
     path.write_text(asset.format(body.format('<inertial pos="0 0 0" mass="2" diaginertia="1 1 1"/>')), encoding="utf-8")
     model = rtmbs.read(path)
@@ -361,3 +364,73 @@ def test_a_keyframe_gives_the_controls(tmp_path):
     assert rtmbs.Simulation(read.compile(), h=1e-3).inputs["p.ctrl"] == 0.5
     found = rtmbs.Robot(read).forward_dynamics([0.3], [0.0]).accelerations
     np.testing.assert_allclose(found, data.qacc, rtol=1e-12)
+
+
+HINGED = """<mujoco><compiler angle="radian"/><worldbody>
+<body name="crank"><joint name="a" axis="0 0 1"/><geom type="box" size=".1 .02 .02" pos=".1 0 0"/>
+ <body name="rod" pos=".2 0 0"><joint name="b" axis="0 0 1"/><geom type="box" size=".3 .02 .02" pos=".3 0 0"/></body>
+</body>
+<body name="rocker" pos=".8 .3 0"><joint name="c" axis="0 0 1"/><geom type="box" size=".1 .02 .02" pos="0 .1 0"/></body>
+</worldbody><equality><connect name="d" body1="rod" body2="rocker" anchor=".6 0 -.1"/>
+<connect name="e" body1="rocker" body2="rod" anchor="0 -.3 .1"/></equality></mujoco>"""
+
+
+def test_two_connects_are_a_hinge(tmp_path):
+    """Two points on one axis hold five ways, not six; written and read again it is the same hinge."""
+    path = tmp_path / "robot.xml"
+    path.write_text(HINGED)
+    model = rtmbs.read(path)
+    hinge = model.joints["d"]
+    assert isinstance(hinge.type, rtmbs.Revolute)
+    assert "e" not in model.joints
+    np.testing.assert_allclose(np.abs(hinge.axes_a @ hinge.type.axis), (0, 0, 1), rtol=0, atol=1e-15)
+    robot = rtmbs.Robot(model)
+    q, _ = robot.assembled()
+    assert robot.closure_jacobian(q).shape == (5, 3)
+    assert np.linalg.matrix_rank(robot.closure_jacobian(q), tol=1e-9) == 2  # one degree of freedom
+    rtmbs.write(model, tmp_path / "again.xml")
+    again = rtmbs.read(tmp_path / "again.xml")
+    assert isinstance(again.joints["d"].type, rtmbs.Revolute)
+    same_mechanics(model, again)
+
+
+def test_two_connects_that_cannot_be_a_hinge_stay_balls(tmp_path):
+    sites = """<site name="p" pos="0 0 0"/><site name="q" pos="0 0 .2"/>"""
+    text = HINGED.replace("</body>\n</body>", f"{sites}</body>\n</body>")
+    text = text.replace('pos="0 .1 0"/></body>', 'pos="0 .1 0"/><site name="r"/><site name="s" pos="0 0 .3"/></body>')
+    text = (
+        text[: text.index("<equality>")]
+        + """<equality><connect site1="p" site2="r"/><connect site1="q" site2="s"/>
+        </equality></mujoco>"""
+    )
+    path = tmp_path / "robot.xml"
+    path.write_text(text)
+    kinds = [type(one.type) for one in rtmbs.read(path).joints.values() if one.cut]
+    assert kinds == [rtmbs.Spherical, rtmbs.Spherical]
+
+
+def test_a_straight_tendon_of_constant_length_is_a_rod(tmp_path):
+    """Two sites, an equality with one spatial tendon: a rod, 1 cm longer than the distance at the pose of the file."""
+    sites = """<site name="p" pos=".6 0 0"/></body></body><body name="rocker" pos=".8 .3 0">"""
+    text = HINGED[: HINGED.index("<equality>")].replace('</body>\n</body>\n<body name="rocker" pos=".8 .3 0">', sites)
+    text = text.replace('pos="0 .1 0"/></body>', 'pos="0 .1 0"/><site name="r" pos="0 .2 0"/></body>')
+    text += """<tendon><spatial name="t"><site site="p"/><site site="r"/></spatial></tendon>
+        <equality><tendon name="rod" tendon1="t" polycoef=".01 0 0 0 0"/></equality></mujoco>"""
+    path = tmp_path / "robot.xml"
+    path.write_text(text)
+    model = rtmbs.read(path)
+    assert list(model.rods) == ["rod"]
+    robot = rtmbs.Robot(model)
+    q, _ = robot.assembled()
+    ends = [robot.forward_kinematics(q, name).position for name in ("p", "r")]
+    assert np.linalg.norm(ends[0] - ends[1]) == pytest.approx(0.51, abs=1e-12)  # 0.5 m at the pose of the file
+
+
+@pytest.mark.parametrize(("side", "said"), [(100, ""), (30_000, "20000000 are the most")])
+def test_pixels_of_images_are_counted(tmp_path, side, said):
+    """The header of a PNG tells how much memory it takes; a picture of 30000 x 30000 may have 1 MB."""
+    (tmp_path / "big.png").write_bytes(b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR" + 2 * side.to_bytes(4, "big"))
+    path = tmp_path / "m.xml"
+    path.write_text('<mujoco><asset><texture name="t" type="2d" file="big.png"/></asset><worldbody/></mujoco>')
+    with pytest.raises(LanguageError, match=said or "MuJoCo refuses the file"):  # the picture is cut
+        rtmbs.read(path)

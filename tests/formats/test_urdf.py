@@ -330,3 +330,48 @@ def test_a_motor_of_no_joint_is_noted(tmp_path):
     model = rtmbs.read(tmp_path / "r.urdf", loops=tmp_path / "r.yaml")
     assert "names joint 'lost', which the robot has not" in str(model.import_report)
     assert list(model.forces) == ["j_motor"]
+
+
+TRIANGLE = """solid a
+facet normal 0 0 1
+outer loop
+vertex 0 0 0
+vertex 1 0 0
+vertex 0 1 0
+endloop
+endfacet
+endsolid a
+"""
+
+
+def test_meshes_of_old_onshape_exports(tmp_path):
+    """``package://FILE`` and ``package:///FILE`` name no package: the file lies beside the description."""
+    (tmp_path / "box.stl").write_text(TRIANGLE)
+    for address in ("package://box.stl", "package:///box.stl"):
+        mesh = f'<link name="a"><visual><geometry><mesh filename="{address}"/></geometry></visual></link>'
+        path = tmp_path / "robot.urdf"
+        path.write_text(f'<robot name="r">{mesh}</robot>')
+        model = rtmbs.read(path)
+        assert len(model.looks["a"].shapes) == 1
+    path.write_text(f'<robot name="r">{mesh.replace("/box", "/../box")}</robot>')
+    assert "is not drawn" in str(rtmbs.read(path).import_report)
+
+
+def test_frames_of_an_open_loop_are_noted(tmp_path):
+    """Names of onshape-to-robot: closing_NAME_1 and closing_NAME_2, which a file of loops joins."""
+    text = '<robot name="r"><link name="base"/>'
+    for k in (1, 2):
+        text += f"""<link name="arm{k}"><inertial><mass value="1"/><inertia ixx="1" iyy="1" izz="1"/></inertial></link>
+            <joint name="j{k}" type="continuous"><parent link="base"/><child link="arm{k}"/><axis xyz="0 0 1"/></joint>
+            <link name="closing_tip_{k}"/><joint name="f{k}" type="fixed"><parent link="arm{k}"/>
+            <child link="closing_tip_{k}"/><origin xyz="1 0 0"/></joint>"""
+    path = tmp_path / "robot.urdf"
+    path.write_text(f"{text}</robot>")
+    assert "'closing_tip_1' and 'closing_tip_2': are the frames of a loop, which stays open" in str(
+        rtmbs.read(path).import_report
+    )
+    loops = tmp_path / "robot.yaml"
+    loops.write_text("closed_loop: [[closing_tip_1, closing_tip_2]]\ntype: ['3d']\n")
+    model = rtmbs.read(path, loops=loops)
+    assert "stays open" not in str(model.import_report)
+    assert len(model.joints) == 6

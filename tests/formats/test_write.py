@@ -25,9 +25,11 @@ def same_mechanics(one, two, seed=0):
         found[to_v] = v
         return found
 
+    to_q = np.concatenate([np.arange(b.nq)[places[name].q] for name in a.joint_names])
     for _ in range(3):
         way, v, acc = random.uniform(-1.0, 1.0, (3, a.nv))
-        q, x = a.integrate(a.neutral(), way), b.integrate(b.neutral(), moved(way))
+        q, x = a.integrate(a.neutral(), way), np.zeros(b.nq)
+        x[to_q] = q
         M, tau = a.mass_matrix(q), a.inverse_dynamics(q, v, acc)
         np.testing.assert_allclose(b.mass_matrix(x)[np.ix_(to_v, to_v)], M, rtol=0, atol=1e-12 * np.abs(M).max())
         found = b.inverse_dynamics(x, moved(v), moved(acc))[to_v]
@@ -78,6 +80,46 @@ def test_round_trip_of_a_free_body_and_balls(tmp_path):
     again = rtmbs.read(path)
     assert sum(body.mass for body in again.bodies.values()) == 3.0
     same_mechanics(model, again)
+
+
+@pytest.mark.parametrize("ending", [".urdf", ".sdf", ".xml"])
+def test_balls_walked_from_their_second_body(tmp_path, ending):
+    """The tree enters b at c: q is the rotation of c in b, and v in axes of b, before and after."""
+    if ending == ".xml":
+        pytest.importorskip("mujoco")
+    turn = rotation_of_rpy(0.3, -0.4, 1.2)
+    model = rtmbs.Model("ball", gravity=(0, 0, -9.81))
+    for name in "bc":
+        model.add_body(name, mass=1.0, center_of_mass=(0.1, 0.2, -0.1), inertia=(0.1, 0.2, 0.25, 0.01, 0.0, 0.02))
+    model.add_joint("hinge", rtmbs.Revolute((0.0, 3.0, 4.0)), "ground", "c", axes_a=turn, axes_b=turn @ turn,
+                    point_a=(0.1, 0, 0), point_b=(0, 0.2, 0.3))  # fmt: skip
+    model.add_joint("ball", rtmbs.Spherical(), "b", "c", point_a=(0.5, 0, 0), point_b=(0, 0.1, 0),
+                    axes_a=turn, axes_b=turn.T)  # fmt: skip
+    assert rtmbs.Robot(model).coordinates.places[1].backwards
+    for k in range(2):
+        path = tmp_path / f"out{k}{ending}"
+        rtmbs.write(model, path)
+        again = rtmbs.read(path)
+        same_mechanics(model, again)
+        a, b = rtmbs.Robot(model), rtmbs.Robot(again)
+        q = a.integrate(a.neutral(), (0.3, 0.4, -0.8, 0.5))
+        np.testing.assert_allclose(
+            b.forward_kinematics(q, "b").rotation, a.forward_kinematics(q, "b").rotation, rtol=0, atol=1e-14
+        )
+        model = again
+
+
+def test_loops_keep_the_tree_of_the_system(tmp_path):
+    """A joint that closes a loop and is not cut: the file has the tree that the compiler chose."""
+    model = rtmbs.Model("loop")
+    for name in "abc":
+        model.add_body(name, mass=1.0, inertia=(0.1, 0.1, 0.1))
+    for name, one, two, x in (("j", "ground", "a", 0), ("k", "a", "b", 1), ("l", "c", "b", 2), ("m", "ground", "c", 3)):
+        points = {"point_a": (x, 0, 0), "point_b": (x, 0, 0)}
+        model.add_joint(name, rtmbs.Revolute((0, 0, 1)), one, two, axes_a=np.eye(3), axes_b=np.eye(3), **points)
+    path = tmp_path / "out.urdf"
+    rtmbs.write(model, path)
+    same_mechanics(model, rtmbs.read(path))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.robots.loops import closed, null_space
 from rtmbs.errors import InputError, LanguageError
 from tests.robotics.test_robot import floating_robot
 
@@ -240,3 +241,28 @@ def test_a_planar_arm_is_singular_only_where_it_is_stretched(planar):
     assert scan.directions == 2
     assert not np.any(planar.workspace("tip", 20).singular)
     assert planar.scan("tip", [[0.3, 0.5]], rows=(0, 1, 2)).singular.tolist() == [True]  # it cannot leave its plane
+
+
+@pytest.mark.parametrize("name", ["four_bar.urdf", "delta.urdf"])
+def test_forward_dynamics_of_loops_in_a_batch(name):
+    """M a + J^T lam = tau - h and J a = -dJ/dt v, the latter by differences; the same bits as state by state."""
+    folder = FILES if name == "four_bar.urdf" else Path(__file__).parents[2] / "apps" / "gallery" / "files"
+    robot, random = rtmbs.Robot(rtmbs.read(folder / name, meshes=False)), np.random.default_rng(3)
+    first, _ = robot.assembled()
+    found = []
+    for _ in range(4):
+        N = null_space(robot.closure_jacobian(first))
+        q = first = closed(robot, robot.integrate(first, N @ random.uniform(-0.1, 0.1, N.shape[1])))
+        N = null_space(robot.closure_jacobian(q))
+        found.append((q, N @ random.uniform(-1, 1, N.shape[1]), random.uniform(-1, 1, robot.nv)))
+    Q, V, T = (np.array(part) for part in zip(*found, strict=True))
+    motion, J, h = robot.forward_dynamics(Q, V, T), robot.closure_jacobian(Q), 1e-5
+    for k, (q, v, tau) in enumerate(found):
+        a, lam = motion.accelerations[k], motion.multipliers[k]
+        np.testing.assert_array_equal(robot.forward_dynamics(q, v, tau).accelerations, a)
+        np.testing.assert_array_equal(robot.closure_jacobian(q), J[k])
+        left = tau - robot.inverse_dynamics(q, v, a) - J[k].T @ lam
+        assert np.abs(left).max() < 1e-11 * max(1.0, np.abs(tau).max())
+        ahead, behind = (robot.closure_jacobian(robot.integrate(q, s * h * v)) @ v for s in (1, -1))
+        np.testing.assert_allclose(J[k] @ a, -(ahead - behind) / (2 * h), rtol=0, atol=1e-8)
+    assert np.abs(robot.closure_gap(Q)).max() < 1e-12
