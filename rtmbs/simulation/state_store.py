@@ -317,12 +317,12 @@ class StateStore:
     def step_by_hand(self, typical: Array) -> tuple[StepReport, bool] | None:
         """Take the next step by one kernel call, with the bytes of ``advance``; None where it is for ``advance``.
 
-        That is so for the first steps of a State, for one that was given out, for ramps, and for a step that the kernel
-        does not accept. ``typical`` (n,) are the sizes for the check of stiff forces, empty for none. Returns the
+        That is so for the first steps of a State, for one that was given out, and for a step that the kernel does not
+        accept. ``typical`` (n,) are the sizes for the check of stiff forces, empty for none. Returns the
         report, and whether a force looks too stiff.
         """
         old, new = self.states
-        if self.shown is not None or self.ramps or not self.compiled:
+        if self.shown is not None or not self.compiled:
             self.prepared, self.calm = None, min(self.calm, 0)
             return None
         one = self.prepared
@@ -344,10 +344,14 @@ class StateStore:
             return None
         new.t_ref, new.k, new.h = t_ref, k, h
         changed = not self.current
-        report, stiff = one.take(changed, changed and not self.exactly)
+        ramped = bool(self.ramps)
+        if ramped:
+            one.target[:] = old.u
+            self.reach_ramps(one.target)
+        report, stiff = one.take(changed, changed and not self.exactly, ramped)
         if report is None:
             return None
-        self.__dict__.update(states=(new, old), current=True, prepared=one.back)
+        self.__dict__.update(states=(new, old), current=True, prepared=one.back, ramps=NO_RAMPS)
         return report, stiff
 
     def _prepare(self, old: State, new: State, typical: Array) -> PreparedStep | None:
