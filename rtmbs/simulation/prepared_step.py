@@ -183,8 +183,8 @@ class PreparedStep:
         names = ("z", "zd", "zdd", "lam", "R0", "energy", "u", "s", "sd")
         written = {f"next_{name}": getattr(row, name) for name in names}
         arrays = StepArrays(
-            **begun, u=old.u, target=self.target, alpha=method.penalties_of(old), **written, stats=row.stats, still=np.zeros(n),
-            none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical, count=self.count, size=self.size,
+            **begun, u=old.u, target=self.target, alpha=method.penalties_of(old), **written, stats=row.stats,
+            still=np.zeros(n), none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical, count=self.count, size=self.size,
             unit=np.array([self.tick]),
         )  # fmt: skip
         self.old, self.new, self.work, self.equations = old, new, work, equations
