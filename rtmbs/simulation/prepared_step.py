@@ -184,8 +184,8 @@ class PreparedStep:
         written = {f"next_{name}": getattr(row, name) for name in names}
         arrays = StepArrays(
             **begun, u=old.u, target=self.target, alpha=method.penalties_of(old), **written, stats=row.stats,
-            still=np.zeros(n), none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical, count=self.count, size=self.size,
-            unit=np.array([self.tick]),
+            still=np.zeros(n), none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical, count=self.count,
+            size=self.size, unit=np.array([self.tick]),
         )  # fmt: skip
         self.old, self.new, self.work, self.equations = old, new, work, equations
         self.alpha = method.penalties_of(new)
