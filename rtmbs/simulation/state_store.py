@@ -325,8 +325,7 @@ class StateStore:
         if self.shown is not None or not self.compiled:
             self.prepared, self.calm = None, min(self.calm, 0)
             return None
-        one = self.prepared
-        work = self.work
+        one, work = self.prepared, self.work
         if not (
             one is not None
             and one.old is old
@@ -335,17 +334,14 @@ class StateStore:
             and one.settings is work.settings
             and one.tables is self.equations.tables
         ):
-            one = self._prepare(old, new, typical)
-            if one is None:
+            if (one := self._prepare(old, new, typical)) is None:
                 return None
-        before, t_ref, h = old.k, old.t_ref, old.h
-        k = before + 1
+        before, k, t_ref, h = old.k, old.k + 1, old.t_ref, old.h
         if not (k < MOST_COUNTED and t_ref + before * h < t_ref + k * h < math.inf):
             return None
         new.t_ref, new.k, new.h = t_ref, k, h
         changed = not self.current
-        ramped = bool(self.ramps)
-        if ramped:
+        if ramped := bool(self.ramps):
             one.target[:] = old.u
             self.reach_ramps(one.target)
         report, stiff = one.take(changed, changed and not self.exactly, ramped)
@@ -471,7 +467,7 @@ class StateStore:
         demand(self.options.method, Capability.RAMPS, "an input that moves along a step")
         state, own, ramps = self.states[0], self.__dict__, {**self.ramps, place.start: (place, numbers)}
         ended = self.options.method.ended_by_ramps(state)
-        if ended is not None and not np.array_equal(state.u[place], numbers):
+        if ended is not None and (state.u[place] != numbers).any():
             ended[:], own["ramps"] = 0.0, ramps  # one statement, as in ``write_input``
         else:
             own["ramps"] = ramps
