@@ -326,18 +326,12 @@ class StateStore:
             self.prepared, self.calm = None, min(self.calm, 0)
             return None
         one, work = self.prepared, self.work
-        if (
-            not (
-                one is not None
-                and one.old is old
-                and one.new is new
-                and one.work is work
-                and one.settings is work.settings
-                and one.tables is self.equations.tables
-            )
-            and (one := self._prepare(old, new, typical)) is None
-        ):
-            return None
+        if one is not None and not (one.old is old and one.new is new and one.work is work):
+            one = None
+        if one is None or one.settings is not work.settings or one.tables is not self.equations.tables:
+            one = self._prepare(old, new, typical)
+            if one is None:
+                return None
         before, k, t_ref, h = old.k, old.k + 1, old.t_ref, old.h
         if not (k < MOST_COUNTED and t_ref + before * h < t_ref + k * h < math.inf):
             return None
