@@ -5,8 +5,9 @@
  * Changes words, bytes and lengths of a mechanism file, gives most of them the checksum that belongs to them, loads each
  * from memory, and calls what a host may call in any order. One file of eight stays whole, so that only the calls are
  * odd. AddressSanitizer sees the C sources only. So that the kernels are seen too, every array of a loaded mechanism
- * moves beside a page that nobody may touch: behind its end or before its start. A run that crashes says its number;
- * `fuzz FILE 1 SEED NUMBER` repeats it. Prints how many files and calls there were. */
+ * moves beside a page that nobody may touch: behind its end or before its start. A run that crashes says its number, and
+ * so does one that takes more than LIMIT seconds of processor time; `fuzz FILE 1 SEED NUMBER` repeats it. Prints how many
+ * files and calls there were, and the longest time of a file in microseconds. */
 #define _GNU_SOURCE
 #include "model_exchange.h"
 #include <signal.h>
@@ -14,9 +15,12 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/time.h>
+#include <time.h>
 #include <unistd.h>
 
 #define PAGE 4096
+#define LIMIT 10 /* [s] of processor time for a file and the calls on it */
 #define ROOM (64 * PAGE) /* of an array; a larger one stays where it is */
 
 static uint64_t seed;
@@ -40,6 +44,19 @@ static void crashed(int signal, siginfo_t *found, void *context) {
     int length = snprintf(text, sizeof text, "signal %d in run %ld: a page before %s, at %zu\n", signal, run, near, from % each);
     if (write(2, text, (size_t)length) < 0) _exit(5);
     _exit(4);
+}
+static void late(int signal) {
+    (void)signal;
+    char text[80];
+    int length = snprintf(text, sizeof text, "run %ld takes more than %d s\n", run, LIMIT);
+    if (write(2, text, (size_t)length) < 0) _exit(5);
+    _exit(7);
+}
+/* Processor time up to now [us]. */
+static double spent(void) {
+    struct timespec at;
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &at);
+    return 1e6 * (double)at.tv_sec + 1e-3 * (double)at.tv_nsec;
 }
 /* A guarded room for every array. */
 static char *rooms(void) {
@@ -155,11 +172,16 @@ int main(int count, char **words) {
     fclose(file);
     long runs = atol(words[2]), first = count > 4 ? atol(words[4]) : 0, loaded = 0, untouched = 0;
     uint64_t given = strtoull(words[3], NULL, 10);
+    double longest = 0.0;
+    long slowest = first;
     guarded = rooms();
     struct sigaction on_crash = {.sa_sigaction = crashed, .sa_flags = SA_SIGINFO};
     const int crashes[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
     for (int k = 0; k < 4; k++) sigaction(crashes[k], &on_crash, NULL);
+    signal(SIGPROF, late);
     for (run = first; run < first + runs; run++) {
+        double begun = spent();
+        setitimer(ITIMER_PROF, &(struct itimerval){.it_value = {.tv_sec = LIMIT}}, NULL);
         seed = mixed(given ^ mixed((uint64_t)run));
         int sound = next() % 8 == 0;
         size_t length = sound || next() % 50 ? size : next() % (size + 1);
@@ -178,8 +200,9 @@ int main(int count, char **words) {
         call_anything(it, state);
         free(state);
         rtmbs_free(it);
+        if (spent() - begun > longest) longest = spent() - begun, slowest = run;
     }
-    printf("%ld files, %ld loaded, %ld whole, %ld calls, %ld arrays guarded\n", runs, loaded, untouched, calls,
-           moved);
+    printf("%ld files, %ld loaded, %ld whole, %ld calls, %ld arrays guarded, longest %.0f us in run %ld\n", runs, loaded,
+           untouched, calls, moved, longest, slowest);
     return 0;
 }

@@ -19,6 +19,7 @@ from rtmbs.export.channels import Port, Ports
 from rtmbs.export.instance import STATE_FIELDS, Instance
 from rtmbs.export.signal_kernels import ROWS
 from rtmbs.forces.register import BY_WORD
+from rtmbs.integrators.penalty_trapezoidal import MOST_PROJECTIONS
 from rtmbs.integrators.settings import MAX_ITERATIONS, MOST_TRIES, STATS_SIZE
 from rtmbs.jit.struct import words_of
 
@@ -38,9 +39,9 @@ COUNTED = 4  # word of the checksum
 
 CONSTANTS = {  # of kernels, as checks of files in C need them
     "OP_TRUTH": operations.TRUTH, "OP_SELECT": operations.SELECT, "OP_SUM": SUM, "STATS_SIZE": STATS_SIZE,
-    "MAX_ITERATIONS": MAX_ITERATIONS, "MOST_TRIES": MOST_TRIES, "SPRING_NUMBERS": BY_WORD["spring"].measured,
-    "GIVEN_NUMBERS": BY_WORD["wrench"].measured, "BUSHING_NUMBERS": BY_WORD["bushing"].measured,
-    "SIGNAL_ROWS": ROWS,
+    "MAX_ITERATIONS": MAX_ITERATIONS, "MOST_TRIES": MOST_TRIES, "MOST_PROJECTIONS": MOST_PROJECTIONS,
+    "SPRING_NUMBERS": BY_WORD["spring"].measured, "GIVEN_NUMBERS": BY_WORD["wrench"].measured,
+    "BUSHING_NUMBERS": BY_WORD["bushing"].measured, "SIGNAL_ROWS": ROWS,
 }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.condensed_loops import add_condensed_loops, add_condensed_multipliers, carry_wrenches
 from rtmbs.semirecursive.contacts import add_rate_gaps
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
+from rtmbs.semirecursive.mass_matrix import add_masses, gather_inertias, gather_sections
 from rtmbs.semirecursive.passes import (
     forward_accelerations,
     forward_positions,
@@ -18,19 +19,18 @@ from rtmbs.semirecursive.passes import (
     place_inertias,
 )
 from rtmbs.semirecursive.rotations import set_rate_columns
-from rtmbs.semirecursive.tangent import add_loop_tangent, add_multiplier_tangent, add_rigid_body_tangent
+from rtmbs.semirecursive.tangent import (
+    add_loop_tangent,
+    add_multiplier_tangent,
+    add_rigid_body_tangent,
+    join_sections,
+)
 
 
 @coarse_kernel
 def evaluate_residual(tables, R0, u, alpha, ws):
     """residual = M zdd - Q + Phi_z^T alpha Phi at ws.z, ws.zd, ws.zdd; leaves every pass in ``ws``."""
-    forward_positions(tables, R0, ws.z, ws)
-    place_inertias(tables.dofs, ws)
-    evaluate_closures(tables, ws.z, u, ws)
-    forward_velocities(tables.dofs, ws.zd, ws)
-    forward_accelerations(tables.dofs, ws.zd, ws.zdd, u, ws)
-    inverse_dynamics(tables.dofs, ws)
-    apply_forces(tables, ws.z, ws.zd, u, ws)
+    evaluate_forces(tables, R0, u, ws)
     if len(tables.contacts.normal):
         add_rate_gaps(tables, ws.Phi_z, ws.rate_share[0], ws.zd, ws.Phi)
     for row in range(len(alpha)):
@@ -38,6 +38,18 @@ def evaluate_residual(tables, R0, u, alpha, ws):
     for i in range(len(ws.residual)):
         ws.residual[i] = ws.tau[i]
     pull_back(tables, ws, ws.impulse, 1.0, ws.residual)
+
+
+@inner_kernel
+def evaluate_forces(tables, R0, u, ws):
+    """ws.tau = M zdd - Q at ws.z, ws.zd, ws.zdd, and the loops at the same positions; leaves every pass in ``ws``."""
+    forward_positions(tables, R0, ws.z, ws)
+    place_inertias(tables.dofs, ws)
+    evaluate_closures(tables, ws.z, u, ws)
+    forward_velocities(tables.dofs, ws.zd, ws)
+    forward_accelerations(tables.dofs, ws.zd, ws.zdd, u, ws)
+    inverse_dynamics(tables.dofs, ws)
+    apply_forces(tables, ws.z, ws.zd, u, ws)
 
 
 @coarse_kernel
@@ -116,12 +128,21 @@ def applied_share(paths, ws, values):
 def assemble_mass_metric(tables, position, alpha, ws, values):
     """values = M + position Phi_z^T alpha Phi_z at the evaluated positions, the metric with a proof (METHODS 1.7)."""
     place_inertias(tables.dofs, ws)
-    for i in range(len(ws.way)):  # a boundary: rotations have no turn of their own
-        ws.way[i] = 0.0
-    set_rate_columns(tables.dofs, ws.way, ws)
+    add_mass_metric(tables, position, alpha, ws, values)
+
+
+@inner_kernel
+def add_mass_metric(tables, position, alpha, ws, values):
+    """The same where inertias are placed; ws.diagonal becomes that of M, or of its sections in a deep tree."""
     for k in range(len(values)):
         values[k] = 0.0
-    add_rigid_body_tangent(tables, 1.0, 0.0, 0.0, ws, values)
+    if len(ws.section) > 0:
+        gather_sections(tables, ws)
+    else:
+        gather_inertias(tables.dofs, ws)
+    add_masses(tables, ws, ws.diagonal, values)
+    if len(tables.interfaces.dof) > 0:
+        join_sections(tables, ws, values)
     add_loop_tangent(tables, alpha, position, ws.Phi_z, ws.Phi_z, values)
     if len(tables.condensed.closure) > 0:
         add_condensed_loops(tables, alpha, position, ws, values)

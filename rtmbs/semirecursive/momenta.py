@@ -42,9 +42,10 @@ from rtmbs.numerics.spatial import (
 from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.condensed_loops import add_condensed_loops
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
+from rtmbs.semirecursive.mass_matrix import add_masses, gather_inertias, gather_sections
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities, place_inertias
 from rtmbs.semirecursive.rotations import set_rate_columns
-from rtmbs.semirecursive.tangent import add_loop_tangent, join_interface, join_sections
+from rtmbs.semirecursive.tangent import add_loop_tangent, join_sections
 from rtmbs.system.tables import GRAVITY_SLOT, ROTATION
 
 TINY_TURN = 1e-9  # [rad] below it tan(a / 2) / a is 1/2 to rounding
@@ -220,62 +221,6 @@ def assemble_end(tables, weight, ws, own_mass, values):
     add_loop_tangent(tables, weight, 1.0, ws.Phi_z, ws.Phi_z, values)
     if len(tables.condensed.closure) > 0:
         add_condensed_loops(tables, weight, 1.0, ws, values)
-
-
-@inner_kernel
-def add_masses(tables, ws, own_mass, values):
-    """values += entries of M of every dof with itself, its ancestors and its interface; own_mass = the diagonal.
-
-    They are those of ``tangent.add_rigid_body_tangent`` with mass 1 alone: columns X = S, and no Coriolis numbers.
-    """
-    paths, below, none = tables.paths, tables.interfaces.below, (0.0, 0.0, 0.0)
-    for j in range(len(ws.tau)):
-        S, start, last = load6(ws.S, j), paths.pointer[j], paths.pointer[j + 1] - 1
-        left = inertia_times(load10(ws.Ic, j), S)
-        for d in range(start, last):
-            entry = dot6(left, load6(ws.S, at(paths.dof[at(d)])))
-            values[at(paths.entry[at(d)])] += entry
-            values[at(paths.entry_transposed[at(d)])] += entry
-        own_mass[j] = dot6(left, S)
-        values[at(paths.entry[at(last)])] += own_mass[j]
-        if len(tables.interfaces.dof) > 0:
-            store6(ws.X, j, S)
-            store3(ws.Y, j, none)
-            if tables.interfaces.of[j] >= 0:
-                join_interface(below, j, left, none, left, values)
-
-
-@inner_kernel
-def gather_sections(tables, ws):
-    """ws.Ic = the inertia of all that each dof carries in its section; ws.section that below each interface."""
-    parent, interfaces = tables.dofs.parent, tables.interfaces
-    n = len(ws.tau)
-    for i in range(n):
-        for k in range(10):
-            ws.Ic[i, k] = ws.inertia[i, k]
-    for r in range(len(ws.section)):
-        for k in range(22):
-            ws.section[r, k] = 0.0
-    for i in range(n - 1, -1, -1):
-        p, r = parent[i], interfaces.of[i]
-        for k in range(10):
-            if r >= 0 and interfaces.dof[r] == p:
-                ws.section[r, k] += ws.Ic[i, k]
-            elif p >= 0:
-                ws.Ic[p, k] += ws.Ic[i, k]
-
-
-@inner_kernel
-def gather_inertias(dofs, ws):
-    """ws.Ic = the inertia of all that each dof carries."""
-    n = len(ws.tau)
-    for i in range(n):
-        for k in range(10):
-            ws.Ic[i, k] = ws.inertia[i, k]
-    for i in range(n - 1, -1, -1):
-        if dofs.parent[i] >= 0:
-            for k in range(10):
-                ws.Ic[dofs.parent[i], k] += ws.Ic[i, k]
 
 
 @inner_kernel

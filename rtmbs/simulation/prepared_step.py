@@ -68,6 +68,7 @@ class StepArrays(NamedTuple):
     s: Array  # (ns,)
     sd: Array  # (ns,)
     u: Array  # (nu,)
+    target: Array  # (nu,) at the end of the step, where inputs move along it
     alpha: Array  # (m,)
     next_z: Array  # (1, n)
     next_zd: Array  # (1, n)
@@ -119,10 +120,11 @@ def tell(it):
 
 
 @kernel
-def take_step_by_hand(tables, lu, work, settings, ws, it, changed, roughly, budget):
+def take_step_by_hand(tables, lu, work, settings, ws, it, changed, roughly, ramped, budget):
     """Let accelerations follow ``changed`` inputs, and take a step; its exit code, NOT_FOLLOWED or OUT_OF_RANGE.
 
-    STIFF is added where the step shows a force that is too stiff for it.
+    With ``ramped`` the inputs at its end are ``it.target``. STIFF is added where the step shows a force that is too
+    stiff for it.
     """
     if changed:
         followed = follow_inputs(
@@ -132,8 +134,8 @@ def take_step_by_hand(tables, lu, work, settings, ws, it, changed, roughly, budg
             return NOT_FOLLOWED
     bad = 0
     for i in range(len(it.u)):
-        bad += 0 if abs(it.u[i]) <= BEYOND else 1
-        it.next_u[0, i] = it.u[i]
+        it.next_u[0, i] = it.target[i] if ramped else it.u[i]
+        bad += 0 if abs(it.next_u[0, i]) <= BEYOND and abs(it.u[i]) <= BEYOND else 1
     if bad > 0:
         return OUT_OF_RANGE
     for i in range(len(it.energy)):
@@ -164,6 +166,7 @@ class PreparedStep:
         "size",
         "stats",
         "tables",
+        "target",
         "tick",
         "work",
     )
@@ -175,13 +178,14 @@ class PreparedStep:
         row, n = one_row_chunk(new, work.stats), equations.n
         self.tick = seconds_per_tick()
         self.count, self.size = np.zeros(len(COUNTS), np.int64), np.zeros(CORRECTIONS + FEW)
+        self.target = np.zeros_like(old.u)
         begun = arrays_of(old)._asdict()
         names = ("z", "zd", "zdd", "lam", "R0", "energy", "u", "s", "sd")
         written = {f"next_{name}": getattr(row, name) for name in names}
         arrays = StepArrays(
-            **begun, u=old.u, alpha=method.penalties_of(old), **written, stats=row.stats, still=np.zeros(n),
-            none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical, count=self.count, size=self.size,
-            unit=np.array([self.tick]),
+            **begun, u=old.u, target=self.target, alpha=method.penalties_of(old), **written, stats=row.stats,
+            still=np.zeros(n), none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical, count=self.count,
+            size=self.size, unit=np.array([self.tick]),
         )  # fmt: skip
         self.old, self.new, self.work, self.equations = old, new, work, equations
         self.alpha = method.penalties_of(new)
@@ -190,13 +194,16 @@ class PreparedStep:
         self.arguments = (equations.tables, equations.lu, equations.work, work.settings, equations.ws, arrays)
         self.budget = round(LONGEST_CALL / self.tick)
         self.entry: Callable[..., int] = entry or entry_for(
-            take_step_by_hand, (*self.arguments, True, False, self.budget)
+            take_step_by_hand, (*self.arguments, True, False, False, self.budget)
         )
         self.back: PreparedStep | None = None
 
-    def take(self, changed: bool, roughly: bool) -> tuple[StepReport | None, bool]:
-        """Take the step; its report, or None where it was not accepted, and whether a force looks too stiff."""
-        code = self.entry(*self.arguments, changed, roughly, self.budget)
+    def take(self, changed: bool, roughly: bool, ramped: bool = False) -> tuple[StepReport | None, bool]:
+        """Take the step; its report, or None where it was not accepted, and whether a force looks too stiff.
+
+        ``ramped``: inputs at its end are those in ``target``.
+        """
+        code = self.entry(*self.arguments, changed, roughly, ramped, self.budget)
         stiff = code >= STIFF
         if stiff:
             code -= STIFF

@@ -317,37 +317,33 @@ class StateStore:
     def step_by_hand(self, typical: Array) -> tuple[StepReport, bool] | None:
         """Take the next step by one kernel call, with the bytes of ``advance``; None where it is for ``advance``.
 
-        That is so for the first steps of a State, for one that was given out, for ramps, and for a step that the kernel
-        does not accept. ``typical`` (n,) are the sizes for the check of stiff forces, empty for none. Returns the
+        That is so for the first steps of a State, for one that was given out, and for a step that the kernel does not
+        accept. ``typical`` (n,) are the sizes for the check of stiff forces, empty for none. Returns the
         report, and whether a force looks too stiff.
         """
         old, new = self.states
-        if self.shown is not None or self.ramps or not self.compiled:
+        if self.shown is not None or not self.compiled:
             self.prepared, self.calm = None, min(self.calm, 0)
             return None
-        one = self.prepared
-        work = self.work
-        if not (
-            one is not None
-            and one.old is old
-            and one.new is new
-            and one.work is work
-            and one.settings is work.settings
-            and one.tables is self.equations.tables
-        ):
+        one, work = self.prepared, self.work
+        if one is not None and not (one.old is old and one.new is new and one.work is work):
+            one = None
+        if one is None or one.settings is not work.settings or one.tables is not self.equations.tables:
             one = self._prepare(old, new, typical)
             if one is None:
                 return None
-        before, t_ref, h = old.k, old.t_ref, old.h
-        k = before + 1
+        before, k, t_ref, h = old.k, old.k + 1, old.t_ref, old.h
         if not (k < MOST_COUNTED and t_ref + before * h < t_ref + k * h < math.inf):
             return None
         new.t_ref, new.k, new.h = t_ref, k, h
         changed = not self.current
-        report, stiff = one.take(changed, changed and not self.exactly)
+        if ramped := bool(self.ramps):
+            one.target[:] = old.u
+            self.reach_ramps(one.target)
+        report, stiff = one.take(changed, changed and not self.exactly, ramped)
         if report is None:
             return None
-        self.__dict__.update(states=(new, old), current=True, prepared=one.back)
+        self.__dict__.update(states=(new, old), current=True, prepared=one.back, ramps=NO_RAMPS)
         return report, stiff
 
     def _prepare(self, old: State, new: State, typical: Array) -> PreparedStep | None:
@@ -467,7 +463,7 @@ class StateStore:
         demand(self.options.method, Capability.RAMPS, "an input that moves along a step")
         state, own, ramps = self.states[0], self.__dict__, {**self.ramps, place.start: (place, numbers)}
         ended = self.options.method.ended_by_ramps(state)
-        if ended is not None and not np.array_equal(state.u[place], numbers):
+        if ended is not None and (state.u[place] != numbers).any():
             ended[:], own["ramps"] = 0.0, ramps  # one statement, as in ``write_input``
         else:
             own["ramps"] = ramps

@@ -9,7 +9,7 @@ import pytest
 
 import rtmbs.export
 from bench.native_host import Mechanism
-from rtmbs.export.mechanism_file import COUNTED, FORMAT, MAGIC, WORD, checksum, layout_digest, leaves
+from rtmbs.export.mechanism_file import COUNTED, FORMAT, HEADER, MAGIC, WORD, checksum, layout_digest, leaves
 from rtmbs.export.packages import exported
 from rtmbs.library import build
 
@@ -94,6 +94,51 @@ def test_an_index_out_of_range_is_refused_by_the_name_of_its_array(library, foun
         data[places[name] : places[name] + WORD] = value.to_bytes(WORD, "little", signed=True)
         with pytest.raises(ValueError, match="damaged mechanism file"):
             Mechanism(library, sealed(data))
+
+
+def extent_place(found, name):
+    """Return the place in the file of the first extent of an array."""
+    arrays = [leaf for leaf in leaves(found.instance) if isinstance(leaf.value, np.ndarray)]
+    before = next(k for k, leaf in enumerate(arrays) if leaf.name == name)
+    return WORD * (HEADER + sum(leaf.value.ndim for leaf in arrays[:before]))
+
+
+@pytest.mark.parametrize(
+    "name", ["tables.balance.first", "tables.interfaces.one", "tables.paths.dof", "lu.order", "still", "z", "u"]
+)
+def test_an_array_of_zeros_is_no_longer_than_the_file(library, found, name):
+    data = bytearray(found.file)
+    place = extent_place(found, name)
+    data[place : place + WORD] = (2**27).to_bytes(WORD, "little")
+    with pytest.raises(ValueError, match="mechanism file"):
+        Mechanism(library, sealed(data))
+
+
+@pytest.mark.parametrize("name", ["settings.max_projections", "settings.tries", "settings.max_iterations"])
+def test_a_count_of_tries_is_bounded_by_what_the_method_takes(library, found, name):
+    numbers = [leaf for leaf in leaves(found.instance) if not isinstance(leaf.value, np.ndarray)]
+    arrays = [leaf for leaf in leaves(found.instance) if isinstance(leaf.value, np.ndarray)]
+    place = HEADER + sum(leaf.value.ndim for leaf in arrays) + len(arrays)
+    place = WORD * (place + next(k for k, leaf in enumerate(numbers) if leaf.name == name))
+    data = bytearray(found.file)
+    assert int.from_bytes(data[place : place + WORD], "little") < 100
+    data[place : place + WORD] = (1000).to_bytes(WORD, "little")
+    with pytest.raises(ValueError, match="damaged mechanism file"):
+        Mechanism(library, sealed(data))
+
+
+def test_an_elimination_order_that_names_a_coordinate_twice_is_refused(library, found):
+    data, place = bytearray(found.file), content_places(found)["lu.order"]
+    data[place : place + WORD] = data[place + WORD : place + 2 * WORD]
+    with pytest.raises(ValueError, match=r"lu\.order"):
+        Mechanism(library, sealed(data))
+
+
+def test_a_communication_step_of_more_than_a_million_steps_is_refused(library, found):
+    it = Mechanism(library, found.file)
+    before = it.state
+    assert it.advance(1.1e6 * 1e-3) == 21
+    assert it.state == before
 
 
 def test_functions_of_time_that_are_not_there_are_refused(library, found):

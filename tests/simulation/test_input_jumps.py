@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.measures.input_errors import error_of
 
 
 def slider(h: float) -> rtmbs.Simulation:
@@ -123,3 +124,10 @@ def test_a_balance_stays_where_the_new_potential_is_beyond_range() -> None:
     assert sim.state.memory["energy"].tobytes() == before
     sim.inputs["band.stiffness"], sim.inputs["band.length"] = 20.0, 0.7
     np.testing.assert_allclose(sim.state.memory["energy"], np.frombuffer(before).reshape(-1, 2), rtol=1e-12)
+
+
+@pytest.mark.parametrize(("name", "options"), [("fourbar", {"ny": 2, "nz": 3}), ("crank_rocker", {}), ("bricard", {})])
+def test_accelerations_that_follow_an_input_are_those_of_a_dense_solution(name, options) -> None:
+    model = rtmbs.library.build(name, **options)
+    model.add_force("motor", rtmbs.Motor(rtmbs.Input(0.0)), joint=next(iter(model.joints)))
+    assert error_of(rtmbs.Simulation(model.compile(), h=1e-3), "motor.torque", 1.7) < 1e-8

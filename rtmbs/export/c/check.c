@@ -1,4 +1,5 @@
-/* Shapes and indices of a loaded mechanism, checked once: no kernel reads or writes outside of its arrays afterwards.
+/* Shapes, indices and counts of a loaded mechanism, checked once: no kernel reads or writes outside of its arrays
+ * afterwards, or goes on for longer than the size of the file explains.
  * A rule stands here for every array; tests/export holds the list of arrays against this file. Names are those of
  * rtmbs.system.tables, rtmbs.numerics.linear.symbolic and rtmbs.semirecursive.workspace, which say what each array means. */
 #include "mechanism.h"
@@ -42,6 +43,7 @@ static int ascending(M it, int leaf, int64_t last) {
     return 1;
 }
 
+enum { UNKNOWNS = 21 }; /* of an interface: its t, f and w */
 typedef struct { int64_t n, g, m, mc, nc, nl, nr, nu, ns, size, depth, k0, no, nk, nb; } sizes;
 
 static const char *check_dofs(M it, const sizes *s) {
@@ -67,11 +69,12 @@ static const char *check_dofs(M it, const sizes *s) {
     SHAPE1(L_tables_origins_pointer, s->g + 1); RANGE(L_tables_origins_row, -1 - s->g, -1);
     POINTER(L_tables_origins_pointer, E(L_tables_origins_dof)); RANGE(L_tables_origins_dof, 0, n - 1);
     SHAPE2(L_tables_origins_direction, E(L_tables_origins_dof), 3);
+    WANT(L_tables_origins_fixed, s->g <= n); WANT(L_tables_origins_dof, E(L_tables_origins_dof) <= n); WANT(L_R0, s->nr <= n);
     return NULL;
 }
 
 static const char *check_paths(M it, const sizes *s) {
-    int64_t n = s->n, paths = E(L_tables_paths_dof);
+    int64_t n = s->n, paths = E(L_tables_paths_dof), longest = 0;
     const int64_t *pointer = INTEGERS(it, L_tables_paths_pointer);
     SHAPE1(L_tables_paths_pointer, n + 1); POINTER(L_tables_paths_pointer, paths);
     SHAPE1(L_tables_paths_entry, paths); SHAPE1(L_tables_paths_entry_transposed, paths);
@@ -80,10 +83,11 @@ static const char *check_paths(M it, const sizes *s) {
     for (int64_t i = 0; i < n; i++) {
         int64_t length = pointer[i + 1] - pointer[i];
         if (length < 1 || length > s->depth) FAIL(L_tables_paths_pointer);
+        if (length > longest) longest = length;
         if (INTEGERS(it, L_tables_dofs_reference)[i] >= 0 &&
             (pointer[i + 2] - pointer[i + 1] < 2 || pointer[i + 3] - pointer[i + 2] < 3)) FAIL(L_tables_paths_pointer);
     }
-    SHAPE2(L_ws_path, 17, s->depth); SHAPE1(L_ws_held, s->depth + 1);
+    SHAPE2(L_ws_path, 17, longest); SHAPE1(L_ws_held, s->depth + 1);
     int64_t interfaces = E(L_tables_interfaces_dof), above = E(L_tables_interfaces_above);
     RANGE(L_tables_interfaces_dof, 0, n - 1); SHAPE1(L_tables_interfaces_of, n);
     RANGE(L_tables_interfaces_of, -1, interfaces - 1); SHAPE1(L_tables_interfaces_pointer, interfaces + 1);
@@ -91,6 +95,9 @@ static const char *check_paths(M it, const sizes *s) {
     WANT(L_tables_interfaces_below, EXTENT(it, L_tables_interfaces_below, 1) == 15);
     RANGE(L_tables_interfaces_above, 0, s->size - 1); RANGE(L_tables_interfaces_below, -1, s->size - 1);
     RANGE(L_tables_interfaces_one, 0, s->size - 1); RANGE(L_tables_interfaces_minus, 0, s->size - 1);
+    WANT(L_tables_interfaces_dof, interfaces <= n); WANT(L_tables_interfaces_below, E(L_tables_interfaces_below) <= n);
+    WANT(L_tables_interfaces_one, E(L_tables_interfaces_one) <= UNKNOWNS * interfaces);
+    WANT(L_tables_interfaces_minus, E(L_tables_interfaces_minus) <= UNKNOWNS * interfaces);
     for (int64_t i = 0; i < n; i++)
         if (INTEGERS(it, L_tables_interfaces_of)[i] >= 0 && i >= E(L_tables_interfaces_below)) FAIL(L_tables_interfaces_of);
     for (int64_t r = 0; r < interfaces; r++) {
@@ -154,12 +161,15 @@ static const char *check_condensed(M it, const sizes *s) {
     RANGE(L_tables_condensed_place, 0, places); RANGE(L_tables_condensed_pulled, 0, last);
     RANGE(L_tables_condensed_seen, 0, last); SHAPE2(L_tables_condensed_interface, k, 2);
     RANGE(L_tables_condensed_interface, -1, E(L_tables_interfaces_dof) - 1);
+    int64_t next = 0;
     for (int64_t c = 0; c < k; c++) {
         int64_t rows = row[c + 1] - row[c], l = INTEGERS(it, L_tables_condensed_closure)[c];
         const int64_t *begin = INTEGERS(it, L_tables_closures_row_pointer);
         if (rows != begin[l + 1] - begin[l]) FAIL(L_tables_condensed_row);
-        if (INTEGERS(it, L_tables_condensed_place)[c] + rows * (pointer[c + 1] - pointer[c]) > places) FAIL(L_tables_condensed_place);
+        if (INTEGERS(it, L_tables_condensed_place)[c] != next) FAIL(L_tables_condensed_place);
+        next += rows * (pointer[c + 1] - pointer[c]);
     }
+    WANT(L_tables_condensed_place, next == places); SHAPE1(L_tables_condensed_one, mu + 12 * k);
     SHAPE3(L_tables_condensed_twist, mu, 2, 6); SHAPE3(L_tables_condensed_wrench, mu, 2, 6);
     SHAPE2(L_tables_condensed_turned, ends, 6); SHAPE2(L_tables_condensed_turning, ends, 12);
     SHAPE3(L_tables_condensed_turned_wrench, k, 2, 6); SHAPE3(L_tables_condensed_turning_twist, k, 2, 12);
@@ -286,7 +296,7 @@ static const char *check_laws(M it, const sizes *s) {
     RANGE(L_tables_laws_state_place, 0, slopes - 1);
     WANT(L_tables_laws_state_block, EXTENT(it, L_tables_laws_state_block, 1) == 10);
     const int64_t *b = INTEGERS(it, L_tables_laws_state_block);
-    int64_t k0 = EXTENT(it, L_ws_state_matrix, 0), wide = EXTENT(it, L_ws_state_right, 1), states = 0;
+    int64_t k0 = EXTENT(it, L_ws_state_matrix, 0), wide = EXTENT(it, L_ws_state_right, 1), states = 0, most = 0, seen_most = 0;
     SHAPE2(L_ws_state_matrix, k0, k0); WANT(L_ws_state_right, EXTENT(it, L_ws_state_right, 0) == k0);
     for (int64_t r = 0; r < E(L_tables_laws_state_block); r++, b += 10) {
         int64_t k = b[1], acts = b[3], looks = b[5], law = b[7], force = b[2] - 6 * nk;
@@ -301,9 +311,9 @@ static const char *check_laws(M it, const sizes *s) {
             int64_t seen = 18 * nk + x[1] - b[4];
             if (x[0] < force || x[0] >= force + acts || seen < 0 || seen >= looks) FAIL(L_tables_laws_force_entry);
         }
-        states += k;
+        states += k, most = k > most ? k : most, seen_most = looks > seen_most ? looks : seen_most;
     }
-    WANT(L_tables_laws_state_block, states == ns);
+    WANT(L_tables_laws_state_block, states == ns && most == k0 && seen_most == wide);
     SHAPE1(L_ws_law_input, inputs); SHAPE1(L_ws_law_number, inputs + ns); SHAPE1(L_ws_law_parameter, E(L_tables_laws_slot));
     int64_t outputs = 6 * nk + no + E(L_tables_laws_wrench_entry) + counts[3] + ns + E(L_tables_laws_state_place);
     WANT(L_ws_law_output, E(L_ws_law_output) == (nk + no ? outputs : 0));
@@ -313,15 +323,21 @@ static const char *check_laws(M it, const sizes *s) {
     return NULL;
 }
 
-/* A program: memory holds its slots, every operand is a slot, every run ends inside of the code. `leaf` is its first
- * array, `operation`; x, p and y are the numbers of its independents, parameters and outputs. */
+/* Memory of a program holds its constants and inputs, and a result of each instruction at most. */
+static const char *check_memory(M it, int leaf, int memory, int64_t inputs) {
+    WANT(memory, E(memory) <= E(leaf + 7) + inputs + E(leaf + 5));
+    return NULL;
+}
+
+/* A program: memory holds its slots, every operand is a slot, and runs are the code, one after the other. `leaf` is its
+ * first array, `operation`; x, p and y are the numbers of its independents, parameters and outputs. */
 static const char *check_program(M it, int leaf, int memory, int64_t x, int64_t p, int64_t y) {
     int added = leaf + 1, subtracted = leaf + 2, count = leaf + 3, start = leaf + 4, code = leaf + 5, output = leaf + 6;
     int constants = leaf + 7, sizes_leaf = leaf + 8;
     const int32_t *op = DATA(it, leaf), *plus = DATA(it, added), *minus = DATA(it, subtracted), *times = DATA(it, count);
     const int64_t *from = INTEGERS(it, start);
     const uint32_t *operand = DATA(it, code);
-    int64_t runs = E(leaf), length = E(code), slots = E(memory);
+    int64_t runs = E(leaf), length = E(code), slots = E(memory), next = 0;
     SHAPE1(added, runs); SHAPE1(subtracted, runs); SHAPE1(count, runs); SHAPE1(start, runs); SHAPE1(sizes_leaf, 3);
     if (runs == 0 && E(output) == 0) { WANT(output, y == 0); return NULL; }
     WANT(constants, E(constants) + x + p <= slots);
@@ -330,10 +346,13 @@ static const char *check_program(M it, int leaf, int memory, int64_t x, int64_t 
     for (int64_t k = 0; k < y; k++)
         if (((const int32_t *)DATA(it, output))[k] < 0 || ((const int32_t *)DATA(it, output))[k] >= slots) FAIL(output);
     for (int64_t r = 0; r < runs; r++) {
-        if (plus[r] < 0 || minus[r] < 0 || times[r] < 0 || from[r] < 0 || from[r] > length) FAIL(leaf);
+        if (plus[r] < 0 || minus[r] < 0 || times[r] < 1) FAIL(leaf);
+        if (from[r] != next) FAIL(start);
         int64_t each = op[r] == OP_SUM ? 1 + 2 * ((int64_t)plus[r] + minus[r]) : op[r] <= OP_TRUTH ? 2 : op[r] < OP_SELECT ? 3 : 4;
-        if (op[r] < 2 || op[r] > OP_SUM || times[r] > (length - from[r]) / each) FAIL(start);
+        if (op[r] < 2 || op[r] > OP_SUM || times[r] > (length - next) / each) FAIL(start);
+        next += times[r] * each;
     }
+    WANT(code, next == length);
     return NULL;
 }
 
@@ -346,6 +365,7 @@ static const char *check_program(M it, int leaf, int memory, int64_t x, int64_t 
         WANT(L_ws_law_##MEMORY, EXTENT(it, L_ws_law_##MEMORY, 1) == 8); \
         WANT(L_tables_laws_##LANES##_constants, EXTENT(it, L_tables_laws_##LANES##_constants, 1) == 8); \
         SHAPE2(L_tables_laws_##LANES##_given, given, 3); \
+        SUB(check_memory(it, L_tables_laws_##LANES##_program_operation, L_ws_law_##MEMORY, given)); \
         SHAPE2(L_tables_laws_##LANES##_found, E(L_tables_laws_##LANES##_found), 3); \
         if (runs == 0) return NULL; \
         SHAPE1(L_tables_laws_##LANES##_program_operation, runs); RANGE(L_tables_laws_##LANES##_lanes, 0, 8); \
@@ -365,17 +385,22 @@ CHECK_LANES(rates, rates)
 
 enum { FIRST, WIDTH, REST, UPPER, LOWER, LIST, REMAINDER, STRIDE, PARENT, KEPT, SAME, STARTS, INHERITS, COLUMNS };
 
-static const char *check_front(M it, const int64_t *all, int64_t count, int64_t s, int64_t size, int64_t remainder) {
+/* The front s: its rows, panels and list stand behind those of the fronts before, which `end` tells and goes on from. */
+static const char *check_front(M it, const int64_t *all, int64_t count, int64_t s, int64_t *end, int64_t widest) {
     const int64_t *f = all + s * COLUMNS, *relative = INTEGERS(it, L_lu_relative), most = 1 << 24;
-    int64_t total = it->words[W_lu_total];
+    int64_t total = it->words[W_lu_total], size = it->words[W_lu_size], remainder = it->words[W_lu_remainder_size];
     for (int c = 0; c < COLUMNS; c++) if (c != PARENT && (f[c] < 0 || f[c] > (int64_t)1 << 31)) FAIL(L_lu_fronts);
-    if (f[WIDTH] > most || f[REST] > most || f[STRIDE] > most || f[FIRST] + f[WIDTH] > total) FAIL(L_lu_fronts);
-    if (f[UPPER] + f[WIDTH] * (f[WIDTH] + f[REST]) > size || f[LOWER] + f[WIDTH] * f[REST] > size) FAIL(L_lu_fronts);
-    if (f[LIST] + f[REST] > E(L_lu_rest) || f[KEPT] > f[REST] || f[SAME] > f[KEPT] || f[INHERITS] > 1) FAIL(L_lu_fronts);
+    if (f[WIDTH] < 1 || f[WIDTH] > most || f[REST] > most || f[STRIDE] > widest) FAIL(L_lu_fronts);
+    if (f[FIRST] != end[FIRST] || f[UPPER] != end[UPPER] || f[LIST] != end[LIST]) FAIL(L_lu_fronts);
+    if (f[LOWER] != f[UPPER] + f[WIDTH] * (f[WIDTH] + f[REST])) FAIL(L_lu_fronts);
+    end[FIRST] += f[WIDTH], end[UPPER] = f[LOWER] + f[WIDTH] * f[REST], end[LIST] += f[REST];
+    if (end[FIRST] > total || end[UPPER] > size || end[LIST] > E(L_lu_rest) || end[LIST] > E(L_lu_relative)) FAIL(L_lu_fronts);
+    if (f[KEPT] > f[REST] || f[SAME] > f[KEPT] || f[INHERITS] > 1 || f[STARTS] > 1) FAIL(L_lu_fronts);
     if (f[REST] == 0) return NULL;
-    if (f[STRIDE] < f[REST] || f[REMAINDER] + (f[REST] - 1) * f[STRIDE] + f[REST] > remainder) FAIL(L_lu_fronts);
-    if (f[STARTS] == 1 && f[REMAINDER] + f[REST] * f[STRIDE] > remainder) FAIL(L_lu_fronts);
-    if (f[PARENT] <= s || f[PARENT] >= count || f[LIST] + f[REST] > E(L_lu_relative)) FAIL(L_lu_fronts);
+    int64_t square = f[REMAINDER] + f[STRIDE] * f[STRIDE];
+    if (f[STRIDE] < f[REST] || square > remainder) FAIL(L_lu_fronts);
+    if (end[REMAINDER] < square) end[REMAINDER] = square;
+    if (f[PARENT] <= s || f[PARENT] >= count) FAIL(L_lu_fronts);
     const int64_t *p = all + f[PARENT] * COLUMNS;
     if (f[SAME] > p[REST]) FAIL(L_lu_fronts);
     for (int64_t i = 0; i < f[REST]; i++) {
@@ -387,17 +412,31 @@ static const char *check_front(M it, const int64_t *all, int64_t count, int64_t 
     return NULL;
 }
 
+/* True when an array holds every number below its length once; `seen` are zeros, and are again afterwards. */
+static int is_permutation(M it, int leaf, double *seen) {
+    const int64_t *x = INTEGERS(it, leaf);
+    int64_t count = E(leaf), found = 0;
+    for (int64_t i = 0; i < count; i++) if (seen[x[i]] == 0.0) seen[x[i]] = 1.0, found++;
+    for (int64_t i = 0; i < count; i++) seen[x[i]] = 0.0;
+    return found == count;
+}
+
 static const char *check_factor(M it, const sizes *s) {
     int64_t total = it->words[W_lu_total], n = it->words[W_lu_n], size = s->size, remainder = it->words[W_lu_remainder_size];
+    int64_t fronts = E(L_lu_fronts), widest = 0, end[COLUMNS] = {0};
     WANT(L_lu_order, n == s->n && total >= n && total <= (int64_t)1 << 28 && remainder >= 0);
     SHAPE1(L_lu_order, total); RANGE(L_lu_order, 0, total - 1); RANGE(L_lu_rest, 0, total - 1);
-    WANT(L_lu_fronts, EXTENT(it, L_lu_fronts, 1) == COLUMNS);
-    WANT(L_lu_pattern, E(L_lu_pattern) >= 0); WANT(L_lu_relative, E(L_lu_relative) >= 0);
+    WANT(L_lu_fronts, EXTENT(it, L_lu_fronts, 1) == COLUMNS && fronts <= total);
+    SHAPE1(L_lu_relative, E(L_lu_rest));
     SHAPE1(L_work_original, size); SHAPE1(L_work_factored, size); SHAPE1(L_work_remainder, remainder);
     SHAPE1(L_work_diagonal, total); SHAPE1(L_work_residual, total); SHAPE1(L_work_scale, total);
     SHAPE1(L_work_solution, total); SHAPE1(L_work_step, 1);
-    for (int64_t f = 0; f < E(L_lu_fronts); f++)
-        SUB(check_front(it, INTEGERS(it, L_lu_fronts), E(L_lu_fronts), f, size, remainder));
+    const int64_t *all = INTEGERS(it, L_lu_fronts);
+    for (int64_t f = 0; f < fronts; f++) if (all[f * COLUMNS + REST] > widest) widest = all[f * COLUMNS + REST];
+    for (int64_t f = 0; f < fronts; f++) SUB(check_front(it, all, fronts, f, end, widest));
+    WANT(L_lu_fronts, end[FIRST] == total && end[UPPER] == size && end[REMAINDER] == remainder);
+    WANT(L_lu_rest, end[LIST] == E(L_lu_rest)); WANT(L_lu_pattern, E(L_lu_pattern) <= size);
+    WANT(L_lu_order, is_permutation(it, L_lu_order, DOUBLES(it, L_work_solution)));
     return NULL;
 }
 
@@ -407,7 +446,8 @@ static const char *check_settings(M it, const sizes *s) {
     memcpy(&h, &it->words[W_settings_h], sizeof h);
     WANT(L_settings_absolute, h > 0.0 && h < 1e100 && iterations >= 1 && iterations <= MAX_ITERATIONS);
     WANT(L_settings_absolute, it->words[W_settings_tries] >= 0 && it->words[W_settings_tries] <= MOST_TRIES);
-    WANT(L_settings_absolute, it->words[W_settings_max_projections] >= 0 && it->words[W_settings_max_projections] <= 1 << 20);
+    WANT(L_settings_absolute, it->words[W_settings_max_projections] >= 0 && it->words[W_settings_max_projections] <= MOST_PROJECTIONS);
+    WANT(L_settings_absolute, it->words[W_settings_refactor] >= 0 && it->words[W_settings_refactor] <= 2);
     WANT(L_settings_absolute, it->words[W_settings_tangent_terms] >= 0 && it->words[W_settings_tangent_terms] <= 3);
     double penalty, size;
     memcpy(&penalty, &it->words[W_penalty], sizeof penalty);
@@ -422,6 +462,7 @@ static const char *check_settings(M it, const sizes *s) {
     }
     SHAPE1(L_tables_balance_component, n); RANGE(L_tables_balance_component, -1, n - 1);
     RANGE(L_tables_balance_first, 0, n - 1); SHAPE1(L_tables_balance_length, 1);
+    WANT(L_tables_balance_first, E(L_tables_balance_first) <= n);
     return NULL;
 }
 
@@ -473,6 +514,7 @@ static const char *check_outputs(M it, const sizes *s) {
         if (row[0] < 0 || row[0] > 9 || row[1] < 0 || row[1] >= rows[row[0]] || row[2] < 0 || row[2] >= columns[row[0]])
             FAIL(L_outputs_picked);
     }
+    WANT(L_outputs_values, values <= 3 * plans + 6 * reactions + E(L_outputs_picked));
     SHAPE1(L_outputs_energies, 3); SHAPE2(L_outputs_missed, 3, s->m); SHAPE2(L_outputs_wrenches, nb + s->nl, 6);
     SHAPE2(L_graph_center, nb, 3); SHAPE1(L_graph_mass, nb); SHAPE3(L_graph_inertia, nb, 3, 3); SHAPE1(L_graph_parent, nb);
     RANGE(L_graph_dof, -1 - s->g, s->n - 1); SHAPE1(L_graph_connector_a, s->nl); SHAPE1(L_graph_connector_b, s->nl);
@@ -511,6 +553,9 @@ const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
                       E(L_tables_conditions_slot), E(L_ws_pose_output)));
     SUB(check_program(it, L_tables_laws_program_operation, L_ws_law_memory, E(L_ws_law_number), E(L_tables_laws_slot),
                       E(L_ws_law_output)));
+    SUB(check_memory(it, L_tables_conditions_program_operation, L_ws_pose_memory, E(L_ws_pose_input) + E(L_tables_conditions_slot)));
+    SUB(check_memory(it, L_tables_laws_program_operation, L_ws_law_memory, E(L_ws_law_number) + E(L_tables_laws_slot)));
+    SUB(check_memory(it, L_signals_program_operation, L_signals_memory, 1 + E(L_signals_parameter)));
     SUB(check_law_lanes(it)); SUB(check_law_rates(it));
     SUB(check_signals(it, &s));
     return NULL;

@@ -145,8 +145,8 @@ int fmu_step(fmu *f, const char *call, double now, double size) {
     if (!single) rtmbs_get_state(f->it, f->spare);
     if (fabs(now - here) <= ROUNDING * h) status = rtmbs_advance(f->it, now + size - here);
     if (status == RTMBS_BAD_VALUE)
-        snprintf(f->text, sizeof f->text, "%s: no step goes from %.17g s by %.17g s; now is %.17g s, and the shortest step is "
-                 "%.3g s", call, now, size, here, 1e-3 * h);
+        snprintf(f->text, sizeof f->text, "%s: no step goes from %.17g s by %.17g s; now is %.17g s, and steps go from "
+                 "%.3g s to %.3g s", call, now, size, here, 1e-3 * h, 1e6 * h);
     else if (!rtmbs_taken(status))
         snprintf(f->text, sizeof f->text, "%s: the step at %.17g s was refused: %s", call, rtmbs_time(f->it), rtmbs_status_text(status));
     if (!rtmbs_taken(status)) {

@@ -96,7 +96,7 @@ RTMBS_API int rtmbs_read_outputs(rtmbs_mechanism *it, double *values);
 RTMBS_API int rtmbs_step(rtmbs_mechanism *it, int64_t count);
 /* Advance by `span` seconds: in steps of h when it is a whole number of them, else in the fewest equal steps that are no
  * longer than h. Steps are counted from there on. A step that is refused ends the call before it, as in rtmbs_step.
- * RTMBS_BAD_VALUE for a span below h / 1000, or none at all. */
+ * RTMBS_BAD_VALUE for a span below h / 1000 or above a million h, or none at all. */
 RTMBS_API int rtmbs_advance(rtmbs_mechanism *it, double span);
 RTMBS_API double rtmbs_step_size(const rtmbs_mechanism *it); /* [s] */
 RTMBS_API double rtmbs_time(const rtmbs_mechanism *it);      /* [s] */

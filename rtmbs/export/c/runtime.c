@@ -20,6 +20,7 @@
 #define BEYOND 1e100              /* as rtmbs.core.bounds */
 #define MOST_STEPS ((int64_t)1 << 53)
 #define ROUNDING 1e-6             /* of a step: what a span may miss a whole number of steps by */
+#define MOST_ADVANCED 1e6         /* steps of one communication step */
 #define SMALLEST 1e-3             /* of a step: the shortest part that is taken */
 static const char MAGIC[WORD] = {'R', 'T', 'M', 'B', 'S', 0, 'M', 'F'};
 static const char STATE_MAGIC[WORD] = {'R', 'T', 'M', 'B', 'S', 0, 'S', '2'};
@@ -95,6 +96,7 @@ static const char *find_parts(const char *bytes, size_t count, parts *at) {
         int64_t numbers = numbers_of(bytes + extents, leaf->rank), flag = word_at(bytes, at->flags / WORD + l);
         if (numbers < 0 || (flag != 0 && flag != 1)) return leaf->name;
         if (leaf->storage != CONSTANT && leaf->kind != 'f' && flag) return leaf->name;
+        if (leaf->storage != SCRATCH && !flag && numbers > left / leaf->bytes) return leaf->name; /* zeros: no longer than the file */
         extents += leaf->rank * WORD;
         if (flag) at->end += padded(numbers * leaf->bytes, WORD);
         if (leaf->storage == STATE) at->state += numbers * leaf->bytes;
@@ -353,7 +355,7 @@ static void set_step_size(rtmbs_mechanism *it, double h) {
 
 int rtmbs_advance(rtmbs_mechanism *it, double span) {
     double h = rtmbs_step_size(it), now = rtmbs_time(it), whole = span / h;
-    if (!(span > 0.0) || !(whole < (double)(MOST_STEPS / 2)) || !(now + span > now)) return RTMBS_BAD_VALUE;
+    if (!(span > 0.0) || !(whole <= MOST_ADVANCED) || !(now + span > now)) return RTMBS_BAD_VALUE;
     double last = floor((now + span - it->base) / h + 0.5), end = it->base + last * h;
     if (fabs(now + span - end) <= ROUNDING * h && (int64_t)last > it->counted)
         return rtmbs_step(it, (int64_t)last - it->counted);
