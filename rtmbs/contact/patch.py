@@ -5,11 +5,12 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.contact.convex_shapes import NO_EDGE, TINY, Convex, Face, Polytope
+from rtmbs.contact.convex_shapes import NO_EDGE, TINY, Convex, Face, Polytope, Round
 from rtmbs.contact.nearest import Features, between, nearest
 from rtmbs.model.checks import Array
 
 FACES = 1e-6, 0.05  # of the size, and of the distance: a face touches where it parts the shapes nearly as well
+ROUGH = 1e-3  # of the size: the same where no other features are nearest
 PARALLEL = 1e-3  # sine of the angle of two edges that touch along a line
 HOLDS, EXACT = 1e-9, 1e-13  # what features may be off the nearest points, over the size; what a normal may turn by
 TRIES = 4  # rounds of Newton's method for a normal
@@ -32,15 +33,15 @@ def patch_points(
     of_a = -np.inf if one is None else one.normal @ (r - one.points[0]) - b.extent(-(R.T @ one.normal))
     of_b = -np.inf if other is None else -other.normal @ other.points[0] - a.extent(-other.normal)
     on_b = not of_a > of_b - FACES[0] * size
+    best, reference, incident = max(of_a, of_b), other if on_b else one, a if on_b else b
+    given = a, b, r, R, reference, on_b, margin
+    share = 0.0 if isinstance(incident, Round) else FACES[1]  # a patch holds better than an edge, a point does not
     found: list[Features] = []
-    least = apart - FACES[0] * size - FACES[1] * abs(apart)
-    if max(of_a, of_b) <= least:
-        found, distance = part_points(a, b, r, R, normal, apart)
-        least = distance - FACES[1] * abs(distance) if found else apart - 1e-3 * size - FACES[1] * abs(apart)
-    if max(of_a, of_b) > least:
-        reference = other if on_b else one
-        assert reference is not None
-        found = face_points(a, b, r, R, reference, on_b, margin) or found
+    if reference is not None and best > apart - FACES[0] * size - share * abs(apart):
+        found = face_points(*given)
+    found = found or part_points(a, b, r, R, normal, apart)
+    if not found and reference is not None and best > apart - ROUGH * size - share * abs(apart):
+        found = face_points(*given)
     return found or [Features(normal, 0.0, close[0], (close[1] - r) @ R, NO_EDGE, NO_EDGE, 0.0, 0.0, 0.0)]
 
 
@@ -70,11 +71,10 @@ def face_points(a: Convex, b: Convex, r: Array, R: Array, face: Face, on_b: bool
     return found
 
 
-def part_points(
-    a: Convex, b: Convex, r: Array, R: Array, normal: Array, apart: float
-) -> tuple[list[Features], float]:
-    """Return the points of the corners, edges and curved parts that are nearest, none where none is, and their gap."""
-    size, best, gap = min(a.reach, b.reach), [], -np.inf
+def part_points(a: Convex, b: Convex, r: Array, R: Array, normal: Array, apart: float) -> list[Features]:
+    """Return the points of the corners, edges and curved parts that are nearest, none where none is."""
+    size, gap = min(a.reach, b.reach), -np.inf
+    best: list[Features] = []
     least = apart - AGREES[0] * size - AGREES[1] * abs(apart)
     flat = isinstance(a, Polytope) and isinstance(b, Polytope)
     for one, other in product(a.parts(normal), b.parts(-(R.T @ normal))):
@@ -93,7 +93,7 @@ def part_points(
             best, gap = [each for each, _ in found], lowest
             if not flat:
                 break
-    return best, gap
+    return best
 
 
 def settled(a: Convex, b: Convex, f: Features, r: Array, R: Array, off: float) -> tuple[Features, float]:
