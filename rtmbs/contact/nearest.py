@@ -44,8 +44,9 @@ def nearest(a: Convex, b: Convex, f: Features, r: Any, R: Any) -> Touch:
         for _ in range(STEPS):
             n = improved(a, b, f, r, R, n, (one, beside))
     w, arm, _ = between(a, b, f, r, R, n)
-    slide = -inner(w, beside) / sine  # along the second edge to where it is nearest
-    return Touch(n, inner(n, w), [x + slide * y for x, y in zip(arm, other, strict=True)])
+    gap, slide = inner(n, w), -inner(w, beside) / sine  # along the second edge to where it is nearest
+    aside = [f.on_b * (x - gap * y) for x, y in zip(w, n, strict=True)]  # a face of the second is met where a point is
+    return Touch(n, gap, [x + slide * y - z for x, y, z in zip(arm, other, aside, strict=True)])
 
 
 def between(a: Convex, b: Convex, f: Features, r: Any, R: Any, n: Any) -> tuple[list[Any], list[Any], list[list[Any]]]:
