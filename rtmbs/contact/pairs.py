@@ -111,8 +111,10 @@ class RimOnPlane(TouchLaw):
         """Return where the shapes are nearest."""
         u = [kinematics.R[k, 2] for k in range(3)]
         flat = [-u[2] * u[0], -u[2] * u[1], 1.0 - u[2] * u[2]]  # the normal, less its part along the axis
-        size = np.sqrt(inner(flat, flat) + CROWN**2)
-        arm = [-self.radius * one / size for one in flat]
+        square = inner(flat, flat)
+        size = np.sqrt(square + CROWN**2)
+        reach = self.radius * (square + 2.0 * CROWN**2) / size**3  # of the tilt, so that the moment is the gap's slope
+        arm = [-reach * flat[0], -reach * flat[1], -self.radius * flat[2] / size]
         n = [0.0 * u[0], 0.0 * u[0], 1.0 + 0.0 * u[0]]
         return Touch(n, kinematics.r[2] + arm[2], arm)
 
