@@ -38,6 +38,7 @@ DEEPEST = 0.1  # of the size of a pair: a deeper contact cannot have begun withi
 SAME_POINT = 0.1  # of the size of a pair: a point that moves less keeps its bristle
 RESTS = 1e-9  # of the size of a pair: points that move less stay as they are
 TURNED = 1e-9  # likewise of the normal
+SAME_ENERGY = 1e-12  # of it: a difference that needs no offset
 AGREES = 1e-4  # of the size of a pair: distance and nearest points of an answer; smaller tolerances lose answers
 
 
@@ -157,16 +158,18 @@ class PairPlace:
         return True
 
     def offset(self, state: State, points: list[Features], pose: tuple[Array, Array]) -> float:
-        """Return the gap offset [m] with which new points have no more energy than those that stand in a state."""
+        """Return the gap offset [m] with which new points have the energy of those that stand in a state."""
         standing = state.u[self.places[APART][self.used(state), 0]]
         before = self.energy(self.depths(self.kept(state), *pose) - standing)
         depths = self.depths(points, *pose)
         deepest = float(depths.max())
-        if deepest <= 0.0 or self.energy(depths) <= before:
-            return 0.0
         if before == 0.0:
-            return deepest
-        return float(brentq(lambda x: self.energy(depths - x) - before, 0.0, deepest, xtol=1e-15 * self.size))
+            return max(deepest, 0.0)
+        if abs(self.energy(depths) - before) <= SAME_ENERGY * before:
+            return 0.0
+        alone = before ** (1.0 / (self.normal.exponent + 1.0))  # of one point with all of the energy
+        least = deepest - alone * (1.0 + SAME_ENERGY)
+        return float(brentq(lambda x: self.energy(depths - x) - before, least, deepest, xtol=1e-15 * self.size))
 
     def energy(self, depths: Array) -> float:
         """Return the energy of points as deep [J], over the stiffness."""
