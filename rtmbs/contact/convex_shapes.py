@@ -201,7 +201,9 @@ class Round:
         pulled = [h * x for h, x in zip(squares, m, strict=True)]
         size = np.sqrt(inner(pulled, m))
         cube = size * size * size
-        slope = [[(squares[i] / size if i == j else 0.0) - pulled[i] * pulled[j] / cube for j in range(3)] for i in range(3)]
+        slope = [
+            [(squares[i] / size if i == j else 0.0) - pulled[i] * pulled[j] / cube for j in range(3)] for i in range(3)
+        ]
         return [one / size for one in pulled], slope
 
     def face(self, direction: Array) -> Face | None:

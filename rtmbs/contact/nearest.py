@@ -13,7 +13,7 @@ from rtmbs.contact.convex_shapes import TINY, Convex, Polytope
 from rtmbs.contact.friction import inner
 from rtmbs.contact.pairs import Touch, cross
 
-STEPS = 2  # of Newton's method for a normal: its error goes with the fourth power of the turn in a step, the gap's as its square
+STEPS = 2  # of Newton's method for a normal: the error goes with the fourth power of the turn in a step
 
 
 class Features(NamedTuple):

@@ -14,7 +14,7 @@ from rtmbs.contact.normal_force import NormalForce
 from rtmbs.model.laws import Kinematics
 
 BRISTLE = ("bristle_x", "bristle_y", "bristle_z")  # deflections in axes of a [m]
-TINY = 1e-12  # [m] keeps directions defined where centres coincide
+TINY = 1e-12  # [m] keeps directions defined where centres coincide, and bristles out of the plane above underflow
 PARALLEL = 1e-9  # least sine squared between two bars
 CROWN = 1e-3  # [rad] tilt over which the lowest point of a rim moves from the centre outwards
 
@@ -62,7 +62,8 @@ class TouchLaw:
         slides = [x - leaving * k for x, k in zip(point, n, strict=True)]
         tangential, rates = self.friction(flat, slides, parameters["friction"] * N)
         force = [N * k + one for k, one in zip(n, tangential, strict=True)]
-        turned = [rate - out * k / RELAXES for rate, k in zip(rates, n, strict=True)]  # back into the tangent plane
+        back = out * (out * out / (out * out + TINY**2)) / RELAXES  # into the tangent plane, slower than powers of e
+        turned = [rate - back * k for rate, k in zip(rates, n, strict=True)]
         moment = cross(arm, force)
         return (np.stack(force), np.stack(moment)), np.stack(turned)
 

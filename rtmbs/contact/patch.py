@@ -33,15 +33,14 @@ def patch_points(
     of_a = -np.inf if one is None else one.normal @ (r - one.points[0]) - b.extent(-(R.T @ one.normal))
     of_b = -np.inf if other is None else -other.normal @ other.points[0] - a.extent(-other.normal)
     on_b = not of_a > of_b - FACES[0] * size
-    best, reference, incident = max(of_a, of_b), other if on_b else one, a if on_b else b
-    given = a, b, r, R, reference, on_b, margin
+    best, face, incident = max(of_a, of_b), other if on_b else one, a if on_b else b
     share = 0.0 if isinstance(incident, Round) else FACES[1]  # a patch holds better than an edge, a point does not
     found: list[Features] = []
-    if reference is not None and best > apart - FACES[0] * size - share * abs(apart):
-        found = face_points(*given)
+    if face is not None and best > apart - FACES[0] * size - share * abs(apart):
+        found = face_points(a, b, r, R, face, on_b, margin)
     found = found or part_points(a, b, r, R, normal, apart)
-    if not found and reference is not None and best > apart - ROUGH * size - share * abs(apart):
-        found = face_points(*given)
+    if not found and face is not None and best > apart - ROUGH * size - share * abs(apart):
+        found = face_points(a, b, r, R, face, on_b, margin)
     return found or [Features(normal, 0.0, close[0], (close[1] - r) @ R, NO_EDGE, NO_EDGE, 0.0, 0.0, 0.0)]
 
 
@@ -50,12 +49,12 @@ def face_points(a: Convex, b: Convex, r: Array, R: Array, face: Face, on_b: bool
     incident = a if on_b else b
     down = -face.normal if on_b else -(R.T @ face.normal)  # in axes of the incident shape
     kept, heights, rounded = [], [], []
-    for outline, over in incident.outlines(down):
+    for outline, is_round in incident.outlines(down):
         points = clipped_polygon(outline if on_b else r + outline @ R.T, face)
         high = (points - face.points[0]) @ face.normal
         kept.append(points[high < margin])
         heights.append(high[high < margin])
-        rounded.append(np.full(len(heights[-1]), over))
+        rounded.append(np.full(len(heights[-1]), is_round))
     points, high, over = np.concatenate(kept), np.concatenate(heights), np.concatenate(rounded)
     found = []
     for k in spread(points, high) if len(points) else ():

@@ -4,6 +4,8 @@ A force along n at the point of the second shape has the power N n . v. Without 
 energy where that is N times the rate of the gap, at every pose and speed.
 """
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.spatial.transform import Rotation
@@ -55,6 +57,10 @@ def test_gaps_of_closed_forms_grow_as_the_points_part(name):
     assert np.sort(missed)[-3] < 1e-7  # but for a pair of poses right at a corner
 
 
+def touch_at(a, b, features, at):
+    return nearest(a, b, features, at.r, at.R)
+
+
 def solids(rng):
     """Return a random convex shape about as large as 1 m."""
     kind = int(rng.integers(5))
@@ -98,7 +104,7 @@ def test_gaps_of_convex_shapes_grow_as_the_points_part_all_through_a_step():
         v, w = rng.normal(size=3), rng.normal(size=3)
         late, turned = r + 3e-3 * v, Rotation.from_rotvec(3e-3 * w / np.linalg.norm(w)).as_matrix() @ R
         for one in patch_points(a, b, r, R, n, close, 0.05):
-            missed.append(disagreement(lambda at, f=one: nearest(a, b, f, at.r, at.R), late, turned, v, w))
+            missed.append(disagreement(partial(touch_at, a, b, one), late, turned, v, w))
             parts += bool(one.free or np.any(one.edge_a))
     assert parts > 50
     assert len(missed) > parts + 20
