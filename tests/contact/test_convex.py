@@ -112,6 +112,20 @@ def test_a_box_on_a_box_sticks_below_the_angle_of_friction_and_slides_above_it(s
     assert (sim["body.velocity"][0] - v) / 0.4 == pytest.approx(G * (np.sin(0.4) - 0.3 * np.cos(0.4)), rel=1e-4)
 
 
+def test_a_round_body_that_rolls_on_a_box_keeps_its_speed():
+    """Points that are fixed in a step made it 5.8 % faster in kinetic energy within 1 s."""
+    pytest.importorskip("coal")
+    model, r, k = rtmbs.Model("rolling", gravity=(0, 0, -G)), 0.1, 1e6
+    place = (0, 0, r - G / k)
+    model.add_body("ball", mass=1.0, inertia=(4e-3,) * 3, position=place)
+    model.add_joint("free", rtmbs.Floating(), "ground", "ball", point=place)
+    floor, ball = ("ground", rtmbs.Box((50, 50, 1), center=(0, 0, -0.5))), ("ball", rtmbs.contact.Ellipsoid((r, r, r)))
+    model.add_contact("floor", floor, ball, stiffness=k, dissipation=10.0, friction=0.5)
+    model.set_initial("free", rate=(1.0, 0, 0, 0, 1.0 / r, 0))
+    result = rtmbs.Simulation(model.compile(), 1e-3, method=rtmbs.TRBDF2()).run(0.2)
+    np.testing.assert_allclose(result["energy.kinetic"], 0.7, rtol=1e-9)
+
+
 def test_a_run_goes_on_from_a_state_with_the_same_bytes(slope):
     sim, start = slope
     sim.restore(start)
