@@ -10,8 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.contact.convex_shapes import Convex, convex_of
-from rtmbs.contact.friction import DryFriction, inner
+from rtmbs.contact.convex_shapes import Convex, Polytope, Round, convex_of
+from rtmbs.contact.friction import DryFriction
+from rtmbs.contact.nearest import Features, nearest
 from rtmbs.contact.normal_force import NormalForce
 from rtmbs.contact.pairs import Touch, TouchLaw
 from rtmbs.contact.patch import MOST
@@ -19,9 +20,12 @@ from rtmbs.errors import InputError, ModelError
 from rtmbs.model.checks import Array
 from rtmbs.model.laws import Kinematics
 
-NORMAL, FIRST, SECOND, ON_B, APART = "normal", "point_a", "point_b", "normal_on_b", "gap_offset"  # inputs of a point
-OF_PATCH = NORMAL, FIRST, SECOND, ON_B, APART
-NOWHERE = {NORMAL: (0.0, 0.0, 1.0), FIRST: (0.0, 0.0, 0.0), SECOND: (0.0, 0.0, 0.0), ON_B: 0.0}
+NORMAL, ON_B, FIRST, SECOND, EDGE_A, EDGE_B, ROUND_A, ROUND_B, FREE, APART = OF_PATCH = (
+    "normal", "normal_on_b", "point_a", "point_b", "edge_a", "edge_b", "round_a", "round_b", "normal_is_free",
+    "gap_offset",
+)  # fmt: skip
+ORIGIN = (0.0, 0.0, 0.0)
+NOWHERE: dict[str, Any] = dict.fromkeys(OF_PATCH, 0.0) | dict.fromkeys((FIRST, SECOND, EDGE_A, EDGE_B), ORIGIN)
 FAR = 1e3  # of the size of both shapes: the gap of a point that is not in use
 
 
@@ -60,13 +64,11 @@ class PatchPoint(TouchLaw):
 
     def touch_with(self, kinematics: Kinematics, parameters: Any) -> Touch:
         """Return where the point lies; ``parameters`` are the inputs of the law."""
-        p, R, r = parameters, kinematics.R, kinematics.r
-        given, first, second = p[NORMAL], p[FIRST], p[SECOND]
-        share = p[ON_B]
-        n = [(1.0 - share) * given[k] + share * inner(R[k], given) for k in range(3)]
-        arm = [inner(R[k], second) for k in range(3)]
-        gap = inner(n, [r[k] + arm[k] - first[k] for k in range(3)]) + p[APART]
-        return Touch(n, gap, arm)
+        R, used = kinematics.R, inputs_of(self.pair)
+        r, axes = [kinematics.r[k] for k in range(3)], [[R[i, j] for j in range(3)] for i in range(3)]
+        given = [parameters[key] if key in used else NOWHERE[key] for key in OF_PATCH[:-1]]
+        touch = nearest(self.pair.a, self.pair.b, Features(*given), r, axes)
+        return touch._replace(gap=touch.gap + parameters[APART])
 
 
 def convex_pair(
@@ -89,9 +91,25 @@ def convex_pair(
     return (a[0], point_a, np.asarray(axes_a)), (b[0], point_b, np.asarray(axes_b)), laws
 
 
+def inputs_of(pair: ConvexPair) -> list[str]:
+    """Return the inputs that a point of a pair of shapes needs."""
+    left_out = set()
+    for shape, edge, rounded in ((pair.a, EDGE_A, ROUND_A), (pair.b, EDGE_B, ROUND_B)):
+        left_out |= {edge} if isinstance(shape, Round) else {rounded} if isinstance(shape, Polytope) else set()
+    if isinstance(pair.a, Polytope) and isinstance(pair.b, Polytope):
+        left_out.add(FREE)
+    return [key for key in OF_PATCH if key not in left_out]
+
+
+def without_input(key: str) -> Any:
+    """Return what a point has for an input that its shapes do not need."""
+    return np.array(NOWHERE[key]) if isinstance(NOWHERE[key], tuple) else NOWHERE[key]
+
+
 def point_inputs(law: PatchPoint) -> dict[str, Any]:
     """Return the inputs of a point that is not in use."""
-    return NOWHERE | {APART: FAR * (law.pair.a.reach + law.pair.b.reach)}
+    start = NOWHERE | {NORMAL: (0.0, 0.0, 1.0), APART: FAR * (law.pair.a.reach + law.pair.b.reach)}
+    return {key: start[key] for key in inputs_of(law.pair)}
 
 
 def is_of_patch(forces: Mapping[str, Any], name: str) -> bool:

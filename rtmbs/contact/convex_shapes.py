@@ -4,6 +4,7 @@ Points and directions are in axes of the shape, about its middle.
 """
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -11,23 +12,35 @@ import numpy as np
 from scipy.spatial import ConvexHull, QhullError
 
 from rtmbs.contact.ellipsoid import Ellipsoid
+from rtmbs.contact.friction import inner
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, perpendiculars
 from rtmbs.model.shapes import Bar, Box, Cylinder, Sphere
 
 SAME_FACE = 1e-8  # triangles whose planes differ by less are parts of one face
+NEAR = 1e-3  # of the size: edges that may be farthest in a direction that is known to less
 CAP = 16  # points around the rim of a cylinder
-STANDS = 1e-3  # cosine to the axis below which a cylinder or a bar touches along its side
+LIES = 0.1  # sine of the angle of an end and a face, below which the rest of its rim may touch
+STANDS = 1e-3  # sine of that angle below which a cylinder stands, so no point of its rim is the lowest
 
 
-class Feature(NamedTuple):
-    """Part of a shape that is farthest in a direction: a face, an edge or a point."""
+class Face(NamedTuple):
+    """Face of a shape."""
 
-    points: Array  # (k, 3), in order around a face [m]
-    normal: Array  # (3,) out of a face; zero of an edge and of a point
+    points: Array  # (k, 3), in order around the face [m]
+    normal: Array  # (3,) out of the face
 
 
-NO_NORMAL = np.zeros(3)
+class Part(NamedTuple):
+    """Part of a shape that touches without a face: a corner, an edge, or a curved part over a point or a line."""
+
+    point: Array  # (3,) corner, middle of an edge or of an axis [m]
+    edge: Array  # (3,) from that middle to the end of an edge or an axis, zero of a point [m]
+    rounded: bool  # the curved part of the shape lies over it
+
+
+NO_EDGE = np.zeros(3)
+TINY = 1e-12  # keeps directions defined
 
 
 @dataclass(frozen=True, eq=False)
@@ -51,6 +64,15 @@ class Polytope:
     faces: tuple[Array, ...]
     triangles: Any
 
+    @cached_property
+    def edges(self) -> Array:
+        """Ends (e, 2, 3) of the edges [m]."""
+        found = {}
+        for face in self.faces:
+            for one, other in zip(face, np.roll(face, -1, axis=0), strict=True):
+                found[frozenset((tuple(one), tuple(other)))] = (one, other)
+        return np.array(list(found.values()))
+
     @property
     def reach(self) -> float:
         """Radius of a ball about the middle that holds the shape [m]."""
@@ -60,10 +82,26 @@ class Polytope:
         """Return how far the shape reaches in a unit ``direction`` (3,) [m]."""
         return float(np.max(self.vertices @ direction))
 
-    def feature(self, direction: Array) -> Feature:
+    def face(self, direction: Array) -> Face | None:
         """Return the face (METHODS 8.8) that looks most into a unit ``direction`` (3,)."""
         best = int(np.argmax(self.normals @ direction))
-        return Feature(self.faces[best], self.normals[best])
+        return Face(self.faces[best], self.normals[best])
+
+    def outlines(self, direction: Array) -> list[tuple[Array, bool]]:
+        """Return the points (k, 3) that may touch a face against ``direction`` (3,), and whether they are rounded."""
+        found = self.face(direction)
+        assert found is not None
+        return [(found.points, False)]
+
+    def parts(self, direction: Array) -> list[Part]:
+        """Return the corner that is farthest in a ``direction`` (3,), and the edges near it."""
+        heights = self.edges @ direction
+        top = float(heights.max())
+        corner = self.vertices[int(np.argmax(self.vertices @ direction))]
+        near = heights.max(axis=1) >= top - NEAR * self.reach
+        middles, ways = self.edges.mean(axis=1)[near], 0.5 * (self.edges[:, 1] - self.edges[:, 0])[near]
+        slopes = np.argsort(np.abs(ways @ direction))  # edges across the direction first
+        return [*(Part(middles[k], ways[k], False) for k in slopes), Part(corner, NO_EDGE, False)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,20 +132,46 @@ class Rod:
         across = float(np.hypot(direction[0], direction[1])) if self.flat else 1.0
         return self.half * abs(float(direction[2])) + self.radius * across
 
-    def feature(self, direction: Array) -> Feature:
-        """Return the end, the line along the side, or the point that is farthest in a unit ``direction`` (3,)."""
-        along, across = float(direction[2]), np.array((direction[0], direction[1], 0.0))
-        size = float(np.linalg.norm(across))
-        top = np.array((0.0, 0.0, np.copysign(self.half, along)))
-        if abs(along) < STANDS:
-            side = self.radius / size * across
-            return Feature(side + np.outer((-self.half, self.half), (0.0, 0.0, 1.0)), NO_NORMAL)
+    def curved(self, m: Any) -> tuple[list[Any], list[list[Any]]]:
+        """Return the farthest point of the curved part along a unit vector ``m`` from its line, and its slope by m."""
         if not self.flat:
-            return Feature((top + self.radius * direction)[None], NO_NORMAL)
-        first = np.arctan2(across[1], across[0]) if size > STANDS else 0.0  # a rim that is tilted has its lowest point
-        turns = first + np.linspace(0.0, 2.0 * np.pi, CAP, endpoint=False) * np.sign(along)
-        rim = self.radius * np.stack((np.cos(turns), np.sin(turns), np.zeros(CAP)), axis=1)
-        return Feature(top + rim, np.array((0.0, 0.0, np.sign(along))))
+            return [self.radius * x for x in m], [[self.radius * (i == j) for j in range(3)] for i in range(3)]
+        size = np.sqrt(m[0] * m[0] + m[1] * m[1] + TINY**2)
+        u, pace, none = (m[0] / size, m[1] / size), self.radius / size, 0.0 * size
+        slope = [[pace * ((i == j) - u[i] * u[j]) for j in range(2)] + [none] for i in range(2)]
+        return [self.radius * u[0], self.radius * u[1], none], [*slope, [none, none, none]]
+
+    def face(self, direction: Array) -> Face | None:
+        """Return the end that looks most into a unit ``direction`` (3,), None of a bar."""
+        return Face(self.rim(direction), np.array((0.0, 0.0, np.sign(direction[2]) or 1.0))) if self.flat else None
+
+    def rim(self, direction: Array) -> Array:
+        """Return the points (CAP, 3) of an end in order about its normal, from the lowest along ``direction`` (3,)."""
+        side = np.sign(direction[2]) or 1.0
+        leans = np.hypot(direction[0], direction[1]) > STANDS  # a rim that is tilted has its lowest point
+        first = np.arctan2(direction[1], direction[0]) if leans else 0.0
+        turns = first + np.linspace(0.0, 2.0 * np.pi, CAP, endpoint=False) * side
+        return np.stack((self.radius * np.cos(turns), self.radius * np.sin(turns), np.full(CAP, self.half * side)), 1)
+
+    def outlines(self, direction: Array) -> list[tuple[Array, bool]]:
+        """Return the points (k, 3) that may touch a face against ``direction`` (3,), and whether they are rounded.
+
+        Of a cylinder these are the lowest points of both rims, and the rest of the rim of an end that lies nearly flat.
+        """
+        found, leans = [], float(np.hypot(direction[0], direction[1]))
+        if not self.flat or leans > STANDS:
+            ends = np.outer((-self.half, self.half), (0.0, 0.0, 1.0))
+            found.append((ends + self.curved(direction)[0], True))
+        if self.flat and leans < LIES:
+            rim = self.rim(direction)
+            found.append((rim, False) if leans <= STANDS else (rim[1:], False))
+        return found
+
+    def parts(self, direction: Array) -> list[Part]:
+        """Return the side and the end that is farthest in a ``direction`` (3,)."""
+        top = np.array((0.0, 0.0, np.copysign(self.half, direction[2])))
+        both = [Part(np.zeros(3), np.array((0.0, 0.0, self.half)), True), Part(top, NO_EDGE, True)]
+        return both if abs(direction[2]) < LIES else both[::-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +195,28 @@ class Round:
         """Return how far the shape reaches in a unit ``direction`` (3,) [m]."""
         return float(np.linalg.norm(self.half * direction))
 
-    def feature(self, direction: Array) -> Feature:
-        """Return the point that is farthest in a unit ``direction`` (3,)."""
-        down = self.half * direction
-        return Feature((self.half * down / np.linalg.norm(down))[None], NO_NORMAL)
+    def curved(self, m: Any) -> tuple[list[Any], list[list[Any]]]:
+        """Return the farthest point along a unit vector ``m`` and its slope by m."""
+        squares = [float(h * h) for h in self.half]
+        pulled = [h * x for h, x in zip(squares, m, strict=True)]
+        size = np.sqrt(inner(pulled, m))
+        cube = size * size * size
+        slope = [
+            [(squares[i] / size if i == j else 0.0) - pulled[i] * pulled[j] / cube for j in range(3)] for i in range(3)
+        ]
+        return [one / size for one in pulled], slope
+
+    def face(self, direction: Array) -> Face | None:
+        """Return None: there is no face."""
+        return None
+
+    def outlines(self, direction: Array) -> list[tuple[Array, bool]]:
+        """Return the point (1, 3) that is farthest in a unit ``direction`` (3,); it is rounded."""
+        return [(np.array([self.curved(direction)[0]]), True)]
+
+    def parts(self, direction: Array) -> list[Part]:
+        """Return the whole shape."""
+        return [Part(np.zeros(3), NO_EDGE, True)]
 
 
 Convex = Polytope | Rod | Round

@@ -14,7 +14,7 @@ from rtmbs.contact.normal_force import NormalForce
 from rtmbs.model.laws import Kinematics
 
 BRISTLE = ("bristle_x", "bristle_y", "bristle_z")  # deflections in axes of a [m]
-TINY = 1e-12  # [m] keeps directions defined where centres coincide
+TINY = 1e-12  # [m] keeps directions defined where centres coincide, and bristles out of the plane above underflow
 PARALLEL = 1e-9  # least sine squared between two bars
 CROWN = 1e-3  # [rad] tilt over which the lowest point of a rim moves from the centre outwards
 
@@ -62,7 +62,8 @@ class TouchLaw:
         slides = [x - leaving * k for x, k in zip(point, n, strict=True)]
         tangential, rates = self.friction(flat, slides, parameters["friction"] * N)
         force = [N * k + one for k, one in zip(n, tangential, strict=True)]
-        turned = [rate - out * k / RELAXES for rate, k in zip(rates, n, strict=True)]  # back into the tangent plane
+        back = out * (out * out / (out * out + TINY**2)) / RELAXES  # into the tangent plane, slower than powers of e
+        turned = [rate - back * k for rate, k in zip(rates, n, strict=True)]
         moment = cross(arm, force)
         return (np.stack(force), np.stack(moment)), np.stack(turned)
 
@@ -111,8 +112,10 @@ class RimOnPlane(TouchLaw):
         """Return where the shapes are nearest."""
         u = [kinematics.R[k, 2] for k in range(3)]
         flat = [-u[2] * u[0], -u[2] * u[1], 1.0 - u[2] * u[2]]  # the normal, less its part along the axis
-        size = np.sqrt(inner(flat, flat) + CROWN**2)
-        arm = [-self.radius * one / size for one in flat]
+        square = inner(flat, flat)
+        size = np.sqrt(square + CROWN**2)
+        reach = self.radius * (square + 2.0 * CROWN**2) / size**3  # of the tilt, so that the moment is the gap's slope
+        arm = [-reach * flat[0], -reach * flat[1], -self.radius * flat[2] / size]
         n = [0.0 * u[0], 0.0 * u[0], 1.0 + 0.0 * u[0]]
         return Touch(n, kinematics.r[2] + arm[2], arm)
 

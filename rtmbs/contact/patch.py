@@ -1,90 +1,126 @@
 """Patch of two convex shapes that touch: up to four pairs of points, from the nearest features (METHODS 8.8)."""
 
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any
 
 import numpy as np
 
-from rtmbs.contact.convex_shapes import Convex, Feature, Round
+from rtmbs.contact.convex_shapes import NO_EDGE, TINY, Convex, Face, Polytope, Round
+from rtmbs.contact.nearest import Features, between, nearest
 from rtmbs.model.checks import Array
 
-FACES = 1e-3, 0.05  # of the size, and of the distance: a face touches where it parts the shapes nearly as well
+FACES = 1e-6, 0.05  # of the size, and of the distance: a face touches where it parts the shapes nearly as well
+ROUGH = 1e-3  # of the size: the same where no other features are nearest
 PARALLEL = 1e-3  # sine of the angle of two edges that touch along a line
-EXACT, POLISHES = 1e-13, 10  # of the size: what is left across a normal; steps of Newton's method
+HOLDS, EXACT = 1e-9, 1e-13  # what features may be off the nearest points, over the size; what a normal may turn by
+TRIES = 4  # rounds of Newton's method for a normal
+ON_EDGE = 1.0 + 1e-6  # ways along an edge that end on it, over half its length
+AGREES = 1e-4, 0.05  # of the size, and of the distance: what nearest features may part the shapes less than known
 MOST = 4  # points of a patch: they hold a body that lies on a face
 
 
-class PatchPoints(NamedTuple):
-    """Pairs of points in axes of the first shape. A face of one of the shapes gives the normal."""
-
-    normal: Array  # (3,) towards the second shape
-    on_second: bool  # the normal is that of a face of the second shape, and turns with it
-    first: Array  # (k, 3) on the first shape [m]
-    second: Array  # (k, 3) on the second shape [m]
-
-
 def patch_points(
-    a: Convex, b: Convex, r: Array, R: Array, normal: Array, nearest: tuple[Array, Array], margin: float
-) -> PatchPoints:
-    """Return the patch of shape ``b`` at ``r`` (3,), turned by ``R`` (3, 3), on shape ``a``, in axes of ``a``.
+    a: Convex, b: Convex, r: Array, R: Array, normal: Array, close: tuple[Array, Array], margin: float
+) -> list[Features]:
+    """Return the points of shape ``b`` at ``r`` (3,), turned by ``R`` (3, 3), on shape ``a``, in axes of ``a``.
 
-    ``normal`` (3,) and the ``nearest`` points (3,) are those of the least distance, or of the least motion that parts
-    the shapes. Points farther apart than ``margin`` [m] are left out.
+    ``normal`` (3,) and the points (3,) that are ``close`` are nearly those of the least distance, or of the least
+    motion that parts the shapes. Points farther apart than ``margin`` [m] are left out.
     """
-    if isinstance(a, Round) and isinstance(b, Round):
-        normal = polished(a, b, r, R, normal)
-        first, second = a.feature(normal).points, r + b.feature(-(R.T @ normal)).points @ R.T
-        return PatchPoints(normal, False, first, second)
-    one, own = a.feature(normal), b.feature(-(R.T @ normal))
-    other = Feature(r + own.points @ R.T, R @ own.normal)
-    apart = float((nearest[1] - nearest[0]) @ normal)
-    least = apart - FACES[0] * min(a.reach, b.reach) - FACES[1] * abs(apart)
-    of_a = of_b = -np.inf  # distances along the normals of the faces
-    if one.normal.any():
-        of_a = one.normal @ (r - one.points[0]) - b.extent(-(R.T @ one.normal))
-    if own.normal.any():
-        of_b = -other.normal @ other.points[0] - a.extent(-other.normal)
-    if max(of_a, of_b) > least:
-        on_second = not of_a > least
-        reference, incident = (other, one) if on_second else (one, other)
-        own_points = clipped_polygon(incident.points, reference)
-        heights = (own_points - reference.points[0]) @ reference.normal
-        own_points, heights = own_points[heights < margin], heights[heights < margin]
-        if len(own_points):
-            chosen = spread(own_points, heights)
-            foot = (own_points - heights[:, None] * reference.normal)[chosen]
-            first, second = (own_points[chosen], foot) if on_second else (foot, own_points[chosen])
-            return PatchPoints(-reference.normal if on_second else reference.normal, on_second, first, second)
-    if len(one.points) == len(other.points) == 2 and (line := shared_line(one.points, other.points)) is not None:
-        return PatchPoints(normal, False, *line)
-    return PatchPoints(normal, False, nearest[0][None], nearest[1][None])
+    size, apart = min(a.reach, b.reach), float((close[1] - close[0]) @ normal)
+    one, own = a.face(normal), b.face(-(R.T @ normal))
+    other = None if own is None else Face(r + own.points @ R.T, R @ own.normal)
+    of_a = -np.inf if one is None else one.normal @ (r - one.points[0]) - b.extent(-(R.T @ one.normal))
+    of_b = -np.inf if other is None else -other.normal @ other.points[0] - a.extent(-other.normal)
+    on_b = not of_a > of_b - FACES[0] * size
+    best, face, incident = max(of_a, of_b), other if on_b else one, a if on_b else b
+    share = 0.0 if isinstance(incident, Round) else FACES[1]  # a patch holds better than an edge, a point does not
+    found: list[Features] = []
+    if face is not None and best > apart - FACES[0] * size - share * abs(apart):
+        found = face_points(a, b, r, R, face, on_b, margin)
+    found = found or part_points(a, b, r, R, normal, apart)
+    if not found and face is not None and best > apart - ROUGH * size - share * abs(apart):
+        found = face_points(a, b, r, R, face, on_b, margin)
+    return found or [Features(normal, 0.0, close[0], (close[1] - r) @ R, NO_EDGE, NO_EDGE, 0.0, 0.0, 0.0)]
 
 
-def polished(a: Round, b: Round, r: Array, R: Array, normal: Array) -> Array:
-    """Return the normal (3,) along which two ellipsoids are nearest, by Newton's method from one nearby.
+def face_points(a: Convex, b: Convex, r: Array, R: Array, face: Face, on_b: bool, margin: float) -> list[Features]:
+    """Return the points of one shape that lie over a ``face`` of the other, nearer than ``margin`` [m]."""
+    incident = a if on_b else b
+    down = -face.normal if on_b else -(R.T @ face.normal)  # in axes of the incident shape
+    kept, heights, rounded = [], [], []
+    for outline, is_round in incident.outlines(down):
+        points = clipped_polygon(outline if on_b else r + outline @ R.T, face)
+        high = (points - face.points[0]) @ face.normal
+        kept.append(points[high < margin])
+        heights.append(high[high < margin])
+        rounded.append(np.full(len(heights[-1]), is_round))
+    points, high, over = np.concatenate(kept), np.concatenate(heights), np.concatenate(rounded)
+    found = []
+    for k in spread(points, high) if len(points) else ():
+        foot, point = points[k] - high[k] * face.normal, points[k]
+        core = point if on_b else (point - r) @ R
+        if over[k]:
+            core = core - incident.curved(down)[0]  # type: ignore[union-attr]
+        flag = float(over[k])
+        if on_b:
+            found.append(Features(R.T @ -face.normal, 1.0, core, (foot - r) @ R, NO_EDGE, NO_EDGE, flag, 0.0, 0.0))
+        else:
+            found.append(Features(face.normal, 0.0, foot, core, NO_EDGE, NO_EDGE, 0.0, flag, 0.0))
+    return found
 
-    The normal n holds where the gap between the farthest points p(n), q(-n) has no part across n. Of an ellipsoid with
-    the matrix B = A diag(h^2) A^T, p = B n / sqrt(n B n).
+
+def part_points(a: Convex, b: Convex, r: Array, R: Array, normal: Array, apart: float) -> list[Features]:
+    """Return the points of the corners, edges and curved parts that are nearest, none where none is."""
+    size, gap = min(a.reach, b.reach), -np.inf
+    best: list[Features] = []
+    least = apart - AGREES[0] * size - AGREES[1] * abs(apart)
+    flat = isinstance(a, Polytope) and isinstance(b, Polytope)
+    for one, other in product(a.parts(normal), b.parts(-(R.T @ normal))):
+        if flat and not (one.edge.any() and other.edge.any()):
+            continue  # two corners, or a corner and an edge, touch in passing alone
+        free = float(one.rounded or other.rounded)
+        given = Features(
+            normal, 0.0, one.point, other.point, one.edge, other.edge, float(one.rounded), float(other.rounded), free
+        )
+        ends, off = shared_line(given, r, R), 2.0 * PARALLEL
+        if ends is None:
+            ends, off = [given], HOLDS
+        found = [settled(a, b, each, r, R, off * size) for each in ends]
+        lowest = min(distance for _, distance in found)
+        if lowest > max(gap, least):
+            best, gap = [each for each, _ in found], lowest
+            if not flat:
+                break
+    return best
+
+
+def settled(a: Convex, b: Convex, f: Features, r: Array, R: Array, off: float) -> tuple[Features, float]:
+    """Return features with their normal and their gap, minus infinity where they are not nearest.
+
+    They are where the gap is the distance of the shapes along the normal, but for ``off`` [m], and where the ways along
+    the edges end on the edges.
     """
-    B = R @ np.diag(b.half**2) @ R.T
-    n = normal
-    for _ in range(POLISHES):
-        gap, slope = r.copy(), np.zeros((3, 3))
-        for M in (np.diag(a.half**2), B):
-            pulled, size = M @ n, float(np.sqrt(n @ M @ n))
-            gap -= pulled / size
-            slope -= M / size - np.outer(pulled, pulled) / size**3
-        along = float(gap @ n)
-        across = np.eye(3) - np.outer(n, n)
-        missed = across @ gap
-        if np.linalg.norm(missed) <= EXACT * max(a.reach, b.reach):
+    place, axes = r.tolist(), R.tolist()
+    for _ in range(TRIES):
+        touch = nearest(a, b, f, place, axes)
+        n = np.array(touch.normal)
+        turned, f = float(np.max(np.abs(n - f.normal))), f._replace(normal=n)
+        if not turned > EXACT:
             break
-        change = np.linalg.solve(across @ (slope - along * np.eye(3)) @ across + np.outer(n, n), -missed)
-        moved = n + across @ change
-        n = moved / np.linalg.norm(moved)
-    return np.asarray(n)
+    w, arm, _ = between(a, b, f, place, axes, n.tolist())
+    beyond = n @ r - a.extent(n) - b.extent(-(R.T @ n)) - touch.gap
+    slide = np.subtract(touch.arm, arm)
+    left = np.array(w) + slide - touch.gap * n  # along the first edge alone
+    edge, own = f.edge_a, R @ f.edge_b
+    on_a = float(left @ edge) / (float(edge @ edge) + TINY)
+    on_b = float(slide @ own) / (float(own @ own) + TINY)
+    missed = float(np.max(np.abs(left - on_a * edge)))
+    good = abs(beyond) <= off and missed <= off and abs(on_a) <= ON_EDGE and abs(on_b) <= ON_EDGE
+    return f, float(touch.gap) if good else -np.inf
 
 
-def clipped_polygon(points: Array, face: Feature) -> Array:
+def clipped_polygon(points: Array, face: Face) -> Array:
     """Return the part (k, 3) of a polygon, an edge or a point inside the prism over a face (Sutherland, Hodgman)."""
     corners, closed = face.points, len(points) > 2
     for start, end in zip(corners, np.roll(corners, -1, axis=0), strict=True):
@@ -123,17 +159,24 @@ def spread(points: Array, heights: Array) -> Any:
     return np.array(sorted(chosen))
 
 
-def shared_line(one: Array, other: Array) -> tuple[Array, Array] | None:
-    """Return the two pairs of points (2, 3) where two parallel edges lie beside each other; None where they do not."""
-    along = one[1] - one[0]
-    length = float(np.linalg.norm(along))
-    along = along / length
-    of_other = other[1] - other[0]
-    if np.linalg.norm(np.cross(along, of_other)) > PARALLEL * np.linalg.norm(of_other):
+def shared_line(given: Features, r: Array, R: Array) -> list[Features] | None:
+    """Return the features at the ends where two parallel edges lie beside each other; None where they do not."""
+    one, other = given.edge_a, R @ given.edge_b
+    if not one.any() or not other.any():
         return None
-    places = (other - one[0]) @ along
-    low, high = max(0.0, float(places.min())), min(length, float(places.max()))
+    long, own = float(np.linalg.norm(one)), float(np.linalg.norm(other))
+    along = one / long
+    if np.linalg.norm(np.cross(along, other)) > PARALLEL * own:
+        return None
+    middle, reach = (r + R @ given.point_b - given.point_a) @ along, float(other @ along)
+    low, high = max(-long, middle - abs(reach)), min(long, middle + abs(reach))
     if low >= high:
         return None
-    share = (np.array((low, high)) - places[0]) / (places[1] - places[0])
-    return one[0] + np.outer((low, high), along), other[0] + np.outer(share, of_other)
+    return [
+        given._replace(
+            point_a=given.point_a + place * along,
+            point_b=given.point_b + (place - middle) / reach * given.edge_b,
+            edge_b=NO_EDGE,
+        )
+        for place in (low, high)
+    ]

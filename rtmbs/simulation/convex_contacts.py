@@ -7,10 +7,25 @@ patch before, with its bristle.
 from typing import Any
 
 import numpy as np
+from scipy.optimize import brentq
 
-from rtmbs.contact.convex import APART, FAR, FIRST, NORMAL, OF_PATCH, ON_B, SECOND, ConvexPair, PatchPoint
+from rtmbs.contact.convex import (
+    APART,
+    EDGE_A,
+    EDGE_B,
+    FAR,
+    FIRST,
+    OF_PATCH,
+    SECOND,
+    ConvexPair,
+    PatchPoint,
+    inputs_of,
+    without_input,
+)
 from rtmbs.contact.convex_shapes import Polytope, Rod
-from rtmbs.contact.patch import MOST, PatchPoints, patch_points
+from rtmbs.contact.nearest import Features, nearest
+from rtmbs.contact.normal_force import NormalForce
+from rtmbs.contact.patch import MOST, patch_points
 from rtmbs.errors import StepError
 from rtmbs.model.checks import Array
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
@@ -23,6 +38,7 @@ DEEPEST = 0.1  # of the size of a pair: a deeper contact cannot have begun withi
 SAME_POINT = 0.1  # of the size of a pair: a point that moves less keeps its bristle
 RESTS = 1e-9  # of the size of a pair: points that move less stay as they are
 TURNED = 1e-9  # likewise of the normal
+SAME_ENERGY = 1e-12  # of it: a difference that needs no offset
 AGREES = 1e-4  # of the size of a pair: distance and nearest points of an answer; smaller tolerances lose answers
 
 
@@ -37,31 +53,33 @@ class PairPlace:
         self.row, self.connector = info.row, info.connector
         self.places = {
             key: np.array([np.arange(inputs[f"{name}.{key}"].start, inputs[f"{name}.{key}"].stop) for name in names])
-            for key in OF_PATCH
+            for key in inputs_of(pair)
         }
+        self.normal: NormalForce = info.contact.normal
         own = [[k for k, one in enumerate(system.states) if one.force == name] for name in names]
         self.bristles = np.array(own, np.int64).reshape(len(names), -1)
         self.shapes = coal_shape(pair.a, 1.0 / pair.size), coal_shape(pair.b, 1.0 / pair.size)
         self.distance = coal.ComputeDistance(*self.shapes)
         self.still, self.moved = coal.Transform3s(), coal.Transform3s()
+        self.fields = [(key, name) for key, name in zip(OF_PATCH, Features._fields, strict=False) if key in self.places]
         self.request, self.result = coal.DistanceRequest(), coal.DistanceResult()
         self.request.gjk_max_iterations = self.request.epa_max_iterations = 256
 
-    def patch(self, r: Array, R: Array, way: float) -> tuple[PatchPoints | None, float]:
-        """Return the patch of the second shape at ``r`` (3,), turned by ``R`` (3, 3), and the distance [m].
+    def patch(self, r: Array, R: Array, way: float) -> tuple[list[Features], float]:
+        """Return the points of the second shape at ``r`` (3,), turned by ``R`` (3, 3), and the distance [m].
 
-        The patch is None where the shapes do not meet within a ``way`` [m]. Its points are in axes of their shapes, and
-        so is the normal. Raises StepError where the package finds no nearest points.
+        There are none where the shapes do not meet within a ``way`` [m]. Raises StepError where the package finds no
+        nearest points.
         """
         pair, margin = self.pair, MARGIN * self.size + way
         if r @ r > (pair.a.reach + pair.b.reach + margin) ** 2:
-            return None, np.inf
+            return [], np.inf
         self.moved.setTranslation(r / self.size)
         self.moved.setRotation(R)
         self.result.clear()
         apart = self.size * self.distance(self.still, self.moved, self.request, self.result)
         if apart > margin:
-            return None, apart
+            return [], apart
         normal = np.array(self.result.normal)
         first, second = (self.size * np.array(getattr(self.result, f"getNearestPoint{k}")()) for k in (1, 2))
         if not abs((second - first) @ normal - apart) < AGREES * self.size:
@@ -69,9 +87,7 @@ class PairPlace:
                 f"contact {pair.name!r}: coal finds no nearest points of its shapes at a distance of {r} m; move the "
                 "start a little, or take simpler shapes"
             )
-        found = patch_points(pair.a, pair.b, r, R, normal / np.linalg.norm(normal), (first, second), margin)
-        own = R.T @ found.normal if found.on_second else found.normal
-        return found._replace(normal=own, second=(found.second - r) @ R), apart
+        return patch_points(pair.a, pair.b, r, R, normal / np.linalg.norm(normal), (first, second), margin), apart
 
     def fastest(self, V: Array, middles: list[Array]) -> float:
         """Return a bound of the relative speed of any two points that meet [m/s].
@@ -83,35 +99,86 @@ class PairPlace:
         speed += min(self.pair.a.reach, self.pair.b.reach) * np.linalg.norm(V[3:])
         return float(speed) if np.isfinite(speed) else 0.0
 
-    def touches(self, state: State) -> bool:
-        """Return whether the patch of a state has points."""
-        return bool(np.any(state.u[self.places[APART]] == 0.0))
+    def used(self, state: State) -> Any:
+        """Return which points (MOST,) of a state are in use."""
+        return state.u[self.places[APART][:, 0]] < 0.5 * self.far
 
-    def write(self, state: State, patch: PatchPoints | None) -> bool:
-        """Write a patch to the inputs and bristles of a state; False where it is the one that stands there."""
-        u, places = state.u, self.places
-        apart, far = u[places[APART][:, 0]] > 0.0, FAR * (self.pair.a.reach + self.pair.b.reach)
-        if patch is None:
-            if np.all(apart):
+    @property
+    def far(self) -> float:
+        """Gap of a point that is not in use [m]."""
+        return FAR * (self.pair.a.reach + self.pair.b.reach)
+
+    def depths(self, points: list[Features], r: Array, R: Array) -> Array:
+        """Return how deep points (k,) lie at a pose [m]."""
+        place, axes = r.tolist(), R.tolist()
+        return np.array([-nearest(self.pair.a, self.pair.b, one, place, axes).gap for one in points])
+
+    def kept(self, state: State) -> list[Features]:
+        """Return the points in use that stand in a state."""
+        standing = {key: state.u[places] for key, places in self.places.items()}
+        return [
+            Features(*(without_input(key) if key not in standing else flat(standing[key][k]) for key in OF_PATCH[:-1]))
+            for k in np.flatnonzero(self.used(state))
+        ]
+
+    def write(self, state: State, points: list[Features], pose: tuple[Array, Array], continues: bool) -> bool:
+        """Write points to the inputs and bristles of a state; False where they are those that stand there.
+
+        pose : place (3,) [m] and axes (3, 3) of the second shape in axes of the first
+        continues : the points go on with the energy of those that stand there
+        """
+        u, places, used = state.u, self.places, self.used(state)
+        if not points:
+            if not np.any(used):
                 return False
-            u[places[APART]] = far
+            u[places[APART]] = self.far
             state.s[self.bristles] = 0.0
             return True
-        order, kept = matched(u[places[FIRST]], ~apart, patch.first, SAME_POINT * self.size)
-        used = np.zeros(MOST, np.bool_)
-        used[order] = True
-        moved = np.abs(u[places[FIRST][order]] - patch.first) + np.abs(u[places[SECOND][order]] - patch.second)
-        turned = np.abs(u[places[NORMAL][order]] - patch.normal)
-        same = np.all(kept) and np.array_equal(used, ~apart) and np.all(u[places[ON_B][order, 0]] == patch.on_second)
-        if same and np.max(moved) <= RESTS * self.size and np.max(turned) <= TURNED:
+        fresh = {key: np.array([np.ravel(getattr(one, name)) for one in points]) for key, name in self.fields}
+        order, kept = matched(u[places[FIRST]], used, fresh[FIRST], SAME_POINT * self.size)
+        now = np.zeros(MOST, np.bool_)
+        now[order] = True
+        if np.array_equal(now, used) and np.all(kept) and self.rest(u, order, fresh):
             return False
-        u[places[NORMAL][order]], u[places[ON_B][order, 0]] = patch.normal, float(patch.on_second)
-        u[places[FIRST][order]], u[places[SECOND][order]] = patch.first, patch.second
-        u[places[APART]] = far
-        u[places[APART][order]] = 0.0
-        state.s[self.bristles[~used]] = 0.0
+        offset = self.offset(state, points, pose) if continues else 0.0
+        for key, values in fresh.items():
+            u[places[key][order]] = values
+        u[places[APART]] = self.far
+        u[places[APART][order]] = offset
+        state.s[self.bristles[~now]] = 0.0
         state.s[self.bristles[order[~kept]]] = 0.0
         return True
+
+    def rest(self, u: Array, order: Any, fresh: dict[str, Array]) -> bool:
+        """Return whether new points are those that stand in the inputs ``u``."""
+        for key, values in fresh.items():
+            near = RESTS * self.size if key in (FIRST, SECOND, EDGE_A, EDGE_B) else TURNED
+            if np.max(np.abs(u[self.places[key][order]] - values)) > near:
+                return False
+        return True
+
+    def offset(self, state: State, points: list[Features], pose: tuple[Array, Array]) -> float:
+        """Return the gap offset [m] with which new points have the energy of those that stand in a state."""
+        standing = state.u[self.places[APART][self.used(state), 0]]
+        before = self.energy(self.depths(self.kept(state), *pose) - standing)
+        depths = self.depths(points, *pose)
+        deepest = float(depths.max())
+        if before == 0.0:
+            return max(deepest, 0.0)
+        if abs(self.energy(depths) - before) <= SAME_ENERGY * before:
+            return 0.0
+        alone = before ** (1.0 / (self.normal.exponent + 1.0))  # of one point with all of the energy
+        least = deepest - alone * (1.0 + SAME_ENERGY)
+        return float(brentq(lambda x: self.energy(depths - x) - before, least, deepest, xtol=1e-15 * self.size))
+
+    def energy(self, depths: Array) -> float:
+        """Return the energy of points as deep [J], over the stiffness."""
+        return float(np.sum(np.maximum(depths, 0.0) ** (self.normal.exponent + 1.0)))
+
+
+def flat(values: Array) -> Any:
+    """Return the numbers of an input: one, or a vector."""
+    return values if len(values) > 1 else float(values[0])
 
 
 def matched(before: Array, used: Any, points: Array, near: float) -> tuple[Any, Any]:
@@ -177,14 +244,16 @@ class ConvexContacts:
             middles = [origins[k] + A[k] @ frame[:, 3] for k, frame in ((a, frame_a), (b, frame_b))]
             V = equations.ws.V[b] - equations.ws.V[a]
             way = state.h * one.fastest(V, middles)
-            found, apart = one.patch((middles[1] - middles[0]) @ axes, axes.T @ A[b] @ frame_b[:, :3], way)
-            if begun and found is not None and -apart > DEEPEST * one.size and not one.touches(state):
+            pose = (middles[1] - middles[0]) @ axes, axes.T @ A[b] @ frame_b[:, :3]
+            found, apart = one.patch(*pose, way)
+            stands = bool(np.any(one.used(state)))
+            if begun and found and -apart > DEEPEST * one.size and not stands:
                 raise StepError(
                     f"contact {one.pair.name!r} is {-apart:.2g} m deep where it begins, at t = {state.t:g}: its shapes "
                     "met within one step; take a smaller h, or let them start apart",
                     t=state.t,
                 )
-            changed |= one.write(state, found)
+            changed |= one.write(state, found, pose, begun or stands)
         return changed
 
 

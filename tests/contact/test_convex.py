@@ -8,7 +8,8 @@ from scipy.spatial.transform import Rotation
 
 import rtmbs
 from rtmbs.contact.convex_shapes import Round, convex_of
-from rtmbs.contact.patch import patch_points, polished
+from rtmbs.contact.nearest import nearest
+from rtmbs.contact.patch import patch_points
 from rtmbs.errors import InputError, ModelError, StepError
 from rtmbs.studies.analysis.modes import slowest_modes
 
@@ -24,25 +25,25 @@ def test_a_box_on_a_box_touches_at_the_corners_of_the_overlap():
     R = Rotation.from_rotvec((0.0, tilt, 0.0)).as_matrix()
     found = patch_points(a, b, np.array((0.4, 0.1, 0.6 - 1e-4)), R, UP, NEAREST, 0.1)
     wanted = sorted((x, y) for x in (0.2, 0.5) for y in (-0.5, 0.5))
-    np.testing.assert_allclose(sorted(map(tuple, found.first[:, :2].round(9))), wanted, atol=1e-3)
-    np.testing.assert_allclose(found.first[:, 2], 0.5, atol=1e-12)
-    lowest = 0.6 - 1e-4 - 0.1 * np.cos(tilt) - (found.second[:, 0] - 0.4) * np.tan(tilt)
-    np.testing.assert_allclose(found.second[:, 2], lowest, atol=1e-6)
+    first = np.array([one.point_a for one in found])
+    np.testing.assert_allclose(sorted(map(tuple, first[:, :2].round(9))), wanted, atol=1e-3)
+    np.testing.assert_allclose(first[:, 2], 0.5, atol=1e-12)
+    np.testing.assert_allclose([one.point_b[2] for one in found], -0.1, atol=1e-12)
 
 
 def test_a_cylinder_lies_on_a_line_and_bars_that_cross_touch_at_a_point():
     box, cylinder = (convex_of("test", one)[0] for one in (rtmbs.Box((1, 1, 1)), rtmbs.Cylinder(0.1, 0.6)))
     lying = Rotation.from_rotvec((0.0, np.pi / 2, 0.0)).as_matrix()
     line = patch_points(box, cylinder, np.array((0.4, 0.0, 0.6)), lying, UP, NEAREST, 0.1)
-    np.testing.assert_allclose(np.sort(line.first[:, 0]), (0.1, 0.5), atol=1e-12)  # cut off at the edge of the box
+    np.testing.assert_allclose(sorted(one.point_a[0] for one in line), (0.1, 0.5), atol=1e-12)  # cut off at the edge
     long, bar = (convex_of("test", rtmbs.Bar((-half, 0, 0), (half, 0, 0), 0.1))[0] for half in (1.0, 0.5))
     turned = Rotation.from_rotvec((1.0, 0.0, 0.0)).as_matrix()  # bars lie along z; x parts them
-    cross = np.array((0.1, 0.0, 0.2))
-    nearest = cross, np.array((0.11, 0.0, 0.2))
+    close = np.array((0.1, 0.0, 0.2)), np.array((0.11, 0.0, 0.2))
     middle = np.array((0.21, 0.0, 0.2)) + 0.3 * turned[:, 2]
-    point = patch_points(long, bar, middle, turned, np.array((1.0, 0.0, 0.0)), nearest, 0.1)
-    np.testing.assert_allclose(point.first, [nearest[0]], atol=1e-12)  # one point
-    np.testing.assert_allclose(point.second, [nearest[1]], atol=1e-12)
+    (point,) = patch_points(long, bar, middle, turned, np.array((1.0, 0.0, 0.0)), close, 0.1)
+    touch = nearest(long, bar, point, middle.tolist(), turned.tolist())
+    assert touch.gap == pytest.approx(0.01, abs=1e-12)
+    np.testing.assert_allclose(middle + touch.arm, close[1], atol=1e-12)
 
 
 def test_ellipsoids_touch_along_the_normal_that_they_were_placed_by():
@@ -51,9 +52,28 @@ def test_ellipsoids_touch_along_the_normal_that_they_were_placed_by():
         a, b = Round(rng.uniform(0.2, 1, 3)), Round(rng.uniform(0.2, 1, 3))
         R, n = Rotation.random(random_state=k).as_matrix(), rng.normal(size=3)
         n /= np.linalg.norm(n)
-        r = a.feature(n).points[0] + rng.uniform(-0.05, 0.3) * n - R @ b.feature(-R.T @ n).points[0]
+        gap = rng.uniform(-0.05, 0.3)
+        first, second = np.array(a.curved(n)[0]), R @ b.curved(-R.T @ n)[0]
+        r = first + gap * n - second
         near = n + 1e-2 * rng.normal(size=3)
-        np.testing.assert_allclose(polished(a, b, r, R, near / np.linalg.norm(near)), n, atol=1e-12)
+        close = first, first + gap * n
+        (point,) = patch_points(a, b, r, R, near / np.linalg.norm(near), close, 0.5)
+        np.testing.assert_allclose(point.normal, n, atol=1e-12)
+
+
+def test_new_points_go_on_with_the_energy_of_those_before_them():
+    """A second point as deep doubles the energy, so the offset of both leaves that of the first alone, and back."""
+    pytest.importorskip("coal")
+    sim = resting(0.0, 0.0, rtmbs.Box((0.3, 0.2, 0.1)), 0.05 - 1e-4)
+    pair, state = sim._store.patches.pairs[0], sim._store.states[0]
+    points, pose = pair.kept(state), (np.array((0.0, 0.0, 1e-4 - 0.55)), np.eye(3))  # of the floor
+    np.testing.assert_allclose(pair.depths(points, *pose), 1e-4, atol=1e-12)
+    pair.write(state, points[:1], pose, False)
+    pair.write(state, points[:2], pose, True)
+    offsets = state.u[pair.places["gap_offset"]][pair.used(state), 0]
+    np.testing.assert_allclose(offsets, 1e-4 * (1.0 - np.sqrt(0.5)), atol=1e-15)
+    pair.write(state, points[:1], pose, True)
+    assert state.u[pair.places["gap_offset"]][pair.used(state), 0] == pytest.approx(0.0, abs=1e-15)
 
 
 def resting(slope, friction, shape, height):
@@ -92,6 +112,20 @@ def test_a_box_on_a_box_sticks_below_the_angle_of_friction_and_slides_above_it(s
     assert (sim["body.velocity"][0] - v) / 0.4 == pytest.approx(G * (np.sin(0.4) - 0.3 * np.cos(0.4)), rel=1e-4)
 
 
+def test_a_round_body_that_rolls_on_a_box_keeps_its_speed():
+    """Points that are fixed in a step made it 5.8 % faster in kinetic energy within 1 s."""
+    pytest.importorskip("coal")
+    model, r, k = rtmbs.Model("rolling", gravity=(0, 0, -G)), 0.1, 1e6
+    place = (0, 0, r - G / k)
+    model.add_body("ball", mass=1.0, inertia=(4e-3,) * 3, position=place)
+    model.add_joint("free", rtmbs.Floating(), "ground", "ball", point=place)
+    floor, ball = ("ground", rtmbs.Box((50, 50, 1), center=(0, 0, -0.5))), ("ball", rtmbs.contact.Ellipsoid((r, r, r)))
+    model.add_contact("floor", floor, ball, stiffness=k, dissipation=10.0, friction=0.5)
+    model.set_initial("free", rate=(1.0, 0, 0, 0, 1.0 / r, 0))
+    result = rtmbs.Simulation(model.compile(), 1e-3, method=rtmbs.TRBDF2()).run(0.2)
+    np.testing.assert_allclose(result["energy.kinetic"], 0.7, rtol=1e-9)
+
+
 def test_a_run_goes_on_from_a_state_with_the_same_bytes(slope):
     sim, start = slope
     sim.restore(start)
@@ -122,11 +156,12 @@ def test_solids_that_collide_keep_their_momenta_and_gain_no_energy():
 
 
 def test_solids_that_collide_without_friction_and_dissipation_keep_their_energy():
-    """But for jumps of the gap where the features change, which smaller steps do not take away."""
+    """What is left is of the method, where contact begins and ends within a step."""
     result, _ = collided()
     energy = result["energy.kinetic"]
     assert energy.min() < 0.9 * energy[0]
-    assert energy[-1] == pytest.approx(energy[0], rel=4e-3)  # 1.5e-3 here, 2.9e-3 with h = 0.2 ms
+    assert energy[-1] == pytest.approx(energy[0], rel=1e-3)  # 7e-4 here, by coarse steps that damp
+    assert energy.max() < energy[0] * (1.0 + 1e-12)
 
 
 def collided(**law):
