@@ -11,7 +11,7 @@ from bench.campaigns import momentum
 from rtmbs import Every, Model, PenaltyTrapezoidal, Simulation, VariationalMidpoint, library
 from rtmbs.results.run_warnings import BLOCK, blocks, components, lost, momentum_drift
 from rtmbs.results.samples import Samples
-from rtmbs.simulation.observers.channel_recorder import MOST_ENDS, with_end
+from rtmbs.simulation.observers.channel_recorder import LOOKED, with_some
 from rtmbs.system.tables import GRAVITY_SLOT
 from tests.contracts.machines import LIBRARY, closed_model, library_simulation, library_system
 
@@ -170,14 +170,17 @@ def test_a_record_of_chosen_channels_is_told_as_well(file, tmp_path):
     assert words.startswith("the momentum drifts by 7.0% of its size")
 
 
-def test_ends_of_blocks_are_few_and_begin_with_the_first():
-    ends, t = None, np.arange(3000.0)
-    for first in range(0, 3000, 10):
-        part = t[max(first - 1, 0) : first + 10]
-        ends = with_end(ends, Samples(part, *(np.zeros((len(part), 2)) for _ in range(7)), np.zeros(len(part))))
-        assert len(ends.t) <= MOST_ENDS
-        assert (ends.t[0], ends.t[-1]) == (0.0, part[-1])
-        assert np.all(np.diff(ends.t) > 0.0)
+@pytest.mark.parametrize(("width", "most"), [(2, LOOKED[1]), (1000, LOOKED[0])])
+def test_samples_of_blocks_are_few_and_begin_with_the_first(width, most):
+    looked, t = None, np.arange(3000.0)
+    for first in range(0, 3000, 30):
+        part = t[max(first - 1, 0) : first + 30]
+        block = Samples(part, *(np.zeros((len(part), width)) for _ in range(7)), np.zeros(len(part)))
+        looked = with_some(looked, block)
+        assert len(looked.t) <= most
+        assert (looked.t[0], looked.t[-1]) == (0.0, part[-1])
+        assert np.all(np.diff(looked.t) > 0.0)
+    assert len(looked.t) >= most // 2
 
 
 def test_a_small_momentum_is_compared_with_the_sum_of_its_parts():

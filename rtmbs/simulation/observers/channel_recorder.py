@@ -46,10 +46,11 @@ BLOCK_BYTES = 2_000_000  # of the channels of a block
 RAW_BYTES = 1_000_000  # of the raw samples of a block
 EVALUATED_BYTES = 2_000_000  # of the frames that are evaluated together
 FEWEST, MOST = 64, 16_384  # samples of a block
+OF_BLOCK = 16  # samples of a block that are kept for what drifts
 PERIOD = 5.0  # [s] of wall time after which a file gets what is there of a block
 OPEN: set["ChannelRecorder"] = set()  # whose files are to be finished when the program ends
 TURN = 2.0 * np.pi
-MOST_ENDS = 64  # samples of blocks that are kept, for momenta that drift
+LOOKED, LOOKED_BYTES = (64, 1024), 1_000_000  # samples that are kept for what drifts: at least, and at most in so much
 
 
 class ChannelEvaluator(NamedTuple):
@@ -67,7 +68,7 @@ class Written:
     count: int = 0  # samples
     last: Mapping[str, Array] = field(default_factory=dict)  # channels at the last of them
     rings: Counter[str] = field(default_factory=Counter)
-    ends: Samples | None = None  # the first sample, and the last ones of some blocks
+    looked: Samples | None = None  # the first sample, and some of each block, its last one among them
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,7 +257,8 @@ class ChannelRecorder(Recorder):
 
         def warnings() -> dict[str, int]:
             whole = head(record, kept.size)
-            return {**started, **warnings_of(kept, system, whole, h), **drifts(system, tables, whole, h, self._acted)}
+            told = drifts(system, tables, whole, h, sim.method, self._acted)
+            return {**started, **warnings_of(kept, system, whole, h), **told}
 
         return self._with_events(Result(chosen, system.name, system.fingerprint, kept.outcomes, warnings))
 
@@ -320,7 +322,7 @@ class ChannelRecorder(Recorder):
             self._store.write(before.count, values)
             last = {name: one[-1] for name, one in values.items()}
             rings = before.rings + Counter(step_warnings(self._system, piece, self._h))
-            before = Written(before.count + own, last, rings, with_end(before.ends, piece))
+            before = Written(before.count + own, last, rings, with_some(before.looked, piece))
         return before
 
     def _arrive(self) -> None:
@@ -386,9 +388,10 @@ class ChannelRecorder(Recorder):
     def _warnings(self) -> dict[str, int]:
         started = started_of(self._sim) if self._sim is not None else {}
         found = {**started, **self._never_happened, **helped_of(self._kept), **self._written.rings}
-        if self._written.ends is None or self._sim is None:
+        if self._written.looked is None or self._sim is None:
             return found
-        return {**found, **drifts(self._system, self._sim.equations.tables, self._written.ends, self._h, self._acted)}
+        sim, looked = self._sim, self._written.looked
+        return {**found, **drifts(self._system, sim.equations.tables, looked, self._h, sim.method, self._acted)}
 
     @contextmanager
     def _full_disk(self) -> Iterator[None]:
@@ -418,12 +421,19 @@ def head(samples: Samples, count: int) -> Samples:
     return Samples(*[values[:count] for values in samples])
 
 
-def with_end(ends: Samples | None, block: Samples) -> Samples:
-    """Return some samples of a record with the last one of a block; those of every second block when many are kept."""
-    if ends is None:
-        return Samples(*(values[[0, -1]] for values in block))
-    joined = Samples(*(np.concatenate((old, new[-1:])) for old, new in zip(ends, block, strict=True)))
-    if len(joined.t) <= MOST_ENDS:
+def with_some(looked: Samples | None, block: Samples) -> Samples:
+    """Return some samples of a record with OF_BLOCK of a block; every second one when they are too many.
+
+    ``block`` begins with the last sample before it.
+    """
+    last = len(block.t) - 1
+    which = np.unique(np.linspace(0, last, OF_BLOCK + 1).astype(np.int64))
+    if looked is None:
+        return select_samples(block, which)
+    new = select_samples(block, which[1:])
+    joined = Samples(*(np.concatenate(pair) for pair in zip(looked, new, strict=True)))
+    size = sum(values[:1].nbytes for values in joined)
+    if len(joined.t) <= min(max(LOOKED_BYTES // size, LOOKED[0]), LOOKED[1]):
         return joined
     return select_samples(joined, np.unique([*range(0, len(joined.t), 2), len(joined.t) - 1]))
 

@@ -198,7 +198,7 @@ class Recorder(Observer):
             lambda: {
                 **started,
                 **warnings_of(kept, system, samples, h),
-                **drifts(system, tables, samples, h, self._acted),
+                **drifts(system, tables, samples, h, sim.method, self._acted),
             },
         )
         return self._with_events(result)
