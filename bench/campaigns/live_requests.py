@@ -135,10 +135,10 @@ def judged(seed: int, tally: Tally, one: Served, watch: Watch) -> str:
 
     rng = random.Random(seed)
     messages = [hostile(rng) for _ in range(MESSAGES)]
-    with socket_to(one.address, max_size=None) as socket, suppress(ConnectionClosed):
+    with socket_to(one.address, max_size=None, max_queue=None) as socket, suppress(ConnectionClosed):
         for message in messages:
             socket.send(message.encode("utf-8", "replace").decode() if isinstance(message, str) else message)
-    with socket_to(one.address, max_size=None) as socket:
+    with socket_to(one.address, max_size=None, max_queue=None) as socket:
         socket.send(json.dumps({"do": "save_results", "path": "x"}))
         while not isinstance(data := socket.recv(timeout=PATIENCE), str) or "save_results" not in data:
             for told in json.loads(data).get("messages", []) if isinstance(data, str) else []:

@@ -47,7 +47,10 @@ Array = NDArray[np.float64]
 
 PLACE = re.compile("@([A-Z]+)@")  # of a template
 LIMIT = 20_000_000  # bytes of a page unless given
-SCRIPTS = ("unpack.js", "arrows.js", "names.js", "stage.js", "curves.js", "player.js", "controls.js")
+SCRIPTS = (
+    "unpack.js", "arrows.js", "names.js", "shadow.js", "cube.js", "stage.js", "curves.js", "pens.js", "figure.js",
+    "player.js", "controls.js",
+)  # fmt: skip
 LIVE = "live.js"
 TOUCH = ("One finger, two fingers", "turn; move and come closer")
 ACTIONS = (  # of the window that a page has too
@@ -67,7 +70,8 @@ class PageOptions:
     limit: bytes of the file; a longer run has fewer pictures a second.
     theme: "white", "dark", or "" for that of the reader's system.  camera: a preset of ``camera.PRESETS``, or "" for
         the common axis of the joints of a planar mechanism, and the corner of another one.
-    channels: names of channels that are plotted, "name" or "name[axis]".
+    channels: names of channels that are plotted, "name" or "name[axis]"; "energy" for the energy balance.
+    compared: a Result, or its file, whose channels are drawn dashed beside them.
     traces: names of markers and bodies whose way is drawn.  follow: body that the camera goes with.
     playing: the replay begins by itself, over and over.
     reactions: the page holds those of all joints.  newtons: force that an arrow of one metre means at first; a round
@@ -82,6 +86,7 @@ class PageOptions:
     camera: str = ""
     parallel: bool = False
     channels: tuple[str, ...] = ()
+    compared: Any = None
     traces: tuple[str, ...] = ()
     follow: str = ""
     playing: bool = False

@@ -73,6 +73,7 @@ class Live {
     byId("channels-button").addEventListener("click", () => open(byId("channels"), byId("inputs")));
     this.addPull();
     page.curves.askFor = (window) => this.ask({ do: "window", window });
+    page.curves.askSpectrum = (on) => this.ask({ do: "spectrum", on });
     restoreCamera(page);
     this.connect();
   }
@@ -90,6 +91,7 @@ class Live {
       const names = this.chosen();
       if (names.length) this.ask({ do: "subscribe", names });
       if (this.page.curves.window !== null) this.ask({ do: "window", window: this.page.curves.window });
+      if (this.page.curves.spectral) this.ask({ do: "spectrum", on: true });
     });
     this.socket.addEventListener("close", () => {
       tell("the session is gone, or this page has lost it; looking for it", true);
@@ -138,17 +140,23 @@ class Live {
     this.scaled = true;
   }
 
-  // Times come relative to the last one, and values to a number of each channel, since a message has single precision.
-  showCurves({ names, rows, last, ends, bases, panels }, next) {
-    const { page } = this, t = Float64Array.from(next(rows), (past) => last + past), known = new Map(page.content.live.channels.map((one) => [one[0], one]));
-    const channels = names.map((name, k) => {
-      const [, unit, words] = known.get(name) ?? [name, "", ""];
-      return { name, unit, words, values: Float64Array.from(next(rows), (value) => bases[k] + value) };
+  // Times come relative to the last one of a run, and values to a number of each channel, since a message has single
+  // precision. Frequencies and amplitudes of every channel follow where they were asked for.
+  showCurves({ channels, rows, last, ends, bases, panels, spectra }, next) {
+    const { page } = this, times = [];
+    rows.forEach((count, run) => {
+      times.push(Float64Array.from(next(count), (past) => last[run] + past));
+      channels.forEach((one, k) => {
+        if (one.run === run) one.values = Float64Array.from(next(count), (value) => bases[k] + value);
+      });
     });
-    const anew = String(page.curves.content.channels.map((channel) => channel.name)) !== String(names);
-    page.curves.take(t, channels, ends, anew ? panels : undefined);
+    const lines = spectra.map((count) => [next(count).slice(), next(count).slice()]);
+    const said = (given) => JSON.stringify(given.map(({ name, run, words }) => [name, run, words]));
+    const anew = said(page.curves.content.channels) !== said(channels);
+    page.curves.take(times, channels, ends, anew ? panels : undefined, lines);
     if (!anew) return;
-    if (!this.chosen().length) for (const box of this.boxes) box.checked = names.includes(box.value);
+    const names = new Set(channels.map(({ name }) => name)), titles = new Set(panels.channel.map(({ title }) => title));
+    if (!this.chosen().length) for (const box of this.boxes) box.checked = names.has(box.value) || titles.has(box.value);
     byId("curves").hidden = false;
   }
 
@@ -224,7 +232,7 @@ class Live {
   addChannels(channels) {
     const search = document.createElement("input"), list = document.createElement("div");
     Object.assign(search, { type: "search", placeholder: "channels that hold …" });
-    this.boxes = channels.map(([name, , words]) => {
+    this.boxes = channels.map(([name, words]) => {
       const label = document.createElement("label"), box = document.createElement("input");
       Object.assign(box, { type: "checkbox", value: name });
       label.append(box, ` ${name} ${words}`);

@@ -14,7 +14,7 @@ import time
 import webbrowser
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,13 +23,12 @@ import numpy as np
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.numerics.rotations.quaternions import quaternions
-from rtmbs.results.curves import Window
 from rtmbs.viewer.scene.description import SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import OPTIONS, Frame, T
 from rtmbs.viewer.scene.shapes import Scale
 from rtmbs.viewer.session.commands import Seek
 from rtmbs.viewer.session.connection import Connection
-from rtmbs.viewer.session.plotted import step_at
+from rtmbs.viewer.session.plotted import built_in_plots, step_at
 from rtmbs.viewer.text import error_sentence
 from rtmbs.viewer.web.content import (
     Array,
@@ -51,16 +50,16 @@ from rtmbs.viewer.web.content import (
     views_content,
     with_only,
 )
-from rtmbs.viewer.web.live_curves import curves_of_window, curves_state
-from rtmbs.viewer.web.plots import plot_settings, unit_words, units
-from rtmbs.viewer.web.requests import LONGEST, GoTo, RequestReader, ShowWindow
+from rtmbs.viewer.web.live_curves import View, curves_of_view, curves_state
+from rtmbs.viewer.web.plots import other_run, plot_settings, unit_words, units
+from rtmbs.viewer.web.requests import LONGEST, GoTo, RequestReader, ShowSpectrum, ShowWindow
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
     from websockets.http11 import Request, Response
 
 RATE = 30.0  # pictures a second
-CURVES = 0.2  # [s] between curves
+CURVES, SPECTRA = 0.2, 1.0  # [s] between curves, and between spectra
 FIRST_FRAME = 60.0  # [s] that a first frame is waited for
 GOODBYE = 0.5  # [s] that viewers have to close
 MOST_VIEWERS = 32
@@ -132,7 +131,7 @@ class LiveScene:
             numbers += [frame.reactions[:, :3].ravel(), frame.reactions[:, 3:].ravel()]
         if curves is not None:
             head["curves"], table = curves
-            numbers.append(table.T.ravel())
+            numbers.append(table)
         text = json.dumps(head, separators=(",", ":"), allow_nan=False).encode("utf-8")
         text += b" " * (-len(text) % 4)  # float32 begin at a multiple of four
         return struct.pack("<I", len(text)) + text + np.concatenate(numbers).astype("<f4").tobytes()
@@ -153,7 +152,10 @@ def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
     return {
         "inputs": inputs,
         "choices": {name: list(words) for name, words in description.choices.items()},
-        "channels": [[name, unit, unit_words(unit)] for name, unit in units(description).items()],
+        "channels": [
+            *([name, ""] for name in built_in_plots(description)),
+            *([name, unit_words(unit)] for name, unit in units(description).items()),
+        ],
         "settable": description.live,
     }
 
@@ -199,16 +201,17 @@ def finite_only(value: Any) -> Any:
 # ---- server ----------------------------------------------------------------------------------------------------------
 
 
-Made = dict[tuple[Window, ...], bytes]  # pictures with the curves of a window, and one without
+Made = dict[View | None, bytes]  # pictures with the curves of a view, and one without
 
 
 @dataclass
 class Seen:
-    """What one browser has been sent, and the window of time that its plots show."""
+    """What one browser has been sent, and what its plots show."""
 
-    window: Window = None
+    view: View = field(default_factory=View)
     frame: Frame | None = None
     curves: tuple[Any, ...] | None = None  # state of the curves that were sent
+    curves_at: float = 0.0
     sending: asyncio.Task[None] | None = None
 
 
@@ -233,7 +236,7 @@ class LiveServer:
         self._page: bytes | None = None
         self._reader = RequestReader(self._scene.description)
         self._viewers: dict[ServerConnection, Seen] = {}
-        self._curves_at = 0.0
+        self._other = other_run(self.paging.compared)
         self.pictures = 0  # that were made
 
     async def run(self, host: str, port: int, ready: Callable[[str], None]) -> None:
@@ -275,30 +278,28 @@ class LiveServer:
             return
         if not self._scene.fits(frame):
             await self._renew(frame)
-        due = time.perf_counter() - self._curves_at >= CURVES
-        if due:
-            self._curves_at = time.perf_counter()
-        made: Made = {}  # one picture with the curves of a window serves all viewers of it
+        made: Made = {}  # one picture with the curves of a view serves all viewers of it
         for viewer, seen in self._viewers.items():
-            self._serve(viewer, seen, frame, due, made)
+            self._serve(viewer, seen, frame, made)
         self.pictures += len(made)
 
-    def _serve(self, viewer: "ServerConnection", seen: "Seen", frame: Frame, due: bool, made: Made) -> None:
+    def _serve(self, viewer: "ServerConnection", seen: Seen, frame: Frame, made: Made) -> None:
         """Send a frame to one viewer, with curves where they are due and new; a slow viewer gets fewer."""
         if seen.sending is not None and not seen.sending.done():
             return
-        strip, reader = self.connection.strip(), self._reader
-        state = curves_state(strip, reader, frame, seen.window) if due else None
+        strip, reader, now = self.connection.strip(), self._reader, time.perf_counter()
+        due = now - seen.curves_at >= (SPECTRA if seen.view.spectrum else CURVES)
+        state = curves_state(strip, reader, frame, seen.view) if due else None
         anew = state is not None and state != seen.curves
         if frame is seen.frame and not anew:
             return
-        key = (seen.window,) if anew else ()
+        key = seen.view if anew else None
         if key not in made:
-            curves = curves_of_window(strip, reader, frame, seen.window) if anew else None
+            curves = curves_of_view(strip, reader.plotted, frame, seen.view, self._other) if anew else None
             made[key] = self._scene.picture(frame, curves)
         seen.frame = frame
         if anew:
-            seen.curves = state
+            seen.curves, seen.curves_at = state, now
         seen.sending = asyncio.create_task(self._send_quietly(viewer, made[key]))
 
     async def _send_quietly(self, viewer: "ServerConnection", message: bytes | str) -> None:
@@ -372,7 +373,9 @@ class LiveServer:
                 try:
                     asked = self._reader.read(text)
                     if isinstance(asked, ShowWindow):
-                        seen.window, seen.curves = asked.window, None
+                        seen.view, seen.curves = seen.view._replace(window=asked.window), None
+                    elif isinstance(asked, ShowSpectrum):
+                        seen.view, seen.curves, seen.curves_at = seen.view._replace(spectrum=asked.on), None, 0.0
                     else:
                         self.connection.send(self._seek(asked.t) if isinstance(asked, GoTo) else asked)
                 except RtmbsError as error:

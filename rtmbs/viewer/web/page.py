@@ -42,7 +42,7 @@ from rtmbs.viewer.web.content import (
     static_content,
     views_content,
 )
-from rtmbs.viewer.web.plots import all_components, plot_settings, recorded_curves
+from rtmbs.viewer.web.plots import other_run, plot_settings, plotted_of, recorded_curves, recorded_rows
 
 FEWEST = 2  # pictures: a page with fewer plays nothing
 MOST = 200_000  # pictures of a page at most
@@ -162,10 +162,19 @@ def frame_at(connection: PlaybackConnection, sample: int) -> Frame:
 
 def curves(connection: PlaybackConnection, paging: PageOptions, pictures: int) -> dict[str, Any]:
     """Return the plotted channels; of a long run as many samples as a page of so many pictures has room for."""
-    description = connection.describe()
-    names = all_components(description, paging.channels)
-    values = connection.columns(names)
-    return recorded_curves(description, names, connection.recording.t, values, max(ROWS * pictures, LEAST_ROWS))
+    plotted, recording, other = (
+        plotted_of(connection.describe(), paging.channels),
+        connection.recording,
+        other_run(paging.compared),
+    )
+    values = connection.columns(plotted.columns)
+    rows, zero = recorded_rows(plotted, recording.result, recording.t, values)
+    found = {
+        name: plotted.curves(name, rows, zero)
+        + ([] if other is None else plotted.other(name, other.result, other.name))
+        for name in plotted.names
+    }
+    return recorded_curves(plotted, found, max(ROWS * pictures, LEAST_ROWS))
 
 
 # ---- export of a result, or of a mechanism that is run for it --------------------------------------------------------
