@@ -21,7 +21,7 @@ MARKED = 7.0  # [pixels] diameter of the point at the present time of a curve ov
 
 # ---- curves and panels -----------------------------------------------------------------------------------------------
 
-FREQUENCY = "frequency"
+OVER_TIME, FREQUENCY = "time", "frequency"  # words for what is drawn over; a channel is the third choice
 TOGETHER = ("channel", "unit")  # what shares a panel
 QUANTITIES = 2  # named beside an axis
 DEGREES = {"rad": "deg", "rad/s": "deg/s", "rad/s^2": "deg/s^2"}

@@ -19,13 +19,14 @@ from numpy.typing import ArrayLike, NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 from rtmbs.viewer import keys
-from rtmbs.viewer.scene import drawing
+from rtmbs.viewer.scene import drawing, view_cube
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, PRESETS, Camera, common_axis, ground_axes, reached
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, Batch, Lines
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import meanings_of
 from rtmbs.viewer.scene.scene import MOST_TRAILS, Scene, named, traceable
+from rtmbs.viewer.scene.shadow_text import BLUR_FRAGMENT, CROWD, FADE, FLOOR_FRAGMENT, PIXELS
 from rtmbs.viewer.scene.shapes import (
     FULL,
     HEAD,
@@ -59,6 +60,7 @@ ACTIONS = (  # of the window that a page has too
     "look_top", "parallel", "follow", "help", "plots", "full_screen", "theme", "labels", "joints", "forces", "grid",
     "trail", "marker_trails", "reactions", "longer_arrows", "shorter_arrows", "legend", "choose_nothing",
 )  # fmt: skip
+LIVE_ACTIONS = ("undo", "redo")  # that a live page has beside these
 
 
 @dataclass(frozen=True)
@@ -267,7 +269,7 @@ def static_content(drawn: Mapping[str, list[Piece]], loose: Mapping[int, Array])
         entry: dict[str, Any] = {"part": part, "colors": colors, "count": count, "loose": number in loose}
         if isinstance(one, Batch):
             place, _ = numbered.setdefault(id(one.mesh), (len(numbered), one.mesh))
-            entry |= {"mesh": place, "body": one.body.tolist()}
+            entry |= {"mesh": place, "body": one.body.tolist(), "casts": one.casts}
         else:
             entry |= {"width": one.width}
         found.append(entry if number in loose else entry | {"places": floats(place_of_body(one))})
@@ -366,7 +368,39 @@ def fixed_content(description: SceneDescription, paging: PageOptions) -> dict[st
 
 def axes(scene: Scene) -> dict[str, Any]:
     """Return where the axes of the world end, and their colours."""
-    return {"axes": {"tips": scene.axis_tips().tolist(), "colors": AXIS_COLORS}}
+    return {"axes": {"tips": scene.axis_tips().tolist(), "colors": AXIS_COLORS}} | cube()
+
+
+def cube() -> dict[str, Any]:
+    """Return the view cube."""
+    return {
+        "cube": {
+            "faces": view_cube.FACES,
+            "half": view_cube.HALF,
+            "reach": view_cube.REACH,
+            "inset": view_cube.INSET,
+            "least": view_cube.LEAST,
+            "edge_on": view_cube.EDGE_ON,
+        }
+    }
+
+
+def shadow(scene: Scene) -> dict[str, Any]:
+    """Return the floor below a scene, and the programs that lay a shadow on it."""
+    floor = scene.drawing().floor
+    if floor is None:
+        return {}
+    return {
+        "shadow": {
+            **{name: getattr(floor, name).tolist() for name in ("corner", "east", "north")},
+            "down": floor.from_above().ravel().tolist(),
+            "pixels": PIXELS,
+            "crowd": CROWD,
+            "fade": FADE,
+            "blur": BLUR_FRAGMENT,
+            "lay": FLOOR_FRAGMENT,
+        }
+    }
 
 
 def key_row(key: keys.Key) -> tuple[tuple[str, ...], str, str]:

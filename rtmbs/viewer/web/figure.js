@@ -8,12 +8,14 @@ const OWN_SIZE = "width x height", HANDLE = 22, GAP = 10; // points of the line 
 
 // A button with the choices of a figure behind it.
 function exportButton(curves) {
-  const { sizes, styles, least, most } = curves.content.plots.figure, own = document.createElement("details"), button = document.createElement("summary");
+  const { sizes, styles, least, most } = curves.content.plots.figure, own = document.createElement("span");
+  const button = document.createElement("button"), choices = document.createElement("span");
   const kept = (curves.look ??= { size: "page", style: "white", kind: "png", width: 120, height: 80, open: false });
   button.textContent = "Export";
-  own.className = "export";
-  own.open = kept.open;
-  own.addEventListener("toggle", () => { kept.open = own.open; });
+  button.title = "a figure of a stated size, of what is seen";
+  own.className = choices.className = "export";
+  choices.hidden = !kept.open;
+  button.addEventListener("click", () => { kept.open = !kept.open; choices.hidden = !kept.open; });
   const numbers = ["width", "height"].map((name, k) => {
     const field = document.createElement("input");
     Object.assign(field, { type: "number", min: least, max: most, value: kept[name], title: `${name} [mm]` });
@@ -30,14 +32,14 @@ function exportButton(curves) {
   const save = document.createElement("button");
   save.textContent = "Save";
   save.addEventListener("click", () => saveFigure(curves, kept).then((name) => tell(`saved: ${name}`), (error) => tell(error.message, true)));
-  own.append(
-    button,
+  choices.append(
     curves.choice("size", Object.keys(shown), said(shown, kept.size), (word) => { kept.size = shown[word]; show(); }),
     ...numbers,
     curves.choice("style", Object.keys(styles), kept.style, (word) => { kept.style = word; }),
     curves.choice("", Object.keys(KINDS), said(KINDS, kept.kind), (word) => { kept.kind = KINDS[word]; }),
     save,
   );
+  own.append(button, choices);
   show();
   return own;
 }

@@ -255,14 +255,15 @@ class Live {
 
   // ---- pull ----
 
-  // Ctrl and the left button pull a body, in the plane through its point that faces the eye.
+  // Ctrl and the left button pull a body, in the plane through its point that faces the eye. In pause, or with Shift,
+  // they move it with the loops kept; what one press moves is undone together.
   addPull() {
-    const { stage, content } = this.page, { canvas } = stage;
+    const { stage, content, player } = this.page, { canvas } = stage;
     const place = (event) => {
       const box = canvas.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
     };
-    let plane = null, sent = 0;
+    let plane = null, sent = 0, held = null, gesture = Math.floor(Math.random() * 2 ** 40); // of this page alone
     const target = (event) => {
       const point = new THREE.Vector3();
       return stage.ray(...place(event)).ray.intersectPlane(plane, point) ? point.toArray() : null;
@@ -273,7 +274,9 @@ class Live {
       event.stopImmediatePropagation();
       canvas.setPointerCapture(event.pointerId);
       plane = new THREE.Plane().setFromNormalAndCoplanarPoint(stage.direction().normalize(), hit.point);
-      this.ask({ do: "grab", body: content.bodies[hit.body], point: stage.local(hit.body, hit.point), target: hit.point.toArray() });
+      const body = content.bodies[hit.body], point = stage.local(hit.body, hit.point);
+      held = event.shiftKey || !player.playing ? { do: "drag", body, point, gesture: (gesture += 1) } : null;
+      this.ask({ ...(held ?? { do: "grab", body, point }), target: hit.point.toArray() });
     }, true);
     canvas.addEventListener("pointermove", (event) => {
       if (!plane) return;
@@ -281,13 +284,15 @@ class Live {
       if (performance.now() - sent < PULLS) return;
       sent = performance.now();
       const to = target(event);
-      if (to) this.ask({ do: "move", target: to });
+      if (to) this.ask({ ...(held ?? { do: "move" }), target: to });
     }, true);
     const release = (event) => {
       if (!plane) return;
       event.stopImmediatePropagation();
+      const to = held && target(event);
       plane = null;
-      this.ask({ do: "release" });
+      if (to) this.ask({ ...held, target: to });
+      if (!held) this.ask({ do: "release" });
     };
     canvas.addEventListener("pointerup", release, true);
     canvas.addEventListener("pointercancel", release, true);

@@ -12,6 +12,7 @@ import secrets
 import struct
 import time
 import webbrowser
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -23,6 +24,7 @@ import numpy as np
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.numerics.rotations.quaternions import quaternions
+from rtmbs.viewer import keys
 from rtmbs.viewer.scene.description import SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import OPTIONS, Frame, T
 from rtmbs.viewer.scene.shapes import Scale
@@ -31,6 +33,7 @@ from rtmbs.viewer.session.connection import Connection
 from rtmbs.viewer.session.plotted import built_in_plots, step_at
 from rtmbs.viewer.text import error_sentence
 from rtmbs.viewer.web.content import (
+    LIVE_ACTIONS,
     Array,
     PageOptions,
     around_followed,
@@ -38,6 +41,7 @@ from rtmbs.viewer.web.content import (
     check,
     colors,
     fixed_content,
+    key_row,
     moving_content,
     page_text,
     piece_array,
@@ -46,6 +50,7 @@ from rtmbs.viewer.web.content import (
     reactions,
     sample_pictures,
     scenes_of,
+    shadow,
     static_content,
     views_content,
     with_only,
@@ -63,6 +68,7 @@ CURVES, SPECTRA = 0.2, 1.0  # [s] between curves, and between spectra
 FIRST_FRAME = 60.0  # [s] that a first frame is waited for
 GOODBYE = 0.5  # [s] that viewers have to close
 MOST_VIEWERS = 32
+MOST_WORDS = 64  # texts that wait for one viewer
 MOST_REFUSED = 50  # requests of one viewer, after which it is sent away
 
 
@@ -89,6 +95,8 @@ class LiveScene:
         pictures = sample_pictures([frame, frame], self._scene, self._pieces)
         self._loose = {number: places.shape[1] for number, places in pictures.loose.items()}
         fixed = fixed_content(description, paging)
+        fixed["keys"] += [(*key_row(keys.BY_ACTION[action]), action) for action in LIVE_ACTIONS]
+        fixed["mouse"] += [row for row in keys.MOUSE if "Ctrl" in row[0]]
         self.content = (
             fixed
             | colors(description)
@@ -99,6 +107,7 @@ class LiveScene:
             | {"channels": [], "panels": {}, "live": live_content(description, frame)}
             | views_content(description, pictures, paging)
             | around_followed(self._scene, fixed["follow"])
+            | shadow(self._scene)
         )
         if description.joints and description.live:
             nothing = np.zeros((1, len(description.joints), 6))
@@ -212,6 +221,8 @@ class Seen:
     frame: Frame | None = None
     curves: tuple[Any, ...] | None = None  # state of the curves that were sent
     curves_at: float = 0.0
+    words: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_WORDS))  # that wait to be sent
+    saying: asyncio.Task[None] | None = None
     sending: asyncio.Task[None] | None = None
 
 
@@ -248,8 +259,9 @@ class LiveServer:
 
         try:
             server = await serve(
-                self._viewer, host, port, process_request=self._answer, max_size=LONGEST, max_queue=8, compression=None
-            )
+                self._viewer, host, port, process_request=self._answer, max_size=LONGEST, max_queue=8,
+                compression=None, close_timeout=GOODBYE,
+            )  # fmt: skip
         except OSError as error:
             raise InputError(f"{host}:{port} cannot be listened to: {error.strerror or error}") from error
         try:
@@ -260,7 +272,7 @@ class LiveServer:
                 begin = time.perf_counter()
                 await self._publish()
                 await asyncio.sleep(max(1.0 / RATE - (time.perf_counter() - begin), 0.001))
-            await self._tell([{"kind": "failure", "text": "the session has ended"}])
+            await self._farewell()
         finally:
             server.close()
             with suppress(TimeoutError):  # browsers keep spare connections, which never say a word
@@ -272,7 +284,7 @@ class LiveServer:
         """Send new messages of the session, and its latest frame, to every viewer that is ready for one."""
         told = [{"kind": one.kind, "text": one.text} for one in self.connection.messages()]
         if told:
-            await self._tell(told)
+            self._tell(told)
         frame = self.connection.latest()
         if frame is None or not self._viewers:
             return
@@ -310,9 +322,25 @@ class LiveServer:
         except ConnectionClosed:
             self._viewers.pop(viewer, None)
 
-    async def _tell(self, messages: list[dict[str, str]]) -> None:
-        text = json.dumps({"messages": messages})
-        await asyncio.gather(*(self._send_quietly(viewer, text) for viewer in set(self._viewers)))
+    def _tell(self, messages: list[dict[str, str]]) -> None:
+        self._say(json.dumps({"messages": messages}))
+
+    def _say(self, text: str) -> None:
+        """Send a text to every viewer; nobody waits for one who does not listen, who loses the oldest texts."""
+        for viewer, seen in self._viewers.items():
+            seen.words.append(text)
+            if seen.saying is None or seen.saying.done():
+                seen.saying = asyncio.create_task(self._send_words(viewer, seen.words))
+
+    async def _send_words(self, viewer: "ServerConnection", words: deque[str]) -> None:
+        while words and viewer in self._viewers:
+            await self._send_quietly(viewer, words.popleft())
+
+    async def _farewell(self) -> None:
+        """Tell every viewer that the session has ended."""
+        self._tell([{"kind": "failure", "text": "the session has ended"}])
+        if saying := [seen.saying for seen in self._viewers.values() if seen.saying is not None]:
+            await asyncio.wait(saying, timeout=GOODBYE)
 
     async def _renew(self, frame: Frame) -> None:
         """Make the page of another mechanism, or of more parts, and let viewers load it."""
@@ -321,8 +349,7 @@ class LiveServer:
             return
         self._scene, self._page = LiveScene(description, frame, self.paging), None
         self._reader = RequestReader(description)
-        text = json.dumps({"reload": True})
-        await asyncio.gather(*(self._send_quietly(viewer, text) for viewer in set(self._viewers)))
+        self._say(json.dumps({"reload": True}))
 
     def _seek(self, t: float) -> Seek:
         """Return the command that goes to a time of the curves."""

@@ -39,6 +39,7 @@ from rtmbs.viewer.web.content import (
     reactions,
     sample_pictures,
     scenes_of,
+    shadow,
     static_content,
     views_content,
 )
@@ -102,6 +103,7 @@ def write_page(
             | static_content(drawn, pictures.loose)
             | moving_content(pictures)
             | curves(connection, paging, len(samples))
+            | shadow(scenes[first])
         )
         if paging.reactions:
             wrenches = connection.reactions()

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
 from rtmbs.results import figure
-from rtmbs.results.channel import TIME, units_of
+from rtmbs.results.channel import units_of
 from rtmbs.results.curves import (
     CHOSEN,
     DASHES,
@@ -21,6 +21,7 @@ from rtmbs.results.curves import (
     MARGIN,
     MARKED,
     OFFSET,
+    OVER_TIME,
     ROUNDING,
     SQUARE,
     TOGETHER,
@@ -50,7 +51,7 @@ def plot_settings() -> dict[str, Any]:
         "plots": {
             "windows": list(WINDOWS.items()),
             "chosen": CHOSEN,
-            "time": TIME,
+            "time": OVER_TIME,
             "frequency": FREQUENCY,
             "dashes": DASHES,
             "margin": MARGIN,
