@@ -6,6 +6,7 @@ A recorded run has many pictures (``page.py``), a live page one that every frame
 import base64
 import html
 import json
+import math
 import re
 import zlib
 from collections.abc import Iterable, Mapping
@@ -194,7 +195,12 @@ def with_only(scene: Scene, part: str) -> Scene:
 def place_of(drawn: Batch | Lines) -> Array:
     """Return where a piece is now: placements (k, 12) or ends (k, 6)."""
     places = drawn.placement if isinstance(drawn, Batch) else drawn.points
-    return places.reshape(len(places), -1)
+    return rows_of(places)
+
+
+def rows_of(places: Array) -> Array:
+    """Return places (k, ...) as rows (k, n), also where there are none."""
+    return places.reshape(len(places), math.prod(places.shape[1:]))
 
 
 def sample_pictures(frames: Iterable[Frame], scene: Scene, drawn: list[Piece]) -> Pictures:
@@ -282,7 +288,7 @@ def static_content(drawn: Mapping[str, list[Piece]], loose: Mapping[int, Array])
 
 def place_of_body(drawn: Batch | Lines) -> Array:
     """Return where a piece is in the axes of its bodies: placements (k, 12), or ends (k, 6) in the world."""
-    return piece_array(drawn).reshape(len(drawn), -1)
+    return rows_of(piece_array(drawn))
 
 
 # ---- reactions and colours -------------------------------------------------------------------------------------------

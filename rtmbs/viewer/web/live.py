@@ -56,7 +56,7 @@ from rtmbs.viewer.web.content import (
     with_only,
 )
 from rtmbs.viewer.web.live_curves import View, curves_of_view, curves_state
-from rtmbs.viewer.web.plots import other_run, plot_settings, unit_words, units
+from rtmbs.viewer.web.plots import other_run, plot_settings, plotted_of, unit_words, units
 from rtmbs.viewer.web.requests import LONGEST, GoTo, RequestReader, ShowSpectrum, ShowWindow
 
 if TYPE_CHECKING:
@@ -246,6 +246,9 @@ class LiveServer:
         self._scene = LiveScene(connection.describe(), first_frame(connection), self.paging)
         self._page: bytes | None = None
         self._reader = RequestReader(self._scene.description)
+        if self.paging.channels:
+            names = plotted_of(self._scene.description, self.paging.channels).names
+            connection.send(self._reader.subscribe({"names": [*names]}))
         self._viewers: dict[ServerConnection, Seen] = {}
         self._other = other_run(self.paging.compared)
         self.pictures = 0  # that were made

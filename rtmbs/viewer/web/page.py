@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rtmbs import library
 from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, StepError
+from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.shapes import Scale, typical_wrenches
 from rtmbs.viewer.session.commands import Seek
@@ -62,7 +63,7 @@ class Page:
     bytes: int
     pictures: int
     rate: float  # pictures a second of the replay; lower than wanted where the limit asked for it
-    warnings: tuple[str, ...] = ()  # what a damaged history lacks
+    warnings: tuple[str, ...] = ()  # what a damaged history, or a compared run, lacks
 
 
 def write_page(
@@ -110,7 +111,7 @@ def write_page(
             content |= reactions(scenes[first], wrenches[samples], arrow_scale(connection, wrenches, paging.newtons))
         text = (form or page_text)(content | views_content(description, pictures, paging) | around)
         if len(text) <= paging.limit:
-            return save_page(path, text, len(samples), rate)
+            return replace(save_page(path, text, len(samples), rate), warnings=lacking(description, paging))
         if len(samples) <= FEWEST:
             break
         rate *= SPARE * fitting_share(text, paging.limit, content)
@@ -118,6 +119,13 @@ def write_page(
         f"a page of {description.name!r} needs more than {paging.limit / 1e6:g} MB even with few pictures; raise the "
         "limit, or record a shorter run"
     )
+
+
+def lacking(description: SceneDescription, paging: PageOptions) -> tuple[str, ...]:
+    """Return a sentence about the plots that the compared run has nothing for."""
+    other = other_run(paging.compared)
+    names = [] if other is None else other.lacks(plotted_of(description, paging.channels))
+    return (f"{other.name} has nothing for {', '.join(names)}",) if other is not None and names else ()
 
 
 def fitting_share(text: bytes, limit: int, content: dict[str, Any]) -> float:
@@ -212,7 +220,8 @@ def export(
             raise InputError("seconds are for a mechanism that is run; a recorded result is shown as long as it is")
         recording = playback(target, model)
         warnings = tuple(message.text for message in recording.messages())
-        return replace(write_page(recording, path, paging), warnings=warnings)
+        page = write_page(recording, path, paging)
+        return replace(page, warnings=warnings + page.warnings)
     paging = paging or PageOptions()
     if isinstance(target, str) and target in library.WATCHED_AT and paging.speed == PageOptions.speed:
         paging = replace(paging, speed=library.WATCHED_AT[target])
