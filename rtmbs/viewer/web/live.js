@@ -346,16 +346,25 @@ class LiveWay {
 
 // ---- the camera, over a page that is loaded anew ----
 
+// The store of the tab; null in a frame that has none, as of some notebooks.
+function store() {
+  try {
+    return window.sessionStorage;
+  } catch {
+    return null;
+  }
+}
+
 function keepCamera({ stage }) {
   const { camera, controls, parallel, theme } = stage;
-  sessionStorage.setItem(KEPT, JSON.stringify({
+  store()?.setItem(KEPT, JSON.stringify({
     position: camera.position.toArray(), target: controls.target.toArray(), zoom: camera.zoom, parallel, theme,
   }));
 }
 
 function restoreCamera(page) {
-  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null"), { stage } = page;
-  sessionStorage.removeItem(KEPT);
+  const kept = JSON.parse(store()?.getItem(KEPT) ?? "null"), { stage } = page;
+  store()?.removeItem(KEPT);
   if (!kept) return;
   stage.setParallel(kept.parallel);
   stage.camera.position.set(...kept.position);
