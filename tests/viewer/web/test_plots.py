@@ -189,10 +189,11 @@ def test_spectra_energies_and_another_run(browser, compared, result):
         """
         const { curves } = page;
         document.getElementById("curves").hidden = false;
+        page.redraw();
         await drawn();
         told.names = curves.content.channels.map(({ name, run }) => [name, run]);
-        told.kinetic = [...curves.values(1)];
-        told.angle = [...curves.values(5)];
+        told.gravity = [...curves.values(1)];
+        told.other = [...curves.values(5)];
         told.t = [...curves.timesOf(1)];
         told.headings = curves.panels.map((one) => one.heading.innerText);
         curves.over = curves.FREQUENCY;
@@ -203,16 +204,13 @@ def test_spectra_energies_and_another_run(browser, compared, result):
         """
     )
     assert browser.said == []
-    energies = ["kinetic", "gravity", "elastic", "total, change"]
-    assert told["names"] == [[name, run] for run in (0, 1) for name in ("base.angle", *energies)] or told["names"] == [
-        [name, run] for run in (0, 1) for name in (*energies, "base.angle")
-    ]
-    places = {tuple(one): k for k, one in enumerate(told["names"])}
-    assert places["kinetic", 0] in (0, 1)
+    numbers = ["kinetic", "gravity", "elastic", "total, change", "base.angle"]
+    assert told["names"] == [[name, run] for run in (0, 1) for name in numbers]
     assert all("other.npz" in heading for heading in told["headings"])
     np.testing.assert_allclose(told["t"], other.t, atol=1e-8)
-    first = result["energy.kinetic"] if places["kinetic", 0] == 0 else result["base.angle"]
-    f, a = spectrum(result.t, first)
+    f, a = spectrum(result.t, result["energy.kinetic"])
+    np.testing.assert_allclose(told["gravity"], result["energy.weight"], atol=2e-5 * np.ptp(result["energy.weight"]))
+    np.testing.assert_allclose(told["other"], other["energy.kinetic"], atol=2e-5 * np.ptp(other["energy.kinetic"]))
     np.testing.assert_allclose(told["f"], f, rtol=1e-6)
     np.testing.assert_allclose(told["a"], a, atol=2e-5 * a.max())
     assert told["drawn"] == 2
