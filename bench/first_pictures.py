@@ -81,10 +81,10 @@ def measure(name: str, seconds: float) -> dict[str, float | str | int]:
     check_qt()
     check_display()
     connection = open_connection(name, "process", playing=True)
-    application()
+    app = application()
     check_opengl()
     with collected_here():
-        app, window, drawn = opened(connection)
+        window, drawn = opened(connection)
         first, end, inside, counted = time.time() - started(), time.perf_counter() + seconds, 0, 0
         while time.perf_counter() < end:
             before = drawn.count

@@ -231,7 +231,7 @@ def recorded_curves(plotted: Plotted, curves: Curves, most: int) -> dict[str, An
             quantised(table[:, 0], max(float(np.ptp(table[:, 0])) if len(table) else 0.0, 1e-9) * 2.0**-30)
             for table in made
         ],
-        "spectra": [[packed(f, 2.0**-24), packed(amplitudes)] for f, amplitudes in spectra(ordered)],
+        "spectra": [[packed(f, 2.0**-30), packed(amplitudes)] for f, amplitudes in spectra(ordered)],
         "panels": panel_content(plotted, curves),
     }
 
