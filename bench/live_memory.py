@@ -53,7 +53,7 @@ def main() -> None:
         browser.open(address[0])
         browser.run(START)
         begin, rows = time.perf_counter(), []
-        while (now := time.perf_counter() - begin) < seconds:
+        while time.perf_counter() - begin < seconds:
             browser.ask("HeapProfiler.collectGarbage")
             frame, heap = connection.latest(), browser.ask("Runtime.getHeapUsage")["usedSize"] / 1e6
             rows.append((0 if frame is None else frame.step, memory(connection)["window"], heap))
