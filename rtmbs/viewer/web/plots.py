@@ -181,6 +181,7 @@ def channel_content(plotted: Plotted, curve: Curve) -> dict[str, Any]:
     """Return what a page knows of a number: name, unit, run, and whether others can be drawn over it."""
     return {
         "name": curve.label,
+        "unit": curve.unit,
         "words": unit_words(curve.unit),
         "run": curve.run,
         "over": curve.label in plotted.channels,
