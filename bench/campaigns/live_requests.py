@@ -1,7 +1,8 @@
 """Hostile viewers of a live page: random, mutated and wild requests through its socket.
 
 Each case is one viewer with ``MESSAGES`` messages. A refused request is answered by one sentence. The server opens no
-file, starts no process and connects to nothing, and the session shows finite pictures to the next viewer.
+file, starts no process and connects to nothing, and the session shows finite pictures to the next viewer. One more
+viewer asks much and reads no answer; it holds up nobody.
 """
 
 import asyncio
@@ -37,6 +38,9 @@ GOOD: list[dict[str, Any]] = [
     {"do": "option", "name": "h", "value": 0.002},
     {"do": "grab", "body": "crank", "point": [0.0, 0.0, 0.0], "target": [1.0, 0.0, 0.0]},
     {"do": "move", "target": [0.5, 0.0, 0.5]},
+    {"do": "drag", "body": "crank", "point": [0.0, 0.0, 0.0], "target": [0.5, 0.0, 0.5], "gesture": 1},
+    {"do": "spectrum", "on": True},
+    {"do": "subscribe", "names": ["Energy balance", "Loop violation"]},
     {"do": "subscribe", "names": ["t"]},
     {"do": "window", "window": 2.0},
     {"do": "window", "window": [0.0, 0.5]},
@@ -135,10 +139,10 @@ def judged(seed: int, tally: Tally, one: Served, watch: Watch) -> str:
 
     rng = random.Random(seed)
     messages = [hostile(rng) for _ in range(MESSAGES)]
-    with socket_to(one.address, max_size=None) as socket, suppress(ConnectionClosed):
+    with socket_to(one.address, max_size=None, max_queue=None) as socket, suppress(ConnectionClosed):
         for message in messages:
             socket.send(message.encode("utf-8", "replace").decode() if isinstance(message, str) else message)
-    with socket_to(one.address, max_size=None) as socket:
+    with socket_to(one.address, max_size=None, max_queue=None) as socket:
         socket.send(json.dumps({"do": "save_results", "path": "x"}))
         while not isinstance(data := socket.recv(timeout=PATIENCE), str) or "save_results" not in data:
             for told in json.loads(data).get("messages", []) if isinstance(data, str) else []:
@@ -158,8 +162,12 @@ def judged(seed: int, tally: Tally, one: Served, watch: Watch) -> str:
 
 def run(cases: int, seed: int) -> Tally:
     """Let ``cases`` hostile viewers look at one session."""
+    from websockets.sync.client import connect as socket_to
+
     watch = Watch()
-    with served(watch) as one:
+    with served(watch) as one, socket_to(one.address, max_size=None, max_queue=1, ping_interval=None) as deaf:
+        for _ in range(MESSAGES):
+            deaf.send(json.dumps({"do": "spectrum", "on": True}))
         return each(lambda case, tally: judged(case, tally, one, watch), cases, seed)
 
 

@@ -256,7 +256,12 @@ def show_result(options: argparse.Namespace, model: Any) -> int:
 
 def served(options: argparse.Namespace) -> dict[str, Any]:
     """Return the arguments of ``view`` for a live page; none without --serve."""
-    return {} if options.serve is None else {"browser": True, "host": options.host, "port": options.serve}
+    if options.serve is None:
+        return {}
+    from rtmbs.viewer.web.content import PageOptions
+
+    shown = PageOptions(channels=tuple(options.plot), compared=options.compare)
+    return {"browser": True, "host": options.host, "port": options.serve, "paging": shown}
 
 
 def view_file(options: argparse.Namespace) -> int:
@@ -380,7 +385,14 @@ def add_page_options(parser: Parser) -> None:
     page.add_argument("--html", metavar="FILE", help="write one HTML file that plays the run in any browser, and end")
     page.add_argument("--t-end", type=positive, metavar="S", help="simulated time of the run [s]")
     page.add_argument(
-        "--plot", action="append", default=[], metavar="CHANNEL", help="plot this channel below; may be repeated"
+        "--plot",
+        action="append",
+        default=[],
+        metavar="CHANNEL",
+        help="plot this channel below, or 'energy'; may be repeated; with --serve too",
+    )
+    page.add_argument(
+        "--compare", metavar="RESULT", help="draw the channels of this result dashed beside them; with --serve too"
     )
     page.add_argument(
         "--limit", type=file_size, default=20e6, metavar="SIZE", help="largest size of the file (default: 20MB)"
@@ -433,6 +445,7 @@ def paging(options: argparse.Namespace) -> Any:
         camera=options.camera,
         parallel=options.parallel,
         channels=tuple(options.plot),
+        compared=options.compare,
         traces=tuple(options.trace),
         all_traces=options.all_traces,
         legend=options.legend,

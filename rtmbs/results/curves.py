@@ -21,7 +21,7 @@ MARKED = 7.0  # [pixels] diameter of the point at the present time of a curve ov
 
 # ---- curves and panels -----------------------------------------------------------------------------------------------
 
-FREQUENCY = "frequency"
+OVER_TIME, FREQUENCY = "time", "frequency"  # words for what is drawn over; a channel is the third choice
 TOGETHER = ("channel", "unit")  # what shares a panel
 QUANTITIES = 2  # named beside an axis
 DEGREES = {"rad": "deg", "rad/s": "deg/s", "rad/s^2": "deg/s^2"}
@@ -234,6 +234,7 @@ def thinned(columns: Array, most: int = POINTS) -> NDArray[np.int64]:
 
 MARGIN = 0.05  # of the span of the values, above and below
 ROUNDING = 1e-12  # of the largest number: a span below is rounding, and the curve a constant
+DECADE, LOG_MARGIN = 1.0, 0.2  # [powers of ten] least span of a logarithmic axis, and what it adds to its values
 OFFSET = 1e4  # spans that numbers lie away from zero, from which on an axis counts from a number of its own
 
 
@@ -252,6 +253,16 @@ def value_range(curves: Iterable[Array]) -> Span:
         return low - half, high + half
     margin = MARGIN * (high - low)
     return low - margin, high + margin
+
+
+def log_range(curves: Iterable[Array]) -> Span:
+    """Return the range of a logarithmic axis, in powers of ten, a decade at least."""
+    known = np.concatenate([np.zeros(0), *(y[np.isfinite(y) & (y > 0.0)] for y in curves)])
+    if not len(known):
+        return -1.0, 0.0
+    low, high = float(np.log10(known.min())), float(np.log10(known.max()))
+    missing = max(DECADE - (high - low), LOG_MARGIN)
+    return low - 0.5 * missing, high + 0.5 * missing
 
 
 def offset_of(low: float, high: float) -> float:

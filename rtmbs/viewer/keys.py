@@ -101,6 +101,7 @@ MOUSE = (
     ("Right or middle drag", "move"),
     ("Wheel", "come closer to the mouse, or go away"),
     ("Click", "choose a body or a joint"),
+    ("Click on the cube", "look along an axis"),
     ("Rest", "show the name of what is there"),
     ("Double click", "turn about the body"),
     ("Ctrl + left drag", "pull; in pause, move it, loops kept"),

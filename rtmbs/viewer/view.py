@@ -59,8 +59,8 @@ def view(
         A file that plays the run in any browser is written in place of the window; ``settings`` are then ``seconds``,
         ``shapes`` and ``paging`` of ``rtmbs.viewer.web.page.export``.
     browser : bool, default False
-        Show the mechanism live in a browser in place of the window, without Qt; ``settings`` may then have ``host`` and
-        ``port`` of ``rtmbs.viewer.web.live.serve_live``.
+        Show the mechanism live in a browser in place of the window, without Qt; ``settings`` may then have ``host``,
+        ``port`` and ``paging`` of ``rtmbs.viewer.web.live.serve_live``.
     **settings : object
         See ``connect``.
 
@@ -89,8 +89,9 @@ def view(
         from rtmbs.viewer.web.live import serve_live
 
         served = {name: settings.pop(name) for name in ("host", "port") if name in settings}
+        paging = settings.pop("paging", None) or PageOptions()
         connection = open_connection(target, mode, model, parameters=parameters, options=options, **settings)
-        return serve_live(connection, paging=PageOptions(theme=theme or ""), **served)
+        return serve_live(connection, paging=replace(paging, theme=theme or paging.theme), **served)
     check_qt()
     check_display()
     if mode == "manual":

@@ -3,15 +3,16 @@
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QWheelEvent
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QWheelEvent
 from PySide6.QtOpenGL import QOpenGLPaintDevice
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QLabel, QToolTip, QWidget
 
 from rtmbs.viewer.qt.requirements import surface_format
+from rtmbs.viewer.scene import view_cube
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.description import SceneDescription
-from rtmbs.viewer.scene.drawing import Section
+from rtmbs.viewer.scene.drawing import AXIS_COLORS, Section
 from rtmbs.viewer.scene.elements import (
     BODY,
     JOINT,
@@ -34,6 +35,7 @@ from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import LEFT, MIDDLE, RIGHT, ROW, Legend, Stroke, is_finite, legend
 from rtmbs.viewer.scene.renderer import SAMPLES, Framebuffer, Renderer, is_software, paint_ground
 from rtmbs.viewer.scene.scene import Following, Pick, Scene
+from rtmbs.viewer.scene.theme import Theme
 
 Picture = NDArray[np.uint8]  # (height, width, 3), upper row first
 
@@ -49,7 +51,8 @@ class Canvas(QOpenGLWidget):
     """Shows a Scene through a Camera.
 
     Left drag turns, right or middle drag moves, the wheel comes closer to the mouse, a click chooses. Ctrl + left drag
-    pulls a body; with Shift, or while ``paused``, it moves the body by the loops alone.
+    pulls a body; with Shift, or while ``paused``, it moves the body by the loops alone. A click on the view cube looks
+    along an axis.
     No key means anything here: the window's table of keys has them all.
     """
 
@@ -60,6 +63,7 @@ class Canvas(QOpenGLWidget):
     released = Signal()
     dragged = Signal(object, object)  # a Pick, and the place (3,) that its point is moved to, world
     steered = Signal()  # the user moved the picture or came closer
+    faced = Signal(object)  # the direction (3,) of a face of the view cube
     failed = Signal(str)  # drawing went wrong: a sentence
 
     def __init__(self, parent: QWidget | None = None) -> None:
@@ -79,6 +83,8 @@ class Canvas(QOpenGLWidget):
         self._hover.timeout.connect(self.show_name)
         self._last, self._pressed = QPointF(), QPointF()
         self._pull: Pick | None = None
+        self._filed = False  # the picture goes to a file
+        self._faced = False  # the press was on the view cube
         self.paused = False  # the session can be moved by hand
         self.gesture = 0  # counts presses that pull or move a body
         self._dragging = False  # the pull moves the body by its loops, not by a spring
@@ -143,7 +149,8 @@ class Canvas(QOpenGLWidget):
     def _write(self, scene: Scene, texts: list[tuple[NDArray[np.float64], str]]) -> None:
         """Write on the framebuffer that is bound; a painter on the widget would go elsewhere while it is grabbed."""
         written = legend(scene, self.camera, taken=self.taken())
-        if not (self.labels or texts or written):
+        cube = self.cube()
+        if not (self.labels or texts or written or cube):
             return
         ratio = self.devicePixelRatioF()
         device = QOpenGLPaintDevice(round(self.width() * ratio), round(self.height() * ratio))
@@ -154,12 +161,25 @@ class Canvas(QOpenGLWidget):
         if self.labels:
             draw_labels(painter, scene, self.camera)
         draw_texts(painter, texts, scene, self.camera)
+        if cube is not None:
+            draw_cube(painter, cube, view_cube.faces(self.camera.axes()), scene.theme)
         painter.end()
+
+    def cube(self) -> tuple[float, float] | None:
+        """Return the middle of the view cube [pixels]; None where there is none, as on pictures for files."""
+        shown = self.scene is not None and self.scene.shown["axes"] and not self._filed
+        return view_cube.middle(self.width(), self.height()) if shown else None
+
+    def face_at(self, x: float, y: float) -> view_cube.Face | None:
+        """Return the face of the view cube under a pixel."""
+        middle = self.cube()
+        return None if middle is None else view_cube.face_at(self.camera.axes(), x - middle[0], y - middle[1])
 
     def picture(self) -> Picture:
         """Draw once with smooth edges and return the picture, labels included."""
-        self._smooth_next = True
+        self._smooth_next = self._filed = True
         image = self.grabFramebuffer().convertToFormat(QImage.Format.Format_RGB888)
+        self._filed = False
         rows = np.frombuffer(image.constBits(), np.uint8).reshape(image.height(), image.bytesPerLine())
         return rows[:, : 3 * image.width()].reshape(image.height(), image.width(), 3).copy()
 
@@ -193,7 +213,12 @@ class Canvas(QOpenGLWidget):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         self._last = self._pressed = event.position()
-        pulls = event.button() == Qt.MouseButton.LeftButton and event.modifiers() & Qt.KeyboardModifier.ControlModifier
+        left = event.button() == Qt.MouseButton.LeftButton
+        self._faced = left and (face := self.face_at(self._last.x(), self._last.y())) is not None
+        if self._faced and face is not None:
+            self.faced.emit(np.array(face.normal))
+            return
+        pulls = left and event.modifiers() & Qt.KeyboardModifier.ControlModifier
         if pulls and (met := self.pick(self._last.x(), self._last.y())) is not None:
             shift = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
             self._pull, self._dragging, self.gesture = met, shift or self.paused, self.gesture + 1
@@ -206,6 +231,8 @@ class Canvas(QOpenGLWidget):
             self._hover.start()
             return
         QToolTip.hideText()
+        if self._faced:
+            return
         if self._pull is not None:
             target = self.camera.at_depth_of(here.x(), here.y(), self._pull.point)
             (self.dragged.emit(self._pull, target) if self._dragging else self.moved.emit(target))
@@ -224,6 +251,8 @@ class Canvas(QOpenGLWidget):
             self._pull = None
             if not self._dragging:
                 self.released.emit()
+        elif self._faced:
+            self._faced = False
         elif event.button() == Qt.MouseButton.LeftButton and (here - self._pressed).manhattanLength() <= STILL:
             self.picked.emit(self.pick(here.x(), here.y()))
 
@@ -293,6 +322,25 @@ def write(painter: QPainter, text: str, box: QRect, scene: Scene) -> None:
     painter.fillRect(box, halo)
     painter.setPen(QColor(scene.theme.text))
     painter.drawText(box, Qt.AlignmentFlag.AlignCenter, text)
+
+
+def draw_cube(painter: QPainter, middle: tuple[float, float], faces: list[view_cube.Face], theme: Theme) -> None:
+    """Draw the faces of the view cube that are seen, with their letters."""
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    for face in faces:
+        corners = [QPointF(middle[0] + x, middle[1] + y) for x, y in face.corners.tolist()]
+        ground = QColor(theme.field)
+        ground.setAlpha(217)
+        painter.setPen(QPen(QColor(theme.border), 1.0))
+        painter.setBrush(ground)
+        painter.drawConvexPolygon(QPolygonF(corners))
+        if face.seen < view_cube.EDGE_ON:
+            continue
+        x, y = (face.corners.mean(axis=0) + middle).tolist()
+        painter.setPen(QColor(AXIS_COLORS[face.axis]))
+        box = QRectF(x - view_cube.HALF, y - view_cube.HALF, 2.0 * view_cube.HALF, 2.0 * view_cube.HALF)
+        painter.drawText(box, Qt.AlignmentFlag.AlignCenter, face.label)
+    painter.setBrush(Qt.BrushStyle.NoBrush)
 
 
 # ---- the legend ------------------------------------------------------------------------------------------------------

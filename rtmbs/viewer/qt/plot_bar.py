@@ -21,10 +21,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from rtmbs.results.curves import CHOSEN, FREQUENCY, WINDOWS, Window
+from rtmbs.results.curves import CHOSEN, FREQUENCY, OVER_TIME, WINDOWS, Window
 from rtmbs.results.figure import LEAST, MOST, SIZES, STYLES, Look
 
-TIME = "time"
+TIME = OVER_TIME
 RESULTS = "Results (*.npz *.h5 *.hdf5)"
 EXPORTS = "Drawing (*.pdf);;Drawing (*.svg);;Picture (*.png);;Numbers (*.csv)"
 HEIGHTS = {"small plots": 110, "medium plots": 170, "large plots": 320}  # [pixels]

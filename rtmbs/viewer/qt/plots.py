@@ -29,6 +29,7 @@ from rtmbs.results.curves import (
     Span,
     Window,
     bracketed,
+    log_range,
     offset_of,
     span_of,
     thinned,
@@ -338,7 +339,11 @@ class Plots(QSplitter):
     def _fill(self, shown: Shown) -> None:
         """Draw the samples of one plot, and fit its axes."""
         panel, before = shown.panel, shown.offset
-        y_range = log_range(panel) if panel.log else value_range(curve.y for curve in panel.curves)
+        y_range = (
+            log_range(curve.y for curve in panel.curves)
+            if panel.log
+            else value_range(curve.y for curve in panel.curves)
+        )
         shown.offset = 0.0 if panel.log else offset_of(*y_range)
         x_range = self._span
         if self.bar.over != TIME:
@@ -472,16 +477,6 @@ class Plots(QSplitter):
 
 
 # ---- ranges and places -----------------------------------------------------------------------------------------------
-
-
-def log_range(panel: Panel) -> Span:
-    """Return the range of a logarithmic axis, in powers of ten, a decade at least."""
-    known = np.concatenate([curve.y[np.isfinite(curve.y) & (curve.y > 0.0)] for curve in panel.curves])
-    if not len(known):
-        return -1.0, 0.0
-    low, high = float(np.log10(known.min())), float(np.log10(known.max()))
-    missing = max(1.0 - (high - low), 0.2)
-    return low - 0.5 * missing, high + 0.5 * missing
 
 
 def mark_present(shown: Shown, now: float) -> None:

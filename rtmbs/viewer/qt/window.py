@@ -5,6 +5,8 @@ import time
 from collections.abc import Callable, Collection
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
 from PySide6.QtCore import QByteArray, QEvent, QObject, QPoint, QRect, QSettings, Qt, QTimer
 from PySide6.QtGui import QCloseEvent, QDragEnterEvent, QDropEvent, QKeyEvent
 from PySide6.QtWidgets import (
@@ -61,6 +63,7 @@ MARGINS, WIDEST, NARROWEST = 40, 860, 260  # [pixels] beside a banner, and its o
 PANELS_VERSION = 1  # of the panels; another one is forgotten
 LOOK, LOOKS = 250, 40  # [ms] between two looks for the frame of a window, and how many there are
 Opener = Callable[[str], Connection]
+Direction = NDArray[np.float64]  # (3,)
 
 
 class Window(QMainWindow):
@@ -126,6 +129,7 @@ class Window(QMainWindow):
         self.selection.measured.connect(guarded(self.panels.measure))
         self.selection.told.connect(self.tell)
         self.canvas.centered.connect(guarded(self._center))
+        self.canvas.faced.connect(guarded(self._face))
         self.canvas.grabbed.connect(guarded(self._grab))
         self.canvas.moved.connect(guarded(lambda target: self.send(MoveGrab(tuple(target.tolist())))))
         self.canvas.dragged.connect(guarded(self._drag))
@@ -376,6 +380,11 @@ class Window(QMainWindow):
             self.connection, self._awaits_description, self._fit_next = came, True, True
             self.last_files = with_first(self._opened, self.last_files)
             self.framing.forget()
+
+    def _face(self, backward: Direction) -> None:
+        """Look from the direction (3,) of a face of the view cube."""
+        self.canvas.camera.look_along(backward)
+        self.framing.fit()
 
     def _center(self, pick: Pick) -> None:
         self.canvas.camera.center = pick.point

@@ -17,6 +17,7 @@ from OpenGL.GL import shaders
 
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.drawing import Batch, Drawing, Floor, Lines, Section
+from rtmbs.viewer.scene.shadow_text import BLUR_FRAGMENT, CROWD, FADE, FLOOR_FRAGMENT, PIXELS
 
 
 class Program:
@@ -128,31 +129,20 @@ layout(location = 4) in vec4 row2;
 layout(location = 5) in vec4 color;
 uniform mat4 down;  // world to the floor: two places from -1 to 1, and the height in sizes of the floor
 out vec4 base;
+FADE
 void main() {
     vec4 p = vec4(position, 1.0);
     vec4 seen = down * vec4(dot(row0, p), dot(row1, p), dot(row2, p), 1.0);
-    base = vec4(color.a * clamp(1.0 - 1.1 * seen.z, 0.15, 1.0));  // what stands higher casts less
+    base = vec4(color.a * fade(seen.z));
     gl_Position = vec4(seen.xy, 0.0, 1.0);
 }
-"""
+""".replace("FADE", FADE)
 BLUR_VERTEX = """#version 330 core
 layout(location = 0) in vec4 cell;  // its low and its high corner, from 0 to 1
 out vec2 place;
 void main() {
     place = mix(cell.xy, cell.zw, vec2(gl_VertexID % 2, gl_VertexID / 2));
     gl_Position = vec4(2.0 * place - 1.0, 0.0, 1.0);
-}
-"""
-BLUR_FRAGMENT = """#version 330 core
-in vec2 place;
-uniform sampler2D picture;
-uniform vec2 way;  // one pixel along a row or a column
-out vec4 shade;
-void main() {
-    vec4 sum = 0.2270270 * texture(picture, place);
-    sum += 0.3162162 * (texture(picture, place + 1.3846154 * way) + texture(picture, place - 1.3846154 * way));
-    sum += 0.0702703 * (texture(picture, place + 3.2307692 * way) + texture(picture, place - 3.2307692 * way));
-    shade = sum;
 }
 """
 FLOOR_VERTEX = """#version 330 core
@@ -165,20 +155,12 @@ void main() {
     gl_Position = seen * vec4(corner + place.x * east + place.y * north, 1.0);
 }
 """
-FLOOR_FRAGMENT = """#version 330 core
-in vec2 place;
-uniform sampler2D picture;
-uniform float dark;
-out vec4 shade;
-void main() { shade = vec4(0.0, 0.0, 0.0, dark * texture(picture, place).r); }
-"""
 
 
 # ---- shadow ----------------------------------------------------------------------------------------------------------
 
 Array = NDArray[np.float64]
 
-PIXELS = 160  # of the picture from above, each way: few, so that it is soft and cheap
 BLURRED = 5  # pixels that the blur reaches
 CELLS = 20  # of the floor, each way
 PIECES = 8  # that a long body is looked at in, when its cells are found
@@ -429,7 +411,6 @@ Floats = NDArray[np.float32]
 
 FLOAT = 4  # bytes
 WHOLE = (0.0, 0.0, 0.0, 1.0)  # the plane of no section: every point lies on its drawn side
-CROWD = 200  # placements from which a renderer without a graphics card leaves out the shadow
 TRANSPARENT = 0.999  # opacity below which a batch is drawn after the solid ones
 
 

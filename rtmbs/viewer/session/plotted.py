@@ -178,9 +178,10 @@ class ComparedResult:
         return None if channel is None else self.channel(channel)
 
     def channel(self, channel: ChannelDescription) -> Array | None:
-        """Return a channel of this name and these axes."""
+        """Return a channel of this name and these axes, or one component "name[axis]" without axes."""
         if channel.name not in self.result:
-            return None
+            column = None if channel.axes else self.component(channel.name)
+            return None if column is None else column[:, None]
         found = self.result.channel(channel.name)
         return np.asarray(found.values).reshape(len(self.t), -1) if found.axes == channel.axes else None
 

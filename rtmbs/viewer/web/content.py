@@ -6,6 +6,7 @@ A recorded run has many pictures (``page.py``), a live page one that every frame
 import base64
 import html
 import json
+import math
 import re
 import zlib
 from collections.abc import Iterable, Mapping
@@ -19,13 +20,14 @@ from numpy.typing import ArrayLike, NDArray
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.numerics.rotations.quaternions import quaternions, rotations
 from rtmbs.viewer import keys
-from rtmbs.viewer.scene import drawing
+from rtmbs.viewer.scene import drawing, view_cube
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, PRESETS, Camera, common_axis, ground_axes, reached
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, Batch, Lines
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.legend import meanings_of
 from rtmbs.viewer.scene.scene import MOST_TRAILS, Scene, named, traceable
+from rtmbs.viewer.scene.shadow_text import BLUR_FRAGMENT, CROWD, FADE, FLOOR_FRAGMENT, PIXELS
 from rtmbs.viewer.scene.shapes import (
     FULL,
     HEAD,
@@ -47,7 +49,10 @@ Array = NDArray[np.float64]
 
 PLACE = re.compile("@([A-Z]+)@")  # of a template
 LIMIT = 20_000_000  # bytes of a page unless given
-SCRIPTS = ("unpack.js", "arrows.js", "names.js", "stage.js", "curves.js", "player.js", "controls.js")
+SCRIPTS = (
+    "unpack.js", "arrows.js", "names.js", "shadow.js", "cube.js", "stage.js", "curves.js", "pens.js", "figure.js",
+    "player.js", "controls.js",
+)  # fmt: skip
 LIVE = "live.js"
 TOUCH = ("One finger, two fingers", "turn; move and come closer")
 ACTIONS = (  # of the window that a page has too
@@ -56,6 +61,7 @@ ACTIONS = (  # of the window that a page has too
     "look_top", "parallel", "follow", "help", "plots", "full_screen", "theme", "labels", "joints", "forces", "grid",
     "trail", "marker_trails", "reactions", "longer_arrows", "shorter_arrows", "legend", "choose_nothing",
 )  # fmt: skip
+LIVE_ACTIONS = ("undo", "redo")  # that a live page has beside these
 
 
 @dataclass(frozen=True)
@@ -67,7 +73,8 @@ class PageOptions:
     limit: bytes of the file; a longer run has fewer pictures a second.
     theme: "white", "dark", or "" for that of the reader's system.  camera: a preset of ``camera.PRESETS``, or "" for
         the common axis of the joints of a planar mechanism, and the corner of another one.
-    channels: names of channels that are plotted, "name" or "name[axis]".
+    channels: names of channels that are plotted, "name" or "name[axis]"; "energy" for the energy balance.
+    compared: a Result, or its file, whose channels are drawn dashed beside them.
     traces: names of markers and bodies whose way is drawn.  follow: body that the camera goes with.
     playing: the replay begins by itself, over and over.
     reactions: the page holds those of all joints.  newtons: force that an arrow of one metre means at first; a round
@@ -82,6 +89,7 @@ class PageOptions:
     camera: str = ""
     parallel: bool = False
     channels: tuple[str, ...] = ()
+    compared: Any = None
     traces: tuple[str, ...] = ()
     follow: str = ""
     playing: bool = False
@@ -187,7 +195,12 @@ def with_only(scene: Scene, part: str) -> Scene:
 def place_of(drawn: Batch | Lines) -> Array:
     """Return where a piece is now: placements (k, 12) or ends (k, 6)."""
     places = drawn.placement if isinstance(drawn, Batch) else drawn.points
-    return places.reshape(len(places), -1)
+    return rows_of(places)
+
+
+def rows_of(places: Array) -> Array:
+    """Return places (k, ...) as rows (k, n), also where there are none."""
+    return places.reshape(len(places), math.prod(places.shape[1:]))
 
 
 def sample_pictures(frames: Iterable[Frame], scene: Scene, drawn: list[Piece]) -> Pictures:
@@ -262,7 +275,7 @@ def static_content(drawn: Mapping[str, list[Piece]], loose: Mapping[int, Array])
         entry: dict[str, Any] = {"part": part, "colors": colors, "count": count, "loose": number in loose}
         if isinstance(one, Batch):
             place, _ = numbered.setdefault(id(one.mesh), (len(numbered), one.mesh))
-            entry |= {"mesh": place, "body": one.body.tolist()}
+            entry |= {"mesh": place, "body": one.body.tolist(), "casts": one.casts}
         else:
             entry |= {"width": one.width}
         found.append(entry if number in loose else entry | {"places": floats(place_of_body(one))})
@@ -275,7 +288,7 @@ def static_content(drawn: Mapping[str, list[Piece]], loose: Mapping[int, Array])
 
 def place_of_body(drawn: Batch | Lines) -> Array:
     """Return where a piece is in the axes of its bodies: placements (k, 12), or ends (k, 6) in the world."""
-    return piece_array(drawn).reshape(len(drawn), -1)
+    return rows_of(piece_array(drawn))
 
 
 # ---- reactions and colours -------------------------------------------------------------------------------------------
@@ -361,7 +374,39 @@ def fixed_content(description: SceneDescription, paging: PageOptions) -> dict[st
 
 def axes(scene: Scene) -> dict[str, Any]:
     """Return where the axes of the world end, and their colours."""
-    return {"axes": {"tips": scene.axis_tips().tolist(), "colors": AXIS_COLORS}}
+    return {"axes": {"tips": scene.axis_tips().tolist(), "colors": AXIS_COLORS}} | cube()
+
+
+def cube() -> dict[str, Any]:
+    """Return the view cube."""
+    return {
+        "cube": {
+            "faces": view_cube.FACES,
+            "half": view_cube.HALF,
+            "reach": view_cube.REACH,
+            "inset": view_cube.INSET,
+            "least": view_cube.LEAST,
+            "edge_on": view_cube.EDGE_ON,
+        }
+    }
+
+
+def shadow(scene: Scene) -> dict[str, Any]:
+    """Return the floor below a scene, and the programs that lay a shadow on it."""
+    floor = scene.drawing().floor
+    if floor is None:
+        return {}
+    return {
+        "shadow": {
+            **{name: getattr(floor, name).tolist() for name in ("corner", "east", "north")},
+            "down": floor.from_above().ravel().tolist(),
+            "pixels": PIXELS,
+            "crowd": CROWD,
+            "fade": FADE,
+            "blur": BLUR_FRAGMENT,
+            "lay": FLOOR_FRAGMENT,
+        }
+    }
 
 
 def key_row(key: keys.Key) -> tuple[tuple[str, ...], str, str]:

@@ -140,6 +140,8 @@ function actions(page) {
     forces: hideOrShow("springs", "forces"),
     grid: hideOrShow("grid", "axes"),
     trail: () => trail(page),
+    undo: () => page.live?.ask({ do: "undo" }),
+    redo: () => page.live?.ask({ do: "redo" }),
     choose_nothing: () => { byId("help").hidden = byId("points").hidden = true; stage.select(-1); },
   };
 }
@@ -256,10 +258,11 @@ function listen(page) {
 
 // A key as Qt writes it.
 function keyName(event) {
-  if (event.ctrlKey || event.metaKey || event.altKey) return "";
+  if (event.metaKey || event.altKey) return "";
   const names = { " ": "Space", ArrowRight: "Right", ArrowLeft: "Left", Escape: "Esc" };
   const key = names[event.key] ?? (event.key.length === 1 ? event.key.toUpperCase() : event.key);
-  return event.shiftKey && /^([A-Z]|.{2,})$/.test(key) ? `Shift+${key}` : key; // signs are typed with Shift or without
+  const shift = event.shiftKey && /^([A-Z]|.{2,})$/.test(key) ? "Shift+" : ""; // signs are typed with Shift or without
+  return `${event.ctrlKey ? "Ctrl+" : ""}${shift}${key}`;
 }
 
 function pointers(page, stage) {
@@ -269,6 +272,13 @@ function pointers(page, stage) {
     return [event.clientX - box.left, event.clientY - box.top];
   };
   let down = null;
+  canvas.addEventListener("pointerdown", (event) => {
+    const face = stage.shown.axes && event.button === 0 && !event.ctrlKey ? stage.names.cube.at(stage, ...place(event)) : null;
+    if (!face) return;
+    event.stopImmediatePropagation();
+    stage.fit(face);
+    page.redraw();
+  }, true);
   canvas.addEventListener("pointerdown", (event) => { down = place(event); hint.hidden = true; });
   canvas.addEventListener("pointerup", (event) => {
     const [x, y] = place(event);

@@ -1,33 +1,38 @@
 "use strict";
 // Plots below the picture: panels as the page says, one window of time for all. The wheel zooms the time, a drag moves
 // it, a click goes to that time, a double click comes back to the window that follows. What shares a panel, units,
-// colours and windows are decided in results/curves.py; content.plots, content.panels and content.channels have them.
+// colours, windows and spectra are decided in results/curves.py; content.plots, .panels, .channels, .spectra have them.
 
 const LEFT = 62, RIGHT = 14, TOP = 6, BOTTOM = 20; // pixels around the curves
 const PANELS_OPEN = 2; // at most that are open when the page begins
 const HEIGHTS = { "small plots": 90, "medium plots": 130, "large plots": 260 };
 const LAYOUTS = { "one plot a channel": "channel", "one plot a unit": "unit" };
-const TIME = "time", CHOSEN = "chosen", NEARER = 0.8, TAP = 4;
+const NEARER = 0.8, TAP = 4, DECADE_ROOM = 22; // factor of a notch; pixels of a click, and between decades
 const TURN = 180 / Math.PI;
 
 class Curves {
   constructor(content, home, seek) {
-    Object.assign(this, { content, home, seek, window: null, followed: null, before: null, over: TIME, at: null });
-    Object.assign(this, { together: "channel", height: HEIGHTS["medium plots"], degrees: false, askFor: () => {} });
+    const { time, frequency } = content.plots;
+    Object.assign(this, { content, home, seek, TIME: time, FREQUENCY: frequency, window: null, followed: null, before: null, at: null });
+    Object.assign(this, { over: time, together: "channel", height: HEIGHTS["medium plots"], degrees: false });
+    Object.assign(this, { askFor: () => {}, askSpectrum: () => {} });
     this.redraw = () => {};
     this.fill();
   }
 
   get empty() { return this.content.channels.length === 0; }
-  get t() { return this.content.curve_t ?? []; }
+  get t() { return this.timesOf(0); }
+  get spectral() { return this.over === this.FREQUENCY; }
+  get overTime() { return this.over === this.TIME; }
+  timesOf(run) { return this.content.curve_t?.[run] ?? []; }
   get span() { return this.spanOf(...this.ends, this.now ?? this.ends[1]); }
 
   // First and last time of the run; a live page has a part of it only.
   get ends() { return this.content.ends ?? [this.t[0] ?? 0, this.t[this.t.length - 1] ?? 0]; }
 
-  // Replace times and values; ``panels`` where the channels are others.
-  take(t, channels, ends, panels) {
-    Object.assign(this.content, { curve_t: t, channels, ends });
+  // Replace times by run, and values; ``panels`` where the channels are others.
+  take(times, channels, ends, panels, spectra = []) {
+    Object.assign(this.content, { curve_t: times, channels, ends, spectra });
     if (!panels) return;
     this.content.panels = panels;
     this.fill();
@@ -39,11 +44,16 @@ class Curves {
     const bar = document.createElement("div"), room = document.createElement("div");
     bar.className = "bar";
     room.className = "room";
-    const names = this.content.channels.map((channel) => channel.name);
-    if (![TIME, ...names].includes(this.over)) this.over = TIME;
+    const names = this.content.channels.filter((channel) => channel.over && channel.run === 0).map((channel) => channel.name);
+    const known = [this.TIME, this.FREQUENCY, ...names];
+    if (!known.includes(this.over)) this.over = this.TIME;
     bar.append(
-      this.choice("over", [TIME, ...names], this.over, (word) => { this.over = word; this.fill(); }),
-      this.choice("", [...this.content.plots.windows.map(([word]) => word), CHOSEN], this.windowWord(), (word) => {
+      this.choice("over", known, this.over, (word) => {
+        this.over = word;
+        this.askSpectrum(this.spectral);
+        this.fill();
+      }),
+      this.choice("", [...this.content.plots.windows.map(([word]) => word), this.content.plots.chosen], this.windowWord(), (word) => {
         const found = this.content.plots.windows.find(([one]) => one === word);
         if (found) this.show(found[1]);
       }),
@@ -56,8 +66,10 @@ class Curves {
         this.fill();
       }),
       this.degreesBox(),
+      exportButton(this),
     );
     this.windowChoice = bar.querySelectorAll("select")[1];
+    this.windowChoice.hidden = this.spectral && !this.content.live; // a recorded page has the spectra of the whole run
     this.panels = this.empty ? [] : this.content.panels[this.together].map((panel) => this.addPanel(this.withoutOver(panel), room));
     this.home.replaceChildren(bar, room);
     this.redraw();
@@ -90,9 +102,10 @@ class Curves {
     return made;
   }
 
-  // A number over itself says nothing.
+  // A number over itself says nothing, and neither does one over a number that its run lacks.
   withoutOver(panel) {
-    const others = panel.curves.filter(([number]) => number !== this.overNumber());
+    if (this.overTime || this.spectral) return panel;
+    const others = panel.curves.filter(([number, , , run]) => this.overNumber(run) >= 0 && number !== this.overNumber(run));
     return others.length ? { ...panel, curves: others } : panel;
   }
 
@@ -109,7 +122,7 @@ class Curves {
     });
     canvas.addEventListener("pointermove", (event) => {
       this.at = { panel, place: place(event) };
-      if (pressed && this.over === TIME) {
+      if (pressed && this.overTime) {
         const pixels = event.clientX - pressed.x, [low, high] = pressed.span;
         pressed.moved ||= Math.abs(pixels) > TAP;
         if (pressed.moved) this.move(pressed.span, (-pixels * (high - low)) / (canvas.clientWidth - LEFT - RIGHT));
@@ -124,7 +137,7 @@ class Curves {
     canvas.addEventListener("dblclick", () => this.show(this.followed));
     canvas.addEventListener("wheel", (event) => {
       const [x] = place(event);
-      if (this.over !== TIME || x < LEFT) return; // beside the curves the wheel scrolls
+      if (!this.overTime || x < LEFT) return; // beside the curves the wheel scrolls
       event.preventDefault();
       this.zoom(this.timeAt(panel, x), NEARER ** -Math.sign(event.deltaY));
     }, { passive: false });
@@ -133,7 +146,7 @@ class Curves {
   // ---- windows of time: as span_of and zoomed of results/curves.py ----
 
   windowWord() {
-    return this.content.plots.windows.find(([, window]) => window === this.window)?.[0] ?? CHOSEN;
+    return this.content.plots.windows.find(([, window]) => window === this.window)?.[0] ?? this.content.plots.chosen;
   }
 
   spanOf(first, last, now) {
@@ -175,17 +188,16 @@ class Curves {
 
   // Go to the time of a place; of a curve over another number to that of the nearest sample.
   goTo(panel, x, y) {
-    if (this.over === TIME) {
+    if (this.spectral) return;
+    if (this.overTime) {
       const [first, last] = this.ends;
       this.seek(Math.min(Math.max(this.timeAt(panel, x), first), last));
       return;
     }
     let [best, found] = [Infinity, null];
-    const [from, end] = this.part();
-    for (const [number] of panel.curves) {
-      const values = this.values(number), across = this.across();
-      for (let k = from; k < end; k++) {
-        const away = Math.hypot(panel.x(across[k]) - x, panel.y(values[k]) - y);
+    for (const one of this.curvesOf(panel).filter(({ run }) => run === 0)) {
+      for (let k = one.from; k < one.end; k++) {
+        const away = Math.hypot(panel.x(one.x[k]) - x, panel.y(one.y[k]) - y);
         if (away < best) [best, found] = [away, this.t[k]];
       }
     }
@@ -196,31 +208,62 @@ class Curves {
 
   turns(channel) { return this.content.plots.degrees[channel.words] !== undefined; }
 
-  values(number) {
-    const channel = this.content.channels[number];
-    return this.degrees && this.turns(channel) ? channel.values.map((value) => TURN * value) : channel.values;
+  turned(values, channel) {
+    return this.degrees && this.turns(channel) ? values.map((value) => TURN * value) : values;
   }
 
+  values(number) { return this.turned(this.content.channels[number].values, this.content.channels[number]); }
   unitOf(words) { return (this.degrees && this.content.plots.degrees[words]) || words; }
-  overNumber() { return this.content.channels.findIndex((channel) => channel.name === this.over); }
-  across() { return this.over === TIME ? this.t : this.values(this.overNumber()); }
+
+  overNumber(run = 0) {
+    return this.content.channels.findIndex((channel) => channel.over && channel.name === this.over && channel.run === run);
+  }
+
+  across(run = 0) { return this.overTime ? this.timesOf(run) : this.values(this.overNumber(run)); }
+
+  // What the plots are drawn over, with its unit.
+  get overWords() {
+    if (this.overTime) return "time [s]";
+    if (this.spectral) return "frequency [Hz]";
+    return `${this.over} ${this.unitOf(this.content.channels[this.overNumber()].words)}`.trim();
+  }
+
+  // Numbers of the curves of a panel, and which of their samples are seen.
+  curvesOf(panel) {
+    return panel.curves.map(([number, word, color, run, said]) => {
+      const channel = this.content.channels[number], lines = this.content.spectra?.[number];
+      if (this.spectral) {
+        const [x, y] = lines ?? [[], []];
+        return { word, color, run, said, x, y: this.turned(y, channel), from: 0, end: x.length };
+      }
+      const [from, end] = this.part(this.timesOf(run));
+      return { word, color, run, said, x: this.across(run), y: this.values(number), from, end };
+    });
+  }
 
   // First sample in the span and the one after the last, with one more on each side.
-  part() {
-    const { t } = this, [low, high] = this.span;
+  part(t = this.t) {
+    const [low, high] = this.span;
     return [Math.max(bisect(t, low) - 1, 0), Math.min(bisect(t, high, true) + 1, t.length)];
   }
 
-  range(columns, from, end) {
-    const { margin, rounding } = this.content.plots;
+  // As value_range and log_range of results/curves.py.
+  range(curves, name, log = false) {
+    const { margin, rounding, decade, log_margin: logMargin } = this.content.plots;
     let [low, high] = [Infinity, -Infinity];
-    for (const values of columns) {
+    for (const { [name]: values, from, end } of curves) {
       for (let k = from; k < end; k++) {
-        if (values[k] < low && values[k] !== -Infinity) low = values[k];
-        if (values[k] > high && values[k] !== Infinity) high = values[k];
+        const value = log && !(values[k] > 0) ? NaN : values[k];
+        if (value < low && value !== -Infinity) low = value;
+        if (value > high && value !== Infinity) high = value;
       }
     }
-    if (low > high) return [0, 1];
+    if (low > high) return log ? [-1, 0] : [0, 1];
+    if (log) {
+      [low, high] = [Math.log10(low), Math.log10(high)];
+      const missing = Math.max(decade - (high - low), logMargin);
+      return [low - 0.5 * missing, high + 0.5 * missing];
+    }
     const largest = Math.max(Math.abs(low), Math.abs(high));
     const spare = high - low <= rounding * largest ? 0.5 * largest || 1 : margin * (high - low);
     return [low - spare, high + spare];
@@ -239,39 +282,50 @@ class Curves {
     this.now = time;
     if (this.home.hidden || this.empty) return;
     this.before = this.span;
-    const [from, end] = this.part();
-    this.panels.forEach((panel) => this.drawPanel(panel, time, from, end, this.content.themes[theme]));
+    this.panels.forEach((panel) => this.drawPanel(panel, time, this.content.themes[theme]));
   }
 
-  drawPanel(panel, time, from, end, theme) {
+  drawPanel(panel, time, theme) {
     const { canvas } = panel, ratio = Math.min(window.devicePixelRatio || 1, 2), width = canvas.clientWidth, { height } = this;
     if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
       Object.assign(canvas, { width: Math.round(width * ratio), height: Math.round(height * ratio) });
     }
-    const pen = canvas.getContext("2d"), across = this.across(), columns = panel.curves.map(([number]) => this.values(number));
+    const pen = canvas.getContext("2d"), look = screenLook(theme, this.content.plots.dashes);
     pen.setTransform(ratio, 0, 0, ratio, 0, 0);
     pen.clearRect(0, 0, width, height);
-    let up = this.range(columns, from, end), wide = this.over === TIME ? this.span : this.range([across], from, end);
-    const [inner, low] = [width - LEFT - RIGHT, height - BOTTOM];
-    if (this.over !== TIME) [wide, up] = this.oneScale(panel, wide, up, inner, low - TOP);
-    panel.x = (value) => LEFT + ((value - wide[0]) / (wide[1] - wide[0])) * inner;
-    panel.y = (value) => low - ((value - up[0]) / (up[1] - up[0])) * (low - TOP);
-    const offset = this.offset(...up), right = this.over === TIME ? 0 : this.offset(...wide);
-    pen.font = "11px system-ui, sans-serif";
-    this.drawAxes(pen, panel, { wide, up, offset, right, width, low }, theme);
+    const box = { left: LEFT, top: TOP, right: width - RIGHT, low: height - BOTTOM };
+    const drawn = this.paint(pen, panel, box, look);
+    Object.assign(panel, { x: drawn.x, y: drawn.y });
+    this.drawPresent(pen, drawn, time, box, theme);
+    this.write(panel, drawn, time, theme);
+  }
+
+  // Draw axes and curves of a panel into a box of a pen; return its curves and where numbers are.
+  paint(pen, panel, box, look) {
+    const curves = this.curvesOf(panel), log = panel.log && !this.spectral;
+    let up = this.range(curves, "y", log), wide = this.overTime ? this.span : this.range(curves, "x");
+    if (this.spectral) wide = [0, wide[1]];
+    else if (!this.overTime) [wide, up] = this.oneScale(panel, wide, up, box.right - box.left, box.low - box.top);
+    const x = (value) => box.left + ((value - wide[0]) / (wide[1] - wide[0])) * (box.right - box.left);
+    const y = (value) => box.low - (((log ? Math.log10(value) : value) - up[0]) / (up[1] - up[0])) * (box.low - box.top);
+    const offset = log ? 0 : this.offset(...up), right = this.overTime || this.spectral ? 0 : this.offset(...wide);
+    const drawn = { curves, x, y, wide, up, offset, right, log };
+    pen.font = look.font;
+    drawAxes(pen, drawn, box, look);
     pen.save();
     pen.beginPath();
-    pen.rect(LEFT, TOP - 2, inner, low - TOP + 4);
+    pen.rect(box.left, box.top - 2, box.right - box.left, box.low - box.top + 4);
     pen.clip();
-    panel.curves.forEach(([, , color], k) => {
-      pen.strokeStyle = pen.fillStyle = theme.plots[color % theme.plots.length];
-      pen.setLineDash(this.content.plots.dashes[Math.floor(color / theme.plots.length) % this.content.plots.dashes.length]);
-      this.drawCurve(pen, across, columns[k], panel, from, end, inner);
-    });
+    for (const one of curves) {
+      const [ink, dashes] = look.pen(one.color, one.run);
+      pen.strokeStyle = ink;
+      pen.setLineDash(dashes);
+      pen.lineWidth = look.width;
+      this.drawCurve(pen, one, drawn, box.right - box.left);
+    }
     pen.setLineDash([]);
-    this.drawPresent(pen, panel, across, columns, time, low, theme);
     pen.restore();
-    this.write(panel, columns, across, offset, right, time, theme);
+    return drawn;
   }
 
   // Two lengths of like spans have one scale.
@@ -284,46 +338,23 @@ class Curves {
     return [grown(wide, pixel * width), grown(up, pixel * height)];
   }
 
-  drawAxes(pen, panel, { wide, up, offset, right, width, low }, theme) {
-    pen.strokeStyle = theme.border;
-    pen.fillStyle = theme.muted;
-    pen.lineWidth = 1;
-    pen.strokeRect(LEFT, TOP, width - LEFT - RIGHT, low - TOP);
-    pen.globalAlpha = 0.6;
-    const across = ticks(wide[0] - right, wide[1] - right, Math.max((width - LEFT - RIGHT) / 90, 2));
-    const upward = ticks(up[0] - offset, up[1] - offset, Math.max((low - TOP) / 26, 2));
-    pen.beginPath();
-    for (const tick of across.places) { pen.moveTo(panel.x(tick + right), TOP); pen.lineTo(panel.x(tick + right), low); }
-    for (const tick of upward.places) { pen.moveTo(LEFT, panel.y(tick + offset)); pen.lineTo(width - RIGHT, panel.y(tick + offset)); }
-    pen.stroke();
-    pen.globalAlpha = 1;
-    pen.textAlign = "center";
-    across.places.forEach((tick, k) => {
-      const half = pen.measureText(across.texts[k]).width / 2, x = panel.x(tick + right);
-      pen.fillText(across.texts[k], Math.min(Math.max(x, half), width - half), low + 14);
-    });
-    pen.textAlign = "right";
-    upward.places.forEach((tick, k) => pen.fillText(upward.texts[k], LEFT - 5, Math.max(panel.y(tick + offset) + 4, TOP + 8)));
-  }
-
   // Of many samples in one pixel the least and the greatest are drawn; a gap breaks the curve.
-  drawCurve(pen, across, values, panel, from, end, width) {
-    const every = this.over === TIME ? Math.max(Math.floor((end - from) / (2 * width)), 1) : 1;
-    pen.lineWidth = 1.4;
+  drawCurve(pen, { x, y, from, end }, drawn, width) {
+    const every = this.overTime ? Math.max(Math.floor((end - from) / (2 * width)), 1) : 1;
     pen.beginPath();
     let down = false;
     const to = (k) => {
-      const known = Number.isFinite(values[k]) && Number.isFinite(across[k]);
-      if (known) pen[down ? "lineTo" : "moveTo"](panel.x(across[k]), panel.y(values[k]));
+      const known = Number.isFinite(y[k]) && Number.isFinite(x[k]) && (!drawn.log || y[k] > 0);
+      if (known) pen[down ? "lineTo" : "moveTo"](drawn.x(x[k]), drawn.y(y[k]));
       down = known;
     };
     for (let first = from; first < end; first += every) {
       let [low, high, gap] = [-1, -1, -1];
       for (let k = first; k < Math.min(first + every, end); k++) {
-        if (!Number.isFinite(values[k])) gap = gap < 0 ? k : gap;
+        if (!Number.isFinite(y[k])) gap = gap < 0 ? k : gap;
         else {
-          if (low < 0 || values[k] < values[low]) low = k;
-          if (high < 0 || values[k] > values[high]) high = k;
+          if (low < 0 || y[k] < y[low]) low = k;
+          if (high < 0 || y[k] > y[high]) high = k;
         }
       }
       for (const k of [...new Set([low, high, gap])].filter((one) => one >= 0).sort((a, b) => a - b)) to(k);
@@ -331,44 +362,50 @@ class Curves {
     pen.stroke();
   }
 
-  drawPresent(pen, panel, across, columns, time, low, theme) {
+  drawPresent(pen, { curves, x, y }, time, { left, right, top, low }, theme) {
+    if (this.spectral) return;
     pen.lineWidth = 1;
-    if (this.over === TIME) {
+    if (this.overTime) {
       pen.strokeStyle = theme.text;
-      line(pen, panel.x(time), TOP, low);
+      if (x(time) >= left && x(time) <= right) line(pen, x(time), top, low);
       pen.strokeStyle = theme.muted;
-      if (this.at) line(pen, this.at.place[0], TOP, low);
+      if (this.at) line(pen, this.at.place[0], top, low);
       return;
     }
     const k = this.nearest(time);
-    panel.curves.forEach(([, , color], number) => {
-      if (!Number.isFinite(columns[number][k])) return;
-      pen.fillStyle = theme.plots[color % theme.plots.length];
+    for (const one of curves) {
+      if (one.run !== 0 || !Number.isFinite(one.y[k])) continue;
+      pen.fillStyle = theme.plots[one.color % theme.plots.length];
       pen.beginPath();
-      pen.arc(panel.x(across[k]), panel.y(columns[number][k]), this.content.plots.marked / 2 + 0.5, 0, 2 * Math.PI);
+      pen.arc(x(one.x[k]), y(one.y[k]), this.content.plots.marked / 2 + 0.5, 0, 2 * Math.PI);
       pen.fill();
-    });
+    }
   }
 
-  nearest(time) {
-    const { t } = this, k = Math.min(Math.max(bisect(t, time), 1), t.length - 1);
+  nearest(time, t = this.t) {
+    const k = Math.min(Math.max(bisect(t, time), 1), t.length - 1);
     return k > 0 && time - t[k - 1] < t[k] - time ? k - 1 : Math.max(k, 0);
   }
 
   // The heading: names in their colours with the values under the mouse, or at the present time.
-  write(panel, columns, across, offset, right, time, theme) {
-    const k = this.nearest(this.at && this.over === TIME ? this.timeAt(panel, this.at.place[0]) : time);
+  write(panel, { curves, x, wide, offset, right }, time, theme) {
     const words = panel.title ? [[panel.title, theme.text]] : [];
-    panel.curves.forEach(([, name, color], number) => {
-      const dash = "- - ".repeat(Math.min(Math.floor(color / theme.plots.length), 1));
-      words.push([`${dash}${name} ${shortened(columns[number][k])}`, theme.plots[color % theme.plots.length]]);
-    });
+    const under = this.at ? this.at.place[0] : null, inside = under === null ? null : wide[0] + ((under - x(wide[0])) / (x(wide[1]) - x(wide[0]))) * (wide[1] - wide[0]);
+    const place = (one) => {
+      if (this.spectral) return inside === null ? -1 : this.nearest(inside, one.x);
+      return this.nearest(this.overTime && inside !== null ? inside : time, this.timesOf(one.run));
+    };
+    for (const one of curves) {
+      const dash = "- - ".repeat(Math.min(Math.floor(one.color / theme.plots.length) + one.run, 1));
+      words.push([`${dash}${one.word} ${place(one) < 0 ? "" : shortened(one.y[place(one)])}`, theme.plots[one.color % theme.plots.length]]);
+    }
     words.push([this.unitOf(panel.unit), theme.text]);
+    if (panel.runs.length) words.push([panel.runs.map(([run, name]) => `${run ? "- - " : "\u2014 "}${name}`).join("   "), theme.muted]);
     if (offset) words.push([`axis counts from ${offset}`, theme.muted]);
-    if (this.over !== TIME) {
-      const unit = this.unitOf(this.content.channels[this.overNumber()].words);
-      words.push([`over ${this.over} ${shortened(across[k])} ${unit}${right ? `, which counts from ${right}` : ""}`, theme.muted]);
-    } else if (this.at) words.push([`t ${shortened(this.t[k])} s`, theme.muted]);
+    if (this.spectral) words.push([inside === null ? "over frequency [Hz]" : `at ${shortened(inside)} Hz`, theme.muted]);
+    else if (!this.overTime) {
+      words.push([`over ${this.overWords}${right ? `, which counts from ${right}` : ""}`, theme.muted]);
+    } else if (this.at) words.push([`t ${shortened(this.t[this.nearest(inside)])} s`, theme.muted]);
     const said = JSON.stringify(words);
     if (panel.said === said) return;
     panel.said = said;
@@ -404,6 +441,50 @@ function ticks(low, high, count) {
     return { places, texts: places.map((place) => (Math.abs(place) < 1e-6 * step ? "0" : place.toFixed(digits))) };
   }
   return { places, texts: places.map((place) => (Math.abs(place) < 1e-6 * step ? "0" : String(Number(place.toPrecision(4)).toExponential()).replace("e+", "e"))) };
+}
+
+// The decades between two powers of ten that have room, as the window chooses them.
+function decades(low, high, size) {
+  const every = Math.max(1, Math.ceil(((high - low) * DECADE_ROOM) / Math.max(size, 1))), places = [];
+  for (let power = Math.ceil(low / every) * every; power <= high; power += every) places.push(power);
+  return { places, texts: places.map((power) => `1e${power}`) };
+}
+
+// Frame, grid and numbers of a panel.
+function drawAxes(pen, { x, y, wide, up, offset, right, log }, { left, top, right: end, low }, look) {
+  const at = (tick) => y(log ? 10 ** tick : tick + offset);
+  const across = ticks(wide[0] - right, wide[1] - right, Math.max((end - left) / look.across, 2));
+  const upward = log ? decades(...up, low - top) : ticks(up[0] - offset, up[1] - offset, Math.max((low - top) / look.upward, 2));
+  pen.setLineDash([]);
+  pen.lineWidth = look.hair;
+  pen.strokeStyle = look.grid;
+  pen.globalAlpha = look.faint;
+  pen.beginPath();
+  for (const tick of across.places) { pen.moveTo(x(tick + right), top); pen.lineTo(x(tick + right), low); }
+  for (const tick of upward.places) { pen.moveTo(left, at(tick)); pen.lineTo(end, at(tick)); }
+  pen.stroke();
+  pen.globalAlpha = 1;
+  pen.strokeStyle = look.frame;
+  pen.strokeRect(left, top, end - left, low - top);
+  pen.fillStyle = look.numbers;
+  pen.textAlign = "center";
+  across.places.forEach((tick, k) => {
+    if (look.times === false) return;
+    const half = pen.measureText(across.texts[k]).width / 2;
+    pen.fillText(across.texts[k], Math.min(Math.max(x(tick + right), half), look.sheet ? look.sheet - half : end + RIGHT - half), low + look.letters + 3);
+  });
+  pen.textAlign = "right";
+  upward.places.forEach((tick, k) => pen.fillText(upward.texts[k], left - 5, Math.max(at(tick) + 0.36 * look.letters, top + 0.7 * look.letters)));
+}
+
+// How plots look in a page.
+function screenLook(theme, dashes) {
+  const colors = theme.plots;
+  return {
+    font: "11px system-ui, sans-serif", letters: 11, width: 1.4, hair: 1, grid: theme.border, frame: theme.border, faint: 0.6,
+    numbers: theme.muted, across: 90, upward: 26,
+    pen: (color, run) => [colors[color % colors.length], dashes[(Math.floor(color / colors.length) + run) % dashes.length]],
+  };
 }
 
 function line(pen, x, from, to) {

@@ -73,6 +73,7 @@ class Live {
     byId("channels-button").addEventListener("click", () => open(byId("channels"), byId("inputs")));
     this.addPull();
     page.curves.askFor = (window) => this.ask({ do: "window", window });
+    page.curves.askSpectrum = (on) => this.ask({ do: "spectrum", on });
     restoreCamera(page);
     this.connect();
   }
@@ -90,6 +91,7 @@ class Live {
       const names = this.chosen();
       if (names.length) this.ask({ do: "subscribe", names });
       if (this.page.curves.window !== null) this.ask({ do: "window", window: this.page.curves.window });
+      if (this.page.curves.spectral) this.ask({ do: "spectrum", on: true });
     });
     this.socket.addEventListener("close", () => {
       tell("the session is gone, or this page has lost it; looking for it", true);
@@ -138,17 +140,23 @@ class Live {
     this.scaled = true;
   }
 
-  // Times come relative to the last one, and values to a number of each channel, since a message has single precision.
-  showCurves({ names, rows, last, ends, bases, panels }, next) {
-    const { page } = this, t = Float64Array.from(next(rows), (past) => last + past), known = new Map(page.content.live.channels.map((one) => [one[0], one]));
-    const channels = names.map((name, k) => {
-      const [, unit, words] = known.get(name) ?? [name, "", ""];
-      return { name, unit, words, values: Float64Array.from(next(rows), (value) => bases[k] + value) };
+  // Times come relative to the last one of a run, and values to a number of each channel, since a message has single
+  // precision. Frequencies and amplitudes of every channel follow where they were asked for.
+  showCurves({ channels, rows, last, ends, bases, panels, spectra }, next) {
+    const { page } = this, times = [];
+    rows.forEach((count, run) => {
+      times.push(Float64Array.from(next(count), (past) => last[run] + past));
+      channels.forEach((one, k) => {
+        if (one.run === run) one.values = Float64Array.from(next(count), (value) => bases[k] + value);
+      });
     });
-    const anew = String(page.curves.content.channels.map((channel) => channel.name)) !== String(names);
-    page.curves.take(t, channels, ends, anew ? panels : undefined);
+    const lines = spectra.map((count) => [next(count).slice(), next(count).slice()]);
+    const said = (given) => JSON.stringify(given.map(({ name, run, words }) => [name, run, words]));
+    const anew = said(page.curves.content.channels) !== said(channels);
+    page.curves.take(times, channels, ends, anew ? panels : undefined, lines);
     if (!anew) return;
-    if (!this.chosen().length) for (const box of this.boxes) box.checked = names.includes(box.value);
+    const names = new Set(channels.map(({ name }) => name)), titles = new Set(panels.channel.map(({ title }) => title));
+    if (!this.chosen().length) for (const box of this.boxes) box.checked = names.has(box.value) || titles.has(box.value);
     byId("curves").hidden = false;
   }
 
@@ -224,7 +232,7 @@ class Live {
   addChannels(channels) {
     const search = document.createElement("input"), list = document.createElement("div");
     Object.assign(search, { type: "search", placeholder: "channels that hold …" });
-    this.boxes = channels.map(([name, , words]) => {
+    this.boxes = channels.map(([name, words]) => {
       const label = document.createElement("label"), box = document.createElement("input");
       Object.assign(box, { type: "checkbox", value: name });
       label.append(box, ` ${name} ${words}`);
@@ -247,14 +255,15 @@ class Live {
 
   // ---- pull ----
 
-  // Ctrl and the left button pull a body, in the plane through its point that faces the eye.
+  // Ctrl and the left button pull a body, in the plane through its point that faces the eye. In pause, or with Shift,
+  // they move it with the loops kept; what one press moves is undone together.
   addPull() {
-    const { stage, content } = this.page, { canvas } = stage;
+    const { stage, content, player } = this.page, { canvas } = stage;
     const place = (event) => {
       const box = canvas.getBoundingClientRect();
       return [event.clientX - box.left, event.clientY - box.top];
     };
-    let plane = null, sent = 0;
+    let plane = null, sent = 0, held = null, gesture = Math.floor(Math.random() * 2 ** 40); // of this page alone
     const target = (event) => {
       const point = new THREE.Vector3();
       return stage.ray(...place(event)).ray.intersectPlane(plane, point) ? point.toArray() : null;
@@ -265,7 +274,9 @@ class Live {
       event.stopImmediatePropagation();
       canvas.setPointerCapture(event.pointerId);
       plane = new THREE.Plane().setFromNormalAndCoplanarPoint(stage.direction().normalize(), hit.point);
-      this.ask({ do: "grab", body: content.bodies[hit.body], point: stage.local(hit.body, hit.point), target: hit.point.toArray() });
+      const body = content.bodies[hit.body], point = stage.local(hit.body, hit.point);
+      held = event.shiftKey || !player.playing ? { do: "drag", body, point, gesture: (gesture += 1) } : null;
+      this.ask({ ...(held ?? { do: "grab", body, point }), target: hit.point.toArray() });
     }, true);
     canvas.addEventListener("pointermove", (event) => {
       if (!plane) return;
@@ -273,13 +284,15 @@ class Live {
       if (performance.now() - sent < PULLS) return;
       sent = performance.now();
       const to = target(event);
-      if (to) this.ask({ do: "move", target: to });
+      if (to) this.ask({ ...(held ?? { do: "move" }), target: to });
     }, true);
     const release = (event) => {
       if (!plane) return;
       event.stopImmediatePropagation();
+      const to = held && target(event);
       plane = null;
-      this.ask({ do: "release" });
+      if (to) this.ask({ ...held, target: to });
+      if (!held) this.ask({ do: "release" });
     };
     canvas.addEventListener("pointerup", release, true);
     canvas.addEventListener("pointercancel", release, true);
@@ -333,16 +346,25 @@ class LiveWay {
 
 // ---- the camera, over a page that is loaded anew ----
 
+// The store of the tab; null in a frame that has none, as of some notebooks.
+function store() {
+  try {
+    return window.sessionStorage;
+  } catch {
+    return null;
+  }
+}
+
 function keepCamera({ stage }) {
   const { camera, controls, parallel, theme } = stage;
-  sessionStorage.setItem(KEPT, JSON.stringify({
+  store()?.setItem(KEPT, JSON.stringify({
     position: camera.position.toArray(), target: controls.target.toArray(), zoom: camera.zoom, parallel, theme,
   }));
 }
 
 function restoreCamera(page) {
-  const kept = JSON.parse(sessionStorage.getItem(KEPT) ?? "null"), { stage } = page;
-  sessionStorage.removeItem(KEPT);
+  const kept = JSON.parse(store()?.getItem(KEPT) ?? "null"), { stage } = page;
+  store()?.removeItem(KEPT);
   if (!kept) return;
   stage.setParallel(kept.parallel);
   stage.camera.position.set(...kept.position);

@@ -12,9 +12,10 @@ import secrets
 import struct
 import time
 import webbrowser
+from collections import deque
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 from urllib.parse import urlsplit
@@ -23,15 +24,16 @@ import numpy as np
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.numerics.rotations.quaternions import quaternions
-from rtmbs.results.curves import Window
+from rtmbs.viewer import keys
 from rtmbs.viewer.scene.description import SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import OPTIONS, Frame, T
 from rtmbs.viewer.scene.shapes import Scale
 from rtmbs.viewer.session.commands import Seek
 from rtmbs.viewer.session.connection import Connection
-from rtmbs.viewer.session.plotted import step_at
+from rtmbs.viewer.session.plotted import built_in_plots, step_at
 from rtmbs.viewer.text import error_sentence
 from rtmbs.viewer.web.content import (
+    LIVE_ACTIONS,
     Array,
     PageOptions,
     around_followed,
@@ -39,6 +41,7 @@ from rtmbs.viewer.web.content import (
     check,
     colors,
     fixed_content,
+    key_row,
     moving_content,
     page_text,
     piece_array,
@@ -47,23 +50,25 @@ from rtmbs.viewer.web.content import (
     reactions,
     sample_pictures,
     scenes_of,
+    shadow,
     static_content,
     views_content,
     with_only,
 )
-from rtmbs.viewer.web.live_curves import curves_of_window, curves_state
-from rtmbs.viewer.web.plots import plot_settings, unit_words, units
-from rtmbs.viewer.web.requests import LONGEST, GoTo, RequestReader, ShowWindow
+from rtmbs.viewer.web.live_curves import View, curves_of_view, curves_state
+from rtmbs.viewer.web.plots import other_run, plot_settings, plotted_of, unit_words, units
+from rtmbs.viewer.web.requests import LONGEST, GoTo, RequestReader, ShowSpectrum, ShowWindow
 
 if TYPE_CHECKING:
     from websockets.asyncio.server import ServerConnection
     from websockets.http11 import Request, Response
 
 RATE = 30.0  # pictures a second
-CURVES = 0.2  # [s] between curves
+CURVES, SPECTRA = 0.2, 1.0  # [s] between curves, and between spectra
 FIRST_FRAME = 60.0  # [s] that a first frame is waited for
 GOODBYE = 0.5  # [s] that viewers have to close
 MOST_VIEWERS = 32
+MOST_WORDS = 64  # texts that wait for one viewer
 MOST_REFUSED = 50  # requests of one viewer, after which it is sent away
 
 
@@ -90,6 +95,8 @@ class LiveScene:
         pictures = sample_pictures([frame, frame], self._scene, self._pieces)
         self._loose = {number: places.shape[1] for number, places in pictures.loose.items()}
         fixed = fixed_content(description, paging)
+        fixed["keys"] += [(*key_row(keys.BY_ACTION[action]), action) for action in LIVE_ACTIONS]
+        fixed["mouse"] += [row for row in keys.MOUSE if "Ctrl" in row[0]]
         self.content = (
             fixed
             | colors(description)
@@ -100,6 +107,7 @@ class LiveScene:
             | {"channels": [], "panels": {}, "live": live_content(description, frame)}
             | views_content(description, pictures, paging)
             | around_followed(self._scene, fixed["follow"])
+            | shadow(self._scene)
         )
         if description.joints and description.live:
             nothing = np.zeros((1, len(description.joints), 6))
@@ -132,7 +140,7 @@ class LiveScene:
             numbers += [frame.reactions[:, :3].ravel(), frame.reactions[:, 3:].ravel()]
         if curves is not None:
             head["curves"], table = curves
-            numbers.append(table.T.ravel())
+            numbers.append(table)
         text = json.dumps(head, separators=(",", ":"), allow_nan=False).encode("utf-8")
         text += b" " * (-len(text) % 4)  # float32 begin at a multiple of four
         return struct.pack("<I", len(text)) + text + np.concatenate(numbers).astype("<f4").tobytes()
@@ -153,7 +161,10 @@ def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
     return {
         "inputs": inputs,
         "choices": {name: list(words) for name, words in description.choices.items()},
-        "channels": [[name, unit, unit_words(unit)] for name, unit in units(description).items()],
+        "channels": [
+            *([name, ""] for name in built_in_plots(description)),
+            *([name, unit_words(unit)] for name, unit in units(description).items()),
+        ],
         "settable": description.live,
     }
 
@@ -199,16 +210,19 @@ def finite_only(value: Any) -> Any:
 # ---- server ----------------------------------------------------------------------------------------------------------
 
 
-Made = dict[tuple[Window, ...], bytes]  # pictures with the curves of a window, and one without
+Made = dict[View | None, bytes]  # pictures with the curves of a view, and one without
 
 
 @dataclass
 class Seen:
-    """What one browser has been sent, and the window of time that its plots show."""
+    """What one browser has been sent, and what its plots show."""
 
-    window: Window = None
+    view: View = field(default_factory=View)
     frame: Frame | None = None
     curves: tuple[Any, ...] | None = None  # state of the curves that were sent
+    curves_at: float = 0.0
+    words: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_WORDS))  # that wait to be sent
+    saying: asyncio.Task[None] | None = None
     sending: asyncio.Task[None] | None = None
 
 
@@ -232,8 +246,11 @@ class LiveServer:
         self._scene = LiveScene(connection.describe(), first_frame(connection), self.paging)
         self._page: bytes | None = None
         self._reader = RequestReader(self._scene.description)
+        if self.paging.channels:
+            names = plotted_of(self._scene.description, self.paging.channels).names
+            connection.send(self._reader.subscribe({"names": [*names]}))
         self._viewers: dict[ServerConnection, Seen] = {}
-        self._curves_at = 0.0
+        self._other = other_run(self.paging.compared)
         self.pictures = 0  # that were made
 
     async def run(self, host: str, port: int, ready: Callable[[str], None]) -> None:
@@ -245,8 +262,9 @@ class LiveServer:
 
         try:
             server = await serve(
-                self._viewer, host, port, process_request=self._answer, max_size=LONGEST, max_queue=8, compression=None
-            )
+                self._viewer, host, port, process_request=self._answer, max_size=LONGEST, max_queue=8,
+                compression=None, close_timeout=GOODBYE,
+            )  # fmt: skip
         except OSError as error:
             raise InputError(f"{host}:{port} cannot be listened to: {error.strerror or error}") from error
         try:
@@ -257,7 +275,7 @@ class LiveServer:
                 begin = time.perf_counter()
                 await self._publish()
                 await asyncio.sleep(max(1.0 / RATE - (time.perf_counter() - begin), 0.001))
-            await self._tell([{"kind": "failure", "text": "the session has ended"}])
+            await self._farewell()
         finally:
             server.close()
             with suppress(TimeoutError):  # browsers keep spare connections, which never say a word
@@ -269,36 +287,34 @@ class LiveServer:
         """Send new messages of the session, and its latest frame, to every viewer that is ready for one."""
         told = [{"kind": one.kind, "text": one.text} for one in self.connection.messages()]
         if told:
-            await self._tell(told)
+            self._tell(told)
         frame = self.connection.latest()
         if frame is None or not self._viewers:
             return
         if not self._scene.fits(frame):
             await self._renew(frame)
-        due = time.perf_counter() - self._curves_at >= CURVES
-        if due:
-            self._curves_at = time.perf_counter()
-        made: Made = {}  # one picture with the curves of a window serves all viewers of it
+        made: Made = {}  # one picture with the curves of a view serves all viewers of it
         for viewer, seen in self._viewers.items():
-            self._serve(viewer, seen, frame, due, made)
+            self._serve(viewer, seen, frame, made)
         self.pictures += len(made)
 
-    def _serve(self, viewer: "ServerConnection", seen: "Seen", frame: Frame, due: bool, made: Made) -> None:
+    def _serve(self, viewer: "ServerConnection", seen: Seen, frame: Frame, made: Made) -> None:
         """Send a frame to one viewer, with curves where they are due and new; a slow viewer gets fewer."""
         if seen.sending is not None and not seen.sending.done():
             return
-        strip, reader = self.connection.strip(), self._reader
-        state = curves_state(strip, reader, frame, seen.window) if due else None
+        strip, reader, now = self.connection.strip(), self._reader, time.perf_counter()
+        due = now - seen.curves_at >= (SPECTRA if seen.view.spectrum else CURVES)
+        state = curves_state(strip, reader, frame, seen.view) if due else None
         anew = state is not None and state != seen.curves
         if frame is seen.frame and not anew:
             return
-        key = (seen.window,) if anew else ()
+        key = seen.view if anew else None
         if key not in made:
-            curves = curves_of_window(strip, reader, frame, seen.window) if anew else None
+            curves = curves_of_view(strip, reader.plotted, frame, seen.view, self._other) if anew else None
             made[key] = self._scene.picture(frame, curves)
         seen.frame = frame
         if anew:
-            seen.curves = state
+            seen.curves, seen.curves_at = state, now
         seen.sending = asyncio.create_task(self._send_quietly(viewer, made[key]))
 
     async def _send_quietly(self, viewer: "ServerConnection", message: bytes | str) -> None:
@@ -309,9 +325,25 @@ class LiveServer:
         except ConnectionClosed:
             self._viewers.pop(viewer, None)
 
-    async def _tell(self, messages: list[dict[str, str]]) -> None:
-        text = json.dumps({"messages": messages})
-        await asyncio.gather(*(self._send_quietly(viewer, text) for viewer in set(self._viewers)))
+    def _tell(self, messages: list[dict[str, str]]) -> None:
+        self._say(json.dumps({"messages": messages}))
+
+    def _say(self, text: str) -> None:
+        """Send a text to every viewer; nobody waits for one who does not listen, who loses the oldest texts."""
+        for viewer, seen in self._viewers.items():
+            seen.words.append(text)
+            if seen.saying is None or seen.saying.done():
+                seen.saying = asyncio.create_task(self._send_words(viewer, seen.words))
+
+    async def _send_words(self, viewer: "ServerConnection", words: deque[str]) -> None:
+        while words and viewer in self._viewers:
+            await self._send_quietly(viewer, words.popleft())
+
+    async def _farewell(self) -> None:
+        """Tell every viewer that the session has ended."""
+        self._tell([{"kind": "failure", "text": "the session has ended"}])
+        if saying := [seen.saying for seen in self._viewers.values() if seen.saying is not None]:
+            await asyncio.wait(saying, timeout=GOODBYE)
 
     async def _renew(self, frame: Frame) -> None:
         """Make the page of another mechanism, or of more parts, and let viewers load it."""
@@ -320,8 +352,7 @@ class LiveServer:
             return
         self._scene, self._page = LiveScene(description, frame, self.paging), None
         self._reader = RequestReader(description)
-        text = json.dumps({"reload": True})
-        await asyncio.gather(*(self._send_quietly(viewer, text) for viewer in set(self._viewers)))
+        self._say(json.dumps({"reload": True}))
 
     def _seek(self, t: float) -> Seek:
         """Return the command that goes to a time of the curves."""
@@ -372,7 +403,9 @@ class LiveServer:
                 try:
                     asked = self._reader.read(text)
                     if isinstance(asked, ShowWindow):
-                        seen.window, seen.curves = asked.window, None
+                        seen.view, seen.curves = seen.view._replace(window=asked.window), None
+                    elif isinstance(asked, ShowSpectrum):
+                        seen.view, seen.curves, seen.curves_at = seen.view._replace(spectrum=asked.on), None, 0.0
                     else:
                         self.connection.send(self._seek(asked.t) if isinstance(asked, GoTo) else asked)
                 except RtmbsError as error:

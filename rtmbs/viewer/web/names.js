@@ -8,6 +8,7 @@ class Names {
   constructor(canvas, content) {
     this.canvas = canvas;
     this.content = content;
+    this.cube = new ViewCube(content.cube);
   }
 
   draw(stage) {
@@ -20,7 +21,11 @@ class Names {
       const at = point.clone().project(stage.camera);
       return at.z > 1 ? null : [((at.x + 1) / 2) * width, ((1 - at.y) / 2) * height];
     };
-    if (stage.shown.axes) this.drawAxes(pen, seen);
+    if (stage.shown.axes) {
+      this.drawAxes(pen, seen);
+      this.cube.draw(pen, stage, width, height, colors, this.content.axes.colors);
+      pen.font = "12px system-ui, sans-serif";
+    }
     let bottom = height - INSET;
     pen.fillStyle = pen.strokeStyle = colors.muted;
     pen.textAlign = "right";

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from rtmbs import library
 from rtmbs.core.atomic_file import replacing
 from rtmbs.errors import InputError, StepError
+from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.frame import Frame
 from rtmbs.viewer.scene.shapes import Scale, typical_wrenches
 from rtmbs.viewer.session.commands import Seek
@@ -39,10 +40,11 @@ from rtmbs.viewer.web.content import (
     reactions,
     sample_pictures,
     scenes_of,
+    shadow,
     static_content,
     views_content,
 )
-from rtmbs.viewer.web.plots import all_components, plot_settings, recorded_curves
+from rtmbs.viewer.web.plots import other_run, plot_settings, plotted_of, recorded_curves, recorded_rows
 
 FEWEST = 2  # pictures: a page with fewer plays nothing
 MOST = 200_000  # pictures of a page at most
@@ -61,7 +63,7 @@ class Page:
     bytes: int
     pictures: int
     rate: float  # pictures a second of the replay; lower than wanted where the limit asked for it
-    warnings: tuple[str, ...] = ()  # what a damaged history lacks
+    warnings: tuple[str, ...] = ()  # what a damaged history, or a compared run, lacks
 
 
 def write_page(
@@ -102,13 +104,14 @@ def write_page(
             | static_content(drawn, pictures.loose)
             | moving_content(pictures)
             | curves(connection, paging, len(samples))
+            | shadow(scenes[first])
         )
         if paging.reactions:
             wrenches = connection.reactions()
             content |= reactions(scenes[first], wrenches[samples], arrow_scale(connection, wrenches, paging.newtons))
         text = (form or page_text)(content | views_content(description, pictures, paging) | around)
         if len(text) <= paging.limit:
-            return save_page(path, text, len(samples), rate)
+            return replace(save_page(path, text, len(samples), rate), warnings=lacking(description, paging))
         if len(samples) <= FEWEST:
             break
         rate *= SPARE * fitting_share(text, paging.limit, content)
@@ -116,6 +119,13 @@ def write_page(
         f"a page of {description.name!r} needs more than {paging.limit / 1e6:g} MB even with few pictures; raise the "
         "limit, or record a shorter run"
     )
+
+
+def lacking(description: SceneDescription, paging: PageOptions) -> tuple[str, ...]:
+    """Return a sentence about the plots that the compared run has nothing for."""
+    other = other_run(paging.compared)
+    names = [] if other is None else other.lacks(plotted_of(description, paging.channels))
+    return (f"{other.name} has nothing for {', '.join(names)}",) if other is not None and names else ()
 
 
 def fitting_share(text: bytes, limit: int, content: dict[str, Any]) -> float:
@@ -162,10 +172,19 @@ def frame_at(connection: PlaybackConnection, sample: int) -> Frame:
 
 def curves(connection: PlaybackConnection, paging: PageOptions, pictures: int) -> dict[str, Any]:
     """Return the plotted channels; of a long run as many samples as a page of so many pictures has room for."""
-    description = connection.describe()
-    names = all_components(description, paging.channels)
-    values = connection.columns(names)
-    return recorded_curves(description, names, connection.recording.t, values, max(ROWS * pictures, LEAST_ROWS))
+    plotted, recording, other = (
+        plotted_of(connection.describe(), paging.channels),
+        connection.recording,
+        other_run(paging.compared),
+    )
+    values = connection.columns(plotted.columns)
+    rows, zero = recorded_rows(plotted, recording.result, recording.t, values)
+    found = {
+        name: plotted.curves(name, rows, zero)
+        + ([] if other is None else plotted.other(name, other.result, other.name))
+        for name in plotted.names
+    }
+    return recorded_curves(plotted, found, max(ROWS * pictures, LEAST_ROWS))
 
 
 # ---- export of a result, or of a mechanism that is run for it --------------------------------------------------------
@@ -201,7 +220,8 @@ def export(
             raise InputError("seconds are for a mechanism that is run; a recorded result is shown as long as it is")
         recording = playback(target, model)
         warnings = tuple(message.text for message in recording.messages())
-        return replace(write_page(recording, path, paging), warnings=warnings)
+        page = write_page(recording, path, paging)
+        return replace(page, warnings=warnings + page.warnings)
     paging = paging or PageOptions()
     if isinstance(target, str) and target in library.WATCHED_AT and paging.speed == PageOptions.speed:
         paging = replace(paging, speed=library.WATCHED_AT[target])

@@ -14,11 +14,13 @@ from rtmbs.viewer.scene.description import SceneDescription, components
 from rtmbs.viewer.scene.frame import OPTIONS, PLOTS
 from rtmbs.viewer.session.commands import (
     Command,
+    Drag,
     Grab,
     Loop,
     MoveGrab,
     Pause,
     Play,
+    Redo,
     Release,
     Reload,
     Reset,
@@ -30,8 +32,11 @@ from rtmbs.viewer.session.commands import (
     StepBack,
     StepForward,
     Subscribe,
+    Undo,
     Vector,
 )
+from rtmbs.viewer.session.plotted import Plotted, built_in_plots
+from rtmbs.viewer.web.plots import plotted_of
 
 
 class ShowWindow(NamedTuple):
@@ -40,13 +45,19 @@ class ShowWindow(NamedTuple):
     window: Window
 
 
+class ShowSpectrum(NamedTuple):
+    """A browser shows spectra in its plots, or no longer; no command of the session."""
+
+    on: bool
+
+
 class GoTo(NamedTuple):
     """Go to the step that is nearest to a time [s]."""
 
     t: float
 
 
-Asked = Command | ShowWindow | GoTo
+Asked = Command | ShowWindow | ShowSpectrum | GoTo
 
 LONGEST = 8192  # bytes of a request
 LONGEST_WORD = 300  # letters of a name
@@ -61,7 +72,7 @@ class RequestReader:
     def __init__(self, description: SceneDescription) -> None:
         self.description = description
         self._ticket = 0
-        self.plotted: tuple[str, ...] = ()  # names of the last subscription
+        self.plotted = Plotted()  # plots of the last subscription
 
     @property
     def ticket(self) -> int:
@@ -124,18 +135,28 @@ class RequestReader:
             raise unknown_name("body", name, bodies)
         return Grab(name, point(given, "point"), point(given, "target"))
 
+    def drag(self, given: Mapping[str, Any]) -> Command:
+        """Return the command that moves a body with the loops kept; drags of one gesture are undone together."""
+        grabbed = self.grab({**given})
+        assert isinstance(grabbed, Grab)
+        return Drag(grabbed.body, grabbed.point, grabbed.target, whole(given, "gesture", FARTHEST))
+
     def subscribe(self, given: Mapping[str, Any]) -> Command:
         """Return the command that plots channels by name."""
         names = given["names"]
-        if not isinstance(names, list) or len(names) > PLOTS:
+        built_in = built_in_plots(self.description)
+        if not isinstance(names, list) or len(names) > PLOTS + len(built_in):
             raise InputError(f"names is a list of at most {PLOTS} channels")
-        known = {name for channel in self.description.channels for name in components(channel)}
+        known = {name for channel in self.description.channels for name in components(channel)} | {*built_in}
         for name in names:
             if not isinstance(name, str) or name not in known:
                 raise unknown_name("channel", str(name)[:LONGEST_WORD], known)
+        plotted = plotted_of(self.description, names)
+        if len(plotted.columns) > PLOTS:
+            raise InputError(f"names is a list of at most {PLOTS} channels")
         self._ticket += 1
-        self.plotted = tuple(dict.fromkeys(names))
-        return Subscribe(self.plotted, self._ticket)
+        self.plotted = plotted
+        return Subscribe(plotted.columns, self._ticket)
 
 
 # ---- values ----------------------------------------------------------------------------------------------------------
@@ -213,6 +234,8 @@ REQUESTS: dict[str, tuple[tuple[str, ...], Make]] = {  # arguments, and the comm
     "pause": ((), lambda _, given: Pause()),
     "reset": ((), lambda _, given: Reset()),
     "reload": ((), lambda _, given: Reload()),
+    "undo": ((), lambda _, given: Undo()),
+    "redo": ((), lambda _, given: Redo()),
     "release": ((), lambda _, given: Release()),
     "step": (("count",), RequestReader.step),
     "seek": (("step",), lambda _, given: Seek(whole(given, "step", FARTHEST))),
@@ -222,8 +245,10 @@ REQUESTS: dict[str, tuple[tuple[str, ...], Make]] = {  # arguments, and the comm
     "input": (("name", "value"), RequestReader.input),
     "option": (("name", "value"), RequestReader.option),
     "grab": (("body", "point", "target"), RequestReader.grab),
+    "drag": (("body", "point", "target", "gesture"), RequestReader.drag),
     "move": (("target",), lambda _, given: MoveGrab(point(given, "target"))),
     "subscribe": (("names",), RequestReader.subscribe),
     "window": (("window",), lambda _, given: ShowWindow(window_of(given["window"]))),
+    "spectrum": (("on",), lambda _, given: ShowSpectrum(switch(given, "on"))),
     "time": (("t",), lambda _, given: GoTo(number(given, "t"))),
 }

@@ -24,6 +24,7 @@ class Stage {
     this.makeEye();
     this.pieces = [];
     content.pieces.forEach((piece, number) => this.addPiece(piece, number));
+    this.shadow = content.shadow ? new Shadow(content.shadow, this.pieces, this.scene, this.renderer) : null;
     this.arrows = content.reactions ? new Arrows(content.reactions, this.scene) : null;
     this.ways = new Map();
     content.traces.forEach((number) => this.toggleWay(number));
@@ -172,7 +173,7 @@ class Stage {
     mesh.frustumCulled = false;
     mesh.renderOrder = clear ? 2 : 0;
     this.scene.add(mesh);
-    this.pieces.push({ ...piece, places, instances, drawn: mesh });
+    this.pieces.push({ ...piece, places, instances, opacity, drawn: mesh });
   }
 
   addLines(piece, places) {
@@ -426,6 +427,7 @@ class Stage {
     for (const piece of this.pieces) piece.drawn.visible = this.shown[piece.part];
     for (const way of this.ways.values()) way.past.visible = way.whole.visible = this.shown.trails;
     if (this.arrows) this.arrows.visible = this.shown.reactions;
+    this.shadow?.make(this.renderer, this.shown, this.content.themes[this.theme].shadow);
     this.renderer.render(this.scene, this.camera);
     this.names.draw(this);
   }

@@ -42,13 +42,15 @@ async function unpacked(content) {
     for (const name of ["forces", "moments"]) take(content.reactions, name);
     for (const mesh of Object.values(content.reactions.meshes)) { take(mesh, "vertices"); take(mesh, "normals"); }
   }
-  if (content.curve_t) take(content, "curve_t");
-  for (const channel of content.channels) take(channel, "values");
+  for (const run of Object.keys(content.curve_t ?? [])) take(content.curve_t, run);
+  const based = [...content.channels, ...(content.spectra ?? []).flat()];
+  for (const one of based) take(one, "values");
   for (const piece of content.pieces) {
     for (const theme of Object.keys(piece.colors)) take(piece.colors, theme);
     if (!piece.loose) take(piece, "places");
   }
   await Promise.all(jobs);
-  for (const channel of content.channels) channel.values = channel.values.map((value) => channel.base + value);
+  for (const one of based) one.values = one.values.map((value) => one.base + value);
+  content.spectra = content.spectra?.map((pair) => pair.map(({ values }) => values));
   return content;
 }

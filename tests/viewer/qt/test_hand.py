@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QApplication
 
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.window import system_theme
+from rtmbs.viewer.scene import view_cube
 from rtmbs.viewer.scene.theme import DARK
 from rtmbs.viewer.session.commands import Drag, Play, Redo, SetInput, SetOption, Undo
 from rtmbs.viewer.session.connection import Message
@@ -43,6 +44,19 @@ def test_the_wheel_comes_closer_to_the_mouse(window, parallel):
     QApplication.sendEvent(window.canvas, event)
     assert window.canvas.camera.distance < 0.7 * distance
     assert pixel(window, "coupler") == pytest.approx(before, abs=12.0), "the surface is under the mouse, not the centre"
+
+
+def test_a_click_on_the_view_cube_looks_along_its_axis(window, qtbot):
+    canvas = window.canvas
+    window.act.look_isometric()
+    face = next(one for one in view_cube.faces(canvas.camera.axes()) if one.label == "z")
+    chosen = window.selection.choice
+    x, y = np.rint(face.corners.mean(axis=0) + canvas.cube()).astype(int).tolist()
+    qtbot.mouseClick(canvas, LEFT, pos=QPoint(x, y))
+    np.testing.assert_allclose(canvas.camera.axes()[2], (0.0, 0.0, 1.0), atol=1e-9)
+    assert window.selection.choice == chosen, "what lies behind the cube is not chosen"
+    window.scene.shown["axes"] = False
+    assert canvas.cube() is None
 
 
 def test_a_click_beside_the_handle_jumps_there(window, qtbot):

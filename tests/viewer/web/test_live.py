@@ -17,6 +17,8 @@ from websockets.sync.client import connect as socket_to
 
 from rtmbs.errors import InputError
 from rtmbs.numerics.rotations.quaternions import rotations
+from rtmbs.results.curves import spectrum
+from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session.connect import connect
 from rtmbs.viewer.web.live import MOST_REFUSED, LiveServer
 from tests.patience import LONGEST
@@ -139,16 +141,71 @@ def test_two_viewers_see_the_same_session_and_curves_come(served):
         ask(one, do="speed", factor=2.0)
         ask(one, do="play")
         until(other, lambda head: head["playing"] and head["speed"] == 2.0)
-        head, numbers = until(other, lambda head: head.get("curves", {}).get("rows", 0) > 20)
-        rows = head["curves"]["rows"]
+        head, numbers = until(other, lambda head: head.get("curves", {}).get("rows", [0])[0] > 20)
+        (rows,) = head["curves"]["rows"]
         assert head["curves"]["names"] == ["base.angle", "crank.position[z]"]
         t, angle, _ = numbers[-3 * rows :].reshape(3, rows)
         assert np.all(np.diff(t) > 0.0)
         assert t[-1] == 0.0, "times are those before the last one"
-        assert head["curves"]["last"] > 20 * 5e-3
+        assert head["curves"]["last"][0] > 20 * 5e-3
         assert np.ptp(angle) > 0.0
         ask(other, do="pause")
         until(one, lambda head: not head["playing"])
+
+
+def test_energies_and_spectra_come_where_they_are_asked_for(served):
+    with socket_to(served.live) as socket:
+        ask(socket, do="subscribe", names=["Energy balance", "Loop violation", "base.angle"])
+        ask(socket, do="step", count=40)
+        head, numbers = until(socket, lambda one: one.get("curves", {}).get("rows", [0])[0] > 30)
+        curves = head["curves"]
+        assert curves["names"][:4] == ["kinetic", "gravity", "elastic", "total, change"]
+        assert [panel["log"] for panel in curves["panels"]["unit"]] == [False, False, True], (
+            "the loop violation has a logarithmic axis"
+        )
+        (rows,) = curves["rows"]
+        table = numbers[-rows * 9 :].reshape(9, rows)
+        energies = table[1:5] + np.array(curves["bases"][:4])[:, None]
+        np.testing.assert_allclose(energies[:3].sum(axis=0) - energies[:3, 0].sum(), energies[3], atol=1e-5)
+        ask(socket, do="spectrum", on=True)
+        head, numbers = until(socket, lambda one: one.get("curves", {}).get("spectra"))
+        counts = head["curves"]["spectra"]
+        lines = np.split(numbers[-2 * sum(counts) :], np.cumsum(np.repeat(counts, 2))[:-1])
+        strip = served.connection.strip().read([T, FIRST])
+        expected = spectrum(strip[:, 0], strip[:, 1])
+        np.testing.assert_allclose(lines[14], expected[0], rtol=1e-6)
+        np.testing.assert_allclose(lines[15], expected[1], atol=1e-6)
+        ask(socket, do="spectrum", on=False)
+
+
+def test_a_viewer_who_does_not_listen_holds_up_nobody(served):
+    with socket_to(served.live, max_queue=1) as deaf, socket_to(served.live) as socket:
+        for _ in range(40):
+            deaf.send("{}")  # each is answered, and nobody reads the answers
+        ask(socket, do="reset")
+        ask(socket, do="step", count=6)
+        for step in (6, 5, 2, 4):
+            ask(socket, do="seek", step=step)
+            until(socket, lambda one, step=step: one["step"] == step)
+
+
+def test_a_pose_is_dragged_and_undone(served):
+    with socket_to(served.live) as socket:
+        ask(socket, do="pause")
+        ask(socket, do="reset")
+        _, numbers = until(socket, lambda one: one["step"] == 0 and not one["playing"])
+        bodies = len(served.connection.latest().r)
+        start = numbers[: 7 * bodies].copy()
+        for x in (0.05, 0.1):
+            ask(socket, do="drag", body="crank", point=[0.0, 0.0, -0.2], target=[0.0, x, -0.1], gesture=7)
+        moved = next(one for _, one in pictures(socket) if np.abs(one[: 7 * bodies] - start).max() > 0.01)
+        assert np.isfinite(moved).all()
+        ask(socket, do="undo")  # both drags, which are of one gesture
+        back = next(one for _, one in pictures(socket) if np.abs(one[: 7 * bodies] - start).max() < 1e-6)
+        assert len(back) == len(moved)
+        ask(socket, do="redo")
+        next(one for _, one in pictures(socket) if np.abs(one[: 7 * bodies] - start).max() > 0.01)
+        ask(socket, do="undo")
 
 
 def test_inputs_pulls_and_reactions(served):
@@ -223,7 +280,7 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
     with socket_to(served.live) as socket:
         ask(socket, do="subscribe", names=["base.angle", "crank.position[z]"])
         ask(socket, do="step", count=20)
-        until(socket, lambda head: head.get("curves", {}).get("rows", 0) > 20)
+        until(socket, lambda head: head.get("curves", {}).get("rows", [0])[0] > 20)
     browser.open(served.address)
     told = browser.run(
         """
@@ -242,7 +299,7 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
         told.back = step - page.player.place;
         await sure(() => page.live.chosen().length === 2);  // a page that comes later shows the curves of the session
         for (const box of page.live.boxes) if (box.checked) box.click();
-        page.live.boxes[0].click();
+        page.live.boxes.find((one) => one.value === "base.angle").click();
         const names = () => page.curves.content.channels.map((one) => one.name);
         await sure(() => names().length === 1);
         told.chosen = page.live.chosen();

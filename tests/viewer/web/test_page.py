@@ -73,6 +73,7 @@ def test_the_page_moves_and_says_nothing(browser, page):
         page.player.step(-30);
         await drawn();
         told.again = pixels();
+        page.player.setSpeed(0.1); // three pictures of a loaded machine end within the run
         click("play");
         const before = page.drawn;
         for (let k = 0; k < 3; k++) await drawn();
@@ -97,7 +98,7 @@ def test_poses_and_curves_are_those_of_the_run(browser, page):
         told.t = [...page.content.t];
         told.frames = told.t.map((_, k) => { page.stage.carry(k, 0); return [...page.stage.frames]; });
         told.angle = [...page.content.channels[0].values];
-        told.angleAt = [...page.content.curve_t];
+        told.angleAt = [...page.content.curve_t[0]];
         page.stage.carry(3, 0.5);
         told.between = [...page.stage.frames];
         """,
@@ -227,7 +228,7 @@ def test_a_result_without_its_model_is_drawn(browser, tmp_path):
     told = look(browser, path, PIXELS + "told.first = pixels(); told.bodies = page.content.bodies;")
     assert told["first"]["drawn"] > 1000
     assert told["bodies"] == ["ground", "crank", "coupler", "rocker"]
-    assert page.bytes == path.stat().st_size < 300_000
+    assert page.bytes == path.stat().st_size < 330_000
 
 
 def test_names_of_a_model_are_no_html(browser, tmp_path):

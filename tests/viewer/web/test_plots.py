@@ -1,18 +1,20 @@
 """Plots of a page in a browser: numbers of the run, windows of time, wheel, click, curves over another, extremes."""
 
 import json
+import zlib
 from types import SimpleNamespace
+from xml.etree import ElementTree
 
 import numpy as np
 import pytest
 
-from rtmbs.results.curves import tick_texts
+from rtmbs.results.curves import Curve, spectrum, tick_texts
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.description import ChannelDescription
 from rtmbs.viewer.scene.theme import WHITE
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.web.page import PageOptions, write_page
-from rtmbs.viewer.web.plots import recorded_curves
+from rtmbs.viewer.web.plots import plotted_of, recorded_curves
 from tests.viewer.mechanisms import motored
 
 MODEL = motored(torque=3.0)
@@ -134,13 +136,15 @@ def test_peaks_offsets_gaps_and_ticks(browser, page):
     spike[123_457] = 9.0
     spike[150_000:160_000] = np.nan
     described = SimpleNamespace(channels=[ChannelDescription(name, (), "m") for name in ("far", "spike")])
-    content = recorded_curves(described, ("far", "spike"), t, np.column_stack([far, spike]), 3000)
+    plotted = plotted_of(described, ("far", "spike"))
+    curves = {name: [Curve(name, "m", t, y)] for name, y in (("far", far), ("spike", spike))}
+    content = recorded_curves(plotted, curves, 3000)
     browser.open(page, (900, 700))
     told = browser.run(
         f"const content = {json.dumps(content)};"
         + MOUSE
         + """
-        content.curve_t = await numbers(content.curve_t);
+        content.curve_t = [await numbers(content.curve_t[0])];
         for (const one of content.channels) one.values = (await numbers(one.values)).map((value) => one.base + value);
         curves.take(content.curve_t, content.channels, undefined, content.panels);
         await drawn();
@@ -165,3 +169,72 @@ def test_peaks_offsets_gaps_and_ticks(browser, page):
 
 def test_the_page_has_the_colours_of_the_window(page):
     assert json.dumps(WHITE.plots, separators=(",", ":")) in page.read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def compared(result, tmp_path_factory):
+    """A page of a run beside another one, with the energy balance."""
+    folder = tmp_path_factory.mktemp("compared")
+    other = Simulation(motored(torque=2.0).compile(), h=1e-2).run(2.0)
+    other.save(folder / "other.npz")
+    wanted = PageOptions(channels=("energy", "base.angle"), theme="white", compared=folder / "other.npz")
+    assert write_page(playback(result, MODEL), folder / "page.html", wanted).warnings == ()
+    return folder / "page.html", other
+
+
+def test_spectra_energies_and_another_run(browser, compared, result):
+    page, other = compared
+    browser.open(page, (900, 700))
+    told = browser.run(
+        """
+        const { curves } = page;
+        document.getElementById("curves").hidden = false;
+        page.redraw();
+        await drawn();
+        told.names = curves.content.channels.map(({ name, run }) => [name, run]);
+        told.gravity = [...curves.values(1)];
+        told.other = [...curves.values(5)];
+        told.t = [...curves.timesOf(1)];
+        told.headings = curves.panels.map((one) => one.heading.innerText);
+        curves.over = curves.FREQUENCY;
+        curves.fill();
+        await drawn();
+        [told.f, told.a] = curves.content.spectra[0].map((one) => [...one]);
+        told.drawn = curves.panels.length;
+        """
+    )
+    assert browser.said == []
+    numbers = ["kinetic", "gravity", "elastic", "total, change", "base.angle"]
+    assert told["names"] == [[name, run] for run in (0, 1) for name in numbers]
+    assert all("other.npz" in heading for heading in told["headings"])
+    np.testing.assert_allclose(told["t"], other.t, atol=1e-8)
+    f, a = spectrum(result.t, result["energy.kinetic"])
+    np.testing.assert_allclose(told["gravity"], result["energy.weight"], atol=2e-5 * np.ptp(result["energy.weight"]))
+    np.testing.assert_allclose(told["other"], other["energy.kinetic"], atol=2e-5 * np.ptp(other["energy.kinetic"]))
+    np.testing.assert_allclose(told["f"], f, rtol=1e-6)
+    np.testing.assert_allclose(told["a"], a, atol=2e-5 * a.max())
+    assert told["drawn"] == 2
+
+
+def test_figures_of_a_stated_size(browser, compared):
+    browser.open(compared[0], (900, 700))
+    told = browser.run(
+        """
+        const bytes = async (look) => [...new Uint8Array(await (await figureFile(page.curves, look)).arrayBuffer())];
+        told.png = await bytes({ size: "column", style: "white", kind: "png" });
+        const own = { size: "", width: 120, height: 90, style: "grey", kind: "svg" };
+        told.svg = await (await figureFile(page.curves, own)).text();
+        """
+    )
+    assert browser.said == []
+    png = bytes(told["png"])
+    at = png.index(b"pHYs")
+    width, height = (int.from_bytes(png[k : k + 4], "big") for k in (16, 20))
+    dots = int.from_bytes(png[at + 4 : at + 8], "big")
+    assert (width, height) == (round(89 / 25.4 * 300), round(67 / 25.4 * 300))
+    assert width / dots == pytest.approx(0.089, rel=2e-3)
+    assert zlib.crc32(png[at : at + 13]) == int.from_bytes(png[at + 13 : at + 17], "big")
+    drawing = ElementTree.fromstring(told["svg"])
+    assert (drawing.get("width"), drawing.get("height")) == ("120mm", "90mm")
+    words = [one.text for one in drawing.iter("{http://www.w3.org/2000/svg}text")]
+    assert {"time [s]", "kinetic", "other.npz: base.angle", "Energy balance [J]"} <= {*words}

@@ -12,7 +12,7 @@ from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.description import ChannelDescription
 from rtmbs.viewer.session import commands
 from rtmbs.viewer.session.describe import describe
-from rtmbs.viewer.web.requests import LONGEST, REQUESTS, GoTo, RequestReader, ShowWindow
+from rtmbs.viewer.web.requests import LONGEST, REQUESTS, GoTo, RequestReader, ShowSpectrum, ShowWindow
 from tests.viewer.mechanisms import motored
 
 CHANNELS = ChannelDescription("base.angle", (), "rad"), ChannelDescription("crank.position", ("x", "y", "z"), "m")
@@ -21,6 +21,7 @@ ALLOWED = (
     *(commands.Play, commands.Pause, commands.StepForward, commands.StepBack, commands.Seek, commands.Loop),
     *(commands.SetSpeed, commands.Reset, commands.Reload, commands.SetInput, commands.SetOption, commands.Grab),
     *(commands.MoveGrab, commands.Release, commands.Subscribe, commands.ShowReactions, ShowWindow, GoTo),
+    *(commands.Drag, commands.Undo, commands.Redo, ShowSpectrum),
 )
 GOOD = {
     '{"do": "play"}': commands.Play(),
@@ -34,6 +35,13 @@ GOOD = {
     '{"do": "grab", "body": "crank", "point": [0, 0, 0], "target": [1, 2, 3]}': commands.Grab(
         "crank", (0.0, 0.0, 0.0), (1.0, 2.0, 3.0)
     ),
+    '{"do": "drag", "body": "crank", "point": [0, 0, 0], "target": [1, 2, 3], "gesture": 7}': commands.Drag(
+        "crank", (0.0, 0.0, 0.0), (1.0, 2.0, 3.0), 7
+    ),
+    '{"do": "subscribe", "names": ["Energy balance", "base.angle"]}': commands.Subscribe(("base.angle",), 1),
+    '{"do": "undo"}': commands.Undo(),
+    '{"do": "redo"}': commands.Redo(),
+    '{"do": "spectrum", "on": true}': ShowSpectrum(True),
     '{"do": "window", "window": 5}': ShowWindow(5.0),
     '{"do": "window", "window": [1, 2.5]}': ShowWindow((1.0, 2.5)),
     '{"do": "window", "window": null}': ShowWindow(None),
