@@ -3,8 +3,8 @@
 The references are the weight, the mirror image of the car, and the lengths of its tie rods from positions of markers.
 
 Rounding of a step is that of its matrix, which holds loops c = 1e6 times as firmly as masses. Where the mirror image is
-farther off than its bound, the car must keep the bound with loops 100 times softer, whose rounding is 100 times smaller.
-Its distance must also be of the size that the first digit lost at the start leaves in the same car.
+off by more than its bound, the car must keep the bound with loops 100 times softer, whose rounding is that much less.
+Its distance must also be of the size that a change of the first lost digit at the start leaves in the same car.
 """
 
 import warnings
@@ -150,7 +150,9 @@ def rounded(car: Car, rest, load: dict[str, float], case: dict, sim, off: float,
     tally.largest("above 1e-10 by rounding", tally.worst.get("above 1e-10 by rounding", 0.0) + 1.0)
     if soft > MIRROR:
         return f"the mirror image moves otherwise, by {off:.2g}, and by {soft:.2g} with softer loops"
-    return "" if off <= SPREAD * spread else f"the mirror image is off by {off:.2g}, the spread of rounding {spread:.2g}"
+    return (
+        "" if off <= SPREAD * spread else f"the mirror image is off by {off:.2g}, the spread of rounding {spread:.2g}"
+    )
 
 
 def apart(one, two, side: float) -> float:
