@@ -4,8 +4,9 @@ Before a step they may follow roughly, by the factor that is there. Who looks at
 equations are those of ``accelerations.py``. They are solved from nothing, so that the answer does not depend on the
 inputs before. With A = M + Phi_z^T w Phi_z and multipliers lam + w Phidd after each correction, forces balance by
 algebra: only Phidd is left, and each pass leaves 1 / (1 + c s) of Phidd. Passes end where what is left, by the share
-that they leave, is below the rounding of the factor. Where loops hold a direction so softly that this is slow,
-``accelerations.py`` solves instead.
+that they leave, is below the rounding of the factor. That rounding leaves up to c 1e-16 of the forces times the ratio of
+masses: one more pass takes the forces that are left over. Where loops hold a direction so softly that the passes are
+slow, ``accelerations.py`` solves instead.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from rtmbs.semirecursive.closures import closure_accelerations
 from rtmbs.semirecursive.evaluation import add_mass_metric, evaluate_forces
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.multipliers import keep_Phi_z
+from rtmbs.semirecursive.passes import forward_accelerations, inverse_dynamics
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate
 from rtmbs.system.tables import GRAVITY_SLOT
 
@@ -31,7 +33,7 @@ STIFFNESS = 1e6  # dimensionless weight c of the loops
 PASSES = 6
 SOFT = 1e-3  # of the pass before: what a pass may leave where loops hold every direction
 FIRST = 0.1  # the same of the first pass, whose change is that of forces too
-EXACT = 1e-10  # of the accelerations: what passes may leave; rounding of a factor of M and c leaves 1e-11 to 3e-9
+EXACT = 1e-10  # of the accelerations: what passes may leave of Phidd; the last one takes the rounding of forces
 
 
 @coarse_kernel
@@ -46,7 +48,7 @@ def follow_inputs(tables, lu, work, settings, alpha, u, state, still, none, foun
         follow_roughly(tables, lu, work, settings, alpha, u, state, ws)
         done = True
     else:
-        done = follow_exactly(tables, lu, work, settings, u, state, ws)
+        done = follow_exactly(tables, lu, work, settings, u, state, still, ws)
     if len(tables.balance.first) > 0 and len(state.energy) <= len(found):  # a history of momenta is no balance
         shift_energies(tables, u, state, still, none, found, ws)
     return done
@@ -96,7 +98,7 @@ def follow_roughly(tables, lu, work, settings, alpha, u, state, ws):
 
 
 @inner_kernel
-def follow_exactly(tables, lu, work, settings, u, state, ws):
+def follow_exactly(tables, lu, work, settings, u, state, still, ws):
     """Solve for accelerations and multipliers from nothing; False where a few passes are not enough."""
     for i in range(len(ws.way)):
         ws.way[i] = 0.0
@@ -108,8 +110,15 @@ def follow_exactly(tables, lu, work, settings, u, state, ws):
     closure_accelerations(tables, state.zd, ws.zdd, u, ws)
     add_mass_metric(tables, 1.0, ws.lam_way, ws, work.factored)
     keep_Phi_z(ws)
+    for i in range(len(ws.way)):
+        ws.way[i] = ws.tau[i]
     size = reach(tables, settings, u, state)
     if factor(lu, work.factored, work) != 0 or not passes_end(tables, lu, work, settings, size, ws):
+        return False
+    if len(state.lam) > 0:
+        balance_forces(tables, u, state.zd, still, ws)
+        correct_once(tables, lu, work, ws)
+    if not (in_range(ws.base) and in_range(ws.lam_base)):
         return False
     for i in range(len(ws.zd)):
         state.zdd[i] = ws.base[i]
@@ -159,18 +168,9 @@ def passes_end(tables, lu, work, settings, size, ws):
     """
     previous = np.inf
     for k in range(PASSES):
-        for row in range(len(ws.lam_base)):
-            ws.impulse[row] = ws.lam_way[row] * ws.Phidd[row]
-        for i in range(len(ws.dz)):
-            ws.dz[i] = -ws.residual[i] if k == 0 else 0.0
-        pull_back(tables, ws, ws.impulse, -1.0, ws.dz)
-        solve(lu, work.factored, work, ws.dz)
-        apply_Phi_z(tables, ws, ws.dz, ws.impulse)
-        for i in range(len(ws.dz)):
-            ws.base[i] += ws.dz[i]
-        for row in range(len(ws.lam_base)):
-            ws.Phidd[row] += ws.impulse[row]
-            ws.lam_base[row] += ws.lam_way[row] * ws.Phidd[row]
+        correct_once(tables, lu, work, ws)
+        for i in range(len(ws.residual)):
+            ws.residual[i] = 0.0
         change = largest_rate(ws.dz, settings.typical)
         if not (in_range(ws.base) and in_range(ws.lam_base)):
             return False
@@ -181,6 +181,40 @@ def passes_end(tables, lu, work, settings, size, ws):
             return False
         previous = max(change, size) if k == 0 else change  # forces may balance, and the first change be next to none
     return False
+
+
+@inner_kernel
+def correct_once(tables, lu, work, ws):
+    """Correct ws.base and ws.lam_base by what is left: forces ws.residual and ws.Phidd; ws.dz is the change."""
+    for row in range(len(ws.lam_base)):
+        ws.impulse[row] = ws.lam_way[row] * ws.Phidd[row]
+    for i in range(len(ws.dz)):
+        ws.dz[i] = -ws.residual[i]
+    pull_back(tables, ws, ws.impulse, -1.0, ws.dz)
+    solve(lu, work.factored, work, ws.dz)
+    apply_Phi_z(tables, ws, ws.dz, ws.impulse)
+    for i in range(len(ws.dz)):
+        ws.base[i] += ws.dz[i]
+    for row in range(len(ws.lam_base)):
+        ws.Phidd[row] += ws.impulse[row]
+        ws.lam_base[row] += ws.lam_way[row] * ws.Phidd[row]
+
+
+@inner_kernel
+def balance_forces(tables, u, zd, still, ws):
+    """Let ws.residual be M zdd - Q + Phi_z^T lam at ws.base and ws.lam_base; ws.way is M 0 - Q.
+
+    M zdd is the difference of two recursions at the same rates, so no force law is asked again.
+    """
+    forward_accelerations(tables.dofs, zd, still, u, ws)
+    inverse_dynamics(tables.dofs, ws)
+    for i in range(len(ws.residual)):
+        ws.residual[i] = ws.way[i] - ws.tau[i]
+    forward_accelerations(tables.dofs, zd, ws.base, u, ws)
+    inverse_dynamics(tables.dofs, ws)
+    for i in range(len(ws.residual)):
+        ws.residual[i] += ws.tau[i]
+    pull_back(tables, ws, ws.lam_base, 1.0, ws.residual)
 
 
 # ---- call from Python -----------------------------------------------------------------------------------------------

@@ -310,3 +310,17 @@ def test_a_start_is_the_pose_of_rest():
     for axle in "fr":
         left, right = (sim[f"wheel_{axle}{side}.position"] for side in "lr")
         assert np.max(np.abs(left - (1.0, -1.0, 1.0) * right)) < 1e-13
+
+
+def test_accelerations_behind_changed_inputs():
+    """Accelerations that follow inputs have the digits of those of a start, though loops weigh 1e6 times as much."""
+    car, _ = random_car(np.random.default_rng(0))  # arms of 2 kg beside a chassis of a tonne
+    rest = car.changed(steer=0.0).rest()
+    start = rtmbs.Simulation(car.changed(steer=0.05, brakes=300.0, friction=0.7).at_speed(20.0, rest).compile(), h=1e-3)
+    sim = rtmbs.Simulation(car.changed(steer=0.05).at_speed(20.0, rest).compile(), h=1e-3)
+    for corner in CORNERS:
+        sim.inputs[f"brake_{corner}.torque"] = 300.0
+        sim.inputs[f"tyre_{corner}.friction"] = 0.7
+    wanted = start.state.zdd
+    assert np.max(np.abs(wanted)) > 50.0
+    assert sim.state.zdd == pytest.approx(wanted, abs=1e-10 * float(np.max(np.abs(wanted))), rel=0.0)
