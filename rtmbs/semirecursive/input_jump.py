@@ -4,9 +4,9 @@ Before a step they may follow roughly, by the factor that is there. Who looks at
 equations are those of ``accelerations.py``. They are solved from nothing, so that the answer does not depend on the
 inputs before. With A = M + Phi_z^T w Phi_z and multipliers lam + w Phidd after each correction, forces balance by
 algebra: only Phidd is left, and each pass leaves 1 / (1 + c s) of Phidd. Passes end where what is left, by the share
-that they leave, is below the rounding of the factor. That rounding leaves up to c 1e-16 of the forces times the ratio of
-masses: one more pass takes the forces that are left over. Where loops hold a direction so softly that the passes are
-slow, ``accelerations.py`` solves instead.
+that they leave, is below the rounding of the factor. That rounding leaves up to c 1e-16 of the forces times the ratio
+of masses: one more pass takes the forces that are left over. Where loops hold a direction so softly that the passes
+are slow, ``accelerations.py`` solves instead.
 """
 
 from collections.abc import Callable
