@@ -206,7 +206,7 @@ class Robot(RobotMomenta):
             return found
         return ConstrainedMotion(found.accelerations[0], found.multipliers[0], float(found.residual[0]))
 
-    def _constrained(self, rows: Array, q: Array, v: Array, tau: Array) -> ConstrainedMotion:
+    def _constrained(self, rows: NDArray[np.int64], q: Array, v: Array, tau: Array) -> ConstrainedMotion:
         """Return accelerations (k, nv), multipliers (k, m) and residuals (k,) of k states with loops."""
         kernels = self._kernels
         _, J, drift = kernels.loop_equations(rows, q, v)

@@ -79,7 +79,7 @@ class StateKernels:
         self.call(momentum_matrices, *self.moves, q, v, center, A, dA)
         return center, A, dA
 
-    def loop_equations(self, rows: Array, q: Array, v: Array | None = None) -> tuple[Array, Array, Array]:
+    def loop_equations(self, rows: NDArray[np.int64], q: Array, v: Array | None = None) -> tuple[Array, Array, Array]:
         """Return Phi (k, r), Phi_q (k, r, nv) and with rates the drift of Phidd (k, r), of chosen rows."""
         k, shape = len(q), (len(q), len(rows))
         Phi, J = np.empty(shape), np.empty((*shape, self.coordinates.nv))
