@@ -128,6 +128,24 @@ def test_a_loop_is_formatted_with_its_statements_moved_in():
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        f"[{', '.join(['0.12345678901'] * 20)}]",
+        f"({', '.join(['0.12345678901'] * 20)})",
+        f"max(1, 2) + {' + '.join(['0.12345678901'] * 20)}",
+        f"(1 + 2) * {' * max(1, 2) * '.join(['0.12345678901'] * 20)}",
+    ],
+)
+def test_a_long_constant_keeps_its_value_when_it_is_formatted(value):
+    text = f"{HEAD}constant a = {value}; {WHEEL} driver d (j = a{'[20]' * (value[-1] in ')]')} * TIME);\nENDMODEL"
+    formatted = language.format(text)
+    assert language.format(formatted) == formatted
+    assert language.build(formatted).constants == language.build(text).constants
+    wanted = language.build(text).model.drivers["d"].profile(1.0)
+    assert language.build(formatted).model.drivers["d"].profile(1.0) == wanted
+
+
+@pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("repeat k (to = 2); BODY b[k] ();", "this repeat has no end; write end repeat"),
