@@ -2,12 +2,17 @@
 
 from typing import TYPE_CHECKING, Any
 
-from rtmbs.errors import InputError
+from rtmbs.errors import InputError, unknown_name
+from rtmbs.language import Analysis as FileAnalysis
 from rtmbs.language import Document
 
 if TYPE_CHECKING:
     from rtmbs.kinematics import Analysis
+    from rtmbs.results.result import Result
     from rtmbs.simulation import Simulation
+    from rtmbs.studies.analysis.equilibrium import Equilibrium
+
+WHOLE = 1e-9  # of an interval
 
 OPTIONS = {  # of rtmbs.kinematics.Analysis: field of the file's analysis
     "method": "method",
@@ -55,6 +60,15 @@ def simulation(document: Document, method: Any = None) -> "Simulation":
     return Simulation(document.model.compile(), step(document), method)
 
 
+def at_rest(document: Document) -> "tuple[Equilibrium, Result]":
+    """Return the stable equilibrium of a model file, and it as a Result of one sample; raises as ``equilibrium``."""
+    from rtmbs.simulation.observers import EveryStep
+    from rtmbs.studies.analysis.equilibrium import equilibrium
+
+    found = equilibrium(document.model.compile())
+    return found, found.simulation.run(found.simulation.t, record=EveryStep())
+
+
 def step(document: Document) -> float:
     """Return the step of an analysis [s]: the print interval, or a whole part of it; raises InputError."""
     analysis = document.analysis
@@ -65,3 +79,52 @@ def step(document: Document) -> float:
             f"step is {h:g} and print interval {analysis.dt:g}; the interval must be a whole number of steps"
         )
     return h
+
+
+def grid_notes(analysis: FileAnalysis) -> list[str]:
+    """Return remarks on the rows of a result: an end between two of them, or a single row."""
+    length = analysis.t1 - analysis.t0
+    intervals = length / analysis.dt
+    if length > 0.0 and intervals < 1.0 - WHOLE:
+        return [f"print interval is {analysis.dt:g} s and the analysis takes {length:g} s: the result has one row"]
+    if abs(intervals - round(intervals)) > WHOLE * max(intervals, 1.0):
+        last = analysis.t0 + int(intervals) * analysis.dt
+        return [
+            f"ending time {analysis.t1:g} s is no whole number of print intervals of {analysis.dt:g} s; the last row is"
+            f" at {last:g} s"
+        ]
+    return []
+
+
+def chosen_method(words: list[str] | None) -> Any:
+    """Return the method of ``--method``; None where it was not given.
+
+    A formulation and a table are given by name: ``--method runge-kutta tableau=gill formulation=null-space``. Raises
+    InputError for an option that is none, or has no such value.
+    """
+    from ast import literal_eval
+    from dataclasses import fields
+
+    from rtmbs.formulations import FORMULATIONS
+    from rtmbs.integrators.tableaux import TABLEAUX
+    from rtmbs.methods import METHODS
+
+    if words is None:
+        return None
+    kind, options = METHODS[words[0]], dict[str, Any]()
+    known = [f.name for f in fields(kind)]
+    for word in words[1:]:
+        key, equals, text = word.partition("=")
+        if not equals:
+            raise InputError(f"option {word!r} of --method is no KEY=VALUE; it must be one, such as rtol=1e-8")
+        if key not in known:
+            raise unknown_name("option", key, known)
+        try:
+            options[key] = literal_eval(text)
+        except (ValueError, SyntaxError):
+            options[key] = text
+        if key == "formulation":
+            options[key] = FORMULATIONS[text]()
+        elif key == "tableau":
+            options[key] = TABLEAUX.get(text, text)
+    return kind(**options)

@@ -3,18 +3,24 @@
 import argparse
 import csv
 import io
+import warnings
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rtmbs.commands.analyses import constants_of, kinematics, simulation
+from rtmbs.commands.analyses import at_rest, chosen_method, constants_of, grid_notes, kinematics, simulation, step
 from rtmbs.commands.arguments import FAILED, check_target
+from rtmbs.commands.recursion import Recursion, motion, recursion_of, times_of
 from rtmbs.core.atomic_file import replacing
-from rtmbs.errors import InputError, RtmbsError
+from rtmbs.errors import InputError, RtmbsError, RtmbsWarning
 from rtmbs.language import Document, read
 from rtmbs.language.measures import with_measures
+from rtmbs.recursive.ranks import launch, ranks_started
 from rtmbs.simulation.observers import Every
+
+if TYPE_CHECKING:
+    from rtmbs.results.result import Result
 
 MOST = 100_000  # runs
 SHOWN = 12  # significant digits of a table
@@ -24,6 +30,10 @@ def sweep_file(options: argparse.Namespace) -> int:
     """Run a file for every combination of values; print a row each, and write them to ``--out``."""
     if options.out:
         check_target(options.out, (".csv",))
+    for name in ("channels", "blocks", "forces", "ranks"):
+        if getattr(options, name):
+            raise InputError(f"--{name} belongs to one run; leave out --sweep, or run the file for each value")
+    method = chosen_method(options.method)
     ranges = [values_of(word) for word in options.sweep]
     if (runs := int(np.prod([len(values) for _, values in ranges]))) > MOST:
         raise InputError(f"--sweep makes {runs:,} runs; at most {MOST:,} are made")
@@ -39,13 +49,17 @@ def sweep_file(options: argparse.Namespace) -> int:
             *(f"{end} {name}" for name in document.measures for end in ("least", "largest")),
             "error",
         ]
+        recursion = checked_recursion(options, document)
         try:
-            found, error = measured(document), ""
+            (found, notes), error = measured(document, method, recursion), ""
         except RtmbsError as refused:
-            found, error, failed = [], str(refused), failed + 1
+            kept = getattr(refused, "result", None)
+            found, notes, error, failed = [], notes_of(kept), str(refused), failed + 1
         numbers = [f"{value:.{SHOWN}g}" for value in (*values, *found)]
         rows.append([*numbers, *[""] * (len(head) - 1 - len(numbers)), error])
         print(", ".join(f"{name} = {value}" for name, value in zip(head, rows[-1], strict=True) if value))
+        for note in notes:
+            print(f"  note: {note}")
     if options.out:
         text = io.StringIO()
         csv.writer(text, lineterminator="\n").writerows([head, *rows])
@@ -71,13 +85,43 @@ def values_of(word: str) -> tuple[str, list[float]]:
     return name, values
 
 
-def measured(document: Document) -> list[float]:
-    """Return the least and the largest value of each measure over the analysis of a file."""
-    analysis = document.analysis
-    result: Any
-    if analysis.kind == "kinematic":
-        result = kinematics(document).run(analysis.t0, analysis.t1, analysis.dt)
-    else:
-        result = simulation(document).run(analysis.t1, record=Every(analysis.dt))
+def measured(document: Document, method: Any, recursion: Recursion | None) -> tuple[list[float], list[str]]:
+    """Return the least and the largest value of each measure over the analysis of a file, and notes on it."""
+    result = analysed(document, method, recursion)
     found = with_measures(document, result)
-    return [float(end(found[name])) for name in document.measures for end in (np.min, np.max)]
+    values = [float(end(found[name])) for name in document.measures for end in (np.min, np.max)]
+    grid = [] if document.analysis.kind == "static" else grid_notes(document.analysis)
+    return values, [*notes_of(result), *grid]
+
+
+def checked_recursion(options: argparse.Namespace, document: Document) -> Recursion | None:
+    """Return the settings of the recursion; raises InputError for a method or ranks that a sweep does not take."""
+    recursion = recursion_of(options, document)
+    if options.method and (document.analysis.kind != "dynamic" or recursion):
+        raise InputError("--method belongs to a DYNAMIC ANALYSIS without recursion, and the file asks for another")
+    if recursion and max(recursion.ranks, ranks_started()) > 1:
+        raise InputError(f"ranks is {recursion.ranks}, and --sweep runs in one process; make it 1")
+    return recursion
+
+
+def analysed(document: Document, method: Any, recursion: Recursion | None) -> "Result":
+    """Return the result of the analysis that a file asks for."""
+    analysis = document.analysis
+    if analysis.kind == "kinematic":
+        return kinematics(document).run(analysis.t0, analysis.t1, analysis.dt)
+    if analysis.kind == "static":
+        return at_rest(document)[1]
+    if recursion is None:
+        return simulation(document, method).run(analysis.t1, record=Every(analysis.dt))
+    times = times_of(analysis.t1, analysis.dt)
+    found: Result = launch(lambda exchange: motion(simulation(document), times, step(document), recursion, exchange))
+    return found
+
+
+def notes_of(result: "Result | None") -> list[str]:
+    """Return the warnings of a result, which are printed instead of shown by Python."""
+    if result is None:
+        return []
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", RtmbsWarning)
+        return [str(one) for one in result.warnings]

@@ -10,7 +10,15 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rtmbs.commands.analyses import constants_of, kinematics, simulation, step
+from rtmbs.commands.analyses import (
+    at_rest,
+    chosen_method,
+    constants_of,
+    grid_notes,
+    kinematics,
+    simulation,
+    step,
+)
 from rtmbs.commands.arguments import FAILED, SUFFIX, Parser, check_target, count, option_parser
 from rtmbs.commands.recursion import (
     SETTINGS,
@@ -24,8 +32,7 @@ from rtmbs.commands.recursion import (
 )
 from rtmbs.commands.robot_files import add_reading, is_robot_file, read_options, robot_model
 from rtmbs.core.atomic_file import replacing
-from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError, unknown_name
-from rtmbs.language import Analysis as FileAnalysis
+from rtmbs.errors import InputError, LanguageError, ModelError, RtmbsError, RtmbsWarning, StartError
 from rtmbs.language import Document, Place
 from rtmbs.language.measures import with_measures
 from rtmbs.language.syntax import load
@@ -47,7 +54,6 @@ a component of a position may be written NAME.x.
   rtmbs plot slider.h5 block.x rev1.angle --out slider.png
 """
 SINGULAR = {"bodies": "body"}
-WHOLE = 1e-9  # of an interval
 
 
 def check_command(words: list[str]) -> int:
@@ -156,8 +162,6 @@ def run_command(words: list[str]) -> int:
         return run_robot_file(words[0], words[1:])
     options = run_parser().read(words)
     if options.sweep:
-        if options.forces:
-            raise InputError("--forces belongs to one run; leave out --sweep, or run the file for each value")
         from rtmbs.commands.file_sweep import sweep_file
 
         return sweep_file(options)
@@ -178,6 +182,9 @@ def run_command(words: list[str]) -> int:
             print_measures(document, result)
     except (RtmbsError, KeyboardInterrupt) as error:
         kept = getattr(error, "result", None)
+        if kept is not None and document.analysis.kind == "kinematic":
+            for warning in kept.warnings:
+                print(f"note: {warning}")
         if options.out and kept is not None and len(kept):
             if not options.blocks:
                 kept.save(options.out)
@@ -278,40 +285,6 @@ def add_method(parser: Parser) -> None:
         "--method", nargs="+", metavar=("NAME", "KEY=VALUE"),
         help="method of time integration with its options, such as: --method hht alpha=-0.1",
     )  # fmt: skip
-
-
-def chosen_method(words: list[str] | None) -> Any:
-    """Return the method of ``--method``; None where it was not given.
-
-    A formulation and a table are given by name: ``--method runge-kutta tableau=gill formulation=null-space``. Raises
-    InputError for an option that is none, or has no such value.
-    """
-    from ast import literal_eval
-    from dataclasses import fields
-
-    from rtmbs.formulations import FORMULATIONS
-    from rtmbs.integrators.tableaux import TABLEAUX
-    from rtmbs.methods import METHODS
-
-    if words is None:
-        return None
-    kind, options = METHODS[words[0]], dict[str, Any]()
-    known = [f.name for f in fields(kind)]
-    for word in words[1:]:
-        key, equals, text = word.partition("=")
-        if not equals:
-            raise InputError(f"option {word!r} of --method is no KEY=VALUE; it must be one, such as rtol=1e-8")
-        if key not in known:
-            raise unknown_name("option", key, known)
-        try:
-            options[key] = literal_eval(text)
-        except (ValueError, SyntaxError):
-            options[key] = text
-        if key == "formulation":
-            options[key] = FORMULATIONS[text]()
-        elif key == "tableau":
-            options[key] = TABLEAUX.get(text, text)
-    return kind(**options)
 
 
 def run_parser() -> Parser:
@@ -419,27 +392,9 @@ def run_analysis(
 
 def run_static(document: Document) -> "Result":
     """Print the stable equilibrium of a model file; return it as a Result of one sample."""
-    from rtmbs.simulation.observers import EveryStep
-    from rtmbs.studies.analysis.equilibrium import equilibrium
-
-    found = equilibrium(document.model.compile())
+    found, result = at_rest(document)
     print(found.table())
-    return found.simulation.run(found.simulation.t, record=EveryStep())
-
-
-def grid_notes(analysis: FileAnalysis) -> list[str]:
-    """Return remarks on the rows of a result: an end between two of them, or a single row."""
-    length = analysis.t1 - analysis.t0
-    intervals = length / analysis.dt
-    if length > 0.0 and intervals < 1.0 - WHOLE:
-        return [f"print interval is {analysis.dt:g} s and the analysis takes {length:g} s: the result has one row"]
-    if abs(intervals - round(intervals)) > WHOLE * max(intervals, 1.0):
-        last = analysis.t0 + int(intervals) * analysis.dt
-        return [
-            f"ending time {analysis.t1:g} s is no whole number of print intervals of {analysis.dt:g} s; the last row is"
-            f" at {last:g} s"
-        ]
-    return []
+    return result
 
 
 def run_simulation(sim: "Simulation", t_end: float, **recorded: Any) -> "Result":

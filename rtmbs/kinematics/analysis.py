@@ -18,7 +18,7 @@ from rtmbs.kinematics.path_tables import WEIGHTS, build_metric
 from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.result import Counters, KinematicReport, kinematic_result
 from rtmbs.kinematics.singular import SingularPose, elements_at_rank_loss, find_singular
-from rtmbs.kinematics.stepping import Refinement, driver_notes, fill, too_fast
+from rtmbs.kinematics.stepping import Refinement, curve_notes, driver_notes, fill, too_fast
 from rtmbs.model import Model
 from rtmbs.model.model_changes import Origin
 from rtmbs.results.result import Result
@@ -187,6 +187,7 @@ class Analysis:
                 *(f"  redundant: {name}" for name in counts.redundant),
                 *(f"  free: {name}" for name in free_elements(self.programs, q, f, keep)),
                 str(assembly),
+                *(f"note: {note}" for note in curve_notes(self.equations)),
             ]
         )
 
@@ -383,6 +384,7 @@ class AnalysisRun:
         self.notes += [f"a singular pose at t = {t:.9g} s was crossed" for t in self.refined.crossed]
         freedom = mobility(self.programs, self.keep)
         self.notes += driver_notes(self.equations, samples)
+        self.notes += curve_notes(self.equations, samples.q) if len(samples.t) else []
         free = free_elements(self.programs, samples.q[0], samples.f[0], self.keep) if len(samples.t) else []
         notes, told = tuple(self.notes), tuple(free if freedom.degrees_of_freedom else ())
         report = KinematicReport(samples, counters, self.assembly, freedom, tuple(poses), notes, told)

@@ -83,7 +83,8 @@ class PointOnCurve(NamedTuple):
     body : str
         Name of the body that carries the curve.
     curve : Callable[[object], object]
-        Function ``curve(s)`` that returns a point (3,) in body axes [m].
+        Function ``curve(s)`` that returns a point (3,) in body axes [m]. A method ``notes(name, first, last)`` of it
+        may return sentences on a motion between two values of s.
     start : float, default 0.0
         Value of s to begin at.
     """

@@ -272,6 +272,16 @@ def driver_notes(equations: KinematicEquations, samples: KinematicSamples) -> li
     return found
 
 
+def curve_notes(equations: KinematicEquations, q: Array | None = None) -> list[str]:
+    """Return remarks of curves on their points, at coordinates q (S, n), or over a turn; most curves have none."""
+    found = []
+    for row, one in equations.rows.lists.get("curve", ()):
+        if notes := getattr(one.curve, "notes", None):
+            ends = () if q is None else (float(q[:, one.place].min()), float(q[:, one.place].max()))
+            found += notes(equations.rows.owner[row], *ends)
+    return found
+
+
 def spans(profile: Any) -> list[tuple[float, float]]:
     """Return the times between which the tables of a profile lie [s]; an expression may hold several."""
     parts = [operand for kind, operand in getattr(profile, "steps", ()) if kind == "profile"]

@@ -7,20 +7,32 @@ Blocks are written out statement by statement. ``link[3]`` is the name ``link_3`
 ``left_foot``. A loop variable is a number in its block. A parameter stands for what the instance gives.
 """
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 from rtmbs.errors import LanguageError, nearest_names, shown
+from rtmbs.language.curves import OF_PARAMETER, PARAMETER
 from rtmbs.language.expressions import operand_count
 from rtmbs.language.parse import WAY_OUT, Size
 from rtmbs.language.scope import Quantity, Scope
-from rtmbs.language.syntax import Argument, Code, Instruction, Name, Number, Source, Statement
+from rtmbs.language.syntax import TIME, Argument, Code, Instruction, Name, Number, Source, Statement
 from rtmbs.model.constraints import BODY_COORDINATES
 
 Line = tuple[Source, Statement]
 BLOCKS = ("repeat", "submodel")
 COPIES = 5  # statements of blocks within blocks, for each statement of the model that may be
 TARGETS = ("driver", "measure")  # statements whose keys are elements
+INDEX = re.compile(r"(_\d+)?(.*)", re.DOTALL)  # behind a name: its index, and what follows
+
+
+class Given(NamedTuple):
+    """A name that a statement of a submodel gives."""
+
+    name: str
+    indexed: bool  # ``foot[k]`` gives foot_1, foot_2, ...
+    instance: str | None  # of which submodel; None: an element or a constant
 
 
 class Submodel(NamedTuple):
@@ -28,7 +40,25 @@ class Submodel(NamedTuple):
 
     parameters: dict[str, Code | None]
     body: tuple[Line, ...]
-    local: frozenset[str]  # names that its statements give
+    given: tuple[Given, ...]
+    at: tuple[Source, int]  # where its name stands
+
+    def gives(self, word: str, submodels: Mapping[str, "Submodel"]) -> bool:
+        """Return whether an instance without a prefix gives this name; that of an instance in it counts whole."""
+        return any(self.is_of(word, one, submodels) for one in self.given)
+
+    def is_of(self, word: str, one: Given, submodels: Mapping[str, "Submodel"]) -> bool:
+        """Return whether a word is a given name, with an index where it has one, or a name of the instance in it."""
+        if not word.startswith(one.name):
+            return False
+        index, rest = INDEX.fullmatch(word[len(one.name) :]).groups()  # type: ignore[union-attr]
+        rests = [word[len(one.name) :], *([rest] if one.indexed and index else ())]
+        if "" in rests:
+            return True
+        if one.instance is None:
+            return False
+        inner = submodels.get(one.instance)  # None: it is defined in this submodel, and not yet
+        return any(left[0] == "_" and (inner is None or inner.gives(left[1:], submodels)) for left in rests)
 
 
 class Renaming(NamedTuple):
@@ -36,14 +66,15 @@ class Renaming(NamedTuple):
 
     values: Mapping[str, Code]  # loop variables and parameters
     prefix: str = ""  # of the names that the block gives
-    local: frozenset[str] = frozenset()
+    gives: Callable[[str], bool] = lambda word: False  # whether the block gives a name
+    what: str = "a loop variable"  # what the values are
 
     def name(self, word: str) -> str:
         """Return a name of the block as the whole model has it; a driver may name body and coordinate in one word."""
-        if word in self.local or any(word.startswith(f"{one}_") for one in self.local):
+        if self.gives(word):
             return f"{self.prefix}_{word}"
         for coordinate in BODY_COORDINATES:
-            if word.lower().endswith(coordinate) and word[: -len(coordinate)] in self.local:
+            if word.lower().endswith(coordinate) and self.gives(word[: -len(coordinate)]):
                 return f"{self.prefix}_{word}"
         return word
 
@@ -51,8 +82,15 @@ class Renaming(NamedTuple):
 class Blocks:
     """Writes out the blocks of a model file, statement by statement."""
 
-    def __init__(self, scope: Callable[[Source], Scope], arrays: Mapping[str, list[float]], large: bool) -> None:
+    def __init__(
+        self,
+        scope: Callable[[Source], Scope],
+        arrays: Mapping[str, list[float]],
+        large: bool,
+        is_statement: Callable[[str], bool],
+    ) -> None:
         self.scope, self.arrays, self.most = scope, arrays, Size(large).most
+        self.is_statement = is_statement  # whether words in small letters are those of a statement
         self.submodels: dict[str, Submodel] = {}
         self.turns = self.copies = self.instructions = 0
 
@@ -83,6 +121,7 @@ class Blocks:
         given = {sole(argument.key): argument.value for argument in statement.arguments}
         if len(statement.words) != 2 or not {"to"} <= set(given) <= {"from", "to"}:
             raise source.error(statement.places[0], how, ["from =", "to ="])
+        check_clock(source, statement.words[-1], statement.places[-1])
         first = self.whole(source, given["from"], "from") if "from" in given else 1
         last = self.whole(source, given["to"], "to")
         for value in range(first, last + 1):
@@ -116,12 +155,32 @@ class Blocks:
             word = sole(argument.value if argument.key is None else argument.key)
             if word is None or word in parameters:
                 raise source.error(argument.value[0].at, "a parameter is a name, given once: (x, y = 0)")
+            check_clock(source, word, argument.value[0].at)
             parameters[word] = None if argument.key is None else argument.value
-        own = [
-            inner.words for _, inner in body if inner.words[0].lower() not in (*BLOCKS, "end") and len(inner.words) > 1
-        ]
-        local = frozenset(words[-1] for words in own if words[0].lower() != "include")
-        self.submodels[statement.words[-1].lower()] = Submodel(parameters, tuple(body), local)
+        given, depth = list[Given](), 0
+        for inner_source, inner in body:
+            words = [word.lower() for word in inner.words]
+            depth += (words[0] == "submodel") - (words == ["end", "submodel"])
+            if not depth and words[0] not in (*BLOCKS, "end", "include") and len(words) > 1:
+                kind = " ".join(words[:-1])
+                given.append(
+                    Given(inner.words[-1], inner.at_index is not None, None if self.is_statement(kind) else kind)
+                )
+                if kind == "constant":
+                    check_clock(inner_source, inner.words[-1], inner.places[-1])
+        name, at = statement.words[-1].lower(), (source, statement.places[-1])
+        self.check_name(name, at)
+        self.submodels[name] = Submodel(parameters, tuple(body), tuple(given), at)
+
+    def check_name(self, name: str, at: tuple[Source, int]) -> None:
+        """Refuse the name of a statement, and that of another submodel; a loop comes to one several times."""
+        if self.is_statement(name) or name in (*BLOCKS, "end"):
+            raise at[0].error(at[1], f"submodel {name!r} has the name of a statement; choose another")
+        before = self.submodels.get(name)
+        if before is not None and before.at[0].place(before.at[1]) != at[0].place(at[1]):
+            place = before.at[0].place(before.at[1])
+            where = f"line {place.line}" if before.at[0] is at[0] else f"{place.file}, line {place.line}"
+            raise at[0].error(at[1], f"submodel {name!r}: there is already one of this name in {where}; choose another")
 
     def instance(self, source: Source, statement: Statement, known: str, chain: tuple[str, ...]) -> Iterator[Line]:
         """Yield the statements of a submodel with the parameters and the name of one instance."""
@@ -144,7 +203,9 @@ class Blocks:
                 raise source.error(at, f"{known} {name!r} needs {word} = ...", [f"{word} ="])
             given.setdefault(word, default or ())
         self.count(source, statement, submodel.body)
-        renaming = Renaming(given, name, submodel.local)
+        renaming = Renaming(
+            given, name, partial(submodel.gives, submodels=self.submodels), f"a parameter of submodel {known!r}"
+        )
         yield from self.flat(
             iter([(one, renamed(inner, renaming, one)) for one, inner in submodel.body]), (*chain, known)
         )
@@ -228,6 +289,12 @@ def block(lines: Iterator[Line], source: Source, opening: Statement) -> list[Lin
     raise source.error(opening.places[0], f"this {depth[-1]} has no end; write end {depth[-1]}; behind its statements")
 
 
+def check_clock(source: Source, name: str, at: int) -> None:
+    """Refuse a value with the name of the time, which would take its place."""
+    if name.lower() == TIME:
+        raise source.error(at, f"{name} is the time in seconds, and no value may have this name; choose another")
+
+
 def sole(code: Code | None) -> str | None:
     """Return the name that a value is, or None."""
     name = code[0].operand if code and len(code) == 1 else None
@@ -251,11 +318,14 @@ def taken(one: Instruction) -> int:
 def renamed(statement: Statement, renaming: Renaming, source: Source) -> Statement:
     """Return a statement with its names as the whole model has them."""
 
-    def value(code: Code) -> Code:
-        return renamed_code(code, renaming, source)
+    def value(code: Code, key: Code | None = None) -> Code:
+        curve = (title, (sole(key) or "").lower()) in OF_PARAMETER
+        return renamed_code(code, renaming, source, curve)
 
-    keys = statement.words[0].lower() in TARGETS
-    arguments = tuple(Argument(value(key) if key and keys else key, value(one)) for key, one in statement.arguments)
+    keys, title = statement.words[0].lower() in TARGETS, " ".join(statement.words[:-1]).lower()
+    arguments = tuple(
+        Argument(value(key) if key and keys else key, value(one, key)) for key, one in statement.arguments
+    )
     name = renaming.name(statement.words[-1]) if len(statement.words) > 1 else statement.words[-1]
     return statement._replace(
         words=(*statement.words[:-1], name),
@@ -265,8 +335,11 @@ def renamed(statement: Statement, renaming: Renaming, source: Source) -> Stateme
     )
 
 
-def renamed_code(code: Code, renaming: Renaming, source: Source) -> Code:
-    """Return a value with parameters in place, and local names with their prefix; keys of calls stay."""
+def renamed_code(code: Code, renaming: Renaming, source: Source, curve: bool = False) -> Code:
+    """Return a value with parameters in place, and local names with their prefix; keys of calls stay.
+
+    In the value of a curve its parameter stays. LanguageError where a value of the block has the same name.
+    """
     keys, starts = set[int](), list[tuple[int, int]]()
     for k, one in enumerate(code):
         count = taken(one)
@@ -278,6 +351,11 @@ def renamed_code(code: Code, renaming: Renaming, source: Source) -> Code:
     found: list[Instruction] = []
     for k, one in enumerate(code):
         if k in keys or not isinstance(one.operand, Name):
+            found.append(one)
+        elif curve and one.kind == "name" and one.operand == Name((PARAMETER,), None):
+            if PARAMETER in renaming.values:
+                told = f"{PARAMETER} is the parameter of this curve, and {renaming.what}; give that another name"
+                raise source.error(one.at, told)
             found.append(one)
         else:
             found += placed(one, renaming, source)

@@ -78,7 +78,7 @@ class ModelBuilder:
         self.analysis: Analysis | None = None
         self.constants: dict[str, float] = {}
         self.arrays: dict[str, list[float]] = {}
-        self.given: dict[str, float] = {}  # constants whose value the caller sets
+        self.given: dict[str, float | list[float]] = {}  # constants whose value the caller sets
         self.later: dict[str, int] = {}  # constants that the text gives further down, and the line of each
         self.constraints: list[Any] = []  # of a kinematic analysis alone
         self.measures: dict[str, dict[str, Any]] = {}  # targets by name, as a driver has them

@@ -1,9 +1,11 @@
 """Curves of a model file: points (x, y, z) as functions of a parameter, and cams by their radius over an angle."""
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.lib.stride_tricks import sliding_window_view
 from numpy.typing import NDArray
 
 from rtmbs.language.expressions import Steps, jet_at, value_at
@@ -11,6 +13,11 @@ from rtmbs.language.expressions import Steps, jet_at, value_at
 Array = NDArray[np.float64]
 
 PARAMETER = "s"  # its name in a file
+OF_PARAMETER = {("cam", "radius"), ("point on curve", "curve")}  # statements and keys whose values are functions of it
+
+HALF_TURN = 180  # steps of one degree
+MOST_STEPS = 20 * 2 * HALF_TURN  # of a motion over many turns
+FITS = 1e-6  # of the roller's radius: a smaller depth is rounding
 
 
 @dataclass(frozen=True)
@@ -44,3 +51,43 @@ class CamCurve(Curve):
             size = np.sqrt(dx * dx + dy * dy)
             x, y = x + self.roller * dy / size, y - self.roller * dx / size
         return np.stack([self.origin[i] + self.axes[i, 0] * x + self.axes[i, 1] * y for i in range(3)])
+
+    def notes(self, name: str, first: float | None = None, last: float | None = None) -> list[str]:
+        """Return a sentence where the roller does not fit the profile between two angles, by default over a turn."""
+        depth, at = self.undercut(*((0.0, 2.0 * math.pi) if first is None or last is None else (first, last)))
+        if not depth > FITS * abs(self.roller):
+            return []
+        return [
+            f"cam {name!r}: its roller of radius {abs(self.roller):.6g} m does not fit the profile, and is up to"
+            f" {depth:.3g} m inside it, at s = {at:.4g} rad; the follower would lift there: take a smaller roller, or"
+            " rounder flanks"
+        ]
+
+    def undercut(self, first: float, last: float) -> tuple[float, float]:
+        """Return how deep the roller is in the profile at most [m], and at which angle, in steps of a degree.
+
+        The distance of the roller's centre from the profile half a turn to either side is less than the radius where a
+        hollow flank is tighter than the roller, 1 + roller curvature < 0, and where the roller touches twice. A profile
+        that does not come back after a turn counts between the two angles alone.
+        """
+        if not (self.roller and np.isfinite([first, last]).all() and first <= last):
+            return 0.0, first
+        steps = min(max(math.ceil((last - first) * HALF_TURN / math.pi), 1), MOST_STEPS)
+        step = max((last - first) / steps, 1e-6) if steps < MOST_STEPS else math.pi / HALF_TURN
+        s = first + step * np.arange(-HALF_TURN, steps + HALF_TURN + 1)
+        with np.errstate(all="ignore"):
+            r, again = jet_at(self.rows[0], s), value_at(self.rows[0], s + 2.0 * np.pi)
+            f, fd, fdd = (np.broadcast_to(np.asarray(one, np.float64), s.shape) for one in r)
+            p = f * np.exp(1j * s)
+            pd = (fd + 1j * f) * np.exp(1j * s)
+            turns = (f * f + 2.0 * fd * fd - f * fdd) / (f * f + fd * fd) ** 1.5  # the curvature
+            center = p - 1j * self.roller * pd / np.abs(pd)
+        if not np.allclose(again, f, rtol=1e-9, atol=0.0):
+            inside = (s >= first - 1e-9) & (s <= last + 1e-9)
+            p, turns = np.where(inside, p, np.inf), np.where(inside, turns, 0.0)
+        near = np.abs(sliding_window_view(p, 2 * HALF_TURN + 1) - center[HALF_TURN:-HALF_TURN, None]).min(axis=1)
+        depth = np.nan_to_num(abs(self.roller) - near)
+        hollow = np.nan_to_num(1.0 + self.roller * turns)[HALF_TURN:-HALF_TURN] < 0.0
+        depth[hollow] = np.maximum(depth[hollow], 2.0 * FITS * abs(self.roller))
+        k = int(np.argmax(depth))
+        return float(depth[k]), float(s[HALF_TURN + k])

@@ -92,9 +92,9 @@ def statement_lines(piece: list[Token]) -> list[str]:
     words = spelled(piece)
     line = joined(piece, words, 0, len(piece))
     cuts = top_commas(piece)
-    if len(line) <= WIDTH or not cuts:
+    head = list_begin(piece)
+    if len(line) <= WIDTH or not cuts or head is None:
         return [line]
-    head = next(k for k, token in enumerate(piece) if token.type == "LPAR") + 1
     lines = [joined(piece, words, 0, head)]
     part, start = "", head
     for cut in [*cuts, len(piece) - 3]:
@@ -105,7 +105,21 @@ def statement_lines(piece: list[Token]) -> list[str]:
         else:
             part = f"{part} {argument}" if part else argument
         start = cut + 1
-    return [*lines, f"    {part}", ");"]
+    return [*lines, f"    {part}", f"{piece[-2]};"]
+
+
+def list_begin(piece: list[Token]) -> int | None:
+    """Return where the list of a statement begins: its arguments, or the row of a constant; None without one."""
+    value = 3 if str(piece[0]).lower() == "constant" else 0  # behind the equal sign
+    head = next((k for k in range(value, len(piece)) if value or piece[k].type == "LPAR"), None)
+    if head is None or piece[head].type not in OPENING:
+        return None
+    depth = 0
+    for k in range(head, len(piece)):
+        depth += (piece[k].type in OPENING) - (piece[k].type in CLOSING)
+        if not depth:
+            return head + 1 if k == len(piece) - 2 else None
+    return None
 
 
 def top_commas(piece: list[Token]) -> list[int]:

@@ -1,13 +1,14 @@
 """``read``: from a file, with what it includes, to a Document."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown, unknown_name
 from rtmbs.language.arguments import Arguments
-from rtmbs.language.blocks import Blocks
+from rtmbs.language.blocks import Blocks, check_clock
 from rtmbs.language.builder import STAGES, STATEMENTS, ModelBuilder, StatementKind
 from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import ExpressionProfile
@@ -26,18 +27,22 @@ MOST_TIMES, MOST_VALUES = 10_001, 1_000_000  # at which functions of time are tr
 Line = tuple[Source, Statement]
 
 
-def read(path: str | Path, large: bool = False, constants: Mapping[str, float | str] | None = None) -> Document:
+def read(
+    path: str | Path, large: bool = False, constants: Mapping[str, float | str | Sequence[float]] | None = None
+) -> Document:
     """Return the model and the analysis that a file describes; raises LanguageError, which names file and place.
 
     large: the file may have more than the usual number of bodies, words, rows and steps (``rtmbs.language.parse``).
-    constants: values in place of those in the file, by name: numbers, or text such as "30 mm".
+    constants: values in place of those in the file, by name: numbers, rows of numbers, or text such as "30 mm".
     """
     name = str(path)
     source = load(Path(path), name)
     return build(parse(source, large=large), large, constants)
 
 
-def build(sheet: Sheet | str, large: bool = False, constants: Mapping[str, float | str] | None = None) -> Document:
+def build(
+    sheet: Sheet | str, large: bool = False, constants: Mapping[str, float | str | Sequence[float]] | None = None
+) -> Document:
     """Return the model and the analysis of parsed statements or of a text.
 
     Parameters
@@ -46,8 +51,8 @@ def build(sheet: Sheet | str, large: bool = False, constants: Mapping[str, float
         Parsed statements, or a text.
     large : bool, default False
         True to lift the usual limits of size.
-    constants : Mapping[str, float or str], optional
-        Values in place of those of the text, by name: numbers, or text such as "30 mm".
+    constants : Mapping[str, float, str or sequence of float], optional
+        Values in place of those of the text, by name: numbers, rows of numbers for arrays, or text such as "30 mm".
 
     Returns
     -------
@@ -70,7 +75,7 @@ def build(sheet: Sheet | str, large: bool = False, constants: Mapping[str, float
     builder.later = constant_lines(sheet)
     register_joints()
     register_forces()
-    blocks = Blocks(builder.scope, builder.arrays, large)
+    blocks = Blocks(builder.scope, builder.arrays, large, is_statement)
     sorted_lines: dict[str, list[tuple[Source, Statement, StatementKind]]] = {stage: [] for stage in STAGES}
     for source, statement in blocks.flat(Includes(sheet.source, large).lines(sheet)):
         size.count(source, statement)
@@ -79,9 +84,10 @@ def build(sheet: Sheet | str, large: bool = False, constants: Mapping[str, float
         else:
             kind = kind_of(source, statement)
             sorted_lines[kind.stage].append((source, statement, kind))
-    if unused := builder.given.keys() - builder.constants.keys():
-        why = str(unknown_name("constant", min(unused), builder.constants))
-        raise sheet.source.error(0, f"{why}, which a value is given for", list(builder.constants))
+    known = {**builder.constants, **builder.arrays}
+    if unused := builder.given.keys() - known.keys():
+        why = str(unknown_name("constant", min(unused), known))
+        raise sheet.source.error(0, f"{why}, which a value is given for", list(known))
     with read_once():
         for stage in STAGES:
             for source, statement, kind in sorted_lines[stage]:
@@ -96,17 +102,23 @@ def build(sheet: Sheet | str, large: bool = False, constants: Mapping[str, float
     return Document(sheet.source.name, builder.model, builder.analysis, builder.places, *kept)
 
 
-def given_constants(given: Mapping[str, float | str]) -> dict[str, float]:
+def given_constants(given: Mapping[str, Any]) -> dict[str, float | list[float]]:
     """Return constants that the caller sets, in SI units; raises LanguageError for a text that is no number."""
-    found = {}
-    for name, value in given.items():
-        if isinstance(value, str):
-            sheet = parse(f"constant c = {value};", name=f"{name} = {value}", fragment=True)
-            builder = ModelBuilder(Model("constants"))
-            add_constant(builder, sheet.source, sheet.statements[0])
-            value = builder.constants["c"]
-        found[name] = float(value)
-    return found
+    return {name: given_constant(name, value) for name, value in given.items()}
+
+
+def given_constant(name: str, value: Any) -> float | list[float]:
+    """Return the number, or the row of numbers, that the caller sets a constant to."""
+    if isinstance(value, str):
+        sheet = parse(f"constant c = {value};", name=f"{name} = {value}", fragment=True)
+        if len(sheet.statements) != 1:
+            raise sheet.source.error(
+                sheet.statements[1].places[0], f"constant {name!r} takes one number or one array, and no statement"
+            )
+        builder = ModelBuilder(Model("constants"))
+        add_constant(builder, sheet.source, sheet.statements[0])
+        return builder.constants["c"] if "c" in builder.constants else builder.arrays["c"]
+    return [float(one) for one in value] if np.ndim(value) else float(value)
 
 
 def constant_lines(sheet: Sheet) -> dict[str, int]:
@@ -132,6 +144,13 @@ def is_constant(statement: Statement) -> bool:
     return statement.words[0].lower() == "constant" and not statement.quoted[0]
 
 
+def is_statement(words: str) -> bool:
+    """Return whether words in small letters are those of a statement."""
+    if words not in STATEMENTS:
+        register_kernel_forces()
+    return words in STATEMENTS or words in ("constant", "include")
+
+
 def add_constant(builder: ModelBuilder, source: Source, statement: Statement) -> None:
     """Take ``constant NAME = VALUE;``."""
     args = Arguments(builder.scope(source), statement, "constant")
@@ -139,17 +158,32 @@ def add_constant(builder: ModelBuilder, source: Source, statement: Statement) ->
         raise source.error(statement.places[0], "a constant is written: constant NAME = VALUE;", ["NAME = VALUE"])
     if args.name in builder.constants:
         raise source.error(args.at, f"{args.label}: there is already a constant of this name; choose another")
+    check_clock(source, args.name, args.at)
     value = args.scope.evaluate(statement.assigned)
     if args.name in builder.arrays:
         raise source.error(args.at, f"{args.label}: there is already a constant of this name; choose another")
     builder.later.pop(args.name, None)
+    builder.places[f"constant {args.name}"] = source.place(args.at)
+    found: Any = (
+        args.items("its value", value, None, range(1, MOST_VALUES))
+        if isinstance(value, Row)
+        else args.checked("its value", value, None)
+    )
     if args.name in builder.given:
-        builder.constants[args.name] = builder.given[args.name]
-        return
-    if isinstance(value, Row):
-        builder.arrays[args.name] = args.items("its value", value, None, range(1, MOST_VALUES))
-        return
-    builder.constants[args.name] = args.checked("its value", value, None)
+        found = as_given(args, found, builder.given[args.name])
+    if isinstance(found, list):
+        builder.arrays[args.name] = found
+    else:
+        builder.constants[args.name] = found
+
+
+def as_given(args: Arguments, own: Any, given: Any) -> Any:
+    """Return the value that the caller gives in place of a constant's own; a number for a number, a row for a row."""
+    if isinstance(own, list) == isinstance(given, list):
+        return given
+    wanted = f"an array, such as {args.name}=[1,2]" if isinstance(own, list) else f"one number, such as {args.name}=1"
+    found = "an array" if isinstance(given, list) else "one number"
+    raise args.source.error(args.at, f"{args.label} is given {found} from outside; it takes {wanted}")
 
 
 def kind_of(source: Source, statement: Statement) -> StatementKind:

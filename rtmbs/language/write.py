@@ -315,7 +315,6 @@ def measure(name: str, target: Any) -> str:
             "measure", name, [f"angle({', '.join(f'{quoted(one.name)}.{axis}' for one, axis in target['axes'])})"]
         )
     ((kind, owner),) = target.items()
-    owner = owner if isinstance(owner, tuple) else (owner, owner.type.coordinates[0])
     return statement("measure", name, [f"{kind}({quoted(owner[0].name)}, {quoted(owner[1])})"])
 
 

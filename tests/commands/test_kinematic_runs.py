@@ -125,6 +125,41 @@ def test_a_file_is_run_for_many_values(run, tmp_path):
     assert "has no measure" in run(WHEEL.replace("WAY", "c * TIME"), "--sweep", "c=1:2:3", code=2)
 
 
+HANGING = """MODEL st
+constant k = 100;
+SYSTEM (KIND, gravity = (0, 0, -10), ending time = 0.1);
+BODY w (mass = 2, inertia = (1, 1, 1));
+prismatic joint rail (body = ground, body = w, axis = (0, 0, 1));
+torsion spring s (joint = rail, stiffness = k);
+measure z (w.z);
+ENDMODEL"""
+
+
+def swept(printed):
+    return [float(line.split("least z = ")[1].split(",")[0]) for line in printed.splitlines() if "least z" in line]
+
+
+def test_a_sweep_makes_the_analysis_that_the_file_asks_for(run):
+    """A weight on a spring: at rest z = -m g / k, and falling z = -m g / k (1 - cos(w t))."""
+    static = HANGING.replace("KIND", "STATIC EQUILIBRIUM")
+    assert swept(run(static, "--sweep", "k=100,200")) == pytest.approx([-0.2, -0.1], abs=1e-9)
+    assert "--method belongs to a DYNAMIC" in run(static, "--sweep", "k=1,2", "--method", "hht", code=2)
+    dynamic = HANGING.replace("KIND", "DYNAMIC ANALYSIS")
+    exact = [-20.0 / k * (1.0 - np.cos(np.sqrt(k / 2.0) * 0.1)) for k in (100.0, 200.0)]
+    explicit = swept(run(dynamic, "--sweep", "k=100,200", "--method", "runge-kutta", "tableau=classical"))
+    assert explicit == pytest.approx(exact, abs=1e-7)
+    assert swept(run(dynamic, "--sweep", "k=100,200", "--recursion", "rk4")) == pytest.approx(exact, abs=1e-7)
+    bdf = dynamic.replace("ending time", "recursion = rk4, ending time")
+    assert swept(run(bdf, "--sweep", "k=100,200")) == pytest.approx(exact, abs=1e-7)
+    for option in (["--ranks", "2"], ["--channels", "w.position"], ["--blocks"]):
+        assert f"{option[0]} belongs to one run" in run(dynamic, "--sweep", "k=1,2", *option, code=2)
+    ranks = bdf.replace("ending time", "ranks = 2, ending time")
+    assert "--sweep runs in one process" in run(ranks, "--sweep", "k=1,2", code=2)
+    assert "note: ending time 0.1 s" in run(
+        dynamic.replace("0.1)", "0.1, step = 0.01, print interval = 0.03)"), "--sweep", "k=1,2"
+    )
+
+
 def test_forces_of_drivers_and_reactions(run, tmp_path):
     out = tmp_path / "wheel.npz"
     printed = run(WHEEL.replace("WAY", "0.5 * sin(3 * TIME)"), "--forces", "--out", str(out))

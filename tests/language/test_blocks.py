@@ -5,13 +5,15 @@ import pytest
 
 import rtmbs
 from rtmbs import language
-from rtmbs.errors import LanguageError
+from rtmbs.errors import LanguageError, MotionError
 from rtmbs.kinematics import Analysis
 from rtmbs.language.expressions import ExpressionProfile, value_at
 from rtmbs.model import SmoothStep, Spline
 
 HEAD = "MODEL m\nSYSTEM (KINEMATIC ANALYSIS, ending time = 1, print interval = 0.1);\n"
 WHEEL = "BODY w (); revolute joint j (body = ground, body = w, axis = (0, 0, 1));\n"
+BUMP = "BODY t (); triad u (body = t); cam c (triad = u, body = w, radius = 2 + cos(s));"
+PIN = "BODY b (); cylindrical joint pin (body = ground, body = b, axis = (0, 0, 1));"
 
 
 def document(text, **options):
@@ -126,6 +128,24 @@ def test_a_loop_is_formatted_with_its_statements_moved_in():
 
 
 @pytest.mark.parametrize(
+    "value",
+    [
+        f"[{', '.join(['0.12345678901'] * 20)}]",
+        f"({', '.join(['0.12345678901'] * 20)})",
+        f"max(1, 2) + {' + '.join(['0.12345678901'] * 20)}",
+        f"(1 + 2) * {' * max(1, 2) * '.join(['0.12345678901'] * 20)}",
+    ],
+)
+def test_a_long_constant_keeps_its_value_when_it_is_formatted(value):
+    text = f"{HEAD}constant a = {value}; {WHEEL} driver d (j = a{'[20]' * (value[-1] in ')]')} * TIME);\nENDMODEL"
+    formatted = language.format(text)
+    assert language.format(formatted) == formatted
+    assert language.build(formatted).constants == language.build(text).constants
+    wanted = language.build(text).model.drivers["d"].profile(1.0)
+    assert language.build(formatted).model.drivers["d"].profile(1.0) == wanted
+
+
+@pytest.mark.parametrize(
     ("text", "sentence"),
     [
         ("repeat k (to = 2); BODY b[k] ();", "this repeat has no end; write end repeat"),
@@ -143,6 +163,26 @@ def test_a_loop_is_formatted_with_its_statements_moved_in():
         ),
         ("submodel s (x); end submodel; s a ();", "s 'a' needs x = ..."),
         ("submodel s (xyz); end submodel; s a (xya = 2);", "did you mean 'xyz'?"),
+        (
+            "submodel s (); end submodel; submodel S (); BODY b (); end submodel;",
+            "there is already one of this name in line 3",
+        ),
+        ("submodel gear (); end submodel;", "submodel 'gear' has the name of a statement"),
+        ("submodel rod (); end submodel;", "submodel 'rod' has the name of a statement"),
+        ("submodel constant (); end submodel;", "submodel 'constant' has the name of a statement"),
+        ("constant TIME = 3;", "TIME is the time in seconds"),
+        ("submodel s (time = 3); end submodel;", "time is the time in seconds"),
+        ("repeat Time (to = 3); end repeat;", "Time is the time in seconds"),
+        (f"{WHEEL} {BUMP} constant s = 0;", "s is the parameter of this curve, and the constant of line 4"),
+        (f"{WHEEL} repeat s (to = 1); {BUMP} end repeat;", "is the parameter of this curve, and a loop variable"),
+        (f"{WHEEL} submodel m (s); {BUMP} end submodel; m a (s = 2);", "and a parameter of submodel 'm'"),
+        (f"{PIN} measure m (pin);", "joint 'pin' has the coordinates displacement, angle; say which, such as pin.disp"),
+        (f"{PIN} measure m (pin.foo);", "has the coordinates displacement, angle, not 'foo'"),
+        (
+            "BODY b (); spherical joint p (body = ground, body = b); measure m (p);",
+            "is Spherical and has no coordinate",
+        ),
+        ("BODY g (ground); measure m (g.x);", "ground stands still"),
         ("submodel s (x, x); end submodel;", "a parameter is a name, given once"),
         ("submodel (x); end submodel;", "a submodel is written"),
         ("submodel s (); s a (); end submodel; s b ();", "submodel 's' has itself as a part"),
@@ -182,6 +222,138 @@ def test_constants_are_given_from_outside():
         document(text, constants={"K": 3})
     with pytest.raises(LanguageError, match="no unit"):
         document(text, constants={"L": "30 mmm"})
+
+
+def test_arrays_are_given_from_outside():
+    text = f"constant a = [1, 2]; {WHEEL} driver d (j = a[2] * TIME); constant k = 1;"
+    for given in ("[3, 4]", [3, 4], np.array([3.0, 4.0]), "[0, 4000 mm, 1]"):
+        made = document(text, constants={"a": given})
+        assert made.model.drivers["d"].profile(0.5)[0] == 2.0
+    for given, sentence in (
+        ({"a": 3}, "constant 'a' is given one number from outside; it takes an array, such as a="),
+        ({"k": "[1, 2]"}, "constant 'k' is given an array from outside; it takes one number"),
+        ({"k": "1; constant b = 2"}, "constant 'k' takes one number or one array"),
+    ):
+        with pytest.raises(LanguageError) as caught:
+            document(text, constants=given)
+        assert sentence in str(caught.value)
+
+
+def test_names_of_a_submodel_are_matched_whole():
+    text = """
+    BODY foot_base (position = (9, 0, 0)); BODY arm_2 (position = (8, 0, 0));
+    submodel part (); BODY bar (); end submodel;
+    submodel leg ();
+      BODY foot (); part arm (); repeat k (to = 2); BODY toe[k] (); part nail[k] (); end repeat;
+      fixed joint a (body = foot_base, body = foot); fixed joint b (body = arm_2, body = arm_bar);
+      fixed joint c (body = toe_2, body = toe[1]); fixed joint d (body = nail_2_bar, body = nail_1_bar);
+      measure m (footx); measure n (arm_bary);
+    end submodel;
+    leg left ();
+    """
+    joints = document(text).model.joints
+    ends = {name: (joint.a.name, joint.b.name) for name, joint in joints.items()}
+    assert ends == {
+        "left_a": ("foot_base", "left_foot"), "left_b": ("arm_2", "left_arm_bar"),
+        "left_c": ("left_toe_2", "left_toe_1"), "left_d": ("left_nail_2_bar", "left_nail_1_bar"),
+    }  # fmt: skip
+    inner = (
+        "submodel out (); submodel part (); BODY bar (); end submodel; part n (); measure m (n_bar.x); end submodel;"
+    )
+    assert document(f"{inner} out a (); out b ();").measures["b_m"]["body"][0].name == "b_n_bar"
+
+
+def test_the_parameter_of_a_curve_stays_beside_a_triad_of_its_name():
+    text = """submodel set ();
+      BODY disc (); BODY t (position = (0, 2, 0)); triad s (body = t); driver d (ax = -TIME); measure h (t.y);
+      revolute joint ax (body = ground, body = disc, axis = (0, 0, 1));
+      prismatic joint gu (body = ground, body = t, axis = (0, 1, 0));
+      cam c (triad = s, body = disc, radius = 2 + cos(s), start = 1.57);
+    end submodel; set one ();"""
+    found = motion(text)
+    np.testing.assert_allclose(found["one_h"], 2.0 + np.cos(np.pi / 2 + found.t), rtol=0, atol=1e-9)
+
+
+AXLE = """
+BODY b (); BODY c (position = (1, 0, 0)); triad o (body = ground); triad p (body = b);
+revolute joint h (body = ground, body = b, axis = (0, 0, 1));
+cylindrical joint pin (body = b, body = c, axis = (0, 0, 1), point = (1, 0, 0));
+driver e (pin.angle = 5 + 20 * TIME); driver f (pin.displacement = 0.2); measure pin_turn (pin.angle);
+"""
+
+
+@pytest.mark.parametrize(
+    ("what", "way", "sense"),
+    [
+        ("angle(o.f, p.f)", (0.0, 70.0), 1.0),
+        ("angle(o.f, p.f)", (-20.0, -90.0), 1.0),
+        ("angle(p.f, o.f)", (1.0, 50.0), 1.0),
+        ("h", (0.5, 60.0), 1.0),
+        ("h", (-0.5, -60.0), -1.0),
+    ],
+)
+def test_a_measured_angle_is_the_driven_one_with_its_turns(what, way, sense):
+    """Rows are up to 9 rad apart."""
+    text = f"""{AXLE} driver d ({what} = {way[0]} + {way[1]} * TIME);
+    measure m (angle(o.f, p.f)); measure w (angle(p.f, o.f));"""
+    found = motion(text)
+    wanted = way[0] + way[1] * found.t
+    np.testing.assert_allclose(found["m"], sense * wanted, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found["w"], found["m"] if what != "h" else wanted * sense, rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found["pin_turn"], 5.0 + 20.0 * found.t, rtol=0, atol=1e-8)
+
+
+def test_measured_yaw_and_roll_count_turns():
+    """A body turns about a skew axis, 6.5 rad a row: unwrapped on a grid 200 times as fine by Rodrigues' formula."""
+    text = """BODY b (); revolute joint j (body = ground, body = b, axis = (0.3, 0.4, 1)); driver d (j = 65 * TIME);
+    measure yaw (b.yaw); measure roll (b.roll);"""
+    found, t = motion(text), np.linspace(0.0, 1.0, 2001)
+    e = np.array([0.3, 0.4, 1.0]) / np.linalg.norm([0.3, 0.4, 1.0])
+    tilde = np.array([[0, -e[2], e[1]], [e[2], 0, -e[0]], [-e[1], e[0], 0]])
+    R = np.eye(3) + np.sin(65 * t)[:, None, None] * tilde + (1 - np.cos(65 * t))[:, None, None] * (tilde @ tilde)
+    yaw, roll = np.unwrap(np.arctan2(R[:, 1, 0], R[:, 0, 0])), np.unwrap(np.arctan2(R[:, 2, 1], R[:, 2, 2]))
+    assert yaw[-1] > 60.0
+    np.testing.assert_allclose(found["yaw"], yaw[::200], rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found["roll"], roll[::200], rtol=0, atol=1e-8)
+
+
+def follower(radius, roller):
+    text = f"""BODY disc (); BODY tap (position = (0, 0.1, 0)); triad ro (body = tap);
+    revolute joint ax (body = ground, body = disc, axis = (0, 0, 1)); driver d (ax = -2 * TIME);
+    prismatic joint gu (body = ground, body = tap, axis = (0, 1, 0));
+    cam ct (triad = ro, body = disc, radius = {radius}, roller = {roller}, start = 1.57);"""
+    return document(text)
+
+
+@pytest.mark.parametrize(
+    ("lobes", "wave", "roller"),
+    [(3, 0.02, 0.03), (3, 0.02, 0.004), (1, 0.005, 0.01), (1, 0.005, -0.04), (1, 0.005, -0.05), (12, 0.004, 0.002)],
+)
+def test_a_roller_that_does_not_fit_its_cam_is_told(lobes, wave, roller):
+    """Depth of the roller against 5000 points of the profile."""
+    curve = follower(f"0.05 + {wave} * cos({lobes} * s)", roller).constraints[0].curve
+
+    def profile(s):
+        return (0.05 + wave * np.cos(lobes * s)) * np.exp(1j * s)
+
+    s = np.linspace(0.0, 2.0 * np.pi, 5001)
+    way = profile(s + 1e-6) - profile(s - 1e-6)
+    centers = profile(s) - 1j * roller * way / np.abs(way)
+    depth = max(abs(roller) - np.abs(profile(s) - one).min() for one in centers[::10])
+    assert curve.undercut(0.0, 2.0 * np.pi)[0] == pytest.approx(depth, rel=2e-2, abs=1e-9)
+    assert bool(curve.notes("ct")) == (depth > 1e-7)
+
+
+def test_an_undercut_cam_is_told_by_a_run_and_by_check():
+    made = follower("0.05 + 0.02 * cos(3 * s)", 0.012)
+    analysis = Analysis(made.model, made.constraints)
+    assert "note: cam 'ct': its roller of radius 0.012 m does not fit" in analysis.check(0.0)
+    with pytest.raises(MotionError) as caught:  # the way of the roller's centre has a cusp
+        analysis.run(0.0, 1.0, 0.02)
+    told = [one for one in caught.value.result.warnings if "does not fit the profile" in one]
+    assert len(told) == 1
+    sound = follower("0.05 + 0.005 * cos(s)", 0.01)
+    assert not Analysis(sound.model, sound.constraints).run(0.0, 1.0, 0.02).warnings
 
 
 MACHINE = """

@@ -12,7 +12,8 @@ from rtmbs.language.curves import PARAMETER, CamCurve, Curve
 from rtmbs.language.expressions import Expression, ExpressionProfile
 from rtmbs.language.scope import Call, Quantity, Row, Scope, Timed, Word
 from rtmbs.language.statements.bodies import turn
-from rtmbs.model import Marker, Profile
+from rtmbs.language.syntax import Name
+from rtmbs.model import Joint, Marker, Profile
 from rtmbs.model.constraints import BODY_COORDINATES, MARKER_AXES, PLACES
 
 OF_TWO = {"distance": "between", "angle": "axes"}
@@ -62,13 +63,33 @@ def measure(builder: ModelBuilder, args: Arguments) -> None:
         raise args.source.error(args.at, f"{args.label} takes one thing: (distance(a, b)), (crank.angle) or (tip.x)")
     if args.name in builder.measures:
         raise args.source.error(args.at, f"{args.label}: there is already a measure of this name; choose another")
-    builder.measures[args.name] = target(builder, args, args.scope.evaluate(arguments[0].value))
+    where = target(builder, args, args.scope.evaluate(arguments[0].value))
+    if "joint" in where:
+        where = {"joint": joint_coordinate(args, where["joint"], arguments[0].value[-1].at)}
+    elif where.get("body", (None,))[0] is builder.model.ground:
+        raise args.source.error(arguments[0].value[-1].at, f"{args.label}: ground stands still; name another body")
+    builder.measures[args.name] = where
+
+
+def joint_coordinate(args: Arguments, wanted: Any, at: int) -> tuple[Joint, str]:
+    """Return a joint and its coordinate; LanguageError where the joint has several, or not the one named."""
+    joint, coordinate = wanted if isinstance(wanted, tuple) else (wanted, None)
+    names, what = joint.type.coordinates, f"{args.label}: joint {joint.name!r}"
+    if not names:
+        kind = type(joint.type).__name__
+        raise args.source.error(at, f"{what} is {kind} and has no coordinate; take an angle or a distance of triads")
+    if coordinate is None and len(names) > 1:
+        said = f"{what} has the coordinates {', '.join(names)}; say which, such as {joint.name}.{names[0]}"
+        raise args.source.error(at, said, [f"{joint.name}.{name}" for name in names])
+    if coordinate is not None and coordinate not in names:
+        raise args.source.error(at, f"{what} has the coordinates {', '.join(names)}, not {shown(coordinate)}", names)
+    return joint, coordinate or names[0]
 
 
 @statement("point on curve", "driver", keys=("triad", "body", "curve", "start"))
 def point_on_curve(builder: ModelBuilder, args: Arguments) -> None:
     """Keep a triad on a curve of a body: ``curve = (cos(s), sin(s), 0)`` in body axes, the parameter s an unknown."""
-    value = curve_scope(builder, args).evaluate(args.code("curve"))
+    value = of_parameter(builder, args, "curve")
     if not isinstance(value, Row) or len(value.items) != 3:
         raise args.source.error(value.at, f"{args.label}: curve takes three values, such as (cos(s), sin(s), 0)")
     rows = tuple(component(args, "curve", item) for item in value.items)
@@ -78,14 +99,22 @@ def point_on_curve(builder: ModelBuilder, args: Arguments) -> None:
 @statement("cam", "driver", keys=("triad", "body", "radius", "origin", "axes", "roller", "start"))
 def cam(builder: ModelBuilder, args: Arguments) -> None:
     """Keep a follower on a cam: ``radius`` is an expression of the angle s; the triad is the centre of the roller."""
-    radius = component(args, "radius", curve_scope(builder, args).evaluate(args.code("radius")))
+    radius = component(args, "radius", of_parameter(builder, args, "radius"))
     origin = args.row("origin", "m") if args.has("origin") else np.zeros(3)
     add_curve(builder, args, CamCurve((radius,), origin, turn(args, "axes"), args.number("roller", 0.0, "m")))
 
 
-def curve_scope(builder: ModelBuilder, args: Arguments) -> Scope:
-    """Return a scope in which the parameter of a curve has its name."""
-    return Scope(args.source, builder.constants, builder.folder, PARAMETER, builder.later)
+def of_parameter(builder: ModelBuilder, args: Arguments, key: str) -> Any:
+    """Return a value in which the parameter of a curve has its name; LanguageError where a constant has it too."""
+    code, place = args.code(key), builder.places.get(f"constant {PARAMETER}")
+    for one in code:
+        if place is not None and one.operand == Name((PARAMETER,)):
+            raise args.source.error(
+                one.at,
+                f"{args.label}: {PARAMETER} is the parameter of this curve, and the constant of line {place.line} of"
+                f" {place.file}; give the constant another name",
+            )
+    return Scope(args.source, builder.constants, builder.folder, PARAMETER, builder.later).evaluate(code)
 
 
 def add_curve(builder: ModelBuilder, args: Arguments, curve: Curve) -> None:
