@@ -17,7 +17,7 @@ def finite(of: str, name: str, value: object) -> float:
 
 def length(of: str, name: str, value: object) -> float:
     """Return a length as a float; InputError for anything that is none above zero."""
-    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < value < math.inf:
+    if isinstance(value, bool) or not isinstance(value, Real) or not 0.0 < float(value) < math.inf:
         raise InputError(f"{of}: {name} is {shown(value)}; it must be a length above zero [m]")
     return float(value)
 

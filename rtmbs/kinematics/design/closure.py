@@ -21,9 +21,9 @@ ROUNDING = 1e-14  # of its square: a triangle that is flat
 class Jet(NamedTuple):
     """Values (S,) with their first and second derivatives by the crank angle."""
 
-    value: NDArray[np.complex128]
-    first: NDArray[np.complex128]
-    second: NDArray[np.complex128]
+    value: NDArray[Any]
+    first: NDArray[Any]
+    second: NDArray[Any]
 
     def times(self, other: "Jet") -> "Jet":
         """Return the product."""
@@ -105,7 +105,7 @@ def through_pivot(g: Any, a: Any, b: Any, c: Any) -> Any:
 
 def crank_limits(lengths: Lengths) -> tuple[float, float]:
     """Return the least and the largest angle between the crank and the ground line, 0 to pi [rad]."""
-    g, a, b, c = lengths
+    g, a, _, _ = lengths
     p0, q0 = gaps(*lengths)
     low = 2.0 * np.arcsin(np.sqrt(min(max(-q0 / (4.0 * g * a), 0.0), 1.0)))
     high = 2.0 * np.arccos(np.sqrt(min(max(-p0 / (4.0 * g * a), 0.0), 1.0)))

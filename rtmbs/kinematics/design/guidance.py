@@ -124,7 +124,9 @@ def starting(
         for _ in range(FITTED // 4):
             lengths = np.exp(0.4 * rng.normal(size=4))
             if 2.0 * lengths.max() < lengths.sum():
-                bar = FourBar(*lengths, tuple(rng.normal(size=2)), tuple(rng.normal(size=2)), rng.normal(), branch)
+                g, a, b, c, *rest_of = (*lengths, *rng.normal(size=5))
+                u, v, x, y, tilt = rest_of
+                bar = FourBar(g, a, b, c, (u, v), (x, y), tilt, branch)
                 yield rest._replace(bar=bar), complex(np.exp(1j * rng.uniform(-np.pi, np.pi)))
 
 
@@ -161,7 +163,8 @@ def nearest(task: Poses, bar: FourBar, line: complex) -> Array:
 
 def four_bar_of(x: Array, branch: int) -> FourBar:
     """Return the four-bar of unknowns: g, a, b, c, u, v, pivot 2, tilt, angle of its line, crank angles."""
-    return FourBar(*x[:4], (x[4], x[5]), (x[6], x[7]), x[8], branch)
+    g, a, b, c = x[:4]
+    return FourBar(g, a, b, c, (x[4], x[5]), (x[6], x[7]), x[8], branch)
 
 
 def fitted(task: Poses, bar: FourBar, line: complex, crank: Array) -> tuple[FourBar, complex, Array] | None:

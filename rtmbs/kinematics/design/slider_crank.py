@@ -69,7 +69,7 @@ class SliderCrank:
     Raises
     ------
     InputError
-        For lengths that are not above zero, numbers that are not finite, and for an offset that crank and rod do not reach.
+        For lengths that are not above zero, numbers that are not finite, and an offset out of reach.
     """
 
     crank: float
