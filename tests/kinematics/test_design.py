@@ -216,7 +216,7 @@ def test_synthesis_refuses_what_is_no_task():
         function_generator([0.0, 1.0, 2.0], [0.0])
     with pytest.raises(InputError, match="at least two rows"):
         motion_generator([[0.0, 0.0]])
-    with pytest.raises(InputError, match="no start led"):
+    with pytest.raises(InputError, match="starts is 0; it must be a whole number"):
         path_generator(BAR.path(7), starts=0)
 
 
@@ -232,7 +232,7 @@ def test_tolerances_to_first_order_and_by_random_four_bars():
         tolerances(BAR, {"krank": 1e-3}, ANGLES)
     with pytest.raises(InputError, match="zero or more"):
         tolerances(BAR, {"crank": -1e-3}, ANGLES)
-    with pytest.raises(InputError, match="two or more"):
+    with pytest.raises(InputError, match="whole number from 2 on"):
         tolerances(BAR, {}, ANGLES, samples=1)
 
 

@@ -8,6 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.jit.compiled import kernel
+from rtmbs.kinematics.design.arguments import whole_number
+from rtmbs.kinematics.design.closure import ROUNDING, gaps, through_pivot
 from rtmbs.kinematics.design.four_bar import PARAMETERS, FourBar, pairs
 
 Array = NDArray[np.float64]
@@ -59,43 +61,66 @@ def four_bars(lengths: ArrayLike, angles: ArrayLike, points: ArrayLike = 0.0, br
         For arrays of another shape, and for lengths that are not above zero.
     """
     sizes, turns = np.array(lengths, np.float64), np.atleast_1d(np.array(angles, np.float64))
-    if sizes.ndim != 2 or sizes.shape[1] != 4 or not np.all(sizes > 0.0):
+    if sizes.ndim != 2 or sizes.shape[1] != 4 or not np.all((sizes > 0.0) & (sizes < np.inf)):
         raise InputError(f"lengths are {shown(lengths)}; they must be rows of four lengths above zero [m]")
     N, S = len(sizes), len(turns)
-    places = np.ascontiguousarray(np.broadcast_to(np.asarray(points, np.float64), (N, 2)))
-    sides = np.ascontiguousarray(np.broadcast_to(np.asarray(branch, np.int64), (N,)))
-    if not np.all(np.abs(sides) == 1):
-        raise InputError(f"branch is {shown(branch)}; it must be 1 or -1")
+    places, sides = np.asarray(points, np.float64), np.asarray(branch)
+    if places.shape not in ((), (2,), (N, 2)) or not np.all(np.isfinite(places)):
+        raise InputError(f"points are {shown(points)}; they must be two finite numbers, or {N} rows of two [m]")
+    if sides.shape not in ((), (N,)) or not np.all((sides == 1) | (sides == -1)):
+        raise InputError(f"branch is {shown(branch)}; it must be 1 or -1, or one for each four-bar")
     coupler, rocker, transmission, x, y = (np.empty((N, S)) for _ in range(5))
-    four_bar_positions(sizes, places, turns, sides, coupler, rocker, transmission, x, y)
+    places = np.ascontiguousarray(np.broadcast_to(places, (N, 2)))
+    sides = np.ascontiguousarray(np.broadcast_to(sides.astype(np.int64), (N,)))
+    flat = np.stack([*gaps(*sizes.T), through_pivot(*sizes.T)], axis=1)
+    four_bar_positions(sizes, flat, places, turns, sides, coupler, rocker, transmission, x, y)
     return FourBars(coupler, rocker, transmission, np.stack([x, y], axis=-1))
 
 
 @kernel
+def flat_root(square: float, least: float) -> float:
+    """Return a root, zero where rounding made its square negative and nan where it is less."""
+    if square < 0.0:
+        return 0.0 if square >= -least else np.nan
+    return np.sqrt(square)
+
+
+@kernel
 def four_bar_positions(
-    lengths: Array, points: Array, angles: Array, branch: NDArray[np.int64],
+    lengths: Array, flat: Array, points: Array, angles: Array, branch: NDArray[np.int64],
     coupler: Array, rocker: Array, transmission: Array, x: Array, y: Array,
 ) -> None:  # fmt: skip
     """Fill coupler and rocker angle, transmission angle [rad] and coupler point [m] (N, S) each; nan where none closes.
 
-    lengths (N, 4): ground, crank, coupler, rocker [m]; points (N, 2) along and across the coupler from the crank pin;
+    lengths (N, 4): ground, crank, coupler, rocker [m]; flat (N, 3): p0, q0 [m^2] of ``closure.gaps``, and 1 where
+    the crank pin passes through the rocker's pivot; points (N, 2) along and across the coupler from the crank pin;
     angles (S,) of the crank from the line of the ground pivots; branch (N,): 1 or -1, the side of the coupler's end.
     """
     for i in range(lengths.shape[0]):
         g, a, b, c = lengths[i, 0], lengths[i, 1], lengths[i, 2], lengths[i, 3]
+        wave, least = 2.0 * np.sqrt(g * a), ROUNDING * (g + a + b + c) ** 2
         for k in range(len(angles)):
             bx, by = a * np.cos(angles[k]), a * np.sin(angles[k])
             dx, dy = g - bx, -by
-            square = dx * dx + dy * dy
-            cosine = (b * b + square - c * c) / (2.0 * b * np.sqrt(square))
-            if not abs(cosine) <= 1.0:
+            half_cosine, half_sine = np.cos(0.5 * angles[k]), np.sin(0.5 * angles[k])
+            p, q = wave * half_cosine, wave * half_sine
+            square = (g - a) * (g - a) + q * q
+            if flat[i, 0] != 0.0:
+                p = flat_root(flat[i, 0] + p * p, least)
+            if flat[i, 1] != 0.0:
+                q = flat_root(flat[i, 1] + q * q, least)
+            if not (np.isfinite(p) and np.isfinite(q)):
                 coupler[i, k] = rocker[i, k] = transmission[i, k] = x[i, k] = y[i, k] = np.nan
                 continue
-            theta = np.arctan2(dy, dx) + branch[i] * np.arccos(cosine)
-            ct, st = np.cos(theta), np.sin(theta)
-            coupler[i, k] = np.arctan2(st, ct)
-            rocker[i, k] = np.arctan2(by + b * st, bx + b * ct - g)
-            transmission[i, k] = np.arccos(min(max((b * b + c * c - square) / (2.0 * b * c), -1.0), 1.0))
+            if flat[i, 2] != 0.0:
+                cx, cy = 0.5 * (dx + branch[i] * p * half_cosine), 0.5 * (dy + branch[i] * p * half_sine)
+            else:
+                along, across = 0.5 + 0.5 * (b * b - c * c) / square, 0.5 * branch[i] * p * q / square
+                cx, cy = dx * along - dy * across, dy * along + dx * across
+            ct, st = cx / b, cy / b
+            coupler[i, k] = np.arctan2(cy, cx)
+            rocker[i, k] = np.arctan2(cy - dy, cx - dx)
+            transmission[i, k] = 2.0 * np.arctan2(abs(q), abs(p))
             u, v = points[i, 0], points[i, 1]
             x[i, k] = bx + u * ct - v * st
             y[i, k] = by + u * st + v * ct
@@ -173,10 +198,9 @@ def tolerances(
     for name, value in deviations.items():
         if name not in PARAMETERS:
             raise unknown_name("length of a four-bar", name, PARAMETERS)
-        if not value >= 0.0:
+        if not 0.0 <= value < np.inf:
             raise InputError(f"tolerance of {name} is {shown(value)}; it must be zero or more [m]")
-    if samples < 2:
-        raise InputError(f"samples is {shown(samples)}; it must be two or more")
+    samples = whole_number("samples", samples, 2)
     turns = np.atleast_1d(np.asarray(angles, np.float64))
     names = tuple(deviations)
     chosen, size = [PARAMETERS.index(name) for name in names], np.array(list(deviations.values()))
@@ -188,6 +212,12 @@ def tolerances(
     z = (found.point[..., 0] + 1j * found.point[..., 1]) * np.exp(1j * bar.tilt)
     nominal = bar.motion(turns).rocker
     apart = np.angle(np.exp(1j * (found.rocker - nominal)))
+    if bar.grashof == "change-point":  # one that is not flattened exactly stays on its side: take the nearer one
+        other = four_bars(drawn[:, :4], turns, drawn[:, 4:], -bar.branch)
+        turned = np.angle(np.exp(1j * (other.rocker - nominal)))
+        nearer = np.abs(turned) < np.abs(apart)
+        apart = np.where(nearer, turned, apart)
+        z = np.where(nearer, (other.point @ np.array([1.0, 1j])) * np.exp(1j * bar.tilt), z)
     closed = np.all(np.isfinite(found.rocker), axis=1)
     return Tolerances(
         names, point, rocker, np.abs(point) @ size, np.abs(rocker) @ size,

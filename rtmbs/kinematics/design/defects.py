@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError
+from rtmbs.kinematics.design.closure import crank_limits, gaps
 from rtmbs.kinematics.design.four_bar import FourBar
 
 Array = NDArray[np.float64]
@@ -92,13 +93,12 @@ def places(bar: FourBar, crank: Array, sides: Array) -> tuple[Array, Array, floa
     """
     if bar.crank_turns:
         return sides, crank % WHOLE, WHOLE
-    g, a, b, c = bar.lengths
-    near, far = ((g * g + a * a - reach**2) / (2.0 * g * a) for reach in (abs(b - c), b + c))
-    low, high = (float(np.arccos(np.clip(cosine, -1.0, 1.0))) for cosine in (near, far))
+    p0, q0 = gaps(*bar.lengths)
+    low, high = crank_limits(bar.lengths)
     turn = np.angle(np.exp(1j * crank))
-    if near >= 1.0:  # through the ground line at angle 0
+    if q0 >= 0.0:  # through the ground line at angle 0
         begin, span, circuit = -high, 2.0 * high, np.zeros(len(turn))
-    elif far <= -1.0:  # through pi
+    elif p0 >= 0.0:  # through pi
         begin, span, circuit = low, WHOLE - 2.0 * low, np.zeros(len(turn))
         turn = crank % WHOLE
     else:  # two ranges, one on each side of the ground line

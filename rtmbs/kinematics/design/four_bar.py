@@ -12,13 +12,15 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError, shown
+from rtmbs.kinematics.design.arguments import finite, length, plane_point
+from rtmbs.kinematics.design.closure import CHANGE, ROUNDING, coupler_jets, crank_limits, gaps, roots
 
 Array = NDArray[np.float64]
 Complex = NDArray[np.complex128]
 
 LENGTHS = ("ground", "crank", "coupler", "rocker")
 PARAMETERS = (*LENGTHS, "u", "v")  # what derivatives are taken by
-EQUAL = 1e-9  # of the sum of the lengths: a change point
+EQUAL = 1e-9  # of the coupler: a coupler point that is a pin
 BRANCHES = (1, -1)
 FOLLOWED = 33  # poses at which cognates are compared
 
@@ -107,12 +109,13 @@ class FourBar:
     tilt : float, default 0.0
         Angle of the line from A to D from the x axis [rad].
     branch : int, default 1
-        1: C lies left of the line from B to D; -1: right of it.
+        1: C lies left of the line from B to D; -1: right of it. A linkage with change points passes them smoothly, so
+        C changes sides there; ``branch`` is the side at crank angles between 0 and pi.
 
     Raises
     ------
     InputError
-        For lengths that are not above zero, and for four that close in no pose.
+        For lengths that are not above zero, points and angles that are not finite, and lengths that close in no pose.
 
     Examples
     --------
@@ -132,13 +135,15 @@ class FourBar:
 
     def __post_init__(self) -> None:
         for name in LENGTHS:
-            value = getattr(self, name)
-            if not (isinstance(value, float | int) and 0.0 < value < math.inf):
-                raise InputError(f"four-bar: {name} is {shown(value)}; it must be a length above zero [m]")
+            object.__setattr__(self, name, length("four-bar", name, getattr(self, name)))
+        for name in ("point", "pivot"):
+            object.__setattr__(self, name, plane_point("four-bar", name, getattr(self, name)))
+        object.__setattr__(self, "tilt", finite("four-bar", "tilt", self.tilt))
         if self.branch not in BRANCHES:
             raise InputError(f"four-bar: branch is {shown(self.branch)}; it must be 1 or -1")
+        object.__setattr__(self, "branch", int(self.branch))
         longest = max(self.lengths)
-        if 2.0 * longest > sum(self.lengths) * (1.0 + EQUAL):
+        if 2.0 * longest > sum(self.lengths) * (1.0 + ROUNDING):
             raise InputError(
                 f"four-bar: the longest link is {longest:g} m and the others are {sum(self.lengths) - longest:g} m"
                 " together; they must be longer to close the loop"
@@ -154,11 +159,11 @@ class FourBar:
         """Type by Grashof: the motion of crank and rocker against ground.
 
         "crank-rocker", "rocker-crank", "double-crank" and "double-rocker" have a link that turns fully, the shortest;
-        "triple-rocker" has none; "change-point" can flatten.
+        "triple-rocker" has none; "change-point" can flatten, to 1e-12 of the sum of its lengths.
         """
         s, p, q, l = sorted(self.lengths)
         margin = p + q - s - l
-        if abs(margin) <= EQUAL * sum(self.lengths):
+        if abs(margin) <= CHANGE * sum(self.lengths):
             return "change-point"
         if margin < 0.0:
             return "triple-rocker"
@@ -168,8 +173,8 @@ class FourBar:
     @property
     def crank_turns(self) -> bool:
         """Whether the crank turns fully."""
-        reach = (abs(self.coupler - self.rocker), self.coupler + self.rocker)
-        return reach[0] <= abs(self.ground - self.crank) and self.ground + self.crank <= reach[1]
+        p0, q0 = gaps(*self.lengths)
+        return bool(p0 >= 0.0 and q0 >= 0.0)
 
     def motion(self, angles: ArrayLike, rate: float = 1.0, acceleration: float = 0.0) -> FourBarMotion:
         """Return positions, rates and accelerations at crank angles.
@@ -186,23 +191,21 @@ class FourBar:
         Returns
         -------
         FourBarMotion
-            The motion; nan where the four-bar cannot be assembled.
+            The motion; nan where the four-bar cannot be assembled. Rates are not finite at a limit of the crank.
         """
         t2 = np.atleast_1d(np.asarray(angles, np.float64))
-        t3, t4 = self.angles(t2)
-        e2, e3, e4 = (np.exp(1j * t) for t in (t2, t3, t4))
-        a, b, c, z = self.crank, self.coupler, self.rocker, complex(*self.point)
+        a, z = self.crank, complex(*self.point)
+        pin, end = coupler_jets(self.lengths, t2, self.branch)
+        e2, e3, e4 = np.exp(1j * t2), pin.value / self.coupler, end.value / self.rocker
         with np.errstate(divide="ignore", invalid="ignore"):
-            sine = (e3 * e4.conj()).imag  # of the transmission angle
-            w3 = -a * rate * (e2 * e4.conj()).imag / (b * sine)
-            w4 = -a * rate * (e2 * e3.conj()).imag / (c * sine)
-            left = a * e2 * (1j * acceleration - rate**2) - b * e3 * w3**2 + c * e4 * w4**2
-            a3, a4 = (left * e4.conj()).real / (b * sine), (left * e3.conj()).real / (c * sine)
+            (w3, a3), (w4, a4) = (turning(jet.first / jet.value, jet.second / jet.value) for jet in (pin, end))
+            w3, a3 = w3 * rate, a3 * rate**2 + w3 * acceleration
+            w4, a4 = w4 * rate, a4 * rate**2 + w4 * acceleration
         at = np.exp(1j * self.tilt)
         place = complex(*self.pivot) + at * (a * e2 + z * e3)
         velocity = at * 1j * (a * rate * e2 + z * w3 * e3)
         along = at * (a * e2 * (1j * acceleration - rate**2) + z * e3 * (1j * a3 - w3**2))
-        between = np.abs(np.angle(e3 * e4.conj()))
+        t3, t4, between = np.angle(e3), np.angle(e4), self.transmission_angle(t2)
         return FourBarMotion(t2, t3, t4, w3, w4, a3, a4, pairs(place), pairs(velocity), pairs(along), between)
 
     def angles(self, crank: Array) -> tuple[Array, Array]:
@@ -218,14 +221,8 @@ class FourBar:
         tuple[ndarray, ndarray]
             Angles of coupler and rocker, nan where the four-bar cannot be assembled.
         """
-        b, c = self.coupler, self.rocker
-        B = self.crank * np.exp(1j * np.asarray(crank, np.float64))
-        d = self.ground - B
-        size = np.abs(d)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            t3 = np.angle(d) + self.branch * np.arccos((b * b + size * size - c * c) / (2.0 * b * size))
-        C = B + b * np.exp(1j * t3)
-        return np.angle(np.exp(1j * t3)), np.angle(C - self.ground)
+        pin, end = coupler_jets(self.lengths, np.asarray(crank, np.float64), self.branch)
+        return np.angle(pin.value), np.angle(end.value)
 
     def path(self, samples: int = 360) -> Array:
         """Return the coupler curve: places of the coupler point (S, 2) over the angles that the crank reaches [m].
@@ -258,15 +255,16 @@ class FourBar:
         Returns
         -------
         ndarray
-            Angles of one turn, or from one limit to the other.
+            Angles of one turn, or from one limit to the other. Two turns where one change point is passed in a turn,
+            for the curve closes after two.
         """
+        p0, q0 = gaps(*self.lengths)
         if self.crank_turns:
-            return np.linspace(0.0, 2.0 * np.pi, samples)
-        limits = sorted(one.crank % (2.0 * np.pi) for one in self.dead_centres() if one.kind == "limit of the crank")
-        through_pi = np.isfinite(self.angles(np.array([np.pi]))[0][0])
-        if len(limits) == 4 or through_pi:  # four limits: two ranges, one each side of the ground line
-            return np.linspace(limits[0], limits[1], samples)
-        return np.linspace(limits[1] - 2.0 * np.pi, limits[0], samples)
+            return np.linspace(0.0, 2.0 * np.pi * (2 if (p0 == 0.0) != (q0 == 0.0) else 1), samples)
+        low, high = crank_limits(self.lengths)
+        if q0 >= 0.0:  # through the ground line at angle 0
+            return np.linspace(-high, high, samples)
+        return np.linspace(low, high if p0 < 0.0 else 2.0 * np.pi - low, samples)
 
     def transmission_angle(self, angles: ArrayLike) -> Array:
         """Return the angle between coupler and rocker (S,), 0 to pi [rad]; pi / 2 is best.
@@ -281,10 +279,9 @@ class FourBar:
         ndarray
             Transmission angles, nan where the four-bar cannot be assembled.
         """
-        b, c = self.coupler, self.rocker
-        square = np.abs(self.ground - self.crank * np.exp(1j * np.asarray(angles, np.float64))) ** 2
-        with np.errstate(invalid="ignore"):
-            return np.asarray(np.arccos((b * b + c * c - square) / (2.0 * b * c)))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            p, q = roots(self.lengths, np.asarray(angles, np.float64))
+        return np.asarray(2.0 * np.arctan2(np.abs(q.value), np.abs(p.value)))
 
     @property
     def worst_transmission(self) -> float:
@@ -300,27 +297,22 @@ class FourBar:
         Returns
         -------
         list[DeadCentre]
-            Limits of the rocker, then limits of the crank, each on both sides of the ground line.
+            Limits of the rocker, then limits of the crank, each on both sides of the ground line. A change point is in
+            both lists.
         """
         g, a, b, c = self.lengths
         found = []
-        for stretched, reach in ((True, a + b), (False, b - a)):
-            cosine = (g * g + reach * reach - c * c) / (2.0 * g * reach) if reach else math.nan
-            if abs(cosine) <= 1.0:
-                for side in (1.0, -1.0):
-                    turn = side * math.acos(cosine)
-                    C = reach * complex(math.cos(turn), math.sin(turn))
-                    crank = turn if stretched else turn + math.pi
-                    rocker = float(np.angle(C - g))
-                    found.append(DeadCentre("limit of the rocker", math.remainder(crank, math.tau), rocker, stretched))
+        for stretched, reach in ((True, a + b), (False, abs(b - a))):
+            for turn in both_sides(corner(g, reach, c)):
+                C = reach * complex(math.cos(turn), math.sin(turn))
+                crank = turn if stretched or a > b else turn + math.pi
+                rocker = float(np.angle(C - g))
+                found.append(DeadCentre("limit of the rocker", math.remainder(crank, math.tau), rocker, stretched))
         for stretched, reach in ((True, b + c), (False, abs(b - c))):
-            cosine = (a * a + g * g - reach * reach) / (2.0 * a * g)
-            if abs(cosine) <= 1.0 and reach:
-                for side in (1.0, -1.0):
-                    crank = side * math.acos(cosine)
-                    line = g - a * complex(math.cos(crank), math.sin(crank))
-                    C = folded_pin(g, line, b, c, stretched)
-                    found.append(DeadCentre("limit of the crank", crank, float(np.angle(C - g)), stretched))
+            for crank in both_sides(corner(g, a, reach)):
+                line = g - a * complex(math.cos(crank), math.sin(crank))
+                C = folded_pin(g, line, b, c, stretched)
+                found.append(DeadCentre("limit of the crank", crank, float(np.angle(C - g)), stretched))
         return found
 
     def assemblies(self, angle: float) -> list["FourBar"]:
@@ -434,7 +426,11 @@ class FourBar:
         tuple[ndarray, ndarray]
             d point (S, 2, 6) [1] and d rocker (S, 6) [rad/m] by ground, crank, coupler, rocker, u and v.
         """
-        m = self.motion(angles)
+        place, _, rocker = self.by_lengths(self.motion(angles))
+        return np.stack([place.real, place.imag], axis=1), rocker
+
+    def by_lengths(self, m: FourBarMotion) -> tuple[Complex, Array, Array]:
+        """Return the derivatives (S, 6) of coupler point, coupler angle and rocker angle of a motion by the lengths."""
         e2, e3, e4 = (np.exp(1j * one) for one in (m.crank, m.coupler, m.rocker))
         zero, one = np.zeros_like(e2), np.ones_like(e2)
         loop = np.stack([-one, e2, e3, -e4, zero, zero], axis=-1)  # of a e2 + b e3 - c e4 - g
@@ -444,7 +440,7 @@ class FourBar:
             rocker = (loop * e3.conj()[:, None]).real / (self.rocker * sine)[:, None]
         explicit = np.stack([zero, e2, zero, zero, e3, 1j * e3], axis=-1)
         place = np.exp(1j * self.tilt) * (explicit + 1j * complex(*self.point) * e3[:, None] * turn)
-        return np.stack([place.real, place.imag], axis=1), rocker
+        return place, turn, rocker
 
     def model(self, rate: float = 1.0, start: float = 0.0) -> Any:
         """Return the four-bar as a Model with a driven crank, for pictures, loads and dynamics.
@@ -501,6 +497,30 @@ def number_of_points(samples: int) -> int:
 def pairs(z: Complex) -> Array:
     """Return complex numbers (S,) as points (S, 2)."""
     return np.stack([z.real, z.imag], axis=-1)
+
+
+def turning(first: Complex, second: Complex) -> tuple[Array, Array]:
+    """Return rate and acceleration of a vector's angle from its derivatives over its value."""
+    return first.imag, (second - first**2).imag
+
+
+def corner(one: float, other: float, opposite: float) -> float:
+    """Return the angle between two sides of a triangle, 0 to pi [rad]; nan for sides that close none."""
+    least = CHANGE * (one + other + opposite)
+    if other <= least or opposite <= least:  # no direction
+        return math.nan
+    near, far, whole = opposite - one + other, opposite + one - other, one + other - opposite
+    near, far, whole = (0.0 if abs(part) <= least else part for part in (near, far, whole))
+    if min(near, far, whole) < 0.0:
+        return math.nan
+    return 2.0 * math.atan2(math.sqrt(near * far), math.sqrt(whole * (one + other + opposite)))
+
+
+def both_sides(angle: float) -> tuple[float, ...]:
+    """Return an angle on both sides of a line, once on the line itself, or none for nan."""
+    if math.isnan(angle):
+        return ()
+    return (angle, -angle) if 0.0 < angle < math.pi else (angle,)
 
 
 def folded_pin(g: float, line: complex, b: float, c: float, stretched: bool) -> complex:

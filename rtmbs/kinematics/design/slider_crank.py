@@ -8,7 +8,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from rtmbs.errors import InputError, shown
-from rtmbs.kinematics.design.four_bar import BRANCHES, number_of_points, pairs
+from rtmbs.kinematics.design.arguments import finite, length, plane_point
+from rtmbs.kinematics.design.closure import CHANGE, ROUNDING, Jet, flattened
+from rtmbs.kinematics.design.four_bar import BRANCHES, number_of_points, pairs, turning
 
 Array = NDArray[np.float64]
 
@@ -61,12 +63,13 @@ class SliderCrank:
     point : tuple[float, float], default (0.0, 0.0)
         Point of the rod from the crank pin: along the rod and to its left [m].
     branch : int, default 1
-        1: the slider is on the side of x; -1: on the other side.
+        1: the slider is on the side of x from the crank pin; -1: on the other side. A linkage with change points passes
+        them smoothly, so the slider changes sides there; ``branch`` is the side at crank angles within pi / 2 of zero.
 
     Raises
     ------
     InputError
-        For lengths that are not above zero, and for an offset that crank and rod do not reach.
+        For lengths that are not above zero, numbers that are not finite, and an offset out of reach.
     """
 
     crank: float
@@ -77,9 +80,9 @@ class SliderCrank:
 
     def __post_init__(self) -> None:
         for name in ("crank", "rod"):
-            value = getattr(self, name)
-            if not (isinstance(value, float | int) and 0.0 < value < math.inf):
-                raise InputError(f"slider-crank: {name} is {shown(value)}; it must be a length above zero [m]")
+            object.__setattr__(self, name, length("slider-crank", name, getattr(self, name)))
+        object.__setattr__(self, "offset", finite("slider-crank", "offset", self.offset))
+        object.__setattr__(self, "point", plane_point("slider-crank", "point", self.point))
         if self.branch not in BRANCHES:
             raise InputError(f"slider-crank: branch is {shown(self.branch)}; it must be 1 or -1")
         if abs(self.offset) > self.crank + self.rod:
@@ -90,13 +93,22 @@ class SliderCrank:
     @property
     def crank_turns(self) -> bool:
         """Whether the crank turns fully."""
-        return self.crank + abs(self.offset) <= self.rod
+        return min(self.gaps()) >= 0.0
+
+    def gaps(self) -> tuple[float, float]:
+        """Return the rod less the height of the way over the lowest crank pin, and that under the highest one [m]."""
+        least = CHANGE * (self.crank + self.rod)
+        over, under = self.rod - self.offset - self.crank, self.rod + self.offset - self.crank
+        return 0.0 if abs(over) <= least else over, 0.0 if abs(under) <= least else under
 
     @property
     def stroke(self) -> float:
-        """Distance of the two dead centres of the slider [m]."""
-        outer, inner = (self.dead_centres()[k][1] for k in (0, 1))
-        return abs(outer - inner)
+        """Distance of the two dead centres of the slider [m].
+
+        The crank alone may not drive the slider from one to the other, as where it does not turn fully.
+        """
+        (_, first), (_, second) = self.dead_centres()
+        return abs(first - second)
 
     def dead_centres(self) -> list[tuple[float, float]]:
         """Return crank angle [rad] and place of the slider [m] where crank and rod lie in one line.
@@ -104,16 +116,17 @@ class SliderCrank:
         Returns
         -------
         list[tuple[float, float]]
-            Stretched first, then folded where the slider's way is within reach.
+            Two: stretched, then folded. Where the slider passes above or below a folded linkage, or through it at a
+            change point, the second one is stretched too, on the other side of the crank's pivot.
         """
-        found = []
-        for reach in (self.rod + self.crank, self.rod - self.crank):
-            if abs(self.offset) <= abs(reach):
-                place = self.branch * math.sqrt(reach * reach - self.offset * self.offset)
-                angle = math.atan2(self.offset, place)
-                back = reach < self.rod  # folded: the rod goes back over the crank, unless it is the shorter one
-                found.append((math.remainder(angle + math.pi * (back and reach > 0.0), math.tau), place))
-        return found
+        a, b, e = self.crank, self.rod, self.offset
+        place = self.branch * math.sqrt(max((a + b) ** 2 - e * e, 0.0))
+        found = [(math.atan2(e, place), place)]
+        if abs(e) >= abs(b - a) - CHANGE * (a + b):
+            return [*found, (math.atan2(e, -place), -place)]
+        inner = self.branch * math.sqrt((b - a) ** 2 - e * e)
+        angle = math.atan2(e, inner) + math.pi * (b > a)  # the rod goes back over the crank, or is the shorter one
+        return [*found, (math.remainder(angle, math.tau), inner)]
 
     def motion(self, angles: ArrayLike, rate: float = 1.0, acceleration: float = 0.0) -> SliderCrankMotion:
         """Return positions, rates and accelerations at crank angles.
@@ -133,22 +146,43 @@ class SliderCrank:
             The motion; nan where the slider-crank cannot be assembled.
         """
         t2 = np.atleast_1d(np.asarray(angles, np.float64))
-        a, b = self.crank, self.rod
+        a, e2 = self.crank, np.exp(1j * t2)
         with np.errstate(divide="ignore", invalid="ignore"):
-            sine = (self.offset - a * np.sin(t2)) / b
-            t3 = np.arcsin(sine) if self.branch == 1 else np.pi - np.arcsin(sine)
-            c3 = np.cos(t3)
-            w3 = -a * rate * np.cos(t2) / (b * c3)
-            a3 = (a * rate**2 * np.sin(t2) - a * acceleration * np.cos(t2) + b * w3**2 * np.sin(t3)) / (b * c3)
-            s = a * np.cos(t2) + b * c3
-            v = -a * rate * np.sin(t2) - b * w3 * np.sin(t3)
-            along = -a * (acceleration * np.sin(t2) + rate**2 * np.cos(t2)) - b * (a3 * np.sin(t3) + w3**2 * c3)
-            place = a * np.exp(1j * t2) + complex(*self.point) * np.exp(1j * t3)
-            between = np.arccos(np.clip(sine, -1.0, 1.0)) + 0.0 * t3
-        return SliderCrankMotion(t2, t3, s, w3, v, along, pairs(place), between)
+            along = self.along(t2)
+            rod = along.plus(Jet(1j * (self.offset - a * e2.imag), -1j * a * e2.real, 1j * a * e2.imag))
+            w3, a3 = turning(rod.first / rod.value, rod.second / rod.value)
+            w3, a3 = w3 * rate, a3 * rate**2 + w3 * acceleration
+            s, ds, dds = (part.real for part in along.plus(Jet(a * e2, 1j * a * e2, -a * e2)))
+            v, rise = ds * rate, dds * rate**2 + ds * acceleration
+            t3 = np.angle(rod.value)
+            place = a * e2 + complex(*self.point) * rod.value / self.rod
+            between = np.arccos(np.clip(rod.value.imag / self.rod, -1.0, 1.0)) + 0.0 * t3
+        return SliderCrankMotion(t2, t3, s, w3, v, rise, pairs(place), between)
+
+    def along(self, angles: Array) -> Jet:
+        """Return the part of the rod along the slider's way, over crank angles [m]; nan where the loop is open.
+
+        Its square is (rod - offset + crank sin t) (rod + offset - crank sin t). At a change point the root of a factor
+        is sqrt(2 crank) cos(t / 2 -+ pi / 4), which changes its sign there.
+        """
+        a, least = self.crank, ROUNDING * (self.crank + self.rod)
+
+        def root(gap: float, sense: float) -> Jet:
+            half = 0.5 * angles - sense * 0.25 * np.pi
+            if gap == 0.0:
+                size = math.sqrt(2.0 * a) + 0j
+                return Jet(size * np.cos(half), -0.5 * size * np.sin(half), -0.25 * size * np.cos(half))
+            wave = sense * a + 0j
+            square = flattened(gap + 2.0 * a * np.cos(half) ** 2, least)
+            return Jet(square + 0j, wave * np.cos(angles), -wave * np.sin(angles)).root()
+
+        over, under = self.gaps()
+        return Jet(*(self.branch * part for part in root(over, 1.0).times(root(under, -1.0))))
 
     def path(self, samples: int = 360) -> Array:
-        """Return the curve of the rod's point (S, 2) over a turn of the crank [m]; nan where it does not reach.
+        """Return the curve of the rod's point (S, 2) over the angles that the crank reaches [m].
+
+        The crank turns fully, or goes from one limit to the other. One change point makes a curve of two turns.
 
         Parameters
         ----------
@@ -165,4 +199,16 @@ class SliderCrank:
         InputError
             For a number of points that is no whole number of two or more.
         """
-        return self.motion(np.linspace(0.0, 2.0 * np.pi, number_of_points(samples))).point
+        over, under = self.gaps()
+        low, high = (
+            math.asin(min(max(sine / self.crank, -1.0), 1.0))
+            for sine in (self.offset - self.rod, self.offset + self.rod)
+        )
+        ends = (low, high)
+        if self.crank_turns:
+            ends = (0.0, 2.0 * np.pi * (2 if (over == 0.0) != (under == 0.0) else 1))
+        elif under >= 0.0:
+            ends = (low, np.pi - low)
+        elif over >= 0.0:
+            ends = (-np.pi - high, high)
+        return self.motion(np.linspace(*ends, number_of_points(samples))).point

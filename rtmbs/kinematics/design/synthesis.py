@@ -1,4 +1,4 @@
-"""Synthesis of four-bars for a path, a function or a motion: least squares with exact derivatives, from many starts.
+"""Synthesis of four-bars for a path or a function: least squares with exact derivatives, from many starts.
 
 The loop is kept as an equation, with the angles of the links at every point as unknowns beside the lengths. So no start
 leads to a four-bar that does not close, and every derivative is a product of a length and a unit vector.
@@ -13,6 +13,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import least_squares
 
 from rtmbs.errors import InputError, shown
+from rtmbs.kinematics.design.arguments import length, whole_number
+from rtmbs.kinematics.design.closure import side_changes
 from rtmbs.kinematics.design.defects import Defects, defects
 from rtmbs.kinematics.design.four_bar import FourBar
 
@@ -21,7 +23,7 @@ Array = NDArray[np.float64]
 STILL = 1e-14  # relative changes at which least squares ends
 SHORTEST, LONGEST = 0.05, 20.0  # of a link, in sizes of what is wanted
 SPREAD = 1.5  # of random starts, in these sizes
-TRIES = 40  # dyads of random starts
+APART = 1e-12  # of coordinates: places that differ
 LEAST_TURN = 0.01  # of the crank between two points that keep their order [rad]
 
 
@@ -33,7 +35,7 @@ class Synthesis(NamedTuple):
     mechanism : FourBar
         The four-bar.
     error : float
-        Largest distance of a point [m], or of an angle [rad], from what is wanted.
+        Largest distance of a point from where it is wanted [m]; of a function, largest error of the rocker angle [rad].
     crank : ndarray
         Crank angles (K,) at the wanted points, from the line of the ground pivots [rad].
     on_one_branch : bool
@@ -42,6 +44,8 @@ class Synthesis(NamedTuple):
         Number of starts that were tried.
     defects : Defects
         Branch, circuit and order defect of the wanted positions.
+    turn_error : float
+        Largest error of the coupler's angle [rad], of a motion; zero for a path and a function.
     """
 
     mechanism: FourBar
@@ -50,6 +54,34 @@ class Synthesis(NamedTuple):
     on_one_branch: bool
     starts: int
     defects: Defects
+    turn_error: float = 0.0
+
+
+class Found(NamedTuple):
+    """A four-bar that a start led to, in sizes of one.
+
+    Parameters
+    ----------
+    score : float
+        What is to be least.
+    sides : ndarray
+        Branch (K,) of every position.
+    bar : FourBar
+        The four-bar.
+    crank : ndarray
+        Crank angles (K,) [rad].
+    error : float
+        Largest distance of a point, or of an angle of the rocker [rad].
+    turn_error : float
+        Largest error of the angle of the coupler [rad].
+    """
+
+    score: float
+    sides: Array
+    bar: FourBar
+    crank: Array
+    error: float
+    turn_error: float = 0.0
 
 
 # ---- path -----------------------------------------------------------------------------------------------------------
@@ -81,22 +113,29 @@ def path_generator(
     Raises
     ------
     InputError
-        For points that are no list of two coordinates, and for no start that closes.
+        For points that are no list of two coordinates, points that are all one, and starts that are no whole number.
     """
     wanted = np.array(points, np.float64)
     if wanted.ndim != 2 or wanted.shape[1] != 2 or len(wanted) < 3 or not np.all(np.isfinite(wanted)):
         raise InputError(f"points are {shown(points)}; they must be at least three rows (x, y) [m]")
     timing = None if angles is None else np.array(angles, np.float64)
-    if timing is not None and timing.shape != (len(wanted),):
+    if timing is not None and (timing.shape != (len(wanted),) or not np.all(np.isfinite(timing))):
         raise InputError(f"angles are {shown(angles)}; they must be {len(wanted)} numbers, one for each point [rad]")
+    starts = whole_number("starts", starts)
     middle = wanted.mean(axis=0)
     size = float(np.abs(wanted - middle).max())
+    if size <= APART * np.abs(wanted).max():
+        raise InputError(f"points are {shown(points)}; they are all one point and must lie apart [m]")
     scaled = (wanted[:, 0] + 1j * wanted[:, 1] - complex(*middle)) / size
     senses = (1.0, -1.0) if avoid and timing is None else (0.0,)
     tasks, rng = [PathTask(scaled, timing, sense) for sense in senses], np.random.default_rng(seed)
     tried = (path_start(tasks[k % len(tasks)], rng) for k in range(starts))
     found = [one for one in tried if one is not None]
-    return chosen(found, size, middle, starts, avoid)
+    still = FourBar(1.0, SHORTEST, 1.0, 1.0, pivot=(0.0 if timing is not None else -SHORTEST, 0.0))
+    crank = np.zeros(len(scaled)) if timing is None else timing
+    error = float(np.max(np.abs(still.motion(crank).point @ np.array([1.0, 1j]) - scaled)))
+    rest = Found(error, np.ones(len(crank)), still, crank, error)
+    return chosen(found, rest, size, middle, starts, avoid)
 
 
 class PathTask:
@@ -173,9 +212,6 @@ class PathTask:
         )
 
 
-Found = tuple[float, Array, FourBar, Array]  # error, branch of every position, mechanism, crank angles
-
-
 def path_start(task: PathTask, rng: np.random.Generator) -> Found | None:
     """Return the linkage found from one start, in sizes of one; None for links out of range."""
     x0 = task.start(rng)
@@ -196,35 +232,38 @@ def path_start(task: PathTask, rng: np.random.Generator) -> Found | None:
             error, best = largest, one
     if not np.isfinite(error):
         return None
-    sides = np.sign(((g - a * e2).conj() * e3).imag)
-    return error, np.where(sides == 0.0, best.branch, sides), best, crank
+    sides = np.sign(((g - a * e2).conj() * e3).imag) * side_changes(bar.lengths, crank)
+    return Found(error, np.where(sides == 0.0, best.branch, sides), best, crank, error)
 
 
 def judged(one: Found) -> Defects:
     """Return the defects of a four-bar that was found."""
-    _, sides, bar, crank = one
     try:
-        return defects(bar, crank, sides)
+        return defects(one.bar, one.crank, one.sides)
     except InputError:  # rounding at a limit of the crank
         return Defects(True, True, True)
 
 
-def chosen(found: list[Found], size: float, middle: Array, starts: int, avoid: bool) -> Synthesis:
-    """Return the best of several, in the units of the task; ``avoid``: the best without defects, if there is one."""
-    if not found:
-        raise InputError("no start led to a four-bar that closes at all points; take more starts, or fewer points")
-    best = min(found, key=lambda one: (any(judged(one)) if avoid else False, one[0]))
-    error, sides, bar, crank = best
+def chosen(found: list[Found], rest: Found, size: float, middle: Array, starts: int, avoid: bool) -> Synthesis:
+    """Return the best of several, in the units of the task; ``avoid``: the best without defects, if there is one.
+
+    ``rest`` is a four-bar that all but stands still in the middle. It is the answer where the best one is worse.
+    """
+    best = min(found, key=lambda one: (any(judged(one)) if avoid else False, one.score), default=rest)
+    if rest.score < best.score:
+        best = rest
+    bar = best.bar
     links = {name: float(size * getattr(bar, name)) for name in ("ground", "crank", "coupler", "rocker")}
     point = (float(size * bar.point[0]), float(size * bar.point[1]))
     pivot = (float(size * bar.pivot[0] + middle[0]), float(size * bar.pivot[1] + middle[1]))
     return Synthesis(
         FourBar(**links, point=point, pivot=pivot, tilt=bar.tilt, branch=bar.branch),
-        size * error,
-        crank,
-        bool(np.all(sides == bar.branch)),
+        size * best.error,
+        best.crank,
+        bool(np.all(best.sides == bar.branch)),
         starts,
         judged(best),
+        best.turn_error,
     )
 
 
@@ -261,13 +300,17 @@ def function_generator(
     Raises
     ------
     InputError
-        For lists of different lengths, and for no start that closes.
+        For lists of different lengths, numbers that are not finite, and starts that are no whole number.
     """
     turn, wanted = np.array(crank, np.float64), np.array(rocker, np.float64)
     if turn.ndim != 1 or turn.shape != wanted.shape or len(turn) < 3:
         raise InputError(
-            f"crank and rocker have shapes {turn.shape} and {wanted.shape}; they must be lists of equal length"
+            f"crank and rocker have shapes {turn.shape} and {wanted.shape}; they must be lists of equal length, three"
+            " or more"
         )
+    if not np.all(np.isfinite([turn, wanted])):
+        raise InputError(f"crank and rocker are {shown(crank)} and {shown(rocker)}; they must be finite numbers [rad]")
+    starts, ground = whole_number("starts", starts), length("four-bar", "ground", ground)
 
     def loop(x: Array) -> tuple[Any, Any, Any]:
         e2, e4 = np.exp(1j * (turn + x[3])), np.exp(1j * (wanted + x[4]))
@@ -290,7 +333,10 @@ def function_generator(
         x0 = np.concatenate([np.exp(0.5 * rng.normal(size=3)), rng.uniform(-np.pi, np.pi, 2)])
         x = least_squares(residuals, x0, jacobian, bounds, xtol=STILL, ftol=STILL, gtol=STILL, max_nfev=300).x
         found += generated(x, turn, wanted)
-    one = chosen(found, ground, np.zeros(2), starts, avoid)
+    still = FourBar(1.0, SHORTEST, 1.0, 1.0)
+    swing = still.angles(turn)[1] - wanted
+    error = 0.5 * float(np.ptp(swing))
+    one = chosen(found, Found(error, np.ones(len(turn)), still, turn, error), ground, np.zeros(2), starts, avoid)
     return one._replace(error=one.error / ground)
 
 
@@ -305,108 +351,4 @@ def generated(x: Array, turn: Array, wanted: Array) -> Iterator[Found]:
         _, rocker = bar.angles(crank)
         error = float(np.max(np.abs(np.angle(np.exp(1j * (rocker - wanted - x[4]))))))
         if np.isfinite(error):
-            yield error, np.full(len(crank), float(branch)), bar, crank
-
-
-# ---- motion ---------------------------------------------------------------------------------------------------------
-
-
-def motion_generator(poses: ArrayLike, starts: int = 40, seed: int = 0, avoid: bool = False) -> Synthesis:
-    """Return the four-bar whose coupler goes through poses (rigid-body guidance).
-
-    A link from ground to the coupler meets up to five poses exactly. Two of them make a four-bar.
-
-    Parameters
-    ----------
-    poses : array_like
-        Places and angles of the coupler (K, 3): x, y [m] and angle [rad].
-    starts : int, default 40
-        Number of random starts for each link.
-    seed : int, default 0
-        Seed of the random numbers.
-    avoid : bool, default False
-        Whether a four-bar without defects goes before one that comes nearer.
-
-    Returns
-    -------
-    Synthesis
-        The four-bar; its coupler point goes through x and y, and ``error`` holds distance and turn.
-
-    Raises
-    ------
-    InputError
-        For poses that are no rows of three numbers, and where fewer than two links are found.
-    """
-    wanted = np.array(poses, np.float64)
-    if wanted.ndim != 2 or wanted.shape[1] != 3 or not len(wanted) >= 2:
-        raise InputError(f"poses are {shown(poses)}; they must be at least two rows (x, y, angle)")
-    middle = wanted[:, :2].mean(axis=0)
-    size = float(max(np.abs(wanted[:, :2] - middle).max(), 1e-12))
-    p, turn = (wanted[:, 0] + 1j * wanted[:, 1] - complex(*middle)) / size, np.exp(1j * wanted[:, 2])
-    dyads = guiding_links(p, turn, np.random.default_rng(seed), starts)
-    found = list[Found]()
-    for i, first in enumerate(dyads):
-        for second in dyads[:i]:
-            found += [*guided(first, second, p, turn), *guided(second, first, p, turn)]
-    return chosen(found, size, middle, starts, avoid)
-
-
-Dyad = tuple[complex, complex, float]  # pin in the coupler, pivot on ground, miss
-
-
-def guiding_links(p: Any, turn: Any, rng: np.random.Generator, starts: int) -> list[Dyad]:
-    """Return links whose pin in the coupler stays on a circle about a pivot: (pin, pivot, largest miss)."""
-
-    def arms(x: Array) -> Any:
-        return p + complex(x[0], x[1]) * turn - complex(x[2], x[3])
-
-    def residuals(x: Array) -> Array:
-        return 0.5 * (np.abs(arms(x)) ** 2 / x[4] ** 2 - 1.0)
-
-    def jacobian(x: Array) -> Array:
-        d = arms(x)
-        parts = (turn, 1j * turn, -1.0 + 0.0 * turn, -1j + 0.0 * turn)
-        columns = [(d.conj() * part).real / x[4] ** 2 for part in parts]
-        return np.stack([*columns, -(np.abs(d) ** 2) / x[4] ** 3], axis=1)
-
-    found: list[Dyad] = []
-    bounds = ([-LONGEST] * 4 + [SHORTEST], [LONGEST] * 5)
-    for _ in range(starts):
-        x0 = np.concatenate([SPREAD * rng.normal(size=4), np.exp(0.5 * rng.normal(size=1))])
-        x = least_squares(residuals, x0, jacobian, bounds, xtol=STILL, ftol=STILL, gtol=STILL, max_nfev=300).x
-        one = (complex(x[0], x[1]), complex(x[2], x[3]), float(np.max(np.abs(residuals(x)))))
-        if all(abs(one[0] - pin) + abs(one[1] - pivot) > 1e-4 for pin, pivot, _ in found):
-            found.append(one)
-    return sorted(found, key=lambda dyad: dyad[2])[:TRIES]
-
-
-def guided(crank: Dyad, rocker: Dyad, p: Any, turn: Any) -> Iterator[Found]:
-    """Yield the four-bar of two links on each branch, its coupler point at the origin of the poses."""
-    (pin, A, _), (other, D, _) = crank, rocker
-    along, ground = other - pin, D - A
-    if min(abs(along), abs(ground)) < SHORTEST:
-        return
-    B = p + pin * turn
-    a, c = float(np.mean(np.abs(B - A))), float(np.mean(np.abs(p + other * turn - D)))
-    point = -pin / (along / abs(along))
-    cranks = np.angle((B - A) / ground)
-    for branch in (1, -1):
-        try:
-            bar = FourBar(
-                abs(ground),
-                a,
-                abs(along),
-                c,
-                (point.real, point.imag),
-                (A.real, A.imag),
-                float(np.angle(ground)),
-                branch,
-            )
-        except InputError:
-            return
-        m = bar.motion(cranks)
-        miss = np.abs(m.point @ np.array([1.0, 1j]) - p)
-        turned = np.abs(np.angle(np.exp(1j * (m.coupler + bar.tilt)) / (turn * along / abs(along))))
-        error = float(np.max(np.maximum(miss, turned)))
-        if np.isfinite(error):
-            yield error, np.full(len(cranks), float(branch)), bar, cranks
+            yield Found(error, np.full(len(crank), float(branch)), bar, crank, error)
