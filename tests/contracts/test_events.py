@@ -8,6 +8,7 @@ from scipy.special import ellipk
 
 import rtmbs
 from rtmbs import METHODS, Event, Simulation
+from rtmbs.methods import Capability, capabilities_of
 from tests.cases import quick
 from tests.contracts.machines import contents
 from tests.contracts.reference_problems import ARM, MASS, START, TURNING, G, on_a_rod, pendulum
@@ -25,6 +26,14 @@ ROUNDING = 1e-11  # [s]
 def method(name):
     skip_without(name)
     return METHODS[name]()
+
+
+def looped(name):
+    """Return a method by its name; the test is skipped where it takes no closed loops."""
+    found = method(name)
+    if Capability.LOOPS not in capabilities_of(found):
+        pytest.skip("takes no closed loops")
+    return found
 
 
 def oscillator():
@@ -64,7 +73,7 @@ def converges(name, errors):
     else:
         near = 0.4 if getattr(method(name), "behind", 0) else 0.25  # of a formula over several points
         assert errors[1] < ROUNDING or math.log2(errors[0] / errors[1]) > order - near, errors
-        assert errors[1] < 2e-3
+        assert errors[1] < (2e-3 if order > 1 else 2e-2)
 
 
 @EVERY
@@ -99,10 +108,11 @@ PENDULUMS = {  # model, the coordinate to hold at the start, the function, the f
 @pytest.mark.parametrize("kind", PENDULUMS)
 def test_a_pendulum_passes_its_lowest_place_after_a_quarter_of_its_period(name, kind):
     model, held, function, frequency = PENDULUMS[kind]
+    taken = looped(name) if kind == "loop" else method(name)
     quarter = ellipk(math.sin(0.5 * (0.5 * math.pi - START[0])) ** 2) / frequency
     system, off = model().compile(), []
     for h in (8e-3, 4e-3):
-        sim = Simulation(system, h, method(name))
+        sim = Simulation(system, h, taken)
         sim.set(f"{held}.rate", 0.0)
         result = sim.run(0.96, when=function)
         assert [one.t for one in result.events] == [sim.t]
@@ -115,7 +125,7 @@ def test_a_pendulum_passes_its_lowest_place_after_a_quarter_of_its_period(name, 
 @EVERY
 def test_a_run_whose_events_never_happen_or_only_stand_in_the_log_has_the_same_bytes(name):
     system = on_a_rod().compile()
-    plain, other = (Simulation(system, 4e-3, method(name)) for _ in range(2))
+    plain, other = (Simulation(system, 4e-3, looped(name)) for _ in range(2))
     plain.run(0.1)
     never = Event(lambda s: 1.0 + s.z[0] ** 2, name="never")
     seen = Event(lambda s: s.t - 0.0503, stop=False, name="seen")
