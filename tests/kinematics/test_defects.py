@@ -98,7 +98,7 @@ def test_synthesis_tells_defects_and_avoids_them():
             assert one.defects == defects(one.mechanism, one.crank, sides)
     assert str(defects(bar, [0.2, 1.4, 0.8, 2.0, 2.6])) == "order defect"
     points = np.random.default_rng(3).normal(size=(5, 2))
-    assert any(path_generator(points, starts=10).defects)
+    assert any(path_generator(points, starts=30).defects)
     avoided = path_generator(points, starts=20, avoid=True)
     assert not any(avoided.defects)
     assert avoided.error < 1e-9
