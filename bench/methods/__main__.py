@@ -1,5 +1,6 @@
 """``python -m bench.methods``: compare methods of time and formulations on constrained motions."""
 
+import runpy
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,6 +9,7 @@ from bench.methods import comparison
 from rtmbs.bench.command import check_folder, write
 from rtmbs.commands.arguments import Parser
 from rtmbs.commands.explain import answer
+from rtmbs.errors import InputError
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -22,9 +24,16 @@ def run(words: list[str]) -> int:
     add = parser.add_argument
     add("--problem", default="", metavar="NAMES", help="pendulum,andrews,slider_crank,fourbar,bricard; all by default")
     add("--methods", default="", metavar="NAMES", help="beginnings of names of methods, with commas; all by default")
+    add("--load", type=Path, metavar="FILE", help="Python file with methods and formulations that rtmbs.register takes")
     add("--json", type=Path, metavar="PATH", help="write the measured values to this file")
     options = parser.read(words)
     check_folder(options.json)
+    if options.load is not None:
+        if not options.load.is_file():
+            raise InputError(
+                f"there is no file {str(options.load)!r}; --load takes a Python file with registered classes"
+            )
+        runpy.run_path(str(options.load), run_name=options.load.stem)
     problems = [name.strip() for name in options.problem.split(",") if name.strip()]
     rows = comparison.measure(problems, comparison.named(options.methods))
     print(comparison.text(rows))

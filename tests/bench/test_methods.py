@@ -130,3 +130,17 @@ def test_a_formulation_and_a_method_of_the_user_join_the_bench_by_name():
     finally:
         del FORMULATIONS.added["udwadia-kalaba"]
         del rtmbs.METHODS.added["fine-gill"]
+
+
+def test_a_file_of_the_user_is_loaded_and_its_method_measured(tmp_path, capsys):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import rtmbs\nfrom rtmbs.dae import RungeKutta\n\n\n@rtmbs.register\nclass OwnGill(RungeKutta):\n    pass\n"
+    )
+    try:
+        assert main(["--load", str(file), "--problem", "pendulum", "--methods", "own-gill"]) == 0
+        assert "own-gill" in capsys.readouterr().out
+    finally:
+        rtmbs.METHODS.added.pop("own-gill", None)
+    assert main(["--load", str(tmp_path / "none.py")]) == 2
+    assert "there is no file" in capsys.readouterr().err
