@@ -36,16 +36,22 @@ def patch_points(
     best, face, incident = max(of_a, of_b), other if on_b else one, a if on_b else b
     share = 0.0 if isinstance(incident, Round) else FACES[1]  # a patch holds better than an edge, a point does not
     found: list[Features] = []
-    if face is not None and best > apart - FACES[0] * size - share * abs(apart):
-        found = face_points(a, b, r, R, face, on_b, margin)
-    found = found or part_points(a, b, r, R, normal, apart)
-    if not found and face is not None and best > apart - ROUGH * size - share * abs(apart):
-        found = face_points(a, b, r, R, face, on_b, margin)
+    over: list[Features] = []  # points over the face, where the deepest part of the shape is among them
+    if face is not None and best > apart - max(FACES[0], ROUGH) * size - share * abs(apart):
+        points, lowest = face_points(a, b, r, R, face, on_b, margin)
+        over = points if lowest <= best + AGREES[0] * size + AGREES[1] * abs(apart) else []
+    if best > apart - FACES[0] * size - share * abs(apart):
+        found = over
+    found = found or part_points(a, b, r, R, normal, apart) or over
     return found or [Features(normal, 0.0, close[0], (close[1] - r) @ R, NO_EDGE, NO_EDGE, 0.0, 0.0, 0.0)]
 
 
-def face_points(a: Convex, b: Convex, r: Array, R: Array, face: Face, on_b: bool, margin: float) -> list[Features]:
-    """Return the points of one shape that lie over a ``face`` of the other, nearer than ``margin`` [m]."""
+def face_points(
+    a: Convex, b: Convex, r: Array, R: Array, face: Face, on_b: bool, margin: float
+) -> tuple[list[Features], float]:
+    """Return the points of one shape that lie over a ``face`` of the other, nearer than ``margin`` [m], and their least
+    height [m].
+    """
     incident = a if on_b else b
     down = -face.normal if on_b else -(R.T @ face.normal)  # in axes of the incident shape
     kept, heights, rounded = [], [], []
@@ -67,7 +73,7 @@ def face_points(a: Convex, b: Convex, r: Array, R: Array, face: Face, on_b: bool
             found.append(Features(R.T @ -face.normal, 1.0, core, (foot - r) @ R, NO_EDGE, NO_EDGE, flag, 0.0, 0.0))
         else:
             found.append(Features(face.normal, 0.0, foot, core, NO_EDGE, NO_EDGE, 0.0, flag, 0.0))
-    return found
+    return found, float(high.min(initial=np.inf))
 
 
 def part_points(a: Convex, b: Convex, r: Array, R: Array, normal: Array, apart: float) -> list[Features]:

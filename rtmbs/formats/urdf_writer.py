@@ -68,14 +68,14 @@ def note_limits(tree: WrittenTree) -> None:
 
 
 def note_turned(tree: WrittenTree, frames: dict[str, Placement]) -> None:
-    """Note floating joints that start turned, and quaternions from the axes of a link that a planar joint turns."""
+    """Note floating joints that start turned, and quaternions from links with frames turned against their bodies."""
     for one in tree.joints:
         joint, what = one.joint, f"joint {one.joint.name!r}"
         if isinstance(joint.type, Floating) and not np.array_equal(joint.axes_b, EYE):
             told = "has axes in its second body, which URDF has not: the body starts turned"
             tree.notes.append(ImportNote(what, 0, told))
         if isinstance(joint.type, Floating | Spherical) and not np.array_equal(frames[one.parent].rotation, EYE):
-            told = f"has another quaternion: link {one.parent!r} has the axes of a planar joint"
+            told = f"has another quaternion: the frame of link {one.parent!r} is turned against its body"
             tree.notes.append(ImportNote(what, 0, told))
 
 

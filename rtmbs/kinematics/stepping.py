@@ -236,7 +236,7 @@ def holds(march: PathSolver, equations: KinematicEquations, rates: Array, sample
     phi = np.abs(programs.phi(q, f)) / scale
     phid = np.abs(programs.jacobian(q, f) @ qd + programs.by_time(q, f, rates)) / scale
     rate = float(np.max(np.abs(qd) / size, initial=0.0))
-    return bool(np.max(phi, initial=0.0) <= CLOSED and np.max(phid, initial=0.0) <= CLOSED_RATES * rate)
+    return bool(np.max(phi, initial=0.0) <= CLOSED and np.max(phid, initial=0.0) <= CLOSED_RATES * rate + CLOSED)
 
 
 HALVINGS = 40  # of an interval in which a driver jumps

@@ -29,7 +29,7 @@ WANDERS = (
 PARTS, SWINGS = 16, 1  # of a record, whose means are compared, and the fewest swings in each of them
 MANY, MOST = 128, 1024  # samples of a record: the fewest that tell of its mean, and the most that are looked at
 SCATTER = 5.0  # standard deviations of a mean by chance: the means of parts scatter by less where the energy swings
-NUMERIC = 1e-6  # of the kinetic energy: below it the mean is as good as at rest
+NUMERIC = 3e-5  # of the kinetic energy: below it the mean is as good as at rest, and slow swings may look like it
 
 Array = NDArray[np.float64]
 

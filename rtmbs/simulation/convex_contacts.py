@@ -168,8 +168,10 @@ class PairPlace:
         if abs(self.energy(depths) - before) <= SAME_ENERGY * before:
             return 0.0
         alone = before ** (1.0 / (self.normal.exponent + 1.0))  # of one point with all of the energy
-        least = deepest - alone * (1.0 + SAME_ENERGY)
-        return float(brentq(lambda x: self.energy(depths - x) - before, least, deepest, xtol=1e-15 * self.size))
+        deep = brentq(  # of the deepest point: a difference of depths would drown in their rounding
+            lambda y: self.energy(depths - deepest + y) - before, 0.0, alone * (1.0 + SAME_ENERGY), xtol=1e-15 * alone
+        )
+        return deepest - float(deep)
 
     def energy(self, depths: Array) -> float:
         """Return the energy of points as deep [J], over the stiffness."""

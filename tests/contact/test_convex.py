@@ -46,6 +46,20 @@ def test_a_cylinder_lies_on_a_line_and_bars_that_cross_touch_at_a_point():
     np.testing.assert_allclose(middle + touch.arm, close[1], atol=1e-12)
 
 
+@pytest.mark.parametrize("depth", [1e-3, 3e-3, 4e-3, 8e-3])
+def test_a_bar_with_its_end_beyond_the_rim_of_a_box_touches_the_edge(depth):
+    """Its deepest part is not over the face, though the face parts the two nearly as well."""
+    box, bar = (convex_of("test", one)[0] for one in (rtmbs.Box((1, 1, 1)), rtmbs.Bar((0, 0, -0.5), (0, 0, 0.5), 0.3)))
+    R = Rotation.from_rotvec((0.0, -np.radians(10.0), 0.0)).as_matrix()
+    low = np.array((0.51, 0.0, 0.5 + np.sqrt((0.3 - depth) ** 2 - 1e-4)))
+    foot, r = np.array((0.5, 0.0, 0.5)), low + R @ (0.0, 0.0, 0.5)
+    normal = (low - foot) / np.linalg.norm(low - foot)
+    found = patch_points(box, bar, r, R, normal, (foot, low - 0.3 * normal), 0.1)
+    gaps = [nearest(box, bar, one, r.tolist(), R.tolist()).gap for one in found]
+    assert min(gaps) == pytest.approx(-depth, rel=1e-9)
+    assert max(gaps) < 0.0
+
+
 def test_ellipsoids_touch_along_the_normal_that_they_were_placed_by():
     rng = np.random.default_rng(1)
     for k in range(100):
