@@ -49,6 +49,7 @@ KERNEL_FILES = (
     "integrators/newton.py",
     "integrators/midpoint_history.py",
     "core/bounds.py",
+    "kinematics/design/closure.py",
     "numerics/rotations/plain.py",
     "studies/sensitivities/saddles.py",
     "studies/sensitivities/step_solver.py",
