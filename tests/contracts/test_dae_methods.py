@@ -158,7 +158,8 @@ print(*room.OWN)
 """
 
 
-REMOVED = spread(PLACES, 1)  # a process each
+BASES = ("odae", "tangent-space")  # of FuehrerLeimkuhler and HaugYen, which would go with them
+REMOVED = spread([name for name in PLACES if name not in BASES], 1)  # a process each
 
 
 @pytest.mark.parametrize("name", REMOVED)
