@@ -60,6 +60,7 @@ class Campaign:
     bounded: int  # cases in ``.ci/slow``
     run: Callable[[int, int], Tally]  # of the number of cases and the first seed
     allowed: float = 0.0  # share of cases that may fail
+    needs: tuple[str, ...] = ()  # packages of extras, by the names that are imported
 
 
 def campaigns() -> list[Campaign]:

@@ -27,5 +27,5 @@ CAMPAIGN = Campaign(
     full=500,
     bounded=3,
     run=lambda cases, seed: each(judged, cases, seed),
-    allowed=0.0,
+    needs=("coal",),
 )

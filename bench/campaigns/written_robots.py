@@ -305,5 +305,5 @@ def by_mujoco(compared: Compared, path: Path, random: np.random.Generator) -> st
 
 CAMPAIGN = Campaign(
     "written_robots", "a mechanism written as URDF, SDF or MJCF and read again has the same coordinates and dynamics",
-    3000, 150, lambda cases, seed: each(case, cases, seed),
+    3000, 150, lambda cases, seed: each(case, cases, seed), needs=("mujoco",),
 )  # fmt: skip

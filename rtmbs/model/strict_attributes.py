@@ -19,14 +19,21 @@ class StrictAttributes:
 
     def __setattr__(self, name: str, value: Any) -> None:
         kind: Any = type(self)
-        if name not in self.__dict__ and kind.__module__.startswith("rtmbs."):
-            found = getattr(kind, name, None)
-            if isinstance(found, property) and found.fset is None:
-                raise AttributeError(self._refusal(name, f"attribute {name!r} of a {kind.__name__} is for reading"))
-            if found is None and name not in names_of(kind):
-                article = "an" if kind.__name__[0] in VOWELS else "a"
-                raise AttributeError(self._refusal(name, f"{article} {kind.__name__} has no attribute {name!r}"))
+        if name not in names_of(kind) and name not in self.__dict__:
+            self._check_name(name)
         object.__setattr__(self, name, value)
+
+    def _check_name(self, name: str) -> None:
+        """Refuse an attribute that the class does not know, or that is for reading: AttributeError."""
+        kind: Any = type(self)
+        if not kind.__module__.startswith("rtmbs."):
+            return
+        found = getattr(kind, name, None)
+        if isinstance(found, property) and found.fset is None:
+            raise AttributeError(self._refusal(name, f"attribute {name!r} of a {kind.__name__} is for reading"))
+        if found is None:
+            article = "an" if kind.__name__[0] in VOWELS else "a"
+            raise AttributeError(self._refusal(name, f"{article} {kind.__name__} has no attribute {name!r}"))
 
     @classmethod
     def _own_names(cls) -> set[str]:
@@ -56,8 +63,8 @@ class StrictAttributes:
 
 @cache
 def names_of(kind: type[StrictAttributes]) -> frozenset[str]:
-    """Return the own names of a class of the package, looked up once: a Result has seven, and short runs make many."""
-    return frozenset(kind._own_names())
+    """Return the own names of a class but properties, looked up once: short runs make many a Result."""
+    return frozenset(name for name in kind._own_names() if not isinstance(getattr(kind, name, None), property))
 
 
 def annotated(kind: type) -> set[str]:

@@ -56,7 +56,7 @@ def recorded_run(
     chosen = channels is not None or file is not None
     recorder = ChannelRecorder(record, channels, file) if chosen else Recorder(record)
     recorder.events = events
-    sim._store.check_arrays(sim.state)
+    sim._store.check_given()
     try:
         run(sim, steps_to(sim, t_end), recorder, watching, progress, on_failure, at_most, until, events)
     except BaseException as error:
@@ -70,7 +70,7 @@ def recorded_run(
 
 def steps_to(sim: Any, t_end: float) -> int:
     """Return the whole number of steps of a Simulation to ``t_end`` [s]; InputError names the nearest h otherwise."""
-    state = sim.state
+    state = sim._store.present()
     check_time(state, "this state")
     return steps_between(state.t, t_end, state.h)
 
@@ -98,7 +98,7 @@ def run(
             observer.begin(sim, steps)
     single = until is not None or events is not None
     in_chunks = not single and sim._store.takes_chunks and all(observer.takes_chunks for observer in watching)
-    chunk = chunk_for(sim.state, steps) if in_chunks else None
+    chunk = chunk_for(sim._store.present(), steps) if in_chunks else None
     # No bar at all when none is asked for: an interrupt inside tqdm may keep the lock that all bars share.
     with progress_bar(steps, "step") if progress else nullcontext() as bar:
         while steps > 0:

@@ -269,6 +269,9 @@ class Watched(Protocol):
     @property
     def state(self) -> State: ...
     @property
+    def t(self) -> float: ...
+    def snapshot(self, take: Callable[[State], Any] = ...) -> Any: ...
+    @property
     def method(self) -> Any: ...
     @property
     def start_report(self) -> Any: ...
@@ -318,7 +321,7 @@ class Observer:
 
     def begin(self, sim: Watched, steps: int | None = None) -> None:
         """Start watching ``sim``, which will take ``steps`` steps."""
-        self.schedule.start(sim.state.t)
+        self.schedule.start(sim.t)
         self.start(sim, steps)
 
     def observe(self, sim: Watched, report: StepReport) -> None:

@@ -71,7 +71,7 @@ class Recorder(Observer):
 
     def start(self, sim: Watched, steps: int | None) -> None:
         """Allocate, and record the initial state; InputError when so many samples do not fit into the memory."""
-        state = sim.state  # once: the Simulation looks each time who asks
+        state = sim.snapshot(itself)  # a State that is given out is checked before the next step
         known = None if steps is None else self.schedule.samples(steps, state.h)
         self._sim, self._system, self._h = sim, sim.system, state.h
         self._kept = self._seen = RecordState(time=state.t, uneven=self.schedule.uneven(state.h))
@@ -274,6 +274,11 @@ class Recorder(Observer):
             for new, old in zip(grown, self._samples, strict=True):
                 new[:count] = old[:count]
             self._samples = grown
+
+
+def itself(state: State) -> State:
+    """Return a State that is only read, not a copy."""
+    return state
 
 
 def sample_bytes(sim: Watched) -> int:

@@ -34,6 +34,7 @@ def test_a_fault_anywhere_in_a_run_loses_no_sample(kind, file, tmp_path, monkeyp
     whole = machine().run(1.0, until=lambda sim: sim.state.k >= 2 + STEPS)
     t_end = whole.t[-1]
     whole_file = tmp_path / "whole.h5" if file else None
+    machine().run(t_end, channels=CHANNELS, file=tmp_path / "first.h5" if file else None)  # may compile
     watched, short, read = machine(), 0, 0
     count = events(kind, lambda: watched.run(t_end, channels=CHANNELS, file=whole_file))
     for at in range(0, count, max(count // PLACES, 1)):
