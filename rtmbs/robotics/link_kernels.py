@@ -194,19 +194,26 @@ def couple_columns(links, motion, k, stop, j, f, n, M):
     """Write the entries of column j and the columns of link k before ``stop``."""
     for c in range(links.first[k], stop):
         axis, i = load3(motion.axis, c), links.place[c]
-        entry = links.turn[c] * dot3(axis, n) + links.slide[c] * dot3(axis, f)
+        entry = 0.0
+        if links.turn[c] != 0.0:
+            entry = dot3(axis, n)
+        if links.slide[c] != 0.0:
+            entry += links.slide[c] * dot3(axis, f)
         M[i, j] = entry
         M[j, i] = entry
 
 
 @coarse_kernel
 def mass_matrices(tables, R0, ws, m, links, motion, q, M):
-    """M (k, nv, nv) of k poses, by composite inertias; entries of different branches stay as they are, zero."""
+    """M (k, nv, nv) of k poses, by composite inertias; entries of different branches are zero."""
     zeros, I = 0, motion.composite
     for s in range(len(q)):
         zeros += take_pose(m, q[s], R0, ws)
         forward_positions(tables, R0, ws.z, ws)
         place_links(links, ws, motion)
+        for i in range(M.shape[1]):
+            for j in range(M.shape[1]):
+                M[s, i, j] = 0.0
         for k in range(len(links.dof)):
             place_link_inertia(links, ws, motion, k)
         for k in range(len(links.dof) - 1, -1, -1):

@@ -60,7 +60,7 @@ class StateKernels:
 
     def mass_matrices(self, q: Array) -> Array:
         """Return M (k, nv, nv) of poses (k, nq)."""
-        M = np.zeros((len(q), self.coordinates.nv, self.coordinates.nv))
+        M = np.empty((len(q), self.coordinates.nv, self.coordinates.nv))
         self.call(mass_matrices, *self.moves, *self.links, q, M)
         return M
 
