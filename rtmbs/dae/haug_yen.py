@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from rtmbs.dae.contract import Motion
 from rtmbs.dae.dynamics import Steps
 from rtmbs.dae.tangent_space import Charts, TangentSpace, TangentSteps
-from rtmbs.formulations.partitioning import pivoted
+from rtmbs.formulations.elimination import pivoted
 from rtmbs.formulations.rate_constraints import holonomic_rows
 from rtmbs.formulations.reduction import RANK_TOLERANCE
 

@@ -4,71 +4,19 @@ Zero eigenvalues, Householder's transformation, Gaussian elimination, and Hemami
 """
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from rtmbs.formulations.contract import ConstrainedSystem
-from rtmbs.formulations.correction import closed_state, least_solution
-from rtmbs.formulations.null_space import stacked_solution
-from rtmbs.formulations.partitioning import pivoted
-from rtmbs.formulations.rate_constraints import with_rate_rows
-from rtmbs.formulations.reduction import (
-    RANK_TOLERANCE,
-    demand_agreement,
-    least_multipliers,
-    reduced_solution,
-    row_factor,
-)
-from rtmbs.formulations.terms import Positive, Terms, terms_at
+from rtmbs.formulations.elimination import Elimination
+from rtmbs.formulations.reduced_form import ReducedForm
+from rtmbs.formulations.reduction import reduced_solution, row_factor, stacked_solution
+from rtmbs.formulations.terms import Terms
 
 Array = NDArray[np.float64]
 
 REFINEMENTS = 3  # of basis and particular solution: Phi_q^T Phi_q has the square of the condition of Phi_q
-
-
-@dataclass(frozen=True)
-class ReducedForm:
-    """Accelerations by a reduction to the null space that is made at each state.
-
-    Parameters
-    ----------
-    multipliers : bool, default False
-        True to compute the Lagrange multipliers too.
-    rank_tolerance : float, default RANK_TOLERANCE
-        Smallest pivot that counts, relative to the largest.
-    """
-
-    multipliers: bool = False
-    rank_tolerance: float = RANK_TOLERANCE
-    redundant = True
-
-    def __post_init__(self) -> None:
-        Positive("rank_tolerance").check(self.rank_tolerance)
-
-    def memory(self) -> None:
-        """Nothing is kept."""
-
-    def _solution(self, terms: Terms) -> Array:
-        """Return a (n,) at the state of ``terms``."""
-        raise NotImplementedError
-
-    def accelerations(
-        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
-    ) -> tuple[Array, Array | None]:
-        """Return a (n,), and lam (m,) when asked for, at a state."""
-        terms = terms_at(system, q, v, t)
-        a = self._solution(terms)
-        demand_agreement(terms, a)
-        return a, least_multipliers(terms, a) if self.multipliers else None
-
-    def correct(
-        self, system: ConstrainedSystem, q: Array, v: Array, t: float, memory: Any = None
-    ) -> tuple[Array, Array]:
-        """Return q and v (n,) with Phi = 0 and Phid = 0, by the least change of both."""
-        return closed_state(with_rate_rows(system), q, v, t, least_solution)
 
 
 @dataclass(frozen=True)
@@ -164,34 +112,6 @@ class IderAmirouche(NullBasisForm):
     def _bases(self, terms: Terms) -> tuple[Array, Array]:
         eliminated = Elimination(terms.Phi_q, self.rank_tolerance)
         return eliminated.basis(), eliminated.particular(terms.gamma)
-
-
-class Elimination:
-    """Gaussian elimination of Phi_q (m, n): pivots' columns ``u``, ``free`` columns, and independent ``rows``."""
-
-    def __init__(self, Phi_q: Array, tolerance: float) -> None:
-        (m, self.n), (self.u, spare) = Phi_q.shape, pivoted(Phi_q, tolerance)
-        self.rows, self.free = np.setdiff1d(np.arange(m), spare), np.setdiff1d(np.arange(self.n), self.u)
-        self.across = Phi_q[np.ix_(self.rows, self.free)]
-        self.factor = scipy.linalg.lu_factor(Phi_q[np.ix_(self.rows, self.u)], check_finite=False)
-
-    def dependent(self, right: Array) -> Array:
-        """Return Phi_u^-1 right."""
-        if not len(self.u):
-            return np.zeros((0, *right.shape[1:]))
-        return np.asarray(scipy.linalg.lu_solve(self.factor, right, check_finite=False))
-
-    def basis(self) -> Array:
-        """Return N (n, n - r)."""
-        N = np.zeros((self.n, len(self.free)))
-        N[self.u], N[self.free] = -self.dependent(self.across), np.eye(len(self.free))
-        return N
-
-    def particular(self, right: Array) -> Array:
-        """Return x (n,) with Phi_q x = right (m,) and zeros in the free columns."""
-        x = np.zeros(self.n)
-        x[self.u] = self.dependent(right[self.rows])
-        return x
 
 
 @dataclass(frozen=True)

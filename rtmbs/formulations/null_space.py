@@ -19,14 +19,13 @@ from rtmbs.formulations.reduction import (
     fits,
     least_multipliers,
     reduced_solution,
-    refuse_singular,
     row_factor,
+    stacked_solution,
 )
 from rtmbs.formulations.terms import Positive, Terms, jacobian_rate, terms_at
 
 Array = NDArray[np.float64]
 VARIANTS = ("pseudo-inverse", "stacked")
-SINGULAR = 1e-13  # smallest pivot of the stacked matrix, rows of length one, that counts as regular
 Indices = NDArray[np.int64]
 
 PASSES = 2  # of Gram-Schmidt: once more takes rounding away
@@ -222,21 +221,6 @@ def decomposed(Phi_q: Array, tolerance: float) -> tuple[Array, Array, Array, Arr
     U, sigma, VT = scipy.linalg.svd(Phi_q, check_finite=False)
     r = int(np.count_nonzero(sigma > tolerance * sigma[0]))
     return U[:, :r], sigma[:r], VT[:r].T, VT[r:].T
-
-
-def stacked_solution(terms: Terms, N: Array, rows: Array, right: Array) -> Array:
-    """Return a (n,) of the square system [N^T M; rows] a = [N^T F; right], its rows brought to length one.
-
-    N (n, n - r) spans the null space of Phi_q, and ``rows`` (r, n) with ``right`` (r,) are its independent rows.
-    """
-    A = np.vstack((N.T @ terms.M, rows))
-    b = np.concatenate((N.T @ terms.F, right))
-    length = np.linalg.norm(A, axis=1)
-    scale = 1.0 / np.where(length > 0.0, length, 1.0)
-    lu, pivots, info = scipy.linalg.lapack.dgetrf(scale[:, None] * A)
-    if info > 0 or np.abs(np.diag(lu)).min() < SINGULAR:
-        refuse_singular(terms, N, N.T @ terms.M @ N)
-    return np.asarray(scipy.linalg.lu_solve((lu, pivots), scale * b, check_finite=False))
 
 
 @dataclass

@@ -16,6 +16,7 @@ Indices = NDArray[np.int64]
 RANK_TOLERANCE = 1e-8  # singular values or pivots below this part of the largest count as zero
 CONTRADICTION = 1e-6  # of the terms of Phidd: what dependent rows may disagree by
 SINGULAR = 1e-13  # pivot of N^T M N, scaled to a unit diagonal, that counts as zero
+SINGULAR_STACKED = 1e-13  # pivot of the stacked matrix, rows of length one, that counts as zero
 
 
 class RowFactor(NamedTuple):
@@ -129,3 +130,18 @@ def least_multipliers(terms: Terms, a: Array, tolerance: float = RANK_TOLERANCE)
         return np.zeros(0)
     found = scipy.linalg.lstsq(terms.Phi_q.T, terms.F - terms.M @ a, cond=tolerance, check_finite=False)[0]
     return np.asarray(found)
+
+
+def stacked_solution(terms: Terms, N: Array, rows: Array, right: Array) -> Array:
+    """Return a (n,) of the square system [N^T M; rows] a = [N^T F; right], its rows brought to length one.
+
+    N (n, n - r) spans the null space of Phi_q, and ``rows`` (r, n) with ``right`` (r,) are its independent rows.
+    """
+    A = np.vstack((N.T @ terms.M, rows))
+    b = np.concatenate((N.T @ terms.F, right))
+    length = np.linalg.norm(A, axis=1)
+    scale = 1.0 / np.where(length > 0.0, length, 1.0)
+    lu, pivots, info = scipy.linalg.lapack.dgetrf(scale[:, None] * A)
+    if info > 0 or np.abs(np.diag(lu)).min() < SINGULAR_STACKED:
+        refuse_singular(terms, N, N.T @ terms.M @ N)
+    return np.asarray(scipy.linalg.lu_solve((lu, pivots), scale * b, check_finite=False))

@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.formulations.contract import ConstrainedSystem, checked_time, checked_vector
-from rtmbs.formulations.null_bases import Elimination, ReducedForm
+from rtmbs.formulations.elimination import Elimination
 from rtmbs.formulations.rate_constraints import with_rate_rows
+from rtmbs.formulations.reduced_form import ReducedForm
 from rtmbs.formulations.reduction import demand_agreement, least_multipliers, reduced_solution
 from rtmbs.formulations.terms import jacobian_of, rate_terms, terms_at
 
