@@ -146,7 +146,7 @@ class OwnTree:
         """Return the rates of what closed loops hold: zero along motions that keep them closed."""
         found = [np.zeros(0)]
         for joint in self.model.joints.values():
-            if joint.name in self.inside:
+            if joint.name in self.inside or type(joint.type).__name__ == "Floating":
                 continue
             kind, a, b = type(joint.type).__name__, joint.a.name, joint.b.name
             arms = at.R[a] @ joint.point_a, at.R[b] @ joint.point_b
@@ -162,10 +162,33 @@ class OwnTree:
             found += [slide] if kind == "Spherical" else [slide, spin]
         return np.concatenate(found)
 
+    def facing(self, q: Array) -> bool:
+        """Return whether axes of loops point the same way in both bodies: products of axes vanish either way."""
+        at, cosines = self.state(q, np.zeros(self.nv)), [1.0]
+        for joint in self.model.joints.values():
+            kind = type(joint.type).__name__
+            if joint.name not in self.inside and kind in ("Revolute", "Prismatic", "Fixed"):
+                axes = [unit(joint.type.axis)] if kind == "Revolute" else list(np.eye(3))
+                A, B = at.R[joint.a.name] @ joint.axes_a, at.R[joint.b.name] @ joint.axes_b
+                cosines += [float((A @ axis) @ (B @ axis)) for axis in axes]
+        return min(cosines) > 0.0
+
+    def gear_rates(self) -> Array:
+        """Return the rows (couplers, nv) of couplers between coordinates of the tree; rotors are no coordinates."""
+        rows, places = [], {one.joint.name: one.v.start for one in self.branches}
+        for coupler in self.model.couplers.values():
+            if all(joint.name in places for joint, _, _ in coupler.terms):
+                row = np.zeros(self.nv)
+                for joint, k, factor in coupler.terms:
+                    row[places[joint.name] + k] += factor
+                rows.append(row)
+        return np.array(rows).reshape(-1, self.nv)
+
     def accelerations(self, q: Array, v: Array, tau: Array) -> Array:
         """Return a (nv,) at closed loops, by M a + J^T lam = tau - h and J a = - dJ/dt v of least norm."""
-        M, J = self.mass_matrix(q), self.columns(q, self.loop_rates)
-        drift = self.slope(q, v, self.loop_rates)
+        gears = self.gear_rates()
+        M, J = self.mass_matrix(q), np.vstack((self.columns(q, self.loop_rates).reshape(-1, self.nv), gears))
+        drift = np.concatenate((self.slope(q, v, self.loop_rates), np.zeros(len(gears))))
         K = np.block([[M, J.T], [J, np.zeros((len(J), len(J)))]])
         return np.asarray(
             np.linalg.lstsq(K, np.concatenate((tau - self.bias(q, v), -drift)), rcond=1e-11)[0][: self.nv]

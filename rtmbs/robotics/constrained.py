@@ -70,7 +70,9 @@ class ConstrainedSolver:
         if L is None:
             raise InputError(NO_INERTIA)
         self.L = L
-        Y = np.ascontiguousarray(J.swapaxes(1, 2))
+        Y = J.swapaxes(1, 2).copy(
+            "C"
+        )  # never J itself, as ascontiguousarray gives for a single row: it is solved in place
         call(solve_lower, L, Y)
         self.U, S, self.Vt = np.linalg.svd(Y, full_matrices=False)
         kept = RANK * S.max(axis=1, initial=0.0, keepdims=True) < S

@@ -17,6 +17,7 @@ from rtmbs.errors import InputError, StartError, shown, unknown_name
 from rtmbs.model.checks import numbers, rotation
 from rtmbs.numerics.rotations.quaternions import quaternions
 from rtmbs.robotics.kinematics import RobotKinematics
+from rtmbs.semirecursive.start.checks import facing_away
 
 Array = NDArray[np.float64]
 
@@ -107,7 +108,10 @@ class Search:
         return e, J, robot._equations.ws.Phi[robot._rows].copy(), robot._closure_rows()
 
     def closed(self, q: Array) -> tuple[Array, bool]:
-        """Return the pose within the limits at which Newton's method with least steps ends, and whether loops close."""
+        """Return the pose within the limits at which Newton's method with least steps ends, and whether loops close.
+
+        Loops with axes that point opposite ways are no closed ones, although their equations hold.
+        """
         robot = self.robot
         q = self.moved(q, np.zeros(robot.nv))
         if not np.any(robot._rows):
@@ -119,9 +123,11 @@ class Search:
             if not np.all(np.isfinite(gap)):
                 return q, False
             if np.abs(gap).max() <= 0.01 * CLOSED:
-                return q, True
+                return q, not facing_away(robot._equations)
             q = self.moved(q, self.step(q, (*none, gap, robot._closure_rows()), 0.0))
-        return q, bool(np.abs(robot.closure_gap(q)).max() <= CLOSED)
+        robot._take(q)
+        closed = np.abs(robot._equations.ws.Phi[robot._rows]).max() <= CLOSED
+        return q, bool(closed) and not facing_away(robot._equations)
 
     def step(self, q: Array, seen: tuple[Array, Array, Array, Array], mu: float) -> Array:
         """Return the step dv (nv,), holding coordinates that would leave their limits."""
@@ -252,6 +258,8 @@ def answer(search: Search, q: Array, tolerance: float, iterations: int, settled:
     reason = ""
     if gap > CLOSED:
         reason = f"the loops stay open by {gap:.3g}; start from another pose"
+    elif away := facing_away(robot._equations):
+        reason = f"cut joint {away!r} closes with axes that point opposite ways; start from another pose"
     elif errors[worst] > tolerance:
         if errors[worst] <= ROUNDING * (1.0 + size):
             reason = f"{off}, as rounding leaves it; give a larger tolerance="

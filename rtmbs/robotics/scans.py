@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError, StartError, shown
 from rtmbs.robotics.inverse_kinematics import Search, bounds_of
 from rtmbs.robotics.kinematics import RobotKinematics
+from rtmbs.semirecursive.start.checks import facing_away
 
 Array = NDArray[np.float64]
 
@@ -128,6 +129,10 @@ def scan_rows(robot: RobotKinematics, frame: str, poses: Array, rows: NDArray[np
         values = np.full((k, len(rows)), np.nan)
         Phi, C, _ = robot._kernels.loop_equations(np.flatnonzero(robot._rows), poses)
         closed = np.abs(Phi).max(axis=1) <= CLOSED
+        if any(len(info.aligned_a) for info in robot.system.closures):
+            for s in np.flatnonzero(closed):  # products of axes do not see that they point opposite ways
+                robot._take(poses[s])
+                closed[s] = not facing_away(robot._equations)
         chosen = np.flatnonzero(closed)
         for states, N in null_spaces(C[chosen]):
             states = chosen[states]

@@ -418,7 +418,7 @@ def fill_from_source(
     """
     ws, u, values = equations.ws, equations.u, equations.matrix.values
     K, C = equations.source(ws.z, ws.zd, old.R0, np.concatenate((u, ws.s)))
-    C = np.ascontiguousarray(C)
+    C = np.array(C, order="C")  # columns change in place, and a source may keep what it returned
     take_rate_columns(equations.tables.dofs, ws.z, C)
     equations.fill(1.0, velocity, position, terms, old)
     everything = values.copy()

@@ -266,3 +266,39 @@ def test_forward_dynamics_of_loops_in_a_batch(name):
         ahead, behind = (robot.closure_jacobian(robot.integrate(q, s * h * v)) @ v for s in (1, -1))
         np.testing.assert_allclose(J[k] @ a, -(ahead - behind) / (2 * h), rtol=0, atol=1e-8)
     assert np.abs(robot.closure_gap(Q)).max() < 1e-12
+
+
+def test_forward_dynamics_under_a_single_equation():
+    """A gear is the only row: M a + J^T lam = tau - h and J a = 0 by one dense system."""
+    random = np.random.default_rng(2)
+    model = rtmbs.Model("geared")
+    for k in range(3):
+        model.add_body(f"b{k}", mass=1.0 + k, inertia=(0.02, 0.03, 0.04), center_of_mass=(0.1, 0.2, -0.1))
+        model.add_joint(
+            f"j{k}", rtmbs.Revolute((k, 1, 1)), f"b{k - 1}" if k else "ground", f"b{k}", point=(0.3 * k, 0, 0)
+        )
+    model.add_coupler("gear", {"j0": 1.0, "j2": -0.6}, 0.2)
+    robot = rtmbs.Robot(model)
+    q, v, tau = np.array([0.5, -0.4, 0.5]), np.array([0.6, 0.3, 1.0]), random.uniform(-1, 1, 3)
+    J = np.array([[1.0, 0.0, -0.6]])
+    K = np.block([[robot.mass_matrix(q), J.T], [J, np.zeros((1, 1))]])
+    wanted = np.linalg.solve(K, [*(tau - robot.inverse_dynamics(q, v, np.zeros(3))), 0.0])
+    found = robot.forward_dynamics(q, v, tau)
+    np.testing.assert_allclose([*found.accelerations, *found.multipliers], wanted, rtol=0, atol=1e-12)
+    assert found.residual < 1e-13
+    np.testing.assert_array_equal(robot.closure_jacobian(q), J)
+
+
+def test_a_loop_with_opposite_axes_is_no_closed_one():
+    """A hinge that closes a loop on a ball joint: products of axes vanish for a body on its head too."""
+    model = rtmbs.Model("spinner")
+    model.add_body("top", mass=1.0, inertia=(0.1, 0.1, 0.2), center_of_mass=(0, 0, 0.1))
+    model.add_joint("ball", rtmbs.Spherical(), "ground", "top")
+    model.add_joint("hinge", rtmbs.Revolute((0, 0, 1)), "ground", "top", cut=True)
+    model.add_marker("rim", "top", (0.2, 0.0, 0.0), frame="top")
+    robot, head = rtmbs.Robot(model), np.array([0.0, 1.0, 0.0, 0.0])
+    assert np.abs(robot.closure_gap(head)).max() < 1e-15
+    assert not robot.scan("rim", head[None]).closed[0]
+    found = robot.inverse_kinematics({"rim": (0.0, 0.2, 0.0)}, start=head)
+    assert found.reached, found.reason
+    assert robot.forward_kinematics(found.q, "top").rotation[2, 2] > 0.99
