@@ -21,6 +21,7 @@ FOLDERS = ("meshdir", "texturedir", "assetdir")
 MOST_FILES = 200
 MOST_COPIES = 10_000  # elements that replicate, composite, flexcomp and attach add
 MOST_CELLS = 20_000_000  # numbers in textures, fields of heights and user data
+OF_IMAGES = 0.3  # part that a number of an image counts: it takes a byte, and 1.4 while it is unpacked; others take 8
 IMAGES = ("texture", "hfield")
 PNG, HEADER, CHANNELS = b"\x89PNG\r\n\x1a\n", 24, 4.0  # width and height end the header
 COUNTED = ("replicate", "composite", "flexcomp")
@@ -144,7 +145,7 @@ def copies(root: Element, inner: dict[Element, list[Element]], models: dict[str,
 
 def check_cells(root: Element, elements: list[Element], pixels: float) -> None:
     """Refuse textures, images, fields of heights and user data of too many numbers: LanguageError."""
-    found = sum(map(cells, elements)) + pixels
+    found = sum(map(cells, elements)) + OF_IMAGES * pixels
     if found > MOST_CELLS:
         raise root.fault(
             f"textures, fields of heights and user data have {found:.3g} numbers; {MOST_CELLS} are the most"
