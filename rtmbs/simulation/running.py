@@ -56,7 +56,7 @@ def recorded_run(
     chosen = channels is not None or file is not None
     recorder = ChannelRecorder(record, channels, file) if chosen else Recorder(record)
     recorder.events = events
-    sim._store.check_given()
+    sim._store.check_arrays(sim._store.present())
     try:
         run(sim, steps_to(sim, t_end), recorder, watching, progress, on_failure, at_most, until, events)
     except BaseException as error:

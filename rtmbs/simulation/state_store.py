@@ -357,11 +357,6 @@ class StateStore:
             self.calm = -LONG
         return found
 
-    def check_given(self) -> None:
-        """Check the arrays of the current State, unless only steps have written to it; StateError where they misfit."""
-        if self.shown is not None:
-            self.check_arrays(self.states[0])
-
     def check_arrays(self, *states: State) -> None:
         """Make the arrays of states what kernels take; StateError where they cannot be.
 
