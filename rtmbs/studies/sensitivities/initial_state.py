@@ -138,7 +138,10 @@ class StartEquations:
         z, zd = np.zeros((n, count)), np.zeros((n, count))
         by = {pin.parameter: pin for pin in pins}
         bend, none = self.block("pose", "z") + self.metric - np.diag(self.weights), np.zeros((n, n))
+        by_p = np.vstack([self.block(row, "p") for row in ("pose", "Phi", "rates", "Phid")])
         for j in range(count):
+            if j not in by and not by_p[:, j].any():
+                continue  # the pose and the rates stay, as for a load
             pin = by.get(j)
             own = pin if pin is not None and pin.order == 0 else None
             bent = -self.block("pose", "p")[:, j]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from rtmbs.studies.sensitivities import saddles
 
 TIGHT = rtmbs.PenaltyTrapezoidal(tol=1e-12, projection_tol=1e-13)
 ALLOWED = 1e-7  # of the largest derivative of a value
@@ -88,7 +89,9 @@ def richardson(function, step):
 
 @pytest.mark.parametrize("name", CASES)
 @pytest.mark.parametrize("held", [True, False])
-def test_gradients_are_those_of_separate_runs(name, held):
+def test_gradients_are_those_of_separate_runs(name, held, monkeypatch):
+    if held:
+        monkeypatch.setattr(saddles, "LARGE", 1)  # passes, as in large mechanisms
     run, rng = made(name), np.random.default_rng(7)
     p = np.array(run.start)
     U = 0.3 * (np.ones((run.steps + 1, 1)) if held else rng.normal(size=(run.steps + 1, 1)))
@@ -100,7 +103,7 @@ def test_gradients_are_those_of_separate_runs(name, held):
         np.testing.assert_array_less(np.abs(by_p[:, j] - found) / scale, ALLOWED, err_msg=run.names[j])
     ways = [np.ones_like(U)] if held else [np.eye(run.steps + 1)[k][:, None] for k in (0, 7, run.steps)]
     for way in ways:
-        found, _ = richardson(lambda s: run(p, U + s * way), 0.2)  # noqa: B023
+        found, _ = richardson(lambda s: run(p, U + s * way), 0.05 if name == "slider_crank" else 0.2)  # noqa: B023
         mine, size = np.einsum("ksc,sc->k", by_u, way), np.abs(by_u).max(axis=(1, 2)) * way.sum()
         size = np.maximum(size, 1e-3 * size.max())
         np.testing.assert_array_less(np.abs(mine - found) / size, ALLOWED if held else OF_A_STEP)
