@@ -169,7 +169,9 @@ class StartEquations:
         S[n:, :n] = self.block("Phidd", "zdd")
         weight = self.tape.weights(self.alpha).projection
         S[n:, n:] = -np.diag(SOFT / weight)
-        found = solved(dense_entries(S[None]), n, weight, self.tape.redundant, right[None])[0] if right.shape[1] else right
+        if not right.shape[1]:
+            return right[:n], right[n:]
+        found = solved(dense_entries(S[None]), n, weight, self.tape.redundant, right[None])[0]
         return found[:n], found[n:]
 
     def pull(self, way: Array, kept: Mask) -> Array:

@@ -62,6 +62,9 @@ CASES = {
 }
 
 
+USUAL = {("two windows", True), ("motor", False)}  # the others are slow
+
+
 def cost(body):
     def of(result):
         place, rate = result[f"{body}.mass_center"], result[f"{body}.velocity"]
@@ -87,15 +90,21 @@ def richardson(function, step):
     return (16.0 * b - a) / 15.0, np.abs(b - a).max()
 
 
-@pytest.mark.parametrize("name", CASES)
-@pytest.mark.parametrize("held", [True, False])
+@pytest.mark.parametrize(
+    ("name", "held"),
+    [
+        pytest.param(name, held, marks=() if (name, held) in USUAL else pytest.mark.slow)
+        for name in CASES
+        for held in (True, False)
+    ],
+)
 def test_gradients_are_those_of_separate_runs(name, held, monkeypatch):
     if held:
         monkeypatch.setattr(saddles, "LARGE", 1)  # passes, as in large mechanisms
     run, rng = made(name), np.random.default_rng(7)
     p = np.array(run.start)
     U = 0.3 * (np.ones((run.steps + 1, 1)) if held else rng.normal(size=(run.steps + 1, 1)))
-    value, by_p, by_u = run.jacobians(p, U)
+    _, by_p, by_u = run.jacobians(p, U)
     scale = np.maximum(np.abs(by_p).max(axis=1), 1e-3 * np.abs(by_p).max())
     for j, one in enumerate(np.eye(len(p))):
         step = 0.02 * max(abs(p[j]), 0.1)
