@@ -106,7 +106,7 @@ def test_a_run_keeps_the_offset_of_the_loops_and_the_jacobian():
     model = rtmbs.library.build("fourbar")
     model.add_force("push", rtmbs.Motor(rtmbs.Input(0.0)), joint="pin_1_0")
     cut = model.joints["cut_1_0"]
-    object.__setattr__(cut, "point_b", cut.point_b + np.array([1e-4, 0.0, 0.0]))  # the rods miss each other across the plane
+    object.__setattr__(cut, "point_b", cut.point_b + np.array([1e-4, 0.0, 0.0]))
     sim = rtmbs.Simulation(model.compile(), h=4e-3, method=TIGHT, jacobian="trace", assembly_offset=True)
     offset = sim.equations.assembly_offset
     assert np.abs(offset).max() > 5e-5
