@@ -25,7 +25,7 @@ from rtmbs.studies.sensitivities.steps import LinearSteps, RunRecorder, Steps
 Array = np.ndarray[Any, np.dtype[np.float64]]
 TINY = 1e-30  # the imaginary part
 ITERATIONS = 6  # of Newton's iteration with the real matrix; the imaginary part follows linearly
-SOLVED, ROUNDING = 1e-10, 1e-13  # of the unknowns of a kind: the last correction allowed, and one that is rounding
+SOLVED, ROUNDING = 1e-9, 1e-13  # of the unknowns of a kind: the last correction allowed, and one that is rounding
 TIGHT = rtmbs.PenaltyTrapezoidal(tol=1e-12)
 STEPS = 20
 PAGE, NAME = DOCS / "sensitivities.md", "python -m bench.measures.complex_steps"

@@ -137,14 +137,14 @@ class Projections:
         tape, (inc, zd1) = self.tape, end
         n, m, count, size = tape.n, tape.m, len(x), tape.n + tape.ns
         upper, _, _ = self.saddles(x, at[0], at[1], known)
-        own = upper.row < size
+        of_motion = upper.row < size
         out = self.ending.rows(np.zeros((count, n)), np.hstack((x, inc, zd1, known)))
         row, column = np.divmod(self.ending.place, n)
         soft, corner = np.tile(-SOFT / (tape.q4 * self.alpha), (count, 1)), np.arange(size, size + m)
         S = entries_of(
-            np.concatenate((upper.row[own], size + row, corner)),
-            np.concatenate((upper.column[own], column, corner)),
-            np.hstack((upper.values[:, own], out[:, 3 * m :], soft)),
+            np.concatenate((upper.row[of_motion], size + row, corner)),
+            np.concatenate((upper.column[of_motion], column, corner)),
+            np.hstack((upper.values[:, of_motion], out[:, 3 * m :], soft)),
         )
         right = np.zeros((count, size + m, 2))
         right[:, size:, 0], right[:, size:, 1] = -out[:, m : 2 * m], -out[:, 2 * m : 3 * m]
