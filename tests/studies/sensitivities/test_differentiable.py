@@ -144,13 +144,12 @@ def test_a_function_of_pytorch(cart):
     _, by_p, by_u = cart.jacobians(None, U)
     np.testing.assert_allclose(p.grad.numpy(), by_p[0], rtol=1e-12)
     np.testing.assert_allclose(u.grad.numpy(), by_u[0], rtol=1e-12)
-    assert torch.autograd.gradcheck(run, (p, u), eps=1e-4, atol=1e-6, rtol=1e-6)
+    assert torch.autograd.gradcheck(run, (p, u), eps=3e-5, atol=1e-7, rtol=1e-7)
     flat = torch.tensor(U[:, 0], dtype=torch.float64, requires_grad=True)
     run(None, flat)[0].backward()
     assert flat.grad.shape == flat.shape
-    (first,) = torch.autograd.grad(run(p, u)[0], p, create_graph=True)
-    with pytest.raises(RuntimeError, match="once_differentiable"):
-        first.sum().backward()
+    with pytest.raises(rtmbs.RtmbsError, match="first derivatives alone"):
+        torch.autograd.grad(run(p, u)[0], p, create_graph=True)
 
 
 def test_refusals(cart):
