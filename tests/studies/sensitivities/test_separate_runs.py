@@ -62,9 +62,6 @@ CASES = {
 }
 
 
-USUAL = {("two windows", True), ("motor", False)}  # the others are slow
-
-
 def cost(body):
     def of(result):
         place, rate = result[f"{body}.mass_center"], result[f"{body}.velocity"]
@@ -90,14 +87,8 @@ def richardson(function, step):
     return (16.0 * b - a) / 15.0, np.abs(b - a).max()
 
 
-@pytest.mark.parametrize(
-    ("name", "held"),
-    [
-        pytest.param(name, held, marks=() if (name, held) in USUAL else pytest.mark.slow)
-        for name in CASES
-        for held in (True, False)
-    ],
-)
+@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize("held", [True, False])
 def test_gradients_are_those_of_separate_runs(name, held, monkeypatch):
     if held:
         monkeypatch.setattr(saddles, "LARGE", 1)  # passes, as in large mechanisms
