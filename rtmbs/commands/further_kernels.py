@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+import numpy as np
+
 from rtmbs import library
 from rtmbs.formulations import JointCoordinates, Recursive
 from rtmbs.integrators.explicit_steps import VelocityVerlet
@@ -14,6 +16,7 @@ from rtmbs.recursive.part import RankPart
 from rtmbs.recursive.partition import split
 from rtmbs.recursive.threads import Threads
 from rtmbs.simulation import Simulation
+from rtmbs.studies.sensitivities.differentiable import differentiable
 from rtmbs.studies.sensitivities.sensitivity import sensitivity
 
 STEP = 1e-3  # [s]
@@ -44,6 +47,8 @@ def compile_derivatives() -> None:
     sim = Simulation(model.compile(), h=STEP)
     for method in METHODS:
         sensitivity(sim, 3 * STEP, "crank_pivot.angle", ["motor.torque", "stop.stiffness"], method=method)
+    in_time = differentiable(sim, 3 * STEP, ["crank_pivot.angle"], controls=["motor.torque"])
+    in_time.jacobians(None, np.zeros((in_time.steps + 1, 1)))
 
 
 def spring_and_stop() -> Model:

@@ -245,6 +245,8 @@ def checked(what: str, names: Any) -> tuple[str, ...]:
     """Return a sequence of names as a tuple; InputError for anything else."""
     if isinstance(names, str) or not isinstance(names, Sequence) or not all(isinstance(one, str) for one in names):
         raise InputError(f"{what} is a list of names, not {shown(names)}")
+    if twice := [name for k, name in enumerate(names) if name in names[:k]]:
+        raise InputError(f"{what} names {shown(twice[0])} twice; name each once")
     return tuple(names)
 
 

@@ -65,15 +65,20 @@ class Channels:
     """
 
     def __init__(self, sim: Simulation, names: Sequence[str], readings: RunReadings) -> None:
-        self.sim, self.names, self.readings = sim, tuple(names), readings
-        self.few, self.pace = readings.few, max(readings.pace, 1.0)
-        largest = np.max(np.abs(readings.few.s), axis=0, initial=0.0)
-        self.usual = np.where(largest > 0.0, largest, 1.0)  # (ns,) sizes of states of force laws
+        self.sim, self.names = sim, tuple(names)
         self.dofs = sim.system.tables.dofs
         self.first = np.flatnonzero(self.dofs.reference >= 0)
         self.readers: dict[int, Reader] = {}
+        self.take(readings)
+
+    def take(self, readings: RunReadings) -> None:
+        """Take up the readings of another run of the same System."""
+        self.readings, self.few, self.pace = readings, readings.few, max(readings.pace, 1.0)
+        largest = np.max(np.abs(readings.few.s), axis=0, initial=0.0)
+        self.usual = np.where(largest > 0.0, largest, 1.0)  # (ns,) sizes of states of force laws
         self.asked: set[str] = set()
         self.touched: set[str] = set()
+        self.__dict__.pop("moving", None)
 
     def flat(self, samples: Samples, other: System | None = None) -> Array:
         """Return all numbers (S, w) of the channels."""
@@ -149,6 +154,15 @@ class Channels:
                 self.touched.add(parameter.name)
         return self.touched
 
+    def ask_together(self, parameters: Iterable[SensitivityParameter]) -> None:
+        """Find inputs that channels do not depend on at fixed samples, by one change of all of them."""
+        inputs = [one for one in parameters if one.slot >= 0 and not one.of_motion and one.name not in self.asked]
+        u = self.few.u.copy()
+        for k, one in enumerate(inputs):
+            u[:, one.slot] += STEP * self.size_of(one) * (1.0 + 0.37 * k)
+        if np.array_equal(self.flat(self.few._replace(u=u)), self.flat(self.few)):
+            self.asked.update(one.name for one in inputs)
+
     def size_of(self, parameter: SensitivityParameter) -> float:
         """Return the step of differences by a parameter, over STEP."""
         if parameter.design is not None:
@@ -184,6 +198,7 @@ class Channels:
         else:
             ways = [Direction(*(part[:, :, j] for part in parts.values())) for j in range(X.shape[2])]
             found = np.stack([self.along(samples, way) for way in ways], axis=2) * self.signs(samples, first)[:, None]
+        self.ask_together(parameters.found)
         for j, parameter in enumerate(parameters.found):
             if (explicit := self.partial_derivative(samples, first, parameter)) is not None:
                 found[:, :, j] += explicit
@@ -192,7 +207,16 @@ class Channels:
     @cached_property
     def moving(self) -> list[Number]:
         """Numbers of a sample that the channels depend on: kind and index, found on a few samples."""
-        return [one for one in self.all_numbers if self.depends([one], self.few)]
+        return self.found_among(self.all_numbers)
+
+    def found_among(self, numbers: list[Number]) -> list[Number]:
+        """Return those of some numbers that the channels depend on, by halves."""
+        if not numbers or not self.depends(numbers, self.few):
+            return []
+        if len(numbers) == 1:
+            return numbers
+        middle = len(numbers) // 2
+        return self.found_among(numbers[:middle]) + self.found_among(numbers[middle:])
 
     @property
     def all_numbers(self) -> list[Number]:

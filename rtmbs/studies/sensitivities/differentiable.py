@@ -8,6 +8,7 @@ the discrete adjoint has on its way back (METHODS 1.37): any number of values co
 from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import replace
+from threading import RLock
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import is_number
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.results.catalogue import run_result
+from rtmbs.results.result import Result
 from rtmbs.results.samples import one_sample
 from rtmbs.simulation.running import steps_to
 from rtmbs.simulation.set_coordinate import close_motion
@@ -30,8 +32,16 @@ from rtmbs.studies.sensitivities.parameters import (
     parameters_of,
 )
 from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun, Cost, RecordedCost, read_run
-from rtmbs.studies.sensitivities.sensitivity import MISSED, Adjoint, check, prepare, private_simulation, value_of
-from rtmbs.studies.sensitivities.step_solver import take_parameters
+from rtmbs.studies.sensitivities.sensitivity import (
+    MISSED,
+    REVERSE_FROM,
+    Adjoint,
+    check,
+    prepare,
+    private_simulation,
+    value_of,
+)
+from rtmbs.studies.sensitivities.step_solver import take_each
 from rtmbs.studies.sensitivities.steps import LinearSteps, Steps
 from rtmbs.studies.sensitivities.variations import Variations
 from rtmbs.system.system import Signal, System
@@ -104,6 +114,16 @@ class DifferentiableRun:
         self.names = tuple(one.name for one in found)
         self.start = np.array([value_of(self.own, one, self.values) for one in found], np.float64)
         self.kept: Simulation | None = None
+        self.offered: Result | None = None
+        self.read: Channels | None = None
+        self.lock = RLock()  # there is one Simulation, and one set of functions of time with the controls of a call
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what a copy or a pickle takes along; what only one process has is made anew."""
+        return {**vars(self), "lock": None, "kept": None, "offered": None, "read": None}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        vars(self).update(state, lock=RLock())
 
     def with_samples(self, system: System) -> System:
         """Return the System whose controls are functions of time; a balance of energy does not know their work."""
@@ -159,10 +179,18 @@ class DifferentiableRun:
         """Return a Simulation of the mechanism with these arguments of ``model``."""
         if values == self.values:
             if self.kept is None:
-                self.kept = Simulation(self.system, self.own.h, self.own.method) if self.controls else copy(self.own)
+                self.kept = self.like_own(self.system) if self.controls else copy(self.own)
             return self.kept
-        system = built(self.model, values).compile()
-        return Simulation(self.with_samples(system), self.own.h, self.own.method)
+        return self.like_own(self.with_samples(built(self.model, values).compile()))
+
+    def like_own(self, system: System) -> Simulation:
+        """Return a Simulation of a System with the options of that at the start, and its offset of the loops."""
+        own = self.own
+        offset = own.equations.assembly_offset
+        options = {"jacobian": store_of(own).options.jacobian, "assembly_offset": bool(np.any(offset))}
+        sim = Simulation(system, own.h, own.method, **options)  # type: ignore[arg-type]
+        sim.equations.assembly_offset[:] = offset
+        return sim
 
     # ---- values and gradients ---------------------------------------------------------------------------------------
 
@@ -185,10 +213,25 @@ class DifferentiableRun:
     def recorded(self, own: Simulation) -> tuple[CheckpointedRun, RecordedCost, Any]:
         """Take the run of a Simulation of its own; return the record, the cost and its readings."""
         taken = CheckpointedRun(own, self.steps, 1)
-        cost = RecordedCost(self.of, run_result(own.system, own.equations.tables, one_sample(own.state), {}), taken.t)
+        offered = self.offered if own.system is self.system else None
+        if offered is None:
+            offered = run_result(own.system, own.equations.tables, one_sample(own.state), {})
+        if own.system is self.system:
+            self.offered = offered
+        cost = RecordedCost(self.of, offered, taken.t)
         readings = read_run(taken, cost)
         cost.take(readings.values)
         return taken, cost, readings
+
+    def channels(self, own: Simulation, cost: RecordedCost, readings: Any) -> Channels:
+        """Return the derivatives of the channels of a run; those of one System share their readers."""
+        kept = self.read
+        if kept is not None and kept.sim.system is own.system and kept.names == cost.names:
+            kept.take(readings)
+            return kept
+        found = Channels(own, cost.names, readings)
+        self.read = found if own.system is self.system else kept
+        return found
 
     def __call__(self, parameters: Any = None, controls: Any = None) -> Array:
         """Return the values (k,) of a run.
@@ -205,8 +248,9 @@ class DifferentiableRun:
         ndarray
             Values (k,).
         """
-        sim, _ = self.simulation_at(*self.checked(parameters, controls))
-        return self.recorded(private_simulation(sim))[1].value
+        with self.lock:
+            sim, _ = self.simulation_at(*self.checked(parameters, controls))
+            return self.recorded(private_simulation(sim))[1].value
 
     def vjp(self, parameters: Any = None, controls: Any = None) -> tuple[Array, PullBack]:
         """Return the values of a run, and the function that pulls weights of the values back.
@@ -257,15 +301,21 @@ class DifferentiableRun:
         InputError
             For a step without a derivative; the message has the reason.
         """
-        begun, values = self.simulation_at(*self.checked(parameters, controls))
+        with self.lock:
+            return self.taken(*self.checked(parameters, controls))
+
+    def taken(self, parameters: Array, controls: Array) -> tuple[Array, Array, Array]:
+        """Take a run and differentiate it: see ``jacobians``."""
+        begun, values = self.simulation_at(parameters, controls)
         sim = private_simulation(begun)
         t = np.asarray(self.first.t + self.own.h * np.arange(self.steps + 1), np.float64)
         every, tape, start = prepare(sim, self.all_parameters(sim, t, values))
         taken, cost, readings = self.recorded(sim)
         ((_, record),) = taken.again(backwards=True)
         weights = np.array([cost.split(row) for row in cost.by_channels().toarray()])
-        channels, adjoint = Channels(sim, cost.names, readings), TimedAdjoint(tape, cost.count)
-        steps = LinearSteps(tape, record, tape.penalties(sim), taken.sizes)
+        channels, adjoint = self.channels(sim, cost, readings), TimedAdjoint(tape, cost.count)
+        entered = not tape.variations.tables or tape.variations.count < REVERSE_FROM * cost.count
+        steps = LinearSteps(tape, record, tape.penalties(sim), taken.sizes, by_parameters=entered)
         missed = adjoint.through(steps, channels.pulled_back(record.samples, 0, weights))
         if not missed.size <= MISSED:
             raise InputError(
@@ -276,6 +326,7 @@ class DifferentiableRun:
         in_time = np.zeros((cost.count, self.steps + 1, len(self.controls)))
         in_time[:, 1:] = np.moveaxis(adjoint.of_step[:, count:], 2, 0)
         in_time[:, 0] = (start.state.T @ adjoint.p + start.lam.T @ adjoint.f[0]).T[:, count:]
+        channels.ask_together(every.found)
         for j, one in enumerate(every.found):
             if (explicit := channels.partial_derivative(record.samples, 0, one)) is not None:
                 each = np.einsum("ksw,sw->ks", weights, explicit)
@@ -378,11 +429,12 @@ class TimedAdjoint(Adjoint):
         """Take the gradients of a chunk of steps, step by step."""
         if not hasattr(self, "of_step"):
             self.of_step = np.zeros((steps.recorded.steps, *self.gradient.shape))
-        for k in range(len(chunk.values)):
-            one = slice(k, k + 1)
-            own = self.of_step[chunk.first + k]
-            take_parameters(blocks, chunk.values[one], chunk.case[one], w[one], own)
-            self.gradient += own
+        own = self.of_step[chunk.first : chunk.first + len(w)]
+        if steps.by_parameters:
+            take_each(blocks, chunk.values, chunk.case, w, own)
+        else:
+            own -= steps.parameter_adjoints(chunk, w)
+        self.gradient += own.sum(axis=0)
 
 
 def control_slot(sim: Simulation, name: str) -> int:
@@ -445,4 +497,7 @@ def differentiable(
     """
     if isinstance(by, str) or isinstance(controls, str) or not (by or controls):
         raise InputError("differentiable needs lists of names: by=['spring.stiffness'], controls=['push.force']")
+    names = [*by, *controls]
+    if twice := [one for one in controls if names.count(one) > 1]:
+        raise InputError(f"control {shown(twice[0])} is named twice; an input holds, or follows its values in time")
     return DifferentiableRun(sim, t_end, of, by, controls, model, at)

@@ -47,9 +47,11 @@ def of_jax(run: Any) -> Callable[[Any, Any], Any]:
 
     function.defvjp(forward, backward)
 
-    def called(p, u=None):
-        u = jax.numpy.zeros((steps, controls)) if u is None else jax.numpy.asarray(u)
-        return function(jax.numpy.asarray(p, np.float64), u)
+    def called(p=None, u=None):
+        p = run.start if p is None else p
+        u = jax.numpy.zeros((steps, controls)) if u is None else jax.numpy.asarray(u, np.float64)
+        p = jax.numpy.asarray(p, np.float64).reshape(-1)  # gradients have the shape that the caller gave
+        return function(p, u[:, None] if u.ndim == 1 else u)
 
     return called
 
@@ -70,11 +72,15 @@ def of_torch(run: Any) -> Callable[[Any, Any], Any]:
 
         @staticmethod
         def backward(ctx, weights):
+            if torch.is_grad_enabled():
+                raise InputError("a run has first derivatives alone; leave out create_graph=True")
             by_p, by_u = ctx.saved_tensors
             return weights @ by_p, torch.tensordot(weights, by_u, 1)
 
-    def function(p, u=None):
-        return Run.apply(p, torch.from_numpy(zeros(run)) if u is None else u)
+    def function(p=None, u=None):
+        p = torch.from_numpy(run.start) if p is None else p.reshape(-1)  # gradients have the caller's shape
+        u = torch.from_numpy(zeros(run)) if u is None else u
+        return Run.apply(p, u[:, None] if u.ndim == 1 else u)
 
     return function
 

@@ -19,7 +19,7 @@ from rtmbs.errors import InputError
 from rtmbs.numerics.rotations.vectors import turn_between, vector_rates
 from rtmbs.state import State
 from rtmbs.studies.sensitivities import page_terms
-from rtmbs.studies.sensitivities.saddles import solved
+from rtmbs.studies.sensitivities.saddles import dense_entries, solved
 from rtmbs.studies.sensitivities.step_tape import SOFT, XP, StepTape, VectorLayout
 from rtmbs.system.system import System
 
@@ -137,17 +137,19 @@ class StartEquations:
         n, count = self.tape.n, self.tape.variations.count
         z, zd = np.zeros((n, count)), np.zeros((n, count))
         by = {pin.parameter: pin for pin in pins}
+        bend, none = self.block("pose", "z") + self.metric - np.diag(self.weights), np.zeros((n, n))
+        by_p = np.vstack([self.block(row, "p") for row in ("pose", "Phi", "rates", "Phid")])
         for j in range(count):
+            if j not in by and not by_p[:, j].any():
+                continue  # the pose and the rates stay, as for a load
             pin = by.get(j)
             own = pin if pin is not None and pin.order == 0 else None
             bent = -self.block("pose", "p")[:, j]
             left = -self.block("Phi", "p")[:, j]
-            bend = self.block("pose", "z") + self.metric - np.diag(self.weights)
             z[:, j] = self.nearest(bend, bent, left, self.kept_z, own, (names[j], sizes[j]))
             own = pin if pin is not None and pin.order == 1 else None
             bent = -self.block("rates", "z") @ z[:, j] - self.block("rates", "p")[:, j]
             left = -self.block("Phid", "z") @ z[:, j] - self.block("Phid", "p")[:, j]
-            none = np.zeros((n, n))
             zd[:, j] = self.nearest(none, bent, left, self.kept_zd, own, (names[j], sizes[j] / self.pace))
         accelerations, lam = self.accelerations(z, zd, s)
         kept, sd = self.moved("energy", z, zd, s), self.moved("states", z, zd, s)
@@ -167,7 +169,9 @@ class StartEquations:
         S[n:, :n] = self.block("Phidd", "zdd")
         weight = self.tape.weights(self.alpha).projection
         S[n:, n:] = -np.diag(SOFT / weight)
-        found = solved(S[None], n, weight, self.tape.redundant, right[None])[0] if right.shape[1] else right
+        if not right.shape[1]:
+            return right[:n], right[n:]
+        found = solved(dense_entries(S[None]), n, weight, self.tape.redundant, right[None])[0]
         return found[:n], found[n:]
 
     def pull(self, way: Array, kept: Mask) -> Array:

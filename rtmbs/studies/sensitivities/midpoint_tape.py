@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from rtmbs.integrators.method import PENALTY
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.sensitivities.projections import Ends, Projections, spread
-from rtmbs.studies.sensitivities.saddles import solved
+from rtmbs.studies.sensitivities.saddles import dense_entries, solved
 from rtmbs.studies.sensitivities.step_tape import (
     SOFT,
     SOLUTION,
@@ -45,8 +45,8 @@ class MidpointTape(StepTape):
         n, m, ns, turns = self.n, self.m, self.ns, 3 * self.nr
         self.nc = 0
         self.y = VectorLayout(
-            guessed=0, dz=0, ds=0, first=0, made=0, inc=n, s=ns, push=m, v=n, sv=0, mu=m, zd=n, kept=0, ended=ns,
-            zdd=n, sa=0, nu=m, turn=turns, sd=ns,
+            guessed=0, dz=0, ds=0, first=0, made=0, inc=n, s=ns, push=m, v=n, sv=0, mu=m, scale=0, zd=n, kept=0,
+            ended=ns, zdd=n, sa=0, nu=m, turn=turns, sd=ns,
         )  # fmt: skip
         self.x = VectorLayout(z=n, zd=n, zdd=n, kept=0, s=ns, sd=ns)
         nu, pairs = len(system.u0), len(variations.pairs)
@@ -163,14 +163,14 @@ class MidpointImpulses(Projections):
         S[:, :n], right[:, :n, 0] = J[:, at["first"]], -missed["first"].T
         S[:, n:, :n] = np.swapaxes(S[:, :n, n:], 1, 2)
         S[:, n:, n:] = -np.diag(SOFT / self.alpha)
-        change = solved(S, n, self.alpha, tape.redundant, right)[:, :, 0]
+        change = solved(dense_entries(S), n, self.alpha, tape.redundant, right)[:, :, 0]
         found["off"][own], found["push"][own] = change[:, :n], change[:, n:]
         carried = missed["rates"].T + np.einsum("kij,kj->ki", J[:, at["carried"], n:], change[:, n:])
         S[:, :n], S[:, n:, :n] = J[:, at["rates"]], J[:, at["Phid"], :n]
         right = -np.stack(
             (np.hstack((carried, missed["Phid"].T)), np.hstack((missed["force"].T, missed["Phidd"].T))), 2
         )
-        change = solved(S, n, self.alpha, tape.redundant, right)
+        change = solved(dense_entries(S), n, self.alpha, tape.redundant, right)
         found["v"][own] += change[:, :n, 0]
         found["zdd"][own] += change[:, :n, 1]
         found["mu"][own], found["nu"][own] = change[:, n:, 0], found["nu"][own] + change[:, n:, 1]

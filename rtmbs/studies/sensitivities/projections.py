@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from rtmbs.semirecursive.rotations import add_correction
 from rtmbs.studies.sensitivities.python_laws import Ways, kinds_of
-from rtmbs.studies.sensitivities.saddles import solved
+from rtmbs.studies.sensitivities.saddles import Entries, entries_of, solved
 from rtmbs.studies.sensitivities.step_tape import SOFT, XP, JacobianProgram, StepTape, VectorLayout, page_terms
 
 Array = NDArray[np.float64]
@@ -136,10 +136,16 @@ class Projections:
         """Project rates and accelerations, and fill in their multipliers and changes of states."""
         tape, (inc, zd1) = self.tape, end
         n, m, count, size = tape.n, tape.m, len(x), tape.n + tape.ns
-        S, _, _ = self.saddles(x, at[0], at[1], known)
+        upper, _, _ = self.saddles(x, at[0], at[1], known)
+        of_motion = upper.row < size
         out = self.ending.rows(np.zeros((count, n)), np.hstack((x, inc, zd1, known)))
-        S[:, size:, :n] = spread(self.ending, out[:, 3 * m :], 3 * m, n)[:, :m]
-        S[:, size:, size:] = -np.diag(SOFT / (tape.q4 * self.alpha))
+        row, column = np.divmod(self.ending.place, n)
+        soft, corner = np.tile(-SOFT / (tape.q4 * self.alpha), (count, 1)), np.arange(size, size + m)
+        S = entries_of(
+            np.concatenate((upper.row[of_motion], size + row, corner)),
+            np.concatenate((upper.column[of_motion], column, corner)),
+            np.hstack((upper.values[:, of_motion], out[:, 3 * m :], soft)),
+        )
         right = np.zeros((count, size + m, 2))
         right[:, size:, 0], right[:, size:, 1] = -out[:, m : 2 * m], -out[:, 2 * m : 3 * m]
         change = solved(S, size, tape.q4 * self.alpha, tape.redundant, right)
@@ -147,19 +153,21 @@ class Projections:
             found[rates] = found[rates] + change[:, :n, k]
             found[own], found[push] = change[:, n:size, k], change[:, size:, k]
 
-    def saddles(self, x: Array, inc: Array, s: Array, known: Array) -> tuple[Array, Array, Array]:
+    def saddles(self, x: Array, inc: Array, s: Array, known: Array) -> tuple[Entries, Array, Array]:
         """Return [A, Phi_z^T; Phi_z, 0], q4 (M zdd - Q) with zeros for the states, and Phi at iterates."""
         size, m = self.tape.n + self.tape.ns, self.tape.m
         ends = size + m, 2 * size + m, 2 * (size + m)
-        S, rest = np.zeros((len(x), ends[0], ends[0])), np.zeros((len(x), ends[0]))
         given, none = np.hstack((x, inc, s, known)), np.zeros((len(x), ends[0]))
         kinds, which = kinds_of(self.ways(x, inc, known))
-        for k, ways in enumerate(kinds):
-            entries, own = self.matrix(tuple(ways.tolist())), which == k
+        programs = [self.matrix(tuple(ways.tolist())) for ways in kinds]
+        places = np.unique(np.concatenate([one.place for one in programs]))
+        values, rest = np.zeros((len(x), len(places))), np.zeros((len(x), ends[0]))
+        for k, entries in enumerate(programs):
+            own = np.flatnonzero(which == k)
             out = entries.rows(none[own], given[own])
-            S[own] = spread(entries, out[:, ends[2] :], ends[2], ends[0])[:, : ends[0]]
+            values[np.ix_(own, np.searchsorted(places, entries.place))] = out[:, ends[2] :]
             rest[own] = out[:, ends[0] : ends[2]]
-        return S, rest[:, :size], rest[:, size:]
+        return Entries(*np.divmod(places, ends[0]), values), rest[:, :size], rest[:, size:]
 
     def ways(self, x: Array, inc: Array, known: Array) -> Integers:
         """Return the branches (K, laws) of the Python laws at increments (K, n)."""
@@ -169,10 +177,14 @@ class Projections:
         """Return Newton's corrections (K, n) of increments, of states (K, ns), and their multipliers (K, m)."""
         n, size = self.tape.n, self.tape.n + self.tape.ns
         S, force, Phi = self.saddles(x, inc, s, known)
-        S[:, :size, size:] *= self.tape.q4
-        S[:, size:, size:] = -np.diag(1.0 / self.alpha)
+        loaded, corner = (S.row < size) & (S.column >= size), np.arange(size, size + len(self.alpha))
+        weighted = entries_of(
+            np.concatenate((S.row, corner)),
+            np.concatenate((S.column, corner)),
+            np.hstack((S.values * np.where(loaded, self.tape.q4, 1.0), np.tile(-1.0 / self.alpha, (len(x), 1)))),
+        )
         right = -np.hstack((force, Phi))[:, :, None]
-        found = solved(S, size, self.alpha, self.tape.redundant, right)[:, :, 0]
+        found = solved(weighted, size, self.alpha, self.tape.redundant, right)[:, :, 0]
         return found[:, :n], found[:, n:size], found[:, size:]
 
     def states(self, x: Array, inc: Array, known: Array) -> Array:

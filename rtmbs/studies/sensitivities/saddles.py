@@ -15,48 +15,76 @@ from rtmbs.jit.struct import struct
 Array = Any  # numba types by value; the shapes stand on the fields
 
 SOUND = 1e-9  # of its size: error of a known solution; a worse factor is one of rounding
-PASSES = 3  # each leaves 1 / (1 + c) of the violation, and refines what rounding left
+PASSES, MOST_PASSES = 3, 8  # each leaves 1 / (1 + c) of the violation, and refines what rounding left
+SETTLED = 1e-10  # of a solution: a larger last change asks for a further pass
+PASSES_TAKEN = 2  # place among the facts
+LARGE = 32  # coordinates and rows from which passes cost less than a factor of the whole
 
 
 @struct
 class Saddle(NamedTuple):
     """Memory of one saddle-point matrix, its factor, and solutions with up to c columns."""
 
-    S: Array  # (n + m, n + m)
-    factor: Array  # (n + m, n + m): L and U of S, or in its corner of A + B weight P
+    row: Array  # (e,) int64 of the entries, sorted; pointer says where those of a row begin
+    column: Array  # (e,) int64
+    value: Array  # (e,)
+    pointer: Array  # (n + m + 1,) int64
+    factor: Array  # (n + m, n + m): L and U of the matrix, or in its corner of A + B weight P
     exchanges: Array  # (n + m,) int64: the row that changed places with each
     weight: Array  # (m,) 1 over the compliance of the penalties
-    facts: Array  # (3,) int64: n, whether rows may be redundant, whether passes are taken since a matrix needed them
+    facts: Array  # (4,) int64: n, whether rows may be redundant, whether passes are taken, whether they come first
     left: Array  # (n + m, c) scratch
     found: Array  # (n + m, c) scratch
     change: Array  # (n + m, c) scratch
 
 
-def saddle(n: int, weight: NDArray[np.float64], redundant: bool, columns: int) -> Saddle:
-    """Return memory for matrices with n coordinates and rows of these weights."""
+def saddle(n: int, weight: NDArray[np.float64], redundant: bool, columns: int, room: int | None = None) -> Saddle:
+    """Return memory for matrices with n coordinates, rows of these weights, and ``room`` for entries."""
     size = n + len(weight)
-    facts = np.array([n, redundant and len(weight) > 0, 0])
+    entries = size * size if room is None else room
+    facts = np.array([n, redundant and len(weight) > 0, 0, len(weight) > 0 and size >= LARGE])
     scratch = (np.zeros((size, columns)) for _ in range(3))
-    square = np.zeros((size, size)), np.zeros((size, size)), np.zeros(size, np.int64)
-    return Saddle(*square, np.ascontiguousarray(weight), facts, *scratch)
+    held = np.zeros(entries, np.int64), np.zeros(entries, np.int64), np.zeros(entries), np.zeros(size + 1, np.int64)
+    square = np.zeros((size, size)), np.zeros(size, np.int64)
+    return Saddle(*held, *square, np.ascontiguousarray(weight), facts, *scratch)
+
+
+class Entries(NamedTuple):
+    """Values (K, e) of the entries of K saddle-point matrices, at the same places row by row."""
+
+    row: NDArray[np.int64]  # (e,) sorted
+    column: NDArray[np.int64]  # (e,)
+    values: NDArray[np.float64]  # (K, e)
+
+
+def entries_of(row: NDArray[np.int64], column: NDArray[np.int64], values: NDArray[np.float64]) -> Entries:
+    """Return entries at different places (e,) in any order, sorted by rows."""
+    order = np.lexsort((column, row))
+    return Entries(row[order], column[order], np.ascontiguousarray(values[:, order]))
+
+
+def dense_entries(S: NDArray[np.float64]) -> Entries:
+    """Return the entries of matrices (K, n + m, n + m)."""
+    row, column = np.nonzero(np.any(S != 0.0, axis=0))
+    return Entries(row, column, np.ascontiguousarray(S[:, row, column]))
 
 
 def solved(
-    S: NDArray[np.float64], n: int, weight: NDArray[np.float64], redundant: bool, right: NDArray[np.float64]
+    given: Entries, n: int, weight: NDArray[np.float64], redundant: bool, right: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the solutions (K, n + m, c) of matrices S (K, n + m, n + m)."""
+    """Return the solutions (K, n + m, c) for right sides (K, n + m, c)."""
     found = np.array(right, order="C")
-    solve_all(np.ascontiguousarray(S), saddle(n, weight, redundant, right.shape[2]), found, False)
+    solve_all(*given, saddle(n, weight, redundant, right.shape[2], len(given.row)), found, False)
     return found
 
 
 @kernel
-def solve_all(S: Array, own: Saddle, right: Array, transposed: bool) -> None:
+def solve_all(row: Array, column: Array, values: Array, own: Saddle, right: Array, transposed: bool) -> None:
     """Solve with each matrix, or its transpose, in place."""
-    for k in range(len(S)):
-        for i in range(S.shape[1]):
-            for j in range(S.shape[1]):
-                own.S[i, j] = S[k, i, j]
+    for k in range(len(values)):
+        clear(own)
+        for e in range(len(row)):
+            put(own, row[e], column[e], values[k, e])
         factor_saddle(own)
         if transposed:
             solve_saddle_transposed(own, right[k], 0)
@@ -64,15 +92,38 @@ def solve_all(S: Array, own: Saddle, right: Array, transposed: bool) -> None:
             solve_saddle(own, right[k], 0)
 
 
+@inlined_kernel
+def clear(own: Saddle) -> None:
+    """Forget all entries."""
+    for i in range(len(own.pointer)):
+        own.pointer[i] = 0
+
+
+@inlined_kernel
+def put(own: Saddle, i: int, j: int, value: float) -> None:
+    """Take the next entry, those of a row before those of the next one."""
+    size = len(own.pointer) - 1
+    e = own.pointer[size]
+    own.row[e], own.column[e], own.value[e] = i, j, value
+    own.pointer[size] = e + 1
+    if i + 1 < size:
+        own.pointer[i + 1] = e + 1
+
+
 @inner_kernel
 def factor_saddle(own: Saddle) -> None:
-    """Factor the matrix in ``own.S``, and decide whether passes are taken.
+    """Factor the matrix of the entries, and decide whether passes are taken.
 
-    Behind a matrix that needed passes they are taken again: they serve a sound matrix as well.
+    Large matrices take them first. Behind a matrix that needed passes they are taken again: they serve a sound matrix
+    as well.
     """
+    for i in range(1, len(own.pointer) - 1):  # rows without an entry end where the one before does
+        own.pointer[i] = max(own.pointer[i], own.pointer[i - 1])
+    if own.facts[3] == 1:
+        own.facts[2] = 1
     if own.facts[2] == 0:
         factor_whole(own)
-        own.facts[2] = own.facts[1] == 1 and not is_sound(own, own.facts[0], len(own.S))
+        own.facts[2] = own.facts[1] == 1 and not is_sound(own, own.facts[0], len(own.factor))
     if own.facts[2] == 1:
         factor_weighted(own)
 
@@ -80,42 +131,50 @@ def factor_saddle(own: Saddle) -> None:
 @inner_kernel
 def factor_whole(own: Saddle) -> None:
     """Factor [A, B; P, -compliance]."""
-    size, S, F = len(own.S), own.S, own.factor
+    size, F = len(own.factor), own.factor
     for i in range(size):
         for j in range(size):
-            F[i, j] = S[i, j]
+            F[i, j] = 0.0
+    for e in range(own.pointer[size]):
+        F[own.row[e], own.column[e]] = own.value[e]
     factor_lu(F, size, own.exchanges)
 
 
 @inner_kernel
 def factor_weighted(own: Saddle) -> None:
     """Factor A + B weight P."""
-    n, size, S, F = own.facts[0], len(own.S), own.S, own.factor
+    n, F, column, value = own.facts[0], own.factor, own.column, own.value
     for i in range(n):
         for j in range(n):
-            F[i, j] = S[i, j]
-        for k in range(n, size):
-            weighted = S[i, k] * own.weight[k - n]
-            for j in range(n):
-                F[i, j] += weighted * S[k, j]
+            F[i, j] = 0.0
+    for e in range(own.pointer[n]):
+        i, k = own.row[e], column[e]
+        if k < n:
+            F[i, k] += value[e]
+        else:
+            weighted = value[e] * own.weight[k - n]
+            for f in range(own.pointer[k], own.pointer[k + 1]):
+                if column[f] < n:
+                    F[i, column[f]] += weighted * value[f]
     factor_lu(F, n, own.exchanges)
 
 
 @inner_kernel
 def is_sound(own: Saddle, n: int, size: int) -> bool:
     """Return whether the factor reproduces a known solution with two parts that load the upper rows equally."""
-    S, mass, load = own.S, 0.0, 0.0
-    for i in range(n):
-        for j in range(n):
-            mass = max(mass, abs(S[i, j]))
-        for j in range(n, size):
-            load = max(load, abs(S[i, j]))
+    mass, load = 0.0, 0.0
+    for e in range(own.pointer[n]):
+        if own.column[e] < n:
+            mass = max(mass, abs(own.value[e]))
+        else:
+            load = max(load, abs(own.value[e]))
     force = mass / load if load > 0.0 else 1.0
     x = own.change
     for i in range(size):
         total = 0.0
-        for j in range(size):
-            total += S[i, j] * known(j) * (1.0 if j < n else force)
+        for e in range(own.pointer[i], own.pointer[i + 1]):
+            j = own.column[e]
+            total += own.value[e] * known(j) * (1.0 if j < n else force)
         x[i, 0] = total
     solve_lu(own.factor, size, own.exchanges, x, 0, 1)
     for i in range(size):
@@ -135,55 +194,49 @@ def known(i: int) -> float:
 @inner_kernel
 def solve_saddle(own: Saddle, b: Array, first: int) -> None:
     """Solve in place for the rows of b (ny, c) from ``first`` on."""
-    if own.facts[2] == 0:
-        solve_lu(own.factor, len(own.S), own.exchanges, b, first, b.shape[1])
-    else:
-        take_passes(own, b, first, False)
+    if own.facts[2] == 0 or not take_passes(own, b, first, False):
+        solve_lu(own.factor, len(own.factor), own.exchanges, b, first, b.shape[1])
 
 
 @inner_kernel
 def solve_saddle_transposed(own: Saddle, b: Array, first: int) -> None:
     """Solve with the transpose in place for the rows of b (ny, c) from ``first`` on."""
-    if own.facts[2] == 0:
-        solve_lu_transposed(own.factor, len(own.S), own.exchanges, b, first, b.shape[1])
-    else:
-        take_passes(own, b, first, True)
-
-
-@inlined_kernel
-def entry(S: Array, i: int, j: int, transposed: bool) -> float:
-    """Return an entry of a matrix or of its transpose."""
-    return S[j, i] if transposed else S[i, j]
+    if own.facts[2] == 0 or not take_passes(own, b, first, True):
+        solve_lu_transposed(own.factor, len(own.factor), own.exchanges, b, first, b.shape[1])
 
 
 @inner_kernel
-def take_passes(own: Saddle, b: Array, first: int, transposed: bool) -> None:
-    """Solve by iteration; a column count known to the compiler makes a single column faster."""
+def take_passes(own: Saddle, b: Array, first: int, transposed: bool) -> bool:
+    """Solve by iteration; where independent rows do not settle, factor the whole, leave b and return False.
+
+    A column count known to the compiler makes a single column faster.
+    """
     if b.shape[1] == 1:
-        passes(own, b, first, transposed, 1)
+        settled = passes(own, b, first, transposed, 1)
     else:
-        passes(own, b, first, transposed, b.shape[1])
+        settled = passes(own, b, first, transposed, b.shape[1])
+    if not settled:
+        factor_whole(own)
+        own.facts[2] = 0
+    return settled
 
 
 @inlined_kernel
-def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) -> None:
-    """Reduce the residual of both rows, several times."""
-    n, size, S = own.facts[0], len(own.S), own.S
+def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) -> bool:
+    """Reduce the residual of both rows, several times; return whether b holds the solution."""
+    n, size = own.facts[0], len(own.factor)
     left, found, change, weight = own.left, own.found, own.change, own.weight
     for i in range(size):
         for c in range(columns):
             found[i, c] = 0.0
-    for turn in range(PASSES):
+    settled, turn = False, 0
+    while turn < PASSES or (not settled and turn < MOST_PASSES):
         for i in range(size):
             for c in range(columns):
                 left[i, c] = b[first + i, c]
-            for j in range(size if turn > 0 else 0):
-                take_away(left, i, entry(S, i, j, transposed), found, j, columns)
-        for i in range(n):
-            for c in range(columns):
-                change[i, c] = left[i, c]
-            for k in range(n, size):
-                take_away(change, i, -entry(S, i, k, transposed) * weight[k - n], left, k, columns)
+        if turn > 0:
+            add_products(own, 0, size, -1.0, found, left, transposed, columns)
+        weigh(own, left, change, transposed, columns)
         if transposed:
             solve_lu_transposed(own.factor, n, own.exchanges, change, 0, columns)
         else:
@@ -194,13 +247,72 @@ def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) ->
         for k in range(n, size):
             for c in range(columns):
                 left[k, c] = -left[k, c]
-            for j in range(n):
-                take_away(left, k, -entry(S, k, j, transposed), change, j, columns)
+        add_lower(own, change, left, transposed, columns)
+        for k in range(n, size):
             for c in range(columns):
                 found[k, c] += weight[k - n] * left[k, c]
+        settled, turn = is_settled(change, found, n, columns), turn + 1
+    if not settled and own.facts[1] == 0:
+        return False
     for i in range(size):
         for c in range(columns):
             b[first + i, c] = found[i, c]
+    return True
+
+
+@inlined_kernel
+def is_settled(change: Array, found: Array, n: int, columns: int) -> bool:
+    """Return whether the last change of the coordinates is small beside them, in every column."""
+    for c in range(columns):
+        largest, last = 0.0, 0.0
+        for i in range(n):
+            largest, last = max(largest, abs(found[i, c])), max(last, abs(change[i, c]))
+        if not last <= SETTLED * largest:
+            return False
+    return True
+
+
+@inlined_kernel
+def add_products(
+    own: Saddle, begin: int, end: int, factor: float, x: Array, b: Array, transposed: bool, columns: int
+) -> None:
+    """Add ``factor`` times the products of the entries of some rows and x (n + m, c) to b."""
+    for e in range(own.pointer[begin], own.pointer[end]):
+        i, j, value = own.row[e], own.column[e], factor * own.value[e]
+        if transposed:
+            i, j = j, i
+        for c in range(columns):
+            b[i, c] += value * x[j, c]
+
+
+@inlined_kernel
+def weigh(own: Saddle, left: Array, right: Array, transposed: bool, columns: int) -> None:
+    """Write right = left + B weight left in the rows of coordinates; of the transpose B is P^T."""
+    n, size = own.facts[0], len(own.factor)
+    for i in range(n):
+        for c in range(columns):
+            right[i, c] = left[i, c]
+    for e in range(own.pointer[n] if transposed else 0, own.pointer[size] if transposed else own.pointer[n]):
+        i, k = own.row[e], own.column[e]
+        if transposed:
+            i, k = k, i
+        if i < n and k >= n:
+            value = own.value[e] * own.weight[k - n]
+            for c in range(columns):
+                right[i, c] += value * left[k, c]
+
+
+@inlined_kernel
+def add_lower(own: Saddle, x: Array, b: Array, transposed: bool, columns: int) -> None:
+    """Add P x in the rows of loops of b; of the transpose P is B^T."""
+    n, size = own.facts[0], len(own.factor)
+    for e in range(0 if transposed else own.pointer[n], own.pointer[n] if transposed else own.pointer[size]):
+        k, j = own.row[e], own.column[e]
+        if transposed:
+            k, j = j, k
+        if k >= n and j < n:
+            for c in range(columns):
+                b[k, c] += own.value[e] * x[j, c]
 
 
 @inner_kernel

@@ -382,7 +382,7 @@ class Adjoint:
         if steps.by_parameters:
             take_parameters(blocks, chunk.values, chunk.case, w, self.gradient)
         else:
-            self.gradient -= steps.parameter_adjoint(chunk, w)
+            self.gradient -= steps.parameter_adjoints(chunk, w).sum(axis=0)
 
     def ended(self, start: FirstChange) -> Array:
         """Return the gradients (k, np), with the effect of parameters on the first state."""

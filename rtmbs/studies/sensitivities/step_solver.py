@@ -8,12 +8,20 @@ from typing import Any, NamedTuple
 
 from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.jit.struct import struct
-from rtmbs.studies.sensitivities.saddles import Saddle, factor_saddle, solve_saddle, solve_saddle_transposed, take_away
+from rtmbs.studies.sensitivities.saddles import (
+    Saddle,
+    clear,
+    factor_saddle,
+    put,
+    solve_saddle,
+    solve_saddle_transposed,
+    take_away,
+)
 
 Array = Any  # numba types by value; the shapes stand on the fields
 
-BLOCKS = 9
-GUESSED, FIRST, MADE, INCREMENT, VELOCITY, EXPLICIT, ENDED, ACCELERATION, LAST = range(BLOCKS)
+BLOCKS = 10
+GUESSED, FIRST, MADE, INCREMENT, VELOCITY, SCALE, EXPLICIT, ENDED, ACCELERATION, LAST = range(BLOCKS)
 BELOW, BY_STATE, BY_PARAMETERS = BLOCKS, 2 * BLOCKS, 2 * BLOCKS + 1  # groups of entries behind those on the diagonal
 GROUPS = 2 * BLOCKS + 2
 
@@ -62,13 +70,10 @@ def factor_step(own: StepBlocks, values: Array, case: int, made: int) -> None:
 @inner_kernel
 def fill_block(own: StepBlocks, values: Array, case: int, block: int, one: Saddle) -> None:
     """Fill in the matrix of a block and factor it."""
-    S, place, row, column = one.S, own.place, own.row, own.column
-    for i in range(len(S)):
-        for j in range(len(S)):
-            S[i, j] = 0.0
-    first = own.ends[block]
+    place, row, column, first = own.place, own.row, own.column, own.ends[block]
+    clear(one)
     for e in range(own.pointer[case, block], own.pointer[case, block + 1]):
-        S[row[e] - first, column[e] - first] = values[place[e]]
+        put(one, row[e] - first, column[e] - first, values[place[e]])
     factor_saddle(one)
 
 
@@ -233,3 +238,12 @@ def take_parameters(own: StepBlocks, values: Array, case: Array, w: Array, gradi
     for k in range(len(values)):
         for e in range(own.pointer[case[k], BY_PARAMETERS], own.pointer[case[k], BY_PARAMETERS + 1]):
             take_away(gradient, column[e], values[k, place[e]], w[k], row[e], gradient.shape[1])
+
+
+@kernel
+def take_each(own: StepBlocks, values: Array, case: Array, w: Array, gradient: Array) -> None:
+    """Subtract H^T w of each step of a chunk from ``gradient`` (K, np, k), w (K, ny, k)."""
+    place, row, column = own.place, own.row, own.column
+    for k in range(len(values)):
+        for e in range(own.pointer[case[k], BY_PARAMETERS], own.pointer[case[k], BY_PARAMETERS + 1]):
+            take_away(gradient[k], column[e], values[k, place[e]], w[k], row[e], gradient.shape[2])

@@ -111,14 +111,15 @@ class StepTape:
         self.n, self.m, self.nc, self.nr, self.ns = n, m, nc, nr, ns
         self.first = np.flatnonzero(tables.dofs.reference >= 0)
         self.y = VectorLayout(
-            guessed=ns, dz=n, ds=ns, first=m, made=ns, inc=n, s=ns, push=m, v=n, sv=ns, mu=m, zd=n, kept=nc, ended=ns,
-            zdd=n, sa=ns, nu=m, turn=turns, sd=ns,
+            guessed=ns, dz=n, ds=ns, first=m, made=ns, inc=n, s=ns, push=m, v=n, sv=ns, mu=m, scale=nc, zd=n, kept=nc,
+            ended=ns, zdd=n, sa=ns, nu=m, turn=turns, sd=ns,
         )  # fmt: skip
         self.x = VectorLayout(z=n, zd=n, zdd=n, kept=nc, s=ns, sd=ns)
         self.known = VectorLayout(u=nu, R0=9 * nr, alpha=m, turned=turns, drift=len(variations.pairs))
         self.inputs = VectorLayout(y=self.y.size, x=self.x.size, p=np_)
         self.programs: dict[Hashable, JacobianProgram] = {}
         self.pulls: dict[StepCase, SimdProgram] = {}
+        self.kept_blocks: dict[Hashable, Any] = {}  # solvers of ``steps``
         self.plain = np.ones(n, np.bool_)
         for k in range(3):
             self.plain[self.first + k] = False
@@ -182,9 +183,9 @@ class StepTape:
 
     @cached_property
     def balances(self) -> SimdProgram:
-        """Program of the residuals of kept energies (3 nc,), continued and begun anew.
+        """Program of the residuals of kept energies (4 nc,), continued and begun anew.
 
-        Last comes the kinetic energy beyond that of a component at rest.
+        Behind them stand the kinetic energy beyond that of a component at rest, and the kinetic energy.
         """
 
         def found(q, flat):
@@ -193,7 +194,7 @@ class StepTape:
             tables, u, R0, _, _ = self.context(x["z"], parts["p"], known)
             worked, rest, moving = self.energies(tables, u, R0, self.iterate(y["inc"], x), x, y["v"])
             least = AT_REST * page_terms.exchange(XP, tables, u, R0, self.iterate(y["inc"], x)[0][None])[0]
-            return XP.concatenate((y["kept"] - x["kept"] - worked, y["kept"] - moving - rest, moving - least))
+            return XP.concatenate((y["kept"] - x["kept"] - worked, y["kept"] - moving - rest, moving - least, moving))
 
         return SimdProgram(lowered(record(found, self.inputs.size, k=self.known.size, xp=recorder)))
 
@@ -327,13 +328,13 @@ class StepTape:
         def projected(w, s, lam):
             return self.with_reactions(row, self.newton(at, XP.concatenate((w, s)), x["z"], p, known), lam, at[0])
 
-        factor, balance = self.balance(case, tables, u, R0, here, x, y)
+        scale, balance = self.balance(case, tables, u, R0, here, x, y)
         found = [*first, self.force(row, y["s"], z, zd, zdd, case.here) + self.loops(row, y["push"], z)]
         found += self.state_rows(lambda: self.state_residual(row, y["s"], x, z, zd))
         found += self.rows(lambda: page_terms.closures(XP, *row, z[None])[0] - y["push"] / alpha)
         found.append(projected(y["v"] - zd, y["sv"], y["mu"]))
         found += self.rows(lambda: page_terms.closure_velocities(XP, *row, z[None], y["v"][None])[0] - soft * y["mu"])
-        found += [y["zd"] - factor * y["v"], *balance]
+        found += [*scale, y["zd"] - self.scales(y["scale"], y["v"]) * y["v"], *balance]
         found += self.state_rows(lambda: self.state_residual(row, y["ended"], x, z, y["zd"]))
         found.append(projected(y["zdd"] - zdd, y["sa"], y["nu"]))
         rates = y["zd"][None], y["zdd"][None]
@@ -388,21 +389,25 @@ class StepTape:
         return page_terms.closures(XP, *row, z[None])[0] + XP.sum(J * dz[None, :], axis=-1)
 
     def balance(self, case, tables, u, R0, here, x, y):
-        """Return the factor (n,) of the rates, and the residuals of kept energies, in a list."""
+        """Return the residuals of the factors of the rates, and those of kept energies, each in a list."""
         if not self.nc:
-            return 1.0, []
+            return [], []
         worked, rest, moving = self.energies(tables, u, R0, here, x, y["v"])
-        found, factor = [], [1.0] * self.n
-        for c, mask in enumerate(page_terms.members(tables)):
-            if case.held[c]:
-                wanted = x["kept"][c] + worked[c]
-                scale = XP.sqrt((wanted - rest[c]) / moving[c])
-                factor = [scale if inside else one for inside, one in zip(mask, factor, strict=True)]
-            else:
-                wanted = moving[c] + rest[c]
+        scales, found = [], []
+        for c, held in enumerate(case.held):
+            wanted = x["kept"][c] + worked[c] if held else moving[c] + rest[c]
+            scales.append(y["scale"][c] - (XP.sqrt((wanted - rest[c]) / moving[c]) if held else 1.0))
             found.append(y["kept"][c] - wanted)
-        zero = 0.0 * y["v"][0]
-        return XP.stack([zero + one for one in factor]), [XP.stack(found)]
+        return [XP.stack(scales)], [XP.stack(found)]
+
+    def scales(self, scale, v):
+        """Return the factor (n,) of each rate v (n,), of those of the components (nc,); 1 outside of them."""
+        if not self.nc:
+            return 1.0
+        factor = [0.0 * v[0] + 1.0] * self.n
+        for own, mask in zip(scale, page_terms.members(self.tables), strict=True):
+            factor = [own if inside else one for inside, one in zip(mask, factor, strict=True)]
+        return XP.stack(factor)
 
     def energies(self, tables, u, R0, here, x, v):
         """Return work of dampers, energies beside the kinetic one, and the kinetic one (k,), v (n,) before scaling."""

@@ -5,7 +5,7 @@ keeps every state, kept energies, and the iterate of each Newton matrix. Entries
 for all cases of a run.
 """
 
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -21,13 +21,25 @@ from rtmbs.simulation.observers.observer import Observer, Watched
 from rtmbs.studies.sensitivities.midpoint_tape import MidpointImpulses, MidpointTape
 from rtmbs.studies.sensitivities.projections import Ends, Projections
 from rtmbs.studies.sensitivities.python_laws import kinds_of
-from rtmbs.studies.sensitivities.saddles import saddle
-from rtmbs.studies.sensitivities.step_solver import BELOW, BY_PARAMETERS, BY_STATE, GROUPS, NOWHERE, PARTS, StepBlocks
+from rtmbs.studies.sensitivities.saddles import PASSES_TAKEN, saddle
+from rtmbs.studies.sensitivities.step_solver import (
+    BELOW,
+    BY_PARAMETERS,
+    BY_STATE,
+    FIRST,
+    GROUPS,
+    INCREMENT,
+    NOWHERE,
+    PARTS,
+    VELOCITY,
+    StepBlocks,
+)
 from rtmbs.studies.sensitivities.step_tape import StepCase, StepTape
 
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+MOST_BLOCKS = 8  # solvers that a tape keeps
 CHUNK = 256  # steps whose equations are solved together
 SLOW = 1e-3  # [rad/s, m/s and the same per second]: least size of rates and accelerations that a miss is compared with
 ROUNDING = 1e-15  # of the kept energies: a step that misses more may have begun its balance anew
@@ -157,7 +169,7 @@ class LinearSteps:
         self.sizes = np.maximum(sizes_of(recorded.samples) if sizes is None else sizes, SLOW)
         self.projections = RECONSTRUCTED[type(tape)](tape, alpha)
         self.cases: list[StepCase] = []
-        self.kept_blocks: dict[tuple[int, int], StepBlocks] = {}
+        self.begun: set[Hashable] = set()  # solvers that this run has taken up
         self.together = CHUNK
 
     def chunks(self, backwards: bool = False) -> Iterator[Steps]:
@@ -170,30 +182,37 @@ class LinearSteps:
         """Return the linear equations of some steps."""
         tape = self.tape
         point, known, made, ways, missed = self.points(first, count)
-        case, values = self.evaluate(
-            point, known, np.column_stack((made, ways, self.continued_balances(point, known, first)))
-        )
+        held = self.continued_balances(point, known, first)
+        case, values = self.evaluate(point, known, np.column_stack((made, ways, held)))
         missed = np.maximum(missed, largest(values[:, tape.y["zd"]]) / self.sizes[0])
         return Steps(first, point, known, values, case, made, missed)
 
     def blocks(self, columns: int) -> StepBlocks:
         """Return the solver of the steps of all cases met so far, for right sides of some columns."""
-        key = len(self.cases), columns
-        if key not in self.kept_blocks:
+        kept = self.tape.kept_blocks
+        key = tuple(self.cases), self.by_parameters, columns, self.alpha.tobytes()
+        if key not in kept:
+            if len(kept) >= MOST_BLOCKS:
+                kept.clear()
             pattern = pattern_of(self.tape, self.cases, self.by_parameters)
-            self.kept_blocks[key] = blocks_of(self.tape, self.alpha, pattern, columns)
-        return self.kept_blocks[key]
+            kept[key] = blocks_of(self.tape, self.alpha, pattern, columns)
+        if key not in self.begun:
+            self.begun.add(key)
+            for one in (kept[key].correction, kept[key].increment, kept[key].projection):
+                one.facts[PASSES_TAKEN] = 0  # another run may have needed them
+        return kept[key]
 
-    def parameter_adjoint(self, chunk: Steps, w: Array) -> Array:
-        """Return the sum (np, k) of H^T w over a chunk, w (K, ny, k), a reverse pass for each column of w."""
+    def parameter_adjoints(self, chunk: Steps, w: Array) -> Array:
+        """Return H^T w (K, np, k) of each step of a chunk, w (K, ny, k), a reverse pass for each column of w."""
         tape = self.tape
-        found, none = np.zeros((tape.variations.count, w.shape[2])), np.zeros((len(w), tape.variations.count))
+        none = np.zeros((len(w), tape.variations.count))
+        found = np.zeros((*none.shape, w.shape[2]))
         for number in np.unique(chunk.case):
             rows = np.flatnonzero(chunk.case == number)
             given = np.hstack((chunk.point[rows, : tape.inputs["p"].start], chunk.known[rows]))
             program = tape.parameter_adjoint(self.cases[number])
             for c in range(w.shape[2]):
-                found[:, c] += np.sum(program(none[rows], np.hstack((given, w[rows, :, c]))), axis=0)
+                found[rows, :, c] = program(none[rows], np.hstack((given, w[rows, :, c])))
         return found
 
     def number(self, kind: Integers) -> int:
@@ -220,7 +239,7 @@ class LinearSteps:
         return numbers[which], values
 
     def continued_balances(self, point: Array, known: Array, first: int) -> Mask:
-        """Return which balances of energy continued (K, nc): others began anew in the step.
+        """Return which balances of energy continued (K, nc), others began anew; set the factors of their rates.
 
         A balance that went on keeps its energy but for dampers, one that began anew has that of the rates. Where a
         balance may have begun anew, the equation that explains the kept energy better tells. A component at rest has
@@ -231,10 +250,13 @@ class LinearSteps:
         if not nc:
             return held
         missed = tape.balances(point, known)
-        moves, missed = missed[:, 2 * nc :] > 0.0, np.abs(missed)
+        moves, moving = missed[:, 2 * nc : 3 * nc] > 0.0, missed[:, 3 * nc :]
+        share, missed = (missed[:, nc : 2 * nc] - missed[:, :nc]) / np.where(moves, moving, 1.0), np.abs(missed)
         scale = np.abs(point[:, tape.y["kept"]]) + np.abs(point[:, tape.y.size :][:, tape.x["kept"]])
         doubtful = missed[:, :nc] > ROUNDING * scale
-        return np.asarray(held & moves & ~(doubtful & (missed[:, nc : 2 * nc] <= missed[:, :nc])))
+        found = held & moves & ~(doubtful & (missed[:, nc : 2 * nc] <= missed[:, :nc]))
+        point[:, tape.y["scale"]] = np.sqrt(np.where(found, 1.0 + share, 1.0))
+        return np.asarray(found)
 
     # ---- where a step stands ----------------------------------------------------------------------------------------
 
@@ -254,6 +276,7 @@ class LinearSteps:
         missed = np.maximum(largest(y["zdd"] - end.zdd) / self.sizes[1], largest(y.pop("off")) / self.sizes[0])
         y |= {"inc": inc, "zd": end.zd, "kept": recorded.kept[after]}
         y |= {"ended": samples.s[after], "sd": recorded.rates[after], "turn": np.zeros((count, 3 * tape.nr))}
+        y["scale"] = np.ones((count, tape.nc))  # those of balances that went on follow
         point = np.hstack([*(y[name] for name in tape.y.places), x, np.zeros((count, tape.variations.count))])
         return np.ascontiguousarray(point), np.ascontiguousarray(known), made, ways, missed
 
@@ -291,7 +314,7 @@ class StepPattern(NamedTuple):
 def ends_of(tape: StepTape) -> Integers:
     """Return where the blocks of unknowns begin and end (BLOCKS + 1,)."""
     y = tape.y
-    last = ("guessed", "first", "made", "push", "mu", "kept", "ended", "nu", "sd")
+    last = ("guessed", "first", "made", "push", "mu", "scale", "kept", "ended", "nu", "sd")
     return np.array([0, *(y[name].stop for name in last)])
 
 
@@ -324,8 +347,10 @@ def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> An
 def blocks_of(tape: StepTape, alpha: Any, pattern: StepPattern, columns: int) -> StepBlocks:
     """Return the blocks of a recorded step, for right sides with up to some columns."""
     n, several, weights = tape.n + tape.ns, max(columns, 1), tape.weights(alpha)
-    correction, increment = (saddle(n, weight, tape.redundant, several) for weight in weights[:2])
-    projection = saddle(weights.projected, weights.projection, tape.redundant, several)
+    room = np.max(np.diff(pattern.pointer, axis=1), axis=0)  # entries of a group in any case
+    correction = saddle(n, weights.correction, tape.redundant, several, room[FIRST])
+    increment = saddle(n, weights.increment, tape.redundant, several, room[INCREMENT])
+    projection = saddle(weights.projected, weights.projection, tape.redundant, several, room[VELOCITY])
     own = (tape.y[name] for name in ("guessed", "made", "ended"))  # states alone; none where no equation has them
     guessed, made, ended = (saddle(one.stop - one.start, np.zeros(0), False, several) for one in own)
     return StepBlocks(

@@ -1,5 +1,7 @@
 """Differentiable runs: gradients by parameters and by inputs in time against differences, and in JAX and PyTorch."""
 
+import copy
+
 import numpy as np
 import pytest
 
@@ -100,6 +102,25 @@ def test_arguments_of_a_model_are_parameters():
     np.testing.assert_allclose(by_p[0], found, rtol=1e-7)
 
 
+def test_a_run_keeps_the_offset_of_the_loops_and_the_jacobian():
+    model = rtmbs.library.build("fourbar")
+    model.add_force("push", rtmbs.Motor(rtmbs.Input(0.0)), joint="pin_1_0")
+    cut = model.joints["cut_1_0"]
+    object.__setattr__(cut, "point_b", cut.point_b + np.array([1e-4, 0.0, 0.0]))
+    sim = rtmbs.Simulation(model.compile(), h=4e-3, method=TIGHT, jacobian="trace", assembly_offset=True)
+    offset = sim.equations.assembly_offset
+    assert np.abs(offset).max() > 5e-5
+    run = rtmbs.differentiable(sim, 0.02, ["pin_1_0.angle"], ["pin_1_0.rate"], controls=["push.torque"])
+    run(None, np.zeros((run.steps + 1, 1)))
+    np.testing.assert_array_equal(run.kept.equations.assembly_offset, offset)
+    assert type(run.kept.equations.source) is type(sim.equations.source)
+
+
+def test_copies_are_runs_of_their_own(cart):
+    U = np.linspace(-1.0, 1.0, cart.steps + 1)
+    np.testing.assert_array_equal(copy.deepcopy(cart)(None, U), cart(None, U))
+
+
 def test_a_function_of_jax(cart):
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
@@ -111,6 +132,8 @@ def test_a_function_of_jax(cart):
     np.testing.assert_allclose(gradients[1], 3.0 * by_u[0], rtol=1e-12, atol=1e-14)
     several = jax.vmap(run, in_axes=(None, 0))(cart.start, np.stack([U, 2.0 * U]))
     np.testing.assert_array_equal(several[1], cart(None, 2.0 * U))
+    flat = jax.grad(lambda u: run(None, u)[0])(U[:, 0])  # gradients have the shape that was given
+    np.testing.assert_allclose(flat, by_u[0, :, 0], rtol=1e-12, atol=1e-14)
 
 
 def test_a_function_of_pytorch(cart):
@@ -121,7 +144,12 @@ def test_a_function_of_pytorch(cart):
     _, by_p, by_u = cart.jacobians(None, U)
     np.testing.assert_allclose(p.grad.numpy(), by_p[0], rtol=1e-12)
     np.testing.assert_allclose(u.grad.numpy(), by_u[0], rtol=1e-12)
-    assert torch.autograd.gradcheck(run, (p, u), eps=1e-4, atol=1e-6, rtol=1e-6)
+    assert torch.autograd.gradcheck(run, (p, u), eps=3e-5, atol=1e-7, rtol=1e-7)
+    flat = torch.tensor(U[:, 0], dtype=torch.float64, requires_grad=True)
+    run(None, flat)[0].backward()
+    assert flat.grad.shape == flat.shape
+    with pytest.raises(rtmbs.RtmbsError, match="first derivatives alone"):
+        torch.autograd.grad(run(p, u)[0], p, create_graph=True)
 
 
 def test_refusals(cart):
@@ -129,6 +157,8 @@ def test_refusals(cart):
     for call, words in (
         (lambda: rtmbs.differentiable(sim, 0.3, ["pivot.angle"]), "needs lists of names"),
         (lambda: rtmbs.differentiable(sim, 0.3, ["pivot.angle"], controls=["gravity"]), "one number"),
+        (lambda: rtmbs.differentiable(sim, 0.3, ["pivot.angle"], ["push.force"], controls=["push.force"]), "twice"),
+        (lambda: rtmbs.differentiable(sim, 0.3, ["pivot.angle"], controls=["push.force"] * 2), "is named twice"),
         (lambda: cart(None, np.zeros(3)), "controls have shape"),
         (lambda: cart([1.0], None), "1 numbers given for 5"),
         (lambda: cart(None, np.full((cart.steps + 1, 1), np.nan)), "finite"),

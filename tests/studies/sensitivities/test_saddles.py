@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from rtmbs.studies.sensitivities.saddles import saddle, solve_all, solved
+from rtmbs.studies.sensitivities.saddles import dense_entries, saddle, solve_all, solved
 
 
 def saddles(redundant, seed=5, count=4, n=6, m=3, weight=1e6):
@@ -22,7 +22,7 @@ def saddles(redundant, seed=5, count=4, n=6, m=3, weight=1e6):
 def solution(S, right, weight, redundant, transposed=False):
     """Return the solutions, and whether passes were taken for the last matrix."""
     own, found = saddle(6, weight, redundant, right.shape[2]), right.copy()
-    solve_all(S, own, found, transposed)
+    solve_all(*dense_entries(S), own, found, transposed)
     return found, bool(own.facts[2])
 
 
@@ -38,7 +38,7 @@ def test_solutions_of_both_ways(transposed, redundant):
     np.testing.assert_allclose(matrix @ found, right, atol=1e-8)
     if not redundant:
         np.testing.assert_allclose(found, x, atol=1e-10)
-        np.testing.assert_allclose(solved(S, 6, weight, False, S @ x), x, atol=1e-10)
+        np.testing.assert_allclose(solved(dense_entries(S), 6, weight, False, S @ x), x, atol=1e-10)
 
 
 @pytest.mark.parametrize("transposed", [False, True])
@@ -66,4 +66,4 @@ def test_no_loops():
     S, _, _, _ = saddles(False)
     A = np.ascontiguousarray(S[:, :6, :6])
     x = np.random.default_rng(1).normal(size=(len(A), 6, 3))
-    np.testing.assert_allclose(solved(A, 6, np.zeros(0), True, A @ x), x, atol=1e-10)
+    np.testing.assert_allclose(solved(dense_entries(A), 6, np.zeros(0), True, A @ x), x, atol=1e-10)
