@@ -76,7 +76,7 @@ def add_contact(
     for (one, of_one), (other, of_other) in product(first, second):
         if one is other:
             raise ModelError(f"{what}: both sides are of {one.name!r}; contact needs two bodies")
-        if isinstance(of_other, Plane) or (isinstance(of_other, Box | Profile) and not isinstance(of_one, Plane)):
+        if comes_first(of_other, of_one):
             one, of_one, other, of_other = other, of_other, one, of_one
         usual = HERTZ if isinstance(of_other, Sphere | Bar) else 1.0
         normal = checked_normal_force(what, stiffness, usual if exponent is None else exponent, dissipation)
@@ -87,6 +87,13 @@ def add_contact(
         pairs += touching(what, name, (one, of_one), (other, of_other), normal, bristle)
     named = [(name if len(pairs) == 1 else f"{name}_{k}", pair) for k, pair in enumerate(pairs, 1)]
     return Contact(name, tuple(add_pair(model, own, pair, mu) for own, pair in named))
+
+
+def comes_first(shape: Any, other: Any) -> bool:
+    """Return whether the law of two shapes has ``shape`` first, in whatever order they are given."""
+    if isinstance(other, Sphere) and isinstance(shape, Box | Profile):
+        return True
+    return isinstance(shape, Plane) or (isinstance(shape, Profile) and not isinstance(other, Plane))
 
 
 def add_pair(model: ForceModel, name: str, pair: Pair, friction: float) -> Force:

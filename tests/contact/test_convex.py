@@ -80,7 +80,7 @@ def test_new_points_go_on_with_the_energy_of_those_before_them():
     pytest.importorskip("coal")
     sim = resting(0.0, 0.0, rtmbs.Box((0.3, 0.2, 0.1)), 0.05 - 1e-4)
     pair, state = sim._store.patches.pairs[0], sim._store.states[0]
-    points, pose = pair.kept(state), (np.array((0.0, 0.0, 1e-4 - 0.55)), np.eye(3))  # of the floor
+    points, pose = pair.kept(state), (np.array((0.0, 0.0, 0.55 - 1e-4)), np.eye(3))  # of the body in axes of the floor
     np.testing.assert_allclose(pair.depths(points, *pose), 1e-4, atol=1e-12)
     pair.write(state, points[:1], pose, False)
     pair.write(state, points[:2], pose, True)
