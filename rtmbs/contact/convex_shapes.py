@@ -263,8 +263,8 @@ def refuse_thin(what: str, shape: Any) -> None:
         return
     if np.min(sizes) < THIN * np.max(sizes):
         raise ModelError(
-            f"{what}: the {type(shape).__name__} is {np.min(sizes):g} m thin and {np.max(sizes):g} m long; a convex body "
-            f"that touches others must be at least {THIN:g} of its length thick"
+            f"{what}: the {type(shape).__name__} is {np.min(sizes):g} m thin and {np.max(sizes):g} m long; a convex "
+            f"body that touches others must be at least {THIN:g} of its length thick"
         )
 
 
@@ -281,8 +281,8 @@ def refuse_hollow(what: str, shape: Surface, middle: Array) -> None:
     share = abs(float(np.linalg.det(shape.vertices[shape.faces] - middle).sum())) / (6.0 * whole)
     if abs(share - 1.0) > HOLLOW:
         raise ModelError(
-            f"{what}: the surface is not convex, it encloses {share:.4g} of the volume of its convex hull; give the body "
-            "several convex surfaces"
+            f"{what}: the surface is not convex, it encloses {share:.4g} of the volume of its convex hull; give the "
+            "body several convex surfaces"
         )
 
 

@@ -97,8 +97,8 @@ class Profile:
             )
         if crossing := first_crossing([piece(*one) for one in zip(points, ahead, bulges, strict=True)]):
             raise ModelError(
-                f"Profile: the outline crosses itself, the pieces behind points {crossing[0]} and {crossing[1]}; it must "
-                "be the edge of one solid"
+                f"Profile: the outline crosses itself, the pieces behind points {crossing[0]} and {crossing[1]}; it "
+                "must be the edge of one solid"
             )
         checked: dict[str, Any] = {
             "points": points,

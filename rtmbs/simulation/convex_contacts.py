@@ -175,11 +175,11 @@ class PairPlace:
         return self.bounded(deepest - float(deep), state.t)
 
     def bounded(self, offset: float, t: float) -> float:
-        """Return an offset [m]; StepError beyond MOST_OFFSET, where the shapes no longer touch as they are drawn."""
+        """Return an offset [m]; StepError beyond MOST_OFFSET, where shapes no longer touch as they are drawn."""
         if abs(offset) > MOST_OFFSET * self.size:
             raise StepError(
-                f"contact {self.pair.name!r}: its points lie {abs(offset):.2g} m beside its shapes at t = {t:g}, by all "
-                "changes of the points that kept the energy; take a smaller h, or let the shapes part",
+                f"contact {self.pair.name!r}: its points lie {abs(offset):.2g} m beside its shapes at t = {t:g}, by "
+                "all changes of the points that kept the energy; take a smaller h, or let the shapes part",
                 t=t,
             )
         return offset

@@ -24,6 +24,6 @@ def warn_of_overlaps(sim: Any) -> None:
     if push > HEAVY * weight and depth > ROUNDING * system.length:
         size = f", {push / weight:.3g} times the weight of all bodies" if weight else ""
         warn(
-            f"contact {worst!r} begins {depth:.3g} m deep with {push:.3g} N{size}: it throws the bodies apart; let them "
-            "start apart, or nearer to rest"
+            f"contact {worst!r} begins {depth:.3g} m deep with {push:.3g} N{size}: it throws the bodies apart; let "
+            "them start apart, or nearer to rest"
         )
