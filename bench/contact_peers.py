@@ -89,7 +89,7 @@ def mujoco_steps(
     """Return a function that takes steps of MuJoCo, one for its mean penetration [m], and its degrees of freedom."""
     import mujoco
 
-    law = f'solref="{-stiffness} {-0.02 * stiffness}" friction="{friction} 0 0" condim="3"'
+    law = f'solref="{-stiffness} {-np.sqrt(stiffness)}" friction="{friction} 0 0" condim="3"'
     text = (
         f'<mujoco><option timestep="{H}" gravity="0 0 {-G}" integrator="implicitfast"/><default><geom {law}/></default>'
         f"<worldbody>{bodies}</worldbody></mujoco>"
@@ -115,7 +115,7 @@ def compared(name: str, model: rtmbs.Model, bodies: str, friction: float) -> str
     sim.run(2.0, record=rtmbs.Every(0.5))
     touching = [sim[f"{force}.penetration"] for force, info in sim.system.forces.items() if info.contact]
     own = float(np.mean([one for one in touching if one > 0.0]))
-    stiffness = 200.0
+    stiffness = G / own
     for _ in range(12):  # until MuJoCo's contacts are as deep
         steps, deep, freedom = mujoco_steps(bodies, stiffness, friction)
         steps(2000)
