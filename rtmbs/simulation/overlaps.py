@@ -5,6 +5,9 @@ from typing import Any
 import numpy as np
 
 from rtmbs.errors import warn
+from rtmbs.results.contact_channels import touch_motion
+from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.samples import one_sample
 from rtmbs.system.tables import GRAVITY_SLOT
 
 HEAVY = 10.0  # weights of all bodies: a larger force of contact at the start
@@ -12,13 +15,16 @@ ROUNDING = 1e-9  # of the characteristic length: a smaller overlap without gravi
 
 
 def warn_of_overlaps(sim: Any) -> None:
-    """Warn of the contact with the largest normal force at the start where that is no weight."""
-    system = sim.system
-    forces = {name: float(sim[f"{name}.normal_force"]) for name, info in system.forces.items() if info.contact}
-    if not forces:
+    """Warn of the contact with the largest force of its spring at the start where that is no weight."""
+    system, worst, push, depth = sim.system, "", 0.0, 0.0
+    contacts = [info for info in system.forces.values() if info.contact]
+    if not contacts:
         return
-    worst = max(forces, key=lambda name: forces[name])
-    push, depth = forces[worst], float(sim[f"{worst}.penetration"])
+    resampled = Evaluation(system, sim.equations.tables, one_sample(sim.state))
+    for info in contacts:
+        deep = -float(touch_motion(resampled, info).gap[0])
+        if deep > 0.0 and (force := float(info.contact.normal(deep, 0.0))) > push:
+            worst, push, depth = info.name, force, deep
     gravity = float(np.linalg.norm(sim.state.u[GRAVITY_SLOT : GRAVITY_SLOT + 3]))
     weight = sum(info.mass for info in system.bodies.values()) * gravity
     if push > HEAVY * weight and depth > ROUNDING * system.length:
