@@ -16,6 +16,7 @@ from scipy.integrate import solve_ivp
 from scipy.spatial.transform import Rotation
 
 import rtmbs
+from bench.contact_mechanisms import clearance, geneva, woodpecker
 from rtmbs import contact
 from rtmbs.errors import RtmbsError
 
@@ -442,6 +443,24 @@ def collisions(short: bool) -> Figure:
     text = f"{hits} of {len(found)} hit: momentum to {momentum:.0e}, energy grows by {growth:.0e} at most"
     wanted = f"momentum to 1e-9, energy to (w h)^2 = {SHARE**2:.0e}"
     return Figure(wanted, text, momentum < 1e-9 and growth < SHARE**2)
+
+
+@figure("woodpecker toy")
+def woodpecker_toy(short: bool) -> Figure:
+    """The published periodic motion of the toy, in its linear equations."""
+    return Figure(*woodpecker(short))
+
+
+@figure("slider-crank with clearance")
+def slider_crank(short: bool) -> Figure:
+    """Impacts of the slider of Flores, Leine and Glocker against an event-exact integration."""
+    return Figure(*clearance(short))
+
+
+@figure("Geneva drive")
+def geneva_drive(short: bool) -> Figure:
+    """Turn of a Geneva wheel of four slots against its closed form."""
+    return Figure(*geneva(short))
 
 
 def main(arguments: list[str]) -> int:

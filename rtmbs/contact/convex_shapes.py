@@ -15,8 +15,10 @@ from rtmbs.contact.ellipsoid import Ellipsoid
 from rtmbs.contact.friction import inner
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, perpendiculars
-from rtmbs.model.shapes import Bar, Box, Cylinder, Sphere
+from rtmbs.model.shapes import Bar, Box, Cylinder, Sphere, Surface, open_edges
 
+HOLLOW = 1e-6  # of the volume of its convex hull that a convex surface may lack
+THIN = 1e-6  # of the length of a convex shape: thinner ones lose their sides to rounding
 SAME_FACE = 1e-8  # triangles whose planes differ by less are parts of one face
 NEAR = 1e-3  # of the size: edges that may be farthest in a direction that is known to less
 CAP = 16  # points around the rim of a cylinder
@@ -225,8 +227,9 @@ Convex = Polytope | Rod | Round
 def convex_of(what: str, shape: Any) -> tuple[Convex, Array, Array]:
     """Return a shape about its middle, the middle (3,) [m] and its axes (3, 3), in body axes.
 
-    Raises ModelError for a surface without a volume.
+    Raises ModelError for a shape that is too thin, and a surface that is flat, open or not convex.
     """
+    refuse_thin(what, shape)
     if isinstance(shape, Box):
         corners = np.array(list(product((-0.5, 0.5), repeat=3))) * shape.size
         return polytope_of(what, corners), shape.center, shape.axes
@@ -244,7 +247,43 @@ def convex_of(what: str, shape: Any) -> tuple[Convex, Array, Array]:
     if isinstance(shape, Ellipsoid):
         return Round(shape.half_axes), shape.center, shape.axes
     middle = 0.5 * (shape.vertices.min(axis=0) + shape.vertices.max(axis=0))
+    refuse_hollow(what, shape, middle)
     return polytope_of(what, shape.vertices - middle), middle, np.eye(3)
+
+
+def refuse_thin(what: str, shape: Any) -> None:
+    """Raise ModelError for a box, a cylinder or an ellipsoid that is all but flat or a line."""
+    if isinstance(shape, Box):
+        sizes = shape.size
+    elif isinstance(shape, Cylinder):
+        sizes = np.array((2.0 * shape.radius, shape.length))
+    elif isinstance(shape, Ellipsoid):
+        sizes = 2.0 * shape.half_axes
+    else:
+        return
+    if np.min(sizes) < THIN * np.max(sizes):
+        raise ModelError(
+            f"{what}: the {type(shape).__name__} is {np.min(sizes):g} m thin and {np.max(sizes):g} m long; a convex "
+            f"body that touches others must be at least {THIN:g} of its length thick"
+        )
+
+
+def refuse_hollow(what: str, shape: Surface, middle: Array) -> None:
+    """Raise ModelError for a surface that is open, or that encloses less than its convex hull."""
+    if count := open_edges(shape.vertices, shape.faces):
+        raise ModelError(
+            f"{what}: the surface is open, {count} of its edges lack the face on the other side; close the mesh"
+        )
+    try:
+        whole = float(ConvexHull(shape.vertices).volume)
+    except QhullError:
+        return  # polytope_of tells that it is flat
+    share = abs(float(np.linalg.det(shape.vertices[shape.faces] - middle).sum())) / (6.0 * whole)
+    if abs(share - 1.0) > HOLLOW:
+        raise ModelError(
+            f"{what}: the surface is not convex, it encloses {share:.4g} of the volume of its convex hull; give the "
+            "body several convex surfaces"
+        )
 
 
 def polytope_of(what: str, points: Array) -> Polytope:

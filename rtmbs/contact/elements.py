@@ -25,6 +25,7 @@ Side = Body | str | tuple[Body | str, Shape | Plane]
 MOST_POINTS = 256  # corners of one convex surface
 USUAL_DEPTH, TANGENTIAL = 1e-4, 0.8  # [m]; tangential over normal stiffness of a contact (Mindlin 1949, nu = 1/3)
 HERTZ = 1.5
+POINT = 1e-6  # [m] radius of a ball that is a point, and not drawn
 
 
 class Contact(NamedTuple):
@@ -76,7 +77,7 @@ def add_contact(
     for (one, of_one), (other, of_other) in product(first, second):
         if one is other:
             raise ModelError(f"{what}: both sides are of {one.name!r}; contact needs two bodies")
-        if isinstance(of_other, Plane) or (isinstance(of_other, Box | Profile) and not isinstance(of_one, Plane)):
+        if comes_first(of_other, of_one):
             one, of_one, other, of_other = other, of_other, one, of_one
         usual = HERTZ if isinstance(of_other, Sphere | Bar) else 1.0
         normal = checked_normal_force(what, stiffness, usual if exponent is None else exponent, dissipation)
@@ -87,6 +88,13 @@ def add_contact(
         pairs += touching(what, name, (one, of_one), (other, of_other), normal, bristle)
     named = [(name if len(pairs) == 1 else f"{name}_{k}", pair) for k, pair in enumerate(pairs, 1)]
     return Contact(name, tuple(add_pair(model, own, pair, mu) for own, pair in named))
+
+
+def comes_first(shape: Any, other: Any) -> bool:
+    """Return whether the law of two shapes has ``shape`` first, in whatever order they are given."""
+    if isinstance(other, Sphere) and isinstance(shape, Box | Profile):
+        return True
+    return isinstance(shape, Plane) or (isinstance(shape, Profile) and not isinstance(other, Plane))
 
 
 def add_pair(model: ForceModel, name: str, pair: Pair, friction: float) -> Force:
@@ -130,7 +138,28 @@ def sides(model: ForceModel, what: str, given: Side) -> list[tuple[Body, Any]]:
                 f"{what}: {shown(shape)} of {body.name!r} does not touch; shapes of contacts are rtmbs.contact.Plane, "
                 "Profile and Ellipsoid, Sphere, Bar, Box, Cylinder, and Surface or Mesh as a convex body"
             )
+    if isinstance(given, tuple) and (drawn := shape_in_pictures(shapes[0])) is not None:
+        known = model.lookup.model.contact_shapes
+        known[body.name] = (*known.get(body.name, ()), drawn)
     return [(body, shape) for shape in shapes]
+
+
+def shape_in_pictures(shape: Any) -> Shape | None:
+    """Return how a shape of a contact is drawn beside the looks of its body; None where nothing is to be seen."""
+    if isinstance(shape, Ellipsoid):
+        turns, rises = (part.ravel() for part in np.meshgrid(np.linspace(0, 2 * np.pi, 24), np.linspace(-1, 1, 13)))
+        ball = np.stack((np.cos(turns) * np.cos(0.5 * np.pi * rises), np.sin(turns) * np.cos(0.5 * np.pi * rises),
+                         np.sin(0.5 * np.pi * rises)), axis=1)  # fmt: skip
+        points = np.unique(ball.round(12), axis=0)
+        hull = ConvexHull(points)
+        faces = [
+            simplex if np.cross(*(points[simplex[1:]] - points[simplex[0]])) @ plane[:3] > 0.0 else simplex[::-1]
+            for simplex, plane in zip(hull.simplices, hull.equations, strict=True)
+        ]
+        return Surface(shape.center + (points * shape.half_axes) @ shape.axes.T, np.array(faces))
+    if isinstance(shape, Sphere) and shape.radius < POINT:
+        return None
+    return shape if isinstance(shape, Shape) else None
 
 
 def touching(

@@ -20,6 +20,7 @@ from rtmbs.model.lookup import Coordinate, ForceModel
 
 STROKE = 1e-3  # [rad or m] of the bristle of a joint at its limit, unless its stiffness is given
 TURNING, SLIDING = "bristle_angle", "bristle_displacement"
+OF_SLIDING = "limit", "coefficient"  # inputs of the force of sliding, zero or more
 
 
 @dataclass(frozen=True)
@@ -30,6 +31,7 @@ class JointFriction:
     viscous: float  # [N s/m or N m s/rad]
     bearing: Bearing | None = None
     settling_states: ClassVar[tuple[str, ...]] = ("bristle",)
+    nonnegative_inputs: ClassVar[tuple[str, ...]] = OF_SLIDING
 
     def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any], states: Any) -> Any:
         """Return the force or torque along the coordinate [N or N m], and the rate of the bristle."""
@@ -46,6 +48,7 @@ class PinFriction:
     viscous: float  # [N s/m] on the surface
     bearing: Bearing
     settling_states: ClassVar[tuple[str, ...]] = (SLIDING, TURNING)
+    nonnegative_inputs: ClassVar[tuple[str, ...]] = OF_SLIDING
 
     def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any], states: Any) -> Any:
         """Return force and torque along displacement and angle [N, N m], and the rates of two bristles [m/s]."""
@@ -64,6 +67,7 @@ class BallFriction:
     viscous: float  # [N m s/rad]
     bearing: Bearing
     settling_states: ClassVar[tuple[str, ...]] = BRISTLE
+    nonnegative_inputs: ClassVar[tuple[str, ...]] = OF_SLIDING
 
     def __call__(self, t: float, kinematics: Kinematics, parameters: Mapping[str, Any], states: Any) -> Any:
         """Return no force and the moment on b [N m], and the rates of three bristles [rad/s]."""

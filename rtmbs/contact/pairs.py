@@ -15,7 +15,7 @@ from rtmbs.model.laws import Kinematics
 
 BRISTLE = ("bristle_x", "bristle_y", "bristle_z")  # deflections in axes of a [m]
 TINY = 1e-12  # [m] keeps directions defined where centres coincide, and bristles out of the plane above underflow
-PARALLEL = 1e-9  # least sine squared between two bars
+PARALLEL = 1e-9  # share of the square of the way along the second of two bars that counts beside their distance
 CROWN = 1e-3  # [rad] tilt over which the lowest point of a rim moves from the centre outwards
 
 
@@ -38,6 +38,7 @@ class TouchLaw:
     normal: NormalForce
     friction: DryFriction | None
     settling_states: ClassVar[tuple[str, ...]] = BRISTLE
+    nonnegative_inputs: ClassVar[tuple[str, ...]] = ("friction",)
 
     def touch(self, kinematics: Kinematics) -> Touch:
         """Return where the shapes are nearest."""
@@ -111,7 +112,7 @@ class RimOnPlane(TouchLaw):
     def touch(self, kinematics: Kinematics) -> Touch:
         """Return where the shapes are nearest."""
         u = [kinematics.R[k, 2] for k in range(3)]
-        flat = [-u[2] * u[0], -u[2] * u[1], 1.0 - u[2] * u[2]]  # the normal, less its part along the axis
+        flat = [-u[2] * u[0], -u[2] * u[1], u[0] * u[0] + u[1] * u[1]]  # the normal, less its part along the axis
         square = inner(flat, flat)
         size = np.sqrt(square + CROWN**2)
         reach = self.radius * (square + 2.0 * CROWN**2) / size**3  # of the tilt, so that the moment is the gap's slope
@@ -183,13 +184,16 @@ class Segments(TouchLaw):
         r, u = kinematics.r, kinematics.R[:, 2]
         along_a, along_b = self.nearest(r, u)
         away = (r[0] + along_b * u[0], r[1] + along_b * u[1], r[2] + along_b * u[2] - along_a)
-        distance = np.sqrt(inner(away, away) + TINY**2)
+        distance = np.sqrt(inner(away, away) + PARALLEL * along_b**2 + TINY**2)  # least where the ways are
         n = [x / distance for x in away]
         arm = [along_b * u[k] - self.radii[1] * n[k] for k in range(3)]
         return Touch(n, distance - sum(self.radii), arm)
 
     def nearest(self, r: Any, u: Any) -> tuple[Any, Any]:
-        """Return where on the axes of a and b their nearest points lie [m], from the markers."""
+        """Return where on the axes of a and b their nearest points lie [m], from the markers.
+
+        Of points of parallel axes, those nearest the middle of b are taken: PARALLEL of its square counts as distance.
+        """
         (of_a, of_b), b = self.half, u[2]
         if of_a == 0.0 and of_b == 0.0:
             return 0.0, 0.0
@@ -197,10 +201,10 @@ class Segments(TouchLaw):
             return clipped(r[2], of_a), 0.0
         across = r[0] * u[0] + r[1] * u[1] + r[2] * u[2]
         if of_a == 0.0:
-            return 0.0, clipped(-across, of_b)
+            return 0.0, clipped(-across / (1.0 + PARALLEL), of_b)
         on_b = clipped((b * r[2] - across) / (1.0 - b * b + PARALLEL), of_b)
         on_a = clipped(r[2] + on_b * b, of_a)
-        return on_a, clipped(on_a * b - across, of_b)
+        return on_a, clipped((on_a * b - across) / (1.0 + PARALLEL), of_b)
 
 
 def clipped(x: Any, bound: float) -> Any:

@@ -26,6 +26,7 @@ TINY = 1e-12  # [m] keeps directions defined at the centre of an arc
 SLACK = 1e-9  # of a piece: rounding at its ends leaves no gap between two pieces
 MOST_PIECES = 1000  # the law of an outline is recorded piece by piece
 SPLINE_PIECES = 6  # pairs of arcs from one point of a spline to the next
+CHORDS, MOST_CHORDS = 16, 2000  # of one arc, and of an outline, in the search for crossings
 HALF_TURN = 1.0  # bulge of half a circle
 
 
@@ -93,6 +94,11 @@ class Profile:
         if area(points, bulges) <= 0.0:
             raise ModelError(
                 "Profile: the points run clockwise about the solid; it must be counterclockwise, so reverse them"
+            )
+        if crossing := first_crossing([piece(*one) for one in zip(points, ahead, bulges, strict=True)]):
+            raise ModelError(
+                f"Profile: the outline crosses itself, the pieces behind points {crossing[0]} and {crossing[1]}; it "
+                "must be the edge of one solid"
             )
         checked: dict[str, Any] = {
             "points": points,
@@ -167,6 +173,44 @@ def area(points: Array, bulges: Array) -> float:
     with np.errstate(divide="ignore", invalid="ignore"):
         radius = np.where(bulges == 0.0, 0.0, chord / (2.0 * np.sin(0.5 * np.abs(angle))))
     return float(flat + np.sum(0.5 * radius**2 * (angle - np.sin(angle))))
+
+
+def first_crossing(pieces: Sequence[Piece]) -> tuple[int, int] | None:
+    """Return two pieces, not neighbours, that cross; arcs count as CHORDS straight ones."""
+    chords = max(2, min(CHORDS, MOST_CHORDS // len(pieces)))
+    counts = [1 if one.center is None else chords for one in pieces]
+    ways = [points_of(one, count) for one, count in zip(pieces, counts, strict=True)]
+    a, b = np.concatenate([way[:-1] for way in ways]), np.concatenate([way[1:] for way in ways])
+    owner = np.repeat(np.arange(len(pieces)), counts)
+    size = float(np.max(np.abs(a - a.mean(axis=0))))
+
+    def sides(point: Array) -> Array:
+        """Return on which side of every chord (s,) points (s, 2) lie, (s, s) [m^2]."""
+        along, off = (b - a)[:, None], point[None] - a[:, None]
+        return np.asarray(along[..., 0] * off[..., 1] - along[..., 1] * off[..., 0])
+
+    apart = sides(a) * sides(b) < -((SLACK * size) ** 4)  # ends of the other lie on both sides
+    found = apart & apart.T
+    step = (owner[None] - owner[:, None]) % len(pieces)
+    found &= (step != 0) & (step != 1) & (step != len(pieces) - 1)
+    if not np.any(found):
+        return None
+    first, second = np.argwhere(found)[0]
+    return int(min(owner[first], owner[second])), int(max(owner[first], owner[second]))
+
+
+def points_of(one: Piece, count: int) -> Array:
+    """Return points (count + 1, 2) along a piece, its ends among them."""
+    if one.center is None:
+        return np.array((one.start, one.end))
+    angle = turn_of(one.first, one.last)
+    if angle * one.radius < 0.0:  # half a circle, whose normals are opposite
+        angle = -angle
+    turns = np.linspace(0.0, angle, count + 1)
+    x, y = np.array((np.cos(turns), np.sin(turns)))
+    n = one.first
+    spokes = np.stack((n[0] * x - n[1] * y, n[1] * x + n[0] * y), axis=1)
+    return np.asarray(one.center + one.radius * spokes)
 
 
 def piece(start: Array, end: Array, bulge: float) -> Piece:

@@ -81,6 +81,7 @@ class PointFriction:
     friction: DryFriction
     bearing: Bearing
     settling_states: ClassVar[tuple[str, ...]] = BRISTLE[:2]
+    nonnegative_inputs: ClassVar[tuple[str, ...]] = ("coefficient",)
 
     def __call__(self, t: float, kinematics: Kinematics, parameters: Any, states: Any) -> Any:
         """Return force and moment on b [N, N m], and the rates of two bristles [m/s]."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -64,6 +64,7 @@ class Backlash:
 
     ratio: float
     normal: NormalForce
+    nonnegative_inputs: ClassVar[tuple[str, ...]] = ("play",)
 
     def __call__(self, t: float, kinematics: JointKinematics, parameters: Mapping[str, Any]) -> Any:
         """Return the forces along both coordinates (2,) [N or N m]."""

@@ -12,7 +12,7 @@ from rtmbs.model.forces import Force
 from rtmbs.model.import_report import ImportReport
 from rtmbs.model.joint import Initial, Joint
 from rtmbs.model.markers import Marker, Rod
-from rtmbs.model.shapes import Looks
+from rtmbs.model.shapes import Looks, Shape
 from rtmbs.model.strict_attributes import StrictAttributes
 
 ROUNDING = 1e-9  # of a distance
@@ -45,6 +45,7 @@ class ModelDescription(StrictAttributes):
     drivers: dict[str, Driver]
     initials: dict[str, Initial]
     looks: dict[str, Looks]  # of bodies in pictures
+    contact_shapes: dict[str, tuple[Shape, ...]]  # by name of a body: shapes that touch and are not among its looks
     reaction_stiffness: dict[str, tuple[float, float]]  # [N/m, N m/rad] by name of a joint, rod, constraint, ...
     import_report: ImportReport | None  # of the file that the model was read from
 
@@ -57,7 +58,7 @@ class ModelDescription(StrictAttributes):
         self.bodies = {GROUND: make_ground()}
         self.joints, self.markers, self.rods, self.couplers = {}, {}, {}, {}
         self.constraints, self.forces, self.drivers, self.initials, self.looks = {}, {}, {}, {}, {}
-        self.contacts, self.reaction_stiffness = {}, {}
+        self.contacts, self.reaction_stiffness, self.contact_shapes = {}, {}, {}
         self.import_report = None
 
     def __repr__(self) -> str:

@@ -789,8 +789,10 @@ class Model(ModelDescription):
         """Add compliant contact of two bodies, with dry friction that sticks.
 
         A side is a body, which touches with the shapes that it has in pictures, or (body, shape). Shapes are
-        ``rtmbs.contact.Plane``, ``Sphere``, ``Bar`` (a capsule), ``Box``, and ``Surface`` or ``Mesh`` as a convex body.
-        Pairs are a plane with any of the others, a sphere with a box, and spheres and bars with each other.
+        ``rtmbs.contact.Plane``, ``Profile`` and ``Ellipsoid``, ``Sphere``, ``Bar`` (a capsule), ``Box``, ``Cylinder``,
+        and ``Surface`` or ``Mesh`` as a convex body. Pairs are a plane with all of them but an outline, an outline with
+        a sphere, and solids with each other. Forces act on the second body. A plane, an outline, and a box beside a
+        sphere are always the first.
 
         Parameters
         ----------

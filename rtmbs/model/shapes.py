@@ -13,6 +13,7 @@ from rtmbs.model.checks import Array, Numbers, direction, number, numbers, rotat
 
 SAME = 1e-9  # of the size: corners nearer than this are one; files of triangles repeat each corner
 FLAT = 1e-12  # of the cube of the size: a volume below is none
+SHORTEST = 1e-150  # [m] of a bar: the square of a shorter length is no number
 
 
 def moments(vertices: Array, faces: NDArray[np.int64], what: str = "Surface") -> tuple[float, Array, Array]:
@@ -39,7 +40,16 @@ def moments(vertices: Array, faces: NDArray[np.int64], what: str = "Surface") ->
 
 
 def refuse_open(vertices: Array, faces: NDArray[np.int64], what: str) -> None:
-    """Raise ModelError when an edge does not belong to two faces that run along it in opposite directions."""
+    """Raise ModelError where an edge lacks the face on the other side."""
+    if count := open_edges(vertices, faces):
+        raise ModelError(
+            f"{what}: the surface is not closed: {count} edges lack the face on the other side; mend the mesh, or give "
+            "mass= and inertia="
+        )
+
+
+def open_edges(vertices: Array, faces: NDArray[np.int64]) -> int:
+    """Return how many edges do not belong to two faces that run along them in opposite directions."""
     welded = weld(vertices)[faces]
     edges = np.concatenate([welded[:, [0, 1]], welded[:, [1, 2]], welded[:, [2, 0]]])
     edges = edges[edges[:, 0] != edges[:, 1]]  # of triangles that have shrunk to a line
@@ -47,12 +57,7 @@ def refuse_open(vertices: Array, faces: NDArray[np.int64], what: str) -> None:
     there, counts = np.unique(edges[:, 0] * count + edges[:, 1], return_counts=True)
     back = (there % count) * count + there // count
     known = np.searchsorted(there, back).clip(max=len(there) - 1)
-    paired = (there[known] == back) & (counts[known] == counts)
-    if not np.all(paired):
-        raise ModelError(
-            f"{what}: the surface is not closed: {int(np.sum(~paired))} edges lack the face on the other side; "
-            "mend the mesh, or give mass= and inertia="
-        )
+    return int(np.sum((there[known] != back) | (counts[known] != counts)))
 
 
 def weld(vertices: Array) -> NDArray[np.int64]:
@@ -216,7 +221,7 @@ class Bar(Shape):
 
     def __post_init__(self) -> None:
         start, end = numbers(self.start, "Bar: start", (3,)), numbers(self.end, "Bar: end", (3,))
-        if np.array_equal(start, end):
+        if not np.linalg.norm(end - start) > SHORTEST:
             raise ModelError(f"Bar: start and end are both {shown(self.start)}; they must be two points")
         keep(self, start=start, end=end, radius=positive(self.radius, "Bar: radius"))
 

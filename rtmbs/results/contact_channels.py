@@ -107,10 +107,11 @@ def swept_contacts(system: System, samples: Samples, h: float) -> dict[str, int]
 
 
 def touch_sources(resampled: Evaluation, info: ForceInfo, force: partial[Array]) -> Iterator[tuple[str, Source]]:
-    """Yield penetration, normal force, slip and point of two shapes that touch; ``force`` acts on the second one."""
+    """Yield penetration, normal force and its direction, slip and point of two shapes; ``force`` acts on the second."""
     motion = partial(touch_motion, resampled, info)
     yield f"{info.name}.penetration", Source((), "m", lambda: np.maximum(-motion().gap, 0.0))
     yield f"{info.name}.normal_force", Source((), "N", lambda: dot(force(), motion().normal))
+    yield f"{info.name}.normal", Source(XYZ, "1", lambda: motion().normal, WORLD)
     yield f"{info.name}.slip", Source(XYZ, "m/s", lambda: motion().slip, WORLD)
     yield f"{info.name}.point", Source(XYZ, "m", lambda: motion().point, WORLD)
 

@@ -35,6 +35,7 @@ from rtmbs.system.system import System
 
 MARGIN = 0.1  # of the size of a pair, beside its way in a step: points that may come to touch within the step
 DEEPEST = 0.1  # of the size of a pair: a deeper contact cannot have begun within a step that saw it
+MOST_OFFSET = 0.1  # of the size of a pair: how far the points of a patch may lie beside the shapes, to keep energy
 SAME_POINT = 0.1  # of the size of a pair: a point that moves less keeps its bristle
 RESTS = 1e-9  # of the size of a pair: points that move less stay as they are
 TURNED = 1e-9  # likewise of the normal
@@ -164,14 +165,24 @@ class PairPlace:
         depths = self.depths(points, *pose)
         deepest = float(depths.max())
         if before == 0.0:
-            return max(deepest, 0.0)
+            return self.bounded(max(deepest, 0.0), state.t)
         if abs(self.energy(depths) - before) <= SAME_ENERGY * before:
             return 0.0
         alone = before ** (1.0 / (self.normal.exponent + 1.0))  # of one point with all of the energy
         deep = brentq(  # of the deepest point: a difference of depths would drown in their rounding
             lambda y: self.energy(depths - deepest + y) - before, 0.0, alone * (1.0 + SAME_ENERGY), xtol=1e-15 * alone
         )
-        return deepest - float(deep)
+        return self.bounded(deepest - float(deep), state.t)
+
+    def bounded(self, offset: float, t: float) -> float:
+        """Return an offset [m]; StepError beyond MOST_OFFSET, where shapes no longer touch as they are drawn."""
+        if abs(offset) > MOST_OFFSET * self.size:
+            raise StepError(
+                f"contact {self.pair.name!r}: its points lie {abs(offset):.2g} m beside its shapes at t = {t:g}, by "
+                "all changes of the points that kept the energy; take a smaller h, or let the shapes part",
+                t=t,
+            )
+        return offset
 
     def energy(self, depths: Array) -> float:
         """Return the energy of points as deep [J], over the stiffness."""

@@ -25,6 +25,7 @@ Array = NDArray[np.float64]
 Integers = NDArray[np.integer[Any]]
 
 TOUCHES = 1e-8  # of the characteristic length: a gap that counts as closed
+EASED = 0.5 * TOUCHES  # likewise: gap below zero at which a contact closes that opened at rest
 APART = 1e-9  # of the largest speed: contacts that part
 SETTLED, SWEEPS = 1e-14, 20_000  # of the largest impulse; projections of all contacts
 DIPS = 0.5  # of a step at the larger rate: a gap above it at both ends stays open within the step
@@ -66,6 +67,9 @@ class RigidContacts:
         self.shown: tuple[Any, Array] | None = None
         self.known: tuple[float, Array, Array] | None = None  # a time with its gaps and their rates
         self.found: list[Impact] = []
+        # A contact that opens where its force ends has no gap, no rate and no acceleration there. The interpolation of
+        # the next step may dip below zero, so its gap counts from a hair below.
+        self.eased = np.zeros(len(self.names))
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
@@ -85,7 +89,7 @@ class RigidContacts:
                 return float(-instant.lam[self.rows[k]])
             if self.shown is None or self.shown[0] is not instant.z:
                 self.shown = instant.z, self.gaps(instant.z, instant.R0, instant.u)
-            return float(self.shown[1][k])
+            return float(self.shown[1][k] + self.eased[k])
 
         def changes(sim: Any) -> None:
             self.resolve(sim, k)
@@ -118,7 +122,7 @@ class RigidContacts:
         away = np.minimum(gaps, self.known[1]) > DIPS * (after.t - before.t) * steepest
         first, last = -before.lam[self.rows], -after.lam[self.rows]
         holds = (first > 0.0) & (last > 0.5 * first)
-        return np.where(closed, last, self.known[1]) if np.all(np.where(closed, holds, away)) else None
+        return np.where(closed, last, self.known[1] + self.eased) if np.all(np.where(closed, holds, away)) else None
 
     def begin(self, sim: Any) -> None:
         """Close the contacts that touch at the start of a run; InputError where bodies overlap."""
@@ -148,6 +152,9 @@ class RigidContacts:
         rates, holds = self.rates_behind(equations, state, np.flatnonzero(touching))
         state.zd[:] = rates
         state.u[self.switches[holds]] = 1.0
+        self.eased[holds] = 0.0
+        if opens >= 0 and closed[opens]:
+            self.eased[opens] = EASED * self.system.length
         for _ in range(len(self.names) + 1):
             store.go_on_from(state.copy(), state.t)
             force = -store.states[0].lam[self.rows] * (state.u[self.switches] != 0.0)

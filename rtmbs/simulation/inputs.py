@@ -69,6 +69,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
     _ramped: set[int]  # first slots of the inputs whose values are those at the end of the next step
     _numbers: dict[str, slice]  # inputs of one number that the user may set
     _quick: set[int]  # slots of inputs of one number that a step may take roughly
+    _nonnegative: set[int]  # slots of numbers that must be zero or more, such as coefficients of friction
 
     def __init__(self, system: System, store: InputStore) -> None:
         self._system, self._store = system, store
@@ -77,6 +78,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         self._constraining = set(system.tables.conditions.slot.tolist())
         self._ramped = set(self._driven)
         self._quick = set()
+        named = [f"{info.name}.{word}" for info in system.forces.values() for word in info.nonnegative]
+        self._nonnegative = {system.inputs[name].start for name in named if name in system.inputs}
         self._numbers = {
             name: place
             for name, place in system.inputs.items()
@@ -152,6 +155,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
     def __setitem__(self, name: str, value: Any) -> None:
         if type(value) is float and isfinite(value) and type(name) is str and name in self._numbers:
             slot = self._numbers[name].start
+            if value < 0.0 and slot in self._nonnegative:
+                raise InputError(f"input {name!r} is {value:g}; it must be zero or more")
             if slot in self._ramped:
                 self._store.ramp_input(self._numbers[name], np.array([value]))
             else:
@@ -169,6 +174,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             raise InputError(f"{wanted}, got {numbers.size}")
         if not np.all(np.isfinite(numbers)):
             raise InputError(f"input {name!r} must be finite, got {shown(value)}")
+        if place.start in self._nonnegative and np.min(numbers) < 0.0:
+            raise InputError(f"input {name!r} is {shown(value)}; it must be zero or more")
         if place.start in self._constraining:
             check_closed_by(name, self._store, place, numbers)
         if place.start in self._driven:

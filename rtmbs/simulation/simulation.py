@@ -35,6 +35,7 @@ from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
+from rtmbs.simulation.overlaps import warn_of_overlaps
 from rtmbs.simulation.running import check_run, recorded_run
 from rtmbs.simulation.state_store import NO_RAMPS, StateStore, copied, state_pair
 from rtmbs.simulation.step_checks import (
@@ -162,6 +163,7 @@ class Simulation(Keyed, StrictAttributes):
         self._warm_up()  # steps that never count tell nothing, so the check comes behind them
         vars(self).update(_stiff_forces=stiff_forces_of(system, equations.tables))
         self._warn_of_fast_states()
+        warn_of_overlaps(self)
         store.watched = not system.rigid
 
     def _warm_up(self) -> None:

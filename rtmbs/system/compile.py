@@ -20,6 +20,7 @@ from rtmbs.model.contacts import KnifeEdge, RollingContact
 from rtmbs.model.description import ModelDescription, characteristic_length
 from rtmbs.model.joint import Joint
 from rtmbs.model.laws import Law
+from rtmbs.model.shapes import Looks
 from rtmbs.numerics.linear.symbolic import flops
 from rtmbs.system.closure_tables import (
     ClosureRows,
@@ -276,9 +277,18 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         bearings=bearings_of(model),
         locks=locks,
         rigid=rigid,
-        looks=dict(model.looks),
+        looks=shown_looks(model),
         **start._asdict(),
     )
+
+
+def shown_looks(model: ModelDescription) -> dict[str, Looks]:
+    """Return the looks of bodies, with the shapes by which they touch."""
+    found = dict(model.looks)
+    for name, shapes in model.contact_shapes.items():
+        looks = found.get(name, Looks())
+        found[name] = replace(looks, shapes=(*looks.shapes, *shapes))
+    return found
 
 
 def locks_of(model: ModelDescription) -> dict[str, bool]:

@@ -130,10 +130,13 @@ def law_infos(
         name, on_body = law.force.name, law.force.body is not None
         function = getattr(law.force.law, "function", None)
         given = function if callable(getattr(function, "touch", None)) else None
-        found[name] = ForceInfo(name, "law", row, *ends(model, law.force), (), law.reason, on_body, connector, given)
+        info = ForceInfo(name, "law", row, *ends(model, law.force), (), law.reason, on_body, connector, given)
+        found[name] = info._replace(nonnegative=getattr(function, "nonnegative_inputs", ()))
     for law in joints:
         name = law.force.name
-        found[name] = ForceInfo(name, "joint law", force, *ends(model, law.force), dofs[name], law.reason)
+        info = ForceInfo(name, "joint law", force, *ends(model, law.force), dofs[name], law.reason)
+        function = getattr(law.force.law, "function", None)
+        found[name] = info._replace(nonnegative=getattr(function, "nonnegative_inputs", ()))
         force += law.function.acts
     return found
 

@@ -101,6 +101,7 @@ class ForceInfo(NamedTuple):
     on_body: bool = False  # a law on one body, which may be attached to another
     connector: int = -1  # of a force between two frames
     contact: Any = None  # law of two shapes, with ``touch``
+    nonnegative: tuple[str, ...] = ()  # inputs of a law that must be zero or more
 
 
 class LawStateInfo(NamedTuple):

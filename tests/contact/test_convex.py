@@ -7,8 +7,10 @@ import pytest
 from scipy.spatial.transform import Rotation
 
 import rtmbs
+from rtmbs.contact.convex import convex_pair
 from rtmbs.contact.convex_shapes import Round, convex_of
 from rtmbs.contact.nearest import nearest
+from rtmbs.contact.normal_force import NormalForce
 from rtmbs.contact.patch import patch_points
 from rtmbs.errors import InputError, ModelError, StepError
 from rtmbs.studies.analysis.modes import slowest_modes
@@ -80,7 +82,7 @@ def test_new_points_go_on_with_the_energy_of_those_before_them():
     pytest.importorskip("coal")
     sim = resting(0.0, 0.0, rtmbs.Box((0.3, 0.2, 0.1)), 0.05 - 1e-4)
     pair, state = sim._store.patches.pairs[0], sim._store.states[0]
-    points, pose = pair.kept(state), (np.array((0.0, 0.0, 1e-4 - 0.55)), np.eye(3))  # of the floor
+    points, pose = pair.kept(state), (np.array((0.0, 0.0, 0.55 - 1e-4)), np.eye(3))  # of the body in axes of the floor
     np.testing.assert_allclose(pair.depths(points, *pose), 1e-4, atol=1e-12)
     pair.write(state, points[:1], pose, False)
     pair.write(state, points[:2], pose, True)
@@ -276,3 +278,58 @@ def test_convex_contacts_refuse_what_renews_no_patches(slope, monkeypatch):
     monkeypatch.setitem(sys.modules, "coal", None)
     with pytest.raises(ModelError, match=r"install rtmbs\[contact\]"):
         resting(0.4, 0.5, rtmbs.Box((0.3, 0.2, 0.1)), 0.05)
+
+
+CUBE = np.array([(x, y, z) for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+QUADS = [(0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4)]  # all faces but the one above
+SIDES = [face for a, b, c, d in QUADS for face in ((a, b, c), (a, c, d))]
+
+
+@pytest.mark.parametrize(
+    ("shape", "word"),
+    [
+        (rtmbs.Surface(CUBE, SIDES), "surface is open, 4 of its edges"),
+        (  # a cube whose upper face is drawn down to its middle: a third of a half is missing
+            rtmbs.Surface(
+                np.vstack((CUBE, np.zeros(3))), [*SIDES, *((a, b, 8) for a, b in ((1, 5), (5, 7), (7, 3), (3, 1)))]
+            ),
+            "not convex, it encloses 0.8333 of the volume",
+        ),
+        (rtmbs.Box((1.0, 1.0, 1e-9)), "Box is 1e-09 m thin and 1 m long"),
+        (rtmbs.Cylinder(0.5, 1e-8), "Cylinder is 1e-08 m thin"),
+    ],
+)
+def test_hollow_and_thin_shapes_are_refused(shape, word):
+    pytest.importorskip("coal")
+    with pytest.raises(ModelError, match=word):
+        convex_pair("contact 'c'", "c", ("a", shape), ("b", rtmbs.Sphere(1.0)), NormalForce(1e4), None)
+
+
+def test_forces_act_on_the_second_body_in_the_order_of_the_user():
+    pytest.importorskip("coal")
+    shapes = {"box": rtmbs.Box((1, 1, 1)), "other": rtmbs.Cylinder(0.5, 1.0), "ball": rtmbs.Sphere(0.2)}
+    model = rtmbs.Model("order")
+    for name, shape in shapes.items():
+        model.add_body(name, mass=1.0, inertia=(1, 1, 1), shape=shape)
+    for one, two, wanted in (("other", "box", "box"), ("box", "other", "other"), ("ball", "box", "ball")):
+        first = model.add_contact(f"{one} {two}", one, two, stiffness=1e4).forces[0]
+        assert first.between[1].body.name == wanted  # a box beside a ball is always the first
+
+
+def test_points_that_lie_far_beside_their_shapes_fail_the_step(monkeypatch):
+    pytest.importorskip("coal")
+    sim = resting(0.0, 0.0, rtmbs.Box((0.3, 0.2, 0.1)), 0.05 - 1e-4)
+    pair = sim._store.patches.pairs[0]
+    assert pair.bounded(1e-4, 0.0) == 1e-4
+    monkeypatch.setattr("rtmbs.simulation.convex_contacts.MOST_OFFSET", 1e-6)
+    with pytest.raises(StepError, match=r"contact 'floor': its points lie 0\.0001 m beside its shapes"):
+        pair.bounded(-1e-4, 0.0)
+
+
+def test_a_start_deep_in_each_other_is_told_and_inputs_below_zero_are_refused():
+    pytest.importorskip("coal")
+    with pytest.warns(rtmbs.errors.RtmbsWarning, match=r"begins 0\.04 m deep with 4e\+04 N, .* it throws"):
+        sim = resting(0.0, 0.5, rtmbs.Box((0.3, 0.2, 0.1)), 0.01)
+    for value in (-0.1, np.array([-0.1])):
+        with pytest.raises(InputError, match=r"input 'floor_1\.friction' is .*-0\.1.*; it must be zero or more"):
+            sim.inputs["floor_1.friction"] = value

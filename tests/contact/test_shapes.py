@@ -158,6 +158,11 @@ def test_a_follower_lifts_off_above_the_speed_of_the_closed_form(share, lifts):
     [
         (lambda: contact.Profile([(0, 0), (0, 1), (1, 0)]), "clockwise"),
         (lambda: contact.Profile([(0, 0), (0, 0), (1, 0)]), "coincide"),
+        (
+            lambda: contact.Profile([(0, 0), (1, 1), (1, 0), (0, 1.5)]),
+            "behind points 0 and 2",
+        ),
+        (lambda: rtmbs.Bar((0, 0, 0), (0, 0, 1e-200), 0.1), "two points"),
         (lambda: contact.Profile([(0, 0)]), "points has the shape"),
         (lambda: contact.Profile([(1, 0), (0, 1), (-1, 0)], bulges=[0, 2.0, 0]), "bulges must be"),
         (lambda: contact.Profile.spline([(0, 0), (1, 1)]), "k from 3"),

@@ -31,7 +31,7 @@ LAWS = {
     "ball and bar": Segments((0.5, 0.0), (0.1, 0.2), FORCE, None),
     "ball beside an outline": BallOnProfile(0.1, tuple(OUTLINE.pieces), FORCE, None),
 }
-STEP = 1e-6  # of central differences: 1e-9 of rounding and curvature
+STEP = 1e-6  # of differences of order four: the gap of a rim bends within 1 mrad, so those of order two miss by 6e-7
 
 
 def disagreement(touch, r, R, v, w):
@@ -41,7 +41,7 @@ def disagreement(touch, r, R, v, w):
         return touch(Kinematics(r + t * v, Rotation.from_rotvec(t * w).as_matrix() @ R, v, w))
 
     now = at(0.0)
-    rate = (at(STEP).gap - at(-STEP).gap) / (2.0 * STEP)
+    rate = (8.0 * (at(STEP).gap - at(-STEP).gap) - at(2.0 * STEP).gap + at(-2.0 * STEP).gap) / (12.0 * STEP)
     return abs(rate - np.dot(now.normal, v + np.cross(w, np.array(now.arm, float))))
 
 
@@ -54,7 +54,7 @@ def test_gaps_of_closed_forms_grow_as_the_points_part(name):
         if k % 3 == 0:  # nearly upright: rims that nearly stand, bars that are nearly parallel
             R = Rotation.from_rotvec(rng.normal(size=3) * 1e-2).as_matrix()
         missed.append(disagreement(LAWS[name].touch, rng.normal(size=3), R, rng.normal(size=3), rng.normal(size=3)))
-    assert np.sort(missed)[-3] < 1e-7  # but for a pair of poses right at a corner
+    assert np.max(missed) < 2e-8
 
 
 def touch_at(a, b, features, at):

@@ -85,6 +85,14 @@ class ElementDescription:
     coordinates: tuple[str, ...] = ()  # that it acts on; none of one between two bodies
 
 
+@dataclass(frozen=True)
+class ContactDescription:
+    """A pair of touching points of shapes, whose place and force are in ``Frame.contacts``."""
+
+    name: str
+    friction: float  # coefficient at the start
+
+
 @dataclass(frozen=True, eq=False)
 class MarkerDescription:
     """A named point of a body."""
@@ -156,6 +164,7 @@ class SceneDescription:
     live: bool = True  # False: a recorded result, nothing can be set
     samples: int = 0  # of a recorded result
     elements: tuple[ElementDescription, ...] = ()
+    contacts: tuple[ContactDescription, ...] = ()
     way: Array = field(default_factory=lambda: np.zeros((0, 3)))  # points that a recorded motion comes to, world [m]
     notes: dict[str, str] = field(default_factory=dict)  # of parameters of the factory: meaning and unit
     facts: dict[str, str] = field(default_factory=dict)  # label -> text, for the info overlay

@@ -19,6 +19,11 @@ WAY = 96  # points that tell where a mechanism will be
 PLOTS = 16  # channels that may be subscribed to at once
 INSPECTED = 128  # numbers of the element that is inspected
 OUTCOMES = tuple(Outcome)
+CONTACT = (
+    slice(0, 3),
+    slice(3, 6),
+    slice(6, 9),
+)  # point [m], normal towards the second body, force on it [N]: world axes
 
 # Options of a Simulation that may be changed while it runs; words are published by their place among the choices.
 OPTIONS = (
@@ -75,6 +80,8 @@ class Frame:
 
     # ---- what joints carry
     reactions: Array  # (nj, 6) of the first body on the second at its point, world axes; not a number unless asked for
+
+    contacts: Array = field(default_factory=lambda: np.zeros((0, 9)))  # (nc, 9) as CONTACT; no number: unknown
 
     # ---- how the steps go
     step_times: Array = field(default_factory=unknown(STEPS))  # (STEPS,) wall times, newest last [s]
@@ -145,11 +152,11 @@ class Frame:
 
 class FrameLayout:
     """Places of the entries of a Frame in one flat array of float64, for ``nb`` bodies, ``n`` coordinates, ``nu``
-    inputs and ``nj`` joints.
+    inputs, ``nj`` joints and ``nc`` contacts of shapes.
     """
 
-    def __init__(self, nb: int, n: int, nu: int, nj: int = 0) -> None:
-        self.nb, self.n, self.nu, self.nj = nb, n, nu, nj
+    def __init__(self, nb: int, n: int, nu: int, nj: int = 0, nc: int = 0) -> None:
+        self.nb, self.n, self.nu, self.nj, self.nc = nb, n, nu, nj, nc
         shapes: dict[str, tuple[int, ...]] = {
             "r": (nb, 3),
             "A": (nb, 3, 3),
@@ -157,6 +164,7 @@ class FrameLayout:
             "zd": (n,),
             "inputs": (nu,),
             "reactions": (nj, 6),
+            "contacts": (nc, 9),
             "grab_point": (3,),
             "grab_target": (3,),
             "step_times": (STEPS,),

@@ -59,6 +59,11 @@ def meanings_of(description: SceneDescription, theme: Theme) -> list[Meaning]:
         (springs, Meaning(SPRINGS, theme.spring, "spring")),
         (bool(description.wrenches), Meaning(FORCES, theme.force, "given force")),
         (bool(description.wrenches), Meaning(FORCES, theme.moment, "given torque, two heads")),
+        (
+            bool(description.contacts),
+            Meaning(FORCES, theme.reaction, "contact: point, normal, force on the second body"),
+        ),
+        (any(one.friction for one in description.contacts), Meaning(FORCES, theme.accent, "cone of friction")),
         (bool(joints), Meaning(REACTIONS, theme.reaction, "joint reaction: force on the second body")),
         (bool(joints), Meaning(REACTIONS, theme.reaction_moment, "joint reaction: moment, two heads")),
     )

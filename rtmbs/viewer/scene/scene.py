@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, unknown_name
 from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT, Camera, ground_axes, reached
+from rtmbs.viewer.scene.contacts import Contacts
 from rtmbs.viewer.scene.description import MarkerDescription, SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, GROUND, Batch, Drawing, Lines, Section, axis_lines, grid_lines
 from rtmbs.viewer.scene.elements import Hidden, Overlay
@@ -194,7 +195,7 @@ class Scene:
         self._rails = Rails(drawn, radius, rgba(theme.joint))
         self._connectors = Connectors(drawn, radius, theme, frame)
         self._forces, self._reactions = Forces(drawn, radius, theme), Reactions(description, radius, theme)
-        self._grab = GrabLine(radius, theme)
+        self._contacts, self._grab = Contacts(description, radius, theme), GrabLine(radius, theme)
         self._grid, self._covered = Lines(), np.zeros((0, 3))
         self._lay_floor(self._ahead() if like is None else like._covered)
         if like is not None:
@@ -302,6 +303,7 @@ class Scene:
         self._connectors.show(frame)
         self._forces.show(frame, self.scale)
         self._reactions.show(frame, self.scale)
+        self._contacts.show(frame, self.scale)
         self._grab.show(frame)
         self.trails.add(frame)
         self._trails.put(*self.trails.segments(self._trail_color))
@@ -322,7 +324,7 @@ class Scene:
         found = list(self._bodies) if shown["bodies"] else []
         found += [*self._joints, self._rails.batch] if shown["joints"] else []
         found += self._connectors.batches if shown["springs"] else []
-        found += self._forces.batches if shown["forces"] else []
+        found += [*self._forces.batches, *self._contacts.batches] if shown["forces"] else []
         found += self._reactions.batches if shown["reactions"] else []
         return [*found, *self._grab.batches, *(batch for overlay in self.overlays for batch in overlay.batches)]
 

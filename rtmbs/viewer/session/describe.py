@@ -30,6 +30,7 @@ from rtmbs.viewer.scene.description import (
     BodyDescription,
     ChannelDescription,
     ConnectorDescription,
+    ContactDescription,
     ElementDescription,
     InputDescription,
     JointDescription,
@@ -84,12 +85,13 @@ def describe(
         inputs=tuple(input_descriptions(system)),
         channels=channels,
         elements=tuple(element_descriptions(system, numbers)),
+        contacts=tuple(contact_descriptions(system)),
         choices=dict(CHOICES),
         parameters={name: one for name, one in (parameters or {}).items() if isinstance(one, PLAIN)},
         coordinates=tuple(system.coordinate_names),
         degrees_of_freedom=sim.start_report.degrees_of_freedom,
         equations=system.m,
-        layout=FrameLayout(len(system.bodies), system.n, len(system.u0), len(joints)),
+        layout=FrameLayout(len(system.bodies), system.n, len(system.u0), len(joints), touching_count(system)),
         mode=mode,
         facts=facts(sim),
     )
@@ -186,7 +188,7 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
     for name, force in system.forces.items():
         if isinstance(drawn := drawing(system, force), DrawnLine):
             yield between(name, force.kind, force.a, force.b, drawn._replace(shape=drawn_shape(system, name, drawn)))
-        elif force.kind == "law":
+        elif force.kind == "law" and not force.contact:
             ends = tables.laws.frame_a[force.row][:, 3], tables.laws.frame_b[force.row][:, 3]
             if numbers[force.a] > 0 or np.any(
                 ends[0]
@@ -270,6 +272,19 @@ def body_descriptions(
             given = outline(info, places, system.length)
         looked = looks.color, looks.opacity, looks.edges
         yield BodyDescription(name, info.mass, info.center_of_mass, places, given, *looked, info.inertia)
+
+
+def contact_descriptions(system: System) -> Iterator[ContactDescription]:
+    """Yield the touching points of shapes with their friction at the start."""
+    for name, force in system.forces.items():
+        if force.contact:
+            place = system.inputs.get(f"{name}.friction")
+            yield ContactDescription(name, 0.0 if place is None else float(system.u0[place][0]))
+
+
+def touching_count(system: System) -> int:
+    """Return the number of touching points of shapes."""
+    return sum(force.contact is not None for force in system.forces.values())
 
 
 def input_descriptions(system: System) -> Iterator[InputDescription]:

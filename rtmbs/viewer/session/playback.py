@@ -19,7 +19,7 @@ from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
 from rtmbs.viewer.scene.camera import MOTION_LIMIT
 from rtmbs.viewer.scene.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
-from rtmbs.viewer.scene.frame import FIRST, INSPECTED, PLOTS, WIDTH, Frame, FrameLayout, Strip, T
+from rtmbs.viewer.scene.frame import CONTACT, FIRST, INSPECTED, PLOTS, WIDTH, Frame, FrameLayout, Strip, T
 from rtmbs.viewer.session.channels import whole_channel
 from rtmbs.viewer.session.commands import (
     Command,
@@ -124,7 +124,7 @@ class Recording:
             wrenches=(),
             parameters={},
             coordinates=(),
-            layout=FrameLayout(len(self.names), 0, 0, len(base.joints)),
+            layout=FrameLayout(len(self.names), 0, 0, len(base.joints), len(base.contacts)),
             mode="playback",
             live=False,
             samples=len(self.t),
@@ -278,6 +278,7 @@ class PlaybackConnection(Inbox):
         self._since = (0.0, 0.0)  # wall clock, and time in the result, when play began
         self._number, self._looping = 0, False
         self._reactions: Array | None = None  # (S, nj, 6) while they are shown
+        self._contacts: Array | None = None  # (S, nc, 9) as soon as a frame is asked for
         self._strip = Strip(kept=len(self._t))
         self._frame: Frame | None = None
         self._shown: tuple[object, ...] = ()
@@ -414,6 +415,17 @@ class PlaybackConnection(Inbox):
             raise InputError(f"result {result.name!r} {why}; there are none to show")
         return found
 
+    def contacts(self) -> Array:
+        """Return point, normal and force (S, nc, 9) of the contacts of shapes; not a number where none was recorded."""
+        if self._contacts is None:
+            result, names = self.recording.result, [one.name for one in self._scene.contacts]
+            self._contacts = np.full((len(self._t), len(names), 9), np.nan)
+            for k, name in enumerate(names):
+                for part, word in zip(CONTACT, ("point", "normal", "force"), strict=True):
+                    if (channel := f"{name}.{word}") in result:
+                        self._contacts[:, k, part] = result[channel]
+        return self._contacts
+
     def _inspect(self, command: Inspect) -> None:
         """Show the values of these channels; UnknownNameError for one that the result does not have."""
         for name in command.names:
@@ -450,6 +462,7 @@ class PlaybackConnection(Inbox):
             r=r,
             A=A,
             reactions=np.full((len(self._scene.joints), 6), np.nan) if self._reactions is None else self._reactions[k],
+            contacts=self.contacts()[k],
             deadline=h / self._speed,
             desired_speed=self._speed,
             actual_speed=self._speed if self._playing else 0.0,

@@ -293,6 +293,8 @@ class FrameBuilder:
         self.reactions = Reactions(session, reactions)
         self.poses, self.recorder = Poses(session.sim, channels.ws), StepRecorder(session, channels, strip)
         self.inspection = Inspection(channels, self.recorder.channels_of)
+        shapes = [name for name, force in session.sim.system.forces.items() if force.contact]
+        self._touching = [f"{name}.{word}" for name in shapes for word in ("point", "normal", "force")]
         self.number, self.way = 0, np.full((WAY, 3), np.nan)
 
     def take(
@@ -323,6 +325,7 @@ class FrameBuilder:
             inputs=plain.u.copy(),
             **self.grab(r, A),
             reactions=self.reactions.read(),
+            contacts=self.contacts(state),
             **step_statistics(timing, state.h),
             deadline=state.h / speed,
             deadlines=deadlines,
@@ -339,6 +342,13 @@ class FrameBuilder:
             inspected=self.inspection.read(state, playing),
             **asked,
         )
+
+    def contacts(self, state: State) -> Array:
+        """Return point, normal and force (nc, 9) of the contacts of shapes."""
+        if not self._touching:
+            return np.zeros((0, 9))
+        channels = self.recorder.channels_of(state)
+        return channels.at(state, channels.columns(self._touching)).reshape(-1, 9)
 
     def grab(self, r: Array, A: Array) -> dict[str, Any]:
         """Return the pulled body, its point and the target (3,) [m], and the pull [N]; nothing without a pull."""

@@ -1,0 +1,64 @@
+"""Contacts of shapes in pictures: where they are, and what the force and the cone of friction are drawn by."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+from rtmbs import contact
+from rtmbs.viewer.scene.contacts import TALL, Contacts
+from rtmbs.viewer.scene.shapes import Scale
+from rtmbs.viewer.scene.theme import theme_named
+from rtmbs.viewer.session.connect import playback
+from rtmbs.viewer.session.worker import ManualConnection
+
+MU, RADIUS = 0.4, 0.01
+
+
+@pytest.fixture(scope="module")
+def sliding():
+    """Two eggs on a slope: one slides, the other one hangs in the air."""
+    model = rtmbs.Model("eggs", gravity=(6.0, 0.0, -8.0))
+    for name, z in (("low", 0.05), ("high", 0.5)):
+        body = model.add_body(name, mass=2.0, inertia=(0.01,) * 3, position=(0, 0, z))
+        model.add_joint(f"{name} rail", rtmbs.Floating(), "ground", body, point=(0, 0, z))
+        egg = contact.Ellipsoid((0.05, 0.05, 0.05))
+        model.add_contact(name, ("ground", contact.Plane()), (body, egg), stiffness=1e5, dissipation=5.0, friction=MU)
+    return rtmbs.Simulation(model.compile(), 1e-3, method=rtmbs.TRBDF2())
+
+
+def test_a_run_and_its_record_show_point_normal_and_force_of_contacts(sliding):
+    live = ManualConnection(sliding)
+    live.should_step()
+    for _ in range(60):
+        live.sync(sliding, sliding.step())
+    words = "point", "normal", "force"
+    wanted = [np.concatenate([sliding[f"{name}.{word}"] for word in words]) for name in ("low", "high")]
+    np.testing.assert_allclose(live.latest().contacts, wanted, rtol=1e-9, atol=1e-9)
+    result = sliding.run(sliding.t + 0.01)
+    record = playback(result)
+    np.testing.assert_array_equal(record.latest().contacts[0, 6:], result["low.force"][0])
+    assert [one.name for one in record.describe().contacts] == ["low", "high"]
+    assert record.describe().contacts[0].friction == MU
+
+
+def test_arrows_begin_at_points_and_cones_have_the_slope_of_friction(sliding):
+    sliding.run(sliding.t + 0.2)
+    connection = ManualConnection(sliding)
+    connection.should_step()
+    description, frame = connection.describe(), connection.latest()
+    drawn, scale = Contacts(description, RADIUS, theme_named("white")), Scale(description)
+    drawn.show(frame, scale)
+    ball, _, cone, shaft, _ = (batch.placement for batch in drawn.batches)
+    force, tall = frame.contacts[0, 6:], TALL * scale.length
+    assert force[0] == pytest.approx(-MU * force[2], rel=1e-6)  # it slides
+    np.testing.assert_allclose(ball[0, :, 3], frame.contacts[0, :3], atol=1e-12)
+    np.testing.assert_allclose(np.cross(shaft[0, :, 2], force), 0.0, atol=1e-9)
+    np.testing.assert_allclose(cone[0, :, 2], (0, 0, -tall), atol=1e-12)  # its tip is at the point
+    assert np.linalg.norm(cone[0, :, 0]) == pytest.approx(MU * tall)
+    for batch in drawn.batches:
+        np.testing.assert_array_equal(batch.placement[1], 0.0)  # the one that is open
+
+
+def test_a_body_without_looks_is_drawn_by_the_shape_that_touches(sliding):
+    shapes = {body.name: body.shapes for body in ManualConnection(sliding).describe().bodies}
+    assert np.linalg.norm(shapes["low"][0].vertices, axis=1) == pytest.approx(0.05)
