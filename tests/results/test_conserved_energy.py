@@ -145,7 +145,7 @@ def test_slow_swings_are_no_drift():
         lambda t, x: own.field(x), (0.0, t), begin, method="DOP853", rtol=1e-7, atol=1e-7, t_eval=samples.t[::8]
     )
     expected = spread_of_means(-own.corrections(exact.y.T, h))
-    assert abs(expected.moved / spread_of_means(energy[::8]).moved - 1.0) < 0.05
+    assert abs(expected.deviation / spread_of_means(energy[::8]).deviation - 1.0) < 0.05
     assert not Simulation(system, h, VariationalMidpoint()).run(t).warnings
 
 
