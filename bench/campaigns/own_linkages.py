@@ -123,7 +123,7 @@ class Linkage:
         return np.concatenate(rows, axis=1), np.concatenate(right, axis=1)
 
     def motion(self, bodies: Array, times: Array, tolerance: float, most: int, longest: float) -> Array:
-        """Return bodies (k, n, 13) at ``times`` from (n, 13) at zero; raises TooMany beyond ``most`` rates, Jacobians not counted."""
+        """Return bodies (k, n, 13) at ``times`` from (n, 13) at zero; raises TooMany beyond ``most`` single rates."""
         spent = 0
 
         def rate(t: float, y: Array) -> Array:
