@@ -192,19 +192,28 @@ def taken(sim: Simulation, way: str, tell: list[str]) -> None:
             sim.restore(sim.state.copy())
 
 
-def tried(case: Case, system: Any, start: Any, name: str, way: str, exact: tuple[Array, Array]) -> tuple[str, float]:
-    """Return how a method ended, "right", "told", "refused" or what is wrong, and its error over its bound."""
+def attempted(
+    system: Any, start: Any, name: str, way: str, engage: Callable[[Simulation], None]
+) -> tuple[Simulation | None, list[str]]:
+    """Return a Simulation by a method behind all steps, None where it is refused, and what was told."""
     tell: list[str] = []
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
             sim = Simulation(system, H, METHODS[name]())
             sim.restore(state_for(sim, start))
-            case.engage(sim)
+            engage(sim)
             taken(sim, way, tell)
         except RtmbsError:
-            return "refused", 0.0
-    tell += [str(one.message) for one in caught]
+            return None, tell
+    return sim, tell + [str(one.message) for one in caught]
+
+
+def tried(case: Case, system: Any, start: Any, name: str, way: str, exact: tuple[Array, Array]) -> tuple[str, float]:
+    """Return how a method ended, "right", "told", "refused" or what is wrong, and its error over its bound."""
+    sim, tell = attempted(system, start, name, way, case.engage)
+    if sim is None:
+        return "refused", 0.0
     found, rates = angles(sim, case)
     fastest = max(case.rate, float(np.abs(exact[1]).max()))
     turned = np.abs((found - exact[0][-1] + np.pi) % (2.0 * np.pi) - np.pi).max()

@@ -5,12 +5,13 @@ resolve a fast passage, such as the dead centre of a loop, changes it for good, 
 Many small changes of that kind add up to a mean that wanders, which no single sample tells.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.modified_energy import energy_correction
 from rtmbs.results.run_warnings import LOOKED_AT, momentum_drift
 from rtmbs.results.samples import Samples, select_samples
 from rtmbs.system.system import System
@@ -30,6 +31,8 @@ PARTS, SWINGS = 16, 1  # of a record, whose means are compared, and the fewest s
 MANY, MOST = 128, 1024  # samples of a record: the fewest that tell of its mean, and the most that are looked at
 SCATTER = 5.0  # standard deviations of a mean by chance: the means of parts scatter by less where the energy swings
 NUMERIC = 3e-5  # of the kinetic energy: below it the mean is as good as at rest, and slow swings may look like it
+MODIFIED = 1e-6  # the same for the modified energy, whose swings are of order h^4
+NEXT = 10.0  # of the square of the first term of the modified energy: below it a mean may swing by the next term
 
 Array = NDArray[np.float64]
 
@@ -67,26 +70,51 @@ def energy_drift(system: System, tables: Tables, samples: Samples, h: float, sym
     share = float(np.abs(total[at] - total[0]).max()) / size
     if share > CHANGED:
         return {CHANGES.format(share=share, h=h): 1}
-    moved, chance = spread_of_means(total) if symmetric else (0.0, np.inf)
-    wanders = moved > NUMERIC * size and chance > SCATTER
-    return {WANDERS.format(share=moved / size, h=h): 1} if wanders else {}
+    wander = mean_wander(system, tables, few, h, total, size) if symmetric else 0.0
+    return {WANDERS.format(share=wander, h=h): 1} if wander else {}
 
 
-def spread_of_means(energy: Array) -> tuple[float, float]:
-    """Return how far the means of PARTS of an energy (S,) lie apart [J], and how many times as far as by chance.
+def mean_wander(system: System, tables: Tables, samples: Samples, h: float, energy: Array, size: float) -> float:
+    """Return by what share of ``size`` [J] the mean of an energy (S,) wanders, and 0 where swings explain it.
 
-    The swings within the parts tell of chance, as in an analysis of variance. Both are zero where the record is too
+    Steps of the midpoint rule keep their modified energy (METHODS 6.12), in which even slow swings are gone. It is
+    judged where it swings less than the energy does within the parts of the record. Steps of another rule, or of
+    another size, leave the energy itself to be judged.
+    """
+    raw = spread_of_means(energy)
+    if not raw.moved:
+        return 0.0
+    correction = energy_correction(system, tables, samples, h)
+    kept, found, least = spread_of_means(energy + correction), raw, NUMERIC
+    if 0.0 < kept.by_chance < raw.by_chance:
+        found, least = kept, max(MODIFIED, NEXT * (float(np.ptp(correction)) / size) ** 2)
+    wanders = found.moved > least * size and found.deviation > SCATTER * found.by_chance
+    return found.moved / size if wanders else 0.0
+
+
+class Spread(NamedTuple):
+    """Spread of the means of PARTS of an energy [J]."""
+
+    moved: float = 0.0  # how far they lie apart
+    deviation: float = 0.0  # their standard deviation
+    by_chance: float = 0.0  # the same of means of as many samples that scatter as those within the parts do
+
+
+def spread_of_means(energy: Array) -> Spread:
+    """Return how far the means of PARTS of an energy (S,) lie apart, and how far they would by chance [J].
+
+    The swings within the parts tell of chance, as in an analysis of variance. All is zero where the record is too
     short, or where the energy swings less than SWINGS times in a part of it.
     """
     if len(energy) < MANY:
-        return 0.0, 0.0
+        return Spread()
     parts = np.array_split(energy, PARTS)
     means = np.array([part.mean() for part in parts])
     passed = [np.count_nonzero(np.diff(part > mean)) for part, mean in zip(parts, means, strict=True)]
     if np.mean(passed) < 2 * SWINGS:
-        return 0.0, 0.0
+        return Spread()
     by_chance = np.sqrt(np.mean([part.var() / len(part) for part in parts]))
-    return float(np.ptp(means)), float(means.std()) / max(float(by_chance), 1e-300)
+    return Spread(float(np.ptp(means)), float(means.std()), max(float(by_chance), 1e-300))
 
 
 def conservative(tables: Tables) -> bool:

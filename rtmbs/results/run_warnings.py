@@ -31,9 +31,13 @@ BLOCK = 4096  # samples looked at together
 NAMED = 3  # coordinates
 
 
-def step_warnings(system: System, samples: Samples, h: float) -> dict[str, int]:
-    """Return what steps of ``h`` [s] do not resolve, with counts of samples: what rings, and wheels that fall flat."""
-    return {**ringing(system, samples, h), **swept_contacts(system, samples, h)}
+def step_warnings(system: System, samples: Samples, h: float, method: Any = None) -> dict[str, int]:
+    """Return what steps of ``h`` [s] do not resolve, with counts of samples: what rings, and wheels that fall flat.
+
+    A ``method`` that chooses its own steps leaves no sample a step from the one before, so none tells of ringing.
+    """
+    rings = {} if getattr(method, "adaptive", False) else ringing(system, samples, h)
+    return {**rings, **swept_contacts(system, samples, h)}
 
 
 def ringing(system: System, samples: Samples, h: float) -> dict[str, int]:
@@ -43,7 +47,7 @@ def ringing(system: System, samples: Samples, h: float) -> dict[str, int]:
     fastest = max(float(np.max(np.abs(rates) / system.typical, initial=0.0)) for rates in blocks(samples.zd))
     counts, continuous = np.zeros(system.n, np.int64), system.tables.dofs.kind != ROTATION
     for t, zdd in zip(blocks(samples.t), blocks(samples.zdd), strict=True):
-        counts += alternating(t, zdd / system.typical, fastest)
+        counts += alternating(t, zdd / system.typical, fastest, h)
     sizes = zip(*(blocks(values) for values in (samples.t, samples.z, samples.zd)), strict=True)
     for t, z, zd in sizes:
         counts += np.where(continuous, inconsistent_rates(t, z / system.typical, zd / system.typical, fastest, h), 0)
@@ -56,12 +60,15 @@ def blocks(values: Any) -> list[Array]:
     return [values[first : first + BLOCK + 2] for first in range(0, max(len(values) - 2, 1), BLOCK)]
 
 
-def alternating(t: Array, zdd: Array, fastest: float) -> Any:
-    """Return how many samples (n,) have the opposite sign and about the size of the one before, and that of its own."""
+def alternating(t: Array, zdd: Array, fastest: float, h: float) -> Any:
+    """Return how many samples (n,) have the opposite sign and about the size of the one before, and that of its own.
+
+    Intervals of two steps and more tell nothing: a motion that swings in between may alternate from sample to sample.
+    """
     size = np.abs(zdd)
     flips = (zdd[1:] * zdd[:-1] < 0.0) & (np.abs(size[1:] - size[:-1]) <= ALIKE * size[:-1])
-    h = np.diff(t)[:, None]
-    flips &= (0.5 * h * size[1:] >= MATTERS * fastest) & (0.25 * h * h * size[1:] >= STILL)
+    dt = np.diff(t)[:, None]
+    flips &= (0.5 * dt * size[1:] >= MATTERS * fastest) & (0.25 * dt * dt * size[1:] >= STILL) & (dt <= ONE_STEP * h)
     return np.count_nonzero(flips[1:] & flips[:-1], axis=0)
 
 

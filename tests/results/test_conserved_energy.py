@@ -1,11 +1,17 @@
 """Warnings of runs whose energy changes though nothing takes or gives any."""
 
 import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
 
 import rtmbs
 from bench.campaigns.variational_energy import ring
 from rtmbs import At, Every, Simulation, VariationalMidpoint
-from rtmbs.results.conserved_energy import SCATTER, spread_of_means
+from rtmbs.library.shapes import add_bar
+from rtmbs.results.conserved_energy import NUMERIC, SCATTER, spread_of_means
+from rtmbs.results.evaluation import Evaluation
+from rtmbs.results.modified_energy import energy_correction
+from rtmbs.simulation.observers.recorder import Recorder
 
 
 def changes(result):
@@ -50,9 +56,121 @@ def test_means_of_noise_scatter_as_chance_has_it_and_jumps_stand_out():
     """Against the closed form: a jump by d in the middle spreads the means by d, and their deviation is d / 2."""
     rng = np.random.default_rng(7)
     noise = rng.normal(size=1024)
-    assert spread_of_means(noise)[1] < 2.0
-    moved, chance = spread_of_means(noise + 3.0 * (np.arange(1024) >= 512))
-    assert abs(moved - 3.0) < 1.0
-    assert abs(chance / (1.5 * np.sqrt(1024 / 16)) - 1.0) < 0.2
-    assert chance > SCATTER
-    assert spread_of_means(np.linspace(0.0, 1.0, 1024)) == (0.0, 0.0)  # half a swing tells of nothing
+    still, jumped = spread_of_means(noise), spread_of_means(noise + 3.0 * (np.arange(1024) >= 512))
+    assert still.deviation < 2.0 * still.by_chance
+    assert abs(jumped.moved - 3.0) < 1.0
+    assert abs(jumped.deviation / jumped.by_chance / (1.5 * np.sqrt(1024 / 16)) - 1.0) < 0.2
+    assert jumped.deviation > SCATTER * jumped.by_chance
+    assert spread_of_means(np.linspace(0.0, 1.0, 1024)) == (0.0, 0.0, 0.0)  # half a swing tells of nothing
+
+
+def pendulums(bars, angle):
+    """Return bars of masses and lengths that hang on each other, the first one turned by an angle."""
+    model, top = rtmbs.Model("pendulums"), 0.0
+    for k, (mass, length) in enumerate(bars):
+        add_bar(model, f"bar{k}", (0.0, 0.0, top), (0.0, 0.0, top - length), mass, axial=1e-3)
+        before = f"bar{k - 1}" if k else "ground"
+        model.add_joint(f"pin{k}", rtmbs.Revolute((0, 1, 0)), before, f"bar{k}", point=(0.0, 0.0, top))
+        top -= length
+    model.set_initial("pin0", position=angle)
+    return model.compile()
+
+
+def recorded(system, h, t):
+    """Return the samples of a run, and their energies (S,)."""
+    recorder = Recorder()
+    Simulation(system, h, VariationalMidpoint()).run(t, observers=[recorder])
+    return recorder.samples, Evaluation(system, system.tables, recorder.samples).energies.sum(axis=0)
+
+
+class OwnPendulums:
+    """Hanging bars in angles from bar to bar: a Hamiltonian of their own, its field by differences."""
+
+    def __init__(self, bars):
+        self.bars = bars
+
+    def mass_and_potential(self, q):
+        absolute, M, V = np.cumsum(q), np.zeros((len(q), len(q))), 0.0
+        above, height = np.zeros((2, len(q))), 0.0  # how each angle moves the upper end of a bar, and its depth
+        for k, (m, length) in enumerate(self.bars):
+            turns = (np.arange(len(q)) <= k).astype(float)
+            across = np.outer((np.cos(absolute[k]), -np.sin(absolute[k])), turns)
+            middle = above + 0.5 * length * across
+            M += m * middle.T @ middle + m * length**2 / 12.0 * np.outer(turns, turns)
+            V -= m * 9.81 * (height + 0.5 * length * np.cos(absolute[k]))
+            above, height = above + length * across, height + length * np.cos(absolute[k])
+        return M, V
+
+    def hamiltonian(self, x):
+        M, V = self.mass_and_potential(x[: len(x) // 2])
+        return 0.5 * x[len(x) // 2 :] @ np.linalg.solve(M, x[len(x) // 2 :]) + V
+
+    def field(self, x):
+        n, H = len(x) // 2, self.hamiltonian
+        slope = np.array([(H(x + d) - H(x - d)) / 2e-5 for d in 1e-5 * np.eye(len(x))])
+        return np.concatenate((slope[n:], -slope[:n]))
+
+    def corrections(self, states, h):
+        """Return -h^2/24 H_zz(f, f) (S,): of the modified energy of the implicit midpoint rule (HLW, IX.1)."""
+        H, found = self.hamiltonian, []
+        for x in states:
+            f = 1e-4 * self.field(x)
+            found.append((H(x + f) + H(x - f) - 2.0 * H(x)) / 1e-8)
+        return -(h**2) / 24.0 * np.array(found)
+
+
+BEATING = ((5.0, 1.0), (0.1, 0.9))
+
+
+def test_the_correction_of_pendulums_is_that_of_the_implicit_midpoint_rule():
+    """The rule is the implicit midpoint rule in z and p there: Hairer, Lubich and Wanner have its modified energy."""
+    system, h, own = pendulums(BEATING, 0.3), 1e-2, OwnPendulums(BEATING)
+    samples, _ = recorded(system, h, 2.0)
+    states = [np.append(z, own.mass_and_potential(z)[0] @ zd) for z, zd in zip(samples.z, samples.zd, strict=True)]
+    wanted = own.corrections(states, h)
+    found = energy_correction(system, system.tables, samples, h)
+    assert np.abs(found - wanted).max() < 1e-3 * np.abs(wanted).max()
+
+
+def test_slow_swings_are_no_drift():
+    """Two pendulums in a beat: the means of the energy move as the closed form has it along the exact motion."""
+    system, h, t, own = pendulums(BEATING, 0.3), 1e-2, 40.0, OwnPendulums(BEATING)
+    samples, energy = recorded(system, h, t)
+    size = Evaluation(system, system.tables, samples).energies[0].max()
+    raw = spread_of_means(energy)
+    assert raw.moved > NUMERIC * size
+    assert raw.deviation > SCATTER * raw.by_chance
+    begin = np.array((0.3, 0.0, 0.0, 0.0))
+    exact = solve_ivp(
+        lambda t, x: own.field(x), (0.0, t), begin, method="DOP853", rtol=1e-7, atol=1e-7, t_eval=samples.t[::8]
+    )
+    expected = spread_of_means(-own.corrections(exact.y.T, h))
+    assert abs(expected.deviation / spread_of_means(energy[::8]).deviation - 1.0) < 0.05
+    assert not Simulation(system, h, VariationalMidpoint()).run(t).warnings
+
+
+@pytest.mark.parametrize("make", [lambda: ring(1).compile(), lambda: spinning().compile()])
+def test_the_modified_energy_is_kept_to_the_fourth_power_of_h(make):
+    """Loops and rotations: half the step divides the swing of the energy by 4, and what the correction leaves by 16."""
+    system, swings = make(), []
+    for h in (4e-3, 2e-3):
+        samples, energy = recorded(system, h, 4.0)
+        kept = energy + energy_correction(system, system.tables, samples, h)
+        swings.append((np.ptp(energy), np.ptp(kept)))
+    order = np.log2(np.array(swings[0]) / np.array(swings[1]))
+    assert abs(order[0] - 2.0) < 0.1
+    assert abs(order[1] - 4.0) < 0.3
+    assert swings[1][1] < 0.05 * swings[1][0]
+
+
+def spinning():
+    """Return two uneven bodies on balls, the first on ground."""
+    model = rtmbs.Model("spinning")
+    model.add_body("a", mass=1.3, center_of_mass=(0.2, 0.1, -0.3), inertia=(0.03, 0.05, 0.04))
+    model.add_body(
+        "b", mass=0.7, center_of_mass=(-0.1, 0.2, -0.1), inertia=(0.02, 0.05, 0.04), position=(0.3, 0.1, 0.0)
+    )
+    model.add_joint("ball", rtmbs.Spherical(), "ground", "a", point=(0.0, 0.0, 0.0))
+    model.add_joint("knee", rtmbs.Spherical(), "a", "b", point=(0.3, 0.1, 0.0))
+    model.set_initial("ball", position=(1.0, 0.0, 0.0, 0.0), rate=(1.0, -2.0, 1.5))
+    return model

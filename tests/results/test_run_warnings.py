@@ -8,7 +8,8 @@ import pytest
 
 import rtmbs
 from bench.campaigns import momentum
-from rtmbs import Every, Model, PenaltyTrapezoidal, Simulation, VariationalMidpoint, library
+from bench.campaigns.variational_energy import ring
+from rtmbs import METHODS, Every, Model, PenaltyTrapezoidal, Simulation, VariationalMidpoint, library
 from rtmbs.results.run_warnings import BLOCK, blocks, components, lost, momentum_drift
 from rtmbs.results.samples import Samples
 from rtmbs.simulation.observers.channel_recorder import LOOKED, with_some
@@ -80,6 +81,33 @@ def test_a_swing_that_is_looked_at_once_a_period_does_not_ring():
     result = sim.run(1.0, record=rtmbs.Every(0.1))
     assert np.ptp(result["rail.displacement"]) < 1e-2 * np.abs(result["rail.rate"]).max()
     assert result.warnings == {}
+
+
+@pytest.mark.parametrize("method", [PenaltyTrapezoidal, VariationalMidpoint])
+def test_a_motion_that_alternates_between_samples_does_not_ring(method):
+    """A ring at 20 steps a sample: between every two samples the finer record has accelerations of both signs."""
+    system, h = ring(4).compile(), 5e-3
+    coarse = Simulation(system, h, method()).run(20.0, record=Every(20 * h))
+    a = coarse["pin3.acceleration"]
+    alike = (a[2:] * a[1:-1] < 0.0) & (a[1:-1] * a[:-2] < 0.0) & (np.abs(np.abs(a[2:] / a[1:-1]) - 1.0) < 0.25)
+    assert np.any(alike)
+    fine = Simulation(system, h, method()).run(20.0)
+    for result in (coarse, fine):
+        assert not [words for words in result.warnings if words.startswith("rings")]
+
+
+def test_a_stiff_damper_is_told_though_no_sample_is_a_step_from_the_next():
+    for method in (PenaltyTrapezoidal(), VariationalMidpoint()):
+        (words,) = Simulation(slider(1e5), h=5e-3, method=method).run(1.0, record=Every(0.1)).warnings
+        assert "its acceleration stops or reverses all motion within a step" in words
+
+
+def test_samples_of_a_method_that_chooses_its_steps_do_not_ring():
+    """Closed form: a vibration of w h = 3.1 between samples, right to 1e-6."""
+    w, h = 2.0 * np.pi * 10.0, 0.0497
+    result = Simulation(slider(0.0, w**2), h=h, method=METHODS["solve-ivp"]()).run(40 * h)
+    assert np.abs(result["rail.rate"] - np.cos(w * result["t"])).max() < 1e-6
+    assert not [words for words in result.warnings if words.startswith("rings")]
 
 
 def test_blocks_overlap_by_what_a_sign_needs():

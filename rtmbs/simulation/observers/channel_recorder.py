@@ -141,7 +141,7 @@ class ChannelRecorder(Recorder):
         """Open the store, and record the initial state."""
         self.stop()
         state = sim.state
-        self._sim, self._system, self._h = sim, sim.system, state.h
+        self._sim, self._system, self._h, self._method = sim, sim.system, state.h, sim.method
         self._full, self._written, self._leaving, self._copying = None, NOTHING, None, None
         self._worker = None
         self._columns = self._chosen(channels_of(sim.system))
@@ -258,7 +258,7 @@ class ChannelRecorder(Recorder):
         def warnings() -> dict[str, int]:
             whole = head(record, kept.size)
             told = drifts(system, tables, whole, h, sim.method, self._acted)
-            return {**started, **warnings_of(kept, system, whole, h), **told}
+            return {**started, **warnings_of(kept, system, whole, h, sim.method), **told}
 
         return self._with_events(Result(chosen, system.name, system.fingerprint, kept.outcomes, warnings))
 
@@ -321,7 +321,7 @@ class ChannelRecorder(Recorder):
             values = {name: one[-own:] for name, one in self._values(piece, before.last).items()}
             self._store.write(before.count, values)
             last = {name: one[-1] for name, one in values.items()}
-            rings = before.rings + Counter(step_warnings(self._system, piece, self._h))
+            rings = before.rings + Counter(step_warnings(self._system, piece, self._h, self._method))
             before = Written(before.count + own, last, rings, with_some(before.looked, piece))
         return before
 

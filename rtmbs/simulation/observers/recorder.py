@@ -197,7 +197,7 @@ class Recorder(Observer):
             kept.outcomes,
             lambda: {
                 **started,
-                **warnings_of(kept, system, samples, h),
+                **warnings_of(kept, system, samples, h, sim.method),
                 **drifts(system, tables, samples, h, sim.method, self._acted),
             },
         )
@@ -293,9 +293,9 @@ def started_of(sim: Watched) -> dict[str, int]:
     return ({locked: 1} if locked else {}) | getattr(sim, "_warnings", dict)()
 
 
-def warnings_of(kept: RecordState, system: System, samples: Samples, h: float) -> dict[str, int]:
+def warnings_of(kept: RecordState, system: System, samples: Samples, h: float, method: Any) -> dict[str, int]:
     """Return the number of steps that needed further tries and of samples that ring, by warning."""
-    return {**helped_of(kept), **step_warnings(system, samples, h)}
+    return {**helped_of(kept), **step_warnings(system, samples, h, method)}
 
 
 def helped_of(kept: RecordState) -> dict[str, int]:
