@@ -31,6 +31,8 @@ def constants_of(words: list[str]) -> dict[str, float | str]:
         name, equals, text = word.partition("=")
         if not (equals and name.strip() and text.strip()):
             raise InputError(f"--set takes NAME=VALUE, not {word!r}, such as --set length=30mm")
+        if name.strip() in found:
+            raise InputError(f"constant {name.strip()!r} is given twice on the command line; give it once, by --set")
         found[name.strip()] = text.strip()
     return found
 

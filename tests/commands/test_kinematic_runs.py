@@ -1,5 +1,7 @@
 """``rtmbs run`` of kinematic and static files: freedom, notes, constants, sweeps, measures, forces, pictures."""
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -123,6 +125,62 @@ def test_a_file_is_run_for_many_values(run, tmp_path):
     assert "--sweep takes NAME=FIRST:LAST:COUNT" in run(FOUR_BAR, "--sweep", "a=1:2", code=2)
     assert "at most 100,000" in run(FOUR_BAR, "--sweep", "a=1:2:1000", "--sweep", "b=1:2:1000", code=2)
     assert "has no measure" in run(WHEEL.replace("WAY", "c * TIME"), "--sweep", "c=1:2:3", code=2)
+
+
+RAILS = """MODEL rails
+SYSTEM (KINEMATIC ANALYSIS, ending time = 1, print interval = 0.5);
+constant n = 1; constant A = [1, 2]; constant L = 2;
+repeat k (from = n, to = 3);
+BODY b[k] (); prismatic joint p[k] (body = ground, body = b[k], axis = (1, 0, 0)); driver d[k] (p[k] = k * TIME);
+measure x[k] (p[k]);
+end repeat;
+ENDMODEL
+"""
+
+
+@pytest.mark.parametrize("values", ["1,2,3", "3,2,4,2.5,1"])
+def test_a_sweep_writes_each_value_under_the_name_of_its_measure(values, run, tmp_path):
+    """Rail k moves k TIME; from n on there are measures, and none for n = 4."""
+    table = tmp_path / "table.csv"
+    bad = [one for one in values.split(",") if float(one) not in (1.0, 2.0, 3.0)]
+    printed = run(RAILS, "--sweep", f"n={values}", "--out", str(table), code=1 if bad else 0)
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["n"] for row in rows] == values.split(",")
+    for row in rows:
+        for k in (1, 2, 3):
+            there = row["n"] not in bad and float(row["n"]) <= k
+            assert row[f"least x_{k}"] == ("0" if there else "")
+            assert row[f"largest x_{k}"] == (str(k) if there else "")
+        assert bool(row["error"]) == (row["n"] in bad)
+    assert "n = 2, least x_2 = 0, largest x_2 = 2, least x_3 = 0, largest x_3 = 3\n" in printed
+
+
+def test_a_value_that_the_file_refuses_is_a_row_and_a_broken_file_none(run, tmp_path):
+    text = WHEEL.replace("WAY", "TIME").replace("(mass = 2,", "(pqr = [(0, 0, 0), (0, 0, 1), (c - 2, 0, 0)], mass = 2,")
+    text = text.replace("ENDMODEL", "measure turn (axle); ENDMODEL")
+    table = tmp_path / "table.csv"
+    run(text, "--sweep", "c=1:3:3", "--out", str(table), code=1)
+    errors = [line.split(",", 3)[3] for line in table.read_text().splitlines()[1:]]
+    assert [bool(error) for error in errors] == [False, True, False]
+    assert "lie on one line" in errors[1]
+    assert "a = " not in run(text.replace("c - 2", "2 - 2"), "--sweep", "c=1:3:3", code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--sweep", "A=3,2"], "constant 'A' holds several values, and a sweep is over constants of one number"),
+        (["--sweep", "nn=3,2"], "there is no constant named 'nn'; did you mean 'n'?"),
+        (["--sweep", "n=3,2", "--sweep", "n=1,2"], "constant 'n' is given twice on the command line"),
+        (["--set", "n=3", "--sweep", "n=1,2"], "constant 'n' is given twice on the command line"),
+        (["--set", "n=3", "--set", "n=1"], "constant 'n' is given twice on the command line"),
+        (["--set", "n=L*7"], "constant 'n' is given as L*7, with the name 'L'; a value from outside does not know"),
+        (["--set", "L=TIME"], "constant 'L': its value takes a number, and this is a function of time"),
+    ],
+)
+def test_values_from_outside_that_no_run_can_take_are_told(words, says, run):
+    assert says in run(RAILS, *words, code=2)
 
 
 HANGING = """MODEL st
