@@ -27,6 +27,7 @@ from rtmbs.formulations.penalty import AugmentedLagrangian
 from rtmbs.formulations.rate_constraints import StackedRows, holonomic_rows, with_rate_rows
 from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_full_rank
 from rtmbs.formulations.terms import Positive, row_names, terms_at
+from rtmbs.formulations.typical_sizes import coordinate_sizes, rate_sizes, row_sizes
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.methods import Capability, demand
@@ -39,7 +40,7 @@ from rtmbs.simulation.simulation import Simulation
 Array = NDArray[np.float64]
 
 LEVELS = ("position", "velocity", "acceleration")  # of constraint violations
-CONSISTENT = 1e-8  # of Phi_q times the largest coordinate or rate, or 1: what a start may violate
+CONSISTENT = 1e-8  # of Phi_q times typical coordinates or rates: what a start may violate
 MOST_STEPS = 10**8
 SLIPPING = 0.05  # of the terms of a rate constraint: what a method may leave of it
 DERIVATIVES = "constraint_jacobian", "constraint_rate_terms", "rate_constraint_jacobian", "rate_constraint_terms"
@@ -436,9 +437,13 @@ def demand_start(system: ConstrainedSystem, method: Any, q: Array, v: Array, t: 
     """Raise FormulationError for a start off the constraints, or rows that the method cannot take."""
     terms = terms_at(system, q, v, t)
     Phi, Phid = system.constraints(q, t), terms.Phi_q @ v + terms.Phi_t
-    for what, left, size in (("Phi", Phi, q), ("Phid", Phid, v)):
-        allowed = CONSISTENT * max(1.0, np.abs(size).max(initial=0.0)) * np.abs(terms.Phi_q).max(initial=1.0)
-        worst = np.flatnonzero(~(np.abs(left) <= allowed))
+    sizes = coordinate_sizes(system, q, t, terms.Phi_q)
+    rates = rate_sizes(sizes, v, terms.M, terms.F)
+    for what, left, size in (
+        ("Phi", Phi, row_sizes(terms.Phi_q, sizes)),
+        ("Phid", Phid, row_sizes(terms.Phi_q, rates, terms.Phi_t)),
+    ):
+        worst = np.flatnonzero(~(np.abs(left) <= CONSISTENT * size))
         if len(worst):
             raise FormulationError(
                 f"{row_names(system, worst)} of {what} {'is' if len(worst) == 1 else 'are'} violated by "
