@@ -13,7 +13,7 @@ from rtmbs.formulations.typical_sizes import rate_sizes, sizes_of
 
 Array = NDArray[np.float64]
 
-FIRST, RATIO, LEVELS = 1e-3, 3.1, 26  # of differences: the largest step in typical sizes, and the others below it
+FIRST, RATIO, LEVELS = 1e-3, 3.1, 21  # of differences: the largest step in typical sizes, and the others below it
 ALLOWED = 1e-4  # of the terms of a row: larger differences are mistakes
 HARMLESS = 1e-6  # of what Phi_q and the rates make: an error of Phi_t or gamma that no motion shows
 ROUNDING = 1e-12  # of what Phi_q and the coordinates make in a typical time: what Phi_t may round to
@@ -127,10 +127,13 @@ def compare(
 
     span : typical size of the argument. allowed : what each row may be off, and ``relative`` of its value.
     """
-    found, right, before = list[Array](), np.zeros(len(value), np.bool_), np.zeros(len(value), np.bool_)
+    found, moved = list[Array](), np.zeros(len(value))
+    right, before = (np.zeros(len(value), np.bool_) for _ in range(2))
     for k in range(LEVELS):
         slope = difference(function, FIRST * span / RATIO**k, len(value))
         near = np.abs(value - slope) <= allowed + relative * np.maximum(np.abs(value), np.abs(slope))
+        near &= (slope != 0.0) | (moved == 0.0)  # a step that rounding takes away tells nothing
+        moved = np.fmax(moved, np.abs(slope))
         right, before = right | (near & before), near
         if right.all():
             return

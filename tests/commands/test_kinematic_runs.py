@@ -247,6 +247,37 @@ def test_static_equilibrium(run, tmp_path):
     assert "belong to a DYNAMIC ANALYSIS" in run(text, "--channels", "pin.angle", code=2)
 
 
+AT_A_TIME = """MODEL st
+SYSTEM (STATIC EQUILIBRIUM, starting time = 2, gravity = (0, 0, -9.81));
+BODY b (mass = 2, inertia = (1, 1, 1)); BODY w (mass = 1, inertia = (1, 1, 1));
+prismatic joint p (body = ground, body = b, axis = (0, 0, 1));
+prismatic joint r (body = ground, body = w, axis = (0, 0, 1));
+triad a (body = ground, origin = (0, 0, 3)); triad c (body = b); triad d (body = w);
+spring s (triad = a, triad = c, stiffness = 100, length = 2);
+spring below (triad = c, triad = d, stiffness = 50, length = 0.1);
+motor f (joint = p, force = 10 * TIME);
+driver down (r = WAY);
+measure z (b.z);
+ENDMODEL
+"""
+
+
+def test_static_equilibrium_is_that_of_the_starting_time(run, tmp_path):
+    """100 (1 - z) + 10 t = 2 g + 50 (z - r - 0.1) with the motor and the driver at t = 2: r = -7."""
+    out = tmp_path / "rest.npz"
+    resting = AT_A_TIME.replace("WAY", "smooth step(0, 1, 0, -7)")
+    assert "at t = 2 s" in run(resting, "--out", str(out))
+    result = load_result(out)
+    assert result.t.tolist() == [2.0]
+    z = (100.0 + 20.0 - 2.0 * 9.81 - 50.0 * 6.9) / 150.0
+    assert result["z"][0] == pytest.approx(z, abs=1e-9)
+    assert swept(run(resting.replace("100,", "k,").replace("MODEL st", "MODEL st\nconstant k = 1;"), "--sweep", "k=100"))
+    assert "'down' moves at t = 2 s" in run(AT_A_TIME.replace("WAY", "TIME"), code=2)
+    assert "alone follows" in run(AT_A_TIME.replace("driver down (r = WAY)", "driver down (c.z = 1)"), code=2)
+    late = resting.replace("STATIC EQUILIBRIUM", "KINEMATIC ANALYSIS")
+    assert "ending time is 1 where none is given, and starting time 2; it must be later" in run(late, code=2)
+
+
 def test_what_a_simulation_does_not_follow_is_told(run):
     text = PLATE.replace("KINEMATIC", "DYNAMIC").split("driver x")[0]
     assert "KINEMATIC ANALYSIS alone follows" in run(f"{text} driver z (c.z = 1); ENDMODEL", code=2)
