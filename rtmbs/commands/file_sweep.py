@@ -112,8 +112,8 @@ def refusal_of_file(options: argparse.Namespace, given: dict[str, Any], names: l
     for name in names:
         if name in document.arrays:
             raise InputError(
-                f"--sweep {name}: constant {name!r} holds several values, and a sweep is over constants of one number; give the"
-                f" file a constant for what changes, such as {name} = [c, 2]"
+                f"--sweep {name}: constant {name!r} holds several values, and a sweep is over constants of one number;"
+                f" give the file a constant for what changes, such as {name} = [c, 2]"
             )
         if name not in document.constants:
             raise unknown_name("constant", name, [*document.constants])

@@ -271,7 +271,9 @@ def test_static_equilibrium_is_that_of_the_starting_time(run, tmp_path):
     assert result.t.tolist() == [2.0]
     z = (100.0 + 20.0 - 2.0 * 9.81 - 50.0 * 6.9) / 150.0
     assert result["z"][0] == pytest.approx(z, abs=1e-9)
-    assert swept(run(resting.replace("100,", "k,").replace("MODEL st", "MODEL st\nconstant k = 1;"), "--sweep", "k=100"))
+    assert swept(
+        run(resting.replace("100,", "k,").replace("MODEL st", "MODEL st\nconstant k = 1;"), "--sweep", "k=100")
+    )
     assert "'down' moves at t = 2 s" in run(AT_A_TIME.replace("WAY", "TIME"), code=2)
     assert "alone follows" in run(AT_A_TIME.replace("driver down (r = WAY)", "driver down (c.z = 1)"), code=2)
     late = resting.replace("STATIC EQUILIBRIUM", "KINEMATIC ANALYSIS")
