@@ -367,8 +367,9 @@ def carried_out(course: Course, kept: Continuation | None = None) -> Result:
 
 def looked_through(course: Course, run: Run, found: list[Point]) -> Event | None:
     """Add the samples to ``found`` and the events to the search; return the event that ends the motion."""
+    end = float(course.times[-1])
     for span, samples in spans_to(run, course.times):
-        ended = course.search.look(span)
+        ended = course.search.look(span, span.end.t >= end)
         for point in samples:
             if ended is None or point.t < ended.t:
                 found.append(course.seen(point))
