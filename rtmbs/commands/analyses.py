@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from rtmbs.studies.analysis.equilibrium import Equilibrium
 
 WHOLE = 1e-9  # of an interval
+STATIC_STEP = 1e-3  # [s] of the Simulation of a static equilibrium, which takes no steps
 
 OPTIONS = {  # of rtmbs.kinematics.Analysis: field of the file's analysis
     "method": "method",
@@ -31,6 +32,8 @@ def constants_of(words: list[str]) -> dict[str, float | str]:
         name, equals, text = word.partition("=")
         if not (equals and name.strip() and text.strip()):
             raise InputError(f"--set takes NAME=VALUE, not {word!r}, such as --set length=30mm")
+        if name.strip() in found:
+            raise InputError(f"constant {name.strip()!r} is given twice on the command line; give it once, by --set")
         found[name.strip()] = text.strip()
     return found
 
@@ -46,7 +49,7 @@ def kinematics(document: Document) -> "Analysis":
 
 
 def simulation(document: Document, method: Any = None) -> "Simulation":
-    """Return the simulation of a dynamic or static analysis; raises InputError for a start but zero."""
+    """Return the simulation of an analysis: a dynamic one from zero, else at the starting time; raises InputError."""
     from rtmbs.simulation import Simulation
 
     analysis = document.analysis
@@ -55,17 +58,22 @@ def simulation(document: Document, method: Any = None) -> "Simulation":
         raise InputError(
             f"{document.constraints[0].name} is a {kind}, which a KINEMATIC ANALYSIS alone follows; change SYSTEM"
         )
+    if analysis.kind == "static":
+        return Simulation(document.model.compile(), STATIC_STEP, method, t0=analysis.t0)
     if analysis.t0 != 0.0:
         raise InputError(f"starting time is {analysis.t0:g}; a dynamic analysis starts at 0")
     return Simulation(document.model.compile(), step(document), method)
 
 
 def at_rest(document: Document) -> "tuple[Equilibrium, Result]":
-    """Return the stable equilibrium of a model file, and it as a Result of one sample; raises as ``equilibrium``."""
+    """Return the stable equilibrium of a model file at its starting time, and it as a Result of one sample.
+
+    Raises as ``equilibrium`` does.
+    """
     from rtmbs.simulation.observers import EveryStep
     from rtmbs.studies.analysis.equilibrium import equilibrium
 
-    found = equilibrium(document.model.compile())
+    found = equilibrium(simulation(document))
     return found, found.simulation.run(found.simulation.t, record=EveryStep())
 
 

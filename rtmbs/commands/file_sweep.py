@@ -5,7 +5,7 @@ import csv
 import io
 import warnings
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -13,7 +13,7 @@ from rtmbs.commands.analyses import at_rest, chosen_method, constants_of, grid_n
 from rtmbs.commands.arguments import FAILED, check_target
 from rtmbs.commands.recursion import Recursion, motion, recursion_of, times_of
 from rtmbs.core.atomic_file import replacing
-from rtmbs.errors import InputError, RtmbsError, RtmbsWarning
+from rtmbs.errors import InputError, RtmbsError, RtmbsWarning, unknown_name
 from rtmbs.language import Document, read
 from rtmbs.language.measures import with_measures
 from rtmbs.recursive.ranks import launch, ranks_started
@@ -26,8 +26,25 @@ MOST = 100_000  # runs
 SHOWN = 12  # significant digits of a table
 
 
+class Row(NamedTuple):
+    """One run of a sweep: the values of its constants, the ends of its measures by column, or why there are none."""
+
+    values: tuple[float, ...]
+    found: dict[str, float]
+    error: str
+
+    def words(self, names: list[str], columns: list[str]) -> list[str]:
+        """Return the row under constants, columns of measures and ``error``; empty where the run has no such column."""
+        ends = [self.found.get(column) for column in columns]
+        numbers = [f"{value:.{SHOWN}g}" for value in self.values[: len(names)]]
+        return [*numbers, *("" if end is None else f"{end:.{SHOWN}g}" for end in ends), self.error]
+
+
 def sweep_file(options: argparse.Namespace) -> int:
-    """Run a file for every combination of values; print a row each, and write them to ``--out``."""
+    """Run a file for every combination of values; print a row each, and write them to ``--out``.
+
+    A value may change which measures a file has: columns go by their names, and new ones are added behind the others.
+    """
     if options.out:
         check_target(options.out, (".csv",))
     for name in ("channels", "blocks", "forces", "ranks"):
@@ -37,41 +54,76 @@ def sweep_file(options: argparse.Namespace) -> int:
     ranges = [values_of(word) for word in options.sweep]
     if (runs := int(np.prod([len(values) for _, values in ranges]))) > MOST:
         raise InputError(f"--sweep makes {runs:,} runs; at most {MOST:,} are made")
-    names, rows, failed = [name for name, _ in ranges], list[list[str]](), 0
-    head = list[str]()
+    names, rows = [name for name, _ in ranges], list[Row]()
+    given = constants_of(options.set)
+    if twice := next((name for k, name in enumerate(names) if name in given or name in names[:k]), None):
+        raise InputError(f"constant {twice!r} is given twice on the command line; give it once, by --set or by --sweep")
+    itself = refusal_of_file(options, given, names)
     for values in product(*(values for _, values in ranges)):
-        given = constants_of(options.set) | dict(zip(names, values, strict=True))
-        document = read(options.file, options.large, given)
-        if not document.measures:
-            raise InputError(f"{options.file} has no measure; write one such as: measure lift (tip.y);")
-        head = head or [
-            *names,
-            *(f"{end} {name}" for name in document.measures for end in ("least", "largest")),
-            "error",
-        ]
-        recursion = checked_recursion(options, document)
-        try:
-            (found, notes), error = measured(document, method, recursion), ""
-        except RtmbsError as refused:
-            kept = getattr(refused, "result", None)
-            found, notes, error, failed = [], notes_of(kept), str(refused), failed + 1
-        numbers = [f"{value:.{SHOWN}g}" for value in (*values, *found)]
-        rows.append([*numbers, *[""] * (len(head) - 1 - len(numbers)), error])
-        print(", ".join(f"{name} = {value}" for name, value in zip(head, rows[-1], strict=True) if value))
+        row, notes = one_run(options, method, values, given | dict(zip(names, values, strict=True)), itself)
+        rows.append(row)
+        head = [*names, *row.found, "error"]
+        print(
+            ", ".join(
+                f"{name} = {word}" for name, word in zip(head, row.words(names, list(row.found)), strict=True) if word
+            )
+        )
         for note in notes:
             print(f"  note: {note}")
     if options.out:
+        columns = list(dict.fromkeys(column for row in rows for column in row.found))
         text = io.StringIO()
-        csv.writer(text, lineterminator="\n").writerows([head, *rows])
+        table = [[*names, *columns, "error"], *(row.words(names, columns) for row in rows)]
+        csv.writer(text, lineterminator="\n").writerows(table)
         with replacing(options.out) as file:
             file.write(text.getvalue().encode())
         print(f"{len(rows)} runs in {options.out}")
-    return FAILED if failed else 0
+    return FAILED if any(row.error for row in rows) else 0
+
+
+def one_run(
+    options: argparse.Namespace, method: Any, values: tuple[float, ...], given: dict[str, Any], itself: str | None
+) -> tuple[Row, list[str]]:
+    """Return the row of one run, and notes on it; raises what the file is refused for whatever its values are."""
+    try:
+        document, recursion = prepared(options, given)
+        found, notes = measured(document, method, recursion)
+    except RtmbsError as refused:
+        if str(refused) == itself:
+            raise
+        return Row(values, {}, str(refused)), notes_of(getattr(refused, "result", None))
+    return Row(values, found, ""), notes
+
+
+def prepared(options: argparse.Namespace, given: dict[str, Any]) -> tuple[Document, Recursion | None]:
+    """Return a file with values of its constants, and its recursion; raises RtmbsError for one that makes no row."""
+    document = read(options.file, options.large, given)
+    if not document.measures:
+        raise InputError(f"{options.file} has no measure; write one such as: measure lift (tip.y);")
+    return document, checked_recursion(options, document)
+
+
+def refusal_of_file(options: argparse.Namespace, given: dict[str, Any], names: list[str]) -> str | None:
+    """Return why the file is refused with its own values; InputError where it has no such constant of one number."""
+    try:
+        document, _ = prepared(options, given)
+    except RtmbsError as refused:
+        return str(refused)
+    for name in names:
+        if name in document.arrays:
+            raise InputError(
+                f"--sweep {name}: constant {name!r} holds several values, and a sweep is over constants of one number;"
+                f" give the file a constant for what changes, such as {name} = [c, 2]"
+            )
+        if name not in document.constants:
+            raise unknown_name("constant", name, [*document.constants])
+    return None
 
 
 def values_of(word: str) -> tuple[str, list[float]]:
     """Return the name and the values of NAME=FIRST:LAST:COUNT, or of NAME=VALUE,VALUE; InputError otherwise."""
     name, equals, text = word.partition("=")
+    name = name.strip()
     try:
         if ":" in text:
             first, last, count = text.split(":")
@@ -85,11 +137,12 @@ def values_of(word: str) -> tuple[str, list[float]]:
     return name, values
 
 
-def measured(document: Document, method: Any, recursion: Recursion | None) -> tuple[list[float], list[str]]:
-    """Return the least and the largest value of each measure over the analysis of a file, and notes on it."""
+def measured(document: Document, method: Any, recursion: Recursion | None) -> tuple[dict[str, float], list[str]]:
+    """Return the least and the largest value of each measure over an analysis by column, and notes on it."""
     result = analysed(document, method, recursion)
     found = with_measures(document, result)
-    values = [float(end(found[name])) for name in document.measures for end in (np.min, np.max)]
+    ends = ("least", np.min), ("largest", np.max)
+    values = {f"{word} {name}": float(end(found[name])) for name in document.measures for word, end in ends}
     grid = [] if document.analysis.kind == "static" else grid_notes(document.analysis)
     return values, [*notes_of(result), *grid]
 

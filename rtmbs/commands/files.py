@@ -144,6 +144,8 @@ def summary(document: Document) -> str:
 
     model, analysis = document.model, document.analysis
     head = f"{model.name}: {analysis.kind} analysis from {analysis.t0:g} s to {analysis.t1:g} s every {analysis.dt:g} s"
+    if analysis.kind == "static":
+        head = f"{model.name}: static equilibrium at {analysis.t0:g} s"
     if analysis.kind == "kinematic":
         return f"{head}\n\n{kinematics(document).check(analysis.t0)}"
     sim = simulation(document)

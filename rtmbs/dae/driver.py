@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from rtmbs.contact.convex import refuse_convex
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.contact.rigid import refuse_rigid
-from rtmbs.dae.consistent_start import demand_start
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
 from rtmbs.dae.dynamics import CountedSystem, Dynamics
 from rtmbs.dae.events import Event, EventSearch
@@ -26,7 +25,9 @@ from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, che
 from rtmbs.formulations.function_system import FunctionSystem
 from rtmbs.formulations.penalty import AugmentedLagrangian
 from rtmbs.formulations.rate_constraints import StackedRows, holonomic_rows, with_rate_rows
-from rtmbs.formulations.terms import Positive, row_names
+from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_full_rank
+from rtmbs.formulations.terms import Positive, row_names, terms_at
+from rtmbs.formulations.typical_sizes import coordinate_sizes, rate_sizes, row_sizes
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.methods import Capability, demand
@@ -39,6 +40,7 @@ from rtmbs.simulation.simulation import Simulation
 Array = NDArray[np.float64]
 
 LEVELS = ("position", "velocity", "acceleration")  # of constraint violations
+CONSISTENT = 1e-8  # of Phi_q times typical coordinates or rates: what a start may violate
 MOST_STEPS = 10**8
 SLIPPING = 0.05  # of the terms of a rate constraint: what a method may leave of it
 DERIVATIVES = "constraint_jacobian", "constraint_rate_terms", "rate_constraint_jacobian", "rate_constraint_terms"
@@ -365,8 +367,9 @@ def carried_out(course: Course, kept: Continuation | None = None) -> Result:
 
 def looked_through(course: Course, run: Run, found: list[Point]) -> Event | None:
     """Add the samples to ``found`` and the events to the search; return the event that ends the motion."""
+    end = float(course.times[-1])
     for span, samples in spans_to(run, course.times):
-        ended = course.search.look(span)
+        ended = course.search.look(span, span.end.t >= end)
         for point in samples:
             if ended is None or point.t < ended.t:
                 found.append(course.seen(point))
@@ -429,6 +432,26 @@ def sample_times(t0: float, t_end: float, h: float) -> Array:
     if steps > MOST_STEPS:
         raise InputError(f"h = {h:g} s makes {steps:.2g} steps to t_end = {t_end:g}; at most {MOST_STEPS:g} are taken")
     return np.linspace(t0, t_end, int(steps) + 1)
+
+
+def demand_start(system: ConstrainedSystem, method: Any, q: Array, v: Array, t: float) -> None:
+    """Raise FormulationError for a start off the constraints, or rows that the method cannot take."""
+    terms = terms_at(system, q, v, t)
+    Phi, Phid = system.constraints(q, t), terms.Phi_q @ v + terms.Phi_t
+    sizes = coordinate_sizes(system, q, t, terms.Phi_q)
+    rates = rate_sizes(sizes, v, terms.M, terms.F)
+    for what, left, size in (
+        ("Phi", Phi, row_sizes(terms.Phi_q, sizes)),
+        ("Phid", Phid, row_sizes(terms.Phi_q, rates, terms.Phi_t)),
+    ):
+        worst = np.flatnonzero(~(np.abs(left) <= CONSISTENT * size))
+        if len(worst):
+            raise FormulationError(
+                f"{row_names(system, worst)} of {what} {'is' if len(worst) == 1 else 'are'} violated by "
+                f"{np.abs(left[worst]).max():.2g} at the start; take q and v from consistent_state(system, q, v, t)"
+            )
+    if not getattr(method, "redundant", True) and not getattr(method, "leaves_out", False) and system.m:
+        demand_full_rank(terms, RANK_TOLERANCE, type(method).__name__)
 
 
 def demand_no_states(system: ConstrainedSystem, method: Any) -> None:

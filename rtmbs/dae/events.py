@@ -75,15 +75,18 @@ class EventSearch:
         for i in np.flatnonzero(self.signs == 0.0):
             self.signs[i] = np.sign(self.value(int(i), point))
 
-    def look(self, span: Span) -> Event | None:
-        """Add the events of a step to ``found``, in order; return one that ends the motion, later ones left out."""
+    def look(self, span: Span, last: bool = False) -> Event | None:
+        """Add the events of a step to ``found``, in order; return one that ends the motion, later ones left out.
+
+        A zero at the end of a step belongs to the next one, or to the step itself where it is the last.
+        """
         after = np.array([np.sign(self.value(i, span.end)) for i in range(len(self.functions))])
-        crossed = np.flatnonzero((self.signs * after) < 0.0)
+        crossed = np.flatnonzero((self.signs * after < 0.0) | (last & (after == 0.0) & (self.signs != 0.0)))
         zeros = sorted((self.located(int(i), span) for i in crossed), key=lambda event: event.t)
         for event in zeros:
             i = event.which
-            self.signs[i] = after[i]
-            if after[i] * getattr(self.functions[i], "direction", 0.0) < 0.0:
+            way, self.signs[i] = -self.signs[i], after[i]
+            if way * getattr(self.functions[i], "direction", 0.0) < 0.0:
                 continue
             self.found.append(event)
             if self.limits[i] and sum(one.which == i for one in self.found) >= self.limits[i]:

@@ -12,7 +12,7 @@ from rtmbs.dae.contract import Counts, MotionError
 from rtmbs.dae.driver import IntegrationReport, columns, sample_times
 from rtmbs.dae.linearisation import derivative
 from rtmbs.dae.method import demand_tolerances
-from rtmbs.dae.sundials import solver_class
+from rtmbs.dae.sundials import solver_class, step_of
 from rtmbs.errors import InputError, shown
 from rtmbs.formulations.contract import FormulationError, OutOfRange, checked_answer, checked_time, checked_vector
 from rtmbs.formulations.reduction import row_factor
@@ -303,9 +303,12 @@ def solve_implicit(
     failure: MotionError | None = None
     for t in times[1:]:
         try:
-            found = solver.step(float(t))
+            found = step_of(solver, float(t))
             if not found.success:
-                raise MotionError(f"IDA failed before t = {t:g}: {found.message}")
+                raise MotionError(
+                    f"IDA failed before t = {t:g}: {found.message} Differentiate constraints of an index above one, end"
+                    " at a jump of F and begin anew, or take larger tolerances"
+                )
         except (MotionError, OutOfRange, FormulationError) as error:
             failure = MotionError(f"IDA stopped after t = {times[len(rows) - 1]:g}: {error}")
             break

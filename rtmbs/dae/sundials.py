@@ -1,6 +1,9 @@
 """CVODE and IDA of SUNDIALS through scikit-sundae, the optional extra ``sundials``."""
 
+import re
+import sys
 from collections.abc import Sequence
+from contextlib import redirect_stdout
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,6 +28,7 @@ MOST_STEPS = 10**6  # between two samples
 UNTESTED = 1e12  # absolute tolerance of lam and mu: their errors are larger by 1/h, and must not choose the step
 ROUNDED = 16.0  # spacings of t: a step of this length is one of rounding
 MOST_STUCK = 1000  # of them in a row: no rates behind t. Noise at rtol = 1e-11 makes 160, then steps grow again
+REPORT = re.compile(r"\n\[\w+, Error: -?\d+\] ")
 FORMULAS = {"adams": "Adams", "bdf": "BDF"}
 
 
@@ -37,12 +41,33 @@ def solver_class(name: str) -> Any:
     return getattr(getattr(sksundae, name.lower()), name)
 
 
+class WithoutReports:
+    """A stream without the reports that the solver prints of a failure: its message is part of the error."""
+
+    def __init__(self, stream: Any) -> None:
+        self.stream, self.dropped = stream, False
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.stream, name)
+
+    def write(self, text: str) -> int:
+        """Write what is no report, and no end of one."""
+        ends, self.dropped = self.dropped and text == "\n", REPORT.match(text) is not None
+        return len(text) if ends or self.dropped else int(self.stream.write(text))
+
+
+def step_of(solver: Any, t: float, **options: Any) -> Any:
+    """Return what a solver finds by its next steps towards ``t`` [s]."""
+    with redirect_stdout(WithoutReports(sys.stdout)):  # type: ignore[type-var]
+        return solver.step(t, **options)
+
+
 def solution_at(solver: Any, t: float, name: str, last: float | None = None) -> Array:
     """Return y at ``t`` [s] on the dense output of a solver that asks for nothing behind ``last`` [s].
 
     Raises MotionError, and what the system raises.
     """
-    found = solver.step(t) if last is None else solver.step(t, tstop=last)
+    found = step_of(solver, t) if last is None else step_of(solver, t, tstop=last)
     if not found.success:
         raise MotionError(f"{name} failed before t = {t:g}: {found.message}")
     return np.array(found.y, np.float64).ravel()
@@ -164,7 +189,7 @@ class CVODERun(DenseRun):
     def step(self, t: float, last: float | None) -> None:
         """Take one step towards ``t`` [s]. Raises MotionError, and what the system refuses."""
         self.equations.refusal = None
-        found = self.solver.step(t, method="onestep", tstop=last)
+        found = step_of(self.solver, t, method="onestep", tstop=last)
         if not found.success:
             raise self.equations.refusal or MotionError(f"CVODE failed at t = {self.t:g}: {found.message}")
         self.motion.counts.steps += 1
@@ -263,7 +288,7 @@ class IDARun(DenseRun):
 
     def forward(self, stop: float) -> float:
         """Take one step, and return the time of its end [s]. Raises MotionError."""
-        found = self.solver.step(stop, method="onestep")
+        found = step_of(self.solver, stop, method="onestep")
         if not found.success:
             raise MotionError(f"IDA failed before t = {stop:g}: {found.message}")
         self.motion.counts.steps += 1

@@ -1,28 +1,35 @@
 """Check of a system's derivatives by differences: Phi_q, Phi_t and gamma, and those of rate constraints."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import RtmbsError
 from rtmbs.formulations.contract import ConstrainedSystem, FormulationError, checked_time, checked_vector
 from rtmbs.formulations.rate_constraints import holonomic_rows, with_rate_rows
-from rtmbs.formulations.terms import row_names, terms_at
+from rtmbs.formulations.terms import Terms, row_names, terms_at
+from rtmbs.formulations.typical_sizes import rate_sizes, sizes_of
 
 Array = NDArray[np.float64]
 
-STEPS = 1e-4, 1e-5  # of differences, in terms of 1 or the coordinate: only what both agree on is a mistake
+FIRST, RATIO, LEVELS = 1e-3, 3.1, 21  # of differences: the largest step in typical sizes, and the others below it
 ALLOWED = 1e-4  # of the terms of a row: larger differences are mistakes
-AGREE = 0.1  # of a mistake: what the two differences may differ by
+HARMLESS = 1e-6  # of what Phi_q and the rates make: an error of Phi_t or gamma that no motion shows
+ROUNDING = 1e-12  # of what Phi_q and the coordinates make in a typical time: what Phi_t may round to
+OWN = 1e-6  # of the largest coordinate: the least size by which one is moved of its own
+AGREE = 0.1  # of a mistake: what differences of three steps in a row may differ by
 
 
 def check_system(system: ConstrainedSystem, q: Array, v: Array, t: float) -> None:
     """Compare Phi_q, Phi_t and gamma with differences of Phi and Phid at a state.
 
-    Phi is followed along v, along one further direction and along time. Phid is followed along motions without
-    acceleration, with v and with other rates on the constraints, for at rest a wrong gamma does not show. A difference
-    is taken with two steps, and only what both show is reported, so that kinks beside the state do not alarm. A wrong
-    gamma makes wrong accelerations without a violation: Phidd is judged with the same gamma.
+    Phi is followed along v, along two further directions and along time. Phid is followed along motions without
+    acceleration, with v and with other rates on the constraints, for at rest a wrong gamma does not show. Steps of
+    differences go from a thousandth of typical sizes down to rounding: a value is right where two steps in a row agree
+    with it, and a mistake is reported where three in a row agree on another value. So units of coordinates, rows and
+    time do not matter, and kinks beside the state do not alarm. A wrong gamma makes wrong accelerations without a
+    violation: Phidd is judged with the same gamma.
 
     Parameters
     ----------
@@ -51,65 +58,111 @@ def check_system(system: ConstrainedSystem, q: Array, v: Array, t: float) -> Non
     terms = terms_at(rows, q, v, t)
     if not rows.m:
         return
-    held, still = holonomic_rows(rows), np.zeros(system.n)
-    size = np.maximum(1.0, np.abs(q))
-    way = size * np.cos(1.0 + np.arange(system.n))  # a direction with all coordinates, none like another
-    given = terms.Phi_q[:held]
-    along_phi: list[tuple[str, Array, Callable[[float], Array]]] = [
-        ("Phi_q", given @ way, lambda x: rows.constraints(q + x * way, t)[:held]),
-        ("Phi_q", given @ v, lambda x: rows.constraints(q + x * v, t)[:held]),
-        ("Phi_t", terms.Phi_t[:held], lambda x: rows.constraints(q, t + x)[:held]),
-    ]
-    for name, value, function in along_phi:
-        compare(rows, name, value, function, np.abs(given) @ (size + np.abs(v)) + np.abs(terms.Phi_t[:held]))
-
-    change = (1.0 + np.abs(v)) * np.cos(2.0 + np.arange(system.n))  # gamma is zero at rest, right or wrong
-    change -= np.linalg.pinv(terms.Phi_q) @ (
-        terms.Phi_q @ change
-    )  # systems in speeds know rates on the constraints alone
+    sizes = sizes_of(q)
+    paces = rate_sizes(sizes, v, terms.M, terms.F)
+    change = paces * np.cos(2.0 + np.arange(system.n))  # gamma is zero at rest, right or wrong
+    check_positions(rows, terms, q, (v, v + change), t)
+    # systems in speeds know rates on the constraints alone
+    change -= np.linalg.pinv(terms.Phi_q) @ (terms.Phi_q @ change)
     for rates in (v, v + change):
-        check_gamma(rows, terms.Phi_q, q, rates, t)
-    for name, value, scale in rate_rows(system, terms.Phi_q[held:], terms.Phi_t[held:], q, v, t, still):
-        compare(rows, name, value, lambda x: np.zeros(0), scale, held)
+        check_gamma(rows, terms.Phi_q, q, rates, t, span_of(np.maximum(paces, np.abs(rates)), sizes))
+    check_rate_rows(system, terms, q, v + 2.0 * paces, t)
 
 
-def check_gamma(rows: ConstrainedSystem, Phi_q: Array, q: Array, v: Array, t: float) -> None:
+def check_positions(rows: ConstrainedSystem, terms: Terms, q: Array, moves: tuple[Array, ...], t: float) -> None:
+    """Compare Phi_q with differences of Phi along directions of all coordinates and along moves, Phi_t along time."""
+    held, sizes, v = holonomic_rows(rows), sizes_of(q), terms.v
+    P = terms.Phi_q[:held]
+    reach, given = np.abs(P) @ sizes, np.abs(P)
+    signs, own = np.cos(1.0 + np.arange(len(q))), np.maximum(np.abs(q), OWN * np.abs(q).max(initial=0.0))
+    for way in (sizes * signs, own * signs, *moves):  # no coordinate like another
+        if way.any():
+            span = 1.0 / float((np.abs(way) / sizes).max())
+            compare(
+                rows, "Phi_q", P @ way, lambda x, way=way: rows.constraints(q + x * way, t)[:held], span,
+                ALLOWED * (given @ np.abs(way)) + ROUNDING * reach / span,
+            )  # fmt: skip
+    span = span_of(rate_sizes(sizes, v, terms.M, terms.F), sizes)
+    allowed = HARMLESS * (given @ np.abs(v)) + ROUNDING * reach / span
+    compare(rows, "Phi_t", terms.Phi_t[:held], lambda x: rows.constraints(q, t + x)[:held], span, allowed, ALLOWED)
+
+
+def check_gamma(rows: ConstrainedSystem, Phi_q: Array, q: Array, v: Array, t: float, span: float) -> None:
     """Compare gamma with the difference of Phid along a motion without acceleration, whatever the rates."""
-    gamma = np.asarray(rows.constraint_rate_terms(q, v, t)[1])
+    sizes, given = sizes_of(q), np.abs(Phi_q)
+    Phi_t, gamma = (np.asarray(part) for part in rows.constraint_rate_terms(q, v, t))
 
     def rate(x: float) -> Array:
         there, then = q + x * v, t + x
         return np.asarray(rows.constraint_jacobian(there, then) @ v + rows.constraint_rate_terms(there, v, then)[0])
 
-    pace = np.abs(Phi_q) @ (np.abs(v) * (np.abs(v).max(initial=0.0) + 1.0)) + np.abs(gamma)
-    compare(rows, "gamma", -gamma, rate, pace + np.abs(Phi_q).max(initial=0.0))
+    paces = np.where(given > 0.0, np.abs(v) / sizes, 0.0).max(axis=1, initial=0.0)
+    harmless = HARMLESS * paces * (given @ np.abs(v) + np.abs(Phi_t))  # by the pace of each row
+    compare(rows, "gamma", -gamma, rate, span, harmless + ROUNDING * (given @ sizes) / span**2, ALLOWED)
 
 
-def rate_rows(
-    system: ConstrainedSystem, A: Array, b: Array, q: Array, v: Array, t: float, still: Array
-) -> Iterator[tuple[str, Array, Array]]:
-    """Yield differences of Psi from A v + b: rate constraints are linear in v."""
-    if len(A):
-        for rates in (v, v + 1.0 + np.abs(v), still):
-            found = np.asarray(system.rate_constraints(q, rates, t))  # type: ignore[attr-defined]
-            scale = np.abs(A) @ np.abs(rates) + np.abs(b) + np.abs(A).max(initial=0.0)
-            yield "rate_constraint_jacobian", found - A @ rates - b, scale
+def span_of(rates: Array, sizes: Array) -> float:
+    """Return the time [s] in which these rates change the mechanism."""
+    return 1.0 / float((rates / sizes).max())
+
+
+def check_rate_rows(system: ConstrainedSystem, terms: Terms, q: Array, other: Array, t: float) -> None:
+    """Raise FormulationError where Psi is not A v + b, for the rates and others: rate constraints are linear in v."""
+    first = holonomic_rows(terms.system)
+    A, b = terms.Phi_q[first:], terms.Phi_t[first:]
+    if not len(A):
+        return
+    for rates in (terms.v, other, np.zeros(system.n)):
+        found = np.asarray(system.rate_constraints(q, rates, t))  # type: ignore[attr-defined]
+        off, size = np.abs(found - A @ rates - b), np.abs(A) @ np.abs(rates) + np.abs(b)
+        if (off > ALLOWED * size).any():
+            raise mistake(system, "rate_constraint_jacobian", off, np.maximum(size, np.abs(found)), first)
 
 
 def compare(
-    system: ConstrainedSystem, what: str, value: Array, function: Callable[[float], Array], scale: Array, first: int = 0
-) -> None:
-    """Raise FormulationError naming the row where ``value`` is not the derivative of ``function`` at 0."""
-    if not len(value):
-        return
-    if len(function(0.0)):
-        coarse, fine = ((function(h) - function(-h)) / (2.0 * h) for h in STEPS)
-    else:
-        coarse = fine = np.zeros_like(value)
-    off, spread = np.abs(value - fine), np.abs(coarse - fine)
-    worst = int(np.argmax(off / np.maximum(scale, 1e-300)))
-    if off[worst] > ALLOWED * scale[worst] and spread[worst] <= AGREE * off[worst]:
-        raise FormulationError(
-            f"{row_names(system, np.array([first + worst]))} of {what} is off by {off[worst]:.2g} from a difference of "
-            f"the constraints, of {scale[worst]:.2g} at most; correct {what}, or let FunctionSystem derive it"
-        )
+    system: ConstrainedSystem, what: str, value: Array, function: Callable[[float], Array], span: float, allowed: Array,
+    relative: float = 0.0,
+) -> None:  # fmt: skip
+    """Raise FormulationError naming the row where ``value`` is not the derivative of ``function`` at 0.
+
+    span : typical size of the argument. allowed : what each row may be off, and ``relative`` of its value.
+    """
+    found, moved = list[Array](), np.zeros(len(value))
+    right, before = (np.zeros(len(value), np.bool_) for _ in range(2))
+    for k in range(LEVELS):
+        slope = difference(function, FIRST * span / RATIO**k, len(value))
+        near = np.abs(value - slope) <= allowed + relative * np.maximum(np.abs(value), np.abs(slope))
+        near &= (slope != 0.0) | (moved == 0.0)  # a step that rounding takes away tells nothing
+        moved = np.fmax(moved, np.abs(slope))
+        right, before = right | (near & before), near
+        if right.all():
+            return
+        found.append(slope)
+    slopes = np.array(found)
+    spread = np.maximum(np.abs(slopes[1:-1] - slopes[:-2]), np.abs(slopes[1:-1] - slopes[2:]))
+    spread = np.where(np.isfinite(spread), spread, np.inf)
+    best = np.argmin(spread, axis=0), np.arange(len(value))
+    slope, left = slopes[1:-1][best], spread[best]
+    off = np.where(np.isfinite(left), np.abs(value - slope), 0.0)
+    size = np.maximum(np.abs(value), np.abs(np.where(np.isfinite(slope), slope, 0.0)))
+    wrong = ~right & (off > allowed + relative * size) & (left <= AGREE * off)
+    if wrong.any():
+        raise mistake(system, what, np.where(wrong, off, 0.0), size)
+
+
+def difference(function: Callable[[float], Array], h: float, count: int) -> Array:
+    """Return the central difference (count,) of a function at 0; no numbers where it has none."""
+    with np.errstate(all="ignore"):
+        try:
+            return np.asarray((function(h) - function(-h)) / (2.0 * h))
+        except (ArithmeticError, ValueError, RtmbsError):
+            return np.full(count, np.nan)
+
+
+def mistake(system: ConstrainedSystem, what: str, off: Array, size: Array, first: int = 0) -> FormulationError:
+    """Return the error of the row that is off most, in terms of its size."""
+    worst = int(np.argmax(off / np.maximum(size, np.finfo(np.float64).tiny)))
+    return FormulationError(
+        f"{row_names(with_rate_rows(system), np.array([first + worst]))} of {what} is off by {off[worst]:.2g} from a "
+        f"difference of the constraints, of {size[worst]:.2g} at most; correct {what}, or let FunctionSystem derive it"
+    )

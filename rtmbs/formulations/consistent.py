@@ -15,14 +15,15 @@ from rtmbs.formulations.contract import (
 from rtmbs.formulations.correction import least_solution, newton_step
 from rtmbs.formulations.rate_constraints import StackedRows, with_rate_rows
 from rtmbs.formulations.terms import row_names
+from rtmbs.formulations.typical_sizes import coordinate_sizes, rate_sizes, row_sizes
 from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.semirecursive.start.nearest import REFUSED, NearestPose, worst_of
 
 Array = NDArray[np.float64]
 
-CLOSED = 1e-13  # of a correction, in terms of the largest coordinate or 1
-OPEN = 1e-10  # of Phi and Phid, in terms of Phi_q times the largest coordinate or rate, or 1
+CLOSED = 1e-13  # of a correction, in terms of the largest typical coordinate
+OPEN = 1e-10  # of Phi and Phid, in terms of Phi_q times typical coordinates or rates
 MAX_ITERATIONS = 40
 
 
@@ -101,19 +102,19 @@ def consistent_state(
         held = held.system
     if not system.m:
         return q, v
-    ones = np.ones(system.n)
+    ones, asked = np.ones(system.n), v
     if held.m:
         q = nearest_positions(held, q, t, near)
     P, Phi_t = jacobian_at(system, q, t), system.constraint_rate_terms(q, v, t)[0]
-    size = max(1.0, np.abs(q).max()) * np.abs(P).max()
-    demand_closed(system, "Phi", constraints_at(system, q, t), size, t, near)
+    sizes = coordinate_sizes(system, q, t, P)
+    demand_closed(system, "Phi", constraints_at(system, q, t), row_sizes(P, sizes), t, near)
     pose = SystemPose(system, q, t, rate_near)
     v, _ = pose.nearest_rates(
         pose.scaled_jacobian(q), v, lambda rates: (P @ rates + Phi_t) / pose.scale, rate_near == 0.0, ones, 0.0
     )
     v = v - rate_near * least_solution(P * rate_near, P @ v + Phi_t)  # to rounding
-    size = max(1.0, np.abs(v).max()) * np.abs(P).max()
-    demand_closed(system, "Phi_q v + Phi_t", P @ v + Phi_t, size, t, rate_near)
+    rates = rate_sizes(sizes, np.maximum(np.abs(v), np.abs(asked)), np.eye(system.n), np.zeros(system.n))
+    demand_closed(system, "Phi_q v + Phi_t", P @ v + Phi_t, row_sizes(P, rates, Phi_t), t, rate_near)
     return q, v
 
 
@@ -145,9 +146,10 @@ def closed_from(system: ConstrainedSystem, q: Array, t: float, near: Array) -> A
 
     The loop stands alone: it shares ``newton_step``, and has no verdict, as ``demand_closed`` judges what is left.
     """
+    size = float(coordinate_sizes(system, q, t, jacobian_at(system, q, t)).max())
     for _ in range(MAX_ITERATIONS):
         q, step, _, _ = newton_step(system, q, t, lambda P, right: near * least_solution(P * near, right))
-        if np.abs(step).max() <= CLOSED * max(1.0, np.abs(q).max()):
+        if np.abs(step).max() <= CLOSED * max(size, float(np.abs(q).max())):
             break
     return q
 
@@ -160,10 +162,10 @@ def jacobian_at(system: ConstrainedSystem, q: Array, t: float) -> Array:
     return checked_answer("constraint_jacobian(q, t)", system.constraint_jacobian(q, t), (system.m, system.n))
 
 
-def demand_closed(system: ConstrainedSystem, what: str, left: Array, size: float, t: float, near: Array) -> None:
+def demand_closed(system: ConstrainedSystem, what: str, left: Array, size: Array, t: float, near: Array) -> None:
     """Raise FormulationError with the row of the largest residual, when ``left`` (m,) exceeds rounding of ``size``."""
-    i = int(np.argmax(np.abs(left)))
-    if np.abs(left[i]) > OPEN * size:
+    i = int(np.argmax(np.abs(left) - OPEN * size))
+    if np.abs(left[i]) > OPEN * size[i]:
         kept = np.flatnonzero(near == 0.0)
         values = f", values that are kept ({', '.join(map(str, kept[:6]))})" if len(kept) else ""
         raise FormulationError(

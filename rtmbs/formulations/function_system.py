@@ -12,10 +12,13 @@ from rtmbs.ad.evaluator import Evaluator
 from rtmbs.ad.function_sources import takes_namespace
 from rtmbs.ad.trace import record
 from rtmbs.errors import InputError, shown
+from rtmbs.formulations.contract import FormulationError
 
 Array = NDArray[np.float64]
 GRAVITY = 9.81  # [m/s^2] along -y
 CRANK, ROD = 0.2, 0.6  # [m]
+RATES = 1.0, -1e3  # sizes of rates at which Psi is tried
+BENT, ROUNDED = 1e-8, 1e-14  # of a derivative by v, and of the largest of its row: what of its change is rounding
 
 
 class FunctionSystem:
@@ -53,6 +56,8 @@ class FunctionSystem:
     ------
     InputError
         For sizes, and the errors of ``rtmbs.ad`` for a function that no tape can hold.
+    FormulationError
+        At the first evaluation, for ``rate_constraints`` that are not linear in v.
 
     Examples
     --------
@@ -96,6 +101,7 @@ class FunctionSystem:
         self.rate_rows = int(rate_rows)
         self.rate_row_names = None if rate_row_names is None else list(rate_row_names)
         self._psi = None
+        self._linear = False  # in v, as far as tried
         if rate_constraints is not None or self.rate_rows:
             self._psi = recorded_rates(rate_constraints, self.n, self.rate_rows)
         self._dynamics: tuple[Evaluator, Evaluator] | None = None  # M a - F, and Phi_q w, as recorded
@@ -180,21 +186,51 @@ class FunctionSystem:
 
     def rate_constraints(self, q: Array, v: Array, t: float) -> Array:
         """Return Psi (rate_rows,)."""
+        self._demand_linear(q, t)
         return np.zeros(0) if self._psi is None else self._psi.value(np.concatenate((q, v, [t])))
 
     def rate_constraint_jacobian(self, q: Array, t: float) -> Array:
         """Return A (rate_rows, n)."""
         n = self.n
+        self._demand_linear(q, t)
         if self._psi is None:
             return np.zeros((0, n))
         return self._psi.jacobian(np.concatenate((q, np.zeros(n), [t])))[:, n : 2 * n]
 
     def rate_constraint_terms(self, q: Array, v: Array, t: float) -> Array:
         """Return gamma (rate_rows,)."""
+        self._demand_linear(q, t)
         if self._psi is None:
             return np.zeros(0)
         found = self._psi.jacobian(np.concatenate((q, v, [t])))
         return -np.asarray(found[:, : self.n] @ v + found[:, 2 * self.n])
+
+    def _demand_linear(self, q: Array, t: float) -> None:
+        """Raise FormulationError for a row of Psi whose derivative by v changes with v; tried once for a system.
+
+        It is tried at this state and at one beside it, where no factor of v is zero by chance. Numbers that are not
+        finite whatever v is tell nothing.
+        """
+        if self._linear or self._psi is None:
+            return
+        n, rng = self.n, np.random.default_rng(1)
+        beside = np.asarray(q) + (1.0 + np.abs(q)) * rng.uniform(0.1, 0.3, n), t + 0.1 * (1.0 + abs(t))
+        for place, time in ((np.asarray(q), t), beside):
+            tried = [np.zeros(n), *(size * rng.normal(size=n) for size in RATES)]
+            with np.errstate(all="ignore"):
+                A = np.stack([self._psi.jacobian(np.concatenate((place, v, [time])))[:, n : 2 * n] for v in tried])
+                finite = np.isfinite(A)
+                size = np.abs(np.where(finite, A, 0.0)).max(axis=0)
+                rounding = np.maximum(BENT * size, ROUNDED * size.max(axis=1, keepdims=True))
+                bent = np.where(finite.all(axis=0), np.ptp(A, axis=0) > rounding, finite.any(axis=0))
+            if bent.any():
+                row, k = (int(one) for one in np.argwhere(bent)[0])
+                name = f" ({self.rate_row_names[row]})" if self.rate_row_names else ""
+                raise FormulationError(
+                    f"row {row}{name} of rate_constraints(q, v, t) is not linear in v: its derivative by v[{k}] changes"
+                    " with v; every row must be A(q, t) v + b(q, t), and other conditions are for solve_implicit"
+                )
+        self._linear = True
 
     def constraints(self, q: Array, t: float) -> Array:
         """Return Phi (m,)."""

@@ -12,7 +12,7 @@ from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
 from rtmbs.language.expressions import Expression, ExpressionRow, Steps
 from rtmbs.language.scope import Call, Quantity, Row, Scope, Timed, Word
 from rtmbs.language.syntax import Argument, Code, Name, Source, Statement
-from rtmbs.language.units import dimension_of, written
+from rtmbs.language.units import Dimension, dimension_of, written
 from rtmbs.model import PROFILES, Input, Staircase
 
 SWITCHES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
@@ -114,6 +114,8 @@ class Arguments:
         if not isinstance(value, Quantity):
             kind = "a function of time" if isinstance(value, Timed) else "several values"
             raise self.source.error(value.at, f"{self.subject}: {key} takes a number, and this is {kind}")
+        if value.eaten and (unit is None or value.dimension != dimension_of(unit)):
+            raise self.scope.ambiguous(value)
         if unit is not None and value.dimension is not None and value.dimension != dimension_of(unit):
             found, wanted = written(value.dimension), written(dimension_of(unit))
             raise self.source.error(value.at, f"{self.subject}: {key} is {found}; it must be {wanted}")
@@ -199,6 +201,8 @@ def value_of(args: Arguments, key: str, words: bool = False) -> Any:
 def model_value(args: Arguments, key: str, value: Any, words: bool = False) -> Any:
     """Return a value of the file as the model takes it."""
     if isinstance(value, Quantity):
+        if value.eaten and not of_force(value.dimension):
+            raise args.scope.ambiguous(value)
         return value.value
     if isinstance(value, Timed):
         return Expression(with_objects(args, key, value.steps))
@@ -212,6 +216,11 @@ def model_value(args: Arguments, key: str, value: Any, words: bool = False) -> A
         return [model_value(args, key, item) for item in value.items]
     assert isinstance(value, Call)
     return called_object(args, key, value)
+
+
+def of_force(dimension: Dimension | None) -> bool:
+    """Return whether a unit is one of forces, torques, stiffness or damping, as N*m: laws take no other products."""
+    return dimension is not None and dimension[1] == 1 and dimension[2] < 0
 
 
 def with_objects(args: Arguments, key: str, steps: Steps) -> Steps:

@@ -1,6 +1,6 @@
 """Contents of a model file: a Model and an Analysis, with places in the text."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -117,7 +117,9 @@ class Document:
     measures : Mapping[str, Mapping[str, object]], optional
         Measured quantities by name, each a target as ``Model.add_driver`` takes it.
     constants : Mapping[str, float], optional
-        Constants of the file by name.
+        Constants of the file that are one number, by name.
+    arrays : Mapping[str, Sequence[float]], optional
+        Constants of the file that are arrays, by name.
     """
 
     path: str
@@ -127,3 +129,4 @@ class Document:
     constraints: tuple[Any, ...] = ()
     measures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     constants: Mapping[str, float] = field(default_factory=dict)
+    arrays: Mapping[str, Sequence[float]] = field(default_factory=dict)

@@ -21,7 +21,7 @@ from rtmbs.errors import LanguageError, nearest_names, shown
 from rtmbs.language.document import Analysis
 from rtmbs.language.other_languages import hint
 from rtmbs.language.syntax import TIME, Argument, Code, Instruction, Name, Number, Source, Statement
-from rtmbs.language.units import UNITS, compound
+from rtmbs.language.units import UNITS, compound, further_words
 
 DEEPEST = 200  # brackets within brackets
 MARKS = re.compile(r'#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z)|"[^"\\\n]*(?:\\.[^"\\\n]*)*"|[\w.]+|[^\s\w]', re.DOTALL)
@@ -217,7 +217,7 @@ class Actions:
         return code
 
     def number(self, children: list[Token]) -> int:
-        at, dimension = int(children[0].start_pos or 0), None
+        at, dimension, further = int(children[0].start_pos or 0), None, tuple[str, ...]()
         value = float(children[0])
         if len(children) == 2:
             unit, wrong = compound(str(children[1]))
@@ -226,10 +226,10 @@ class Actions:
                 hint = f"; did you mean {near[0]!r}?" if near else f"; there are {', '.join(UNITS)}"
                 message = f"there is no unit {shown(wrong)}{hint}; a product is written with *"
                 raise self.source.error(int(children[1].start_pos or 0), message, near)
-            value, dimension = value * unit.size, unit.dimension
+            value, dimension, further = value * unit.size, unit.dimension, further_words(str(children[1]))
         if value - value != 0.0:
             raise self.source.error(at, f"{shown(str(children[0]))} is larger than any number")
-        return self.emit("number", Number(value, dimension), at)
+        return self.emit("number", Number(value, dimension, further), at)
 
     def name(self, children: list[list[Token]]) -> int:
         return self.emit("name", name_of(children[0]), int(children[0][0].start_pos or 0))

@@ -11,13 +11,13 @@ from rtmbs.language.arguments import Arguments
 from rtmbs.language.blocks import Blocks, check_clock
 from rtmbs.language.builder import STAGES, STATEMENTS, ModelBuilder, StatementKind
 from rtmbs.language.document import Analysis, Document
-from rtmbs.language.expressions import ExpressionProfile
+from rtmbs.language.expressions import CONSTANTS, ExpressionProfile
 from rtmbs.language.other_languages import as_written_here
 from rtmbs.language.parse import WAY_OUT, Sheet, Size, is_whole, measure, parse
 from rtmbs.language.scope import Row
 from rtmbs.language.statements import bodies, drivers, elements, system  # noqa: F401 - each registers
 from rtmbs.language.statements.elements import register_forces, register_joints, register_kernel_forces
-from rtmbs.language.syntax import Source, Statement, inside, load
+from rtmbs.language.syntax import TIME, Name, Source, Statement, inside, load
 from rtmbs.model import Model
 from rtmbs.model.mesh import read_once
 
@@ -98,7 +98,7 @@ def build(
         source, statement, _ = sorted_lines["system"][0]
         raise source.error(statement.places[0], too_much)
     check_times(builder, builder.analysis)
-    kept = (tuple(builder.constraints), builder.measures, builder.constants)
+    kept = (tuple(builder.constraints), builder.measures, builder.constants, builder.arrays)
     return Document(sheet.source.name, builder.model, builder.analysis, builder.places, *kept)
 
 
@@ -115,9 +115,18 @@ def given_constant(name: str, value: Any) -> float | list[float]:
             raise sheet.source.error(
                 sheet.statements[1].places[0], f"constant {name!r} takes one number or one array, and no statement"
             )
+        statement = sheet.statements[0]._replace(words=("constant", name))
+        for one in statement.assigned or ():
+            word = one.operand.text if isinstance(one.operand, Name) else ""
+            if word and word not in CONSTANTS and word.lower() != TIME:
+                raise sheet.source.error(
+                    one.at,
+                    f"constant {name!r} is given as {value}, with the name {shown(word)}; a value from outside does not"
+                    " know the constants of the file: give it in numbers",
+                )
         builder = ModelBuilder(Model("constants"))
-        add_constant(builder, sheet.source, sheet.statements[0])
-        return builder.constants["c"] if "c" in builder.constants else builder.arrays["c"]
+        add_constant(builder, sheet.source, statement)
+        return builder.constants[name] if name in builder.constants else builder.arrays[name]
     return [float(one) for one in value] if np.ndim(value) else float(value)
 
 

@@ -41,6 +41,7 @@ class Quantity(NamedTuple):
     dimension: Dimension | None  # of a number with a unit that no arithmetic has touched
     at: int
     name: Name | None = None  # of the constant it came from
+    eaten: str = ""  # a constant of the file that is a word of its unit
 
 
 class Timed(NamedTuple):
@@ -89,6 +90,7 @@ class Operand(NamedTuple):
     value: float | None  # None: a function of time
     dimension: Dimension | None = None
     name: Name | None = None
+    eaten: str = ""
 
 
 class Scope:
@@ -134,6 +136,14 @@ class Scope:
         hint = f"; did you mean {', '.join(map(repr, near))}?" if near else "; define it: constant NAME = VALUE;"
         return self.source.error(item.at, f"there is no constant named {shown(text)}{hint}", near)
 
+    def ambiguous(self, item: "Quantity | Operand") -> LanguageError:
+        """Return the error of a unit with a word that is a constant of the file too."""
+        return self.source.error(
+            item.at,
+            f"{item.eaten} stands behind a number in a unit, and {item.eaten} is a constant too; write a product with"
+            f" spaces, such as 2 m * {item.eaten}, or give the constant another name",
+        )
+
     def is_known(self, word: str) -> bool:
         """Return whether a word means a number or the variable."""
         return word in self.constants or word in CONSTANTS or word.lower() in (self.variable, *CLOCK)
@@ -155,11 +165,15 @@ class Evaluation:
 
     def number(self, one: Instruction) -> None:
         assert isinstance(one.operand, Number)
-        self.push(one.at, *one.operand)
+        value, dimension, further = one.operand
+        eaten = next((word for word in further if word in self.scope.constants), "")
+        self.push(one.at, value, dimension, eaten=eaten)
 
-    def push(self, at: int, value: float, dimension: Dimension | None = None, name: Name | None = None) -> None:
+    def push(
+        self, at: int, value: float, dimension: Dimension | None = None, name: Name | None = None, eaten: str = ""
+    ) -> None:
         """Put a number on the stack."""
-        self.stack.append(Operand(len(self.steps), at, value, dimension, name))
+        self.stack.append(Operand(len(self.steps), at, value, dimension, name, eaten))
         self.steps.append(("number", value))
 
     def name(self, one: Instruction) -> None:
@@ -192,12 +206,15 @@ class Evaluation:
                 raise self.scope.unknown(item)
             if not isinstance(item, Operand):
                 raise self.source.error(item.at, f"{operand or 'a minus sign'} takes numbers, and this is none")
+            if item.eaten and kind != "negative":
+                raise self.scope.ambiguous(item)
         start = items[0].start
         values = [item.value for item in items if item.value is not None]
         if len(values) == count:
             value = self.folded(one, kind, operand, items, values)
             del self.steps[start:]
-            self.push(one.at, value, items[0].dimension if kind == "negative" else None)
+            first = items[0]._replace(name=None) if kind == "negative" else Operand(start, one.at, value)
+            self.push(one.at, value, first.dimension or common_dimension(operand, items), None, first.eaten)
             return
         if operand == "/" and items[-1].value == 0.0:
             raise self.source.error(items[-1].at, "division by zero")
@@ -249,7 +266,11 @@ class Evaluation:
                 steps = tuple(self.steps[item.start :])
                 del self.steps[item.start :]
                 number = item.value
-                item = Timed(steps, item.at) if number is None else Quantity(number, item.dimension, item.at, item.name)
+                item = (
+                    Timed(steps, item.at)
+                    if number is None
+                    else Quantity(number, item.dimension, item.at, item.name, item.eaten)
+                )
             found.append(item)
         return tuple(reversed(found))
 
@@ -282,6 +303,13 @@ class Evaluation:
         if len(plain) + len(pairs) < count:
             raise self.source.error(one.at, f"{name} is given one of its arguments twice")
         self.stack.append(Call(name, plain, pairs, one.at))
+
+
+def common_dimension(operand: str, items: list[Operand]) -> Dimension | None:
+    """Return the dimension of a sum or difference of numbers whose units have the same one."""
+    if operand not in ("+", "-") or any(item.dimension != items[0].dimension for item in items):
+        return None
+    return items[0].dimension
 
 
 def is_profile(item: Any) -> bool:

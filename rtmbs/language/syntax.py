@@ -120,10 +120,11 @@ class Name(NamedTuple):
 
 
 class Number(NamedTuple):
-    """A number in SI units, with the dimension of the unit that it was written in."""
+    """A number in SI units, with the dimension of its unit as written, and the words of the unit but the first."""
 
     value: float
     dimension: tuple[int, int, int] | None
+    further: tuple[str, ...] = ()
 
 
 Code = tuple[Instruction, ...]

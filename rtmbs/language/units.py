@@ -65,6 +65,11 @@ def compound(text: str) -> tuple[Unit | None, str]:
     return Unit(size, dimension), ""
 
 
+def further_words(text: str) -> tuple[str, ...]:
+    """Return the words of a unit behind its first one: in ``m*g`` a constant g may be meant."""
+    return tuple(name for _, name, _ in FACTOR.findall(text)[1:])
+
+
 def dimension_of(text: str) -> Dimension:
     """Return the dimension of a unit that is known to be one; empty is none."""
     unit, _ = compound(text)
@@ -76,4 +81,4 @@ def written(dimension: Dimension) -> str:
     """Return a dimension in words, such as ``in m^2 kg``."""
     powers = zip(("m", "kg", "s"), dimension, strict=True)
     powers_text = " ".join(f"{name}^{n}" if n != 1 else name for name, n in powers if n)
-    return f"in {powers_text}" if powers_text else "a number without a unit"
+    return f"in {powers_text}" if powers_text else "an angle or a number without a unit"

@@ -10,6 +10,7 @@ from weakref import WeakValueDictionary
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.core.names import Keyed
 from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import InputError, shown, warn, with_count
@@ -77,6 +78,8 @@ class Simulation(Keyed, StrictAttributes):
         Largest number of threads in ``run``. Parts of the mechanism that share nothing but ground are dealt out to them
         in groups, each with a Newton iteration of its own. Connected parts stay on one thread. More than one is for
         methods with the capability THREADS, as the default.
+    t0 : float, default 0.0
+        Time of the start [s], at which functions of time and drivers are asked.
 
     Attributes
     ----------
@@ -88,7 +91,7 @@ class Simulation(Keyed, StrictAttributes):
     Raises
     ------
     InputError
-        For an option out of range, and for a function of time that is not finite at t = 0.
+        For an option out of range, and for a function of time that is not finite at the start.
     UnknownNameError
         For a ``jacobian`` that does not exist.
     ModelError
@@ -127,6 +130,7 @@ class Simulation(Keyed, StrictAttributes):
         jacobian: str = "structured",
         assembly_offset: bool = False,
         threads: int = 1,
+        t0: float = 0.0,
     ) -> None:
         if not isinstance(system, System):
             raise InputError(
@@ -134,21 +138,23 @@ class Simulation(Keyed, StrictAttributes):
             )
         check_captured(system)
         step_size(h)
+        if isinstance(t0, bool) or not isinstance(t0, int | float | np.number) or not abs(t0) <= BEYOND:
+            raise InputError(f"t0 is {shown(t0)}; it must be a time in seconds")
         switches(assembly_offset=assembly_offset)
         options = Options(PenaltyTrapezoidal() if method is None else method, jacobian, threads)
         if system.states:
             demand(options.method, Capability.FORCE_STATES, f"model {system.name!r} with states of force laws")
         equations = SemiRecursiveEquations(system, make_source(jacobian, system))
         equations.threads = int(threads)
-        evaluate_signals(system, 0.0, equations.u)
+        evaluate_signals(system, float(t0), equations.u)
         if bad := equations.not_finite_inputs():
-            raise InputError(f"{', '.join(bad)}: not finite at t = 0; it must return finite numbers")
+            raise InputError(f"{', '.join(bad)}: not finite at t = {t0:g}; it must return finite numbers")
         with announced():
             start = prepare(equations, h, options.method, assembly_offset)
         memory = options.method.remember(equations, h)
         arrays, u = start.arrays, equations.u.copy()
         state = State(
-            system.fingerprint, 0.0, 0, float(h), *arrays[:4], arrays.R0, u, memory, arrays.s, arrays.sd
+            system.fingerprint, float(t0), 0, float(h), *arrays[:4], arrays.R0, u, memory, arrays.s, arrays.sd
         )  # fmt: skip
         options.method.begin(equations, state)
         store = StateStore(equations, options, state)

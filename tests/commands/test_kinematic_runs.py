@@ -1,5 +1,7 @@
 """``rtmbs run`` of kinematic and static files: freedom, notes, constants, sweeps, measures, forces, pictures."""
 
+import csv
+
 import numpy as np
 import pytest
 
@@ -125,6 +127,62 @@ def test_a_file_is_run_for_many_values(run, tmp_path):
     assert "has no measure" in run(WHEEL.replace("WAY", "c * TIME"), "--sweep", "c=1:2:3", code=2)
 
 
+RAILS = """MODEL rails
+SYSTEM (KINEMATIC ANALYSIS, ending time = 1, print interval = 0.5);
+constant n = 1; constant A = [1, 2]; constant L = 2;
+repeat k (from = n, to = 3);
+BODY b[k] (); prismatic joint p[k] (body = ground, body = b[k], axis = (1, 0, 0)); driver d[k] (p[k] = k * TIME);
+measure x[k] (p[k]);
+end repeat;
+ENDMODEL
+"""
+
+
+@pytest.mark.parametrize("values", ["1,2,3", "3,2,4,2.5,1"])
+def test_a_sweep_writes_each_value_under_the_name_of_its_measure(values, run, tmp_path):
+    """Rail k moves k TIME; from n on there are measures, and none for n = 4."""
+    table = tmp_path / "table.csv"
+    bad = [one for one in values.split(",") if float(one) not in (1.0, 2.0, 3.0)]
+    printed = run(RAILS, "--sweep", f"n={values}", "--out", str(table), code=1 if bad else 0)
+    with table.open(newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert [row["n"] for row in rows] == values.split(",")
+    for row in rows:
+        for k in (1, 2, 3):
+            there = row["n"] not in bad and float(row["n"]) <= k
+            assert row[f"least x_{k}"] == ("0" if there else "")
+            assert row[f"largest x_{k}"] == (str(k) if there else "")
+        assert bool(row["error"]) == (row["n"] in bad)
+    assert "n = 2, least x_2 = 0, largest x_2 = 2, least x_3 = 0, largest x_3 = 3\n" in printed
+
+
+def test_a_value_that_the_file_refuses_is_a_row_and_a_broken_file_none(run, tmp_path):
+    text = WHEEL.replace("WAY", "TIME").replace("(mass = 2,", "(pqr = [(0, 0, 0), (0, 0, 1), (c - 2, 0, 0)], mass = 2,")
+    text = text.replace("ENDMODEL", "measure turn (axle); ENDMODEL")
+    table = tmp_path / "table.csv"
+    run(text, "--sweep", "c=1:3:3", "--out", str(table), code=1)
+    errors = [line.split(",", 3)[3] for line in table.read_text().splitlines()[1:]]
+    assert [bool(error) for error in errors] == [False, True, False]
+    assert "lie on one line" in errors[1]
+    assert "a = " not in run(text.replace("c - 2", "2 - 2"), "--sweep", "c=1:3:3", code=2)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["--sweep", "A=3,2"], "constant 'A' holds several values, and a sweep is over constants of one number"),
+        (["--sweep", "nn=3,2"], "there is no constant named 'nn'; did you mean 'n'?"),
+        (["--sweep", "n=3,2", "--sweep", "n=1,2"], "constant 'n' is given twice on the command line"),
+        (["--set", "n=3", "--sweep", "n=1,2"], "constant 'n' is given twice on the command line"),
+        (["--set", "n=3", "--set", "n=1"], "constant 'n' is given twice on the command line"),
+        (["--set", "n=L*7"], "constant 'n' is given as L*7, with the name 'L'; a value from outside does not know"),
+        (["--set", "L=TIME"], "constant 'L': its value takes a number, and this is a function of time"),
+    ],
+)
+def test_values_from_outside_that_no_run_can_take_are_told(words, says, run):
+    assert says in run(RAILS, *words, code=2)
+
+
 HANGING = """MODEL st
 constant k = 100;
 SYSTEM (KIND, gravity = (0, 0, -10), ending time = 0.1);
@@ -187,6 +245,39 @@ def test_static_equilibrium(run, tmp_path):
     assert "stable" in run(text, "--out", str(out))
     assert load_result(out)["pin.angle"][0] == pytest.approx(-np.pi / 2, abs=1e-9)
     assert "belong to a DYNAMIC ANALYSIS" in run(text, "--channels", "pin.angle", code=2)
+
+
+AT_A_TIME = """MODEL st
+SYSTEM (STATIC EQUILIBRIUM, starting time = 2, gravity = (0, 0, -9.81));
+BODY b (mass = 2, inertia = (1, 1, 1)); BODY w (mass = 1, inertia = (1, 1, 1));
+prismatic joint p (body = ground, body = b, axis = (0, 0, 1));
+prismatic joint r (body = ground, body = w, axis = (0, 0, 1));
+triad a (body = ground, origin = (0, 0, 3)); triad c (body = b); triad d (body = w);
+spring s (triad = a, triad = c, stiffness = 100, length = 2);
+spring below (triad = c, triad = d, stiffness = 50, length = 0.1);
+motor f (joint = p, force = 10 * TIME);
+driver down (r = WAY);
+measure z (b.z);
+ENDMODEL
+"""
+
+
+def test_static_equilibrium_is_that_of_the_starting_time(run, tmp_path):
+    """100 (1 - z) + 10 t = 2 g + 50 (z - r - 0.1) with the motor and the driver at t = 2: r = -7."""
+    out = tmp_path / "rest.npz"
+    resting = AT_A_TIME.replace("WAY", "smooth step(0, 1, 0, -7)")
+    assert "at t = 2 s" in run(resting, "--out", str(out))
+    result = load_result(out)
+    assert result.t.tolist() == [2.0]
+    z = (100.0 + 20.0 - 2.0 * 9.81 - 50.0 * 6.9) / 150.0
+    assert result["z"][0] == pytest.approx(z, abs=1e-9)
+    assert swept(
+        run(resting.replace("100,", "k,").replace("MODEL st", "MODEL st\nconstant k = 1;"), "--sweep", "k=100")
+    )
+    assert "'down' moves at t = 2 s" in run(AT_A_TIME.replace("WAY", "TIME"), code=2)
+    assert "alone follows" in run(AT_A_TIME.replace("driver down (r = WAY)", "driver down (c.z = 1)"), code=2)
+    late = resting.replace("STATIC EQUILIBRIUM", "KINEMATIC ANALYSIS")
+    assert "ending time is 1 where none is given, and starting time 2; it must be later" in run(late, code=2)
 
 
 def test_what_a_simulation_does_not_follow_is_told(run):

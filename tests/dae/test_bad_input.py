@@ -18,7 +18,15 @@ from rtmbs.dae import (
     integrate,
 )
 from rtmbs.errors import InputError, UnknownNameError
-from rtmbs.formulations import QR, AugmentedLagrangian, Baumgarte, FormulationError, FunctionSystem, Penalty
+from rtmbs.formulations import (
+    QR,
+    AugmentedLagrangian,
+    Baumgarte,
+    FormulationError,
+    FunctionSystem,
+    Penalty,
+    consistent_state,
+)
 from tests.dae.motions import start_of
 from tests.formulations.systems import system_of
 
@@ -113,3 +121,34 @@ def test_a_loop_that_cannot_close_ends_the_motion():
     with pytest.raises(MotionError, match=r"RungeKutta stopped after t = 0\.") as caught:
         integrate(system, RungeKutta(formulation=QR()), q, v, 0.2, 5e-3)
     assert 0.08 < caught.value.result.t[-1] < 0.105
+
+
+@pytest.mark.parametrize("S", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("L", [1e-6, 1e-3, 1.0, 1e6])
+def test_a_start_is_judged_in_any_units(L, S):
+    """A pendulum of length L, its fall in times of S: a start 3 L off was taken where L is a micrometre."""
+    system = FunctionSystem(
+        2, 1, lambda q, t: np.eye(2), lambda q, v, t: np.array([0.0, -9.81 * L / S**2]),
+        lambda q, t: [q[0] ** 2 + q[1] ** 2 - L**2],
+    )  # fmt: skip
+    q = L * np.array([np.sin(0.9), -np.cos(0.9)])
+    v = 0.2 / S * np.array([-q[1], q[0]])
+    method, end = RungeKutta(formulation=QR()), 1e-3 * S
+    integrate(system, method, q, v, end, end)
+    for share in (1e-6, 0.003, 2.0):
+        with pytest.raises(FormulationError, match=r"^row 0 of Phi is violated by"):
+            integrate(system, method, q * (1.0 + share), v, end, end)
+        with pytest.raises(FormulationError, match=r"^row 0 of Phid is violated by"):
+            integrate(system, method, q, v + share * q / S, end, end)
+    found, rates = consistent_state(system, 1.5 * q, v + 0.3 * q / S, 0.0)
+    np.testing.assert_allclose(found / L, q / L, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(rates * S / L, v * S / L, rtol=0, atol=1e-14)
+    integrate(system, method, found, rates, end, end)
+
+
+def test_rounding_of_rates_and_of_angles_beside_zero_is_no_violation():
+    system, q, v = start_of("pendulum in x, y")
+    integrate(system, RungeKutta(formulation=QR()), np.array([0.0, -1.0]), np.array([0.0, 1e-15]), 0.01, 1e-2)
+    crank = system_of("slider-crank in bodies")
+    q, v = consistent_state(crank, np.array([1e-9, 0.5, 0.0, 0.0, 0.8]), np.zeros(5), 0.0)
+    integrate(crank, RungeKutta(formulation=QR()), q, v + 1e-12, 0.01, 1e-2)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from rtmbs.dae import RungeKutta, integrate
-from rtmbs.dae.consistent_start import demand_start
+from rtmbs.dae.driver import demand_start
 from rtmbs.formulations import FunctionSystem, consistent_state
 from rtmbs.formulations.contract import FormulationError
 
@@ -24,7 +24,7 @@ def started(system, q, v):
     return integrate(system, RungeKutta(), np.array(q), np.array(v), 1e-4, 1e-4)
 
 
-@pytest.mark.parametrize("off", [3e-8, 1e-2, -0.5])
+@pytest.mark.parametrize("off", [1e-7, 1e-2, -0.5])
 @pytest.mark.parametrize("length", LENGTHS)
 def test_a_pendulum_of_any_size_is_refused_off_its_length_and_off_its_rates(length, off):
     """Closed form: q = L (0.6, -0.8) has the length L, and v along (0.8, 0.6) keeps it."""

@@ -184,6 +184,33 @@ def test_a_zero_at_the_start_is_no_event():
     np.testing.assert_allclose([event.t for event in found.events], [1.0], atol=1e-12)
 
 
+@pytest.mark.parametrize(
+    "method", [RungeKutta(), RadauGGL(), SolveIVP("DOP853"), HalfExplicit()], ids=lambda m: type(m).__name__
+)
+def test_a_zero_at_the_end_is_an_event_once(method):
+    """g = t - 0.5, and g = (t - 0.5)^2 - which only touches zero - in runs that end there and go on."""
+
+    def passing(q, v, t):
+        return t - 0.5
+
+    def downwards(q, v, t):
+        return t - 0.5
+
+    def touching(q, v, t):
+        return (t - 0.5) ** 2
+
+    downwards.direction = -1
+    system, _, q, v = pendulum_start(method)
+    for h in (0.1, 0.05):
+        found = integrate(system, method, q, v, 0.5, h, events=[passing, downwards, touching])
+        assert [(event.which, event.t) for event in found.events] == [(0, 0.5), (2, 0.5)]
+        assert resume(found, 1.0).events == ()
+    passing.terminal = True
+    found = integrate(system, method, q, v, 0.5, 0.1, events=passing)
+    assert found.terminated
+    np.testing.assert_array_equal(found.t, np.linspace(0.0, 0.5, 6))
+
+
 @pytest.mark.parametrize("tolerance", [1e-4, 1e-7])
 def test_events_between_far_samples(tolerance):
     times, _ = zeros()

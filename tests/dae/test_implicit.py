@@ -143,3 +143,19 @@ def test_a_wrong_shape_is_refused():
     equations = ImplicitEquations(lambda t, y, yp: [yp[0]], 2, jacobian="differences")
     with pytest.raises(InputError, match=r"residual\(t, y, yp\) returned an array \(1,\); \(2,\) is wanted"):
         equations.consistent(np.zeros(2))
+
+
+def test_a_failure_of_the_solver_is_told_by_the_error_alone(capsys):
+    """y0 = t^2 with y0' = y1 is of index two; what the function itself prints stays."""
+    pytest.importorskip("sksundae")
+
+    def hidden(t, y, yp):
+        print("asked")
+        return [yp[0] - y[1], y[0] - t**2]
+
+    with pytest.raises(MotionError, match=r"IDA failed before t = 0.5: .* Differentiate constraints of an index above"):
+        solve_implicit(hidden, [0.0, 0.0], t_end=1.0, h=0.5)
+    printed = capsys.readouterr().out
+    assert "asked" in printed
+    assert "Error" not in printed
+    assert not printed.replace("asked\n", "")

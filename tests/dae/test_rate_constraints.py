@@ -34,6 +34,7 @@ from rtmbs.formulations import (
     check_system,
     consistent_state,
 )
+from rtmbs.formulations.contract import SystemWrapper
 from tests.cases import spread
 from tests.dae.motions import skip_without
 
@@ -193,13 +194,28 @@ def test_a_start_that_slips_is_refused_by_name():
         integrate(system, RadauGGL(), q, v + np.array([0.0, 0.5, 0.0]), 1.0, 0.1)
 
 
-def test_rows_that_are_not_linear_in_the_rates_are_refused():
-    system = FunctionSystem(
-        2, 0, lambda q, t: np.eye(2), lambda q, v, t: np.zeros(2), lambda q, t: [],
-        rate_constraints=lambda q, v, t: [v[0] ** 2 - v[1]], rate_rows=1,
-    )  # fmt: skip
+class OwnRates(SystemWrapper):
+    """A system of the user with Psi = k v0^2 - v1, and A = (0, -1)."""
+
+    rate_rows = 1
+
+    def __init__(self, k):
+        self.system, self.k = FunctionSystem(2, 0, lambda q, t: np.eye(2), lambda q, v, t: 0.0 * v, lambda q, t: []), k
+
+    def rate_constraints(self, q, v, t):
+        return np.array([self.k * v[0] ** 2 - v[1]])
+
+    def rate_constraint_jacobian(self, q, t):
+        return np.array([[0.0, -1.0]])
+
+    def rate_constraint_terms(self, q, v, t):
+        return np.zeros(1)
+
+
+@pytest.mark.parametrize("rate", [1e-6, 1.0, 1e6])
+def test_rows_that_are_not_linear_in_the_rates_are_refused(rate):
     with pytest.raises(FormulationError, match=r"row 0 .*of rate_constraint_jacobian is off by"):
-        check_system(system, np.zeros(2), np.array([1.0, 1.0]), 0.0)
+        check_system(OwnRates(0.1 / rate), np.zeros(2), np.array([rate, 0.1 * rate]), 0.0)
 
 
 def test_a_method_of_the_user_that_slips_is_stopped():
@@ -219,3 +235,49 @@ def test_wrong_rows_are_refused(change):
     given = {"rate_constraints": lambda q, v, t: [v[0]], "rate_rows": 1, **change}
     with pytest.raises(InputError, match="rate_"):
         FunctionSystem(2, 0, lambda q, t: np.eye(2), lambda q, v, t: np.zeros(2), lambda q, t: [], **given)
+
+
+BENT = {  # conditions on rates that are no A v + b
+    "v0^2 = v1": lambda q, v, t: [v[0] ** 2 - v[1]],
+    "a speed": lambda q, v, t: [v[0] ** 2 + v[1] ** 2 - 1.0],
+    "a length": lambda q, v, t, xp=np: [xp.sqrt(v[0] ** 2 + v[1] ** 2) - 1.0],
+    "small": lambda q, v, t: [1e-9 * v[0] ** 2 - v[1]],
+    "flat at the origin": lambda q, v, t: [v[1] - q[0] * v[0] ** 3],
+    "at later times": lambda q, v, t: [v[1] - t * v[0] * v[1]],
+    "overflowing": lambda q, v, t, xp=np: [v[1] - xp.exp(v[0])],
+    "one-sided": lambda q, v, t, xp=np: [v[1] - xp.abs(v[0])],
+}
+STRAIGHT = {
+    "rounding": lambda q, v, t: [(v[0] + 1.0) ** 2 - v[0] ** 2 - v[1] + 1e6 * (v[0] - v[1])],
+    "pole": lambda q, v, t: [v[0] / q[0] + v[1]],
+    "turning": lambda q, v, t, xp=np: [v[0] * xp.sin(q[1]) - v[1] * xp.cos(q[1]) * 1e-9 + xp.sin(t)],
+}
+
+
+def of_rates(psi):
+    return FunctionSystem(
+        2, 0, lambda q, t: np.eye(2), lambda q, v, t: np.array([0.3, -1.0]), lambda q, t: [], rate_constraints=psi,
+        rate_rows=1, rate_row_names=["way"],
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BENT)
+def test_rate_constraints_that_are_not_linear_are_refused_by_name(name):
+    """They were linearised at v = 0 without a word, and the motion was another one."""
+    system = of_rates(BENT[name])
+    q, v = np.zeros(2), np.array([1.0, 1.0])
+    says = r"^row 0 \(way\) of rate_constraints\(q, v, t\) is not linear in v: its derivative by v\[\d\] changes"
+    for call in (
+        lambda: integrate(system, RadauGGL(rtol=1e-8), q, v, 1.0, 0.1),
+        lambda: consistent_state(system, q, v, 0.0),
+        lambda: check_system(system, q, v, 0.0),
+        lambda: system.rate_constraint_jacobian(q, 0.0),
+    ):
+        with pytest.raises(FormulationError, match=says):
+            call()
+
+
+@pytest.mark.parametrize("name", STRAIGHT)
+def test_linear_rate_constraints_are_taken_whatever_their_sizes(name):
+    with np.errstate(all="ignore"):
+        of_rates(STRAIGHT[name]).rate_constraint_jacobian(np.zeros(2), 0.0)

@@ -109,3 +109,69 @@ def test_exact_derivatives_save_evaluations():
     exact, differences = (integrate(system(one), IDA(rtol=1e-6, atol=1e-8), q, v, 0.2, 0.1) for one in (stiff, hidden))
     np.testing.assert_allclose(exact.q[-1], differences.q[-1], atol=1e-4)
     assert exact.counts.evaluations < 0.8 * differences.counts.evaluations
+
+
+class Breathing:
+    """A pendulum whose length goes with time, in units of length L and time S, its row times k; mistakes by keyword."""
+
+    n, m = 2, 1
+
+    def __init__(self, L, S, k, **mistakes):
+        self.L, self.S, self.k, self.wrong = L, S, k, mistakes
+
+    def mass(self, q, t):
+        return np.eye(2)
+
+    def force(self, q, v, t):
+        return np.array([0.0, -9.81]) * self.L / self.S**2
+
+    def constraints(self, q, t):
+        return np.array([self.k * (q @ q - self.L**2 * (1.0 + 0.1 * np.sin(2.0 * t / self.S)))])
+
+    def constraint_jacobian(self, q, t):
+        return self.k * np.array([[2.0 * q[0] * (1.0 + self.wrong.get("Phi_q", 0.0)), 2.0 * q[1]]])
+
+    def constraint_rate_terms(self, q, v, t):
+        phase, pace = 2.0 * t / self.S, self.k * self.L**2
+        steady, moving = self.wrong.get("Phi_tt", 0.0), self.wrong.get("gamma", 0.0)
+        gamma = -2.0 * self.k * (v @ v) * (1.0 + moving) - pace * 0.4 / self.S**2 * np.sin(phase) * (1.0 + steady)
+        return np.array([-pace * 0.2 / self.S * np.cos(phase) * (1.0 + self.wrong.get("Phi_t", 0.0))]), np.array(
+            [gamma]
+        )
+
+
+@pytest.mark.parametrize("S", [1e-6, 1.0, 1e6])
+@pytest.mark.parametrize("L", [1e-6, 1e-3, 1.0, 1e3, 1e6])
+def test_mistakes_are_found_in_any_units(L, S):
+    """A gamma of zero passed for lengths of 1e5, and a missing term of Phi_t for 1e-3."""
+    t, r = 0.5 * S, L * np.sqrt(1.0 + 0.1 * np.sin(1.0))
+    q = r * np.array([0.6, -0.8])
+    v = 0.5 * np.array([-q[1], q[0]]) / S + q / (q @ q) * L * L / S * 0.1 * np.cos(1.0)
+    for k in (1e-6, 1.0, 1e6):
+        for rates in (v, 0.0 * v):
+            check_system(Breathing(L, S, k), q, rates, t)
+            for what, shares in (
+                ("Phi_q", [0.01]), ("Phi_t", [-1.0, 0.05]), ("gamma", [-1.0, 0.05, 1e-3]), ("Phi_tt", [-1.0, 0.05])
+            ):  # fmt: skip
+                for share in shares:
+                    named = "gamma" if what == "Phi_tt" else what
+                    with pytest.raises(FormulationError, match=rf"^row 0 of {named} is off by"):
+                        check_system(Breathing(L, S, k, **{what: share}), q, rates, t)
+
+
+@pytest.mark.parametrize("noise", [1e-12, 1e-9])
+def test_right_systems_whose_numbers_are_rough_pass(noise):
+    """Constraints from an iteration that stops early."""
+
+    class Rough(Breathing):
+        def constraints(self, q, t):
+            return super().constraints(q, t) * (1.0 + noise * np.sin(1e9 * q[0])) + noise * np.sin(1e8 * (q[1] + t))
+
+        def constraint_jacobian(self, q, t):
+            return super().constraint_jacobian(q, t) * (1.0 + noise * np.sin(1e9 * q[1]))
+
+    q = np.sqrt(1.0 + 0.1 * np.sin(1.0)) * np.array([0.6, -0.8])
+    for v in (np.array([0.4, 0.3]), np.zeros(2)):
+        check_system(Rough(1.0, 1.0, 1.0), q, v, 0.5)
+        with pytest.raises(FormulationError, match="of gamma is off by"):
+            check_system(Rough(1.0, 1.0, 1.0, gamma=0.05), q, v, 0.5)

@@ -234,6 +234,12 @@ def test_tolerances_to_first_order_and_by_random_four_bars():
         tolerances(BAR, {"crank": -1e-3}, ANGLES)
     with pytest.raises(InputError, match="whole number from 2 on"):
         tolerances(BAR, {}, ANGLES, samples=1)
+    with pytest.raises(InputError, match=r"^tolerance of crank is 50, and crank is .* long; it must be below that"):
+        tolerances(BAR, {"crank": 50.0}, ANGLES)
+    wide = tolerances(BAR, {"crank": 0.999 * BAR.crank}, ANGLES[:3], samples=20000)  # some lengths are below zero
+    assert wide.open > 0.0
+    with pytest.raises(InputError, match=r"^lengths have the row \[8.0, -1.0, 7.0, 5.0\]; they must be rows of four"):
+        four_bars([[8.0, 2.0, 7.0, 5.0], [8.0, -1.0, 7.0, 5.0]], ANGLES)
 
 
 def slider_model(crank, rod, offset):

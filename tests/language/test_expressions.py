@@ -1,12 +1,14 @@
 """Expressions: values against Python's, derivatives against the complex step and differences, text that reads back."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rtmbs import language
 from rtmbs.ad import derivatives
 from rtmbs.errors import LanguageError
 from rtmbs.language import parse
@@ -205,3 +207,64 @@ def test_jumps():
     assert Expression(steps("sin(TIME)")).jumps == ()
     assert Expression(steps("sign(TIME - 1)")).jumps is None
     assert ExpressionRow((steps("TIME"), steps("abs(TIME)"))).jumps is None
+
+
+RAIL = """MODEL m
+SYSTEM (KINEMATIC ANALYSIS);
+constant g = 9.81; constant m = 2;
+BODY b (); BODY w (mass = 1, inertia = (1 kg*m^2, 1, 1));
+prismatic joint p (body = ground, body = b, axis = (1, 0, 0));
+revolute joint r (body = ground, body = w, axis = (0, 0, 1));
+triad o (body = w, origin = (0, 1, 0)); triad f (body = ground, origin = (0, 3, 0));
+motor push (joint = r, torque = 3 N*m);
+driver d (WAY);
+ENDMODEL
+"""
+OTHER_UNITS = [
+    ("p = 30 kg", "its value is in kg; it must be in m"),
+    ("p = -2 s", "its value is in s; it must be in m"),
+    ("p = 90 deg", "its value is an angle or a number without a unit; it must be in m"),
+    ("p = 1 kg + 2 kg", "its value is in kg; it must be in m"),
+    ("r = 30 mm", "its value is in m; it must be an angle or a number without a unit"),
+    ("w.yaw = 3 m", "its value is in m; it must be an angle"),
+    ("w.x = 3 deg", "it must be in m"),
+    ("o.y = 3 kg", "its value is in kg; it must be in m"),
+    ("distance(o, f) = 2 rad", "it must be in m"),
+    ("angle(o.f, f.f) = 2 m", "it must be an angle"),
+    ("r = constant rate(60 mm)", "rate of constant rate is in m; it must be in s^-1"),
+    ("p = constant rate(2 m, 1)", "rate of constant rate is in m; it must be in m s^-1"),
+    ("p = sine(1 kg, 2 Hz)", "amplitude of sine is in kg; it must be in m"),
+    ("p = sine(1 mm, 2 s)", "frequency_rad_s of sine is in s; it must be in s^-1"),
+    ("p = 2 * spline([0 s, 1 m], [0, 1])", "t of spline is in m; it must be in s"),
+    ("p = spline([0, 1 s], [0 m, 1 kg])", "values of spline is in kg; it must be in m"),
+    ("p = 0.5 m*g", "g stands behind a number in a unit, and g is a constant too"),
+    ("p = 1 kg*m * TIME", "m stands behind a number in a unit, and m is a constant too"),
+]
+RIGHT_UNITS = [
+    ("p = 30 mm", 0.03),
+    ("p = 1 m + 2 mm", 1.002),
+    ("p = 0.5 m * g", 4.905),
+    ("p = TIME - 0.5 s", -0.5),
+    ("p = sine(1 mm, 2 Hz, 90 deg, 1 m)", 1.001),
+    ("p = smooth step(0 s, 500 ms, 20 mm, 30 mm)", 0.02),
+    ("r = 180 deg", np.pi),
+    ("r = constant rate(60 rpm, 0.5 turn)", np.pi),
+]
+
+
+@pytest.mark.parametrize(("way", "says"), OTHER_UNITS)
+def test_a_driver_in_the_unit_of_another_quantity_is_refused(way, says):
+    with pytest.raises(LanguageError, match=re.escape(says)):
+        language.build(RAIL.replace("WAY", way))
+
+
+@pytest.mark.parametrize(("way", "value"), RIGHT_UNITS)
+def test_a_driver_takes_its_own_units(way, value):
+    profile = language.build(RAIL.replace("WAY", way)).model.drivers["d"].profile
+    assert profile(0.0)[0] == pytest.approx(value, abs=1e-12)
+
+
+@pytest.mark.parametrize("line", ["constant w = 3 kg*g;", "initial r (position = 3 m);", "initial p (rate = 2 m);"])
+def test_other_units_elsewhere_are_refused(line):
+    with pytest.raises(LanguageError, match=r"constant too|it must be"):
+        language.build(RAIL.replace("WAY", "w.x = 0").replace("ENDMODEL", f"{line} ENDMODEL"))

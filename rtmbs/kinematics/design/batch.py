@@ -62,7 +62,13 @@ def four_bars(lengths: ArrayLike, angles: ArrayLike, points: ArrayLike = 0.0, br
     """
     sizes, turns = np.array(lengths, np.float64), np.atleast_1d(np.array(angles, np.float64))
     if sizes.ndim != 2 or sizes.shape[1] != 4 or not np.all((sizes > 0.0) & (sizes < np.inf)):
-        raise InputError(f"lengths are {shown(lengths)}; they must be rows of four lengths above zero [m]")
+        wrong = (
+            sizes
+            if sizes.ndim != 2 or sizes.shape[1] != 4
+            else sizes[~((sizes > 0.0) & (sizes < np.inf)).all(axis=1)][0]
+        )
+        said = f"have the shape {sizes.shape}" if wrong.ndim != 1 else f"have the row {shown(wrong.tolist())}"
+        raise InputError(f"lengths {said}; they must be rows of four lengths above zero [m]")
     N, S = len(sizes), len(turns)
     places, sides = np.asarray(points, np.float64), np.asarray(branch)
     if places.shape not in ((), (2,), (N, 2)) or not np.all(np.isfinite(places)):
@@ -200,6 +206,9 @@ def tolerances(
             raise unknown_name("length of a four-bar", name, PARAMETERS)
         if not 0.0 <= value < np.inf:
             raise InputError(f"tolerance of {name} is {shown(value)}; it must be zero or more [m]")
+        own = dict(zip(PARAMETERS, bar.lengths, strict=False)).get(name)
+        if own is not None and value >= own:
+            raise InputError(f"tolerance of {name} is {value:g}, and {name} is {own:g} long; it must be below that [m]")
     samples = whole_number("samples", samples, 2)
     turns = np.atleast_1d(np.asarray(angles, np.float64))
     names = tuple(deviations)
@@ -208,6 +217,8 @@ def tolerances(
     rng = np.random.default_rng(seed)
     drawn = np.tile([*bar.lengths, *bar.point], (samples, 1))
     drawn[:, chosen] += rng.standard_normal((samples, len(names))) * size / 3.0
+    real = np.all(drawn[:, :4] > 0.0, axis=1)  # the others count as open
+    drawn[~real, :4] = bar.lengths
     found = four_bars(drawn[:, :4], turns, drawn[:, 4:], bar.branch)
     z = (found.point[..., 0] + 1j * found.point[..., 1]) * np.exp(1j * bar.tilt)
     nominal = bar.motion(turns).rocker
@@ -218,7 +229,7 @@ def tolerances(
         nearer = np.abs(turned) < np.abs(apart)
         apart = np.where(nearer, turned, apart)
         z = np.where(nearer, (other.point @ np.array([1.0, 1j])) * np.exp(1j * bar.tilt), z)
-    closed = np.all(np.isfinite(found.rocker), axis=1)
+    closed = real & np.all(np.isfinite(found.rocker), axis=1)
     return Tolerances(
         names, point, rocker, np.abs(point) @ size, np.abs(rocker) @ size,
         np.sqrt(point**2 @ size**2), np.sqrt(rocker**2 @ size**2),

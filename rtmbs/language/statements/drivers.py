@@ -1,12 +1,13 @@
 """Drivers of coordinates, distances and angles by functions of time; couplers: gears, racks, screws, differentials."""
 
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
 from rtmbs.errors import LanguageError, ModelError, nearest_names, shown
-from rtmbs.language.arguments import Arguments, component, model_value
+from rtmbs.language.arguments import Arguments, callables, component, model_value
 from rtmbs.language.builder import ModelBuilder, statement
 from rtmbs.language.curves import PARAMETER, CamCurve, Curve
 from rtmbs.language.expressions import Expression, ExpressionProfile
@@ -18,6 +19,7 @@ from rtmbs.model.constraints import BODY_COORDINATES, MARKER_AXES, PLACES
 
 OF_TWO = {"distance": "between", "angle": "axes"}
 OF_ONE = ("joint", "body")  # joint(NAME, COORDINATE): for a joint and a body of one name
+OF_PROFILES = {"t0": "s", "t1": "s", "t": "s", "frequency_rad_s": "rad/s", "phase": "rad"}  # units whatever is driven
 MOST_COUPLED = 100  # coordinates of one coupler
 
 
@@ -29,7 +31,7 @@ def driver(builder: ModelBuilder, args: Arguments) -> None:
         comma = "; a decimal number has a point: 0.5" if len(arguments) > 1 and arguments[1].key is None else ""
         raise args.source.error(args.at, f"{args.label} needs one thing to drive: (crankx = 2 * TIME){comma}", ["="])
     where = target(builder, args, args.scope.evaluate(arguments[0].key))
-    profile = profile_of(args, arguments[0].value)
+    profile = profile_of(args, arguments[0].value, unit_of(where))
     with args.refusals():
         if "marker" in where:
             marker, coordinate = where["marker"]
@@ -135,9 +137,41 @@ def add_curve(builder: ModelBuilder, args: Arguments, curve: Curve) -> None:
     builder.constraints.append(PointOnCurve(args.name, marker.name, carrier.body.name, curve, start))
 
 
-def profile_of(args: Arguments, code: Any) -> Profile:
+def unit_of(where: dict[str, Any]) -> str | None:
+    """Return the unit of what is driven; None for a joint of several coordinates that is named alone."""
+    if "body" in where:
+        return BODY_COORDINATES.get(where["body"][1])
+    if "joint" not in where:
+        return "rad" if "axes" in where else "m"
+    joint, coordinate = where["joint"] if isinstance(where["joint"], tuple) else (where["joint"], None)
+    units = dict(zip(joint.type.coordinates, joint.type.units(), strict=True))
+    return units.get(coordinate) if coordinate is not None else next(iter(units.values())) if len(units) == 1 else None
+
+
+def check_units(args: Arguments, value: Any, unit: str | None) -> None:
+    """Refuse a number of a driver in the unit of another quantity; what arithmetic has made has no unit."""
+    if isinstance(value, Quantity):
+        args.checked("its value", value, unit)
+    elif isinstance(value, Timed):
+        for _, operand in value.steps:
+            if isinstance(operand, Call):  # its values are scaled by what stands beside it
+                check_units(args, operand, None)
+    elif isinstance(value, Call):
+        kind = callables().get(value.name.lower().replace(" ", "").replace("_", ""))
+        names = [field.name for field in fields(kind) if field.repr and field.init] if kind is not None else []
+        for name, item in (dict(zip(names, value.items, strict=False)) | value.named).items():
+            wanted = OF_PROFILES.get(name, unit)
+            if name == "rate":
+                wanted = None if unit is None else f"{unit}/s"
+            for one in item.items if isinstance(item, Row) else (item,):
+                if isinstance(one, Quantity):
+                    args.checked(f"{name} of {value.name}", one, wanted)
+
+
+def profile_of(args: Arguments, code: Any, unit: str | None) -> Profile:
     """Return the profile that a value means: a number, an expression of TIME, or a profile by name."""
     value = args.scope.evaluate(code)
+    check_units(args, value, unit)
     found = model_value(args, "the driver", value)
     if isinstance(found, float):
         return ExpressionProfile((("number", found),))
@@ -258,7 +292,7 @@ def offset(builder: ModelBuilder, args: Arguments, unit: str | None) -> Any:
     value = args.scope.evaluate(code)
     if not isinstance(value, Timed | Call):
         return args.checked("offset", value, unit)
-    profile = profile_of(args, code)
+    profile = profile_of(args, code, unit)
     builder.functions.append((args.source, args.place("offset"), args.label, profile))
     return profile
 
@@ -285,7 +319,8 @@ def gear(builder: ModelBuilder, args: Arguments) -> None:
     first, second = several(builder, args, 2)
     args.code("ratio")
     ratio = args.checked("ratio", args.scope.evaluate(args.code("ratio")), None)
-    couple(builder, args, None, lambda constant: builder.model.add_gear(args.name, first, second, ratio, constant))
+    unit = unit_of({"joint": first})
+    couple(builder, args, unit, lambda constant: builder.model.add_gear(args.name, first, second, ratio, constant))
 
 
 @statement("rack and pinion", "coupler", keys=("rack", "pinion", "radius", "offset"))
@@ -320,6 +355,6 @@ def differential(builder: ModelBuilder, args: Arguments) -> None:
     couple(
         builder,
         args,
-        "",
+        unit_of({"joint": carrier}),
         lambda constant: builder.model.add_differential(args.name, carrier, first, second, ratio, constant),
     )

@@ -12,6 +12,7 @@ from rtmbs.errors import ModelError
 from rtmbs.language.arguments import Arguments, value_of
 from rtmbs.language.builder import STATEMENTS, ModelBuilder, StatementKind, statement
 from rtmbs.language.statements.bodies import COLLINEAR, Array, turn, with_h
+from rtmbs.language.statements.drivers import unit_of
 from rtmbs.model import FORCE_TYPES, JOINT_TYPES, ForceLaw, JointType, Marker
 from rtmbs.model.joints import is_number_field
 
@@ -223,7 +224,9 @@ def place_joint(
 def initial(builder: ModelBuilder, args: Arguments) -> None:
     """Say where the joint of this name starts, as ``Model.set_initial`` takes it."""
     joint = builder.joint(args.name, args.at, args)
-    values = {key: args.row(key, None, SIZES) for key in ("position", "rate") if args.has(key)}
+    unit = unit_of({"joint": joint})
+    units = {"position": unit, "rate": unit and f"{unit}/s"}
+    values = {key: args.row(key, one, SIZES) for key, one in units.items() if args.has(key)}
     pin, weight = args.switch("pin", True), args.number("weight", 1.0)
     with args.refusals():
         builder.model.set_initial(joint, **values, pin=pin, weight=weight)

@@ -72,12 +72,14 @@ def system(builder: ModelBuilder, args: Arguments) -> None:
     if args.has("gravity"):
         with args.refusals():
             builder.set_gravity(args.row("gravity", "m/s^2"))
+    if kind == "static" and not args.has("ending time"):
+        values["t1"] = values.get("t0", 0.0)  # a pose has no end
     analysis = builder.analysis = Analysis(**values)  # type: ignore[arg-type]
     if analysis.t1 < analysis.t0:
-        at = args.place("ending time" if args.has("ending time") else "starting time")
-        raise args.source.error(
-            at, f"ending time is {analysis.t1:g} and starting time {analysis.t0:g}; it must be later"
-        )
+        given = args.has("ending time")
+        said = f"ending time is {analysis.t1:g}{'' if given else ' where none is given'}"
+        at = args.place("ending time" if given else "starting time")
+        raise args.source.error(at, f"{said}, and starting time {analysis.t0:g}; it must be later")
     rows = (analysis.t1 - analysis.t0) / analysis.dt
     if not math.isfinite(rows) or rows > MOST_ROWS:
         at = args.place("print interval")

@@ -232,8 +232,8 @@ def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
     if np.abs(rate).max(initial=0.0) > 1e-9:
         row = sim.system.row_names[int(np.argmax(np.abs(rate)))]
         raise InputError(
-            f"{row!r} moves at t = {sim.t:g} s, and nothing rests beside it; take a time at which drivers rest, or "
-            "modes(sim) of the steady motion"
+            f"{row!r} moves at t = {sim.t:g} s, and nothing rests beside it; take a time at which drivers rest, "
+            "such as another starting time of a model file, or modes(sim) of the steady motion"
         )
     store_of(sim).go_on_from(state, sim.t)
     return sim
