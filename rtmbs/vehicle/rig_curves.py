@@ -173,9 +173,7 @@ class RigCurves:
         ModelError
             For curves of another motion than "bump" and "roll".
         """
-        check_travel("anti_dive", self.motion)
-        sign = 1.0 if self.axle == "front" else -1.0
-        return np.asarray(sign * brake_share * self.left.rates["brake_x"] / self.left.rates["z"] * wheelbase / height)
+        return self._carried("anti_dive", "brake_x", brake_share, wheelbase, height)
 
     def anti_squat(self, drive_share: float, wheelbase: float, height: float) -> Array:
         """Return the anti-squat of a rear axle, or the anti-lift of a front one, under drive torques (k,); 1 is full.
@@ -202,9 +200,13 @@ class RigCurves:
         ModelError
             For curves of another motion than "bump" and "roll".
         """
-        check_travel("anti_squat", self.motion)
+        return self._carried("anti_squat", "x", drive_share, wheelbase, height)
+
+    def _carried(self, name: str, way: str, share: float, wheelbase: float, height: float) -> Array:
+        """Return the share of the load transfer that links carry, by the rate of a path x (k,)."""
+        check_travel(name, self.motion)
         sign = 1.0 if self.axle == "front" else -1.0
-        return np.asarray(sign * drive_share * self.left.rates["x"] / self.left.rates["z"] * wheelbase / height)
+        return np.asarray(sign * share * self.left.rates[way] / self.left.rates["z"] * wheelbase / height)
 
     def __str__(self) -> str:
         """Return a table of the left wheel."""
