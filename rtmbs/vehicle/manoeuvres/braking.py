@@ -52,7 +52,23 @@ class Braking(Manoeuvre):
     h: float = 1e-3
 
     def perform(self, car: "Car") -> Trial:
-        """Return the trial to standstill, with the Result of its last part; a car that does not stop is refused."""
+        """Return the trial to standstill, with the Result of its last part.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+
+        Returns
+        -------
+        Trial
+            Title, metrics, signals and Result.
+
+        Raises
+        ------
+        ModelError
+            For a speed or torques that are not above zero, and for a car that does not stop.
+        """
         (speed,) = self.checked("speed")
         pair = self.torque if isinstance(self.torque, tuple) else (self.torque, self.torque)
         front, rear = (number(value, "braking: torque") for value in pair)

@@ -197,7 +197,22 @@ class DisturbedTurn(Manoeuvre):
     def disturbed(
         self, car: "Car", pedals: Callable[[float], Any], until: Callable[[CarMotion], bool] | None = None
     ) -> Turn:
-        """Return the turn; ``pedals`` takes the time at which it is disturbed."""
+        """Return a steady turn that the pedals disturb.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+        pedals : callable
+            Pedals of the disturbance, ``pedals(begin)``, by the time at which it begins [s].
+        until : callable, optional
+            Ends the run where it says True of the motion of the car.
+
+        Returns
+        -------
+        Turn
+            Beginning of the disturbance, signals and Result of the run.
+        """
         radius, ay = self.radius, self.lateral_acceleration
         rest = car.changed(steer=0.0).rest()
         model = TwoWheelModel.of_car(car, rest)

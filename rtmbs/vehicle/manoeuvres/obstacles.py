@@ -39,7 +39,29 @@ class Obstacle(Manoeuvre):
     after: float
 
     def rolled(self, car: "Car", obstacle: Any, length: float, envelope: TandemCams | None = None) -> Trial:
-        """Return the trial of a car that rolls over an obstacle, ``obstacle(start)``, of a length [m]."""
+        """Return the trial of a car that rolls over an obstacle.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+        obstacle : callable
+            Obstacle of a road, ``obstacle(start)``, by the place of its beginning [m].
+        length : float
+            Length of the obstacle [m].
+        envelope : TandemCams, optional
+            Contact of the tyres; one point under each wheel unless given.
+
+        Returns
+        -------
+        Trial
+            Title, metrics, signals and Result.
+
+        Raises
+        ------
+        ModelError
+            For a speed or a time that is not above zero, and for another side or throttle.
+        """
         v, after = self.checked("speed", "after")
         if v <= 0.0 or after <= 0.0:
             raise ModelError(f"{self.words}: speed {v:g} and after {after:g} must be above zero")

@@ -107,11 +107,35 @@ class SineSteer(SearchedSteer):
         return Trial(title, self.metrics(signals, angle), signals, result, NOTES)
 
     def profile(self, angle: float) -> Numeric:
-        """Return the sine of an amplitude [rad]."""
+        """Return the sine of an amplitude.
+
+        Parameters
+        ----------
+        angle : float
+            Amplitude [rad].
+
+        Returns
+        -------
+        OneSine
+            Profile of the steering.
+        """
         return OneSine(self.begin, angle, self.frequency)
 
     def level(self, signals: dict[str, Array], angle: float) -> float:
-        """Return the first peak of the lateral acceleration [m/s^2]."""
+        """Return the first peak of the lateral acceleration.
+
+        Parameters
+        ----------
+        signals : dict[str, ndarray]
+            Signals of the run.
+        angle : float
+            Amplitude [rad], for its sign.
+
+        Returns
+        -------
+        float
+            Lateral acceleration [m/s^2].
+        """
         return self.halves(signals, "lateral_acceleration", angle)[0][1]
 
     def halves(self, signals: dict[str, Array], name: str, angle: float) -> list[tuple[float, float]]:

@@ -81,7 +81,26 @@ class SearchedSteer(Manoeuvre):
         """Return the lateral acceleration of a run that the search compares [m/s^2]."""
 
     def steered(self, car: "Car", torque: float, rest: Rest, end: float) -> tuple[float, Result]:
-        """Return angle [rad] and Result of the run to ``end`` [s] with a torque on all driven wheels [N m]."""
+        """Return the angle of the steering, and the Result of the run with it.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+        torque : float
+            Torque on all driven wheels together [N m].
+        rest : Rest
+            Equilibrium of the car.
+        end : float
+            End of the run [s].
+
+        Returns
+        -------
+        angle : float
+            Angle of pinion or Pitman arm [rad].
+        result : Result
+            Run with that angle.
+        """
 
         def tried(angle: float) -> tuple[float, Result]:
             result = run_open_loop(car, self.speed, self.profile(angle), torque, rest, end, self.h)
