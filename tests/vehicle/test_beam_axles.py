@@ -87,9 +87,9 @@ def test_twist_beam():
         found = (wheel.x[k], wheel.y[k], wheel.camber[k], wheel.toe[k])
         assert found == pytest.approx((*moved[:2], np.arcsin(n[2]), np.arctan2(-n[0], n[1])), abs=1e-9)
     level = TWIST | {"hinge_inner": (-0.95, 0.4, 0.17)}  # along y: angles about one axis
-    bar = AntiRollBar(np.array([-1.2, 0.0, 0.1]), 0.4, -0.1, 0.05, 0.0, part="trailing_arm")
+    bar = AntiRollBar(np.array([-1.2, 0.0, 0.1]), 0.4, -0.1, 0.05, 1e3, part="trailing_arm")
     car = car_of(
-        rear=TwistBeam(**level, torsion_stiffness=6000.0, anti_roll_bar=bar).axle(), steer=Ramp(0.0, 0.1, 0.0, 0.4)
+        rear=TwistBeam(**level, torsion_stiffness=6000.0, anti_roll_bar=bar).axle(), steer=Ramp(0.05, 0.15, 0.0, 0.4)
     )
     result = rtmbs.Simulation(car.at_speed(15.0).compile(), 1e-3).run(0.3)
     angle = result["arm_hinge_rl.angle"] + result["arm_hinge_rr.angle"]  # the right axis is a mirror image
