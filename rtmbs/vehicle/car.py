@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name, warn
-from rtmbs.model import Fixed, Floating, Input, Line, Model, Prismatic, Revolute, Spherical, Universal
+from rtmbs.model import Bushing, Fixed, Floating, Input, Line, Model, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joints import JointType
 from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, Part, Strut
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle, Connection, Part, Strut
 from rtmbs.vehicle.bushed_joints import Bushings, add_bushing, add_free_parts, bushings_of
 from rtmbs.vehicle.data_file import CarData, axle_of, read_data
 from rtmbs.vehicle.differentials import (
@@ -415,6 +415,11 @@ def build(car: Car) -> None:
     posts = car.options["posts"]
     if posts:
         add_posts(car, {} if posts is True else posts)
+    for letter in "fr":
+        for one in car.axle(letter).shared:
+            add_part(car, car.axle(letter).body(one.name, letter), [one], frame, shapes)
+        for joined in car.axle(letter).central:
+            add_connection(car, letter, joined, frame)
     for corner in CORNERS:
         add_corner(car, corner, frame, shapes)
     trailer = car.options["trailer"]
@@ -425,7 +430,10 @@ def build(car: Car) -> None:
     for letter in "fr":
         bar = car.axle(letter).anti_roll_bar
         if bar is not None:
-            add_anti_roll_bar(car, letter, bar, frame)
+            ends = [car.axle(letter).body(bar.part, f"{letter}{side}") for side in "lr"]
+            add_anti_roll_bar(car, letter, bar, frame, ends)
+        if car.axle(letter).twist is not None:
+            add_twist_spring(car, letter, frame)
     name_impossible(car, shapes)
 
 
@@ -450,7 +458,7 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     own_shaft = bool(car.differentials) and corner in car.driven  # a body of its own
     turns = car.options["spin"] and not own_shaft
     shaft = axle.shaft_inertia * np.outer(spin_axis, spin_axis) if turns else 0.0
-    wheel, carrier, hub = f"{WHEEL}_{corner}", f"{axle.wheel_carrier}_{corner}", f"hub_{corner}"
+    wheel, carrier, hub = f"{WHEEL}_{corner}", axle.body(axle.wheel_carrier, corner), f"hub_{corner}"
     add_part(car, wheel, turning, frame, shapes, shaft)
     bearing = Revolute(tuple(spin_axis)) if car.options["spin"] else Fixed()
     car.add_joint(hub, bearing, carrier, wheel, point=frame + centre)
@@ -458,7 +466,7 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     add_free_parts(car, corner, axle, bushed)
     for joint in axle.connections:
         if joint.name in bushed:
-            ends = body_name(joint.a, corner), body_name(joint.b, corner)
+            ends = axle.body(joint.a, corner), axle.body(joint.b, corner)
             add_bushing(car, f"{joint.name}_{corner}", ends, joint, bushed[joint.name], right)
         else:
             add_connection(car, corner, joint.mirrored() if right else joint, frame)
@@ -511,14 +519,21 @@ def add_driveline(car: Car, frame: Array) -> None:
     add_differentials(car, DRIVE, shafts, car.differentials)
 
 
-def body_name(name: str, corner: str) -> str:
-    """Return the name of a body that a joint of a corner is attached to."""
-    return name if name in (CHASSIS, RACK) else f"{name}_{corner}"
+def add_twist_spring(car: Car, letter: str, frame: Array) -> None:
+    """Add the torsion spring between both sides of axle "f" or "r"."""
+    axle = car.axle(letter)
+    spring, ends = axle.twist, (f"twist_{letter}.l", f"twist_{letter}.r")
+    assert spring is not None
+    for end in ends:
+        car.add_marker(end, axle.body(spring.part, f"{letter}{end[-1]}"), frame + spring.point)
+    turn = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    stiffness, damping = (tuple(value * one for one in turn) for value in (spring.stiffness, spring.damping))
+    car.add_force(f"twist_{letter}", Bushing(stiffness=stiffness, damping=damping), between=ends)
 
 
 def add_connection(car: Car, corner: str, joint: Connection, frame: Array) -> None:
     """Add a joint or a rod of one corner."""
-    name, (a, b) = f"{joint.name}_{corner}", (body_name(one, corner) for one in (joint.a, joint.b))
+    name, (a, b) = f"{joint.name}_{corner}", (car.axle(corner).body(one, corner) for one in (joint.a, joint.b))
     if joint.kind == "distance":
         assert joint.point_b is not None
         ends = (f"{name}.a", f"{name}.b")
@@ -546,7 +561,7 @@ def square_to(axis: Array, other: Any) -> tuple[float, ...]:
 
 def add_strut(car: Car, corner: str, strut: Strut, frame: Array) -> None:
     """Add a spring or a damper of one corner."""
-    name, (a, b) = f"{strut.name}_{corner}", (body_name(one, corner) for one in (strut.a, strut.b))
+    name, (a, b) = f"{strut.name}_{corner}", (car.axle(corner).body(one, corner) for one in (strut.a, strut.b))
     ends = (f"{name}.a", f"{name}.b")
     car.add_marker(ends[0], a, frame + strut.point_a)
     car.add_marker(ends[1], b, frame + strut.point_b)
