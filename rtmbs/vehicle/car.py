@@ -522,10 +522,10 @@ def add_driveline(car: Car, frame: Array) -> None:
 def add_twist_spring(car: Car, letter: str, frame: Array) -> None:
     """Add the torsion spring between both sides of axle "f" or "r"."""
     axle = car.axle(letter)
-    spring, ends = axle.twist, (f"twist_{letter}.l", f"twist_{letter}.r")
+    spring, ends = axle.twist, (f"twist_{letter}.a", f"twist_{letter}.b")
     assert spring is not None
-    for end in ends:
-        car.add_marker(end, axle.body(spring.part, f"{letter}{end[-1]}"), frame + spring.point)
+    for end, side in zip(ends, "lr", strict=True):
+        car.add_marker(end, axle.body(spring.part, f"{letter}{side}"), frame + spring.point)
     turn = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
     stiffness, damping = (tuple(value * one for one in turn) for value in (spring.stiffness, spring.damping))
     car.add_force(f"twist_{letter}", Bushing(stiffness=stiffness, damping=damping), between=ends)

@@ -1,20 +1,22 @@
 """Hard points fitted to target curves of the rig, by the exact derivatives of the curves by the points.
 
-At each value of the motion the parts of a corner are displaced rigidly, x = D(X) for a point X at design. The joints
+At each value of the motion the parts of the axle are displaced rigidly, x = D(X) for a point X at design. The joints
 say that points of two parts meet, axes keep their angle and rods their length. Their linear equations give the twists
 of all parts for a move dX of a hard point: d D(X) = v + w x D(X) + R dX.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from functools import lru_cache
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.checks import Array, Numbers, number, numbers
 from rtmbs.numerics.rotations.quaternions import rotations
-from rtmbs.vehicle.axle import CHASSIS, RACK, WHEEL, Connection
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Connection
+from rtmbs.vehicle.car import square_to
 from rtmbs.vehicle.rig import chosen_values, half_run
 from rtmbs.vehicle.rig_curves import channels, curves_of, lowest_point
 
@@ -23,6 +25,10 @@ if TYPE_CHECKING:
 
 CURVES = ("toe", "camber", "x", "y", "contact_x", "contact_y")  # and the lengths of springs and dampers
 MOTIONS = ("bump", "roll", "steer")
+CENTRE = "wheel_centre"
+CLOSE = 1e-11  # relative change of the squares, and of the moves, at which the search ends
+RANK = 1e-10  # of the joints' equations: what is smaller is no equation
+AGREE = 1e-7  # relative residual of joints that follow a move
 
 
 @dataclass(frozen=True)
@@ -98,7 +104,8 @@ def fit_hard_points(
     Raises
     ------
     ModelError
-        For another axle or motion, targets of another length, and moves below zero.
+        For another axle or motion, targets of another length, moves below zero, and joints that hold the axle more
+        than once.
     UnknownNameError
         For a curve or a hard point that is not there.
     MotionError
@@ -115,13 +122,15 @@ def fit_hard_points(
     for name, value, known in (("axle", axle, ("front", "rear")), ("motion", motion, MOTIONS)):
         if value not in known:
             raise ModelError(f"fit_hard_points: {name} is {shown(value)}; it must be one of {', '.join(known)}")
-    if getattr(car.data, axle).shared:
-        raise ModelError(
-            f"fit_hard_points: the {axle} axle has parts of both sides; it must have a suspension of each wheel alone"
-        )
+    if not isinstance(most, int) or most < 1:
+        raise ModelError(f"fit_hard_points: most is {shown(most)}; it must be a whole number above zero")
     at = chosen_values(car, motion, values)
     wanted, ranges = checked_wishes(car, axle, targets, points, len(at))
-    scale = {name: number((weights or {}).get(name, 1.0), f"fit_hard_points: weight of {name!r}") for name in wanted}
+    scale = dict.fromkeys(wanted, 1.0)
+    for name, weight in (weights or {}).items():
+        if name not in wanted:
+            raise unknown_name("target with a weight", name, wanted)
+        scale[name] = number(weight, f"fit_hard_points: weight of {name!r}")
     free = np.concatenate([ranges[name] for name in ranges])
     start = {name: getattr(car.data, axle).hard_points[name] for name in ranges}
     moving = np.flatnonzero(free > 0.0)
@@ -133,25 +142,31 @@ def fit_hard_points(
             axle, {name: start[name] + d for name, d in zip(start, whole.reshape(-1, 3), strict=True)}
         )
 
+    @lru_cache(maxsize=1)  # the search asks for the derivatives where it asked for the curves
+    def on_rig(x: tuple[float, ...]) -> OnRig:
+        return OnRig(moved(np.array(x)), axle, motion, at, tuple(start))
+
     def residual(x: Array) -> Array:
-        return np.concatenate(
-            [scale[name] * rest for name, rest in distances(moved(x), axle, motion, at, wanted).items()]
-        )
+        found = on_rig(tuple(x.tolist())).distances(wanted)
+        return np.concatenate([scale[name] * rest for name, rest in found.items()])
 
     def jacobian(x: Array) -> Array:
-        slopes = curve_derivatives(moved(x), axle, motion, at, tuple(start))
+        slopes = on_rig(tuple(x.tolist())).slopes()
         return np.concatenate([scale[name] * slopes[name][:, moving] for name in wanted])
 
     from scipy.optimize import least_squares  # takes long to load
 
     bounds = -free[moving], free[moving]
-    found = least_squares(residual, np.zeros(len(moving)), jacobian, bounds, x_scale=free[moving], max_nfev=most)
+    found = least_squares(
+        residual, np.zeros(len(moving)), jacobian, bounds, x_scale=free[moving], max_nfev=most,
+        ftol=CLOSE, xtol=CLOSE, gtol=None,  # that one is no number of its own: it has the units of the targets
+    )  # fmt: skip
     fitted = moved(found.x)
     sizes = [
         {name: float(np.sqrt(np.mean(rest**2))) for name, rest in distances(one, axle, motion, at, wanted).items()}
         for one in (car, fitted)
     ]
-    ends = fitted.axle(axle[0]).hard_points
+    ends = getattr(fitted.data, axle).hard_points
     return HardPointFit(
         fitted, {name: ends[name] - start[name] for name in start}, *sizes, bool(found.status > 0), found.message
     )
@@ -180,41 +195,71 @@ def checked_wishes(
     return wanted, ranges
 
 
-def poses(car: "Car", axle: str, motion: str, values: Array, extra: list[str]) -> list[dict[str, Array]]:
-    """Return the channels of the rig and those of ``extra`` at all values, in two halves."""
-    names = [*channels(car, axle), *extra]
-    return [half_run(car, axle, motion, sign, values, 0.0, names) for sign in (-1.0, 1.0)]
-
-
 def distances(car: "Car", axle: str, motion: str, values: Array, targets: Mapping[str, Array]) -> dict[str, Array]:
     """Return the curves of the left wheel less their targets."""
-    down = np.array([0.0, 0.0, -car.tyres[f"{axle[0]}l"].free_radius])
-    curves = curves_of(car, axle, "l", motion, poses(car, axle, motion, values, []), down)
-    return {
-        name: (curves.lengths[name] if name in curves.lengths else getattr(curves, name)) - target
-        for name, target in targets.items()
-    }
+    return OnRig(car, axle, motion, values, ()).distances(targets)
 
 
-def curve_derivatives(car: "Car", axle: str, motion: str, values: Array, points: tuple[str, ...]) -> dict[str, Array]:
-    """Return the derivatives (k, 3 p) of all curves of the left wheel by p hard points, in the order of ``points``."""
-    corner = Corner(car, axle, points)
-    names = [f"{body}.{what}" for body in corner.bodies.values() for what in ("position", "orientation")]
-    halves = poses(car, axle, motion, values, names)
-    found: dict[str, list[Array]] = {}
-    for half in halves:
-        for k in range(len(half[names[0]])):
-            at = {
-                part: (half[f"{body}.position"][k], half[f"{body}.orientation"][k])
-                for part, body in corner.bodies.items()
+class OnRig:
+    """Axle on the rig at all values of a motion: its curves, and their derivatives by hard points.
+
+    Parameters
+    ----------
+    car : Car
+        Car at design.
+    axle : str
+        Axle: "front" or "rear".
+    motion : str
+        Motion of the rig.
+    values : ndarray
+        Values (k,) of the motion.
+    points : tuple[str, ...]
+        Hard points that move.
+    """
+
+    def __init__(self, car: "Car", axle: str, motion: str, values: Array, points: tuple[str, ...]) -> None:
+        self.joints = AxleJoints(car, axle, points)
+        names = [f"{body}.{what}" for body in self.joints.bodies for what in ("position", "orientation")]
+        names = [*channels(car, axle), *names]
+        self.halves = [half_run(car, axle, motion, sign, values, 0.0, names) for sign in (-1.0, 1.0)]
+        self.curves = curves_of(car, axle, "l", motion, self.halves, self.joints.down)
+
+    def distances(self, targets: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the curves of the left wheel less their targets (k,)."""
+        return {
+            name: (self.curves.lengths[name] if name in self.curves.lengths else getattr(self.curves, name)) - target
+            for name, target in targets.items()
+        }
+
+    def slopes(self) -> dict[str, Array]:
+        """Return the derivatives (k, 3 p) of all curves of the left wheel by p hard points, in their order."""
+        found: dict[str, list[Array]] = {}
+        for half in self.halves:
+            poses = {
+                body: (half[f"{body}.position"], rotations(half[f"{body}.orientation"])) for body in self.joints.bodies
             }
-            for name, slope in corner.slopes(at).items():
-                found.setdefault(name, []).append(slope)
-    return {name: np.array(slopes) for name, slopes in found.items()}
+            for k in range(len(half[next(iter(half))])):
+                at = {body: (place[k], R[k]) for body, (place, R) in poses.items()}
+                for name, slope in self.joints.slopes(at).items():
+                    found.setdefault(name, []).append(slope)
+        return {name: np.array(slopes) for name, slopes in found.items()}
 
 
-class Corner:
-    """Joints of the left side of an axle at a pose, and what moves of hard points do there.
+Poses = Mapping[str, tuple[Array, Array]]  # position and rotation by body
+
+
+class End(NamedTuple):
+    """End of a joint at a pose: the point, its motion by the unknown twists (3, u) and by the hard points (3, 3 p)."""
+
+    point: Array
+    by_twist: Array
+    by_points: Array
+
+
+class AxleJoints:
+    """Joints of an axle at a pose, and what moves of hard points do there.
+
+    The left side alone where nothing but the chassis joins both sides, else both.
 
     Parameters
     ----------
@@ -227,94 +272,116 @@ class Corner:
     """
 
     def __init__(self, car: "Car", axle: str, points: tuple[str, ...]) -> None:
-        self.axle, self.corner = getattr(car.data, axle), f"{axle[0]}l"
+        self.axle, self.left = getattr(car.data, axle), f"{axle[0]}l"
         self.frame = np.asarray(car.bodies[CHASSIS].position)
-        self.bodies = {part.name: f"{part.name}_{self.corner}" for part in self.axle.parts}
-        if self.axle.steered:
-            self.bodies[RACK] = car.data.steering.parts[0].name
-        self.design = {part: np.asarray(car.bodies[body].position) for part, body in self.bodies.items()}
+        self.corners = [f"{axle[0]}{side}" for side in ("lr" if self.axle.shared else "l")]
+        own = [self.axle.body(one.name, corner) for corner in self.corners for one in self.axle.parts]
+        own += [self.axle.body(one.name, self.left) for one in self.axle.shared]
+        self.unknown = {body: 6 * k for k, body in enumerate(own)}
+        self.bodies = [*own, *([RACK] if self.axle.steered else [])]
+        self.design = {body: np.asarray(car.bodies[body].position) for body in self.bodies}
         self.column = {name: 3 * k for k, name in enumerate(points)}
-        self.unknown = {part.name: 6 * k for k, part in enumerate(self.axle.parts)}
         self.count = 3 * len(points)
-        self.wheel = np.asarray(car.bodies[f"{WHEEL}_{self.corner}"].position)
-        turning = car.bodies[f"{WHEEL}_{self.corner}"].mass
+        self.wheels = {corner: np.asarray(car.bodies[f"{WHEEL}_{corner}"].position) for corner in self.corners}
+        turning = car.bodies[f"{WHEEL}_{self.left}"].mass
         self.share = (car.data.rim.mass + car.data.tyre.mass) / turning  # of the wheel's body in its centre
-        self.spin = car.spin_axis(self.corner)
-        self.down = np.array([0.0, 0.0, -car.tyres[self.corner].free_radius])
+        self.spin = car.spin_axis(self.left)
+        self.down = np.array([0.0, 0.0, -car.tyres[self.left].free_radius])
 
-    def placed(self, part: str, point: Array, pose: Mapping[str, tuple[Array, Array]]) -> tuple[Array, Array]:
-        """Return where a point at design, in the world, lies now, and the rotation of its part."""
-        if part not in pose:
-            return point, np.eye(3)
-        place, turn = pose[part]
-        R = rotations(turn[None, :])[0]
-        return place + R @ (point - self.design[part]), R
+    def end(self, corner: str, part: str, point: Array, poses: Poses, name: str, share: float = 1.0) -> End:
+        """Return a point at design, in the world, where it lies now, and how it moves.
 
-    def motion(
-        self, part: str, point: Array, pose: Mapping[str, tuple[Array, Array]], name: str, share: float = 1.0
-    ) -> tuple[Array, Array, Array]:
-        """Return a point now, and how it moves with the unknown twists (3, u) and with the hard points (3, 3 p)."""
-        x, R = self.placed(part, point, pose)
-        by_twist, by_points = np.zeros((3, 6 * len(self.unknown))), np.zeros((3, self.count))
-        if part in self.unknown:
-            at = self.unknown[part]
+        ``name`` is that of its hard point, of which it takes a ``share``.
+        """
+        body = self.axle.body(part, corner)
+        by_twist, by_points = np.zeros((3, 6 * len(self.unknown))), self.move(corner, name, share)
+        if body not in poses:
+            return End(point, by_twist, by_points)
+        place, R = poses[body]
+        x = place + R @ (point - self.design[body])
+        if body in self.unknown:
+            at = self.unknown[body]
             by_twist[:, at : at + 3], by_twist[:, at + 3 : at + 6] = np.eye(3), -cross_matrix(x)
-        if name in self.column:
-            by_points[:, self.column[name] : self.column[name] + 3] = share * R
-        return x, by_twist, by_points
+        return End(x, by_twist, R @ by_points)
 
-    def turning(self, part: str) -> Array:
-        """Return how a part turns with the unknown twists (3, u)."""
-        found = np.zeros((3, 6 * len(self.unknown)))
-        if part in self.unknown:
-            found[:, self.unknown[part] + 3 : self.unknown[part] + 6] = np.eye(3)
+    def move(self, corner: str, name: str, share: float = 1.0) -> Array:
+        """Return how a hard point of a corner moves at design with the hard points (3, 3 p)."""
+        found = np.zeros((3, self.count))
+        if name in self.column:
+            sides = MIRROR if corner[1:] == "r" else np.ones(3)
+            found[:, self.column[name] : self.column[name] + 3] = share * np.diag(sides)
         return found
 
-    def rows(self, joint: Connection, pose: Mapping[str, tuple[Array, Array]]) -> tuple[Array, Array]:
+    def turning(self, corner: str, part: str) -> Array:
+        """Return how a part turns with the unknown twists (3, u)."""
+        found, body = np.zeros((3, 6 * len(self.unknown))), self.axle.body(part, corner)
+        if body in self.unknown:
+            found[:, self.unknown[body] + 3 : self.unknown[body] + 6] = np.eye(3)
+        return found
+
+    def axis(self, corner: str, part: str, axis: Array, poses: Poses) -> Array:
+        """Return an axis of a part now (3,)."""
+        body = self.axle.body(part, corner)
+        return np.asarray(poses[body][1] @ axis if body in poses else axis)
+
+    def rows(self, corner: str, joint: Connection, poses: Poses) -> tuple[Array, Array]:
         """Return the linear equations of a joint: by the twists (r, u) and by the hard points (r, 3 p)."""
         ends = (joint.point, joint.point if joint.point_b is None else joint.point_b)
         names = (joint.name,) * 2 if joint.point_b is None else (f"{joint.name}.a", f"{joint.name}.b")
         (xa, Ta, Pa), (xb, Tb, Pb) = (
-            self.motion(part, self.frame + point, pose, name)
+            self.end(corner, part, self.frame + point, poses, name)
             for part, point, name in zip((joint.a, joint.b), ends, names, strict=True)
         )
         if joint.point_b is not None:
-            d, d0 = xb - xa, ends[1] - ends[0]
-            length = np.zeros((3, self.count))
-            for name, sign in zip(names, (-1.0, 1.0), strict=True):
-                if name in self.column:
-                    length[:, self.column[name] : self.column[name] + 3] += sign * np.eye(3)
-            return (d @ (Tb - Ta))[None, :], (d @ (Pb - Pa) - d0 @ length)[None, :]
+            longer = (ends[1] - ends[0]) @ (self.move(corner, names[1]) - self.move(corner, names[0]))
+            return (xb - xa)[None, :] @ (Tb - Ta), ((xb - xa) @ (Pb - Pa) - longer)[None, :]
         if joint.axis is None:
             return Tb - Ta, Pb - Pa
-        n = self.placed(joint.a, self.frame + joint.point, pose)[1] @ joint.axis
+        n = self.axis(corner, joint.a, joint.axis, poses)
         across = np.linalg.svd(n[None, :])[2][1:]  # two directions square to the axis
-        apart = self.turning(joint.a) - self.turning(joint.b)
         if joint.kind == "line":
-            sway = np.cross(across, xb - xa) @ self.turning(joint.a)  # the directions turn with a
+            sway = np.cross(across, xb - xa) @ self.turning(corner, joint.a)  # the directions turn with a
             return across @ (Tb - Ta) + sway, across @ (Pb - Pa)
+        apart = self.turning(corner, joint.a) - self.turning(corner, joint.b)
         if joint.axis_b is None:
             angles = np.cross(across, n) @ apart
         else:
-            from rtmbs.vehicle.car import square_to
-
-            m = self.placed(joint.b, self.frame, pose)[1] @ np.array(square_to(joint.axis_b, joint.axis))
+            m = self.axis(corner, joint.b, np.array(square_to(joint.axis_b, joint.axis)), poses)
             angles = np.cross(n, m)[None, :] @ apart
         return np.vstack((Tb - Ta, angles)), np.vstack((Pb - Pa, np.zeros((len(angles), self.count))))
 
-    def slopes(self, pose: Mapping[str, tuple[Array, Array]]) -> dict[str, Array]:
+    def twists(self, poses: Poses) -> Array:
+        """Return the twists of all parts (u, 3 p) by the hard points. Raises ModelError for joints that do not agree.
+
+        Twists that the joints leave free, such as those of a link about its line, are the least ones.
+        """
+        joints = [(corner, one.mirrored() if corner[1] == "r" else one) for corner in self.corners
+                  for one in self.axle.connections]  # fmt: skip
+        joints += [(self.left, one) for one in self.axle.central]
+        both = [self.rows(corner, joint, poses) for corner, joint in joints if joint.kind != "free"]
+        for corner in self.corners:  # the rig holds the travel of the wheels
+            _, T, P = self.wheel_centre(corner, poses)
+            both.append((T[2:], P[2:]))
+        A, b = np.vstack([one for one, _ in both]), -np.vstack([two for _, two in both])
+        found = np.linalg.lstsq(A, b, rcond=RANK)[0]
+        if np.max(np.abs(A @ found - b), initial=0.0) > AGREE * np.max(np.abs(b), initial=1.0):
+            raise ModelError(
+                f"fit_hard_points: joints of {', '.join(one.name for one in self.axle.connections)} hold the axle more "
+                "than once, so it does not follow moves of its hard points; each joint must hold another freedom"
+            )
+        return np.asarray(found)
+
+    def wheel_centre(self, corner: str, poses: Poses) -> End:
+        """Return a wheel centre, and how it moves against its place at design."""
+        found = self.end(corner, self.axle.wheel_carrier, self.wheels[corner], poses, CENTRE, self.share)
+        return found._replace(by_points=found.by_points - self.move(corner, CENTRE, self.share))
+
+    def slopes(self, poses: Poses) -> dict[str, Array]:
         """Return the derivatives (3 p,) of the curves of the left wheel at a pose."""
-        carrier = self.axle.wheel_carrier
-        both = [self.rows(joint, pose) for joint in self.axle.connections if joint.kind != "free"]
-        _, T, P = self.motion(carrier, self.wheel, pose, "wheel_centre", self.share)
-        own = np.zeros((3, self.count))
-        if "wheel_centre" in self.column:
-            own[:, self.column["wheel_centre"] : self.column["wheel_centre"] + 3] = self.share * np.eye(3)
-        both.append((T[2:], (P - own)[2:]))  # the rig holds the travel of the wheel
-        twists = np.linalg.solve(np.vstack([one for one, _ in both]), -np.vstack([two for _, two in both]))
-        moved = T @ twists + P - own
-        R = self.placed(carrier, self.wheel, pose)[1]
-        n, dn = R @ self.spin, -cross_matrix(R @ self.spin) @ self.turning(carrier) @ twists
+        twists, (_, T, P), carrier = self.twists(poses), self.wheel_centre(self.left, poses), self.axle.wheel_carrier
+        moved = T @ twists + P
+        n = self.axis(self.left, carrier, self.spin, poses)
+        dn = -cross_matrix(n) @ self.turning(self.left, carrier) @ twists
         flat = n[0] ** 2 + n[1] ** 2
         many = np.broadcast_to(n, (self.count, 3))
         contact = moved + lowest_point(many, dn.T, self.down)[1].T
@@ -322,7 +389,7 @@ class Corner:
         found |= {"toe": (n[0] * dn[1] - n[1] * dn[0]) / flat, "camber": dn[2] / np.sqrt(flat)}
         for strut in self.axle.struts:
             (xa, Ta, Pa), (xb, Tb, Pb) = (
-                self.motion(part, self.frame + point, pose, f"{strut.name}.{end}")
+                self.end(self.left, part, self.frame + point, poses, f"{strut.name}.{end}")
                 for part, point, end in ((strut.a, strut.point_a, "a"), (strut.b, strut.point_b, "b"))
             )
             found[strut.name] = (xb - xa) @ ((Tb - Ta) @ twists + Pb - Pa) / np.linalg.norm(xb - xa)

@@ -7,6 +7,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array
+from rtmbs.numerics.rotations.plain import inverse_jacobian
 from rtmbs.results import Result
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.differentials import DRIVE
@@ -75,8 +76,8 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
     """Return the power of each element of a car along a run that recorded every step.
 
     Every power is a force or torque of the record times a velocity of the record: tyres and drive torques at the
-    wheels, springs and dampers along the line between their ends, brakes and anti-roll bars at their joints, the
-    stabiliser of a trailer at the hitch, the driver of the steering at its coordinate. Its integral balances the
+    wheels, springs and dampers along the line between their ends, brakes and anti-roll bars at their joints, bushings
+    between their markers, the stabiliser of a trailer at the hitch, the driver of the steering at its coordinate. Its integral balances the
     kinetic energy and the energy of weight. This checks a run without its equations.
 
     Parameters
@@ -108,7 +109,7 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
         if not (name.startswith(OWN) or name == DRIVE or stabiliser or f"{name}.a" in car.markers):
             raise ModelError(
                 f"power balance: force {name!r} is none of a car's own; it must be a tyre, a drive torque, a brake, "
-                "a spring, a damper, an anti-roll bar or the stabiliser of a trailer"
+                "a spring, a damper, a bushing, an anti-roll bar or the stabiliser of a trailer"
             )
     power = {name: power_of(result, name) for name in names if name != DRIVE}
     if car.differentials:
@@ -138,12 +139,22 @@ def power_of(result: Result, name: str) -> Array:
         return np.asarray(result[f"{name}.force"] * result[f"hub_{corner}.angle_rate"])
     if kind == "anti_roll_bar_":
         return np.asarray(result[f"{name}.torque"] * result[f"bar_twist_{corner}.angle_rate"])
+    if f"{name}.rotation" in result:
+        return power_of_bushing(result, name)
     ends = [f"{name}.{end}" for end in "ab"]
     place, speed = (result[f"{ends[1]}.{what}"] - result[f"{ends[0]}.{what}"] for what in ("position", "velocity"))
     length = np.linalg.norm(place, axis=1)
     if f"{name}.pull" in result:
         return np.asarray(-result[f"{name}.pull"] * dot(place, speed) / length)
     return dot(result[f"{name}.force"], speed)
+
+
+def power_of_bushing(result: Result, name: str) -> Array:
+    """Return the power (k,) of a bushing [W]: everything is in axes of its first marker, w = J(theta) dtheta/dt."""
+    theta, change = result[f"{name}.rotation"], result[f"{name}.rotation_rate"]
+    columns = [inverse_jacobian(np, theta, np.broadcast_to(one, theta.shape), -1.0) for one in np.eye(3)]
+    w = np.linalg.solve(np.stack(columns, axis=-1), change[..., None])[..., 0]
+    return dot(result[f"{name}.force"], result[f"{name}.displacement_rate"]) + dot(result[f"{name}.torque"], w)
 
 
 def dot(a: Array, b: Array) -> Array:
