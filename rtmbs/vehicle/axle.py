@@ -201,6 +201,9 @@ class Axle:
         Joints and rods that are there once, such as a Panhard rod: ``panhard_rod_r``.
     twist : TwistSpring, optional
         Torsion spring between the same part of both sides.
+    live : bool, default False
+        The axle has its differential and drive shafts in itself: drive torques react on the wheel carrier, not on the
+        chassis.
     """
 
     kind: str
@@ -217,6 +220,7 @@ class Axle:
     shared: tuple[Part, ...] = ()
     central: tuple[Connection, ...] = ()
     twist: TwistSpring | None = None
+    live: bool = False
 
     def body(self, part: str, corner: str) -> str:
         """Return the body of a part.

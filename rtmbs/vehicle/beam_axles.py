@@ -1,6 +1,6 @@
 """Axles with a beam: solid axle on links or a Panhard rod, and twist beam; left side, chassis frame at design."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -152,6 +152,9 @@ class SolidAxle(BeamAxle):
         Panhard rod, points (3,) on the chassis and on the beam [m].
     beam : Part, optional
         Beam with mass, centre of mass and inertia; 80 kg between the wheel centres unless given.
+    live : bool, default True
+        Drive torques react on the beam, which has the differential; False for a De Dion axle, whose differential is on
+        the chassis. The torque of the propeller shaft about x is left out.
 
     Examples
     --------
@@ -171,6 +174,7 @@ class SolidAxle(BeamAxle):
     upper_link: tuple[Numbers, Numbers] | None = None
     panhard_rod: tuple[Numbers, Numbers] | None = None
     beam: Part | None = None
+    live: bool = True
 
     def axle(self) -> Axle:
         """Return the axle.
@@ -198,7 +202,7 @@ class SolidAxle(BeamAxle):
         shared = (Part(BEAM, beam.mass, beam.com, beam.inertia),)
         links = tuple(rod(f"link_{k}", CHASSIS, BEAM, *ends) for k, ends in enumerate(self.links, 1))
         pose = Connection("beam_pose", "free", CHASSIS, BEAM, centre)
-        return self.built("solid_axle", BEAM, (), shared, links, (pose, *central))
+        return replace(self.built("solid_axle", BEAM, (), shared, links, (pose, *central)), live=bool(self.live))
 
 
 @dataclass(frozen=True, kw_only=True)

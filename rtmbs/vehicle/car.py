@@ -90,7 +90,8 @@ class Car(Model):
         * spin: the wheels turn; without, they are fixed to their carriers, as for equilibria.
         * uneven: each tyre has an own plane of the road, the input ``tyre_fl.plane``, see ``RoadUnderWheels``.
         * differentials: Differential or its kind by place, "front", "rear" and "centre": the axles that are given are
-          driven, through drive shafts in the chassis, by the one input ``drive.torque``; those of the data, or none.
+          driven, through drive shafts in the chassis or in a live axle, by the one input ``drive.torque``; those of the
+          data, or none.
         * bushings: True takes the bushings of the data in place of joints, None ideal joints everywhere. Or by axle,
           "front" and "rear", and joint: a Bushing, or a SpringDamper of a rod, see ``car.data.front.connections``.
         * posts: True lets each wheel stand on a post of its own, whose height is the input ``post_fl`` and so on [m].
@@ -416,10 +417,7 @@ def build(car: Car) -> None:
     if posts:
         add_posts(car, {} if posts is True else posts)
     for letter in "fr":
-        for one in car.axle(letter).shared:
-            add_part(car, car.axle(letter).body(one.name, letter), [one], frame, shapes)
-        for joined in car.axle(letter).central:
-            add_connection(car, letter, joined, frame)
+        add_shared_parts(car, letter, frame, shapes)
     for corner in CORNERS:
         add_corner(car, corner, frame, shapes)
     trailer = car.options["trailer"]
@@ -444,6 +442,19 @@ def design_height(car: Car) -> float:
         tyre, centre = car.tyres[corner], car.axle(corner).wheel_centre
         found.append(tyre.free_radius - tyre.nominal_load / tyre.vertical_stiffness - float(centre[2]))
     return max(found)
+
+
+def add_shared_parts(car: Car, letter: str, frame: Array, shapes: dict[str, list[str]]) -> None:
+    """Add what axle "f" or "r" has once: parts of both sides, and their joints and rods."""
+    axle, bushed = car.axle(letter), car.bushings(letter)
+    for one in axle.shared:
+        add_part(car, axle.body(one.name, letter), [one], frame, shapes)
+    for joint in axle.central:
+        if joint.name in bushed:
+            ends = axle.body(joint.a, letter), axle.body(joint.b, letter)
+            add_bushing(car, f"{joint.name}_{letter}", ends, joint, bushed[joint.name], False)
+        else:
+            add_connection(car, letter, joint, frame)
 
 
 def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]) -> None:
@@ -485,7 +496,7 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     if torque is not None:
         add_brake(car, f"brake_{corner}", hub, torque)
     if corner in car.driven and not own_shaft:
-        add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre")
+        add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre", carrier if axle.live else CHASSIS)
 
 
 def add_posts(car: Car, profiles: Mapping[str, Any]) -> None:
@@ -511,7 +522,8 @@ def add_driveline(car: Car, frame: Array) -> None:
         for k, name in enumerate(shafts[place]):
             across = 0.0 if locked else 0.5 - k
             middle = frame + axle.wheel_centre * np.array([1.0, across, 1.0])
-            add_drive_shaft(car, name, middle, axle.shaft_inertia * (2.0 if locked else 1.0))
+            holder = axle.body(axle.wheel_carrier, corners[k]) if axle.live else CHASSIS
+            add_drive_shaft(car, name, middle, axle.shaft_inertia * (2.0 if locked else 1.0), holder)
         for corner in corners:
             centre, axis = car.markers[f"tyre_{corner}.centre"], car.spin_axis(corner)
             shaft = f"shaft_{place}" if locked else f"shaft_{corner}"

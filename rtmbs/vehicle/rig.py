@@ -118,8 +118,10 @@ def rig(
     width = 2.0 * float(car.axle(axle[0]).wheel_centre[1] + arm[0, 1])
     rise = -(left.rates["x"] * down[0] + left.rates["z"] * down[2])
     track = width + left.contact_y - right.contact_y
-    height = 0.5 * track * left.rates["contact_y"] / rise if motion == "bump" else None
-    return RigCurves(motion, axle, points, left, right, track, height)
+    both = car.axle(axle[0]).shared != ()
+    sway = 0.5 * (left.rates["contact_y"] + right.rates["contact_y"]) if both else left.rates["contact_y"]
+    height = 0.5 * track * sway / rise if motion == ("roll" if both else "bump") else None
+    return RigCurves(motion, axle, points, left, right, track, height, car.axle(axle[0]).live)
 
 
 def chosen_values(car: "Car", motion: str, values: Numbers | None) -> Array:

@@ -1,12 +1,31 @@
 """Solid axle and twist beam: kinematics against own closures, torque of the beam, rest, refusals."""
 
+import json
+
 import numpy as np
 import pytest
 from scipy.optimize import brentq, root
 from scipy.spatial.transform import Rotation
 
 import rtmbs
-from rtmbs.vehicle import AntiRollBar, Ramp, SolidAxle, TwistBeam, rig
+from rtmbs.commands.cli import main
+from rtmbs.studies.analysis.equilibrium import equilibrium
+from rtmbs.vehicle import (
+    AntiRollBar,
+    Car,
+    DrivenCar,
+    HeldSteering,
+    PedalTable,
+    Ramp,
+    SolidAxle,
+    TwistBeam,
+    power_balance,
+    read,
+    rig,
+)
+from rtmbs.vehicle.compliance import padded_model
+from rtmbs.vehicle.data_file import data_path
+from tests.cases import quick
 from tests.vehicle.test_suspensions import STRUT, car_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
@@ -95,6 +114,120 @@ def test_twist_beam():
     angle = result["arm_hinge_rl.angle"] + result["arm_hinge_rr.angle"]  # the right axis is a mirror image
     assert np.max(np.abs(angle)) > 0.02
     assert np.linalg.norm(result["twist_r.torque"], axis=1) == pytest.approx(6000.0 * np.abs(angle), abs=1e-6)
+
+
+def test_roll_stiffness_of_the_beam():
+    """Loads that differ roll the axle; the beam adds k (track / arm)^2 to its roll stiffness."""
+    level, shift, found = TWIST | {"hinge_inner": (-0.95, 0.4, 0.17)}, 5.0, {}
+    for k in (0.0, 6000.0):
+        model = padded_model(car_of(rear=TwistBeam(**level, torsion_stiffness=k).axle()), "rear", 4e3, 0.3, False)
+        sim = equilibrium(model.compile()).simulation
+        arm = sim["wheel_rl.position"][0] - sim["chassis.position"][0] - level["hinge_outer"][0]
+        for side, sign in (("l", 1.0), ("r", -1.0)):
+            sim.inputs[f"pad_r{side}.load"] = 4e3 + sign * shift
+        rolled = equilibrium(sim).simulation
+        track = 2.0 * CENTRE[1]
+        roll = (rolled["wheel_rl.position"][2] - rolled["wheel_rr.position"][2]) / track
+        found[k] = shift * track / roll
+    assert found[6000.0] - found[0.0] == pytest.approx(6000.0 * (track / arm) ** 2, rel=1e-5)
+
+
+def test_roll_centre_of_a_panhard_rod():
+    """Links along x leave the sideways hold to the rod: the roll centre lies on it; a live axle drives like brakes."""
+    along = {"links": (((-0.9, 0.5, 0.05), (-1.388, 0.5, 0.05)),), "upper_link": ((-0.95, 0, 0.25), (-1.388, 0, 0.25))}
+    rod = ((-1.388, -0.5, 0.17), (-1.388, 0.5, 0.17))
+    car = car_of(rear=SolidAxle(**SOLID, **along, panhard_rod=rod).axle())
+    rolled = rig(car, "rear", "roll", values=(-1e-3, 0.0, 1e-3), wheel_radius=0.3)
+    assert rolled.roll_centre_height[1] == pytest.approx(0.17 - (CENTRE[2] - 0.3), rel=1e-9)
+    heaved = rig(car, "rear", "bump", values=TRAVELS)
+    assert heaved.roll_centre_height is None
+    assert rolled.live
+    contact = rolled.left.rates["brake_x"][1]
+    assert rolled.anti_squat(1.0, 2.776, 0.5)[1] == pytest.approx(-contact * 2.776 / 0.5, rel=1e-12)
+
+
+@pytest.mark.parametrize("differentials", quick([None, {"rear": "open"}, {"rear": "locked"}], None))
+def test_power_of_a_live_axle(differentials):
+    """Engine, brakes, tyres, springs and dampers balance the energy; the reaction of the engine is on the beam."""
+    axle = SolidAxle(**SOLID, links=(LOWER,), upper_link=MIDDLE, panhard_rod=PANHARD, shaft_inertia=0.4)
+    car = car_of(rear=axle.axle(), differentials=differentials)
+    car = Car(car.data._replace(driven="rear"), car.tyres, **car.options)
+    check_balance(car, "drive_rl" if differentials is None else "drive")
+
+
+def test_power_of_a_twist_beam_and_bushings():
+    beam = TwistBeam(**TWIST, torsion_stiffness=6e3, torsion_damping=30.0).axle()
+    soft = rtmbs.Bushing(stiffness=(5e6, 8e6, 8e6, 3e3, 2e4, 2e4), damping=(2e3, 2e3, 2e3, 20.0, 20.0, 20.0))
+    check_balance(car_of(rear=beam, bushings={"front": {"lower_arm_hinge": soft}}), "drive_fl")
+
+
+def check_balance(car, drive):
+    """Check the balance of power of a car that accelerates, brakes and turns; a static rest as its start."""
+    rest, errors = car.changed(steer=0.0).rest(), []
+    for h in (2e-3, 1e-3):
+        pedals = PedalTable(lambda t: max(0.0, np.sin(12.0 * t)), lambda t: 0.3 * max(0.0, -np.sin(12.0 * t)))
+        driven = DrivenCar(car, 20.0, pedals, HeldSteering(0.15), rest=rest, h=h)
+        balance = power_balance(driven.car, driven.run(0.4))
+        errors.append(balance.error)
+    assert errors[1] < 1e-6
+    assert errors[0] / errors[1] == pytest.approx(4.0, rel=0.1)
+    assert balance.work[drive] > 300.0
+
+
+def test_panhard_rod_on_a_bushing():
+    """An elastic rod in place of the Panhard rod: one freedom more, and sideways it gives as the spring says."""
+    rod = ((-1.388, -0.5, 0.17), (-1.388, 0.5, 0.17))
+    along = {"links": (((-0.9, 0.5, 0.05), (-1.388, 0.5, 0.05)),), "upper_link": ((-0.95, 0, 0.25), (-1.388, 0, 0.25))}
+    axle = SolidAxle(**SOLID, **along, panhard_rod=rod).axle()
+    curves = {}
+    for k in (2e6, 4e6):
+        car = car_of(rear=axle, bushings={"rear": {"panhard_rod": rtmbs.SpringDamper(k)}})
+        curves[k] = rig(car, "rear", "lateral", values=(-100.0, 0.0, 100.0))
+    softer = curves[2e6].at(0.0, "y") - curves[4e6].at(0.0, "y")
+    slope = curves[2e6].left.z[1] / 1.0  # sine of the rod of 1 m that the load has turned
+    assert slope > 0.1
+    assert softer == pytest.approx(2.0 * (1 / 2e6 - 1 / 4e6) / (1.0 - slope**2), rel=1e-3)  # the force of both wheels
+
+
+def test_template_in_a_file(tmp_path, capsys):
+    """The axle of a template in a vehicle file, in a shell; fields that are unknown or missing are named."""
+    sedan = json.loads(data_path("sedan").read_text(encoding="utf-8"))
+    variant = sedan["variants"]["from_models"]
+    for name in ("total_mass", "design", "rotating_assembly"):
+        variant.pop(name, None)
+    given = {
+        "name": "rear", "template": "SolidAxle", "wheel_centre": CENTRE.tolist(), "links": [LOWER],
+        "upper_link": MIDDLE, "panhard_rod": PANHARD, "strut_chassis": SOLID["strut_chassis"],
+        "strut_axle": SOLID["strut_axle"], "spring": {"free_length": 0.55, "stiffness": 9e4},
+        "damper": {"table": [[-1.0, -3e3], [0.0, 0.0], [1.0, 5e3]]},
+        "beam": {"mass": 70.0, "com": [-1.388, 0.0, 0.125], "inertia": [10.0, 0.5, 10.0]},
+        "bushings": {"panhard_rod": {"stiffness": 3e6}},
+    }  # fmt: skip
+    variant["axles"][1] = given
+    path = tmp_path / "pickup.json"
+
+    def written():
+        path.write_text(json.dumps(sedan), encoding="utf-8")
+        return ["vehicle", "rig", str(path), "--variant", "from_models", "--axle", "rear", "--motion", "roll"]
+
+    assert main(written()) == 0
+    assert "rear axle, roll, left wheel" in capsys.readouterr().out
+    car = read(path, variant="from_models")
+    assert car.bodies["beam_r"].mass == 70.0
+    assert "panhard_rod_r" in car.forces
+    for change, words in (
+        ({"panhard_rods": PANHARD}, "did you mean 'panhard_rod'"),
+        ({"template": "SolidAxl"}, "did you mean 'SolidAxle'"),
+        ({"spring": {"free_length": 0.5}}, "spring: field 'table' is missing"),
+        ({"wheel_centre": "here"}, "SolidAxle: wheel_centre"),
+        ({"bushings": {"panhard": {"stiffness": 1.0}}}, "did you mean 'panhard_rod'"),
+    ):
+        variant["axles"][1] = given | change
+        assert main(written()) != 0
+        assert words in capsys.readouterr().err
+    variant["axles"][1] = {name: value for name, value in given.items() if name != "damper"}
+    assert main(written()) != 0
+    assert "field 'damper' is missing" in capsys.readouterr().err
 
 
 def test_refusals():

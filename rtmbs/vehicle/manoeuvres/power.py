@@ -77,8 +77,8 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
 
     Every power is a force or torque of the record times a velocity of the record: tyres and drive torques at the
     wheels, springs and dampers along the line between their ends, brakes and anti-roll bars at their joints, bushings
-    between their markers, the stabiliser of a trailer at the hitch, the driver of the steering at its coordinate. Its integral balances the
-    kinetic energy and the energy of weight. This checks a run without its equations.
+    between their markers, the stabiliser of a trailer at the hitch, the driver of the steering at its coordinate. Its
+    integral balances the kinetic energy and the energy of weight. This checks a run without its equations.
 
     Parameters
     ----------
@@ -111,7 +111,11 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
                 f"power balance: force {name!r} is none of a car's own; it must be a tyre, a drive torque, a brake, "
                 "a spring, a damper, a bushing, an anti-roll bar or the stabiliser of a trailer"
             )
-    power = {name: power_of(result, name) for name in names if name != DRIVE}
+    power = {}
+    for name in names:
+        ends = car.forces[name].between
+        if name != DRIVE:
+            power[name] = power_of(result, name, CHASSIS if ends is None else ends[0].body.name)
     if car.differentials:
         rates = [result[f"{joint.name}.angle_rate"] for joint, _ in car.forces[DRIVE].joints or ()]
         torques = result[f"{DRIVE}.force"].reshape(-1, len(rates))
@@ -121,8 +125,8 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
     return PowerBalance(np.asarray(result["t"]), power, result["energy.kinetic"] + result["energy.weight"])
 
 
-def power_of(result: Result, name: str) -> Array:
-    """Return the power (k,) of a force of a car [W]."""
+def power_of(result: Result, name: str, reaction: str) -> Array:
+    """Return the power (k,) of a force of a car [W]; ``reaction`` is the body that a drive torque reacts on."""
     kind, corner = next((one for one in OWN if name.startswith(one)), ""), name.rpartition("_")[2]
     wheel = f"{WHEEL}_{corner}"
     if kind == "tyre_":
@@ -130,7 +134,7 @@ def power_of(result: Result, name: str) -> Array:
             result[f"{name}.torque"], result[f"{wheel}.angular_velocity"]
         )
     if kind == "drive_":
-        turning = result[f"{wheel}.angular_velocity"] - result[f"{CHASSIS}.angular_velocity"]
+        turning = result[f"{wheel}.angular_velocity"] - result[f"{reaction}.angular_velocity"]
         return dot(result[f"{name}.torque"], turning)
     if name == STABILISER:
         turning = result[f"{TRAILER}.angular_velocity"] - result[f"{CHASSIS}.angular_velocity"]
