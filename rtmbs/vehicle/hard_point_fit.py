@@ -162,14 +162,13 @@ def fit_hard_points(
         ftol=CLOSE, xtol=CLOSE, gtol=None,  # that one is no number of its own: it has the units of the targets
     )  # fmt: skip
     fitted = moved(found.x)
-    sizes = [
+    before, after = (
         {name: float(np.sqrt(np.mean(rest**2))) for name, rest in distances(one, axle, motion, at, wanted).items()}
         for one in (car, fitted)
-    ]
-    ends = getattr(fitted.data, axle).hard_points
-    return HardPointFit(
-        fitted, {name: ends[name] - start[name] for name in start}, *sizes, bool(found.status > 0), found.message
     )
+    ends = getattr(fitted.data, axle).hard_points
+    moves = {name: ends[name] - start[name] for name in start}
+    return HardPointFit(fitted, moves, before, after, bool(found.status > 0), str(found.message))
 
 
 def checked_wishes(

@@ -156,7 +156,10 @@ def power_of(result: Result, name: str, reaction: str) -> Array:
 def power_of_bushing(result: Result, name: str) -> Array:
     """Return the power (k,) of a bushing [W]: everything is in axes of its first marker, w = J(theta) dtheta/dt."""
     theta, change = result[f"{name}.rotation"], result[f"{name}.rotation_rate"]
-    columns = [inverse_jacobian(np, theta, np.broadcast_to(one, theta.shape), -1.0) for one in np.eye(3)]
+    columns: list[Array] = [
+        inverse_jacobian(np, theta, np.broadcast_to(one, theta.shape), -1.0)  # type: ignore[no-untyped-call]
+        for one in np.eye(3)
+    ]
     w = np.linalg.solve(np.stack(columns, axis=-1), change[..., None])[..., 0]
     return dot(result[f"{name}.force"], result[f"{name}.displacement_rate"]) + dot(result[f"{name}.torque"], w)
 
