@@ -7,7 +7,6 @@ of all parts for a move dX of a hard point: d D(X) = v + w x D(X) + R dX.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 import numpy as np
@@ -131,44 +130,78 @@ def fit_hard_points(
         if name not in wanted:
             raise unknown_name("target with a weight", name, wanted)
         scale[name] = number(weight, f"fit_hard_points: weight of {name!r}")
-    free = np.concatenate([ranges[name] for name in ranges])
-    start = {name: getattr(car.data, axle).hard_points[name] for name in ranges}
-    moving = np.flatnonzero(free > 0.0)
-
-    def moved(x: Array) -> "Car":
-        whole = np.zeros(len(free))
-        whole[moving] = x
-        return car.with_points(
-            axle, {name: start[name] + d for name, d in zip(start, whole.reshape(-1, 3), strict=True)}
-        )
-
-    @lru_cache(maxsize=1)  # the search asks for the derivatives where it asked for the curves
-    def on_rig(x: tuple[float, ...]) -> OnRig:
-        return OnRig(moved(np.array(x)), axle, motion, at, tuple(start))
-
-    def residual(x: Array) -> Array:
-        found = on_rig(tuple(x.tolist())).distances(wanted)
-        return np.concatenate([scale[name] * rest for name, rest in found.items()])
-
-    def jacobian(x: Array) -> Array:
-        slopes = on_rig(tuple(x.tolist())).slopes()
-        return np.concatenate([scale[name] * slopes[name][:, moving] for name in wanted])
-
+    search = Search(car, axle, motion, at, wanted, scale, ranges)
     from scipy.optimize import least_squares  # takes long to load
 
-    bounds = -free[moving], free[moving]
     found = least_squares(
-        residual, np.zeros(len(moving)), jacobian, bounds, x_scale=free[moving], max_nfev=most,
-        ftol=CLOSE, xtol=CLOSE, gtol=None,  # that one is no number of its own: it has the units of the targets
+        search.residual, np.zeros(len(search.most)), search.jacobian, (-search.most, search.most), x_scale=search.most,
+        max_nfev=most, ftol=CLOSE, xtol=CLOSE, gtol=None,  # that one has the units of the targets
     )  # fmt: skip
-    fitted = moved(found.x)
+    fitted = search.moved(found.x)
     before, after = (
         {name: float(np.sqrt(np.mean(rest**2))) for name, rest in distances(one, axle, motion, at, wanted).items()}
         for one in (car, fitted)
     )
     ends = getattr(fitted.data, axle).hard_points
-    moves = {name: ends[name] - start[name] for name in start}
+    moves = {name: ends[name] - point for name, point in search.start.items()}
     return HardPointFit(fitted, moves, before, after, bool(found.status > 0), str(found.message))
+
+
+class Search:
+    """Least squares of curves less their targets by the moves of hard points; ``most`` are the largest moves (n,) [m].
+
+    Parameters
+    ----------
+    car : Car
+        Car to begin with.
+    axle : str
+        Axle: "front" or "rear".
+    motion : str
+        Motion of the rig.
+    values : ndarray
+        Values (k,) of the motion.
+    targets : Mapping[str, ndarray]
+        Target curves (k,) by name.
+    scale : Mapping[str, float]
+        Weights of the curves by name.
+    ranges : Mapping[str, ndarray]
+        Largest moves (3,) of hard points by name [m]; those of 0 are no unknowns.
+    """
+
+    def __init__(
+        self, car: "Car", axle: str, motion: str, values: Array, targets: Mapping[str, Array],
+        scale: Mapping[str, float], ranges: Mapping[str, Array],
+    ) -> None:  # fmt: skip
+        self.car, self.axle, self.motion, self.values = car, axle, motion, values
+        self.targets, self.scale = targets, scale
+        whole = np.concatenate(list(ranges.values()))
+        self.unknown = np.flatnonzero(whole > 0.0)
+        self.most = whole[self.unknown]
+        self.start = {name: getattr(car.data, axle).hard_points[name] for name in ranges}
+        self._latest: tuple[Array, OnRig] | None = None
+
+    def moved(self, x: Array) -> "Car":
+        """Return the car with moves x (n,) of its hard points [m]."""
+        whole = np.zeros(3 * len(self.start))
+        whole[self.unknown] = x
+        at = zip(self.start.items(), whole.reshape(-1, 3), strict=True)
+        return self.car.with_points(self.axle, {name: point + move for (name, point), move in at})  # type: ignore[arg-type]
+
+    def on_rig(self, x: Array) -> "OnRig":
+        """Return the moved axle on the rig; the search asks for the derivatives where it asked for the curves."""
+        if self._latest is None or not np.array_equal(self._latest[0], x):
+            self._latest = x.copy(), OnRig(self.moved(x), self.axle, self.motion, self.values, tuple(self.start))
+        return self._latest[1]
+
+    def residual(self, x: Array) -> Array:
+        """Return weighted curves less their targets (r,)."""
+        found = self.on_rig(x).distances(self.targets)
+        return np.concatenate([self.scale[name] * rest for name, rest in found.items()])
+
+    def jacobian(self, x: Array) -> Array:
+        """Return the derivatives (r, n) of the residual."""
+        slopes = self.on_rig(x).slopes()
+        return np.concatenate([self.scale[name] * slopes[name][:, self.unknown] for name in self.targets])
 
 
 def checked_wishes(
