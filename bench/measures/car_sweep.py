@@ -2,7 +2,8 @@
 
 Each car is the sedan with hard points moved by 2 mm, masses by 5 %, springs and dampers by 10 %, and the friction of
 the road by 10 %, standard deviations. At 25 m/s it steers one sine to the left lane and one back. A car that fails
-has a row with the reason in the table of the sweep; ``--first`` is the seed of the first car.
+has a row with the reason in the table of the sweep; ``--first`` is the seed of the first car. Nobody adjusts
+a car: moved seats of its stiff springs leave the front wheels with up to 2 degrees of toe.
 """
 
 import argparse
