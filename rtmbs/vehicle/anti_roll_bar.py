@@ -55,8 +55,11 @@ class AntiRollBar:
     part: str = "lower_arm"
 
 
-def add_anti_roll_bar(model: "Model", axle: str, bar: AntiRollBar, frame: Array) -> None:
-    """Add an anti-roll bar to axle "f" or "r"; ``frame`` is the chassis frame in the world at design [m]."""
+def add_anti_roll_bar(model: "Model", axle: str, bar: AntiRollBar, frame: Array, ends: list[str]) -> None:
+    """Add an anti-roll bar to axle "f" or "r" with its drop links on two bodies, left and right.
+
+    ``frame`` is the chassis frame in the world at design [m].
+    """
     middle = frame + bar.origin
     halves = {}
     for side, sign in (("l", 1.0), ("r", -1.0)):
@@ -69,9 +72,9 @@ def add_anti_roll_bar(model: "Model", axle: str, bar: AntiRollBar, frame: Array)
     model.add_joint(twist, Revolute((0.0, 1.0, 0.0)), halves["l"], halves["r"], point=middle)
     spring = TorsionSpring(stiffness=bar.stiffness, damping=bar.damping)
     model.add_force(f"anti_roll_bar_{axle}", spring, joint=twist)
-    for side, sign in (("l", 1.0), ("r", -1.0)):
+    for body, side, sign in zip(ends, "lr", (1.0, -1.0), strict=True):
         end = middle + np.array([bar.arm, sign * bar.half_width, 0.0])
         name = f"drop_link_{axle}{side}"
         model.add_marker(f"{name}.a", halves[side], end)
-        model.add_marker(f"{name}.b", f"{bar.part}_{axle}{side}", end + np.array([0.0, 0.0, bar.drop]))
+        model.add_marker(f"{name}.b", body, end + np.array([0.0, 0.0, bar.drop]))
         model.add_rod(name, (f"{name}.a", f"{name}.b"))

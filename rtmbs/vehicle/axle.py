@@ -143,6 +143,28 @@ class Strut:
 
 
 @dataclass(frozen=True)
+class TwistSpring:
+    """Torsion spring about the y axis of the chassis between the same part of both sides: the beam of a twist beam.
+
+    Parameters
+    ----------
+    part : str
+        Part of each side.
+    point : ndarray
+        Point (3,) of the beam in the middle plane, chassis frame at design [m].
+    stiffness : float
+        Torque for each angle between both sides [N m/rad].
+    damping : float, default 0.0
+        Damping [N m s/rad].
+    """
+
+    part: str
+    point: Array
+    stiffness: float
+    damping: float = 0.0
+
+
+@dataclass(frozen=True)
 class Axle:
     """Both sides of an axle: parts of the left side besides the wheel, their joints and struts.
 
@@ -172,6 +194,16 @@ class Axle:
         Anti-roll bar between both sides.
     bushings : Mapping[str, Bushing or SpringDamper], default {}
         Bushings that may replace joints, by the names of these; a SpringDamper of a rod.
+    shared : tuple[Part, ...], default ()
+        Parts that belong to both sides, such as the beam of a solid axle; joints and struts of both sides may name
+        them. Their bodies are ``beam_r`` and so on.
+    central : tuple[Connection, ...], default ()
+        Joints and rods that are there once, such as a Panhard rod: ``panhard_rod_r``.
+    twist : TwistSpring, optional
+        Torsion spring between the same part of both sides.
+    live : bool, default False
+        The axle has its differential and drive shafts in itself: drive torques react on the wheel carrier, not on the
+        chassis.
     """
 
     kind: str
@@ -185,6 +217,29 @@ class Axle:
     shaft_inertia: float = 0.0
     anti_roll_bar: AntiRollBar | None = None
     bushings: Mapping[str, Any] = field(default_factory=dict)
+    shared: tuple[Part, ...] = ()
+    central: tuple[Connection, ...] = ()
+    twist: TwistSpring | None = None
+    live: bool = False
+
+    def body(self, part: str, corner: str) -> str:
+        """Return the body of a part.
+
+        Parameters
+        ----------
+        part : str
+            Name of the part.
+        corner : str
+            Corner such as "fl", or the axle "f" or "r" for a part of both sides.
+
+        Returns
+        -------
+        str
+            Name of the body in the Model.
+        """
+        if part in (CHASSIS, RACK):
+            return part
+        return f"{part}_{corner[0] if any(part == one.name for one in self.shared) else corner}"
 
     @property
     def steered(self) -> bool:
@@ -195,7 +250,7 @@ class Axle:
     def hard_points(self) -> dict[str, Array]:
         """Points of the left side by name: of a joint its name, of a rod and a strut ``name.a`` and ``name.b`` [m]."""
         found = {"wheel_centre": self.wheel_centre}
-        for one in self.connections:
+        for one in (*self.connections, *self.central):
             if one.point_b is None:
                 found[one.name] = one.point
             else:
@@ -239,17 +294,21 @@ class Axle:
         def of(name: str, old: Array | None) -> Any:
             return moved.get(name, old)
 
-        connections = tuple(
-            replace(one, point=of(one.name, one.point))
-            if one.point_b is None
-            else replace(one, point=of(f"{one.name}.a", one.point), point_b=of(f"{one.name}.b", one.point_b))
-            for one in self.connections
+        connections, central = (
+            tuple(
+                replace(one, point=of(one.name, one.point))
+                if one.point_b is None
+                else replace(one, point=of(f"{one.name}.a", one.point), point_b=of(f"{one.name}.b", one.point_b))
+                for one in joints
+            )
+            for joints in (self.connections, self.central)
         )
         struts = tuple(
             replace(one, point_a=of(f"{one.name}.a", one.point_a), point_b=of(f"{one.name}.b", one.point_b))
             for one in self.struts
         )
-        return replace(self, connections=connections, struts=struts, wheel_centre=of("wheel_centre", self.wheel_centre))
+        wheel_centre = of("wheel_centre", self.wheel_centre)
+        return replace(self, connections=connections, central=central, struts=struts, wheel_centre=wheel_centre)
 
 
 def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str) -> Part:

@@ -33,7 +33,7 @@ def bushings_of(given: Any, place: str, axle: Axle, what: str) -> Bushings:
             if name not in ("front", "rear"):
                 raise unknown_name("axle with bushings", name, ("front", "rear"))
         found = given.get(place, {})
-    known = {one.name: one for one in axle.connections if one.kind != "free"}
+    known = {one.name: one for one in (*axle.connections, *axle.central) if one.kind != "free"}
     for name, law in found.items():
         if name not in known:
             raise unknown_name(f"joint of the {place} axle", name, known)

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name, warn
-from rtmbs.model import Fixed, Floating, Input, Line, Model, Prismatic, Revolute, Spherical, Universal
+from rtmbs.model import Bushing, Fixed, Floating, Input, Line, Model, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joints import JointType
 from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Axle, Connection, Part, Strut
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle, Connection, Part, Strut
 from rtmbs.vehicle.bushed_joints import Bushings, add_bushing, add_free_parts, bushings_of
 from rtmbs.vehicle.data_file import CarData, axle_of, read_data
 from rtmbs.vehicle.differentials import (
@@ -90,7 +90,8 @@ class Car(Model):
         * spin: the wheels turn; without, they are fixed to their carriers, as for equilibria.
         * uneven: each tyre has an own plane of the road, the input ``tyre_fl.plane``, see ``RoadUnderWheels``.
         * differentials: Differential or its kind by place, "front", "rear" and "centre": the axles that are given are
-          driven, through drive shafts in the chassis, by the one input ``drive.torque``; those of the data, or none.
+          driven, through drive shafts in the chassis or in a live axle, by the one input ``drive.torque``; those of the
+          data, or none.
         * bushings: True takes the bushings of the data in place of joints, None ideal joints everywhere. Or by axle,
           "front" and "rear", and joint: a Bushing, or a SpringDamper of a rod, see ``car.data.front.connections``.
         * posts: True lets each wheel stand on a post of its own, whose height is the input ``post_fl`` and so on [m].
@@ -415,6 +416,8 @@ def build(car: Car) -> None:
     posts = car.options["posts"]
     if posts:
         add_posts(car, {} if posts is True else posts)
+    for letter in "fr":
+        add_shared_parts(car, letter, frame, shapes)
     for corner in CORNERS:
         add_corner(car, corner, frame, shapes)
     trailer = car.options["trailer"]
@@ -425,7 +428,10 @@ def build(car: Car) -> None:
     for letter in "fr":
         bar = car.axle(letter).anti_roll_bar
         if bar is not None:
-            add_anti_roll_bar(car, letter, bar, frame)
+            ends = [car.axle(letter).body(bar.part, f"{letter}{side}") for side in "lr"]
+            add_anti_roll_bar(car, letter, bar, frame, ends)
+        if car.axle(letter).twist is not None:
+            add_twist_spring(car, letter, frame)
     name_impossible(car, shapes)
 
 
@@ -436,6 +442,19 @@ def design_height(car: Car) -> float:
         tyre, centre = car.tyres[corner], car.axle(corner).wheel_centre
         found.append(tyre.free_radius - tyre.nominal_load / tyre.vertical_stiffness - float(centre[2]))
     return max(found)
+
+
+def add_shared_parts(car: Car, letter: str, frame: Array, shapes: dict[str, list[str]]) -> None:
+    """Add what axle "f" or "r" has once: parts of both sides, and their joints and rods."""
+    axle, bushed = car.axle(letter), car.bushings(letter)
+    for one in axle.shared:
+        add_part(car, axle.body(one.name, letter), [one], frame, shapes)
+    for joint in axle.central:
+        if joint.name in bushed:
+            ends = axle.body(joint.a, letter), axle.body(joint.b, letter)
+            add_bushing(car, f"{joint.name}_{letter}", ends, joint, bushed[joint.name], False)
+        else:
+            add_connection(car, letter, joint, frame)
 
 
 def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]) -> None:
@@ -450,7 +469,7 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     own_shaft = bool(car.differentials) and corner in car.driven  # a body of its own
     turns = car.options["spin"] and not own_shaft
     shaft = axle.shaft_inertia * np.outer(spin_axis, spin_axis) if turns else 0.0
-    wheel, carrier, hub = f"{WHEEL}_{corner}", f"{axle.wheel_carrier}_{corner}", f"hub_{corner}"
+    wheel, carrier, hub = f"{WHEEL}_{corner}", axle.body(axle.wheel_carrier, corner), f"hub_{corner}"
     add_part(car, wheel, turning, frame, shapes, shaft)
     bearing = Revolute(tuple(spin_axis)) if car.options["spin"] else Fixed()
     car.add_joint(hub, bearing, carrier, wheel, point=frame + centre)
@@ -458,7 +477,7 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     add_free_parts(car, corner, axle, bushed)
     for joint in axle.connections:
         if joint.name in bushed:
-            ends = body_name(joint.a, corner), body_name(joint.b, corner)
+            ends = axle.body(joint.a, corner), axle.body(joint.b, corner)
             add_bushing(car, f"{joint.name}_{corner}", ends, joint, bushed[joint.name], right)
         else:
             add_connection(car, corner, joint.mirrored() if right else joint, frame)
@@ -477,7 +496,7 @@ def add_corner(car: Car, corner: str, frame: Array, shapes: dict[str, list[str]]
     if torque is not None:
         add_brake(car, f"brake_{corner}", hub, torque)
     if corner in car.driven and not own_shaft:
-        add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre")
+        add_drive(car, f"drive_{corner}", f"tyre_{corner}.centre", carrier if axle.live else CHASSIS)
 
 
 def add_posts(car: Car, profiles: Mapping[str, Any]) -> None:
@@ -503,7 +522,8 @@ def add_driveline(car: Car, frame: Array) -> None:
         for k, name in enumerate(shafts[place]):
             across = 0.0 if locked else 0.5 - k
             middle = frame + axle.wheel_centre * np.array([1.0, across, 1.0])
-            add_drive_shaft(car, name, middle, axle.shaft_inertia * (2.0 if locked else 1.0))
+            holder = axle.body(axle.wheel_carrier, corners[k]) if axle.live else CHASSIS
+            add_drive_shaft(car, name, middle, axle.shaft_inertia * (2.0 if locked else 1.0), holder)
         for corner in corners:
             centre, axis = car.markers[f"tyre_{corner}.centre"], car.spin_axis(corner)
             shaft = f"shaft_{place}" if locked else f"shaft_{corner}"
@@ -511,14 +531,21 @@ def add_driveline(car: Car, frame: Array) -> None:
     add_differentials(car, DRIVE, shafts, car.differentials)
 
 
-def body_name(name: str, corner: str) -> str:
-    """Return the name of a body that a joint of a corner is attached to."""
-    return name if name in (CHASSIS, RACK) else f"{name}_{corner}"
+def add_twist_spring(car: Car, letter: str, frame: Array) -> None:
+    """Add the torsion spring between both sides of axle "f" or "r"."""
+    axle = car.axle(letter)
+    spring, ends = axle.twist, (f"twist_{letter}.a", f"twist_{letter}.b")
+    assert spring is not None
+    for end, side in zip(ends, "lr", strict=True):
+        car.add_marker(end, axle.body(spring.part, f"{letter}{side}"), frame + spring.point)
+    turn = (0.0, 0.0, 0.0, 0.0, 1.0, 0.0)
+    stiffness, damping = (tuple(value * one for one in turn) for value in (spring.stiffness, spring.damping))
+    car.add_force(f"twist_{letter}", Bushing(stiffness=stiffness, damping=damping), between=ends)
 
 
 def add_connection(car: Car, corner: str, joint: Connection, frame: Array) -> None:
     """Add a joint or a rod of one corner."""
-    name, (a, b) = f"{joint.name}_{corner}", (body_name(one, corner) for one in (joint.a, joint.b))
+    name, (a, b) = f"{joint.name}_{corner}", (car.axle(corner).body(one, corner) for one in (joint.a, joint.b))
     if joint.kind == "distance":
         assert joint.point_b is not None
         ends = (f"{name}.a", f"{name}.b")
@@ -546,7 +573,7 @@ def square_to(axis: Array, other: Any) -> tuple[float, ...]:
 
 def add_strut(car: Car, corner: str, strut: Strut, frame: Array) -> None:
     """Add a spring or a damper of one corner."""
-    name, (a, b) = f"{strut.name}_{corner}", (body_name(one, corner) for one in (strut.a, strut.b))
+    name, (a, b) = f"{strut.name}_{corner}", (car.axle(corner).body(one, corner) for one in (strut.a, strut.b))
     ends = (f"{name}.a", f"{name}.b")
     car.add_marker(ends[0], a, frame + strut.point_a)
     car.add_marker(ends[1], b, frame + strut.point_b)

@@ -6,7 +6,8 @@ Fields that repeat what follows from others (masses in sum, lengths at design, m
 import inspect
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import replace
+from dataclasses import MISSING, replace
+from dataclasses import fields as arguments_of
 from functools import partial
 from importlib import resources
 from pathlib import Path
@@ -21,14 +22,17 @@ from rtmbs.model import Bushing, SpringDamper
 from rtmbs.model.checks import Array, direction, number, numbers
 from rtmbs.vehicle.anti_roll_bar import AntiRollBar
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, Axle, Connection, Part, Strut, part
+from rtmbs.vehicle.beam_axles import SolidAxle, TwistBeam
 from rtmbs.vehicle.differentials import KINDS, Differential, differentials_of
 from rtmbs.vehicle.steering import PitmanArm, RackAndPinion, Steering
 from rtmbs.vehicle.struts import Damper, Spring, Stops
+from rtmbs.vehicle.suspensions import DoubleWishbone, FiveLink, MacPherson
 
 LARGEST = 1e7  # bytes
 ROUNDED = 2e-6  # digits of a file: what fields may differ by that say one thing
 NOTES = frozenset(("note", "notes", "source", "checks", "topology", "remarks", "inertia_warnings", "law", "kind"))
 SPINDLE = "spindle"  # what a file calls the part that turns with the wheel
+PARTS = ("upright", "spindle", "beam", "arm")  # arguments of templates that are parts
 
 
 # Fields of the driveline, kept as they are in ``CarData.powertrain``
@@ -38,6 +42,7 @@ POWERTRAIN = (
     "engine_zero_throttle_rpm_Nm",
 )  # fmt: skip
 SIDES = ("LEFT", "RIGHT", "SYMMETRIC")
+TEMPLATES = {kind.__name__: kind for kind in (DoubleWishbone, MacPherson, FiveLink, SolidAxle, TwistBeam)}
 
 
 class CarData(NamedTuple):
@@ -344,8 +349,11 @@ def ring(given: Fields, name: str) -> Part:
 
 
 def axle(given: Fields) -> Axle:
-    """Return one axle."""
-    name, kind = given.take("name"), given.take("type")
+    """Return one axle: a template with its arguments as fields, or bodies and joints."""
+    name = given.take("name")
+    if "template" in given:
+        return from_template(given, f"{given.what} {name!r}")
+    kind = given.take("type")
     if kind not in ("double_wishbone", "multi_link"):
         raise ModelError(f"{given.what}: type is {shown(kind)}; it must be one of double_wishbone, multi_link")
     given.take("origin_of_the_subsystem_in_chassis_frame", None)
@@ -365,10 +373,7 @@ def axle(given: Fields) -> Axle:
     inertia = shaft.number("inertia")
     shaft.done()
     bar = given.take("anti_roll_bar", None)
-    bushings = {
-        joint: bushing(Fields(one, f"{given.what} {name!r}: bushing {joint!r}"), joint, connections)
-        for joint, one in given.take("bushings", {}).items()
-    }
+    bushings = bushings_in(given, f"{given.what} {name!r}", connections)
     given.agree("degrees_of_freedom_per_side", freedoms(parts, [*connections, bearing]))
     given.done()
     spindle = next((one for one in parts if one.name == SPINDLE), None)
@@ -386,6 +391,46 @@ def axle(given: Fields) -> Axle:
         None if bar is None else anti_roll_bar(Fields(bar, f"{given.what} {name!r}: anti_roll_bar")),
         bushings,
     )
+
+
+def from_template(given: Fields, what: str) -> Axle:
+    """Return the axle of a suspension template whose arguments are the fields."""
+    kind = given.take("template")
+    if kind not in TEMPLATES:
+        raise unknown_name(f"template of {what}", str(kind), TEMPLATES)
+    known = arguments_of(TEMPLATES[kind])
+    for name in given.left:
+        if name not in {one.name for one in known} | {"bushings"}:
+            raise unknown_name(f"field of {what}", name, [one.name for one in known])
+    values: dict[str, Any] = {}
+    for one in known:
+        if one.name in given or (one.default is MISSING and one.default_factory is MISSING):
+            values[one.name] = template_value(one.name, given.take(one.name), f"{what}: {one.name}")
+    made = TEMPLATES[kind](**values).axle()
+    return replace(made, bushings=bushings_in(given, what, (*made.connections, *made.central)))
+
+
+def template_value(name: str, given: Any, what: str) -> Any:
+    """Return an argument of a suspension template; the template checks numbers and points."""
+    if name in ("spring", "damper"):
+        laws = Fields(given, what)
+        found = spring_law(laws) if name == "spring" else damper_law(laws)
+        laws.done()
+        return found
+    if name == "anti_roll_bar":
+        return anti_roll_bar(Fields(given, what))
+    if name in PARTS:
+        own = Fields(given, what)
+        made = part(name, own.take("mass"), own.take("com"), own.take("inertia"), what)
+        own.done()
+        return made
+    return given
+
+
+def bushings_in(given: Fields, what: str, joints: Iterable[Connection]) -> dict[str, Bushing | SpringDamper]:
+    """Return the bushings of an axle by joint."""
+    named = Fields(given.take("bushings", {}), f"{what}: bushings").given
+    return {name: bushing(Fields(one, f"{what}: bushing {name!r}"), name, joints) for name, one in named.items()}
 
 
 def bushing(given: Fields, name: str, joints: Iterable[Connection]) -> Bushing | SpringDamper:
@@ -468,22 +513,27 @@ def strut(given: Fields) -> Strut:
     a, b = str(given.take("body_a")), str(given.take("body_b"))
     point_a, point_b = given.vector("point_a_left"), given.vector("point_b_left")
     given.agree("design_length", float(np.linalg.norm(point_b - point_a)))
-    law: Spring | Damper
-    if "damping" in given:
-        law = Damper(given.number("damping"))
-    else:
-        stiffness = given.number("stiffness") if "stiffness" in given else None
-        table = None if stiffness is not None else given.take("table")
-        stops = None
-        if given.take("stops", None) is not None:
-            said = Fields(given.take("stops"), f"{given.what}: stops")
-            stops = Stops(said.number("min_length"), said.number("max_length"), said.take("bump"), said.take("rebound"))
-            said.done()
-        law = Spring(
-            given.number("free_length"), number(given.take("preload", 0.0), given.what), stiffness, table, stops
-        )
+    law = damper_law(given) if "damping" in given else spring_law(given)
     given.done()
     return Strut(name, a, b, point_a, point_b, law)
+
+
+def damper_law(given: Fields) -> Damper:
+    """Return the law of a damper: a damping, or a table of rates and forces."""
+    return Damper(given.number("damping")) if "damping" in given else Damper(table=given.take("table"))
+
+
+def spring_law(given: Fields) -> Spring:
+    """Return the law of a spring: free length, preload, stiffness or table, and stops."""
+    stiffness = given.number("stiffness") if "stiffness" in given else None
+    table = None if stiffness is not None else given.take("table")
+    stops = None
+    if given.take("stops", None) is not None:
+        said = Fields(given.take("stops"), f"{given.what}: stops")
+        stops = Stops(said.number("min_length"), said.number("max_length"), said.take("bump"), said.take("rebound"))
+        said.done()
+    preload = number(given.take("preload", 0.0), f"{given.what}: preload")
+    return Spring(given.number("free_length"), preload, stiffness, table, stops)
 
 
 def anti_roll_bar(given: Fields) -> AntiRollBar:

@@ -384,8 +384,8 @@ def no_twist(t: float, pose: Any, parameters: Any) -> Any:
     return pose.R[0, 2] - pose.R[2, 0]
 
 
-def add_drive_shaft(model: Model, name: str, place: Array, inertia: float) -> None:
-    """Add a drive shaft, and its joint, that turn about the y axis of the chassis at ``place`` (3,), world axes."""
+def add_drive_shaft(model: Model, name: str, place: Array, inertia: float, holder: str = CHASSIS) -> None:
+    """Add a drive shaft that turns in a body about the y axis at design, at ``place`` (3,), world axes."""
     if not inertia > 0.0:
         raise ModelError(
             f"drive shaft {name!r}: its inertia is {inertia:g}; it must be above zero: give shaft_inertia of the axle"
@@ -393,7 +393,7 @@ def add_drive_shaft(model: Model, name: str, place: Array, inertia: float) -> No
     axis = np.array([0.0, 1.0, 0.0])
     made = model.add_body(name, mass=0.0, position=place)
     model.bodies[name] = replace(made, inertia=rotor(inertia, axis))
-    model.add_joint(name, Revolute(tuple(axis)), CHASSIS, name, point=place)
+    model.add_joint(name, Revolute(tuple(axis)), holder, name, point=place)
 
 
 def add_velocity_joint(model: Model, name: str, shaft: str, wheel: str, centre: Array, axis: Array) -> None:

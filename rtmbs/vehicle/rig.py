@@ -11,7 +11,7 @@ import numpy as np
 from rtmbs.errors import ModelError, shown
 from rtmbs.kinematics import Analysis
 from rtmbs.model import ConstantRate, Fixed
-from rtmbs.model.checks import Array, number, numbers
+from rtmbs.model.checks import Array, Numbers, number, numbers
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.compliance import FORCES, RIGHT, Phase, forced_runs
 from rtmbs.vehicle.rest import carrying
@@ -97,12 +97,7 @@ def rig(
         if value not in known:
             raise ModelError(f"rig: {name} is {shown(value)}; it must be one of {', '.join(known)}")
     refuse_options(motion, phase, load, point)
-    steering = car.data.steering
-    end = min(steering.max_angle, 1.0) if motion == "steer" else ENDS.get(motion, 0.06)
-    given = np.linspace(-end, end, 9 if motion in FORCES else 25) if values is None else values
-    points = numbers(given, "rig: values", np.shape(given))
-    if points.ndim != 1 or len(points) < 2 or np.any(np.diff(points) <= 0.0) or not np.any(points == 0.0):
-        raise ModelError("rig: values must be increasing numbers with 0 among them")
+    points = chosen_values(car, motion, values)
     start = number(ride, "rig: ride")
     tyre = car.tyres[f"{axle[0]}l"]
     carried = tyre.nominal_load if load is None else number(load, "rig: load")
@@ -123,8 +118,20 @@ def rig(
     width = 2.0 * float(car.axle(axle[0]).wheel_centre[1] + arm[0, 1])
     rise = -(left.rates["x"] * down[0] + left.rates["z"] * down[2])
     track = width + left.contact_y - right.contact_y
-    height = 0.5 * track * left.rates["contact_y"] / rise if motion == "bump" else None
-    return RigCurves(motion, axle, points, left, right, track, height)
+    both = car.axle(axle[0]).shared != ()
+    sway = 0.5 * (left.rates["contact_y"] + right.rates["contact_y"]) if both else left.rates["contact_y"]
+    height = 0.5 * track * sway / rise if motion == ("roll" if both else "bump") else None
+    return RigCurves(motion, axle, points, left, right, track, height, car.axle(axle[0]).live)
+
+
+def chosen_values(car: "Car", motion: str, values: Numbers | None) -> Array:
+    """Return the values of a motion, checked; the usual ones unless given."""
+    end = min(car.data.steering.max_angle, 1.0) if motion == "steer" else ENDS.get(motion, 0.06)
+    given = np.linspace(-end, end, 9 if motion in FORCES else 25) if values is None else values
+    points = numbers(given, "rig: values", np.shape(given))
+    if points.ndim != 1 or len(points) < 2 or np.any(np.diff(points) <= 0.0) or not np.any(points == 0.0):
+        raise ModelError("rig: values must be increasing numbers with 0 among them")
+    return points
 
 
 def refuse_options(motion: str, phase: str, load: float | None, point: str) -> None:
@@ -138,11 +145,17 @@ def refuse_options(motion: str, phase: str, load: float | None, point: str) -> N
         )
 
 
-def half_run(car: "Car", axle: str, motion: str, sign: float, points: Array, ride: float) -> dict[str, Array]:
-    """Return channels of the analysis at the points of one sign, 0 included once, in the order of ``points``."""
+def half_run(
+    car: "Car", axle: str, motion: str, sign: float, points: Array, ride: float, names: list[str] | None = None
+) -> dict[str, Array]:
+    """Return channels of the analysis at the points of one sign, 0 included once, in the order of ``points``.
+
+    ``names`` are those of the curves unless given.
+    """
     wanted = points[points > 0.0] if sign > 0.0 else -points[points <= 0.0][::-1]
     analysis = Analysis(held_model(car, axle, motion, sign, ride))
-    names, spacing = channels(car, axle), np.diff(np.concatenate(([0.0], wanted[wanted > 0.0])))
+    names = channels(car, axle) if names is None else names
+    spacing = np.diff(np.concatenate(([0.0], wanted[wanted > 0.0])))
     found: dict[str, list[Any]] = {}
     if len(spacing) and np.ptp(spacing) <= EVEN * spacing[0]:  # one run has them all
         result = analysis.run(0.0, float(wanted[-1]), float(spacing[0]))

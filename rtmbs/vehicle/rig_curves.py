@@ -109,8 +109,10 @@ class RigCurves:
     track : ndarray
         Distance of the lowest points of both wheels (k,) [m].
     roll_centre_height : ndarray or None
-        Height of the roll centre over the road (k,) [m], of "bump" only: half of the track times dy/dz of the lowest
-        point.
+        Height of the roll centre over the road (k,) [m]: half of the track times dy/dz of the lowest point. Of "bump"
+        only; of an axle with a beam of "roll" only, by the mean of both wheels.
+    live : bool, default False
+        The axle carries its differential, so drive torques act as those of brakes.
     """
 
     motion: str
@@ -120,6 +122,7 @@ class RigCurves:
     right: WheelCurves
     track: Array
     roll_centre_height: Array | None
+    live: bool = False
 
     def at(self, value: float, name: str, *, side: Literal["left", "right"] = "left") -> float:
         """Return a derivative by the motion or force at a value of it; it is linear between the points.
@@ -173,15 +176,14 @@ class RigCurves:
         ModelError
             For curves of another motion than "bump" and "roll".
         """
-        check_travel("anti_dive", self.motion)
-        sign = 1.0 if self.axle == "front" else -1.0
-        return np.asarray(sign * brake_share * self.left.rates["brake_x"] / self.left.rates["z"] * wheelbase / height)
+        return self._carried("anti_dive", "brake_x", brake_share, wheelbase, height)
 
     def anti_squat(self, drive_share: float, wheelbase: float, height: float) -> Array:
         """Return the anti-squat of a rear axle, or the anti-lift of a front one, under drive torques (k,); 1 is full.
 
-        The reaction of the torque is on the chassis: the force acts at the wheel centre. With dx/dz of that point the
-        rear axle has -share dx/dz L / h, the front one share dx/dz L / h.
+        The reaction of the torque is on the chassis: the force acts at the wheel centre. That of a live axle is on the
+        axle: the force acts at the contact point. With dx/dz of that point the rear axle has -share dx/dz L / h, the
+        front one share dx/dz L / h.
 
         Parameters
         ----------
@@ -202,9 +204,13 @@ class RigCurves:
         ModelError
             For curves of another motion than "bump" and "roll".
         """
-        check_travel("anti_squat", self.motion)
+        return self._carried("anti_squat", "brake_x" if self.live else "x", drive_share, wheelbase, height)
+
+    def _carried(self, name: str, way: str, share: float, wheelbase: float, height: float) -> Array:
+        """Return the share of the load transfer that links carry, by the rate of a path x (k,)."""
+        check_travel(name, self.motion)
         sign = 1.0 if self.axle == "front" else -1.0
-        return np.asarray(sign * drive_share * self.left.rates["x"] / self.left.rates["z"] * wheelbase / height)
+        return np.asarray(sign * share * self.left.rates[way] / self.left.rates["z"] * wheelbase / height)
 
     def __str__(self) -> str:
         """Return a table of the left wheel."""

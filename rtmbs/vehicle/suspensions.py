@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from rtmbs.errors import ModelError, shown
-from rtmbs.model.checks import Numbers, direction, number, numbers
+from rtmbs.model.checks import Array, Numbers, direction, number, numbers
 from rtmbs.vehicle.anti_roll_bar import CHASSIS, AntiRollBar
 from rtmbs.vehicle.axle import RACK, UPRIGHT, Axle, Connection, Part, Strut, ball, hinge, part, rod
 from rtmbs.vehicle.struts import Damper, Spring
@@ -95,7 +95,7 @@ class Suspension:
         inner = RACK if self.steered else CHASSIS
         tie_rod = rod("tie_rod", inner, UPRIGHT, self.tie_rod_inner, self.tie_rod_outer)
         toe, camber = number(self.toe, f"{what}: toe"), number(self.camber, f"{what}: camber")
-        spin = np.array([-np.sin(toe) * np.cos(camber), np.cos(toe) * np.cos(camber), np.sin(camber)])
+        spin = spin_axis_of(toe, camber)
         shaft = number(self.shaft_inertia, f"{what}: shaft_inertia")
         found = (Part(UPRIGHT, upright.mass, upright.com, upright.inertia), *parts)
         return Axle(
@@ -123,6 +123,11 @@ class Suspension:
         one, two = numbers(chassis, f"{what}_chassis", (3,)), numbers(end, f"{what}_arm", (3,))
         laws = (("spring", self.spring), ("shock", self.damper))
         return tuple(Strut(name, CHASSIS, other, one, two, law) for name, law in laws)
+
+
+def spin_axis_of(toe: float, camber: float) -> Array:
+    """Return the spin axis (3,) of a left wheel by toe and camber [rad]."""
+    return np.array([-np.sin(toe) * np.cos(camber), np.cos(toe) * np.cos(camber), np.sin(camber)])
 
 
 def arm_of(name: str, mass: float, front: Numbers, back: Numbers, end: Numbers, what: str) -> Part:

@@ -74,25 +74,27 @@ def drive_law(t: float, kinematics: Kinematics, parameters: Any) -> Any:
     return 0.0 * axis, parameters["torque"] * axis
 
 
-def add_drive(model: Model, name: str, wheel_marker: str) -> Force:
+def add_drive(model: Model, name: str, wheel_marker: str, reaction: str = CHASSIS) -> Force:
     """Add a drive torque to a wheel; the input ``name.torque`` [N m] is positive forward.
 
-    The reaction is on the chassis, not on the wheel carrier.
+    The reaction is on the chassis, or on the beam of a live axle.
 
     Parameters
     ----------
     model : Model
-        Model that gets the force ``name`` and the marker ``name.chassis``.
+        Model that gets the force ``name`` and the marker ``name.reaction``.
     name : str
         Name of the drive torque.
     wheel_marker : str
         Marker at the wheel centre with the spin axis, left, as its y axis, such as ``tyre_fl.centre``.
+    reaction : str, default "chassis"
+        Body that takes the reaction.
 
     Returns
     -------
     Force
-        Force between chassis and wheel.
+        Force between that body and the wheel.
     """
-    marker = f"{name}.chassis"
-    model.add_marker(marker, CHASSIS, np.zeros(3), frame=CHASSIS)
+    marker = f"{name}.reaction"
+    model.add_marker(marker, reaction, np.zeros(3), frame=reaction)
     return model.add_force(name, drive_law, between=(marker, wheel_marker), parameters={"torque": 0.0})

@@ -155,11 +155,15 @@ class NearestPose(ABC):
         Near a singular pose, and against weights that differ by thousands, the pull towards ``wanted`` may keep the
         equations open; they are then closed from the pose reached, without it.
         """
+        z, nearest = self.closed_pose(wanted, kept, weights)
+        return z if nearest or worst_of(self.gap(z)) > self.closed else self.minimised(z, wanted, kept, weights)
+
+    def closed_pose(self, wanted: Array, kept: Mask, weights: Array) -> tuple[Array, bool]:
+        """Return a pose (n,) beside ``wanted`` at which the iteration ends, and whether none near it is nearer."""
         z = self.approach(wanted, wanted, kept, weights, 1.0)
         if worst_of(self.gap(z)) <= self.closed and self.settled:
-            return z
-        z = self.approach(z, wanted, kept, weights, 0.0)
-        return self.minimised(z, wanted, kept, weights) if worst_of(self.gap(z)) <= self.closed else z
+            return z, True
+        return self.approach(z, wanted, kept, weights, 0.0), False
 
     def minimised(self, z: Array, wanted: Array, kept: Mask, weights: Array) -> Array:
         """Return the closed pose (n,) of least distance that sequential quadratic programming finds from a closed one.

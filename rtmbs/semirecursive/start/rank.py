@@ -172,7 +172,7 @@ def ranks_nearby(
         for wanted, leading in tried_poses(assembly, z):
             pose = closed_beside(assembly, wanted, leading)
             if pose is None:
-                pose = assembly.solve(wanted, leading, equations.system.weights)
+                pose, _ = assembly.closed_pose(wanted, leading, equations.system.weights)
             gap = np.abs(assembly.gap(pose))
             closed = np.array([bool(np.all(gap[group.rows] <= CLOSED_ENOUGH)) for group in assembly.groups])
             if np.any(closed):

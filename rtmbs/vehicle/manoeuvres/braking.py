@@ -1,14 +1,15 @@
 """Straight braking to standstill, after ISO 21994 without ABS."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, number
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.vehicle.manoeuvres.report import Metric, Report
+from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
+from rtmbs.vehicle.manoeuvres.report import Metric
 from rtmbs.vehicle.manoeuvres.signals import joined, signals_of
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ STANDSTILL = 0.01  # [m/s]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Braking:
+class Braking(Manoeuvre):
     """Straight braking to standstill (ISO 21994): the torque of each brake rises within ``rise_time`` and is held.
 
     Parameters
@@ -42,6 +43,7 @@ class Braking:
     >>> report["stopping_distance"]  # doctest: +SKIP
     """
 
+    words: ClassVar[str] = "braking"
     speed: float
     torque: float | tuple[float, float] = 800.0
     rise_time: float = 0.2
@@ -49,8 +51,8 @@ class Braking:
     after: float = 2.0
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre to standstill.
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial to standstill, with the Result of its last part.
 
         Parameters
         ----------
@@ -59,15 +61,15 @@ class Braking:
 
         Returns
         -------
-        Report
-            Metrics and signals of the run; its result holds the channels of the last part.
+        Trial
+            Title, metrics, signals and Result.
 
         Raises
         ------
         ModelError
-            For a car that does not come to rest, and for a speed or torque that cannot be.
+            For a speed or torques that are not above zero, and for a car that does not stop.
         """
-        speed = number(self.speed, "braking: speed")
+        (speed,) = self.checked("speed")
         pair = self.torque if isinstance(self.torque, tuple) else (self.torque, self.torque)
         front, rear = (number(value, "braking: torque") for value in pair)
         if not speed > 0.0 or front < 0.0 or rear < 0.0 or front + rear == 0.0:
@@ -88,7 +90,7 @@ class Braking:
         signals |= {f"load_{corner}": values for corner, values in loads.items()}
         if abs(signals["speed"][-1]) > STANDSTILL:
             raise ModelError(f"braking: the car still has {signals['speed'][-1]:g} m/s; it must get more torque")
-        return Report(f"Straight braking from {speed:g} m/s", self.metrics(signals), signals, runs[-1], car.name)
+        return Trial(f"Straight braking from {speed:g} m/s", self.metrics(signals), signals, runs[-1])
 
     def metrics(self, signals: dict[str, Array]) -> dict[str, Metric]:
         """Return the metrics of the joined signals.

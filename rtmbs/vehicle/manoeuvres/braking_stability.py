@@ -1,19 +1,20 @@
 """Stability while braking: in a turn (ISO 7975), and straight on with other friction under each side (ISO 14512)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model.checks import Array, number
+from rtmbs.model.checks import Array
 from rtmbs.vehicle.driving.driven_car import DrivenCar
-from rtmbs.vehicle.driving.driver import CarMotion, HeldSteering, PathFollower, PedalTable, SpeedController
+from rtmbs.vehicle.driving.driver import CarMotion, HeldSteering, PathFollower, PedalTable
 from rtmbs.vehicle.driving.path import Path
 from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
-from rtmbs.vehicle.manoeuvres.circle import ENTRY
-from rtmbs.vehicle.manoeuvres.report import Metric, Report
-from rtmbs.vehicle.manoeuvres.signals import joined, signals_of, wheel_loads
+from rtmbs.vehicle.manoeuvres.circle import Circle, DisturbedTurn
+from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
+from rtmbs.vehicle.manoeuvres.report import Metric
+from rtmbs.vehicle.manoeuvres.signals import signals_of, wheel_loads
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
@@ -27,7 +28,7 @@ def pedal(share: float, begin: float, rise: float) -> PedalTable:
 
 
 @dataclass(frozen=True, kw_only=True)
-class BrakingInTurn:
+class BrakingInTurn(DisturbedTurn):
     """Braking in a turn (ISO 7975): steady circle, then the brakes with the steering held and the throttle released.
 
     Parameters
@@ -48,6 +49,7 @@ class BrakingInTurn:
         Step of the Simulation [s].
     """
 
+    words: ClassVar[str] = "braking in a turn"
     radius: float = 100.0
     lateral_acceleration: float = 4.0
     brake: float = 0.25
@@ -56,52 +58,18 @@ class BrakingInTurn:
     after: float = 3.0
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Yaw rate and path against those of the circle that goes on.
-
-        Raises
-        ------
-        ModelError
-            For a radius below 10 m, a lateral acceleration that is not positive and a brake outside of 0 to 1.
-        """
-        radius, ay, brake = (
-            number(getattr(self, name), f"braking in a turn: {name}")
-            for name in ("radius", "lateral_acceleration", "brake")
-        )
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial against the circle that goes on; turns and brakes that cannot be are refused."""
+        radius, ay, brake = self.checked("radius", "lateral_acceleration", "brake")
         if abs(radius) < 10.0 or ay <= 0.0 or not 0.0 < brake <= 1.0:
             raise ModelError(
                 f"braking in a turn: radius is {radius:g}, lateral_acceleration {ay:g} and brake {brake:g}; the radius "
                 "must be 10 m or more, the acceleration above zero, and the brake above 0 and at most 1"
             )
-        rest = car.changed(steer=0.0).rest()
-        model = TwoWheelModel.of_car(car, rest)
-        speed = float(np.sqrt(abs(radius) * ay))
-        begin = round((ENTRY / speed + self.settle) / self.h) * self.h
-        path = Path.circle(radius, laps=speed * (begin + self.after) / (2.0 * np.pi * abs(radius)) + 0.3)
-        driven = DrivenCar(
-            car, speed, SpeedController.of_car(car, speed), PathFollower(path, model), rest=rest, h=self.h
-        )
-        runs, controls = [driven.run(begin)], [driven.controls_as_arrays()]
-        driven.pedals = pedal(brake, begin, self.rise_time)
-        driven.steering = HeldSteering(float(controls[0]["steering_angle"][-1]), model.steering_ratio)
-        end = begin + round(self.after / self.h) * self.h
-        runs.append(driven.run(end, until=lambda at: at.speed < SLOW))
-        controls.append(driven.controls_as_arrays())
-        signals = joined([signals_of(car, one) | wheel_loads(car, one) for one in runs]) | joined(controls)
-        signals["yaw"] = np.unwrap(signals["yaw"])
+        turn = self.disturbed(car, lambda begin: pedal(brake, begin, self.rise_time), lambda at: at.speed < SLOW)
         name = f"Braking in a turn, radius {radius:g} m, {ay:g} m/s²"
         notes = ("The reference circle goes on with the mean yaw rate and speed of the last 0.5 s before the braking.",)
-        return Report(name, self.metrics(signals, begin), signals, runs[-1], car.name, notes)
+        return Trial(name, self.metrics(turn.signals, turn.begin), turn.signals, turn.result, notes)
 
     def metrics(self, signals: dict[str, Array], begin: float) -> dict[str, Metric]:
         """Return the metrics of a run.
@@ -118,17 +86,11 @@ class BrakingInTurn:
         dict[str, Metric]
             Metrics by name.
         """
-        t = signals["t"]
-        before = (t > begin - 0.5) & (t <= begin)
-        r0, v0 = float(np.mean(signals["yaw_rate"][before])), float(np.mean(signals["speed"][before]))
+        t, circle = signals["t"], Circle.before(signals, begin)
+        r0, v0 = circle.yaw_rate, circle.speed
         one = min(begin + 1.0, float(t[-1]))
-        r, v, beta, x, y = (
-            float(np.interp(one, t, signals[name])) for name in ("yaw_rate", "speed", "side_slip", "x", "y")
-        )
-        k, radius = int(np.searchsorted(t, begin)), v0 / r0
-        course = signals["yaw"][k] + signals["side_slip"][k]
-        centre = np.array((signals["x"][k] - radius * np.sin(course), signals["y"][k] + radius * np.cos(course)))
-        inward = abs(radius) - float(np.hypot(x - centre[0], y - centre[1]))
+        r, v, beta = (float(np.interp(one, t, signals[name])) for name in ("yaw_rate", "speed", "side_slip"))
+        inward = circle.inward(signals, one)
         after = t > begin
         peak = float(np.max(np.sign(r0) * (signals["yaw_rate"] - r0 * signals["speed"] / v0)[after]))
         slip = float(np.max(np.abs(signals["side_slip"][after])))
@@ -145,7 +107,7 @@ class BrakingInTurn:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SplitBraking:
+class SplitBraking(Manoeuvre):
     """Braking straight on with other friction under the left and under the right wheels (ISO 14512), without ABS.
 
     Parameters
@@ -170,6 +132,7 @@ class SplitBraking:
         Step of the Simulation [s].
     """
 
+    words: ClassVar[str] = "split braking"
     speed: float = 80.0 / 3.6
     brake: float = 0.4
     left: float = 1.0
@@ -180,27 +143,9 @@ class SplitBraking:
     duration: float = 6.0
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Deceleration, yaw, drift and steering.
-
-        Raises
-        ------
-        ModelError
-            For a speed, friction or brake that cannot be.
-        """
-        speed, brake, left, right = (
-            number(getattr(self, name), f"split braking: {name}") for name in ("speed", "brake", "left", "right")
-        )
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial; speeds, frictions and brakes that cannot be are refused."""
+        speed, brake, left, right = self.checked("speed", "brake", "left", "right")
         if self.steering not in ("driver", "held"):
             raise ModelError(f"split braking: steering is {self.steering!r}; it must be one of driver, held")
         if not (speed > 0.0 and left > 0.0 and right > 0.0 and 0.0 < brake <= 1.0):
@@ -220,10 +165,10 @@ class SplitBraking:
         def ended(at: CarMotion) -> bool:
             return at.speed < SLOW or abs(at.yaw) > 0.5 * np.pi
 
-        result = driven.run(round((self.begin + self.duration) / self.h) * self.h, until=ended)
+        result = driven.run(self.whole(self.begin + self.duration), until=ended)
         signals = signals_of(car, result) | wheel_loads(car, result) | driven.controls_as_arrays()
         name = f"Braking on split friction {left:g} and {right:g} from {speed:g} m/s"
-        return Report(name, self.metrics(signals), signals, result, car.name)
+        return Trial(name, self.metrics(signals), signals, result)
 
     def metrics(self, signals: dict[str, Array]) -> dict[str, Metric]:
         """Return the metrics of a run.

@@ -1,17 +1,20 @@
 """Steady circular driving at a constant radius (ISO 4138) and throttle release in a turn (ISO 9816)."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model.checks import Array, number
+from rtmbs.model.checks import Array
+from rtmbs.results import Result
 from rtmbs.vehicle.driving.driven_car import DrivenCar
 from rtmbs.vehicle.driving.driver import CarMotion, HeldSteering, PathFollower, PedalTable, SpeedController
 from rtmbs.vehicle.driving.path import Path
 from rtmbs.vehicle.driving.two_wheel import TwoWheelModel
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
+from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
+from rtmbs.vehicle.manoeuvres.report import Metric, Plot
 from rtmbs.vehicle.manoeuvres.signals import SETTLED, joined, signals_of, wheel_loads
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ ENTRY = 60.0  # [m] straight and clothoid before the circle
 
 
 @dataclass(frozen=True, kw_only=True)
-class SteadyCircle:
+class SteadyCircle(Manoeuvre):
     """Steady circular driving of ISO 4138 at a constant radius and discrete speeds.
 
     The speed goes from one level of lateral acceleration to the next, and settles there. Values of a level are means of
@@ -53,6 +56,7 @@ class SteadyCircle:
         Step of the Simulation [s].
     """
 
+    words: ClassVar[str] = "circle"
     radius: float = 100.0
     most: float = 8.0
     step: float = 1.0
@@ -61,24 +65,8 @@ class SteadyCircle:
     preview: float = 0.8
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre up to ``most``, or to where the car leaves the circle.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Gradients and the largest lateral acceleration.
-
-        Raises
-        ------
-        ModelError
-            For a radius below 10 m, and where fewer than three levels lie from 1 to 4 m/s^2.
-        """
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial up to ``most``, or to where the car leaves the circle."""
         radius, levels = self.levels()
         rest = car.changed(steer=0.0).rest()
         model = TwoWheelModel.of_car(car, rest)
@@ -102,12 +90,12 @@ class SteadyCircle:
             off = abs(float(np.hypot(x - centre[0], y - centre[1])) - abs(radius))
             return at.t > wait and (off > OFF or at.speed < SLOWED * target(at.t))
 
-        result = driven.run(round(float(ends[-1]) / self.h) * self.h, until=left, every=SAMPLES)
+        result = driven.run(self.whole(float(ends[-1])), until=left, every=SAMPLES)
         signals = signals_of(car, result) | wheel_loads(car, result) | driven.controls_as_arrays()
         signals |= means_of(signals, ends)
         notes = (f"Constant radius {radius:g} m at discrete speeds; gradients by straight lines from 1 to 4 m/s².",)
         name = f"Steady circle, radius {radius:g} m"
-        return Report(name, self.metrics(signals, model), signals, result, car.name, notes, PLOTS)
+        return Trial(name, self.metrics(signals, model), signals, result, notes, PLOTS)
 
     def levels(self) -> tuple[float, Array]:
         """Return the radius and the levels of lateral acceleration, checked.
@@ -122,7 +110,7 @@ class SteadyCircle:
         ModelError
             For a radius below 10 m, and where fewer than three levels lie from 1 to 4 m/s^2.
         """
-        radius, most, step = (number(getattr(self, name), f"circle: {name}") for name in ("radius", "most", "step"))
+        radius, most, step = self.checked("radius", "most", "step")
         count = int(most / step + 1e-9) if step > 0.0 else 0
         levels: Array = step * np.arange(1, count + 1, dtype=np.float64)
         if abs(radius) < 10.0 or np.sum((levels >= FIT[0]) & (levels <= FIT[1])) < 3:
@@ -190,8 +178,85 @@ def means_of(signals: dict[str, Array], ends: Array) -> dict[str, Array]:
     return {name: np.array([float(np.mean(values[one])) for one in inside]) for name, values in found.items()}
 
 
+class Turn(NamedTuple):
+    """Turn that was disturbed: its signals, the Result of the second part, and the time that this began at [s]."""
+
+    signals: dict[str, Array]
+    result: Result
+    begin: float
+
+
+class DisturbedTurn(Manoeuvre):
+    """Frame of turns that are disturbed: a steady circle by a driver, then other pedals with the steering held."""
+
+    radius: float
+    lateral_acceleration: float
+    settle: float
+    after: float
+
+    def disturbed(
+        self, car: "Car", pedals: Callable[[float], Any], until: Callable[[CarMotion], bool] | None = None
+    ) -> Turn:
+        """Return a steady turn that the pedals disturb.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+        pedals : callable
+            Pedals of the disturbance, ``pedals(begin)``, by the time at which it begins [s].
+        until : callable, optional
+            Ends the run where it says True of the motion of the car.
+
+        Returns
+        -------
+        Turn
+            Beginning of the disturbance, signals and Result of the run.
+        """
+        radius, ay = self.radius, self.lateral_acceleration
+        rest = car.changed(steer=0.0).rest()
+        model = TwoWheelModel.of_car(car, rest)
+        speed = float(np.sqrt(abs(radius) * ay))
+        begin = self.whole(ENTRY / speed + self.settle)
+        path = Path.circle(radius, laps=speed * (begin + self.after) / (2.0 * np.pi * abs(radius)) + 0.3)
+        steady = SpeedController.of_car(car, speed)
+        driven = DrivenCar(car, speed, steady, PathFollower(path, model), rest=rest, h=self.h)
+        runs, controls = [driven.run(begin)], [driven.controls_as_arrays()]
+        driven.pedals = pedals(begin)
+        driven.steering = HeldSteering(float(controls[0]["steering_angle"][-1]), model.steering_ratio)
+        runs.append(driven.run(begin + self.whole(self.after), until=until))
+        controls.append(driven.controls_as_arrays())
+        signals = joined([signals_of(car, one) | wheel_loads(car, one) for one in runs]) | joined(controls)
+        signals["yaw"] = np.unwrap(signals["yaw"])
+        return Turn(signals, runs[-1], begin)
+
+
+class Circle(NamedTuple):
+    """Circle that goes on: mean yaw rate [rad/s] and speed [m/s] of the last 0.5 s before a time, and its centre."""
+
+    yaw_rate: float
+    speed: float
+    centre: Array
+
+    @classmethod
+    def before(cls, signals: dict[str, Array], begin: float) -> "Circle":
+        """Return the circle of signals before ``begin`` [s]."""
+        t = signals["t"]
+        last = (t > begin - 0.5) & (t <= begin)
+        r0, v0 = float(np.mean(signals["yaw_rate"][last])), float(np.mean(signals["speed"][last]))
+        k, radius = int(np.searchsorted(t, begin)), v0 / r0
+        course = signals["yaw"][k] + signals["side_slip"][k]
+        centre = np.array((signals["x"][k] - radius * np.sin(course), signals["y"][k] + radius * np.cos(course)))
+        return cls(r0, v0, centre)
+
+    def inward(self, signals: dict[str, Array], time: float) -> float:
+        """Return the distance of the car inside of the circle at a time [m]."""
+        x, y = (float(np.interp(time, signals["t"], signals[name])) for name in "xy")
+        return abs(self.speed / self.yaw_rate) - float(np.hypot(x - self.centre[0], y - self.centre[1]))
+
+
 @dataclass(frozen=True, kw_only=True)
-class ThrottleRelease:
+class ThrottleRelease(DisturbedTurn):
     """Throttle release in a turn (ISO 9816): steady circle, then the throttle is released with the steering held.
 
     Parameters
@@ -208,55 +273,25 @@ class ThrottleRelease:
         Step of the Simulation [s].
     """
 
+    words: ClassVar[str] = "throttle release"
     radius: float = 100.0
     lateral_acceleration: float = 4.0
     settle: float = 8.0
     after: float = 3.0
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Yaw rate and path against those of the circle that goes on.
-
-        Raises
-        ------
-        ModelError
-            For a radius below 10 m and a lateral acceleration that is not positive.
-        """
-        radius = number(self.radius, "throttle release: radius")
-        ay = number(self.lateral_acceleration, "throttle release: lateral_acceleration")
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial against the circle that goes on; turns that cannot be are refused."""
+        radius, ay = self.checked("radius", "lateral_acceleration")
         if abs(radius) < 10.0 or ay <= 0.0:
             raise ModelError(
                 f"throttle release: radius is {radius:g} and lateral_acceleration {ay:g}; the radius must be 10 m or "
                 "more, the acceleration above zero"
             )
-        rest = car.changed(steer=0.0).rest()
-        model = TwoWheelModel.of_car(car, rest)
-        speed = float(np.sqrt(abs(radius) * ay))
-        release = round((ENTRY / speed + self.settle) / self.h) * self.h
-        path = Path.circle(radius, laps=speed * (release + self.after) / (2.0 * np.pi * abs(radius)) + 0.3)
-        pedals = SpeedController.of_car(car, speed)
-        driven = DrivenCar(car, speed, pedals, PathFollower(path, model), rest=rest, h=self.h)
-        runs = [driven.run(release)]
-        controls = [driven.controls_as_arrays()]
-        driven.pedals = PedalTable(lambda t: 0.0, lambda t: 0.0)
-        driven.steering = HeldSteering(float(controls[0]["steering_angle"][-1]), model.steering_ratio)
-        runs.append(driven.run(release + round(self.after / self.h) * self.h))
-        controls.append(driven.controls_as_arrays())
-        signals = joined([signals_of(car, one) | wheel_loads(car, one) for one in runs]) | joined(controls)
-        signals["yaw"] = np.unwrap(signals["yaw"])
+        turn = self.disturbed(car, lambda begin: PedalTable(lambda t: 0.0, lambda t: 0.0))
         notes = ("The reference circle goes on with the mean yaw rate and speed of the last 0.5 s before the release.",)
         name = f"Throttle release, radius {radius:g} m, {ay:g} m/s²"
-        return Report(name, self.metrics(signals, release), signals, runs[-1], car.name, notes)
+        return Trial(name, self.metrics(turn.signals, turn.begin), turn.signals, turn.result, notes)
 
     def metrics(self, signals: dict[str, Array], release: float) -> dict[str, Metric]:
         """Return the metrics of a run.
@@ -273,16 +308,11 @@ class ThrottleRelease:
         dict[str, Metric]
             Metrics by name.
         """
-        t = signals["t"]
-        before = (t > release - 0.5) & (t <= release)
-        r0, v0 = float(np.mean(signals["yaw_rate"][before])), float(np.mean(signals["speed"][before]))
-        k, after = int(np.searchsorted(t, release)), t > release
-        course = signals["yaw"][k] + signals["side_slip"][k]
-        radius = v0 / r0
-        centre = np.array((signals["x"][k] - radius * np.sin(course), signals["y"][k] + radius * np.cos(course)))
+        t, after = signals["t"], signals["t"] > release
+        circle = Circle.before(signals, release)
+        r0, v0 = circle.yaw_rate, circle.speed
         one = float(np.interp(release + 1.0, t, signals["yaw_rate"]))
-        x, y = (float(np.interp(release + 1.0, t, signals[name])) for name in "xy")
-        inward = abs(radius) - float(np.hypot(x - centre[0], y - centre[1]))
+        inward = circle.inward(signals, release + 1.0)
         peak = float(np.max(np.sign(r0) * signals["yaw_rate"][after]))
         speed = float(np.interp(release + 1.0, t, signals["speed"]))
         return {

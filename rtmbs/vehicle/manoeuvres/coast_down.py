@@ -1,15 +1,15 @@
 """Coast down: the car rolls freely from a speed; rolling resistance and its growth with the speed."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model.checks import number
 from rtmbs.simulation.observers.observer import Every
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.vehicle.manoeuvres.report import Metric, Report
+from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
+from rtmbs.vehicle.manoeuvres.report import Metric
 from rtmbs.vehicle.manoeuvres.signals import signals_of, wheel_loads
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ WIDE = 0.8  # final over initial speed, above which a curve over the speed is no
 
 
 @dataclass(frozen=True, kw_only=True)
-class CoastDown:
+class CoastDown(Manoeuvre):
     """Coast down on a level road with the gear in neutral: no drive torque and no brake.
 
     Parameters
@@ -37,40 +37,24 @@ class CoastDown:
         Step of the Simulation [s].
     """
 
+    words: ClassVar[str] = "coast down"
     speed: float = 100.0 / 3.6
     duration: float = 20.0
     end_speed: float = 5.0
     settle: float = 1.0
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Decelerations and their fit by a + b V^2.
-
-        Raises
-        ------
-        ModelError
-            For speeds that are not positive and decreasing.
-        """
-        speed, end = number(self.speed, "coast down: speed"), number(self.end_speed, "coast down: end_speed")
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial with the fit by a + b V^2; speeds that are not positive and decreasing are refused."""
+        speed, end = self.checked("speed", "end_speed")
         if not speed > end > 0.0:
             raise ModelError(
                 f"coast down: speed is {speed:g} and end_speed {end:g}; the first must be above the second"
             )
         moving = car.changed(steer=0.0).at_speed(speed)
         sim = Simulation(moving.compile(), self.h)
-        steps = round((self.settle + self.duration) / self.h)
         result = sim.run(
-            steps * self.h,
+            self.whole(self.settle + self.duration),
             record=Every(10 * self.h),
             until=lambda one: bool(np.linalg.norm(one["chassis.velocity"]) < end),
         )
@@ -89,4 +73,4 @@ class CoastDown:
             "quadratic_deceleration": Metric(b, "1/m", "b of that fit; 0 where the speed falls by less than a fifth"),
         }
         notes = ("The car has no aerodynamic drag unless its user adds the force.",)
-        return Report(f"Coast down from {3.6 * speed:.0f} km/h", metrics, signals, result, car.name, notes)
+        return Trial(f"Coast down from {3.6 * speed:.0f} km/h", metrics, signals, result, notes)

@@ -5,19 +5,20 @@ The posts have pans that slide: tyres carry, and have no force along the road. W
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from rtmbs.errors import ModelError, shown
-from rtmbs.model.checks import Array, Numbers, as_floats, number
+from rtmbs.model.checks import Array, Numbers, as_floats
 from rtmbs.model.profiles import Motion
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.studies.analysis.equilibrium import equilibrium
 from rtmbs.studies.analysis.linearisation import Linearisation, linearise
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.manoeuvres.frequency_response import SineSweep
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
+from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
+from rtmbs.vehicle.manoeuvres.report import Metric, Plot
 from rtmbs.vehicle.manoeuvres.signals import ride_signals
 from rtmbs.vehicle.rest import carrying
 from rtmbs.vehicle.roads.surfaces import CLASSES, ProfileRoad, iso_8608
@@ -146,7 +147,7 @@ def post_linearisation(car: "Car") -> Linearisation:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FourPost:
+class FourPost(Manoeuvre):
     """Four-post rig: the posts follow a sine sweep in a mode, or a road of ISO 8608 at a speed.
 
     Parameters
@@ -181,6 +182,7 @@ class FourPost:
     >>> report["rms_acceleration"]  # doctest: +SKIP
     """
 
+    words: ClassVar[str] = "four-post"
     mode: str = "heave"
     amplitude: float = 0.005
     low: float = 0.5
@@ -192,36 +194,21 @@ class FourPost:
     after: float = 2.0
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Metrics and signals of the run.
-
-        Raises
-        ------
-        ModelError
-            For numbers that are not above zero, another mode or another class.
-        """
-        for name in ("amplitude", "low", "high", "duration", "speed", "after", "h"):
-            if not number(getattr(self, name), f"four-post: {name}") > 0.0:
-                raise ModelError(f"four-post: {name} is {getattr(self, name):g}; it must be above zero")
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial of a sweep or a road; options that cannot be are refused."""
+        names = ("amplitude", "low", "high", "duration", "speed", "after", "h")
+        for name, value in zip(names, self.checked(*names), strict=True):
+            if not value > 0.0:
+                raise ModelError(f"four-post: {name} is {value:g}; it must be above zero")
         profiles = self.profiles(car)
         rig = on_posts(car, profiles)
         sim = equilibrium(rig.compile()).simulation
         sim.h = self.h
-        result = sim.run(round((self.duration + self.after) / self.h) * self.h)
+        result = sim.run(self.whole(self.duration + self.after))
         signals = ride_signals(rig, result)
         signals |= {name: result[f"{name}_slide.displacement"] for name in (f"post_{corner}" for corner in rig.tyres)}
         metrics = post_metrics(signals, self.duration)
-        return Report(f"Four-post rig: {self.mode}", metrics, signals, result, car.name, (), PLOTS)
+        return Trial(f"Four-post rig: {self.mode}", metrics, signals, result, plots=PLOTS)
 
     def profiles(self, car: "Car") -> dict[str, Any]:
         """Return the profiles of the posts by corner.

@@ -1,7 +1,7 @@
 """Frequency response of a car to its steering: sine sweep of ISO 7401 with coherence, and the linearised car."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -12,9 +12,9 @@ from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.linearisation import linearise
 from rtmbs.vehicle.axle import CHASSIS
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
-from rtmbs.vehicle.manoeuvres.signals import signals_of, steering_angle, wheel_loads
-from rtmbs.vehicle.manoeuvres.sine import run_open_loop
+from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial, run_open_loop
+from rtmbs.vehicle.manoeuvres.report import Metric, Plot
+from rtmbs.vehicle.manoeuvres.signals import steered_signals
 from rtmbs.vehicle.manoeuvres.step_steer import NOTES, held_torque
 from rtmbs.vehicle.steering import DRIVER
 
@@ -157,7 +157,7 @@ def linear_response(
 
 
 @dataclass(frozen=True, kw_only=True)
-class FrequencyResponse:
+class FrequencyResponse(Manoeuvre):
     """Sine sweep of ISO 7401 at a constant speed: gains, phases and coherence over the frequency.
 
     The sweep fades in and out, so the record begins and ends straight on, and its Fourier transform needs no window.
@@ -184,6 +184,7 @@ class FrequencyResponse:
         Step of the Simulation [s].
     """
 
+    words: ClassVar[str] = "frequency response"
     speed: float
     angle: float = 0.05
     low: float = 0.1
@@ -193,28 +194,9 @@ class FrequencyResponse:
     begin: float = 1.0
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Metrics of yaw rate, lateral acceleration and roll; signals with gains, phases [rad] and coherence.
-
-        Raises
-        ------
-        ModelError
-            For a speed or frequency that cannot be, and where no estimate is coherent.
-        """
-        speed, low, high, length, band = (
-            number(getattr(self, name), f"frequency response: {name}")
-            for name in ("speed", "low", "high", "duration", "band")
-        )
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial of a sweep; its signals have gains, phases [rad] and coherence."""
+        speed, low, high, length, band, angle = self.checked("speed", "low", "high", "duration", "band", "angle")
         if not (speed > 0.0 and 0.0 < low < high and 2.0 / low < length and 3.0 / length <= band < high - low):
             raise ModelError(
                 f"frequency response: speed {speed:g}, low {low:g}, high {high:g}, duration {length:g} and band "
@@ -223,15 +205,12 @@ class FrequencyResponse:
             )
         rest = car.changed(steer=0.0).rest()
         torque = held_torque(car, speed, self.h, 2.0, rest)
-        sweep = SineSweep(self.begin, number(self.angle, "frequency response: angle"), low, high, length)
-        end = round((self.begin + length + CALMS) / self.h) * self.h
+        sweep = SineSweep(self.begin, angle, low, high, length)
+        end = self.whole(self.begin + length + CALMS)
         result = run_open_loop(car, speed, sweep, torque, rest, end, self.h)
-        signals = signals_of(car, result) | wheel_loads(car, result)
-        signals["steering_angle"] = steering_angle(car, result)
+        signals = steered_signals(car, result)
         found = estimates(signals, self.h, band, low, high)
-        return Report(
-            f"Frequency response at {speed:g} m/s", metrics(found), signals | found, result, car.name, NOTES, PLOTS
-        )
+        return Trial(f"Frequency response at {speed:g} m/s", metrics(found), signals | found, result, NOTES, PLOTS)
 
 
 def estimates(signals: dict[str, Array], h: float, band: float, low: float, high: float) -> dict[str, Array]:

@@ -1,16 +1,17 @@
 """Obstacles: a car drives straight on over a cleat or a hump; ride, suspension travel and wheel loads."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
 
 from rtmbs.errors import ModelError, shown
-from rtmbs.model.checks import Array, number
+from rtmbs.model.checks import Array
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.driving.driven_car import DrivenCar
 from rtmbs.vehicle.driving.driver import HeldSteering, PedalTable, SpeedController
-from rtmbs.vehicle.manoeuvres.report import Metric, Plot, Report
+from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial
+from rtmbs.vehicle.manoeuvres.report import Metric, Plot
 from rtmbs.vehicle.manoeuvres.signals import ride_signals, signals_of
 from rtmbs.vehicle.roads.surfaces import ObstacleRoad, bump, cleat, hump, plateau
 from rtmbs.vehicle.roads.under_wheels import TandemCams
@@ -29,33 +30,59 @@ PLOTS = (
 )
 
 
-def run_over(
-    car: "Car", name: str, obstacle: Any, length: float, *, speed: float, side: str, throttle: str, after: float,
-    h: float, envelope: TandemCams | None,
-) -> Report:  # fmt: skip
-    """Return the report of a car that rolls over an obstacle of a length [m]; ``name`` begins the error."""
-    v = number(speed, f"{name}: speed")
-    if v <= 0.0 or number(after, f"{name}: after") <= 0.0:
-        raise ModelError(f"{name}: speed {v:g} and after {after:g} must be above zero")
-    if side not in SIDES:
-        raise ModelError(f"{name}: side is {shown(side)}; it must be one of {', '.join(SIDES)}")
-    if throttle not in ("held", "released"):
-        raise ModelError(f"{name}: throttle is {shown(throttle)}; it must be one of held, released")
-    front, rear = (float(axle.wheel_centre[0]) for axle in (car.data.front, car.data.rear))
-    start = front + max(0.5 * v, 1.0)
-    road = ObstacleRoad([obstacle(start)], SIDES[side])
-    rolls = PedalTable(lambda t: 0.0, lambda t: 0.0)
-    pedals = rolls if throttle == "released" else SpeedController.of_car(car, v)
-    driven = DrivenCar(car, v, pedals, HeldSteering(0.0), road=road, envelope=envelope, h=h)
-    left = (start + length - rear) / v  # when the rear wheels have left it
-    result = driven.run(round((1.2 * left + after) / h) * h, until=lambda at: bool(at.t >= left + after))
-    signals = signals_of(driven.car, result) | ride_signals(driven.car, result)
-    x = result[f"{CHASSIS}.position"][:, 0] + rear
-    behind = float(signals["t"][min(int(np.searchsorted(x, start + length)), len(x) - 1)])
-    metrics = {"speed": Metric(v, "m/s", "at the beginning")} | obstacle_metrics(car, signals, behind)
-    force = sum(result[f"tyre_{corner}.force"][:, 0] for corner in car.tyres)
-    metrics["longitudinal_force"] = Metric(float(np.max(np.abs(force))), "N", "largest sum of all wheels")
-    return Report(f"{name.capitalize()} at {v:g} m/s", metrics, signals, result, car.name, (), PLOTS)
+class Obstacle(Manoeuvre):
+    """Frame of cleat and hump: a car that rolls over an obstacle at a speed, on both tracks or one."""
+
+    speed: float
+    side: str
+    throttle: str
+    after: float
+
+    def rolled(self, car: "Car", obstacle: Any, length: float, envelope: TandemCams | None = None) -> Trial:
+        """Return the trial of a car that rolls over an obstacle.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+        obstacle : callable
+            Obstacle of a road, ``obstacle(start)``, by the place of its beginning [m].
+        length : float
+            Length of the obstacle [m].
+        envelope : TandemCams, optional
+            Contact of the tyres; one point under each wheel unless given.
+
+        Returns
+        -------
+        Trial
+            Title, metrics, signals and Result.
+
+        Raises
+        ------
+        ModelError
+            For a speed or a time that is not above zero, and for another side or throttle.
+        """
+        v, after = self.checked("speed", "after")
+        if v <= 0.0 or after <= 0.0:
+            raise ModelError(f"{self.words}: speed {v:g} and after {after:g} must be above zero")
+        for name, value, known in (("side", self.side, SIDES), ("throttle", self.throttle, ("held", "released"))):
+            if value not in known:
+                raise ModelError(f"{self.words}: {name} is {shown(value)}; it must be one of {', '.join(known)}")
+        front, rear = (float(axle.wheel_centre[0]) for axle in (car.data.front, car.data.rear))
+        start = front + max(0.5 * v, 1.0)
+        road = ObstacleRoad([obstacle(start)], SIDES[self.side])
+        rolls = PedalTable(lambda t: 0.0, lambda t: 0.0)
+        pedals = rolls if self.throttle == "released" else SpeedController.of_car(car, v)
+        driven = DrivenCar(car, v, pedals, HeldSteering(0.0), road=road, envelope=envelope, h=self.h)
+        left = (start + length - rear) / v  # when the rear wheels have left it
+        result = driven.run(self.whole(1.2 * left + after), until=lambda at: bool(at.t >= left + after))
+        signals = signals_of(driven.car, result) | ride_signals(driven.car, result)
+        x = result[f"{CHASSIS}.position"][:, 0] + rear
+        behind = float(signals["t"][min(int(np.searchsorted(x, start + length)), len(x) - 1)])
+        metrics = {"speed": Metric(v, "m/s", "at the beginning")} | obstacle_metrics(car, signals, behind)
+        force = sum(result[f"tyre_{corner}.force"][:, 0] for corner in car.tyres)
+        metrics["longitudinal_force"] = Metric(float(np.max(np.abs(force))), "N", "largest sum of all wheels")
+        return Trial(f"{self.words.capitalize()} at {v:g} m/s", metrics, signals, result, plots=PLOTS)
 
 
 def obstacle_metrics(car: "Car", signals: dict[str, Array], behind: float) -> dict[str, Metric]:
@@ -102,7 +129,7 @@ def obstacle_metrics(car: "Car", signals: dict[str, Array], behind: float) -> di
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cleat:
+class Cleat(Obstacle):
     """Cleat: a car rolls over a low rectangular strip, with an enveloping contact.
 
     Parameters
@@ -130,6 +157,7 @@ class Cleat:
     >>> report["peak_acceleration"]  # doctest: +SKIP
     """
 
+    words: ClassVar[str] = "cleat"
     speed: float
     height: float = 0.01
     length: float = 0.02
@@ -139,36 +167,17 @@ class Cleat:
     envelope: TandemCams | None = None
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Metrics and signals of the run.
-
-        Raises
-        ------
-        ModelError
-            For numbers that are not above zero, and another side.
-        """
-        height, length = number(self.height, "cleat: height"), number(self.length, "cleat: length")
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial of a cleat; heights and lengths that cannot be are refused."""
+        height, length = self.checked("height", "length")
         if height <= 0.0 or length <= 2e-3:
             raise ModelError(f"cleat: height {height:g} must be above zero and length {length:g} above 2 mm")
         envelope = TandemCams() if self.envelope is None else self.envelope
-        return run_over(
-            car, "cleat", lambda start: cleat(start, height, length), length, speed=self.speed, side=self.side,
-            throttle=self.throttle, after=self.after, h=self.h, envelope=envelope,
-        )  # fmt: skip
+        return self.rolled(car, lambda start: cleat(start, height, length), length, envelope)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hump:
+class Hump(Obstacle):
     """Hump: a car rolls over a speed hump with a one-point contact.
 
     Parameters
@@ -196,6 +205,7 @@ class Hump:
     >>> report["lift_off_time"]  # doctest: +SKIP
     """
 
+    words: ClassVar[str] = "hump"
     speed: float
     height: float = 0.1
     length: float = 3.7
@@ -205,25 +215,9 @@ class Hump:
     after: float = 3.0
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Metrics and signals of the run.
-
-        Raises
-        ------
-        ModelError
-            For numbers that are not above zero, another side and another shape.
-        """
-        height, length = number(self.height, "hump: height"), number(self.length, "hump: length")
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial of a hump; sizes and shapes that cannot be are refused."""
+        height, length = self.checked("height", "length")
         if height <= 0.0 or length <= 0.0:
             raise ModelError(f"hump: height {height:g} and length {length:g} must be above zero")
         if self.shape not in SHAPES:
@@ -234,7 +228,4 @@ class Hump:
             "plateau": lambda start: plateau(start, height, 1.0, length),
         }
         whole = length + (2.0 if self.shape == "plateau" else 0.0)
-        return run_over(
-            car, "hump", makers[self.shape], whole, speed=self.speed, side=self.side, throttle=self.throttle,
-            after=self.after, h=self.h, envelope=None,
-        )  # fmt: skip
+        return self.rolled(car, makers[self.shape], whole)

@@ -7,6 +7,7 @@ import numpy as np
 
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array
+from rtmbs.numerics.rotations.plain import inverse_jacobian
 from rtmbs.results import Result
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
 from rtmbs.vehicle.differentials import DRIVE
@@ -75,9 +76,9 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
     """Return the power of each element of a car along a run that recorded every step.
 
     Every power is a force or torque of the record times a velocity of the record: tyres and drive torques at the
-    wheels, springs and dampers along the line between their ends, brakes and anti-roll bars at their joints, the
-    stabiliser of a trailer at the hitch, the driver of the steering at its coordinate. Its integral balances the
-    kinetic energy and the energy of weight. This checks a run without its equations.
+    wheels, springs and dampers along the line between their ends, brakes and anti-roll bars at their joints, bushings
+    between their markers, the stabiliser of a trailer at the hitch, the driver of the steering at its coordinate. Its
+    integral balances the kinetic energy and the energy of weight. This checks a run without its equations.
 
     Parameters
     ----------
@@ -108,9 +109,13 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
         if not (name.startswith(OWN) or name == DRIVE or stabiliser or f"{name}.a" in car.markers):
             raise ModelError(
                 f"power balance: force {name!r} is none of a car's own; it must be a tyre, a drive torque, a brake, "
-                "a spring, a damper, an anti-roll bar or the stabiliser of a trailer"
+                "a spring, a damper, a bushing, an anti-roll bar or the stabiliser of a trailer"
             )
-    power = {name: power_of(result, name) for name in names if name != DRIVE}
+    power = {}
+    for name in names:
+        ends = car.forces[name].between
+        if name != DRIVE:
+            power[name] = power_of(result, name, CHASSIS if ends is None else ends[0].body.name)
     if car.differentials:
         rates = [result[f"{joint.name}.angle_rate"] for joint, _ in car.forces[DRIVE].joints or ()]
         torques = result[f"{DRIVE}.force"].reshape(-1, len(rates))
@@ -120,8 +125,8 @@ def power_balance(car: "Car", result: Result) -> PowerBalance:
     return PowerBalance(np.asarray(result["t"]), power, result["energy.kinetic"] + result["energy.weight"])
 
 
-def power_of(result: Result, name: str) -> Array:
-    """Return the power (k,) of a force of a car [W]."""
+def power_of(result: Result, name: str, reaction: str) -> Array:
+    """Return the power (k,) of a force of a car [W]; ``reaction`` is the body that a drive torque reacts on."""
     kind, corner = next((one for one in OWN if name.startswith(one)), ""), name.rpartition("_")[2]
     wheel = f"{WHEEL}_{corner}"
     if kind == "tyre_":
@@ -129,7 +134,7 @@ def power_of(result: Result, name: str) -> Array:
             result[f"{name}.torque"], result[f"{wheel}.angular_velocity"]
         )
     if kind == "drive_":
-        turning = result[f"{wheel}.angular_velocity"] - result[f"{CHASSIS}.angular_velocity"]
+        turning = result[f"{wheel}.angular_velocity"] - result[f"{reaction}.angular_velocity"]
         return dot(result[f"{name}.torque"], turning)
     if name == STABILISER:
         turning = result[f"{TRAILER}.angular_velocity"] - result[f"{CHASSIS}.angular_velocity"]
@@ -138,12 +143,25 @@ def power_of(result: Result, name: str) -> Array:
         return np.asarray(result[f"{name}.force"] * result[f"hub_{corner}.angle_rate"])
     if kind == "anti_roll_bar_":
         return np.asarray(result[f"{name}.torque"] * result[f"bar_twist_{corner}.angle_rate"])
+    if f"{name}.rotation" in result:
+        return power_of_bushing(result, name)
     ends = [f"{name}.{end}" for end in "ab"]
     place, speed = (result[f"{ends[1]}.{what}"] - result[f"{ends[0]}.{what}"] for what in ("position", "velocity"))
     length = np.linalg.norm(place, axis=1)
     if f"{name}.pull" in result:
         return np.asarray(-result[f"{name}.pull"] * dot(place, speed) / length)
     return dot(result[f"{name}.force"], speed)
+
+
+def power_of_bushing(result: Result, name: str) -> Array:
+    """Return the power (k,) of a bushing [W]: everything is in axes of its first marker, w = J(theta) dtheta/dt."""
+    theta, change = result[f"{name}.rotation"], result[f"{name}.rotation_rate"]
+    columns: list[Array] = [
+        inverse_jacobian(np, theta, np.broadcast_to(one, theta.shape), -1.0)  # type: ignore[no-untyped-call]
+        for one in np.eye(3)
+    ]
+    w = np.linalg.solve(np.stack(columns, axis=-1), change[..., None])[..., 0]
+    return dot(result[f"{name}.force"], result[f"{name}.displacement_rate"]) + dot(result[f"{name}.torque"], w)
 
 
 def dot(a: Array, b: Array) -> Array:

@@ -84,6 +84,11 @@ def steering_angle(car: "Car", result: Result) -> Array:
     return np.asarray(result[channel]) / car.data.steering.ratio
 
 
+def steered_signals(car: "Car", result: Result) -> dict[str, Array]:
+    """Return ``signals_of``, wheel loads and ``steering_angle`` of a run in open loop."""
+    return signals_of(car, result) | wheel_loads(car, result) | {"steering_angle": steering_angle(car, result)}
+
+
 def joined(parts: list[dict[str, Array]]) -> dict[str, Array]:
     """Return signals of runs one behind the other; what yaw counts stays continuous."""
     return {name: np.concatenate([one[name] for one in parts]) for name in parts[0]}

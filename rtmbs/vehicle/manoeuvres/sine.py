@@ -1,23 +1,21 @@
 """One period of sine steer (ISO 7401) and sine with dwell (FMVSS 126, UN R140)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model.checks import Array, number
+from rtmbs.model.checks import Array
 from rtmbs.model.profiles import Motion, Numeric
-from rtmbs.results import Result
-from rtmbs.simulation.simulation import Simulation
-from rtmbs.vehicle.manoeuvres.report import Metric, Report
-from rtmbs.vehicle.manoeuvres.signals import signals_of, steering_angle, wheel_loads
-from rtmbs.vehicle.manoeuvres.step_steer import NOTES, StepSteer, angle_for, held_torque
+from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial, run_open_loop
+from rtmbs.vehicle.manoeuvres.report import Metric
+from rtmbs.vehicle.manoeuvres.signals import steered_signals
+from rtmbs.vehicle.manoeuvres.step_steer import NOTES, SearchedSteer, StepSteer, held_torque
 from rtmbs.vehicle.steering import Ramp
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
-    from rtmbs.vehicle.rest import Rest
 
 MODERATE = 0.3 * 9.81  # [m/s^2] lateral acceleration that the amplitudes of sine with dwell refer to
 
@@ -63,19 +61,8 @@ class OneSine(Numeric):
         return A * sin, A * cos * pd, A * (cos * pdd - sin * pd * pd)
 
 
-def run_open_loop(
-    car: "Car", speed: float, steer: Numeric, torque: float, rest: "Rest", end: float, h: float
-) -> Result:
-    """Return the Result of a run with a steering profile and a held torque on all driven wheels together [N m]."""
-    moving = car.changed(steer=steer).at_speed(speed, rest)
-    sim = Simulation(moving.compile(), h)
-    for name, value in moving.drive_inputs(torque).items():
-        sim.inputs[name] = value
-    return sim.run(end)
-
-
 @dataclass(frozen=True, kw_only=True)
-class SineSteer:
+class SineSteer(SearchedSteer):
     """One period of sine steer (ISO 7401): lags and gains of yaw rate and lateral acceleration in both half waves.
 
     Parameters
@@ -96,6 +83,8 @@ class SineSteer:
         Step of the Simulation [s].
     """
 
+    words: ClassVar[str] = "sine steer"
+    sought: ClassVar[str] = "amplitude"
     speed: float
     frequency: float = 0.5
     lateral_acceleration: float = 4.0
@@ -104,41 +93,50 @@ class SineSteer:
     after: float = 2.0
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre; search the amplitude of a lateral acceleration unless it is given.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Metrics and signals of the run.
-
-        Raises
-        ------
-        ModelError
-            Where no amplitude leads to the lateral acceleration, and for a speed or frequency that cannot be.
-        """
-        speed, frequency = number(self.speed, "sine steer: speed"), number(self.frequency, "sine steer: frequency")
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial of a sine; the amplitude of a lateral acceleration is searched unless it is given."""
+        speed, frequency = self.checked("speed", "frequency")
         if speed <= 0.0 or frequency <= 0.0:
             raise ModelError(f"sine steer: speed {speed:g} and frequency {frequency:g} must be above zero")
         rest = car.changed(steer=0.0).rest()
         torque = held_torque(car, speed, self.h, self.begin, rest)
-        end = self.begin + round((1.0 / frequency + self.after) / self.h) * self.h
+        end = self.begin + self.whole(1.0 / frequency + self.after)
+        angle, result = self.steered(car, torque, rest, end)
+        signals = steered_signals(car, result)
+        title = f"Sine steer {self.frequency:g} Hz at {self.speed:g} m/s"
+        return Trial(title, self.metrics(signals, angle), signals, result, NOTES)
 
-        def tried(angle: float) -> tuple[float, Result]:
-            result = run_open_loop(car, speed, OneSine(self.begin, angle, frequency), torque, rest, end, self.h)
-            return self.halves(signals_of(car, result), "lateral_acceleration", angle)[0][1], result
+    def profile(self, angle: float) -> Numeric:
+        """Return the sine of an amplitude.
 
-        if self.angle is not None:
-            angle = number(self.angle, "sine steer: angle")
-            return self.report(car, angle, tried(angle)[1])
-        wanted = number(self.lateral_acceleration, "sine steer: lateral_acceleration")
-        what = f"sine steer: no amplitude gives {wanted:g} m/s^2 at {speed:g} m/s"
-        return self.report(car, *angle_for(tried, wanted, car.data.steering.max_angle, what))
+        Parameters
+        ----------
+        angle : float
+            Amplitude [rad].
+
+        Returns
+        -------
+        OneSine
+            Profile of the steering.
+        """
+        return OneSine(self.begin, angle, self.frequency)
+
+    def level(self, signals: dict[str, Array], angle: float) -> float:
+        """Return the first peak of the lateral acceleration.
+
+        Parameters
+        ----------
+        signals : dict[str, ndarray]
+            Signals of the run.
+        angle : float
+            Amplitude [rad], for its sign.
+
+        Returns
+        -------
+        float
+            Lateral acceleration [m/s^2].
+        """
+        return self.halves(signals, "lateral_acceleration", angle)[0][1]
 
     def halves(self, signals: dict[str, Array], name: str, angle: float) -> list[tuple[float, float]]:
         """Return time and value of the peaks of a signal in both half waves.
@@ -164,24 +162,21 @@ class SineSteer:
             found.append((float(t[best]), float(signals[name][best])))
         return found
 
-    def report(self, car: "Car", angle: float, result: Result) -> Report:
+    def metrics(self, signals: dict[str, Array], angle: float) -> dict[str, Metric]:
         """Return the metrics of a run.
 
         Parameters
         ----------
-        car : Car
-            Car of the run.
+        signals : dict[str, ndarray]
+            Signals of the run.
         angle : float
             Amplitude [rad], positive left.
-        result : Result
-            Channels of the run.
 
         Returns
         -------
-        Report
-            Metrics and signals of the run.
+        dict[str, Metric]
+            Metrics by name.
         """
-        signals = signals_of(car, result) | wheel_loads(car, result) | {"steering_angle": steering_angle(car, result)}
         peaks = [0.25 / self.frequency, 0.75 / self.frequency]
         metrics = {
             "amplitude": Metric(angle, "rad", "of pinion or Pitman arm"),
@@ -196,13 +191,11 @@ class SineSteer:
                     time - peaks[k], "s", "from the peak of the steering to that extreme"
                 )
                 metrics[f"{name}_{half}_gain"] = Metric(gain, f"{unit} / rad", "extreme over amplitude of the steering")
-        return Report(
-            f"Sine steer {self.frequency:g} Hz at {self.speed:g} m/s", metrics, signals, result, car.name, NOTES
-        )
+        return metrics
 
 
 @dataclass(frozen=True, kw_only=True)
-class SineWithDwell:
+class SineWithDwell(Manoeuvre):
     """Sine with dwell (FMVSS 126, UN R140): 0.7 Hz with 0.5 s at the second peak, throttle released.
 
     Passed when the yaw rate is at most 35 % and 20 % of its peak 1.00 s and 1.75 s after the steering is complete, and
@@ -222,31 +215,16 @@ class SineWithDwell:
         Step of the Simulation [s].
     """
 
+    words: ClassVar[str] = "sine with dwell"
     speed: float = 80.0 / 3.6
     factor: float = 5.0
     angle: float | None = None
     begin: float = 2.0
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Metrics and signals of the run.
-
-        Raises
-        ------
-        ModelError
-            For a speed that is not positive, and where no angle gives 0.3 g.
-        """
-        speed = number(self.speed, "sine with dwell: speed")
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial; speeds that cannot be, and a car that does not reach 0.3 g, are refused."""
+        (speed,) = self.checked("speed")
         if speed <= 0.0:
             raise ModelError(f"sine with dwell: speed is {speed:g}; it must be above zero")
         rest = car.changed(steer=0.0).rest()
@@ -254,38 +232,36 @@ class SineWithDwell:
             level = StepSteer(speed=speed, lateral_acceleration=MODERATE, h=self.h, duration=2.0).run(car)
             angle = self.factor * level["steering_angle"]
         else:
-            angle = number(self.angle, "sine with dwell: angle")
+            (angle,) = self.checked("angle")
         angle = float(np.clip(angle, -car.data.steering.max_angle, car.data.steering.max_angle))
         steer = OneSine(self.begin, angle, 0.7, 0.5)
-        end = round((steer.end + 2.0) / self.h) * self.h
-        result = run_open_loop(car, speed, steer, 0.0, rest, end, self.h)
-        return self.report(car, steer, result)
+        result = run_open_loop(car, speed, steer, 0.0, rest, self.whole(steer.end + 2.0), self.h)
+        signals = steered_signals(car, result)
+        title = f"Sine with dwell at {self.speed:.3g} m/s"
+        return Trial(title, self.metrics(signals, steer), signals, result, NOTES)
 
-    def report(self, car: "Car", steer: OneSine, result: Result) -> Report:
+    def metrics(self, signals: dict[str, Array], steer: OneSine) -> dict[str, Metric]:
         """Return the metrics of a run.
 
         Parameters
         ----------
-        car : Car
-            Car of the run.
+        signals : dict[str, ndarray]
+            Signals of the run.
         steer : OneSine
             Profile of the steering.
-        result : Result
-            Channels of the run.
 
         Returns
         -------
-        Report
-            Metrics and signals of the run.
+        dict[str, Metric]
+            Metrics by name.
         """
-        signals = signals_of(car, result) | wheel_loads(car, result) | {"steering_angle": steering_angle(car, result)}
         t, r, angle = signals["t"], signals["yaw_rate"], steer.amplitude
         second = t >= steer.t0 + 0.5 / steer.frequency  # after the steering has changed its sign
         peak = float(np.max(-np.sign(angle) * r[second])) * -float(np.sign(angle))
         late = [abs(float(np.interp(steer.end + after, t, r)) / peak) for after in (1.0, 1.75)]
         moved = abs(float(np.interp(self.begin + 1.07, t, signals["y"]) - np.interp(self.begin, t, signals["y"])))
         passed = late[0] <= 0.35 and late[1] <= 0.20 and moved >= 1.83
-        metrics = {
+        return {
             "amplitude": Metric(angle, "rad", "of pinion or Pitman arm"),
             "second_peak_yaw_rate": Metric(peak, "rad/s", "after the steering has changed its sign"),
             "yaw_rate_ratio_1s": Metric(
@@ -298,4 +274,3 @@ class SineWithDwell:
             ),
             "passed": Metric(float(passed), "1", "1 when the three limits are kept"),
         }
-        return Report(f"Sine with dwell at {self.speed:.3g} m/s", metrics, signals, result, car.name, NOTES)

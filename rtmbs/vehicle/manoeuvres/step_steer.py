@@ -1,24 +1,20 @@
 """Step steer of ISO 7401, and the search for the steering angle of a lateral acceleration."""
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
 from rtmbs.errors import ModelError
-from rtmbs.model.checks import number
+from rtmbs.model.checks import Array
+from rtmbs.model.profiles import Numeric
 from rtmbs.results import Result
 from rtmbs.simulation.simulation import Simulation
-from rtmbs.vehicle.manoeuvres.report import Metric, Report
-from rtmbs.vehicle.manoeuvres.signals import (
-    first_peak,
-    response_time,
-    signals_of,
-    steady,
-    steering_angle,
-    wheel_loads,
-)
+from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial, run_open_loop
+from rtmbs.vehicle.manoeuvres.report import Metric
+from rtmbs.vehicle.manoeuvres.signals import first_peak, response_time, signals_of, steady, steered_signals
 from rtmbs.vehicle.rest import Rest
 from rtmbs.vehicle.steering import Ramp
 
@@ -68,8 +64,58 @@ def angle_for(
     raise ModelError(f"{what}, the last gave {found:g}; it must be within what the tyres carry")
 
 
+class SearchedSteer(Manoeuvre):
+    """Frame of manoeuvres in open loop whose angle is given, or searched for a lateral acceleration."""
+
+    sought: ClassVar[str]  # word for the angle
+    speed: float
+    lateral_acceleration: float
+    angle: float | None
+
+    @abstractmethod
+    def profile(self, angle: float) -> Numeric:
+        """Return the profile of the steering for an angle [rad]."""
+
+    @abstractmethod
+    def level(self, signals: dict[str, Array], angle: float) -> float:
+        """Return the lateral acceleration of a run that the search compares [m/s^2]."""
+
+    def steered(self, car: "Car", torque: float, rest: Rest, end: float) -> tuple[float, Result]:
+        """Return the angle of the steering, and the Result of the run with it.
+
+        Parameters
+        ----------
+        car : Car
+            Car to test; it is not changed.
+        torque : float
+            Torque on all driven wheels together [N m].
+        rest : Rest
+            Equilibrium of the car.
+        end : float
+            End of the run [s].
+
+        Returns
+        -------
+        angle : float
+            Angle of pinion or Pitman arm [rad].
+        result : Result
+            Run with that angle.
+        """
+
+        def tried(angle: float) -> tuple[float, Result]:
+            result = run_open_loop(car, self.speed, self.profile(angle), torque, rest, end, self.h)
+            return self.level(signals_of(car, result), angle), result
+
+        if self.angle is not None:
+            (angle,) = self.checked("angle")
+            return angle, tried(angle)[1]
+        (wanted,) = self.checked("lateral_acceleration")
+        what = f"{self.words}: no {self.sought} gives {wanted:g} m/s^2 at {self.speed:g} m/s"
+        return angle_for(tried, wanted, car.data.steering.max_angle, what)
+
+
 @dataclass(frozen=True, kw_only=True)
-class StepSteer:
+class StepSteer(SearchedSteer):
     """Step steer of ISO 7401: straight on, then a ramp of the steering to a held angle; the throttle is held.
 
     Parameters
@@ -98,6 +144,8 @@ class StepSteer:
     >>> report["yaw_response_time"]  # doctest: +SKIP
     """
 
+    words: ClassVar[str] = "step steer"
+    sought: ClassVar[str] = "steering angle"
     speed: float
     lateral_acceleration: float = 4.0
     angle: float | None = None
@@ -107,93 +155,48 @@ class StepSteer:
     throttle: str = "held"
     h: float = 1e-3
 
-    def run(self, car: "Car") -> Report:
-        """Run the manoeuvre; search the angle of a lateral acceleration unless it is given.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test; it is not changed.
-
-        Returns
-        -------
-        Report
-            Metrics and signals of the run.
-
-        Raises
-        ------
-        ModelError
-            Where no angle leads to the lateral acceleration, and for a speed or throttle that cannot be.
-        """
-        speed = number(self.speed, "step steer: speed")
+    def perform(self, car: "Car") -> Trial:
+        """Return the trial of a step; the angle of a lateral acceleration is searched unless it is given."""
+        (speed,) = self.checked("speed")
         if self.throttle not in ("held", "released"):
             raise ModelError(f"step steer: throttle is {self.throttle!r}; it must be one of held, released")
         if speed <= 0.0:
             raise ModelError(f"step steer: speed is {speed:g}; it must be above zero")
         rest = car.changed(steer=0.0).rest()
         torque = held_torque(car, speed, self.h, self.begin, rest) if self.throttle == "held" else 0.0
-        if self.angle is not None:
-            angle = number(self.angle, "step steer: angle")
-            return self.report(car, angle, self.at_angle(car, angle, torque, rest))
-        wanted = number(self.lateral_acceleration, "step steer: lateral_acceleration")
+        angle, result = self.steered(car, torque, rest, self.begin + self.duration)
+        signals = steered_signals(car, result)
+        return Trial(f"Step steer at {self.speed:g} m/s", self.metrics(signals, angle), signals, result, NOTES)
 
-        def tried(angle: float) -> tuple[float, Result]:
-            result = self.at_angle(car, angle, torque, rest)
-            return steady(signals_of(car, result), "lateral_acceleration"), result
+    def profile(self, angle: float) -> Numeric:
+        """Return the ramp to an angle [rad]."""
+        return Ramp(self.begin, self.begin + self.steer_time, 0.0, angle)
 
-        what = f"step steer: no steering angle gives {wanted:g} m/s^2 at {speed:g} m/s"
-        return self.report(car, *angle_for(tried, wanted, car.data.steering.max_angle, what))
+    def level(self, signals: dict[str, Array], angle: float) -> float:
+        """Return the steady lateral acceleration [m/s^2]."""
+        return steady(signals, "lateral_acceleration")
 
-    def at_angle(self, car: "Car", angle: float, torque: float, rest: Rest) -> Result:
-        """Run the manoeuvre with one steering angle.
-
-        Parameters
-        ----------
-        car : Car
-            Car to test.
-        angle : float
-            Angle of the pinion or Pitman arm [rad], positive left.
-        torque : float
-            Torque on all driven wheels together [N m], positive forward.
-        rest : Rest
-            Equilibrium of the car.
-
-        Returns
-        -------
-        Result
-            Channels of the run.
-        """
-        steer = Ramp(self.begin, self.begin + self.steer_time, 0.0, angle)
-        moving = car.changed(steer=steer).at_speed(self.speed, rest)
-        sim = Simulation(moving.compile(), self.h)
-        for name, value in moving.drive_inputs(torque).items():
-            sim.inputs[name] = value
-        return sim.run(self.begin + self.duration)
-
-    def report(self, car: "Car", angle: float, result: Result) -> Report:
+    def metrics(self, signals: dict[str, Array], angle: float) -> dict[str, Metric]:
         """Return the metrics of a run; t = 0 where the steering passes half of its angle.
 
         Parameters
         ----------
-        car : Car
-            Car of the run.
+        signals : dict[str, ndarray]
+            Signals of the run.
         angle : float
             Angle of the pinion or Pitman arm [rad], positive left.
-        result : Result
-            Channels of the run.
 
         Returns
         -------
-        Report
-            Metrics and signals of the run.
+        dict[str, Metric]
+            Metrics by name.
         """
-        signals = signals_of(car, result) | wheel_loads(car, result) | {"steering_angle": steering_angle(car, result)}
         zero = self.begin + 0.5 * self.steer_time
         r, ay = steady(signals, "yaw_rate"), steady(signals, "lateral_acceleration")
         T_r, T_ay = (response_time(signals, name, zero) for name in ("yaw_rate", "lateral_acceleration"))
         peak, overshoot = first_peak(signals, "yaw_rate", zero)
         beta, roll = steady(signals, "side_slip"), steady(signals, "roll")
-        metrics = {
+        return {
             "steering_angle": Metric(angle, "rad", "of pinion or Pitman arm, held"),
             "yaw_rate": Metric(r, "rad/s", "steady: mean of the last 0.5 s"),
             "lateral_acceleration": Metric(ay, "m/s^2", "steady, in the road"),
@@ -208,4 +211,3 @@ class StepSteer:
             "roll": Metric(roll, "rad", "steady"),
             "roll_gradient": Metric(roll / ay, "rad s^2/m", "roll over lateral acceleration"),
         }
-        return Report(f"Step steer at {self.speed:g} m/s", metrics, signals, result, car.name, NOTES)

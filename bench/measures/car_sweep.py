@@ -1,0 +1,115 @@
+"""Cars with random tolerances in a lane change, by ``rtmbs.sweep``: ``python -m bench.measures.car_sweep --cars 50``.
+
+Each car is the sedan with hard points moved by 2 mm, masses by 5 %, springs and dampers by 10 %, and the friction of
+the road by 10 %, standard deviations. At 25 m/s it steers one sine to the left lane and one back. A car that fails
+has a row with the reason in the table of the sweep; ``--first`` is the seed of the first car. Nobody adjusts
+a car: moved seats of its stiff springs leave the front wheels with up to 2 degrees of toe.
+"""
+
+import argparse
+import time
+import warnings
+from dataclasses import dataclass, replace
+from functools import cache
+
+import numpy as np
+
+import rtmbs
+from rtmbs.model.profiles import Numeric
+from rtmbs.vehicle.axle import part
+from rtmbs.vehicle.car import Car
+from rtmbs.vehicle.manoeuvres.signals import signals_of, wheel_loads
+from rtmbs.vehicle.manoeuvres.sine import OneSine
+
+SPEED, END, H = 25.0, 5.5, 2e-3
+POINTS, MASSES, LAWS, FRICTION = 2e-3, 0.05, 0.1, 0.1  # [m], and shares
+
+
+@dataclass(frozen=True)
+class LaneChange(Numeric):
+    """Angle of the pinion: a sine that leads to the left lane, and one that leads back [rad]."""
+
+    angle: float = 0.18
+
+    def __call__(self, t):
+        parts = OneSine(0.3, self.angle, 0.5)(t), OneSine(2.8, -self.angle, 0.5)(t)
+        return tuple(np.sum(parts, axis=0).tolist())
+
+
+def scaled(law, share):
+    """Return a spring or damper with its forces times ``share``."""
+    changes = {
+        name: share * value
+        for name in ("preload", "stiffness", "damping")
+        if (value := getattr(law, name, None)) is not None
+    }
+    if law.table is not None:
+        changes["table"] = [(x, share * force) for x, force in law.table]
+    return replace(law, **changes)
+
+
+def car_of(seed):
+    """Return the sedan with the tolerances of a seed."""
+    rng = np.random.default_rng(seed)
+    car = rtmbs.vehicle.read(
+        "sedan", variant="from_models", friction=float(np.clip(rng.normal(1.0, FRICTION), 0.5, 1.5))
+    )
+    axles = {}
+    for name in ("front", "rear"):
+        axle = getattr(car.data, name)
+        moved = {one: point + rng.normal(0.0, POINTS, 3) for one, point in axle.hard_points.items()}
+        axle = axle.with_points(moved | {"wheel_centre": axle.wheel_centre})
+        struts = tuple(replace(one, law=scaled(one.law, float(rng.normal(1.0, LAWS)))) for one in axle.struts)
+        axles[name] = replace(axle, struts=struts)
+    body, share = car.data.chassis, float(rng.normal(1.0, MASSES))
+    chassis = part("chassis", share * body.mass, body.com, share * body.inertia, "chassis")
+    return Car(car.data._replace(chassis=chassis, **axles), car.tyres, **car.options)
+
+
+def make(seed):
+    """Return the Simulation of a car at its start."""
+    warnings.simplefilter("ignore", rtmbs.RtmbsWarning)
+    car = car_of(seed)
+    moving = car.changed(steer=LaneChange()).at_speed(SPEED, car.changed(steer=0.0).rest())
+    return rtmbs.Simulation(moving.compile(), h=H)
+
+
+@cache
+def sedan():
+    """Return the car without tolerances, for its names."""
+    return rtmbs.vehicle.read("sedan", variant="from_models")
+
+
+def measure(result):
+    """Return peaks of a run."""
+    car = sedan()
+    signals = signals_of(car, result)
+    return {
+        "offset": float(np.max(signals["y"])), "acceleration": float(np.max(np.abs(signals["lateral_acceleration"]))),
+        "roll": float(np.max(np.abs(signals["roll"]))),
+        "load": float(min(np.min(load) for load in wheel_loads(car, result).values())),
+    }  # fmt: skip
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--cars", type=int, default=50)
+    parser.add_argument("--first", type=int, default=0)
+    options, began = parser.parse_args(), time.process_time()
+    cars = options.cars
+    warnings.simplefilter("ignore", rtmbs.RtmbsWarning)
+    seeds = list(range(options.first, options.first + cars))
+    table = rtmbs.sweep(make, {"seed": seeds}, measure, t_end=END, h=H, engine=rtmbs.Serial())
+    errors = [str(error) for error in table["error"] if error]
+    print(f"{cars} cars, {len(errors)} failed, {(time.process_time() - began) / cars:.2f} s of processor time each")
+    for error in sorted(set(errors)):
+        print(f"{errors.count(error)} times: {error}")
+    print("\n| quantity | smallest | median | largest |\n|---|---|---|---|")
+    units = {"offset": "m", "acceleration": "m/s²", "roll": "rad", "load": "N"}
+    for name, unit in units.items():
+        values = np.array([value for value, error in zip(table[name], table["error"], strict=True) if not error])
+        print(f"| {name} {unit} | {np.min(values):.4g} | {np.median(values):.4g} | {np.max(values):.4g} |")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,433 @@
+"""Hard points fitted to target curves of the rig, by the exact derivatives of the curves by the points.
+
+At each value of the motion the parts of the axle are displaced rigidly, x = D(X) for a point X at design. The joints
+say that points of two parts meet, axes keep their angle and rods their length. Their linear equations give the twists
+of all parts for a move dX of a hard point: d D(X) = v + w x D(X) + R dX.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+import numpy as np
+
+from rtmbs.errors import ModelError, shown, unknown_name
+from rtmbs.model.checks import Array, Numbers, number, numbers
+from rtmbs.numerics.rotations.quaternions import rotations
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Connection
+from rtmbs.vehicle.car import square_to
+from rtmbs.vehicle.rig import chosen_values, half_run
+from rtmbs.vehicle.rig_curves import channels, curves_of, lowest_point
+
+if TYPE_CHECKING:
+    from rtmbs.vehicle.car import Car
+
+CURVES = ("toe", "camber", "x", "y", "contact_x", "contact_y")  # and the lengths of springs and dampers
+MOTIONS = ("bump", "roll", "steer")
+CENTRE = "wheel_centre"
+CLOSE = 1e-11  # relative change of the squares, and of the moves, at which the search ends
+RANK = 1e-10  # of the joints' equations: what is smaller is no equation
+AGREE = 1e-7  # relative residual of joints that follow a move
+
+
+@dataclass(frozen=True)
+class HardPointFit:
+    """Car whose hard points were fitted to target curves.
+
+    Parameters
+    ----------
+    car : Car
+        Car with the fitted points.
+    moves : dict[str, ndarray]
+        Moves (3,) of the hard points by name [m].
+    before : dict[str, float]
+        Root mean square of each curve less its target at the beginning [rad or m].
+    after : dict[str, float]
+        The same of the fitted car.
+    success : bool
+        True where the search ended by itself, False after ``most`` evaluations.
+    message : str
+        Reason of the end.
+    """
+
+    car: "Car"
+    moves: dict[str, Array]
+    before: dict[str, float]
+    after: dict[str, float]
+    success: bool
+    message: str
+
+
+def fit_hard_points(
+    car: "Car",
+    axle: Literal["front", "rear"],
+    targets: Mapping[str, Numbers],
+    points: Mapping[str, Numbers],
+    motion: Literal["bump", "roll", "steer"] = "bump",
+    *,
+    values: Numbers | None = None,
+    weights: Mapping[str, float] | None = None,
+    most: int = 50,
+) -> HardPointFit:
+    """Return the car whose curves come nearest to target curves, in the sense of least squares.
+
+    Derivatives of the curves by the points are exact. Several sets of points may have the same curves: then the one
+    that the search meets first is returned.
+
+    Parameters
+    ----------
+    car : Car
+        Car to begin with.
+    axle : {'front', 'rear'}
+        Axle on the rig.
+    targets : Mapping[str, array_like]
+        Target curves (k,) of the left wheel by name: "toe", "camber" [rad], "x", "y", "contact_x", "contact_y" [m], or
+        a spring or damper for its length [m].
+    points : Mapping[str, array_like]
+        Hard points that may move, by the names of ``car.data.front.hard_points``, with the most that each coordinate
+        moves to both sides (3,) [m]; 0 for one that stays.
+    motion : {'bump', 'roll', 'steer'}, default 'bump'
+        Motion of the rig.
+    values : array_like, optional
+        Values (k,) of the motion, as ``rig`` takes them.
+    weights : Mapping[str, float], optional
+        Weights of the curves by name, 1 unless given [1/rad or 1/m].
+    most : int, default 50
+        Largest number of evaluations.
+
+    Returns
+    -------
+    HardPointFit
+        Fitted car, its moves, and the distances from the targets before and after.
+
+    Raises
+    ------
+    ModelError
+        For another axle or motion, targets of another length, moves below zero, and joints that hold the axle more
+        than once.
+    UnknownNameError
+        For a curve or a hard point that is not there.
+    MotionError
+        Where the axle does not reach a value with points that the search tries.
+
+    Examples
+    --------
+    >>> car = rtmbs.vehicle.read("sedan", variant="from_models")
+    >>> fit = rtmbs.vehicle.fit_hard_points(  # doctest: +SKIP
+    ...     car, "front", {"toe": np.zeros(25)}, {"tie_rod.a": (0.0, 0.02, 0.02)}
+    ... )
+    >>> fit.moves["tie_rod.a"]  # doctest: +SKIP
+    """
+    for name, value, known in (("axle", axle, ("front", "rear")), ("motion", motion, MOTIONS)):
+        if value not in known:
+            raise ModelError(f"fit_hard_points: {name} is {shown(value)}; it must be one of {', '.join(known)}")
+    if not isinstance(most, int) or most < 1:
+        raise ModelError(f"fit_hard_points: most is {shown(most)}; it must be a whole number above zero")
+    at = chosen_values(car, motion, values)
+    wanted, ranges = checked_wishes(car, axle, targets, points, len(at))
+    scale = dict.fromkeys(wanted, 1.0)
+    for name, weight in (weights or {}).items():
+        if name not in wanted:
+            raise unknown_name("target with a weight", name, wanted)
+        scale[name] = number(weight, f"fit_hard_points: weight of {name!r}")
+    search = Search(car, axle, motion, at, wanted, scale, ranges)
+    from scipy.optimize import least_squares  # takes long to load
+
+    found = least_squares(
+        search.residual, np.zeros(len(search.most)), search.jacobian, (-search.most, search.most), x_scale=search.most,
+        max_nfev=most, ftol=CLOSE, xtol=CLOSE, gtol=None,  # that one has the units of the targets
+    )  # fmt: skip
+    fitted = search.moved(found.x)
+    before, after = (
+        {name: float(np.sqrt(np.mean(rest**2))) for name, rest in distances(one, axle, motion, at, wanted).items()}
+        for one in (car, fitted)
+    )
+    ends = getattr(fitted.data, axle).hard_points
+    moves = {name: ends[name] - point for name, point in search.start.items()}
+    return HardPointFit(fitted, moves, before, after, bool(found.status > 0), str(found.message))
+
+
+class Search:
+    """Least squares of curves less their targets by the moves of hard points; ``most`` are the largest moves (n,) [m].
+
+    Parameters
+    ----------
+    car : Car
+        Car to begin with.
+    axle : str
+        Axle: "front" or "rear".
+    motion : str
+        Motion of the rig.
+    values : ndarray
+        Values (k,) of the motion.
+    targets : Mapping[str, ndarray]
+        Target curves (k,) by name.
+    scale : Mapping[str, float]
+        Weights of the curves by name.
+    ranges : Mapping[str, ndarray]
+        Largest moves (3,) of hard points by name [m]; those of 0 are no unknowns.
+    """
+
+    def __init__(
+        self, car: "Car", axle: str, motion: str, values: Array, targets: Mapping[str, Array],
+        scale: Mapping[str, float], ranges: Mapping[str, Array],
+    ) -> None:  # fmt: skip
+        self.car, self.axle, self.motion, self.values = car, axle, motion, values
+        self.targets, self.scale = targets, scale
+        whole = np.concatenate(list(ranges.values()))
+        self.unknown = np.flatnonzero(whole > 0.0)
+        self.most = whole[self.unknown]
+        self.start = {name: getattr(car.data, axle).hard_points[name] for name in ranges}
+        self._latest: tuple[Array, OnRig] | None = None
+
+    def moved(self, x: Array) -> "Car":
+        """Return the car with moves x (n,) of its hard points [m]."""
+        whole = np.zeros(3 * len(self.start))
+        whole[self.unknown] = x
+        at = zip(self.start.items(), whole.reshape(-1, 3), strict=True)
+        return self.car.with_points(self.axle, {name: point + move for (name, point), move in at})  # type: ignore[arg-type]
+
+    def on_rig(self, x: Array) -> "OnRig":
+        """Return the moved axle on the rig; the search asks for the derivatives where it asked for the curves."""
+        if self._latest is None or not np.array_equal(self._latest[0], x):
+            self._latest = x.copy(), OnRig(self.moved(x), self.axle, self.motion, self.values, tuple(self.start))
+        return self._latest[1]
+
+    def residual(self, x: Array) -> Array:
+        """Return weighted curves less their targets (r,)."""
+        found = self.on_rig(x).distances(self.targets)
+        return np.concatenate([self.scale[name] * rest for name, rest in found.items()])
+
+    def jacobian(self, x: Array) -> Array:
+        """Return the derivatives (r, n) of the residual."""
+        slopes = self.on_rig(x).slopes()
+        return np.concatenate([self.scale[name] * slopes[name][:, self.unknown] for name in self.targets])
+
+
+def checked_wishes(
+    car: "Car", axle: str, targets: Mapping[str, Numbers], points: Mapping[str, Numbers], count: int
+) -> tuple[dict[str, Array], dict[str, Array]]:
+    """Return targets (count,) and ranges of moves (3,) by name, checked."""
+    own = getattr(car.data, axle)
+    curves = (*CURVES, *(strut.name for strut in own.struts))
+    for given, known, what in ((targets, curves, "curve of the rig"), (points, own.hard_points, "hard point")):
+        if not given:
+            raise ModelError(f"fit_hard_points: no {what} is given; it must be one at least")
+        for name in given:
+            if name not in known:
+                raise unknown_name(what, name, known)
+    wanted = {name: numbers(value, f"fit_hard_points: target {name!r}", (count,)) for name, value in targets.items()}
+    ranges = {name: numbers(value, f"fit_hard_points: range of {name!r}", (3,)) for name, value in points.items()}
+    for name, value in ranges.items():
+        if np.any(value < 0.0) or not np.any(value > 0.0):
+            raise ModelError(
+                f"fit_hard_points: the range of {name!r} is {shown(points[name])}; it must be zero or more, and above "
+                "zero in one coordinate"
+            )
+    return wanted, ranges
+
+
+def distances(car: "Car", axle: str, motion: str, values: Array, targets: Mapping[str, Array]) -> dict[str, Array]:
+    """Return the curves of the left wheel less their targets."""
+    return OnRig(car, axle, motion, values, ()).distances(targets)
+
+
+class OnRig:
+    """Axle on the rig at all values of a motion: its curves, and their derivatives by hard points.
+
+    Parameters
+    ----------
+    car : Car
+        Car at design.
+    axle : str
+        Axle: "front" or "rear".
+    motion : str
+        Motion of the rig.
+    values : ndarray
+        Values (k,) of the motion.
+    points : tuple[str, ...]
+        Hard points that move.
+    """
+
+    def __init__(self, car: "Car", axle: str, motion: str, values: Array, points: tuple[str, ...]) -> None:
+        self.joints = AxleJoints(car, axle, points)
+        names = [f"{body}.{what}" for body in self.joints.bodies for what in ("position", "orientation")]
+        names = [*channels(car, axle), *names]
+        self.halves = [half_run(car, axle, motion, sign, values, 0.0, names) for sign in (-1.0, 1.0)]
+        self.curves = curves_of(car, axle, "l", motion, self.halves, self.joints.down)
+
+    def distances(self, targets: Mapping[str, Array]) -> dict[str, Array]:
+        """Return the curves of the left wheel less their targets (k,)."""
+        return {
+            name: (self.curves.lengths[name] if name in self.curves.lengths else getattr(self.curves, name)) - target
+            for name, target in targets.items()
+        }
+
+    def slopes(self) -> dict[str, Array]:
+        """Return the derivatives (k, 3 p) of all curves of the left wheel by p hard points, in their order."""
+        found: dict[str, list[Array]] = {}
+        for half in self.halves:
+            poses = {
+                body: (half[f"{body}.position"], rotations(half[f"{body}.orientation"])) for body in self.joints.bodies
+            }
+            for k in range(len(half[next(iter(half))])):
+                at = {body: (place[k], R[k]) for body, (place, R) in poses.items()}
+                for name, slope in self.joints.slopes(at).items():
+                    found.setdefault(name, []).append(slope)
+        return {name: np.array(slopes) for name, slopes in found.items()}
+
+
+Poses = Mapping[str, tuple[Array, Array]]  # position and rotation by body
+
+
+class End(NamedTuple):
+    """End of a joint at a pose: the point, its motion by the unknown twists (3, u) and by the hard points (3, 3 p)."""
+
+    point: Array
+    by_twist: Array
+    by_points: Array
+
+
+class AxleJoints:
+    """Joints of an axle at a pose, and what moves of hard points do there.
+
+    The left side alone where nothing but the chassis joins both sides, else both.
+
+    Parameters
+    ----------
+    car : Car
+        Car at design.
+    axle : str
+        Axle: "front" or "rear".
+    points : tuple[str, ...]
+        Hard points that move.
+    """
+
+    def __init__(self, car: "Car", axle: str, points: tuple[str, ...]) -> None:
+        self.axle, self.left = getattr(car.data, axle), f"{axle[0]}l"
+        self.frame = np.asarray(car.bodies[CHASSIS].position)
+        self.corners = [f"{axle[0]}{side}" for side in ("lr" if self.axle.shared else "l")]
+        own = [self.axle.body(one.name, corner) for corner in self.corners for one in self.axle.parts]
+        own += [self.axle.body(one.name, self.left) for one in self.axle.shared]
+        self.unknown = {body: 6 * k for k, body in enumerate(own)}
+        self.bodies = [*own, *([RACK] if self.axle.steered else [])]
+        self.design = {body: np.asarray(car.bodies[body].position) for body in self.bodies}
+        self.column = {name: 3 * k for k, name in enumerate(points)}
+        self.count = 3 * len(points)
+        self.wheels = {corner: np.asarray(car.bodies[f"{WHEEL}_{corner}"].position) for corner in self.corners}
+        turning = car.bodies[f"{WHEEL}_{self.left}"].mass
+        self.share = (car.data.rim.mass + car.data.tyre.mass) / turning  # of the wheel's body in its centre
+        self.spin = car.spin_axis(self.left)
+        self.down = np.array([0.0, 0.0, -car.tyres[self.left].free_radius])
+
+    def end(self, corner: str, part: str, point: Array, poses: Poses, name: str, share: float = 1.0) -> End:
+        """Return a point at design, in the world, where it lies now, and how it moves.
+
+        ``name`` is that of its hard point, of which it takes a ``share``.
+        """
+        body = self.axle.body(part, corner)
+        by_twist, by_points = np.zeros((3, 6 * len(self.unknown))), self.move(corner, name, share)
+        if body not in poses:
+            return End(point, by_twist, by_points)
+        place, R = poses[body]
+        x = place + R @ (point - self.design[body])
+        if body in self.unknown:
+            at = self.unknown[body]
+            by_twist[:, at : at + 3], by_twist[:, at + 3 : at + 6] = np.eye(3), -cross_matrix(x)
+        return End(x, by_twist, R @ by_points)
+
+    def move(self, corner: str, name: str, share: float = 1.0) -> Array:
+        """Return how a hard point of a corner moves at design with the hard points (3, 3 p)."""
+        found = np.zeros((3, self.count))
+        if name in self.column:
+            sides = MIRROR if corner[1:] == "r" else np.ones(3)
+            found[:, self.column[name] : self.column[name] + 3] = share * np.diag(sides)
+        return found
+
+    def turning(self, corner: str, part: str) -> Array:
+        """Return how a part turns with the unknown twists (3, u)."""
+        found, body = np.zeros((3, 6 * len(self.unknown))), self.axle.body(part, corner)
+        if body in self.unknown:
+            found[:, self.unknown[body] + 3 : self.unknown[body] + 6] = np.eye(3)
+        return found
+
+    def axis(self, corner: str, part: str, axis: Array, poses: Poses) -> Array:
+        """Return an axis of a part now (3,)."""
+        body = self.axle.body(part, corner)
+        return np.asarray(poses[body][1] @ axis if body in poses else axis)
+
+    def rows(self, corner: str, joint: Connection, poses: Poses) -> tuple[Array, Array]:
+        """Return the linear equations of a joint: by the twists (r, u) and by the hard points (r, 3 p)."""
+        ends = (joint.point, joint.point if joint.point_b is None else joint.point_b)
+        names = (joint.name,) * 2 if joint.point_b is None else (f"{joint.name}.a", f"{joint.name}.b")
+        (xa, Ta, Pa), (xb, Tb, Pb) = (
+            self.end(corner, part, self.frame + point, poses, name)
+            for part, point, name in zip((joint.a, joint.b), ends, names, strict=True)
+        )
+        if joint.point_b is not None:
+            longer = (ends[1] - ends[0]) @ (self.move(corner, names[1]) - self.move(corner, names[0]))
+            return (xb - xa)[None, :] @ (Tb - Ta), ((xb - xa) @ (Pb - Pa) - longer)[None, :]
+        if joint.axis is None:
+            return Tb - Ta, Pb - Pa
+        n = self.axis(corner, joint.a, joint.axis, poses)
+        across = np.linalg.svd(n[None, :])[2][1:]  # two directions square to the axis
+        if joint.kind == "line":
+            sway = np.cross(across, xb - xa) @ self.turning(corner, joint.a)  # the directions turn with a
+            return across @ (Tb - Ta) + sway, across @ (Pb - Pa)
+        apart = self.turning(corner, joint.a) - self.turning(corner, joint.b)
+        if joint.axis_b is None:
+            angles = np.cross(across, n) @ apart
+        else:
+            m = self.axis(corner, joint.b, np.array(square_to(joint.axis_b, joint.axis)), poses)
+            angles = np.cross(n, m)[None, :] @ apart
+        return np.vstack((Tb - Ta, angles)), np.vstack((Pb - Pa, np.zeros((len(angles), self.count))))
+
+    def twists(self, poses: Poses) -> Array:
+        """Return the twists of all parts (u, 3 p) by the hard points. Raises ModelError for joints that do not agree.
+
+        Twists that the joints leave free, such as those of a link about its line, are the least ones.
+        """
+        joints = [(corner, one.mirrored() if corner[1] == "r" else one) for corner in self.corners
+                  for one in self.axle.connections]  # fmt: skip
+        joints += [(self.left, one) for one in self.axle.central]
+        both = [self.rows(corner, joint, poses) for corner, joint in joints if joint.kind != "free"]
+        for corner in self.corners:  # the rig holds the travel of the wheels
+            _, T, P = self.wheel_centre(corner, poses)
+            both.append((T[2:], P[2:]))
+        A, b = np.vstack([one for one, _ in both]), -np.vstack([two for _, two in both])
+        found = np.linalg.lstsq(A, b, rcond=RANK)[0]
+        if np.max(np.abs(A @ found - b), initial=0.0) > AGREE * np.max(np.abs(b), initial=1.0):
+            raise ModelError(
+                f"fit_hard_points: joints of {', '.join(one.name for one in self.axle.connections)} hold the axle more "
+                "than once, so it does not follow moves of its hard points; each joint must hold another freedom"
+            )
+        return np.asarray(found)
+
+    def wheel_centre(self, corner: str, poses: Poses) -> End:
+        """Return a wheel centre, and how it moves against its place at design."""
+        found = self.end(corner, self.axle.wheel_carrier, self.wheels[corner], poses, CENTRE, self.share)
+        return found._replace(by_points=found.by_points - self.move(corner, CENTRE, self.share))
+
+    def slopes(self, poses: Poses) -> dict[str, Array]:
+        """Return the derivatives (3 p,) of the curves of the left wheel at a pose."""
+        twists, (_, T, P), carrier = self.twists(poses), self.wheel_centre(self.left, poses), self.axle.wheel_carrier
+        moved = T @ twists + P
+        n = self.axis(self.left, carrier, self.spin, poses)
+        dn = -cross_matrix(n) @ self.turning(self.left, carrier) @ twists
+        flat = n[0] ** 2 + n[1] ** 2
+        many = np.broadcast_to(n, (self.count, 3))
+        contact = moved + lowest_point(many, dn.T, self.down)[1].T
+        found = {"x": moved[0], "y": moved[1], "contact_x": contact[0], "contact_y": contact[1]}
+        found |= {"toe": (n[0] * dn[1] - n[1] * dn[0]) / flat, "camber": dn[2] / np.sqrt(flat)}
+        for strut in self.axle.struts:
+            (xa, Ta, Pa), (xb, Tb, Pb) = (
+                self.end(self.left, part, self.frame + point, poses, f"{strut.name}.{end}")
+                for part, point, end in ((strut.a, strut.point_a, "a"), (strut.b, strut.point_b, "b"))
+            )
+            found[strut.name] = (xb - xa) @ ((Tb - Ta) @ twists + Pb - Pa) / np.linalg.norm(xb - xa)
+        return found
+
+
+def cross_matrix(x: Array) -> Array:
+    """Return the matrix (3, 3) of the cross product with x."""
+    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])
