@@ -1,6 +1,7 @@
 """Check of a system's derivatives by differences: Phi_q, Phi_t and gamma, and those of rate constraints."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -73,13 +74,17 @@ def check_positions(rows: ConstrainedSystem, terms: Terms, q: Array, moves: tupl
     """Compare Phi_q with differences of Phi along directions of all coordinates and along moves, Phi_t along time."""
     held, sizes, v = holonomic_rows(rows), sizes_of(q), terms.v
     P = terms.Phi_q[:held]
+
+    def along(way: Array, x: float) -> Array:
+        return rows.constraints(q + x * way, t)[:held]
+
     reach, given = np.abs(P) @ sizes, np.abs(P)
     signs, own = np.cos(1.0 + np.arange(len(q))), np.maximum(np.abs(q), OWN * np.abs(q).max(initial=0.0))
     for way in (sizes * signs, own * signs, *moves):  # no coordinate like another
         if way.any():
             span = 1.0 / float((np.abs(way) / sizes).max())
             compare(
-                rows, "Phi_q", P @ way, lambda x, way=way: rows.constraints(q + x * way, t)[:held], span,
+                rows, "Phi_q", P @ way, partial(along, way), span,
                 ALLOWED * (given @ np.abs(way)) + ROUNDING * reach / span,
             )  # fmt: skip
     span = span_of(rate_sizes(sizes, v, terms.M, terms.F), sizes)
