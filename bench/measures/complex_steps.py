@@ -67,9 +67,7 @@ def complex_states(steps: LinearSteps, first: Array, j: int) -> Array:
     tape, rate, found = steps.tape, first, []
     for k in range(steps.recorded.steps):
         chunk = steps.chunk(k, 1)
-        point, known, made, _, _ = steps.points(k, 1)
-        assert chunk.made == made
-        q = point[0].astype(complex)
+        q, known = chunk.point[0].astype(complex), chunk.known
         q[tape.inputs["p"].start + j] += 1j * TINY
         y = solved(tape, steps.cases[chunk.case[0]], q, rate, known[0], solve_with(steps, chunk))
         rate = behind(tape, y, rate)

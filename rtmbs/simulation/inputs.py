@@ -73,21 +73,23 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
 
     def __init__(self, system: System, store: InputStore) -> None:
         self._system, self._store = system, store
-        self._timed = {slot for signal in system.signals for slot in range(signal.slot, signal.slot + signal.size)}
+        self._timed = set()
+        for signal in system.signals:
+            self._timed.update(range(signal.slot, signal.slot + signal.size))
         self._driven = driver_slots(system)
         self._constraining = set(system.tables.conditions.slot.tolist())
         self._ramped = set(self._driven)
         self._quick = set()
-        named = [f"{info.name}.{word}" for info in system.forces.values() for word in info.nonnegative]
-        self._nonnegative = {system.inputs[name].start for name in named if name in system.inputs}
-        self._numbers = {
-            name: place
-            for name, place in system.inputs.items()
-            if place.stop == place.start + 1
-            and place.start not in self._timed | self._constraining
-            and name.removesuffix(f".{LOAD}") not in system.bearings
-            and not is_of_patch(system.forces, name)
-        }
+        self._nonnegative = set()
+        for info in system.forces.values():
+            for word in info.nonnegative:
+                if (name := f"{info.name}.{word}") in system.inputs:
+                    self._nonnegative.add(system.inputs[name].start)
+        self._numbers = {}
+        for name, place in system.inputs.items():
+            own = place.stop == place.start + 1 and place.start not in self._timed | self._constraining
+            if own and name.removesuffix(f".{LOAD}") not in system.bearings and not is_of_patch(system.forces, name):
+                self._numbers[name] = place
 
     def ramp(self, *names: str) -> None:
         """Let values of these inputs be those at the end of the next step, reached in a straight line from now on.

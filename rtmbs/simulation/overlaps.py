@@ -17,14 +17,17 @@ ROUNDING = 1e-9  # of the characteristic length: a smaller overlap without gravi
 def warn_of_overlaps(sim: Any) -> None:
     """Warn of the contact with the largest force of its spring at the start where that is no weight."""
     system, worst, push, depth = sim.system, "", 0.0, 0.0
-    contacts = [info for info in system.forces.values() if info.contact]
-    if not contacts:
-        return
-    resampled = Evaluation(system, sim.equations.tables, one_sample(sim.state))
-    for info in contacts:
+    resampled = None
+    for info in system.forces.values():
+        if not info.contact:
+            continue
+        if resampled is None:
+            resampled = Evaluation(system, sim.equations.tables, one_sample(sim.state))
         deep = -float(touch_motion(resampled, info).gap[0])
         if deep > 0.0 and (force := float(info.contact.normal(deep, 0.0))) > push:
             worst, push, depth = info.name, force, deep
+    if not worst:
+        return
     gravity = float(np.linalg.norm(sim.state.u[GRAVITY_SLOT : GRAVITY_SLOT + 3]))
     weight = sum(info.mass for info in system.bodies.values()) * gravity
     if push > HEAVY * weight and depth > ROUNDING * system.length:
