@@ -58,7 +58,7 @@ class WithoutReports:
 
 def step_of(solver: Any, t: float, **options: Any) -> Any:
     """Return what a solver finds by its next steps towards ``t`` [s]."""
-    with redirect_stdout(WithoutReports(sys.stdout)):  # type: ignore[type-var]
+    with redirect_stdout(WithoutReports(sys.stdout)):
         return solver.step(t, **options)
 
 

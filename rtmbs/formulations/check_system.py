@@ -1,6 +1,7 @@
 """Check of a system's derivatives by differences: Phi_q, Phi_t and gamma, and those of rate constraints."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,11 +76,15 @@ def check_positions(rows: ConstrainedSystem, terms: Terms, q: Array, moves: tupl
     P = terms.Phi_q[:held]
     reach, given = np.abs(P) @ sizes, np.abs(P)
     signs, own = np.cos(1.0 + np.arange(len(q))), np.maximum(np.abs(q), OWN * np.abs(q).max(initial=0.0))
+
+    def phi_along(way: Array, x: float) -> Array:
+        return rows.constraints(q + x * way, t)[:held]
+
     for way in (sizes * signs, own * signs, *moves):  # no coordinate like another
         if way.any():
             span = 1.0 / float((np.abs(way) / sizes).max())
             compare(
-                rows, "Phi_q", P @ way, lambda x, way=way: rows.constraints(q + x * way, t)[:held], span,
+                rows, "Phi_q", P @ way, partial(phi_along, way), span,
                 ALLOWED * (given @ np.abs(way)) + ROUNDING * reach / span,
             )  # fmt: skip
     span = span_of(rate_sizes(sizes, v, terms.M, terms.F), sizes)
