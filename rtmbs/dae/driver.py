@@ -162,8 +162,8 @@ def integrate(
 
     An event is a zero of a function g(q, v, t). It is located to the order of the method, by a step that ends there or
     on the dense output. A function may have ``direction`` (1 up, -1 down, 0 both) and ``terminal`` (True, or the number
-    of zeros that end the motion), as in ``scipy.integrate.solve_ivp``. A zero at the start is no event. Two zeros of
-    one function within one step are missed.
+    of zeros that end the motion), as in ``scipy.integrate.solve_ivp``. A zero at the start is no event, one at the end
+    is. Two zeros of one function within one step are missed.
 
     Parameters
     ----------

@@ -74,17 +74,17 @@ def check_positions(rows: ConstrainedSystem, terms: Terms, q: Array, moves: tupl
     """Compare Phi_q with differences of Phi along directions of all coordinates and along moves, Phi_t along time."""
     held, sizes, v = holonomic_rows(rows), sizes_of(q), terms.v
     P = terms.Phi_q[:held]
-
-    def along(way: Array, x: float) -> Array:
-        return rows.constraints(q + x * way, t)[:held]
-
     reach, given = np.abs(P) @ sizes, np.abs(P)
     signs, own = np.cos(1.0 + np.arange(len(q))), np.maximum(np.abs(q), OWN * np.abs(q).max(initial=0.0))
+
+    def phi_along(way: Array, x: float) -> Array:
+        return rows.constraints(q + x * way, t)[:held]
+
     for way in (sizes * signs, own * signs, *moves):  # no coordinate like another
         if way.any():
             span = 1.0 / float((np.abs(way) / sizes).max())
             compare(
-                rows, "Phi_q", P @ way, partial(along, way), span,
+                rows, "Phi_q", P @ way, partial(phi_along, way), span,
                 ALLOWED * (given @ np.abs(way)) + ROUNDING * reach / span,
             )  # fmt: skip
     span = span_of(rate_sizes(sizes, v, terms.M, terms.F), sizes)
