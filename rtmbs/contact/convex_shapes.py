@@ -9,7 +9,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from rtmbs.contact.ellipsoid import Ellipsoid
 from rtmbs.contact.friction import inner
@@ -270,6 +269,8 @@ def refuse_thin(what: str, shape: Any) -> None:
 
 def refuse_hollow(what: str, shape: Surface, middle: Array) -> None:
     """Raise ModelError for a surface that is open, or that encloses less than its convex hull."""
+    from scipy.spatial import ConvexHull, QhullError  # scipy.spatial takes long to load
+
     if count := open_edges(shape.vertices, shape.faces):
         raise ModelError(
             f"{what}: the surface is open, {count} of its edges lack the face on the other side; close the mesh"
@@ -288,6 +289,8 @@ def refuse_hollow(what: str, shape: Surface, middle: Array) -> None:
 
 def polytope_of(what: str, points: Array) -> Polytope:
     """Return the convex hull of points (k, 3), with triangles of one plane as one face."""
+    from scipy.spatial import ConvexHull, QhullError  # scipy.spatial takes long to load
+
     try:
         hull = ConvexHull(points)
     except QhullError:

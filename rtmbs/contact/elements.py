@@ -5,7 +5,6 @@ from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.spatial import ConvexHull, QhullError
 
 from rtmbs.contact.convex import PatchPoint, convex_pair, point_inputs
 from rtmbs.contact.ellipsoid import Ellipsoid
@@ -147,6 +146,8 @@ def sides(model: ForceModel, what: str, given: Side) -> list[tuple[Body, Any]]:
 def shape_in_pictures(shape: Any) -> Shape | None:
     """Return how a shape of a contact is drawn beside the looks of its body; None where nothing is to be seen."""
     if isinstance(shape, Ellipsoid):
+        from scipy.spatial import ConvexHull  # scipy.spatial takes long to load
+
         turns, rises = (part.ravel() for part in np.meshgrid(np.linspace(0, 2 * np.pi, 24), np.linspace(-1, 1, 13)))
         ball = np.stack((np.cos(turns) * np.cos(0.5 * np.pi * rises), np.sin(turns) * np.cos(0.5 * np.pi * rises),
                          np.sin(0.5 * np.pi * rises)), axis=1)  # fmt: skip
@@ -218,6 +219,8 @@ def points_of(what: str, shape: Any) -> tuple[Sequence[Array], float]:
     if isinstance(shape, Box):
         corners = np.array(list(product((-0.5, 0.5), repeat=3))) * shape.size
         return list(shape.center + corners @ shape.axes.T), 0.0
+    from scipy.spatial import ConvexHull, QhullError  # scipy.spatial takes long to load
+
     try:
         corners = shape.vertices[ConvexHull(shape.vertices).vertices]
     except QhullError:

@@ -4,7 +4,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Numbers, number
@@ -99,6 +98,8 @@ def dissipation_for(restitution: Numbers, speed: Numbers) -> float:
 
     def left(x: float) -> float:
         return x - float(np.log1p(x)) + e * x + float(np.log1p(-e * x))
+
+    from scipy.optimize import brentq  # it takes long to load
 
     most = (1.0 - 1e-15) / e
     return (most if left(most) > 0.0 else float(brentq(left, NEARLY_ONE, most, xtol=1e-15))) / v

@@ -11,7 +11,6 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.interpolate import CubicSpline
 
 from rtmbs.contact.friction import DryFriction
 from rtmbs.contact.normal_force import NormalForce
@@ -137,6 +136,8 @@ class Profile:
             raise ModelError(f"Profile: points has the shape {given.shape}; it must be (k, 2) finite numbers, k from 3")
         closed = np.vstack((given, given[:1]))
         length = np.concatenate(([0.0], np.cumsum(np.linalg.norm(np.diff(closed, axis=0), axis=1))))
+        from scipy.interpolate import CubicSpline  # it takes long to load
+
         curve = CubicSpline(length, closed, bc_type="periodic")
         s = np.concatenate([np.linspace(a, b, SPLINE_PIECES, endpoint=False) for a, b in pairwise(length)])
         tangents = curve(s, 1)

@@ -7,7 +7,6 @@ patch before, with its bristle.
 from typing import Any
 
 import numpy as np
-from scipy.optimize import brentq
 
 from rtmbs.contact.convex import (
     APART,
@@ -169,6 +168,8 @@ class PairPlace:
         if abs(self.energy(depths) - before) <= SAME_ENERGY * before:
             return 0.0
         alone = before ** (1.0 / (self.normal.exponent + 1.0))  # of one point with all of the energy
+        from scipy.optimize import brentq  # it takes long to load
+
         deep = brentq(  # of the deepest point: a difference of depths would drown in their rounding
             lambda y: self.energy(depths - deepest + y) - before, 0.0, alone * (1.0 + SAME_ENERGY), xtol=1e-15 * alone
         )
