@@ -132,7 +132,7 @@ def copies(root: Element, inner: dict[Element, list[Element]], models: dict[str,
     found, waiting = 0.0, [(root, 1.0)]
     for element, many in waiting:
         if element.tag in COUNTED:
-            many *= max(product_of(element, "count"), 1.0)
+            many *= max(product_of(element, "count"), product_of(element, "cellcount"), 1.0)
         if element.tag in ("attach", "model"):
             name = element.attributes.get("model" if element.tag == "attach" else "name", "")
             found += many * models.get(name, max(models.values(), default=0))

@@ -14,6 +14,7 @@ OF_IMAGES = 0.3  # part that a number of an image counts: it takes a byte, and 1
 OF_VERTEX = 200.0  # numbers that a vertex of a mesh takes while MuJoCo compiles it
 RANGES = 14.0  # numbers of a pixel of a range finder: distance, direction, origin, point, normal, depth
 TOUCHES = 17.0  # numbers of a contact
+OF_KEY = 200.0  # for its name and time
 OF_STATE = 13.0  # coordinates and rates of a free joint
 
 
@@ -89,7 +90,7 @@ def keyframes(elements: list[Element], size: int) -> float:
     stated = sum(product_of(one, "nkey") for one in elements if one.tag == "size")
     keys = max(stated, sum(one.tag == "key" for one in elements))
     moving = sum(one.tag in ("joint", "freejoint") or "mocap" in one.attributes for one in elements)
-    return keys * (1.0 + OF_STATE * moving * size / len(elements))
+    return keys * (OF_KEY + OF_STATE * moving * size / len(elements))
 
 
 def numbers_of(element: Element, key: str) -> list[float]:
