@@ -2,7 +2,7 @@
 
 M is scaled to a unit diagonal first, D M D with D = diag(M)^-1/2, so that light links count like heavy ones. With
 D M D = L L^T, a = D L^-T x and Y = L^-1 D J^T: x + Y lam = L^-1 D f = b and Y^T x = g. The singular values Y = U S V^T
-give x = b - U (U^T b - S^-1 V^T g) and the multipliers of least norm lam = V S^-1 (U^T b - S^-1 V^T g). Where M alone is
+give x = b - U (U^T b - S^-1 V^T g) and the multipliers of least norm lam = V S^-1 (U^T b - S^-1 V^T g). Where M is
 singular, M + w J^T J and f + w J^T g have the same answer (augmented Lagrangian).
 
 The square of an entry of the diagonal of L is the part of a coordinate's inertia that the coordinates before it do not
@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError
 from rtmbs.robotics.loop_kernels import solve_lower, solve_upper
 
@@ -52,6 +53,7 @@ def constrained_accelerations(
     """
     solve = ConstrainedSolver(M, J, call, names)
     a, lam = solve(left(np.zeros(M.shape[:2])), g)
+    check_answers(a)
     more, push = solve(left(a) - pulled(J, lam), g - pushed(J, a))
     a = a + more
     check_answers(a)
@@ -111,7 +113,7 @@ def accelerations_of_trees(M: Array, left: Left, call: Call, names: Sequence[str
         call(solve_lower, L, b)
         call(solve_upper, L, b)
         a = a + scale * b[..., 0]
-    check_answers(a)
+        check_answers(a)
     return a
 
 
@@ -151,7 +153,8 @@ def no_inertia(M: Array, singular: NDArray[np.bool_], names: Sequence[str]) -> I
 
 
 def check_answers(a: Array) -> None:
-    """Refuse accelerations that are not finite."""
-    if not np.all(np.isfinite(a)):
-        state = f" of state {int(np.argmin(np.all(np.isfinite(a), axis=1)))}" if len(a) > 1 else ""
+    """Refuse accelerations that are not finite, or beyond all range."""
+    good = np.abs(a).max(axis=1, initial=0.0) <= BEYOND
+    if not np.all(good):
+        state = f" of state {int(np.argmin(good))}" if len(a) > 1 else ""
         raise InputError(f"forward dynamics{state}: accelerations are too large for a number; give smaller v and tau")

@@ -216,7 +216,7 @@ class Coordinates:
         found = real(values, count, what)
         if found.shape != (count,):
             raise InputError(f"{what} has shape {found.shape}; it must be {with_count(count, 'number')}")
-        if not found.dot(found) <= BEYOND and (fault := not_finite(found[None], what)):
+        if not np.abs(found).max(initial=0.0) <= BEYOND and (fault := not_finite(found[None], what)):
             raise InputError(fault)
         return found
 
