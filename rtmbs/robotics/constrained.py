@@ -123,17 +123,17 @@ def factors(M: Array) -> tuple[Array, Array, NDArray[np.bool_]]:
     scale = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
     scaled = M * scale[:, :, None] * scale[:, None, :]
     try:
-        L = np.linalg.cholesky(scaled)
+        L = np.asarray(np.linalg.cholesky(scaled), np.float64)
     except np.linalg.LinAlgError:
         L = np.array([factor(one) for one in scaled])
     own = np.einsum("kii->ki", L).min(axis=1, initial=1.0)
-    return scale, L, ~(own**2 > OWN_INERTIA)
+    return scale, L, np.asarray(~(own**2 > OWN_INERTIA))
 
 
 def factor(M: Array) -> Array:
     """Return L of M = L L^T, zero where it is not positive definite."""
     try:
-        return np.linalg.cholesky(M)
+        return np.asarray(np.linalg.cholesky(M), np.float64)
     except np.linalg.LinAlgError:
         return np.zeros_like(M)
 
@@ -144,7 +144,7 @@ def no_inertia(M: Array, singular: NDArray[np.bool_], names: Sequence[str]) -> I
     size = np.sqrt(np.maximum(np.diag(M[s]), 0.0))
     scale = 1.0 / np.where(size > 0.0, size, 1.0)
     motion = np.abs(np.linalg.eigh(M[s] * scale[:, None] * scale)[1][:, 0])
-    met = dict.fromkeys(names[j] for j in np.flatnonzero(motion > 0.5 * motion.max(initial=0.0)))
+    met = dict.fromkeys(names[j] for j in np.flatnonzero(motion > 0.5 * motion.max(initial=0.0)).tolist())
     state = f" of state {s}" if len(M) > 1 else ""
     return InputError(
         f"forward dynamics{state}: a motion of {' and '.join(map(repr, met))} has no inertia; give the bodies that it "

@@ -50,7 +50,7 @@ class StateKernels:
             if fault := not_finite(found, what):
                 return InputError(fault)
         for start, *_ in self.coordinates.turning:
-            for s in np.flatnonzero(~np.any(states["q"][:, start : start + 4], axis=1)):
+            for s in np.flatnonzero(~np.any(states["q"][:, start : start + 4], axis=1)).tolist():
                 return InputError(f"q{of_state(states['q'], s)} has a zero quaternion; no rotation is (1, 0, 0, 0)")
         return InputError(f"the answer is too large for a number; give smaller numbers in {', '.join(states)}")
 
