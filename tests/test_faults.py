@@ -545,8 +545,6 @@ BOUNDED = {
     "formats/assembly.py: place_neighbours": "every turn takes a link from a queue that each enters once",
     "formats/sdf.py: cut_loops": "every turn goes one link up in a tree of links",
     "formats/sdf.py: root": "every turn goes one link up in a tree of links",
-    "formats/sdf_frames.py: link": "every turn meets a new frame",
-    "formats/sdf_frames.py: place": "every turn adds a new frame to the way, and ways are bounded",
     "formats/written_tree.py: tree_of": "every turn takes a body from a queue that each enters once",
     "formats/xml_tree.py: walk": "every turn takes an element from a list that each enters once",
     "export/bridge.py: serve": "a tick every period, up to the number of ticks; without one the user ends the bridge",

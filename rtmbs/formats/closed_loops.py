@@ -21,7 +21,8 @@ from rtmbs.formats.xml_tree import Element
 from rtmbs.model import Fixed, JointType, Prismatic, Revolute, Spherical, Universal
 from rtmbs.model.joint import WORLD
 
-MOST_BYTES = 1_000_000
+MOST_BYTES = 100_000
+MOST_DEPTH = 20  # lists and entries inside each other
 ORIGIN = (0.0, 0.0, 0.0)
 NEEDS = "side files of closed loops need PyYAML; pip install 'rtmbs[robots]' brings it"
 FORMS: dict[str, JointType] = {"6d": Fixed(), "3d": Spherical()}
@@ -179,18 +180,36 @@ def yaml_of(path: Path) -> dict[Any, Any]:
     except ImportError:
         raise InputError(NEEDS) from None
     try:
-        data = text(path, MOST_BYTES)
-        if any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(data, Loader=yaml.SafeLoader)):
-            raise LanguageError("the file of loops has an alias (*NAME), which may unpack to gigabytes", file=str(path))
-        tree = yaml.safe_load(data)
+        tree = shallow_loader(yaml.SafeLoader, yaml.AliasEvent, str(path))(text(path, MOST_BYTES)).get_single_data()
     except DamagedFile as error:
         raise LanguageError(f"the file of loops {error}", file=str(path)) from None
+    except LanguageError:
+        raise
     except (yaml.YAMLError, RecursionError, ValueError) as error:
         first = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise LanguageError(f"the file of loops is no YAML: {first}", file=str(path)) from None
     if not isinstance(tree, dict):
         raise LanguageError("the file of loops has no entry closed_loop; it must be a list of pairs", file=str(path))
     return tree
+
+
+def shallow_loader(base: Any, alias: Any, file: str) -> Any:
+    """Return a loader that refuses aliases, and lists inside each other, before it has read them."""
+
+    class ShallowLoader(base):  # type: ignore[misc]
+        depth = 0
+
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(alias):
+                raise LanguageError("the file of loops has an alias (*NAME), which may unpack to gigabytes", file=file)
+            self.depth += 1
+            if self.depth > MOST_DEPTH:
+                raise LanguageError(f"the file of loops has more than {MOST_DEPTH} lists inside each other", file=file)
+            found = super().compose_node(parent, index)
+            self.depth -= 1
+            return found
+
+    return ShallowLoader
 
 
 def check_side_file(pairs: Any, kinds: Any, file: str) -> None:

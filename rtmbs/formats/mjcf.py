@@ -24,6 +24,7 @@ from rtmbs.formats.placement import Placement, here, placement_of_quaternion
 from rtmbs.formats.xml_tree import Element
 from rtmbs.model import Fixed, Floating, JointType, Model, Prismatic, Revolute, Spherical
 from rtmbs.model.import_report import JointLimits
+from rtmbs.model.joint import make_initial
 from rtmbs.numerics.rotations.quaternions import product, quaternions, rotations
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
@@ -259,7 +260,7 @@ def set_start(assembly: ModelAssembly, names: MuJoCoModel, model: Model, chosen:
             if assembly.joints[name].backwards:  # of parent to body, and the rate in axes of the parent
                 rate = -(rotations(position) @ rate)
                 position = position * (1.0, -1.0, -1.0, -1.0)
-        model.initials.pop(name, None)
-        model.set_initial(name, position, rate if np.any(rate) else None, pin=pinned)
-        if rotor := assembly.rotors.get(name):
-            model.set_initial(rotor, position, rate if np.any(rate) else None, pin=False)
+        moving = rate if np.any(rate) else None
+        for one, pin in ((name, pinned), (assembly.rotors.get(name), False)):
+            if one is not None:  # a file states its unit of angles, so that no number of turns is a slip
+                model.initials[one] = make_initial(model.joints[one], position, moving, pin, 1.0, np.inf)

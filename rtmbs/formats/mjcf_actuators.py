@@ -30,8 +30,8 @@ def add_actuators(assembly: ModelAssembly, names: MuJoCoModel, model: Model, con
             assembly.note(f"actuator {name!r}", "is switched off by a flag or its group, and is left out")
             continue
         laws = int(compiled.actuator_gaintype[k]), int(compiled.actuator_biastype[k])
-        if not factors or compiled.actuator_dyntype[k] != PLAIN or max(laws) > AFFINE:
-            assembly.note(f"actuator {name!r}", "acts on no joint, or has a state or a muscle, and is left out")
+        if told := left_out(factors, int(compiled.actuator_dyntype[k]), laws):
+            assembly.note(f"actuator {name!r}", f"{told}, and is left out")
             continue
         if compiled.actuator_ctrllimited[k] or compiled.actuator_forcelimited[k]:
             assembly.note(f"actuator {name!r}", "has limits of control or force, which are not applied")
@@ -43,6 +43,15 @@ def add_actuators(assembly: ModelAssembly, names: MuJoCoModel, model: Model, con
         }
         joints = [names.joints[j] for j in factors]
         model.add_force(assembly.free_name(name, model.forces), actuator_force, joints=joints, parameters=numbers)
+
+
+def left_out(factors: dict[int, float], state: int, laws: tuple[int, int]) -> str:
+    """Return why an actuator has no force here; empty where it has one."""
+    if not factors:
+        return "acts on no slide, hinge or fixed tendon of these"
+    if state != PLAIN:
+        return "has a state (dyntype)"
+    return "has a gain or a bias of another kind than fixed and affine" if max(laws) > AFFINE else ""
 
 
 def rotor_and_damper(compiled: Any, j: int) -> tuple[float, float]:

@@ -1,17 +1,17 @@
 """Files and sizes that an MJCF names, looked at before MuJoCo opens it: all lie in the folder of the file or package.
 
 Includes are read from the folder of the file or of the including file. Attached models (``<asset><model file>``) have
-a folder of their own. A short text can ask for gigabytes: textures, fields of heights, copies of bodies. Their sizes
-are bounded, those of images by their headers.
+a folder of their own. A short text can ask for gigabytes by copies of bodies, whose number is bounded, or by numbers
+(``mjcf_sizes``). Images count by their headers.
 """
 
-import math
 import struct
 from pathlib import Path
 
 from rtmbs.core.reading import DamagedFile, opened, whole
 from rtmbs.errors import ModelError
 from rtmbs.formats.mesh_files import MeshFiles
+from rtmbs.formats.mjcf_sizes import check_cells, product_of
 from rtmbs.formats.xml_tree import MOST_BYTES, Element, parse_xml
 
 NAMED = (
@@ -20,8 +20,6 @@ NAMED = (
 FOLDERS = ("meshdir", "texturedir", "assetdir")
 MOST_FILES = 200
 MOST_COPIES = 10_000  # elements that replicate, composite, flexcomp and attach add
-MOST_CELLS = 20_000_000  # numbers in textures, fields of heights and user data
-OF_IMAGES = 0.3  # part that a number of an image counts: it takes a byte, and 1.4 while it is unpacked; others take 8
 IMAGES = ("texture", "hfield")
 PNG, HEADER, CHANNELS = b"\x89PNG\r\n\x1a\n", 24, 4.0  # width and height end the header
 COUNTED = ("replicate", "composite", "flexcomp")
@@ -64,8 +62,8 @@ class MJCFFiles:
                     if tree.tag != "mujoco":
                         raise element.fault(f"<model>: {str(place)!r} begins with <{tree.tag}>; it must be <mujoco>")
                     models[element.attributes.get("name", "")] = self.size(tree, place, files.of(place))
-        check_cells(root, [element for element, _ in elements], pixels)
         size = copies(root, inner, models)
+        check_cells(root, [element for element, _ in elements], pixels, size)
         if size - len(elements) > MOST_COPIES:
             raise root.fault(f"{size} elements are made of {len(elements)}; {MOST_COPIES} more are the most")
         self.open.pop()
@@ -110,7 +108,7 @@ def check_place(element: Element, key: str, folders: list[str], files: MeshFiles
         address = f"{folder}/{element.attributes[key]}" if folder else element.attributes[key]
         for base in bases:
             try:
-                found.append(files.place(address, base))
+                found += [files.place(one, base) for one in {address, address.replace("\\", "/")}]  # MuJoCo opens both
             except ModelError as error:
                 raise element.fault(f"<{element.tag}>: {error}") from None
     return found
@@ -134,47 +132,10 @@ def copies(root: Element, inner: dict[Element, list[Element]], models: dict[str,
     found, waiting = 0.0, [(root, 1.0)]
     for element, many in waiting:
         if element.tag in COUNTED:
-            many *= max(product_of(element, "count"), 1.0)
+            many *= max(product_of(element, "count"), product_of(element, "cellcount"), 1.0)
         if element.tag in ("attach", "model"):
             name = element.attributes.get("model" if element.tag == "attach" else "name", "")
             found += many * models.get(name, max(models.values(), default=0))
         found += many
         waiting += [(child, many) for child in (*element.children, *inner.get(element, ()))]
     return int(min(found, 1e15))
-
-
-def check_cells(root: Element, elements: list[Element], pixels: float) -> None:
-    """Refuse textures, images, fields of heights and user data of too many numbers: LanguageError."""
-    found = sum(map(cells, elements)) + OF_IMAGES * pixels
-    if found > MOST_CELLS:
-        raise root.fault(
-            f"textures, fields of heights and user data have {found:.3g} numbers; {MOST_CELLS} are the most"
-        )
-
-
-def cells(element: Element) -> float:
-    """Return the numbers that an element asks for."""
-    if element.tag == "texture":
-        width, height = product_of(element, "width"), product_of(element, "height")
-        flat = element.attributes.get("type", "cube") == "2d"
-        return max(product_of(element, "nchannel"), 3.0) * (
-            width * height if flat else max(width, height, 6 * width**2)
-        )
-    if element.tag == "hfield":
-        return product_of(element, "nrow") * product_of(element, "ncol")
-    if element.tag == "numeric":
-        return product_of(element, "size")
-    if element.tag == "mesh" and "builtin" in element.attributes:
-        return product_of(element, "params") ** 2
-    if element.tag == "size":
-        return sum(product_of(element, key) for key in element.attributes if key == "nkey" or key.startswith("nuser"))
-    return 0.0
-
-
-def product_of(element: Element, key: str) -> float:
-    """Return the product of the numbers of an attribute; 0 without one, or where it is none, which MuJoCo refuses."""
-    try:
-        numbers = [abs(float(word)) for word in element.attributes.get(key, "0").split()]
-    except ValueError:
-        return 0.0
-    return math.prod(numbers) if all(map(math.isfinite, numbers)) else 0.0

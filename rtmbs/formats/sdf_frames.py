@@ -33,6 +33,7 @@ class FrameGraph:
     def __init__(self) -> None:
         self.entries: dict[str, FrameEntry] = {WORLD: FrameEntry("", here(), "", None)}
         self.found: dict[str, Placement] = {WORLD: here()}
+        self.carriers: dict[str, str] = {}  # links of frames that were asked for
         self.placed: list[tuple[str, str, Element]] = []  # scope, placement frame and element of a model
 
     def add(self, name: str, base: str, pose: Placement, carrier: str, element: Element) -> None:
@@ -59,7 +60,10 @@ class FrameGraph:
                 break
             found, at = self.entries[at].pose.then(found), self.entries[at].base
         if at != model:
-            raise element.fault(f"placement_frame {name!r} is not in the model; it must be a frame of the model")
+            raise element.fault(
+                f"placement_frame {name!r} is not in the model by at most {MOST_DEPTH} poses; it must be a frame of the"
+                " model"
+            )
         return found
 
     def name(self, scope: str, wanted: str, element: Element) -> str:
@@ -77,39 +81,42 @@ class FrameGraph:
 
     def place(self, name: str) -> Placement:
         """Return the placement of a frame in the world; LanguageError for frames that run in a circle."""
-        waiting = [name]
-        while waiting[-1] not in self.found and len(waiting) <= MOST_DEPTH:
-            base, element = self.entries[waiting[-1]].base, self.entries[waiting[-1]].element
-            if base in waiting:
+        waiting = {name: None}
+        at = name
+        for _ in range(len(self.entries)):
+            if at in self.found:
                 break
-            if base not in self.entries:
-                assert element is not None  # that of the world is empty, and found
-                raise element.fault(str(unknown_name("frame", base.rpartition("::")[2], self.entries)))
-            waiting.append(base)
-        if waiting[-1] not in self.found:
-            element = self.entries[name].element
+            base, element = self.entries[at].base, self.entries[at].element
             assert element is not None  # the world is found
-            raise element.fault(
-                f"frame {name!r} is relative to itself, through others; one must be relative to the model"
-            )
-        for one in reversed(waiting[:-1]):
+            if base in waiting:
+                raise element.fault(
+                    f"frame {base!r} is relative to itself, through others; one must be relative to the model"
+                )
+            if base not in self.entries:
+                raise element.fault(str(unknown_name("frame", base.rpartition("::")[2], self.entries)))
+            waiting[at := base] = None
+        for one in reversed(list(waiting)[:-1]):
             entry = self.entries[one]
             self.found[one] = self.found[entry.base].then(entry.pose)
         return self.found[name]
 
     def link(self, name: str) -> str:
         """Return the full name of the link that carries a frame, "" for the world."""
-        met: set[str] = set()
-        while name and name in self.entries and self.entries[name].carrier != name:
+        met: dict[str, None] = {}
+        for _ in range(len(self.entries) + 1):
+            if not name or name not in self.entries or name in self.carriers or self.entries[name].carrier == name:
+                break
             if name in met:
                 element = self.entries[name].element
                 assert element is not None
                 raise element.fault(
                     f"frame {name!r} is attached to itself, through others; one must be attached to a link"
                 )
-            met.add(name)
+            met[name] = None
             name = self.entries[name].carrier
-        return "" if name == WORLD else name
+        found = self.carriers.get(name, "" if name == WORLD else name)
+        self.carriers.update(dict.fromkeys(met, found))
+        return found
 
 
 def pose_of(element: Element) -> tuple[Placement, str]:

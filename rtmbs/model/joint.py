@@ -197,8 +197,10 @@ class Initial:
     weight: float  # of the change that assembly may make, against 1 for all others
 
 
-def make_initial(joint: Joint, position: Numbers, rate: Numbers, pin: bool, weight: Numbers) -> Initial:
-    """Return checked start values."""
+def make_initial(
+    joint: Joint, position: Numbers, rate: Numbers, pin: bool, weight: Numbers, most_turns: float = MOST_TURNS
+) -> Initial:
+    """Return checked start values; an angle of more turns is refused, as one in degrees."""
     what = f"initial value of joint {joint.name!r}"
     if joint.type.start == "nothing":
         raise ModelError(f"{what}: a {type(joint.type).__name__} joint has no coordinate to start from")
@@ -210,6 +212,8 @@ def make_initial(joint: Joint, position: Numbers, rate: Numbers, pin: bool, weig
     if heavy <= 0.0:
         raise ModelError(f"{what}: weight is {heavy}; it must be above zero")
     places = None if position is None else start_values(joint, position, f"{what}: position", 0)
+    if places is not None and joint.type.start == "coordinates":
+        check_turns(joint, places, f"{what}: position", most_turns)
     rates = None if rate is None else start_values(joint, rate, f"{what}: rate", 1)
     return Initial(joint, places, rates, switch(pin, f"{what}: pin"), heavy)
 
@@ -230,16 +234,14 @@ def start_values(joint: Joint, value: Numbers, what: str, order: int) -> Array:
         if not np.any(values[-4:]):
             raise ModelError(f"{what} has a zero quaternion; no rotation is (1, 0, 0, 0)")
         values[-4:] = unit_vector(values[-4:])
-    elif order == 0:
-        check_turns(joint, values, what)
     return values
 
 
-def check_turns(joint: Joint, values: Array, what: str) -> None:
+def check_turns(joint: Joint, values: Array, what: str, most: float) -> None:
     """Refuse an angle of many turns, which is one in degrees."""
     for dof, name, value in zip(joint.type.dofs(), joint.type.coordinates, values, strict=True):
-        if dof.kind == "revolute" and abs(value) > MOST_TURNS * 2.0 * math.pi:
-            raise ModelError(f"{what}: {in_degrees(name, value)}; start within {MOST_TURNS} turns of zero")
+        if dof.kind == "revolute" and abs(value) > most * 2.0 * math.pi:
+            raise ModelError(f"{what}: {in_degrees(name, value)}; start within {most:g} turns of zero")
 
 
 def in_degrees(name: str, value: float) -> str:

@@ -330,6 +330,8 @@ def triangles_in(data: bytes, ending: str, what: str) -> Triangles:
         raise ModelError(f"{what} cannot be read as a mesh: it {error}") from None
     except ModelError as refusal:
         raise ModelError(f"{what}: {refusal}") from None
+    except IndexError:
+        raise ModelError(f"{what} cannot be read as a mesh: a triangle names a vertex that is not there") from None
     except Exception as error:  # noqa: BLE001 - a damaged file may raise anything
         raise ModelError(f"{what} cannot be read as a mesh: {type(error).__name__}: {error}") from None
     if not len(found.faces):
@@ -466,6 +468,9 @@ class Mesh(Surface):
         scale, position = positive(self.scale, f"{what}: scale"), numbers(self.position, f"{what}: position", (3,))
         axes = rotation(np.eye(3) if self.axes is None else self.axes, f"{what}: axes")
         read = triangles_of(Path(self.file), what)
-        vertices = scale * np.asarray(read.vertices, float) @ axes.T + position
+        vertices = np.asarray(read.vertices, float)
+        if not np.all(np.isfinite(vertices)):
+            raise ModelError(f"{what} cannot be read as a mesh: a vertex has a number that is not finite")
+        vertices = scale * vertices @ axes.T + position
         keep(self, file=str(self.file), scale=scale, position=position, axes=axes)
         keep(self, **checked_triangles(vertices, read.faces, what))

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.errors import InputError, shown, with_count
 from rtmbs.model.body import GROUND
 from rtmbs.model.description import ModelDescription
@@ -26,6 +27,7 @@ from rtmbs.system.system import System
 Array = NDArray[np.float64]
 
 TURNING = 3  # rates of a ball joint
+PLAIN = np.dtype(np.float64)
 
 
 @dataclass(frozen=True)
@@ -72,6 +74,7 @@ class Coordinates:
             self.places.append(place)
             nq, nv = nq + wide, nv + len(info.dofs)
         self.nq, self.nv = nq, nv
+        self.rate_names = [place.name for place in self.places for _ in place.dofs]
         self.T = self.rates_matrix()
         identity = self.T.shape == (nv, nv) and np.array_equal(self.T, np.eye(nv))
         self.index()
@@ -190,26 +193,59 @@ class Coordinates:
         return found
 
     def rows(self, values: Any, count: int, what: str) -> Array:
-        """Return numbers (k, count), contiguous, of (count,) or (k, count); InputError for another shape."""
-        try:
-            found = np.asarray(values, np.float64, order="C")
-        except (TypeError, ValueError):
-            raise InputError(f"{what} is {shown(values)}; it must be {with_count(count, 'number')}") from None
+        """Return numbers (k, count), contiguous, of (count,) or (k, count); InputError for another shape.
+
+        Kernels refuse those that are not finite, which costs nothing there.
+        """
+        found = real(values, count, what)
         if found.ndim == 1 and len(found) == count:
             return found[None]
         if found.ndim != 2 or found.shape[1] != count:
             raise InputError(f"{what} has shape {found.shape}; it must be ({count},), or (k, {count}) for k states")
         return found
 
+    def finite_rows(self, values: Any, count: int, what: str) -> Array:
+        """Return numbers (k, count) that no kernel looks at; InputError where they are not finite."""
+        found = self.rows(values, count, what)
+        if fault := not_finite(found, what):
+            raise InputError(fault)
+        return found
+
     def checked(self, values: Any, count: int, what: str) -> Array:
-        """Return numbers (count,); InputError for another shape."""
-        try:
-            found = np.asarray(values, np.float64)
-        except (TypeError, ValueError):
-            raise InputError(f"{what} is {shown(values)}; it must be {with_count(count, 'number')}") from None
+        """Return finite numbers (count,); InputError for another shape."""
+        found = real(values, count, what)
         if found.shape != (count,):
             raise InputError(f"{what} has shape {found.shape}; it must be {with_count(count, 'number')}")
+        if not np.abs(found).max(initial=0.0) <= BEYOND and (fault := not_finite(found[None], what)):
+            raise InputError(fault)
         return found
+
+
+def real(values: Any, count: int, what: str) -> Array:
+    """Return a contiguous array of real numbers; InputError for anything else."""
+    try:
+        found = np.asarray(values, order="C")
+        if found.dtype is PLAIN:
+            return found
+        if found.dtype.kind in "biufO":
+            return found.astype(PLAIN)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    raise InputError(f"{what} is {shown(values)}; it must be {with_count(count, 'real number')}")
+
+
+def not_finite(states: Array, what: str) -> str:
+    """Return the fault of a number of states (k, count) that is not finite, empty without one."""
+    bad = np.argwhere(~(np.abs(states) <= BEYOND))
+    if not len(bad):
+        return ""
+    s, entry = bad[0]
+    return f"{what}{of_state(states, s)}: entry {entry} is {states[s, entry]}; it must be finite and at most 1e100"
+
+
+def of_state(states: Array, s: int) -> str:
+    """Return words for a state of several."""
+    return f" of state {s}" if len(states) > 1 else ""
 
 
 def rotors_of(model: ModelDescription) -> dict[str, tuple[str, int, float]]:

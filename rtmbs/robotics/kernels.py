@@ -1,12 +1,14 @@
 """Compiled loops over states of a robot: placements, Jacobians and momenta.
 
-Each takes poses q (k, nq) and rates (k, nv) and writes one entry for each state. Velocities of dofs are motion vectors
+Each takes poses q (k, nq) and rates (k, nv) and writes one entry for each state. It returns the number of faults: zero
+quaternions, and numbers that are not finite. Velocities of dofs are motion vectors
 at the origin of their part (``numerics/spatial.py``), so a column S of a dof moves with the body that carries its axis:
 dS/dt = V_tip x S. Rates of z are zd = T v, with T by rows.
 """
 
 from typing import NamedTuple
 
+from rtmbs.core.bounds import BEYOND
 from rtmbs.jit.compiled import coarse_kernel, inner_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.numerics.spatial import (
@@ -58,9 +60,22 @@ class FramePoint(NamedTuple):
 
 
 @inner_kernel
+def unfit(x):
+    """Return how many numbers are not finite, or beyond all range."""
+    found = 0
+    for i in range(len(x)):
+        if not abs(x[i]) <= BEYOND:
+            found += 1
+    return found
+
+
+@inner_kernel
 def take_pose(m, q, R0, ws):
-    """Write ws.z and R0 of a pose q (nq,), quaternions of any length; return how many are zero, and leave R0 there."""
-    zeros = 0
+    """Write ws.z and R0 of a pose q (nq,), quaternions of any length; return the number of faults.
+
+    Faults are zero quaternions, which leave R0, and numbers that are not finite.
+    """
+    faults = unfit(q)
     for i in range(len(ws.z)):
         ws.z[i] = 0.0
     for k in range(len(m.dof)):
@@ -72,7 +87,7 @@ def take_pose(m, q, R0, ws):
         w, x, y, z = q[s], m.sense[k] * q[s + 1], m.sense[k] * q[s + 2], m.sense[k] * q[s + 3]
         square = w * w + x * x + y * y + z * z
         if square == 0.0:
-            zeros += 1
+            faults += 1
             continue
         f = 2.0 / square
         R = (
@@ -84,7 +99,7 @@ def take_pose(m, q, R0, ws):
         for c in range(3):
             for b in range(3):
                 R0[r, b, c] = m.turn[k, b, 0] * R[0][c] + m.turn[k, b, 1] * R[1][c] + m.turn[k, b, 2] * R[2][c]
-    return zeros
+    return faults
 
 
 @inner_kernel
@@ -101,11 +116,12 @@ def take_rates(m, v, zd):
 def frame_motions(tables, R0, ws, m, frame, q, v, position, rotation, J, dJ):
     """Placement in the world and J, dJ/dt (k, 6, nv) of a frame, world axes; dJ is empty where it is not wanted."""
     dofs = tables.dofs
-    zeros = 0
+    faults = 0
     for s in range(len(q)):
-        zeros += take_pose(m, q[s], R0, ws)
+        faults += take_pose(m, q[s], R0, ws)
         forward_positions(tables, R0, ws.z, ws)
         if len(dJ):
+            faults += unfit(v[s])
             take_rates(m, v[s], ws.zd)
             forward_velocities(dofs, ws.zd, ws)
         for r in range(6):
@@ -141,7 +157,7 @@ def frame_motions(tables, R0, ws, m, frame, q, v, position, rotation, J, dJ):
                 Sd = cross_motion(load6(ws.V, dofs.tip[i]), S)
                 slope = add3(add3(linear(Sd), cross3(angular(Sd), x)), cross3(spin, xd))
                 add_columns(m, i, slope, angular(Sd), dJ[s])
-    return zeros
+    return faults
 
 
 @inner_kernel
@@ -163,9 +179,9 @@ def momentum_matrices(tables, R0, ws, m, q, v, center, A, dA):
     n - c x f.
     """
     dofs, n = tables.dofs, len(ws.z)
-    zeros = 0
+    faults = 0
     for s in range(len(q)):
-        zeros += take_pose(m, q[s], R0, ws)
+        faults += take_pose(m, q[s], R0, ws) + unfit(v[s])
         take_rates(m, v[s], ws.zd)
         forward_positions(tables, R0, ws.z, ws)
         place_inertias(dofs, ws)
@@ -189,7 +205,7 @@ def momentum_matrices(tables, R0, ws, m, q, v, center, A, dA):
         for k in range(n):
             if m.counted[k]:
                 add_body_momenta(tables, m, ws, k, center[s], A[s], dA[s])
-    return zeros
+    return faults
 
 
 @inner_kernel

@@ -357,7 +357,7 @@ class RobotKinematics:
         ndarray
             Phi_q (m, nv) or (k, m, nv), without the couplers of rotors.
         """
-        _, J, _ = self._kernels.loop_equations(np.flatnonzero(self._rows), self.coordinates.rows(q, self.nq, "q"))
+        _, J = self._kernels.loop_equations(np.flatnonzero(self._rows), self.coordinates.rows(q, self.nq, "q"))
         return J if np.ndim(q) > 1 else J[0]
 
     def _closure_rows(self) -> Array:
@@ -377,7 +377,7 @@ class RobotKinematics:
         ndarray
             Phi (m,) or (k, m) [m or 1].
         """
-        Phi, _, _ = self._kernels.loop_equations(np.flatnonzero(self._rows), self.coordinates.rows(q, self.nq, "q"))
+        Phi, _ = self._kernels.loop_equations(np.flatnonzero(self._rows), self.coordinates.rows(q, self.nq, "q"))
         return Phi if np.ndim(q) > 1 else Phi[0]
 
     frame_jacobian = jacobian

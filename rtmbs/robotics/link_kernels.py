@@ -11,7 +11,7 @@ from typing import NamedTuple
 from rtmbs.jit.compiled import coarse_inner_kernel, coarse_kernel, inner_kernel
 from rtmbs.jit.struct import struct
 from rtmbs.numerics.spatial import add3, cross3, dot3, load3, load33, scale3, store3
-from rtmbs.robotics.kernels import take_pose, take_rates
+from rtmbs.robotics.kernels import take_pose, take_rates, unfit
 from rtmbs.semirecursive.force_kernels import apply_forces
 from rtmbs.semirecursive.passes import forward_positions, forward_velocities
 from rtmbs.system.tables import GRAVITY_SLOT, Array
@@ -128,9 +128,9 @@ def act(tables, R0, u, ws):
 @coarse_kernel
 def joint_forces(tables, R0, u, ws, m, links, motion, forced, q, v, a, tau):
     """Tau (k, nv) = M a + bias forces of k states, less what springs, dampers and laws give where ``forced``."""
-    zeros = 0
+    faults = 0
     for s in range(len(q)):
-        zeros += take_pose(m, q[s], R0, ws)
+        faults += take_pose(m, q[s], R0, ws) + unfit(v[s]) + unfit(a[s])
         if forced != 0:
             take_rates(m, v[s], ws.zd)
             act(tables, R0, u, ws)
@@ -153,7 +153,8 @@ def joint_forces(tables, R0, u, ws, m, links, motion, forced, q, v, a, tau):
         for i in range(len(ws.tau) if forced != 0 else 0):
             for e in range(m.pointer[i], m.pointer[i + 1]):
                 tau[s, m.column[e]] += m.factor[e] * ws.tau[i]
-    return zeros
+        faults += unfit(tau[s])
+    return faults
 
 
 @inner_kernel
@@ -206,9 +207,9 @@ def couple_columns(links, motion, k, stop, j, f, n, M):
 @coarse_kernel
 def mass_matrices(tables, R0, ws, m, links, motion, q, M):
     """M (k, nv, nv) of k poses, by composite inertias; entries of different branches are zero."""
-    zeros, I = 0, motion.composite
+    faults, I = 0, motion.composite
     for s in range(len(q)):
-        zeros += take_pose(m, q[s], R0, ws)
+        faults += take_pose(m, q[s], R0, ws)
         forward_positions(tables, R0, ws.z, ws)
         place_links(links, ws, motion)
         for i in range(M.shape[1]):
@@ -233,7 +234,7 @@ def mass_matrices(tables, R0, ws, m, links, motion, q, M):
                     couple_columns(links, motion, at, links.first[at + 1], j, f, n, M[s])
             if links.parent[k] >= 0:
                 add_to_parent(I, k, links.parent[k], load3(motion.arm, k))
-    return zeros
+    return faults
 
 
 @inner_kernel

@@ -4,19 +4,22 @@ The loop equations are Phi (m,), with Phid = Phi_q v + Phi_t and Phidd = Phi_q a
 """
 
 from rtmbs.jit.compiled import coarse_kernel
-from rtmbs.robotics.kernels import take_pose, take_rates
+from rtmbs.robotics.kernels import take_pose, take_rates, unfit
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z
-from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
+from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.contacts import add_rate_gaps
 from rtmbs.semirecursive.passes import forward_accelerations, forward_positions, forward_velocities
 
 
 @coarse_kernel
-def loop_equations(tables, R0, u, ws, m, rows, q, v, Phi, J, drift):
-    """Phi (k, r) and Phi_q (k, r, nv) of k states, and with a drift (k, r) Phidd without accelerations; chosen rows."""
-    zeros = 0
+def loop_equations(tables, R0, u, ws, m, rows, q, v, Phi, J, Phid, drift):
+    """Phi (k, r) and Phi_q (k, r, nv) of k states, of chosen rows.
+
+    Where Phid (k, r) and drift (k, r) are not empty, they get the rates, and Phidd without accelerations.
+    """
+    faults = 0
     for s in range(len(q)):
-        zeros += take_pose(m, q[s], R0, ws)
+        faults += take_pose(m, q[s], R0, ws) + unfit(v[s])
         take_rates(m, v[s], ws.zd)
         forward_positions(tables, R0, ws.z, ws)
         evaluate_closures(tables, ws.z, u, ws)
@@ -29,8 +32,10 @@ def loop_equations(tables, R0, u, ws, m, rows, q, v, Phi, J, drift):
             for i in range(len(ws.zdd)):
                 ws.zdd[i] = 0.0
             forward_accelerations(tables.dofs, ws.zd, ws.zdd, u, ws)
+            closure_velocities(tables, ws.zd, u, ws)
             closure_accelerations(tables, ws.zd, ws.zdd, u, ws)
             for r in range(len(rows)):
+                Phid[s, r] = ws.Phid[rows[r]]
                 drift[s, r] = ws.Phidd[rows[r]]
         for r in range(len(rows)):
             for j in range(J.shape[2]):
@@ -42,7 +47,7 @@ def loop_equations(tables, R0, u, ws, m, rows, q, v, Phi, J, drift):
             for e in range(m.pointer[i], m.pointer[i + 1]):
                 for r in range(len(rows)):
                     J[s, r, m.column[e]] += m.factor[e] * ws.Phid[rows[r]]
-    return zeros
+    return faults
 
 
 @coarse_kernel

@@ -121,7 +121,8 @@ class RobotMomenta(RobotKinematics):
         CentroidalMomentum
             ``linear`` [kg m/s] and ``angular`` [kg m^2/s] (3,), world axes.
         """
-        h = self.centroidal_momentum_matrix(self.coordinates.checked(q, self.nq, "q")) @ np.asarray(v, float)
+        checked = self.coordinates.checked
+        h = self.centroidal_momentum_matrix(checked(q, self.nq, "q")) @ checked(v, self.nv, "v")
         return CentroidalMomentum(h[:3], h[3:])
 
     def centroidal_momentum_time_variation(self, q: Any, v: Any, a: Any) -> CentroidalMomentum:
@@ -141,8 +142,10 @@ class RobotMomenta(RobotKinematics):
         CentroidalMomentum
             ``linear`` [N] and ``angular`` [N m] (3,), world axes.
         """
-        _, A, dA = self._momenta(self.coordinates.checked(q, self.nq, "q"), v)
-        h = A[0] @ self.coordinates.checked(a, self.nv, "a") + dA[0] @ np.asarray(v, float)
+        checked = self.coordinates.checked
+        rates, slopes = checked(v, self.nv, "v"), checked(a, self.nv, "a")
+        _, A, dA = self._momenta(checked(q, self.nq, "q"), rates)
+        h = A[0] @ slopes + dA[0] @ rates
         return CentroidalMomentum(h[:3], h[3:])
 
     ccrba = centroidal_momentum_matrix

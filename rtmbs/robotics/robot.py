@@ -180,39 +180,40 @@ class Robot(RobotMomenta):
         -------
         ConstrainedMotion
             ``accelerations`` (nv,), ``multipliers`` (m,) of least norm, and ``residual``, what is left of the
-            acceleration of the loop equations.
+            acceleration of the loop equations. ``gap`` and ``rate_gap`` are the largest loop equation and the largest
+            rate of one at this state. Where they are not zero, the answer is not about closed loops.
 
         Raises
         ------
         InputError
-            For a coordinate without inertia.
+            For a motion without inertia, as of two hinges on one axis without inertia between them, and for
+            accelerations that are too large for a number.
         """
         x, rates = self.coordinates.rows(q, self.nq, "q"), self.coordinates.rows(v, self.nv, "v")
         check_same(x, rates)
-        forces = np.zeros(rates.shape) if tau is None else self.coordinates.rows(tau, self.nv, "tau")
+        forces = np.zeros(rates.shape) if tau is None else self.coordinates.finite_rows(tau, self.nv, "tau")
         check_same(x, forces)
-        rows = np.flatnonzero(self._rows)
-        if not len(rows):
-            a = accelerations_of_trees(
-                self._kernels.mass_matrices(x), lambda a: forces - self._kernels.joint_forces(x, rates, a)
-            )
-            found = ConstrainedMotion(a, np.zeros((len(x), 0)), np.zeros(len(x)))
-        else:
-            count = max(1, MOST_NUMBERS // (self.nv * (self.nv + len(rows))))
-            slices = [slice(k, k + count) for k in range(0, len(x), count)] or [slice(0, 0)]
-            parts = [self._constrained(rows, x[one], rates[one], forces[one]) for one in slices]
-            found = ConstrainedMotion(*(np.concatenate(part) for part in zip(*parts, strict=True)))
+        count = max(1, MOST_NUMBERS // (self.nv * (self.nv + int(self._rows.sum()))))
+        slices = [slice(k, k + count) for k in range(0, len(x), count)] or [slice(0, 0)]
+        parts = [self._accelerations(x[one], rates[one], forces[one]) for one in slices]
+        found = parts[0] if len(parts) == 1 else ConstrainedMotion(*map(np.concatenate, zip(*parts, strict=True)))
         if np.ndim(q) > 1:
             return found
-        return ConstrainedMotion(found.accelerations[0], found.multipliers[0], float(found.residual[0]))
+        return ConstrainedMotion(found[0][0], found[1][0], *(float(one[0]) for one in found[2:]))
 
-    def _constrained(self, rows: NDArray[np.int64], q: Array, v: Array, tau: Array) -> ConstrainedMotion:
-        """Return accelerations (k, nv), multipliers (k, m) and residuals (k,) of k states with loops."""
-        kernels = self._kernels
-        _, J, drift = kernels.loop_equations(rows, q, v)
-        return constrained_accelerations(
-            kernels.mass_matrices(q), J, lambda a: tau - kernels.joint_forces(q, v, a), -drift, kernels.call
-        )
+    def _accelerations(self, q: Array, v: Array, tau: Array) -> ConstrainedMotion:
+        """Return accelerations (k, nv), multipliers (k, m), residuals and gaps (k,) of k states."""
+        kernels, rows, names = self._kernels, np.flatnonzero(self._rows), self.coordinates.rate_names
+
+        def left(a: Array) -> Array:
+            return tau - kernels.joint_forces(q, v, a)
+
+        if not len(rows):
+            a, none = accelerations_of_trees(kernels.mass_matrices(q), left, kernels.call, names), np.zeros(len(q))
+            return ConstrainedMotion(a, np.zeros((len(q), 0)), none, none, none)
+        Phi, J, Phid, drift = kernels.loop_motions(rows, q, v)
+        found = constrained_accelerations(kernels.mass_matrices(q), J, left, -drift, kernels.call, names)
+        return ConstrainedMotion(*found, *(np.abs(one).max(axis=1) for one in (Phi, Phid)))
 
     def inverse_kinematics(
         self,
@@ -341,7 +342,7 @@ class Robot(RobotMomenta):
         PoseScan
             With ``manipulability`` and ``singular``.
         """
-        return scan(self, frame, self.coordinates.rows(poses, self.nq, "poses"), rows)
+        return scan(self, frame, self.coordinates.finite_rows(poses, self.nq, "poses"), rows)
 
     def workspace(
         self,

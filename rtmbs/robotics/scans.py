@@ -127,7 +127,7 @@ def scan_rows(robot: RobotKinematics, frame: str, poses: Array, rows: NDArray[np
     freedom, closed = np.full(k, robot.nv), np.ones(k, np.bool_)
     if np.any(robot._rows):
         values = np.full((k, len(rows)), np.nan)
-        Phi, C, _ = robot._kernels.loop_equations(np.flatnonzero(robot._rows), poses)
+        Phi, C = robot._kernels.loop_equations(np.flatnonzero(robot._rows), poses)
         closed = np.abs(Phi).max(axis=1) <= CLOSED
         if any(len(info.aligned_a) for info in robot.system.closures):
             for s in np.flatnonzero(closed):  # products of axes do not see that they point opposite ways

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError
 from rtmbs.jit.compiled import entry_for
-from rtmbs.robotics.coordinates import TURNING, Coordinates
+from rtmbs.robotics.coordinates import TURNING, Coordinates, not_finite, of_state
 from rtmbs.robotics.kernels import FramePoint, frame_motions, momentum_matrices
 from rtmbs.robotics.link_kernels import LinkMotion, Links, joint_forces, mass_matrices
 from rtmbs.robotics.loop_kernels import loop_equations
@@ -37,31 +37,46 @@ class StateKernels:
         self.forces_of = (self.tables, R0, equations.u, self.ws, self.map, *self.links, forced)
         self.entries: dict[Callable[..., Any], Any] = {}
 
-    def call(self, kernel: Callable[..., Any], *arguments: Any) -> None:
-        """Call the machine code of a kernel; InputError for a zero quaternion."""
+    def call(self, kernel: Callable[..., Any], *arguments: Any) -> int:
+        """Call the machine code of a kernel, and return the number of faults in its states."""
         entry = self.entries.get(kernel)
         if entry is None:
             entry = self.entries[kernel] = entry_for(kernel, arguments)
-        if entry(*arguments):
-            raise InputError("q has a zero quaternion; no rotation is (1, 0, 0, 0)")
+        return int(entry(*arguments))
+
+    def refusal(self, **states: Array) -> InputError:
+        """Return the error of numbers that are not finite in arrays (k, count) by their names, or of a quaternion."""
+        for what, found in states.items():
+            if fault := not_finite(found, what):
+                return InputError(fault)
+        for start, *_ in self.coordinates.turning:
+            for s in np.flatnonzero(~np.any(states["q"][:, start : start + 4], axis=1)).tolist():
+                return InputError(f"q{of_state(states['q'], s)} has a zero quaternion; no rotation is (1, 0, 0, 0)")
+        return InputError(f"the answer is too large for a number; give smaller numbers in {', '.join(states)}")
 
     def joint_forces(self, q: Array, v: Array, a: Array) -> Array:
         """Return M a + bias forces (k, nv) of poses (k, nq)."""
         tau = np.empty(v.shape)
         if not self.system.called:
-            self.call(joint_forces, *self.forces_of, q, v, a, tau)
+            if self.call(joint_forces, *self.forces_of, q, v, a, tau):
+                raise self.refusal(q=q, v=v, a=a)
             return tau
+        if any(not_finite(one, "") for one in (q, v, a)):
+            raise self.refusal(q=q, v=v, a=a)
         for s in range(len(q)):  # laws that Python calls are asked at each state
             self.coordinates.write(q[s], self.ws.z, self.R0)
             self.ws.zd[:] = self.coordinates.T @ v[s]
             call_laws(self.system, self.tables, self.R0, self.u, self.ws)
-            self.call(joint_forces, *self.forces_of, q[s : s + 1], v[s : s + 1], a[s : s + 1], tau[s : s + 1])
+            here = slice(s, s + 1)
+            if self.call(joint_forces, *self.forces_of, q[here], v[here], a[here], tau[here]):
+                raise self.refusal(q=q, v=v, a=a)
         return tau
 
     def mass_matrices(self, q: Array) -> Array:
         """Return M (k, nv, nv) of poses (k, nq)."""
         M = np.empty((len(q), self.coordinates.nv, self.coordinates.nv))
-        self.call(mass_matrices, *self.moves, *self.links, q, M)
+        if self.call(mass_matrices, *self.moves, *self.links, q, M):
+            raise self.refusal(q=q)
         return M
 
     def frame_motions(self, frame: FramePoint, q: Array, v: Array | None) -> tuple[Array, Array, Array, Array]:
@@ -69,24 +84,38 @@ class StateKernels:
         k, nv = len(q), self.coordinates.nv
         position, rotation, J = np.empty((k, 3)), np.empty((k, 3, 3)), np.empty((k, 6, nv))
         dJ = np.empty((0 if v is None else k, 6, nv))
-        self.call(frame_motions, *self.moves, frame, q, q if v is None else v, position, rotation, J, dJ)
+        if self.call(frame_motions, *self.moves, frame, q, q if v is None else v, position, rotation, J, dJ):
+            raise self.refusal(q=q, v=q[:, :0] if v is None else v)
         return position, rotation, J, dJ
 
     def momentum_matrices(self, q: Array, v: Array) -> tuple[Array, Array, Array]:
         """Return mass centre, its velocity and mass (k, 7), A_G and its time derivative (k, 6, nv)."""
         k, nv = len(q), self.coordinates.nv
         center, A, dA = np.empty((k, 7)), np.empty((k, 6, nv)), np.empty((k, 6, nv))
-        self.call(momentum_matrices, *self.moves, q, v, center, A, dA)
+        if self.call(momentum_matrices, *self.moves, q, v, center, A, dA):
+            raise self.refusal(q=q, v=v)
         return center, A, dA
 
-    def loop_equations(self, rows: NDArray[np.int64], q: Array, v: Array | None = None) -> tuple[Array, Array, Array]:
-        """Return Phi (k, r), Phi_q (k, r, nv) and with rates the drift of Phidd (k, r), of chosen rows."""
-        k, shape = len(q), (len(q), len(rows))
-        Phi, J = np.empty(shape), np.empty((*shape, self.coordinates.nv))
-        drift = np.empty((0 if v is None else k, len(rows)))
-        rates = np.zeros((k, self.coordinates.nv)) if v is None else v
-        self.call(loop_equations, self.tables, self.R0, self.u, self.ws, self.map, rows, q, rates, Phi, J, drift)
-        return Phi, J, drift
+    def loop_equations(self, rows: NDArray[np.int64], q: Array) -> tuple[Array, Array]:
+        """Return Phi (k, r) and Phi_q (k, r, nv) of chosen rows at poses (k, nq)."""
+        none = np.empty((0, len(rows)))
+        Phi, J, *_ = self.loops(rows, q, np.zeros((len(q), self.coordinates.nv)), none, none)
+        return Phi, J
+
+    def loop_motions(self, rows: NDArray[np.int64], q: Array, v: Array) -> tuple[Array, Array, Array, Array]:
+        """Return Phi (k, r), Phi_q (k, r, nv), Phid (k, r) and the drift of Phidd (k, r) of chosen rows."""
+        shape = len(q), len(rows)
+        return self.loops(rows, q, v, np.empty(shape), np.empty(shape))
+
+    def loops(
+        self, rows: NDArray[np.int64], q: Array, v: Array, Phid: Array, drift: Array
+    ) -> tuple[Array, Array, Array, Array]:
+        """Return Phi, Phi_q, and what was written into Phid and drift, unless they are empty."""
+        Phi, J = np.empty((len(q), len(rows))), np.empty((len(q), len(rows), self.coordinates.nv))
+        moves = (self.tables, self.R0, self.u, self.ws, self.map)
+        if self.call(loop_equations, *moves, rows, q, v, Phi, J, Phid, drift):
+            raise self.refusal(q=q, v=v)
+        return Phi, J, Phid, drift
 
 
 def acts(tables: Any) -> bool:

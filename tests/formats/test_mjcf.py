@@ -434,3 +434,64 @@ def test_pixels_of_images_are_counted(tmp_path, side, said):
     path.write_text('<mujoco><asset><texture name="t" type="2d" file="big.png"/></asset><worldbody/></mujoco>')
     with pytest.raises(LanguageError, match=said or "MuJoCo refuses the file"):  # the picture is cut
         rtmbs.read(path)
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        '<asset><mesh name="a" builtin="supertorus" params="700 .01 1 1"/></asset>',
+        '<asset><mesh name="a" builtin="cone" params="30000 .001"/></asset>',
+        '<sensor><user dim="30000000"/></sensor>',
+        '<sensor><clock nsample="16000000" delay="1"/></sensor>',
+        '<actuator><general joint="j" dyntype="user" actdim="30000000"/></actuator>',
+        '<size nuser_body="10000000"/>',
+        '<size nkey="200000"/>',
+        "<keyframe>" + "<key/>" * 100_000 + "</keyframe>",
+    ],
+)
+def test_short_texts_do_not_ask_for_gigabytes(tmp_path, part):
+    path = one_body(tmp_path, 'type="hinge"', after=part)
+    with pytest.raises(LanguageError, match="numbers; 20000000 are the most"):
+        rtmbs.read(path)
+
+
+def test_names_with_backslashes_stay_in_the_folder(tmp_path):
+    """MuJoCo opens them as slashes."""
+    path = one_body(tmp_path, 'type="hinge"', after='<asset><mesh file="..\\..\\x.stl"/></asset>')
+    with pytest.raises(LanguageError, match="is outside of the folder"):
+        rtmbs.read(path)
+
+
+@pytest.mark.parametrize(
+    ("joint", "after"),
+    [
+        ('type="slide" armature="1" ref="30"', ""),
+        ('type="hinge" armature="1"', '<keyframe><key qpos="27"/></keyframe>'),
+        ('type="hinge" ref="-1719"', ""),
+    ],
+)
+def test_starts_of_many_turns_are_those_of_mujoco(tmp_path, joint, after):
+    """A file states its unit of angles; the hidden rotor turns by 30 rad where a slide moves by 30 m."""
+    path = one_body(tmp_path, joint, after)
+    model = mujoco.MjModel.from_xml_path(str(path))
+    data = mujoco.MjData(model)
+    if model.nkey:
+        mujoco.mj_resetDataKeyframe(model, data, 0)
+    mujoco.mj_forward(model, data)
+    robot = rtmbs.Robot(rtmbs.read(path))
+    q, v = robot.assembled()
+    np.testing.assert_allclose(q, data.qpos, rtol=1e-14)
+    np.testing.assert_allclose(robot.forward_dynamics(q, v).accelerations, data.qacc, rtol=1e-10, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("actuator", "said"),
+    [
+        ('<adhesion body="b" ctrlrange="0 1"/>', "acts on no slide, hinge or fixed tendon of these"),
+        ('<general joint="j" dyntype="integrator"/>', "has a state"),
+        ('<general joint="j" gaintype="user"/>', "another kind than fixed and affine"),
+    ],
+)
+def test_the_cause_of_an_actuator_left_out_is_noted(tmp_path, actuator, said):
+    path = one_body(tmp_path, 'type="hinge"', after=f"<actuator>{actuator}</actuator>")
+    assert any(said in one.what for one in rtmbs.read(path).import_report.notes)

@@ -121,6 +121,15 @@ def test_an_alias_in_a_file_of_loops_is_refused(tmp_path):
         rtmbs.read(FILES / "four_bar.urdf", loops=path)
 
 
+@pytest.mark.parametrize("text", ["closed_loop: " + "[" * 8000, "closed_loop:\n" + "- " * 8000, "? " * 8000])
+def test_lists_inside_each_other_in_a_file_of_loops_are_refused_at_once(tmp_path, text):
+    """The scanner of PyYAML takes hours for 8000 brackets."""
+    path = tmp_path / "loops.yaml"
+    path.write_text(text, encoding="utf-8")
+    with pytest.raises(LanguageError, match=r"yaml: the file of loops has more than 20 lists inside each other"):
+        rtmbs.read(FILES / "four_bar.urdf", loops=path)
+
+
 def test_equal_names_take_no_quadratic_time():
     """The 20,000th of equal names asks for fewer than 50 names."""
 

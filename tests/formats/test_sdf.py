@@ -179,6 +179,17 @@ def test_what_is_no_mechanism_is_refused(tmp_path, body, said):
         rtmbs.read(written(tmp_path, body))
 
 
+def test_a_long_chain_of_frames_is_read(tmp_path):
+    """5000 frames, each 0.001 m from the one before."""
+    frames = "".join(
+        f'<frame name="f{k}"><pose relative_to="{f"f{k - 1}" if k else "l"}">0.001 0 0 0 0 0</pose></frame>'
+        for k in range(5000)
+    )
+    body = link("l") + frames + link("z").replace(">", '><pose relative_to="f4999"/>', 1)
+    model = rtmbs.read(written(tmp_path, model_of(body + joint("j", "revolute", "l", "z"))))
+    np.testing.assert_allclose(model.bodies["z"].position, (5.0, 0.0, 0.0), atol=1e-12)
+
+
 def test_versions(tmp_path):
     for version in ("2.0", "1.13", "one"):
         with pytest.raises(LanguageError, match="has the version"):
@@ -229,7 +240,7 @@ def test_a_placement_frame_has_the_pose_of_the_model(tmp_path):
     np.testing.assert_allclose(bodies["in::l"].position, (1, 1, 6), atol=1e-15)
     np.testing.assert_allclose(bodies["in::l"].orientation @ (1, 0, 0), (-1, 0, 0), atol=1e-15)
     out = '<model name="m" placement_frame="f"><link name="l"/><frame name="f" attached_to="l"><pose relative_to="f"/>'
-    with pytest.raises(LanguageError, match="is not in the model"):
+    with pytest.raises(LanguageError, match="is not in the model by"):
         rtmbs.read(written(tmp_path, out + "</frame></model>"))
 
 

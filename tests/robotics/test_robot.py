@@ -183,7 +183,7 @@ def test_what_a_robot_refuses(arm):
         rtmbs.Robot("robot.urdf")
     with pytest.raises(InputError, match=r"q has shape \(3,\)"):
         arm.mass_matrix(np.zeros(3))
-    with pytest.raises(InputError, match="it must be 4 numbers"):
+    with pytest.raises(InputError, match="it must be 4 real numbers"):
         arm.mass_matrix("pose")
     with pytest.raises(UnknownNameError, match="no frame named 'tol'"):
         arm.forward_kinematics(np.zeros(4), "tol")
