@@ -351,6 +351,83 @@ def weakest(T, S, repeats):
     return 1.0 / np.sqrt(np.sqrt(length)) if length > 0.0 else np.inf
 
 
+STILL = 0.25  # of the smallest singular value: a change of A L by less needs no closer look
+CLOSER = 3  # steps of the power iteration that looks closer
+
+
+@inner_kernel
+def keep_rows(S):
+    """Keep the rows of A L for the change to the next time."""
+    flat, before = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size)
+    for k in range(len(flat)):
+        before[k] = flat[k]
+
+
+@inner_kernel
+def bend_of_rows(T, S, smallest):
+    """Return by what share A L changed since the rows that were kept: an estimate of the norm of D A^+, D the change.
+
+    On the straight line between the two, A L keeps its rank where this is below 1: A L + x D = (1 + x D A^+) A L. It
+    does not depend on the scales of the rows. |D| over the smallest singular value bounds it, and is cheaper.
+    """
+    flat, before, total = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size), 0.0
+    for k in range(len(flat)):
+        d = before[k] - flat[k]
+        total += d * d
+    bound = np.sqrt(total) / smallest if smallest > 0.0 else np.inf
+    if bound <= STILL or not bound < np.inf:
+        return bound
+    for k in range(len(flat)):
+        before[k] -= flat[k]
+    for r in range(len(S.lam)):
+        S.lam[r] = S.probe[r] + S.weak[r]
+    share = 0.0
+    for step in range(CLOSER):
+        length = 0.0
+        for r in range(len(S.lam)):
+            length += S.lam[r] * S.lam[r]
+        for r in range(len(S.lam)):
+            S.lam[r] /= np.sqrt(length)
+        solve(T.lu, S.factored, S.work, S.lam)
+        clear(S.z)
+        add_transposed(T, S, S.lam, S.z)
+        across(T, S, S.z, S.rest)  # D A^+ of the direction
+        share = 0.0
+        for r in range(len(S.rest)):
+            share += S.rest[r] * S.rest[r]
+        if not 0.0 < share < np.inf:
+            return np.inf if share > 0.0 else 0.0
+        clear(S.z)
+        add_across(T, S, S.rest, S.z)
+        for r in range(len(S.lam)):
+            S.lam[r] = 0.0
+        subtract_rows(T, S, S.z, S.lam)
+        solve(T.lu, S.factored, S.work, S.lam)
+        S.counts[5] += 2
+    return np.sqrt(share)
+
+
+@inner_kernel
+def across(T, S, y, rest):
+    """Rest = D y, with D in the place of the rows that were kept."""
+    for r in range(len(rest)):
+        rest[r] = 0.0
+    for k in range(len(T.block_row)):
+        g, total = T.block_group[k], 0.0
+        for i in range(7):
+            total += S.before[k, i] * y[g, i]
+        rest[T.block_row[k]] += total
+
+
+@inner_kernel
+def add_across(T, S, lam, y):
+    """y += D^T lam."""
+    for k in range(len(T.block_row)):
+        g, weight = T.block_group[k], lam[T.block_row[k]]
+        for i in range(7):
+            y[g, i] += S.before[k, i] * weight
+
+
 @inner_kernel
 def predict(T, S, t, k, q, qd, qdd):
     """Fill S.x with q at t[k]: the integral of rates that follow those of the last two times, or of the last one."""
@@ -375,13 +452,22 @@ def correct(T, S, h, q, qd, qdd):
 
 
 @kernel
-def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, first, last, tolerance, most):
+def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, bend, first, last, tolerance, most):
     """Fill rows first .. last - 1 of q, qd, qdd (K, n), f (K, nf), the smallest singular values and the iterations.
+
+    bend (K,): the share by which A L changed since the row before.
 
     drivers (K, 3, nf). Row ``first - 1`` is known; where first is 0, q[0] and f[0] hold where the search begins.
     Returns the first row that was not filled; iterations of that row say why: minus one minus the reason.
     """
     n, nf, drive = T.sizes[N], T.sizes[NF], T.sizes[DRIVERS]
+    if 0 < first < last:
+        for i in range(n):
+            S.x[i] = q[first - 1, i]
+        for i in range(nf):
+            S.x[n + i] = f[first - 1, i]
+        evaluate_rows(T, S)
+        keep_rows(S)
     for k in range(first, last):
         if k > first and T.sizes[REDUNDANT] > 0 and weak[k - 1] < WORN_AT * weak[first]:
             iterations[k] = -1 - WORN
@@ -418,4 +504,6 @@ def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, first, last, tolera
                 rates(T, S, drivers[k], qd[k])
                 accelerations(T, S, drivers[k], qd[k], qdd[k])
         weak[k] = weakest(T, S, SOLUTIONS_OF_WEAK if k > first else 10 * SOLUTIONS_OF_WEAK)
+        bend[k] = bend_of_rows(T, S, weak[k]) if k > 0 else 0.0
+        keep_rows(S)
     return last

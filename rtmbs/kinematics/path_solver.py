@@ -60,7 +60,7 @@ class LeastChangeSolver:
         return LeastChangeSolver(self.programs, keep, self.weights, self.tolerance, self.most, self.scratch.counts)
 
     def fill(self, samples: KinematicSamples, first: int, last: int) -> int:
-        t, drivers, q, qd, qdd, f, weak, iterations = samples
+        t, drivers, q, qd, qdd, f, weak, iterations, bend = samples
         return int(
             march(
                 self.tables,
@@ -73,6 +73,7 @@ class LeastChangeSolver:
                 f,
                 weak,
                 iterations,
+                bend,
                 first,
                 last,
                 self.tolerance,

@@ -8,7 +8,7 @@ from rtmbs.kinematics.coordinates import SIZE, KinematicSamples
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.mobility import smallest_singular
 from rtmbs.kinematics.path_solver import PathSolver
-from rtmbs.kinematics.stepping import pieced
+from rtmbs.kinematics.continuation import pieced
 
 ZERO = 1e-5  # share of the largest value of the motion that counts as zero
 REACH = 1.5  # a minimum may be zero when it is at most so many times as large as the steps beside it
