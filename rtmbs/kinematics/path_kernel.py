@@ -352,37 +352,46 @@ def weakest(T, S, repeats):
 
 
 STILL = 0.25  # of the smallest singular value: a change of A L by less needs no closer look
-CLOSER = 3  # steps of the power iteration that looks closer
+CLOSER = 2  # steps of the power iteration that looks closer
+BACK = 0.7  # of the farthest change
+LOOK, WINDOW = 0.4, 16  # share at the next row, and rows, before which it does
 
 
 @inner_kernel
 def keep_rows(S):
-    """Keep the rows of A L for the change to the next time."""
+    """Keep the rows of A L for the change to later times."""
     flat, before = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size)
     for k in range(len(flat)):
         before[k] = flat[k]
 
 
 @inner_kernel
-def bend_of_rows(T, S, smallest):
-    """Return by what share A L changed since the rows that were kept: an estimate of the norm of D A^+, D the change.
-
-    On the straight line between the two, A L keeps its rank where this is below 1: A L + x D = (1 + x D A^+) A L. It
-    does not depend on the scales of the rows. |D| over the smallest singular value bounds it, and is cheaper.
-    """
+def change_of_rows(S):
+    """Return the Frobenius norm of the change D of A L since its rows were kept."""
     flat, before, total = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size), 0.0
     for k in range(len(flat)):
         d = before[k] - flat[k]
         total += d * d
-    bound = np.sqrt(total) / smallest if smallest > 0.0 else np.inf
-    if bound <= STILL or not bound < np.inf:
-        return bound
+    return np.sqrt(total)
+
+
+@inner_kernel
+def bend_of_rows(T, S):
+    """Return the norm of D A^+, D the change of A L since its rows were kept, which it overwrites.
+
+    On the straight line between the two, A L keeps its rank where this is below 1: A L + x D = (1 + x D A^+) A L. It
+    does not depend on the scales of the rows. |D| over the smallest singular value bounds it, often by far. The power
+    iteration begins with the last direction, the weakest and a constant one.
+    """
+    flat, before = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size)
     for k in range(len(flat)):
         before[k] -= flat[k]
+    length, share = 0.0, 0.0
+    for r in range(len(S.weak)):
+        length += S.weak[r] * S.weak[r]
     for r in range(len(S.lam)):
-        S.lam[r] = S.probe[r] + S.weak[r]
-    share = 0.0
-    for step in range(CLOSER):
+        S.lam[r] = S.probe[r] + S.weak[r] / np.sqrt(length) + S.bent_rows[r]
+    for _ in range(CLOSER):
         length = 0.0
         for r in range(len(S.lam)):
             length += S.lam[r] * S.lam[r]
@@ -404,7 +413,48 @@ def bend_of_rows(T, S, smallest):
         subtract_rows(T, S, S.z, S.lam)
         solve(T.lu, S.factored, S.work, S.lam)
         S.counts[5] += 2
+    length = 0.0
+    for r in range(len(S.lam)):
+        length += S.lam[r] * S.lam[r]
+    for r in range(len(S.lam)):
+        S.bent_rows[r] = S.lam[r] / np.sqrt(length) if 0.0 < length < np.inf else 0.0
     return np.sqrt(share)
+
+
+@inner_kernel
+def judge(T, S, bend, opened, k, last, smallest):
+    """Fill bend[opened] .. bend[k], or leave them open; return the first row that is left open.
+
+    A closer look is a retrospect of all rows since the last one. It takes place before more than LOOK is expected: the
+    bound times its part that the last look found, S.seen[0]. S.seen[1] is the farthest change since. A change that
+    becomes smaller has turned back, and tells nothing on what was between.
+    """
+    change = change_of_rows(S)
+    bound = change / smallest if smallest > 0.0 else np.inf
+    found = bound
+    if opened < k and change < BACK * S.seen[1]:
+        found = np.inf
+    elif bound > STILL:
+        rows = k - opened + 1
+        if k + 1 < last and rows < WINDOW and bound * S.seen[0] * (rows + 1) <= LOOK * rows:
+            S.seen[1] = change
+            return opened
+        if bound < np.inf:
+            found = bend_of_rows(T, S)
+            S.seen[0] = found / bound
+    for j in range(opened, k + 1):
+        bend[j] = found
+    S.seen[1] = 0.0
+    keep_rows(S)
+    return k + 1
+
+
+@inner_kernel
+def leave(bend, opened, k):
+    """Mark the rows opened .. k - 1 as not looked at; returns k, where the march ends early."""
+    for j in range(opened, k):
+        bend[j] = np.inf
+    return k
 
 
 @inner_kernel
@@ -455,7 +505,8 @@ def correct(T, S, h, q, qd, qdd):
 def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, bend, first, last, tolerance, most):
     """Fill rows first .. last - 1 of q, qd, qdd (K, n), f (K, nf), the smallest singular values and the iterations.
 
-    bend (K,): the share by which A L changed since the row before.
+    bend (K,): a bound, or an estimate, of the share |D A^+| by which A L changed since the row before; infinite where
+    it is not known.
 
     drivers (K, 3, nf). Row ``first - 1`` is known; where first is 0, q[0] and f[0] hold where the search begins.
     Returns the first row that was not filled; iterations of that row say why: minus one minus the reason.
@@ -468,10 +519,12 @@ def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, bend, first, last, 
             S.x[n + i] = f[first - 1, i]
         evaluate_rows(T, S)
         keep_rows(S)
+    opened = first
+    S.seen[1] = 0.0
     for k in range(first, last):
         if k > first and T.sizes[REDUNDANT] > 0 and weak[k - 1] < WORN_AT * weak[first]:
             iterations[k] = -1 - WORN
-            return k
+            return leave(bend, opened, k)
         if k == 0:
             for i in range(n):
                 S.x[i] = q[0, i]
@@ -483,7 +536,7 @@ def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, bend, first, last, 
             S.x[n + i] = f[max(k - 1, 0), i]
         iterations[k] = newton(T, S, tolerance, most)
         if iterations[k] < 0:
-            return k
+            return leave(bend, opened, k)
         if T.sizes[TURNS] > 0:
             evaluate(T.turned, S.turned, S.x[:n], S.x[n:], S.turns)
             for i in range(T.sizes[TURNS]):
@@ -504,6 +557,9 @@ def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, bend, first, last, 
                 rates(T, S, drivers[k], qd[k])
                 accelerations(T, S, drivers[k], qd[k], qdd[k])
         weak[k] = weakest(T, S, SOLUTIONS_OF_WEAK if k > first else 10 * SOLUTIONS_OF_WEAK)
-        bend[k] = bend_of_rows(T, S, weak[k]) if k > 0 else 0.0
-        keep_rows(S)
+        if k > 0:
+            opened = judge(T, S, bend, opened, k, last, weak[k])
+        else:
+            bend[0], opened = 0.0, 1
+            keep_rows(S)
     return last

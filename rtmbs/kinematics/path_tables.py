@@ -125,6 +125,8 @@ class PathScratch(NamedTuple):
     dq: Array  # (n,)
     weak: Array  # (mk,) direction of the smallest singular value
     probe: Array  # (mk,) a constant direction, from which others are found
+    bent_rows: Array  # (mk,) direction in which A L changed most
+    seen: Array  # (2,) what the last look at the change of A L found of its bound, and the farthest change since
     counts: Array  # (6,) int64: see COUNTS
 
 
@@ -235,5 +237,7 @@ def build_scratch(T: PathTables, counts: Array) -> PathScratch:
         dq=zeros(n),
         weak=np.random.default_rng(0).standard_normal(mk),
         probe=np.random.default_rng(1).standard_normal(mk) / np.sqrt(max(mk, 1)),
+        bent_rows=zeros(mk),
+        seen=np.array([np.inf, 0.0]),
         counts=counts,
     )

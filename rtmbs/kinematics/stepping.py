@@ -241,13 +241,20 @@ def driver_notes(equations: KinematicEquations, samples: KinematicSamples) -> li
     return found
 
 
-def curve_notes(equations: KinematicEquations, q: Array | None = None) -> list[str]:
-    """Return remarks of curves on their points, at coordinates q (S, n), or over a turn; most curves have none."""
+def curve_notes(
+    equations: KinematicEquations, q: Array | None = None, about: float = 0.0, names: tuple[str, ...] | None = None
+) -> list[str]:
+    """Return remarks of curves on their points, at coordinates q (S, n) and ``about`` beside them, or over a turn.
+
+    Most curves have none. ``names`` are those that are asked, all by default.
+    """
     found = []
     for row, one in equations.rows.lists.get("curve", ()):
-        if notes := getattr(one.curve, "notes", None):
-            ends = () if q is None else (float(q[:, one.place].min()), float(q[:, one.place].max()))
-            found += notes(equations.rows.owner[row], *ends)
+        owner = equations.rows.owner[row]
+        if (notes := getattr(one.curve, "notes", None)) and (names is None or owner in names):
+            s = None if q is None else q[:, one.place]
+            ends = () if s is None else (float(s.min()) - about, float(s.max()) + about)
+            found += notes(owner, *ends)
     return found
 
 
