@@ -1,8 +1,9 @@
 """Driven mechanisms beside their singular poses, against closed forms: one branch, whatever the interval.
 
 A mechanism comes near a pose at which two of its branches meet, or through it, or is out of reach there. Lengths differ
-by ``eps`` of those of the singular mechanism. Kinds: slider-cranks, one or two on a crank; four-bars near change points,
-parallelograms and antiparallelograms among them; RSSP and RSSR on skew axes. Units, starts and intervals are random.
+by ``eps`` of those of the singular mechanism. Kinds: slider-cranks, one or two on a crank; four-bars near change
+points, parallelograms and antiparallelograms among them; RSSP and RSSR on skew axes. Units, starts and intervals are
+random.
 """
 
 from collections.abc import Callable
@@ -83,10 +84,8 @@ def slider_cranks(rng: np.random.Generator, eps: float, unit: float) -> Case:
         rail = Prismatic(axis=tuple(tilt.apply([1.0, 0.0, 0.0])))
         model.add_joint(f"P{k}", rail, "ground", f"slider{k}", point=point(x, 0.0))
     model.add_driver("drive", drive.profile, joint="A")
-    x0 = float(slider(np.array(a), side))
-    return Case(
-        f"{count} slider-cranks", eps, model, "P0.displacement", lambda t: unit * (slider(drive(t), side) - x0), unit, False
-    )  # fmt: skip
+    x0, what = float(slider(np.array(a), side)), f"{count} slider-cranks"
+    return Case(what, eps, model, "P0.displacement", lambda t: unit * (slider(drive(t), side) - x0), unit, False)
 
 
 def four_bar(rng: np.random.Generator, eps: float, unit: float) -> Case:
@@ -100,74 +99,104 @@ def four_bar(rng: np.random.Generator, eps: float, unit: float) -> Case:
     return Case(f"four-bar {np.round(lengths / unit, 6)}", eps, model, "D.angle", reference, 1.0, True)
 
 
-def spatial(rng: np.random.Generator, eps: float, unit: float) -> Case:
-    """Return an RSSP or an RSSR on skew axes, whose rod is eps longer than what the farthest pose asks for.
+class Spatial(NamedTuple):
+    """An RSSP or an RSSR on skew axes, of a crank of length 1 about the origin.
 
-    The pin of the crank stands at P(theta). The slider stands at o + x a with |o + x a - P| = l, so that
-    x = a.d + side sqrt(l^2 - |d|^2 + (a.d)^2) with d = P - o. The rocker's pin stands at o + r (cos u e + sin u n); with
-    d in its axes |d|^2 + r^2 - l^2 = 2 r (d_e cos u + d_n sin u), so that u = atan2(d_n, d_e) + side arccos(...).
+    The pin of the crank stands at P(theta), and d = P - o in the axes of the last body. A slider stands at o + x e with
+    x = d_e + side sqrt(l^2 - d_n^2 - d_z^2). The pin of a rocker stands at o + r (cos u e + sin u n), where
+    |d|^2 + r^2 - l^2 = 2 r (d_e cos u + d_n sin u), so that u = atan2(d_n, d_e) + side arccos(...).
     """
+
+    crank: Array  # (3, 3) axes, the third is that of its joint
+    frame: Array  # (3, 3) axes e, n, z of the last body
+    o: Array  # (3,) a point of the slider's line, or on the rocker's axis
+    r: float  # of the rocker, 0 for a slider
+    side: float
+
+    def pin(self, angle: Array) -> Array:
+        """Return the pin of the crank (..., 3)."""
+        return np.asarray(
+            np.multiply.outer(np.cos(angle), self.crank[0]) + np.multiply.outer(np.sin(angle), self.crank[1])
+        )
+
+    def asked(self, angle: Array) -> Array:
+        """Return the least rod that reaches."""
+        d = (self.pin(angle) - self.o) @ self.frame.T
+        if not self.r:
+            return np.asarray(np.hypot(d[..., 1], d[..., 2]))
+        return np.asarray(np.hypot(d[..., 2], np.hypot(d[..., 0], d[..., 1]) - self.r))
+
+    def answer(self, angle: Array, l: float) -> Array:
+        """Return the place of the slider or the angle of the rocker with a rod of length l; nan out of reach."""
+        d = (self.pin(angle) - self.o) @ self.frame.T
+        with np.errstate(invalid="ignore"):
+            if not self.r:
+                return np.asarray(d[..., 0] + self.side * np.sqrt(l * l - d[..., 1] ** 2 - d[..., 2] ** 2))
+            flat = np.hypot(d[..., 0], d[..., 1])
+            share = (np.sum(d * d, axis=-1) + self.r**2 - l * l) / (2.0 * self.r * flat)
+            return np.asarray(np.arctan2(d[..., 1], d[..., 0]) + self.side * np.arccos(share))
+
+
+def spatial(rng: np.random.Generator, eps: float, unit: float) -> Case:
+    """Return an RSSP or an RSSR whose rod is eps longer than what the farthest pose asks for."""
+    angles = np.linspace(0.0, 2.0 * np.pi, 2001)
     while True:
         drive = driven(rng)
-        turned, frame = (Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix() for _ in range(2))
+        crank, frame = (Rotation.random(random_state=int(rng.integers(1 << 30))).as_matrix() for _ in range(2))
         o, r, rocks = rng.normal(size=3) * 0.6, float(rng.uniform(1.2, 2.0)), bool(rng.random() < 0.5)
-        side = float(rng.choice([1.0, -1.0]))
-        pin = lambda angle: np.multiply.outer(np.cos(angle), turned[0]) + np.multiply.outer(np.sin(angle), turned[1])  # noqa: E731
-
-        def asked(angle: Array) -> Array:
-            """Return the least rod that reaches."""
-            d = (pin(angle) - o) @ frame.T
-            if not rocks:
-                return np.hypot(d[..., 1], d[..., 2])
-            return np.sqrt(d[..., 2] ** 2 + (np.hypot(d[..., 0], d[..., 1]) - r) ** 2)
-
-        angles = np.linspace(0.0, 2.0 * np.pi, 2001)
-        best = angles[np.argmax(asked(angles))]
-        found = minimize_scalar(lambda u: -asked(np.array(u)), bounds=(best - 0.01, best + 0.01), method="bounded",
-                                options={"xatol": 1e-13})  # fmt: skip
-        l = -float(found.fun) * (1.0 + eps)
-
-        def answer(angle: Array) -> Array:
-            d = (pin(angle) - o) @ frame.T
-            with np.errstate(invalid="ignore"):
-                if not rocks:
-                    return d[..., 0] + side * np.sqrt(l * l - d[..., 1] ** 2 - d[..., 2] ** 2)
-                flat = np.hypot(d[..., 0], d[..., 1])
-                share = (np.sum(d * d, axis=-1) + r * r - l * l) / (2.0 * r * flat)
-                return np.arctan2(d[..., 1], d[..., 0]) + side * np.arccos(share)
-
-        a = drive.start
-        if eps > 0.0 and not np.all(np.isfinite(answer(angles))):
+        one = Spatial(crank, frame, o, r if rocks else 0.0, float(rng.choice([1.0, -1.0])))
+        best = angles[np.argmax(one.asked(angles))]
+        l = farthest(one, best) * (1.0 + eps)
+        if eps > 0.0 and not np.all(np.isfinite(one.answer(angles, l))):
             continue  # the rod is too long for another pose
-        if abs(np.angle(np.exp(1j * (a - best)))) > 0.2 and np.isfinite(answer(np.array(a))):
+        start = np.array(drive.start)
+        if abs(np.angle(np.exp(1j * (start - best)))) > 0.2 and np.isfinite(one.answer(start, l)):
             break
+    first = float(one.answer(start, l))
+    model = spatial_model(one, drive, first, unit, spins=bool(rng.random() < 0.5))
+    what, channel, size = ("RSSR", "D.angle", 1.0) if rocks else ("RSSP", "D.displacement", unit)
+    return Case(what, eps, model, channel, lambda t: size * (one.answer(drive(t), l) - first), size, rocks)
+
+
+def farthest(one: Spatial, best: float) -> float:
+    """Return the rod that the farthest pose near a crank angle asks for."""
+    found = minimize_scalar(
+        lambda u: -float(one.asked(np.array(u))), bounds=(best - 0.01, best + 0.01), method="bounded",
+        options={"xatol": 1e-13},
+    )  # fmt: skip
+    return -float(found.fun)
+
+
+def spatial_model(one: Spatial, drive: Drive, first: float, unit: float, spins: bool) -> rtmbs.Model:
+    """Return the Model; its rod is a body that spins about itself, or a distance."""
     model = rtmbs.Model("spatial", gravity=(0.0, 0.0, 0.0))
-    first = float(answer(np.array(a)))
-    e, n, z = frame
-    end = o + r * (np.cos(first) * e + np.sin(first) * n) if rocks else o + first * e
-    model.add_body("crank", mass=0.0, position=unit * pin(np.array(a)))
+    e, n, z = one.frame
+    pin, end = one.pin(np.array(drive.start)) * unit, one.o + first * e
+    if one.r:
+        end = one.o + one.r * (np.cos(first) * e + np.sin(first) * n)
+    model.add_body("crank", mass=0.0, position=pin)
     model.add_body("last", mass=0.0, position=unit * end)
-    model.add_joint("A", Revolute(axis=tuple(turned[2])), "ground", "crank", point=(0.0, 0.0, 0.0))
-    kind = Revolute(axis=tuple(z)) if rocks else Prismatic(axis=tuple(e))
-    model.add_joint("D", kind, "ground", "last", point=tuple(unit * o))
-    if rng.random() < 0.5:
-        model.add_marker("p", "crank", point=unit * pin(np.array(a)))
+    model.add_joint("A", Revolute(axis=tuple(one.crank[2])), "ground", "crank", point=(0.0, 0.0, 0.0))
+    kind = Revolute(axis=tuple(z)) if one.r else Prismatic(axis=tuple(e))
+    model.add_joint("D", kind, "ground", "last", point=tuple(unit * one.o))
+    if spins:
+        model.add_body("rod", mass=0.0, position=pin)
+        model.add_joint("B", rtmbs.Spherical(), "crank", "rod", point=pin)
+        model.add_joint("C", rtmbs.Spherical(), "rod", "last", point=unit * end)
+    else:
+        model.add_marker("p", "crank", point=pin)
         model.add_marker("s", "last", point=unit * end)
         model.add_rod("rod", ("p", "s"))
-    else:  # a rod that may spin
-        model.add_body("rod", mass=0.0, position=unit * pin(np.array(a)))
-        model.add_joint("B", rtmbs.Spherical(), "crank", "rod", point=unit * pin(np.array(a)))
-        model.add_joint("C", rtmbs.Spherical(), "rod", "last", point=unit * end)
     model.add_driver("drive", drive.profile, joint="A")
-    what, channel, size = ("RSSR", "D.angle", 1.0) if rocks else ("RSSP", "D.displacement", unit)
-    return Case(what, eps, model, channel, lambda t: size * (answer(drive(t)) - first), size, rocks)
+    return model
 
 
 def driven(rng: np.random.Generator) -> Drive:
     """Return a crank that turns, or swings by more than half a turn; it does not begin near a singular pose."""
     quarter = 0.5 * np.pi * rng.integers(4)
     start = float(quarter + rng.uniform(0.15, 1.4))
-    return Drive(start, 2.0 * np.pi * float(rng.choice([1.0, -1.0])), 0.0 if rng.random() < 0.7 else float(rng.uniform(2.0, 4.0)))  # fmt: skip
+    rate = 2.0 * np.pi * float(rng.choice([1.0, -1.0]))
+    return Drive(start, rate, 0.0 if rng.random() < 0.7 else float(rng.uniform(2.0, 4.0)))
 
 
 def drawn(rng: np.random.Generator) -> Case:

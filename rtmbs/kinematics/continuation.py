@@ -56,7 +56,7 @@ def misses(samples: KinematicSamples, size: Array) -> tuple[Array, Array]:
 BENT = 0.5  # |D A^+| of a piece, half of what it may be
 AIM = 0.35  # what the next piece is made for
 SHORTER, LONGER = (0.1, 0.5), (0.5, 4.0)  # by which a piece changes
-PIECES = 600  # tried on one way
+PIECES = 20_000  # tried on one way; each takes some tenths of a millisecond
 LEAST = 1e-7  # motion in a piece, in typical sizes, at which the way ends
 NEAR_ZERO = 1e-5  # share of the largest singular value of a way at which it ends
 SPACINGS = 1e-14  # of a time, at which the way ends
@@ -68,6 +68,7 @@ class Way(NamedTuple):
     march: PathSolver  # with rows chosen anew, where it needed them
     rows: list[KinematicSamples]  # of one row each
     reached: bool  # the last is at the time
+    ended: bool  # no piece leads on; otherwise there are too many
     step: float  # that was tried last [s]
 
     @property
@@ -86,7 +87,7 @@ def follow(
         here = rows[-1]
         t = float(here.t[0])
         if t == end:
-            return Way(march, rows, True, h)
+            return Way(march, rows, True, True, h)
         beyond = abs(h) >= (1.0 - 1e-9) * abs(end - t)
         ahead = piece(march, equations, here, end if beyond else t + h, drivers)
         bend = float(ahead.bend[1]) if ahead is not None else np.inf
@@ -104,7 +105,9 @@ def follow(
             break
         if bend > BENT and here.weak[0] <= NEAR_ZERO * largest:
             break
-    return Way(march, rows, float(rows[-1].t[0]) == end, h)
+    else:
+        return Way(march, rows, float(rows[-1].t[0]) == end, False, h)
+    return Way(march, rows, False, True, h)
 
 
 def piece(
@@ -183,8 +186,8 @@ def beside(
 ) -> Iterator[KinematicSamples]:
     """Yield four rows beside a time: two just before, two just after, on one smooth path; at most once.
 
-    They lie d and 2 d away. What lies between two mechanisms out of reach is no smooth path, or leaves equations open in
-    the middle. A ``sample`` in the middle must meet all equations, and their rates.
+    They lie d and 2 d away. What lies between two mechanisms out of reach is no smooth path, or leaves equations open
+    in the middle. A ``sample`` in the middle must meet all equations, and their rates.
     """
     size = equations.sizes()
     rates = [float(np.max(np.abs(row.qd[0]) / size)) for row in way.rows]

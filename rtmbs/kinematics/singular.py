@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rtmbs.kinematics.continuation import follow, pieced
 from rtmbs.kinematics.coordinates import SIZE, KinematicSamples
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.mobility import smallest_singular
 from rtmbs.kinematics.path_solver import PathSolver
-from rtmbs.kinematics.continuation import follow, pieced
 
 ZERO = 1e-5  # share of the largest value of the motion that counts as zero
 REACH = 1.5  # a minimum may be zero when it is at most so many times as large as the steps beside it
@@ -76,7 +76,8 @@ def with_passed(
 
     A pose may lie deep between two samples, where no sample tells of it.
     """
-    t, added = samples.t, []
+    t = samples.t
+    added: list[SingularPose] = []
     for time, value, sample in passed:
         if sample + 1 >= len(t):
             continue

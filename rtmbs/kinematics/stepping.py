@@ -151,6 +151,8 @@ def advance(
         if way.reached:
             samples.take(k, way.last, 0)
             return march, True
+        if not way.ended:
+            return march, False
         behind = over_jump(way, equations)
         if behind is not None and behind.t[0] <= end:
             row = behind
