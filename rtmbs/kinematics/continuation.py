@@ -1,8 +1,10 @@
 """Continuation of a pose along its branch: in pieces so short that no other branch can come between.
 
 The matrix A of the equations keeps its rank on the way from one pose to the next where |D A^+| < 1, with D its change.
-There the branch goes on, and no other one meets it. A piece is taken where this share stays below BENT. Pieces become
-shorter towards a singular pose, and come to an end before it. A singular pose is passed on the one smooth path.
+There the branch goes on, and no other one meets it: two poses of the same drivers have a mean A along which they
+differ, so that it is singular. Rates have no part in that, and may jump. A piece is taken where this share stays below
+BENT. Pieces become shorter towards a singular pose, and come to an end before it. A singular pose is passed on the one
+smooth path.
 """
 
 from collections.abc import Callable, Iterator
@@ -91,7 +93,7 @@ def follow(
         beyond = abs(h) >= (1.0 - 1e-9) * abs(end - t)
         ahead = piece(march, equations, here, end if beyond else t + h, drivers)
         bend = float(ahead.bend[1]) if ahead is not None else np.inf
-        if ahead is not None and bend <= BENT and not any(departing(march, equations, ahead, 1, 2)):
+        if ahead is not None and bend <= BENT:
             rows.append(ahead.part(1, 2))
             largest = max(largest, float(ahead.weak[1]))
             h = (end - t if beyond else h) * np.clip(AIM / max(bend, 1e-9), *LONGER)
