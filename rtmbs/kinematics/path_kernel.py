@@ -366,6 +366,18 @@ def keep_rows(S):
 
 
 @inner_kernel
+def keep_rows_at(T, S, q, f):
+    """Keep the rows of A L at q (n,) and f (nf,)."""
+    n = T.sizes[N]
+    for i in range(n):
+        S.x[i] = q[i]
+    for i in range(T.sizes[NF]):
+        S.x[n + i] = f[i]
+    evaluate_rows(T, S)
+    keep_rows(S)
+
+
+@inner_kernel
 def change_of_rows(S):
     """Return the Frobenius norm of the change D of A L since its rows were kept."""
     flat, before, total = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size), 0.0
@@ -513,14 +525,8 @@ def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, bend, first, last, 
     """
     n, nf, drive = T.sizes[N], T.sizes[NF], T.sizes[DRIVERS]
     if 0 < first < last:
-        for i in range(n):
-            S.x[i] = q[first - 1, i]
-        for i in range(nf):
-            S.x[n + i] = f[first - 1, i]
-        evaluate_rows(T, S)
-        keep_rows(S)
-    opened = first
-    S.seen[1] = 0.0
+        keep_rows_at(T, S, q[first - 1], f[first - 1])
+    opened, S.seen[1] = first, 0.0
     for k in range(first, last):
         if k > first and T.sizes[REDUNDANT] > 0 and weak[k - 1] < WORN_AT * weak[first]:
             iterations[k] = -1 - WORN
