@@ -17,7 +17,7 @@ from rtmbs.kinematics.path_solver import EliminationSolver, LeastChangeSolver, P
 from rtmbs.kinematics.path_tables import WEIGHTS, build_metric
 from rtmbs.kinematics.programs import Programs
 from rtmbs.kinematics.result import Counters, KinematicReport, kinematic_result
-from rtmbs.kinematics.singular import SingularPose, elements_at_rank_loss, find_singular
+from rtmbs.kinematics.singular import SingularPose, elements_at_rank_loss, find_singular, with_passed
 from rtmbs.kinematics.stepping import Refinement, curve_notes, driver_notes, fill, too_fast
 from rtmbs.model import Model
 from rtmbs.model.model_changes import Origin
@@ -30,6 +30,7 @@ Mask = NDArray[np.bool_]
 METHODS = ("min_norm", "freeze")
 NEARBY = 1e-3  # of the first step: where the rank is looked at a second time
 WHOLE = 1e-9  # of an interval
+ABOUT = 0.5  # [rad] on a curve beside a pose that is lost
 MOST_SAMPLES = 10_000_000
 FOLLOWED = (
     "bodies",
@@ -309,6 +310,7 @@ class AnalysisRun:
         reached = self.redundant_rows_hold(reached)
         good = samples.part(0, reached)
         poses = find_singular(march, self.equations, good) if reached > 1 else []
+        poses = with_passed(poses, self.refined.passed, march, self.equations, good)
         if poses and self.analysis.singular == "stop":
             good = good.part(0, poses[0].sample + (poses[0].t > samples.t[poses[0].sample]))
             self.notes.append(f"stopped before the {poses[0]}")
@@ -364,6 +366,8 @@ class AnalysisRun:
         if fast := too_fast(march, self.equations, self.samples, k):
             name, why = fast
             return MotionError(f"{begin}; {why}", t, (name,))
+        if k and (notes := curve_notes(self.equations, self.samples.q[k - 1 : k], ABOUT, names)):
+            return MotionError(f"{begin}; {notes[0]}", t, names)
         return MotionError(
             f"{begin}; the equations of {', '.join(names)} come to"
             " depend on each other there: a driver may ask for more than the mechanism can reach",

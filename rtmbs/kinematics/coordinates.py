@@ -37,6 +37,7 @@ class KinematicSamples(NamedTuple):
     f: Array  # (K, nf) values of the drivers, and turns that are counted
     weak: Array  # (K,) smallest singular value of the rows that are solved, without unit
     iterations: NDArray[np.int64]  # (K,) of Newton
+    bend: Array  # (K,) share by which the matrix of the rows that are solved changed since the row before
 
     def part(self, first: int, last: int) -> "KinematicSamples":
         """Return some rows; they stay the same memory."""
@@ -51,7 +52,7 @@ class KinematicSamples(NamedTuple):
 
 def check_room(count: int, n: int, nf: int) -> None:
     """Refuse a number of samples that the memory of this machine does not hold."""
-    wanted = 8.0 * count * (3 * n + 4 * nf + 3)
+    wanted = 8.0 * count * (3 * n + 4 * nf + 4)
     if wanted > SHARE * (memory := machine_memory()):
         raise InputError(
             f"{count} times take {in_words(wanted)}, and this machine has {in_words(memory)} of memory; take a longer"
@@ -63,4 +64,4 @@ def new_samples(t: Array, drivers: Array, n: int) -> KinematicSamples:
     """Allocate rows for these times."""
     K, nf = len(t), drivers.shape[2]
     q, qd, qdd = (np.zeros((K, n)) for _ in range(3))
-    return KinematicSamples(t, drivers, q, qd, qdd, np.zeros((K, nf)), np.zeros(K), np.zeros(K, np.int64))
+    return KinematicSamples(t, drivers, q, qd, qdd, np.zeros((K, nf)), np.zeros(K), np.zeros(K, np.int64), np.zeros(K))

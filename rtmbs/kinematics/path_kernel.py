@@ -351,6 +351,145 @@ def weakest(T, S, repeats):
     return 1.0 / np.sqrt(np.sqrt(length)) if length > 0.0 else np.inf
 
 
+STILL = 0.25  # of the smallest singular value: a change of A L by less needs no closer look
+CLOSER = 2  # steps of the power iteration that looks closer
+BACK = 0.7  # of the farthest change
+LOOK, WINDOW = 0.4, 16  # share at the next row, and rows, before which it does
+
+
+@inner_kernel
+def keep_rows(S):
+    """Keep the rows of A L for the change to later times."""
+    flat, before = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size)
+    for k in range(len(flat)):
+        before[k] = flat[k]
+
+
+@inner_kernel
+def keep_rows_at(T, S, q, f):
+    """Keep the rows of A L at q (n,) and f (nf,)."""
+    n = T.sizes[N]
+    for i in range(n):
+        S.x[i] = q[i]
+    for i in range(T.sizes[NF]):
+        S.x[n + i] = f[i]
+    evaluate_rows(T, S)
+    keep_rows(S)
+
+
+@inner_kernel
+def change_of_rows(S):
+    """Return the Frobenius norm of the change D of A L since its rows were kept."""
+    flat, before, total = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size), 0.0
+    for k in range(len(flat)):
+        d = before[k] - flat[k]
+        total += d * d
+    return np.sqrt(total)
+
+
+@inner_kernel
+def bend_of_rows(T, S):
+    """Return the norm of D A^+, D the change of A L since its rows were kept, which it overwrites.
+
+    On the straight line between the two, A L keeps its rank where this is below 1: A L + x D = (1 + x D A^+) A L. It
+    does not depend on the scales of the rows. |D| over the smallest singular value bounds it, often by far. The power
+    iteration begins with the last direction, the weakest and a constant one.
+    """
+    flat, before = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size)
+    for k in range(len(flat)):
+        before[k] -= flat[k]
+    length, share = 0.0, 0.0
+    for r in range(len(S.weak)):
+        length += S.weak[r] * S.weak[r]
+    for r in range(len(S.lam)):
+        S.lam[r] = S.probe[r] + S.weak[r] / np.sqrt(length) + S.bent_rows[r]
+    for _ in range(CLOSER):
+        length = 0.0
+        for r in range(len(S.lam)):
+            length += S.lam[r] * S.lam[r]
+        for r in range(len(S.lam)):
+            S.lam[r] /= np.sqrt(length)
+        solve(T.lu, S.factored, S.work, S.lam)
+        clear(S.z)
+        add_transposed(T, S, S.lam, S.z)
+        across(T, S, S.z, S.rest)  # D A^+ of the direction
+        share = 0.0
+        for r in range(len(S.rest)):
+            share += S.rest[r] * S.rest[r]
+        if not 0.0 < share < np.inf:
+            return np.inf if share > 0.0 else 0.0
+        clear(S.z)
+        add_across(T, S, S.rest, S.z)
+        for r in range(len(S.lam)):
+            S.lam[r] = 0.0
+        subtract_rows(T, S, S.z, S.lam)
+        solve(T.lu, S.factored, S.work, S.lam)
+        S.counts[5] += 2
+    length = 0.0
+    for r in range(len(S.lam)):
+        length += S.lam[r] * S.lam[r]
+    for r in range(len(S.lam)):
+        S.bent_rows[r] = S.lam[r] / np.sqrt(length) if 0.0 < length < np.inf else 0.0
+    return np.sqrt(share)
+
+
+@inner_kernel
+def judge(T, S, bend, opened, k, last, smallest):
+    """Fill bend[opened] .. bend[k], or leave them open; return the first row that is left open.
+
+    A closer look is a retrospect of all rows since the last one. It takes place before more than LOOK is expected: the
+    bound times its part that the last look found, S.seen[0]. S.seen[1] is the farthest change since. A change that
+    becomes smaller has turned back, and tells nothing on what was between.
+    """
+    change = change_of_rows(S)
+    bound = change / smallest if smallest > 0.0 else np.inf
+    found = bound
+    if opened < k and change < BACK * S.seen[1]:
+        found = np.inf
+    elif bound > STILL:
+        rows = k - opened + 1
+        if k + 1 < last and rows < WINDOW and bound * S.seen[0] * (rows + 1) <= LOOK * rows:
+            S.seen[1] = change
+            return opened
+        if bound < np.inf:
+            found = bend_of_rows(T, S)
+            S.seen[0] = found / bound
+    for j in range(opened, k + 1):
+        bend[j] = found
+    S.seen[1] = 0.0
+    keep_rows(S)
+    return k + 1
+
+
+@inner_kernel
+def leave(bend, opened, k):
+    """Mark the rows opened .. k - 1 as not looked at; returns k, where the march ends early."""
+    for j in range(opened, k):
+        bend[j] = np.inf
+    return k
+
+
+@inner_kernel
+def across(T, S, y, rest):
+    """Rest = D y, with D in the place of the rows that were kept."""
+    for r in range(len(rest)):
+        rest[r] = 0.0
+    for k in range(len(T.block_row)):
+        g, total = T.block_group[k], 0.0
+        for i in range(7):
+            total += S.before[k, i] * y[g, i]
+        rest[T.block_row[k]] += total
+
+
+@inner_kernel
+def add_across(T, S, lam, y):
+    """y += D^T lam."""
+    for k in range(len(T.block_row)):
+        g, weight = T.block_group[k], lam[T.block_row[k]]
+        for i in range(7):
+            y[g, i] += S.before[k, i] * weight
+
+
 @inner_kernel
 def predict(T, S, t, k, q, qd, qdd):
     """Fill S.x with q at t[k]: the integral of rates that follow those of the last two times, or of the last one."""
@@ -375,17 +514,23 @@ def correct(T, S, h, q, qd, qdd):
 
 
 @kernel
-def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, first, last, tolerance, most):
+def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, bend, first, last, tolerance, most):
     """Fill rows first .. last - 1 of q, qd, qdd (K, n), f (K, nf), the smallest singular values and the iterations.
+
+    bend (K,): a bound, or an estimate, of the share |D A^+| by which A L changed since the row before; infinite where
+    it is not known.
 
     drivers (K, 3, nf). Row ``first - 1`` is known; where first is 0, q[0] and f[0] hold where the search begins.
     Returns the first row that was not filled; iterations of that row say why: minus one minus the reason.
     """
     n, nf, drive = T.sizes[N], T.sizes[NF], T.sizes[DRIVERS]
+    if 0 < first < last:
+        keep_rows_at(T, S, q[first - 1], f[first - 1])
+    opened, S.seen[1] = first, 0.0
     for k in range(first, last):
         if k > first and T.sizes[REDUNDANT] > 0 and weak[k - 1] < WORN_AT * weak[first]:
             iterations[k] = -1 - WORN
-            return k
+            return leave(bend, opened, k)
         if k == 0:
             for i in range(n):
                 S.x[i] = q[0, i]
@@ -397,7 +542,7 @@ def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, first, last, tolera
             S.x[n + i] = f[max(k - 1, 0), i]
         iterations[k] = newton(T, S, tolerance, most)
         if iterations[k] < 0:
-            return k
+            return leave(bend, opened, k)
         if T.sizes[TURNS] > 0:
             evaluate(T.turned, S.turned, S.x[:n], S.x[n:], S.turns)
             for i in range(T.sizes[TURNS]):
@@ -418,4 +563,9 @@ def march(T, S, t, drivers, q, qd, qdd, f, weak, iterations, first, last, tolera
                 rates(T, S, drivers[k], qd[k])
                 accelerations(T, S, drivers[k], qd[k], qdd[k])
         weak[k] = weakest(T, S, SOLUTIONS_OF_WEAK if k > first else 10 * SOLUTIONS_OF_WEAK)
+        if k > 0:
+            opened = judge(T, S, bend, opened, k, last, weak[k])
+        else:
+            bend[0], opened = 0.0, 1
+            keep_rows(S)
     return last

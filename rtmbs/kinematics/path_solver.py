@@ -60,7 +60,7 @@ class LeastChangeSolver:
         return LeastChangeSolver(self.programs, keep, self.weights, self.tolerance, self.most, self.scratch.counts)
 
     def fill(self, samples: KinematicSamples, first: int, last: int) -> int:
-        t, drivers, q, qd, qdd, f, weak, iterations = samples
+        t, drivers, q, qd, qdd, f, weak, iterations, bend = samples
         return int(
             march(
                 self.tables,
@@ -73,6 +73,7 @@ class LeastChangeSolver:
                 f,
                 weak,
                 iterations,
+                bend,
                 first,
                 last,
                 self.tolerance,
@@ -149,7 +150,8 @@ class EliminationSolver:
             qd = self.solve(A, -self.programs.by_time(q, f, drivers[1]))
             samples.qd[k] = qd
             samples.qdd[k] = self.solve(A, self.programs.acceleration_side(q, qd, drivers))
-            samples.weak[k] = self.weakest(q, f)
+            samples.weak[k], A = self.weakest(q, f)
+            samples.bend[k] = self.bend(samples, before, A) if k else 0.0
             if k + 1 < last and len(self.rows) < self.programs.m and samples.weak[k] < WORN_AT * samples.weak[first]:
                 samples.iterations[k + 1] = -1 - WORN
                 return k + 1
@@ -180,16 +182,31 @@ class EliminationSolver:
                 return iteration + 1
         return -1 - NOT_CONVERGED
 
-    def weakest(self, q: Array, f: Array) -> float:
-        """Return the smallest singular value of the independent rows, without unit."""
+    def weakest(self, q: Array, f: Array) -> tuple[float, Array]:
+        """Return the smallest singular value of the independent rows, without unit, and these rows."""
         rows = np.flatnonzero(~self.programs.equations.fixed_rows)
         kept = self.keep[rows]
+        A = scaled_jacobian(self.programs, q, f).toarray()[kept]
         if not np.any(kept):
-            return np.inf
-        U, values, _ = np.linalg.svd(scaled_jacobian(self.programs, q, f).toarray()[kept], full_matrices=False)
+            return np.inf, A
+        U, values, _ = np.linalg.svd(A, full_matrices=False)
         self._weak[:] = 0.0
         self._weak[rows[kept]] = np.abs(U[:, -1])
-        return float(values[-1])
+        return float(values[-1]), A
+
+    def bend(self, samples: KinematicSamples, before: int, A: Array) -> float:
+        """Return the norm of D A^+, D the change of the independent rows since the row before; zero where any is free.
+
+        Frozen unknowns leave no branch to stay on.
+        """
+        if not self.integrates:
+            return 0.0
+        kept = self.keep[~self.programs.equations.fixed_rows]
+        last = scaled_jacobian(self.programs, samples.q[before], samples.f[before]).toarray()[kept]
+        try:
+            return float(np.linalg.norm((last - A) @ np.linalg.pinv(A), 2))
+        except np.linalg.LinAlgError:
+            return np.inf
 
     def weak_rows(self) -> Array:
         return self._weak

@@ -107,6 +107,7 @@ class PathScratch(NamedTuple):
     turns: Array  # (turns,)
     blocks: Array  # (blocks, 7) rows of A
     rooted: Array  # (blocks, 7) rows of A L
+    before: Array  # (blocks, 7) rows of A L at the time before
     root: Array  # (groups, 7, 7) L
     bending: Array  # (groups, 7, 7) dL/dt
     original: Array  # (lu.size,)
@@ -123,6 +124,9 @@ class PathScratch(NamedTuple):
     z: Array  # (groups, 7)
     dq: Array  # (n,)
     weak: Array  # (mk,) direction of the smallest singular value
+    probe: Array  # (mk,) a constant direction, from which others are found
+    bent_rows: Array  # (mk,) direction in which A L changed most
+    seen: Array  # (2,) what the last look at the change of A L found of its bound, and the farthest change since
     counts: Array  # (6,) int64: see COUNTS
 
 
@@ -215,6 +219,7 @@ def build_scratch(T: PathTables, counts: Array) -> PathScratch:
         turns=zeros(turns),
         blocks=zeros((blocks, SIZE)),
         rooted=zeros((blocks, SIZE)),
+        before=zeros((blocks, SIZE)),
         root=zeros((groups, SIZE, SIZE)),
         bending=zeros((groups, SIZE, SIZE)),
         original=zeros(T.lu.size),
@@ -231,5 +236,8 @@ def build_scratch(T: PathTables, counts: Array) -> PathScratch:
         z=zeros((groups, SIZE)),
         dq=zeros(n),
         weak=np.random.default_rng(0).standard_normal(mk),
+        probe=np.random.default_rng(1).standard_normal(mk) / np.sqrt(max(mk, 1)),
+        bent_rows=zeros(mk),
+        seen=np.array([np.inf, 0.0]),
         counts=counts,
     )

@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from rtmbs.kinematics.continuation import follow, pieced
 from rtmbs.kinematics.coordinates import SIZE, KinematicSamples
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.mobility import smallest_singular
 from rtmbs.kinematics.path_solver import PathSolver
-from rtmbs.kinematics.stepping import pieced
 
 ZERO = 1e-5  # share of the largest value of the motion that counts as zero
 REACH = 1.5  # a minimum may be zero when it is at most so many times as large as the steps beside it
@@ -66,6 +66,25 @@ def find_singular(march: PathSolver, equations: KinematicEquations, samples: Kin
         ):
             found.append(pose)
     return found
+
+
+def with_passed(
+    poses: list[SingularPose], passed: list[tuple[float, float, int]], march: PathSolver, equations: KinematicEquations,
+    samples: KinematicSamples,
+) -> list[SingularPose]:  # fmt: skip
+    """Return poses with those that were passed between two samples (time, singular value, sample before) and not found.
+
+    A pose may lie deep between two samples, where no sample tells of it.
+    """
+    t = samples.t
+    added: list[SingularPose] = []
+    for time, value, sample in passed:
+        if sample + 1 >= len(t):
+            continue
+        near = 0.5 * (t[sample + 1] - t[sample])
+        if not any(abs(pose.t - time) <= near for pose in [*poses, *added]):
+            added.append(SingularPose(time, value, elements_at_rank_loss(march, equations), sample))
+    return sorted([*poses, *added], key=lambda pose: pose.t)
 
 
 def real(march: PathSolver, pose: SingularPose, samples: KinematicSamples, largest: float) -> bool:
@@ -146,10 +165,13 @@ def between_slopes(
 def weak_at(march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, t: float, k: int) -> float:
     """Return the smallest singular value at a time near sample k; zero where a matrix is singular."""
     known = k if t >= samples.t[k] or k == 0 else k - 1
-    between = pieced(equations, samples, known, np.array([samples.t[known], t]))
     if t == samples.t[known]:
         return float(samples.weak[known])
-    return float(between.weak[1]) if march.fill(between, 1, 2) == 2 else 0.0
+    between = pieced(equations, samples, known, np.array([samples.t[known], t]))
+    if march.fill(between, 1, 2) == 2:
+        return float(between.weak[1])
+    way = follow(march, equations, samples.part(known, known + 1), t)
+    return float(way.last.weak[0]) if way.reached else 0.0
 
 
 def elements_at_rank_loss(march: PathSolver, equations: KinematicEquations) -> tuple[str, ...]:

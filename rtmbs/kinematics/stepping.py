@@ -3,12 +3,24 @@
 Beside a dead centre Newton may converge on another branch than that of the pose before.
 """
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.kinematics.continuation import (
+    BENT,
+    FLOOR,
+    SHARE,
+    beside,
+    departing,
+    follow,
+    middle,
+    misses,
+    over_jump,
+    pieced,
+    vanishing,
+)
 from rtmbs.kinematics.coordinates import KinematicSamples, new_samples
 from rtmbs.kinematics.equations import KinematicEquations
 from rtmbs.kinematics.path_kernel import WORN
@@ -17,40 +29,7 @@ from rtmbs.model import Spline
 
 Array = NDArray[np.float64]
 
-SHARE = 0.2  # of the distance of a step by which the trapezoidal rule may miss: half a radian a step misses by 0.02
-FLOOR = 1e3  # tolerances of Newton, below which a miss is rounding
-BLOCK = 1000  # rows judged at a time: the differences of a block stay in the cache
 STRAIGHT = (1, 8)  # pieces in which the drivers go straight from one sample to the next
-
-
-def departing(
-    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, first: int, last: int
-) -> Iterator[int]:
-    """Yield the rows first .. last - 1 that do not continue the row before.
-
-    The trapezoidal integral of the rates must lead from row to row, but for SHARE of the distance. On the other branch
-    of a dead centre the rates have another sign. Rows with frozen unknowns are not judged, for their positions are no
-    integral of their rates.
-    """
-    if not march.integrates:
-        return
-    size, floor = equations.sizes(), FLOOR * march.tolerance
-    for begin in range(max(first, 1), last, BLOCK):
-        end = min(begin + BLOCK, last)
-        missed, distance = misses(samples.part(begin - 1, end), size)
-        yield from (begin + np.flatnonzero(~(missed <= np.maximum(SHARE * distance, floor)))).tolist()
-
-
-def misses(samples: KinematicSamples, size: Array) -> tuple[Array, Array]:
-    """Return by how much the trapezoidal rule misses every row but the first (K - 1,), and how far the row is.
-
-    Both are the largest over the unknowns, in their sizes.
-    """
-    h = np.diff(samples.t)[:, None]
-    moved, rate = np.diff(samples.q, axis=0) / size, np.max(np.abs(samples.qd) / size, axis=1)
-    expected = 0.5 * h * (samples.qd[1:] + samples.qd[:-1]) / size
-    distance = np.maximum(np.max(np.abs(moved), axis=1), h[:, 0] * np.maximum(rate[1:], rate[:-1]))
-    return np.max(np.abs(moved - expected), axis=1), distance
 
 
 def confirmed(march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, k: int) -> bool:
@@ -76,21 +55,27 @@ def confirmed(march: PathSolver, equations: KinematicEquations, samples: Kinemat
     return False
 
 
-REFINEMENTS = (2, 8, 64, 512)  # pieces of a step that are tried
-FAST = 0.5  # change of a driver in one of the smallest pieces from which it is to blame [rad, or in typical lengths]
-BESIDE = 3e-3  # change of the coordinates, in typical sizes, from a singular pose to poses beside it; errors are d^4
-WIDEST = 0.3  # of a step that it may be
-NEARER = (1.0, 0.3, 0.1, 0.03)  # parts of it that are tried
-CLOSED = 1e-9  # largest |Phi| of a pose between them, in typical sizes
-CLOSED_RATES = 1e-5  # of the largest rate, in typical sizes: what rates between them may leave of Phid
+FINEST = 512  # pieces of a step in which a driver is looked at
+FAST = 0.5  # change of a driver in one of them from which it is to blame [rad, or in typical lengths]
+SAME = 1e-7  # in typical sizes: two poses of one branch
+SINGULAR = 1e-4  # share of the next singular value from which a first pose is singular
+STOPS = 20  # singular poses and jumps of drivers between two samples
 
 
 class Refinement:
-    """Number of refined steps, and times of crossed singular poses."""
+    """Number of refined steps, and singular poses that were crossed."""
 
     def __init__(self) -> None:
         self.pieces = 0
-        self.crossed: list[float] = []
+        self.crossed: list[float] = []  # times of samples at a singular pose
+        self.passed: list[tuple[float, float, int]] = []  # time, singular value beside it and sample before it
+        self.behind: tuple[int, KinematicSamples] | None = None  # a sample at a singular pose, and a row behind it
+
+    def start(self, samples: KinematicSamples, k: int) -> KinematicSamples:
+        """Return the row from which the way to sample k begins."""
+        if self.behind and self.behind[0] == k - 1 and self.behind[1].t[0] < samples.t[k]:
+            return self.behind[1]
+        return samples.part(k - 1, k)
 
 
 def fill(
@@ -105,53 +90,92 @@ def fill(
     ahead = last
     while k < last:
         end = min(k + ahead, last)
-        k, ahead = filled(march, equations, samples, k, end), 2 * ahead
-        if k == end:
+        k, right = filled(march, equations, samples, k, end, refined)
+        ahead = 2 * ahead if right else 1
+        if right:
             continue
         if k == 0:
             break
         other = march.rechosen(samples.q[k - 1], samples.f[k - 1])
         march = other or march
         if other or samples.iterations[k] == -1 - WORN:
-            beyond = filled(march, equations, samples, k, k + 1)
-            if beyond > k:
-                k = beyond
+            k, right = filled(march, equations, samples, k, k + 1, refined)
+            if right:
                 continue
-        if not (
-            reach(march, equations, samples, k, samples.t[k], k, refined)
-            or cross(march, equations, samples, k, refined)
-        ):
+        march, found = advance(march, equations, samples, k, refined)
+        if not found:
             break
-        k, ahead = k + 1, 1
+        k += 1
     return march, k
 
 
-def filled(march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, first: int, last: int) -> int:
-    """Fill rows; return the first that Newton does not find, or finds on another branch than the row before."""
-    reached = march.fill(samples, first, last)
-    for k in departing(march, equations, samples, first, reached):
-        if not confirmed(march, equations, samples, k):
-            return k
-    return reached
-
-
-def reach(
-    march: PathSolver,
-    equations: KinematicEquations,
-    samples: KinematicSamples,
-    k: int,
-    t: float,
-    row: int,
+def filled(
+    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, first: int, last: int,
     refined: Refinement,
-) -> bool:
-    """Go from sample k - 1 to time t in more and more pieces; the pose found goes into ``row``."""
-    for pieces in REFINEMENTS:
-        between = pieced(equations, samples, k - 1, np.linspace(samples.t[k - 1], t, pieces + 1))
-        if filled(march, equations, between, 1, pieces + 1) == pieces + 1:
-            samples.take(row, between, pieces)
-            refined.pieces += pieces - 1
-            return True
-    return False
+) -> tuple[int, bool]:  # fmt: skip
+    """Fill rows; return the first that is not filled, and whether it was looked for.
+
+    A row is not filled where Newton's iteration fails, or finds a pose of which it is not known that the branch of the
+    row before leads to it.
+    """
+    reached = march.fill(samples, first, last)
+    begin = max(first, 1)
+    far = samples.bend[begin:reached] > BENT
+    for k in sorted({*(begin + np.flatnonzero(far)).tolist(), *departing(march, equations, samples, first, reached)}):
+        if not far[k - begin] or (k == 1 and samples.weak[0] <= SINGULAR * samples.weak[1]):
+            if not confirmed(march, equations, samples, k):
+                return k, False
+            continue
+        way = follow(march, equations, refined.start(samples, k), float(samples.t[k]))
+        if not way.reached:
+            return k, False
+        if float(np.max(np.abs(way.last.q[0] - samples.q[k]) / equations.sizes())) > SAME:
+            samples.take(k, way.last, 0)
+            refined.pieces += len(way.rows) - 2
+            return k + 1, True
+    return reached, reached == last
+
+
+def advance(
+    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, k: int, refined: Refinement
+) -> tuple[PathSolver, bool]:
+    """Fill row k from the one before along its branch, over singular poses and jumps of drivers; False where it ends.
+
+    A sample at a singular pose lies in the middle of four rows beside it.
+    """
+    row, end, step = refined.start(samples, k), float(samples.t[k]), float(samples.t[k] - samples.t[k - 1])
+    for _ in range(STOPS):
+        way = follow(march, equations, row, end)
+        march = way.march
+        refined.pieces += len(way.rows) - 1 - way.reached
+        if way.reached:
+            samples.take(k, way.last, 0)
+            return march, True
+        if not way.ended:
+            return march, False
+        behind = over_jump(way, equations)
+        if behind is not None and behind.t[0] <= end:
+            row = behind
+            continue
+        center = vanishing(way)
+        for found in beside(way, equations, center, step, sample=False):
+            if found.t[2] > end:
+                break
+            row = found.part(2, 3)
+            refined.passed.append((center, float(way.last.weak[0]), k - 1))
+            break
+        else:
+            return march, False
+        if found.t[2] <= end:
+            continue
+        for at_sample in beside(way, equations, end, step, sample=True):
+            samples.take(k, middle(equations, at_sample, end), 0)
+            samples.weak[k], samples.iterations[k] = 0.0, at_sample.iterations[2]
+            refined.behind = (k, at_sample.part(2, 3))
+            refined.crossed.append(end)
+            return march, True
+        return march, False
+    return march, False
 
 
 def too_fast(
@@ -180,63 +204,10 @@ def farthest(
     """Return the last time before sample k that is reached in the smallest pieces, the next one, and by how much the
     drivers (drivers,) change between the two.
     """
-    between = pieced(equations, samples, k - 1, np.linspace(samples.t[k - 1], samples.t[k], REFINEMENTS[-1] + 1))
+    between = pieced(equations, samples, k - 1, np.linspace(samples.t[k - 1], samples.t[k], FINEST + 1))
     lost = min(march.fill(between, 1, len(between.t)), len(between.t) - 1)
     values = between.drivers[lost - 1 : lost + 1, 0, : len(equations.profiles)]
     return float(between.t[lost - 1]), float(between.t[lost]), np.abs(values[1] - values[0])
-
-
-def pieced(equations: KinematicEquations, samples: KinematicSamples, known: int, t: np.ndarray) -> KinematicSamples:
-    """Return samples at times t, the first of which is known."""
-    between = new_samples(t, equations.drivers_at(t), equations.n)
-    between.take(0, samples, known)
-    return between
-
-
-def cross(
-    march: PathSolver, equations: KinematicEquations, samples: KinematicSamples, k: int, refined: Refinement
-) -> bool:
-    """Take sample k from two poses just before t[k] and two just after on the same smooth path; False where none is.
-
-    Means of poses at distances d and 2 d on both sides are extrapolated, so that what is left is of order d^4. Newton's
-    iteration does not come closer to a singular pose than the root of its tolerance, whatever the step. Drivers may ask
-    for more than the mechanism can reach. Then poses on both sides are no smooth path, or leave equations open between
-    them.
-    """
-    step = samples.t[k] - samples.t[k - 1]
-    rate = float(np.max(np.abs(samples.qd[k - 1]) / equations.sizes()))
-    distance = min(BESIDE / rate, WIDEST * step) if rate > 0.0 else WIDEST * step
-    for part in NEARER:
-        sides = samples.t[k] + part * distance * np.array([-2.0, -1.0, 1.0, 2.0])
-        if not reach(march, equations, samples, k, sides[0], k, refined):
-            continue
-        beside = pieced(equations, samples, k, sides)
-        if march.fill(beside, 1, 4) != 4:
-            continue
-        if any(departing(march, equations, beside, 0, 4)):
-            continue
-        for column in beside[2:7]:
-            column[1] = (4.0 * (column[1] + column[2]) - (column[0] + column[3])) / 6.0
-        known = len(equations.profiles)  # turns that are counted stand behind
-        beside.f[1, :known] = samples.drivers[k, 0, :known]
-        if not holds(march, equations, samples.drivers[k, 1], beside, 1):
-            continue
-        samples.take(k, beside, 1)
-        samples.weak[k] = 0.0
-        refined.crossed.append(float(samples.t[k]))
-        return True
-    return False
-
-
-def holds(march: PathSolver, equations: KinematicEquations, rates: Array, samples: KinematicSamples, row: int) -> bool:
-    """Return whether a row meets all equations, and their first derivatives with ``rates`` (nf,) of the drivers."""
-    programs, size = march.programs, equations.sizes()
-    scale = np.where(equations.rows.is_length, equations.length, 1.0)
-    q, qd, f = samples.q[row], samples.qd[row], samples.f[row]
-    phi = np.abs(programs.phi(q, f)) / scale
-    phid = np.abs(programs.jacobian(q, f) @ qd + programs.by_time(q, f, rates)) / scale
-    rate = float(np.max(np.abs(qd) / size, initial=0.0))
-    return bool(np.max(phi, initial=0.0) <= CLOSED and np.max(phid, initial=0.0) <= CLOSED_RATES * rate + CLOSED)
 
 
 HALVINGS = 40  # of an interval in which a driver jumps
@@ -272,13 +243,20 @@ def driver_notes(equations: KinematicEquations, samples: KinematicSamples) -> li
     return found
 
 
-def curve_notes(equations: KinematicEquations, q: Array | None = None) -> list[str]:
-    """Return remarks of curves on their points, at coordinates q (S, n), or over a turn; most curves have none."""
+def curve_notes(
+    equations: KinematicEquations, q: Array | None = None, about: float = 0.0, names: tuple[str, ...] | None = None
+) -> list[str]:
+    """Return remarks of curves on their points, at coordinates q (S, n) and ``about`` beside them, or over a turn.
+
+    Most curves have none. ``names`` are those that are asked, all by default.
+    """
     found = []
     for row, one in equations.rows.lists.get("curve", ()):
-        if notes := getattr(one.curve, "notes", None):
-            ends = () if q is None else (float(q[:, one.place].min()), float(q[:, one.place].max()))
-            found += notes(equations.rows.owner[row], *ends)
+        owner = equations.rows.owner[row]
+        if (notes := getattr(one.curve, "notes", None)) and (names is None or owner in names):
+            s = None if q is None else q[:, one.place]
+            ends = () if s is None else (float(s.min()) - about, float(s.max()) + about)
+            found += notes(owner, *ends)
     return found
 
 

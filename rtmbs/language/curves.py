@@ -54,24 +54,28 @@ class CamCurve(Curve):
 
     def notes(self, name: str, first: float | None = None, last: float | None = None) -> list[str]:
         """Return a sentence where the roller does not fit the profile between two angles, by default over a turn."""
-        depth, at = self.undercut(*((0.0, 2.0 * math.pi) if first is None or last is None else (first, last)))
+        span = (0.0, 2.0 * math.pi) if first is None or last is None else (first, last)
+        depth, at, hollow = self.undercut(*span)
         if not depth > FITS * abs(self.roller):
             return []
+        flank = f", which is hollow with a radius of {hollow:.6g} m," if hollow < abs(self.roller) else ","
         return [
-            f"cam {name!r}: its roller of radius {abs(self.roller):.6g} m does not fit the profile, and is up to"
+            f"cam {name!r}: its roller of radius {abs(self.roller):.6g} m does not fit the profile{flank} and is up to"
             f" {depth:.3g} m inside it, at s = {at:.4g} rad; the follower would lift there: take a smaller roller, or"
             " rounder flanks"
         ]
 
-    def undercut(self, first: float, last: float) -> tuple[float, float]:
-        """Return how deep the roller is in the profile at most [m], and at which angle, in steps of a degree.
+    def undercut(self, first: float, last: float) -> tuple[float, float, float]:
+        """Return how deep the roller is in the profile at most [m], at which angle, and the least hollow radius [m].
+
+        Angles are in steps of a degree. The radius is infinite where no flank is hollow on the roller's side.
 
         The distance of the roller's centre from the profile half a turn to either side is less than the radius where a
         hollow flank is tighter than the roller, 1 + roller curvature < 0, and where the roller touches twice. A profile
         that does not come back after a turn counts between the two angles alone.
         """
         if not (self.roller and np.isfinite([first, last]).all() and first <= last):
-            return 0.0, first
+            return 0.0, first, math.inf
         steps = min(max(math.ceil((last - first) * HALF_TURN / math.pi), 1), MOST_STEPS)
         step = max((last - first) / steps, 1e-6) if steps < MOST_STEPS else math.pi / HALF_TURN
         s = first + step * np.arange(-HALF_TURN, steps + HALF_TURN + 1)
@@ -87,7 +91,9 @@ class CamCurve(Curve):
             p, turns = np.where(inside, p, np.inf), np.where(inside, turns, 0.0)
         near = np.abs(sliding_window_view(p, 2 * HALF_TURN + 1) - center[HALF_TURN:-HALF_TURN, None]).min(axis=1)
         depth = np.nan_to_num(abs(self.roller) - near)
-        hollow = np.nan_to_num(1.0 + self.roller * turns)[HALF_TURN:-HALF_TURN] < 0.0
+        turned = np.nan_to_num(self.roller * turns)[HALF_TURN:-HALF_TURN]
+        hollow = 1.0 + turned < 0.0
         depth[hollow] = np.maximum(depth[hollow], 2.0 * FITS * abs(self.roller))
         k = int(np.argmax(depth))
-        return float(depth[k]), float(s[HALF_TURN + k])
+        least = float(np.min(turned, initial=0.0))
+        return float(depth[k]), float(s[HALF_TURN + k]), abs(self.roller) / -least if least < 0.0 else math.inf

@@ -237,7 +237,7 @@ def test_run_of_the_slider_crank(write, tmp_path, capsys):
     printed = capsys.readouterr().out
     assert "Newton iterations" in printed
     assert re.search(
-        r"^evaluations +values and Jacobian \d+, derivatives by drivers 82, second derivatives", printed, re.M
+        r"^evaluations +values and Jacobian \d+, derivatives by drivers \d+, second derivatives", printed, re.M
     )
     assert "81 samples of" in printed
     result = load_result(out)

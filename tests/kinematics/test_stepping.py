@@ -8,7 +8,7 @@ import pytest
 import rtmbs
 from bench.campaigns.kinematics import SAMPLES, T_END, driven
 from rtmbs.kinematics import Analysis
-from rtmbs.kinematics.stepping import SHARE, misses
+from rtmbs.kinematics.continuation import SHARE, misses
 from rtmbs.model import ConstantRate, Function, Revolute
 
 TIMES = np.linspace(0.0, T_END, SAMPLES)
