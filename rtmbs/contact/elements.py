@@ -78,7 +78,7 @@ def add_contact(
             raise ModelError(f"{what}: both sides are of {one.name!r}; contact needs two bodies")
         if comes_first(of_other, of_one):
             one, of_one, other, of_other = other, of_other, one, of_one
-        usual = HERTZ if isinstance(of_other, Sphere | Bar) else 1.0
+        usual = HERTZ if isinstance(of_one, Sphere | Bar) or isinstance(of_other, Sphere | Bar) else 1.0
         normal = checked_normal_force(what, stiffness, usual if exponent is None else exponent, dissipation)
         bristle = None
         if mu > 0.0:

@@ -27,7 +27,7 @@ from rtmbs.formulations.penalty import AugmentedLagrangian
 from rtmbs.formulations.rate_constraints import StackedRows, holonomic_rows, with_rate_rows
 from rtmbs.formulations.reduction import RANK_TOLERANCE, demand_full_rank
 from rtmbs.formulations.terms import Positive, row_names, terms_at
-from rtmbs.formulations.typical_sizes import coordinate_sizes, rate_sizes, row_sizes
+from rtmbs.formulations.typical_sizes import coordinate_sizes, row_sizes, start_rate_sizes
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal as PenaltyTrapezoidal
 from rtmbs.integrators.report import StepReport
 from rtmbs.methods import Capability, demand
@@ -439,7 +439,7 @@ def demand_start(system: ConstrainedSystem, method: Any, q: Array, v: Array, t: 
     terms = terms_at(system, q, v, t)
     Phi, Phid = system.constraints(q, t), terms.Phi_q @ v + terms.Phi_t
     sizes = coordinate_sizes(system, q, t, terms.Phi_q)
-    rates = rate_sizes(sizes, v, terms.M, terms.F)
+    rates = start_rate_sizes(sizes, v, terms.M, terms.F)
     for what, left, size in (
         ("Phi", Phi, row_sizes(terms.Phi_q, sizes)),
         ("Phid", Phid, row_sizes(terms.Phi_q, rates, terms.Phi_t)),

@@ -15,7 +15,7 @@ from rtmbs.formulations.contract import (
 from rtmbs.formulations.correction import least_solution, newton_step
 from rtmbs.formulations.rate_constraints import StackedRows, with_rate_rows
 from rtmbs.formulations.terms import row_names
-from rtmbs.formulations.typical_sizes import coordinate_sizes, rate_sizes, row_sizes
+from rtmbs.formulations.typical_sizes import coordinate_sizes, row_sizes, start_rate_sizes
 from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.loop_jacobian import Group
 from rtmbs.semirecursive.start.nearest import REFUSED, NearestPose, worst_of
@@ -113,7 +113,7 @@ def consistent_state(
         pose.scaled_jacobian(q), v, lambda rates: (P @ rates + Phi_t) / pose.scale, rate_near == 0.0, ones, 0.0
     )
     v = v - rate_near * least_solution(P * rate_near, P @ v + Phi_t)  # to rounding
-    rates = rate_sizes(sizes, np.maximum(np.abs(v), np.abs(asked)), np.eye(system.n), np.zeros(system.n))
+    rates = start_rate_sizes(sizes, np.maximum(np.abs(v), np.abs(asked)), np.eye(system.n), np.zeros(system.n))
     demand_closed(system, "Phi_q v + Phi_t", P @ v + Phi_t, row_sizes(P, rates, Phi_t), t, rate_near)
     return q, v
 

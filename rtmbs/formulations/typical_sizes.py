@@ -9,6 +9,7 @@ Array = NDArray[np.float64]
 
 SMALL = 1e-3  # of the largest coordinate: a smaller one is near zero by chance, and tells no size
 NOTHING = 1e-12  # of any unit: coordinates that all are smaller are zero but for rounding
+STILL, REST = 1e-5, 0.1  # of the sizes in a second: rates that all are smaller are rest, and their size there
 SHIFT = 1e-3  # of the largest coordinate: a move over which Phi_q is compared
 SHARE = 1e-3  # of the largest row: what of its rounding another row may have
 SHORTEST = 1e-9  # of any unit: coordinates that all are smaller are moved by SHIFT of this
@@ -48,6 +49,18 @@ def rate_sizes(sizes: Array, v: Array, M: Array, F: Array) -> Array:
     pull = np.divide(np.abs(F), inertia, out=np.zeros(len(v)), where=inertia > 0.0)
     own = np.maximum(np.abs(v), np.sqrt(pull * sizes))
     return sizes if own.max(initial=0.0) <= NOTHING else sizes_of(own)
+
+
+def start_rate_sizes(sizes: Array, v: Array, M: Array, F: Array) -> Array:
+    """Return typical sizes (n,) of rates that a start is judged by: ``rate_sizes``, and at rest a tenth a second.
+
+    At rest, rates and forces are what rounding and earlier motions left, and tell no size.
+    """
+    inertia = np.abs(np.diag(M))
+    pull = np.divide(np.abs(F), inertia, out=np.zeros(len(v)), where=inertia > 0.0)
+    if np.all(np.maximum(np.abs(v), pull) <= STILL * sizes):
+        return REST * sizes
+    return rate_sizes(sizes, v, M, F)
 
 
 def row_sizes(Phi_q: Array, sizes: Array, more: Array | float = 0.0) -> Array:

@@ -48,6 +48,10 @@ UNITS = {
     "W": Unit(1.0, (2, 1, -3)),
     "Pa": Unit(1.0, (-1, 1, -2)),
 }
+QUANTITIES = {  # of mechanics, that products of units are written for
+    (1, 0, -1), (1, 0, -2), (0, 0, -1), (0, 0, -2), FORCE, (2, 1, -2), (2, 1, -3), (1, 1, -1), (-1, 1, -2), (0, 1, -2),
+    (0, 1, -1), (2, 1, -1), (2, 1, 0), (-1, 1, 0), (-2, 1, 0), (-3, 1, 0),
+}  # fmt: skip
 FACTOR = re.compile(r"([*/]?)([^\W\d_]+)(?:\^(-?\d))?")
 
 
@@ -66,8 +70,14 @@ def compound(text: str) -> tuple[Unit | None, str]:
 
 
 def further_words(text: str) -> tuple[str, ...]:
-    """Return the words of a unit behind its first one: in ``m*g`` a constant g may be meant."""
-    return tuple(name for _, name, _ in FACTOR.findall(text)[1:])
+    """Return the factors of a unit behind its first one, of which constants may be meant: g in ``m*g``.
+
+    There are none behind a slash, with a power, or in the unit of a quantity of mechanics such as ``N*m``.
+    """
+    unit, _ = compound(text)
+    if unit is None or unit.dimension in QUANTITIES:
+        return ()
+    return tuple(name for sign, name, power in FACTOR.findall(text)[1:] if sign == "*" and not power)
 
 
 def dimension_of(text: str) -> Dimension:
