@@ -10,29 +10,40 @@ from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import one_sample
 from rtmbs.system.tables import GRAVITY_SLOT
 
-HEAVY = 10.0  # weights of all bodies: a larger force of contact at the start
-ROUNDING = 1e-9  # of the characteristic length: a smaller overlap without gravity is none
+MOVES = 1e-3  # of an acceleration [m/s^2, rad/s^2]: below it something else holds the bodies where they are
 
 
 def warn_of_overlaps(sim: Any) -> None:
-    """Warn of the contact with the largest force of its spring at the start where that is no weight."""
-    system, worst, push, depth = sim.system, "", 0.0, 0.0
+    """Warn of the contact with the largest energy of its spring at the start, where that throws the bodies.
+
+    It does where it could lift all bodies by the characteristic length, or give them a speed of a length a second, and
+    where they do move.
+    """
+    system, state, worst, most, depth = sim.system, sim._store.present(), "", 0.0, 0.0
     resampled = None
     for info in system.forces.values():
         if not info.contact:
             continue
         if resampled is None:
-            resampled = Evaluation(system, sim.equations.tables, one_sample(sim.state))
+            resampled = Evaluation(system, sim.equations.tables, one_sample(state))
         deep = -float(touch_motion(resampled, info).gap[0])
-        if deep > 0.0 and (force := float(info.contact.normal(deep, 0.0))) > push:
-            worst, push, depth = info.name, force, deep
+        if deep > 0.0 and (energy := spring_energy(info.contact.normal, deep)) > most:
+            worst, most, depth = info.name, energy, deep
     if not worst:
         return
-    gravity = float(np.linalg.norm(sim.state.u[GRAVITY_SLOT : GRAVITY_SLOT + 3]))
-    weight = sum(info.mass for info in system.bodies.values()) * gravity
-    if push > HEAVY * weight and depth > ROUNDING * system.length:
-        size = f", {push / weight:.3g} times the weight of all bodies" if weight else ""
+    mass = sum(info.mass for info in system.bodies.values())
+    gravity = float(np.linalg.norm(state.u[GRAVITY_SLOT : GRAVITY_SLOT + 3]))
+    harmless = mass * max(gravity * system.length, 0.5 * system.length**2)
+    if most > harmless and np.abs(state.zdd).max(initial=0.0) > MOVES:
         warn(
-            f"contact {worst!r} begins {depth:.3g} m deep with {push:.3g} N{size}: it throws the bodies apart; let "
-            "them start apart, or nearer to rest"
+            f"contact {worst!r} begins {depth:.3g} m deep, with {most:.3g} J in its spring: it throws the bodies apart;"
+            " let them start apart, or nearer to rest"
         )
+
+
+def spring_energy(normal: Any, deep: float) -> float:
+    """Return the energy of the spring of a contact at a depth, by Simpson's rule on ten pieces [J]."""
+    depths = np.linspace(0.0, deep, 21)
+    forces = np.array([float(normal(depth, 0.0)) for depth in depths])
+    weights = np.array([1.0, *([4.0, 2.0] * 9), 4.0, 1.0])
+    return float(weights @ forces) * deep / 60.0

@@ -277,3 +277,36 @@ def test_impossible_stops_and_frictions_are_refused():
         contact.dissipation_for(0.0, 1.0)
     with pytest.raises(ModelError, match="speed"):
         contact.dissipation_for(0.5, 0.0)
+
+
+@pytest.mark.parametrize(("a", "b"), [("sphere", "cylinder"), ("box", "bar"), ("sphere", "ellipsoid")])
+def test_the_exponent_is_that_of_spheres_and_bars_on_either_side(a, b):
+    """Convex pairs press alike in either order of the sides."""
+    pytest.importorskip("coal")
+    shapes = {
+        "sphere": rtmbs.Sphere(0.1), "bar": rtmbs.Bar((-0.1, 0, 0), (0.1, 0, 0), 0.05),
+        "box": rtmbs.Box((0.2, 0.2, 0.2)), "cylinder": rtmbs.Cylinder(0.1, 0.2),
+        "ellipsoid": contact.Ellipsoid((0.1, 0.12, 0.1)),
+    }  # fmt: skip
+    ends = []
+    for order in ((0, 1), (1, 0)):
+        model = rtmbs.Model("pair", gravity=(0, 0, 0))
+        bodies = [model.add_body(name, mass=1.0, inertia=(0.01,) * 3) for name in "xy"]
+        sides = [(bodies[0], shapes[a]), (bodies[1], shapes[b])]
+        model.add_contact("touch", sides[order[0]], sides[order[1]], stiffness=1e5)
+        ends.append([force.law.function.normal.exponent for force in model.forces.values()])
+    assert ends[0] == ends[1]
+    assert set(ends[0]) == {1.5}
+
+
+def test_a_preload_that_moves_nothing_is_not_told(recwarn):
+    """A light ball between two walls, pressed by 204 times its weight."""
+    model = rtmbs.Model("clamped")
+    ball = model.add_body("ball", mass=0.05, inertia=(1e-4,) * 3)
+    model.add_joint("slide", rtmbs.Prismatic((1, 0, 0)), "ground", ball)
+    for side in (-1.0, 1.0):
+        wall = contact.Plane(point=(0.0999 * side, 0, 0), normal=(-side, 0, 0))
+        model.add_contact(f"wall{side}", ("ground", wall), (ball, rtmbs.Sphere(0.1)), stiffness=1e6, exponent=1.0)
+    result = rtmbs.Simulation(model.compile(), 1e-4).run(0.05)
+    assert np.abs(result["ball.mass_center"]).max() < 1e-12
+    assert not [one for one in recwarn if "begins" in str(one.message)]
