@@ -207,23 +207,31 @@ def solve_saddle_transposed(own: Saddle, b: Array, first: int) -> None:
 
 @inner_kernel
 def take_passes(own: Saddle, b: Array, first: int, transposed: bool) -> bool:
-    """Solve by iteration; where independent rows do not settle, factor the whole, leave b and return False.
+    """Solve by iteration; where it does not settle, factor the whole, leave b and return False.
 
-    A column count known to the compiler makes a single column faster.
+    Redundant rows may have no sound factor of the whole. The last pass stands then. A column count known to the
+    compiler makes a single column faster.
     """
     if b.shape[1] == 1:
         settled = passes(own, b, first, transposed, 1)
     else:
         settled = passes(own, b, first, transposed, b.shape[1])
-    if not settled:
-        factor_whole(own)
+    if settled:
+        return True
+    factor_whole(own)
+    if own.facts[1] == 0 or is_sound(own, own.facts[0], len(own.factor)):
         own.facts[2] = 0
-    return settled
+        return False
+    factor_weighted(own)
+    for i in range(len(own.factor)):
+        for c in range(b.shape[1]):
+            b[first + i, c] = own.found[i, c]
+    return True
 
 
 @inlined_kernel
 def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) -> bool:
-    """Reduce the residual of both rows, several times; return whether b holds the solution."""
+    """Reduce the residual of both rows, several times; write b where it settles, and return whether it does."""
     n, size = own.facts[0], len(own.factor)
     left, found, change, weight = own.left, own.found, own.change, own.weight
     for i in range(size):
@@ -252,12 +260,11 @@ def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) ->
             for c in range(columns):
                 found[k, c] += weight[k - n] * left[k, c]
         settled, turn = is_settled(change, found, n, columns), turn + 1
-    if not settled and own.facts[1] == 0:
-        return False
-    for i in range(size):
-        for c in range(columns):
-            b[first + i, c] = found[i, c]
-    return True
+    if settled:
+        for i in range(size):
+            for c in range(columns):
+                b[first + i, c] = found[i, c]
+    return settled
 
 
 @inlined_kernel

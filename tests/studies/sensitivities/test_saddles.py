@@ -67,3 +67,15 @@ def test_no_loops():
     A = np.ascontiguousarray(S[:, :6, :6])
     x = np.random.default_rng(1).normal(size=(len(A), 6, 3))
     np.testing.assert_allclose(solved(dense_entries(A), 6, np.zeros(0), True, A @ x), x, atol=1e-10)
+
+
+@pytest.mark.parametrize("transposed", [False, True])
+@pytest.mark.parametrize("weight", [0.1, 1.0])
+def test_large_matrices_with_weights_too_small_for_passes_take_the_whole_factor(weight, transposed):
+    """Rows that may be redundant and are not: passes do not settle within their number."""
+    S, _, x, weights = saddles(False, n=28, m=8, weight=weight)
+    matrix = np.swapaxes(S, 1, 2) if transposed else S
+    right = matrix @ x
+    own = saddle(28, weights, True, right.shape[2])
+    solve_all(*dense_entries(S), own, right, transposed)
+    np.testing.assert_allclose(right, x, atol=1e-9)
