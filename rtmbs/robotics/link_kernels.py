@@ -34,6 +34,7 @@ class Links(NamedTuple):
     turn: Array  # (nv,) 1 for a column that turns the link about its axis
     slide: Array  # (nv,) way along the axis for a unit of the coordinate [1 or m/rad]
     armature: Array  # (nv,) inertia of rotors, in the order of v
+    turned: Array  # (m,) int64: 1 for a link that turns by itself, or by one that carries it
 
 
 @struct
@@ -161,6 +162,10 @@ def joint_forces(tables, R0, u, ws, m, links, motion, forced, q, v, a, tau):
 def place_link_inertia(links, ws, motion, k):
     """Write the inertia of link k alone, about its origin."""
     A, J, m, I = load33(ws.A, links.dof[k]), load33(links.inertia, k), links.mass[k], motion.composite
+    if m == 0.0 and J[0][0] == 0.0 and J[1][1] == 0.0 and J[2][2] == 0.0:
+        for c in range(10):
+            I[k, c] = 0.0
+        return
     c = turn3(A, load3(links.mass_center, k))
     x, y, z = (turn3(J, A[0]), turn3(J, A[1]), turn3(J, A[2]))  # J is symmetric
     I[k, 0] = m
@@ -229,7 +234,8 @@ def mass_matrices(tables, R0, ws, m, links, motion, q, M):
                 for _ in range(len(links.dof)):
                     if links.parent[at] < 0:
                         break
-                    n = add3(n, cross3(load3(motion.arm, at), f))
+                    if links.turned[links.parent[at]] != 0:  # slides ask for forces alone
+                        n = add3(n, cross3(load3(motion.arm, at), f))
                     at = links.parent[at]
                     couple_columns(links, motion, at, links.first[at + 1], j, f, n, M[s])
             if links.parent[k] >= 0:

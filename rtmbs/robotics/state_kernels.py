@@ -148,6 +148,9 @@ def links_of(coordinates: Coordinates) -> Links:
     order = sorted(columns)
     before = [int(dofs.parent[origin[i]]) for i in order]
     number = {i: k for k, i in enumerate(order)}
+    parent, turned = [number.get(i, -1) for i in before], np.zeros(len(order), np.int64)
+    for k, i in enumerate(order):
+        turned[k] = any(one[2] for one in columns[i]) or (parent[k] >= 0 and turned[parent[k]])
     flat = [one for i in order for one in columns[i]]
     armature = np.zeros(coordinates.nv)
     for rotor, (joint, k, ratio) in coordinates.rotors.items():
@@ -156,9 +159,9 @@ def links_of(coordinates: Coordinates) -> Links:
         axis = dofs.axis[turning]
         armature[driven.v.start + k] += ratio**2 * float(axis @ dofs.inertia[turning] @ axis)
     return Links(
-        np.array(order, np.int64), np.array(before, np.int64), np.array([number.get(i, -1) for i in before], np.int64),
+        np.array(order, np.int64), np.array(before, np.int64), np.array(parent, np.int64),
         dofs.offset[[origin[i] for i in order]], dofs.mass[order], dofs.mass_center[order], dofs.inertia[order],
         np.cumsum([0, *(len(columns[i]) for i in order)], dtype=np.int64),
         np.array([one[0] for one in flat], np.int64), np.array([one[1] for one in flat], float).reshape(-1, 3),
-        np.array([one[2] for one in flat], float), np.array([one[3] for one in flat], float), armature,
+        np.array([one[2] for one in flat], float), np.array([one[3] for one in flat], float), armature, turned,
     )  # fmt: skip
