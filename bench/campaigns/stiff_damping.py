@@ -27,6 +27,7 @@ from rtmbs.errors import RtmbsError
 FORCES = "brake", "clutch", "bump stop", "friction"
 WAYS = "one run", "pieces", "steps", "restart"
 SUNDIALS = "cvode", "ida"
+OPTIONS = {"solve-ivp": {"solver": "Radau"}}  # its default is explicit: 1e7 steps a second beside a brake of 1e9
 ALWAYS = "trbdf2", "penalty-trapezoidal", "variational-midpoint"
 H = 1e-3  # [s]
 BEFORE, AFTER = 20, 120  # steps before the force is there, and behind that
@@ -200,7 +201,7 @@ def attempted(
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         try:
-            sim = Simulation(system, H, METHODS[name]())
+            sim = Simulation(system, H, METHODS[name](**OPTIONS.get(name, {})))
             sim.restore(state_for(sim, start))
             engage(sim)
             taken(sim, way, tell)
