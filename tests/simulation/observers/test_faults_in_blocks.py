@@ -11,7 +11,7 @@ from tests.test_faults import FAULTS, events, machine, raised_at
 pytest.importorskip("h5py")
 CHANNELS = ["crank_pivot.angle", "coupler.position"]
 STEPS = 14
-PLACES = 20  # of the events that a run passes through
+PLACES = 30  # of the events that a run passes through
 
 
 SLOW = pytest.mark.slow
