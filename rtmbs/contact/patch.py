@@ -1,11 +1,12 @@
 """Patch of two convex shapes that touch: up to four pairs of points, from the nearest features (METHODS 8.8)."""
 
+from collections.abc import Iterator
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from rtmbs.contact.convex_shapes import NO_EDGE, TINY, Convex, Face, Polytope, Round
+from rtmbs.contact.convex_shapes import NO_EDGE, TINY, Convex, Face, Part, Polytope, Round
 from rtmbs.contact.nearest import Features, between, nearest
 from rtmbs.model.checks import Array
 
@@ -81,10 +82,12 @@ def part_points(a: Convex, b: Convex, r: Array, R: Array, normal: Array, apart: 
     size, gap = min(a.reach, b.reach), -np.inf
     best: list[Features] = []
     least = apart - AGREES[0] * size - AGREES[1] * abs(apart)
+    ones, others = a.parts(normal), b.parts(-(R.T @ normal))
+    pairs: Iterator[tuple[Part, Part]] = iter(product(ones, others))
     flat = isinstance(a, Polytope) and isinstance(b, Polytope)
-    for one, other in product(a.parts(normal), b.parts(-(R.T @ normal))):
-        if flat and not (one.edge.any() and other.edge.any()):
-            continue  # two corners, or a corner and an edge, touch in passing alone
+    if isinstance(a, Polytope) and isinstance(b, Polytope):
+        pairs = edge_pairs(a, b, ones, others, r, R, normal)
+    for one, other in pairs:
         free = float(one.rounded or other.rounded)
         given = Features(
             normal, 0.0, one.point, other.point, one.edge, other.edge, float(one.rounded), float(other.rounded), free
@@ -99,6 +102,36 @@ def part_points(a: Convex, b: Convex, r: Array, R: Array, normal: Array, apart: 
             if not flat:
                 break
     return best
+
+
+def edge_pairs(
+    a: Polytope, b: Polytope, ones: list[Part], others: list[Part], r: Array, R: Array, normal: Array
+) -> Iterator[tuple[Part, Part]]:
+    """Yield the edges of two polytopes that may touch: beside each other, or crossing where the shapes part.
+
+    ``settled`` judges each of them closer. Two corners, or a corner and an edge, touch in passing alone.
+    """
+    ones, others = [one for one in ones if one.edge.any()], [other for other in others if other.edge.any()]
+    edges, turned = np.array([one.edge for one in ones]), np.array([other.edge for other in others]) @ R.T
+    way = r + np.array([other.point for other in others]) @ R.T - np.array([one.point for one in ones])[:, None]
+    across = np.cross(edges[:, None], turned)  # (edges of a, edges of b, 3)
+    sine, long = np.linalg.norm(across, axis=2), np.linalg.norm(edges, axis=1)[:, None]
+    reach, size = long + np.linalg.norm(turned, axis=1), min(a.reach, b.reach)
+    parallel = sine <= PARALLEL * long * (reach - long)
+
+    along = edges / long  # of parallel edges: none is beside the other but along the normal
+    upright = normal - (along @ normal)[:, None] * along
+    upright = (upright / (np.linalg.norm(upright, axis=1)[:, None] + TINY))[:, None]
+    aside = way - sum(np.sum(way * one, axis=2)[:, :, None] * one for one in (along[:, None], upright))
+    beside = np.linalg.norm(aside, axis=2) <= 4.0 * PARALLEL * (size + reach)
+
+    n = across * (np.sign(across @ normal) / (sine + TINY**2))[:, :, None]  # of others: the ways end on the edges
+    parted = n @ r - (n @ a.vertices.T).max(axis=2) + (n @ R @ b.vertices.T).min(axis=2)
+    ways = [np.sum(np.cross(way, edge) * across, axis=2) / (sine**2 + TINY**2) for edge in (turned, edges[:, None])]
+    meet = np.abs(parted - np.sum(n * way, axis=2)) <= 10.0 * HOLDS * size
+    meet &= (np.abs(ways) <= 1.0 + 10.0 * (ON_EDGE - 1.0)).all(axis=0)
+    for i, j in np.argwhere(np.where(parallel, beside, meet)):
+        yield ones[i], others[j]
 
 
 def settled(a: Convex, b: Convex, f: Features, r: Array, R: Array, off: float) -> tuple[Features, float]:
