@@ -1,4 +1,4 @@
-"""Docstrings of public names follow numpydoc, and examples that define all they use run."""
+"""The checker of docstrings, which ``make lint`` runs over all public names, and examples that define all they use."""
 
 import ast
 import builtins
@@ -23,10 +23,6 @@ def checker():
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     return module
-
-
-def test_public_docstrings_pass_the_chosen_checks(checker):
-    assert checker.all_failures() == {}
 
 
 def test_the_checker_sees_what_is_missing(checker):

@@ -35,7 +35,7 @@ def functions(path: Path) -> Iterator[tuple[str, int]]:
     for node in ast.walk(tree_of(path)):
         if isinstance(node, ast.FunctionDef):
             first = node.body[0]
-            told = first.end_lineno - first.lineno + 1 if ast.get_docstring(node) else 0
+            told = first.end_lineno - first.lineno + 1 if ast.get_docstring(node, clean=False) else 0
             yield node.name, node.end_lineno - node.lineno + 1 - told
 
 

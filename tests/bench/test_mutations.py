@@ -110,6 +110,7 @@ def verdicts(tmp_path_factory):
     return root, dict(zip(planted, found, strict=True))
 
 
+@pytest.mark.slow
 def test_a_planted_fault_is_found_by_its_test(verdicts):
     found = verdicts[1][8]
     assert found.outcome == "killed"
@@ -117,10 +118,12 @@ def test_a_planted_fault_is_found_by_its_test(verdicts):
     assert found.ran == 1, "the test that fails without the fault is not asked"
 
 
+@pytest.mark.slow
 def test_the_package_itself_is_not_touched(verdicts):
     assert (verdicts[0] / "small" / "area.py").read_text(encoding="utf-8") == SOURCE
 
 
+@pytest.mark.slow
 def test_survivors_are_listed_and_reasons_counted(verdicts, tmp_path):
     found = verdicts[1]
     assert (found[14].outcome, found[14].ran) == ("survived", 1)

@@ -226,7 +226,7 @@ def test_a_driver_that_asks_too_much_ends_with_the_motion_so_far():
     )
 
 
-@pytest.mark.parametrize("steep", [1e5, 1e8])
+@pytest.mark.parametrize("steep", [1e5, pytest.param(1e8, marks=pytest.mark.slow)])
 def test_a_driver_too_fast_to_be_followed_is_said_to_be(steep):
     """Its equations do not depend on those of others: Newton starts turns away from the next position."""
     model = m.four_bar()
