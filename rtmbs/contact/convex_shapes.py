@@ -74,7 +74,7 @@ class Polytope:
                 found[frozenset((tuple(one), tuple(other)))] = (one, other)
         return np.array(list(found.values()))
 
-    @property
+    @cached_property
     def reach(self) -> float:
         """Radius of a ball about the middle that holds the shape [m]."""
         return float(np.linalg.norm(self.vertices, axis=1).max())
