@@ -352,6 +352,7 @@ def weakest(T, S, repeats):
 
 
 STILL = 0.25  # of the smallest singular value: a change of A L by less needs no closer look
+LITTLE = 0.1  # likewise: behind a change by less the rows that are kept stay those of before
 CLOSER = 2  # steps of the power iteration that looks closer
 BACK = 0.7  # of the farthest change
 LOOK, WINDOW = 0.4, 16  # share at the next row, and rows, before which it does
@@ -379,11 +380,17 @@ def keep_rows_at(T, S, q, f):
 
 @inner_kernel
 def change_of_rows(S):
-    """Return the Frobenius norm of the change D of A L since its rows were kept."""
-    flat, before, total = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size), 0.0
-    for k in range(len(flat)):
-        d = before[k] - flat[k]
-        total += d * d
+    """Return the Frobenius norm of the change D of A L since its rows were kept.
+
+    Every block has a sum of its own, for one sum over all would wait for itself at every addition.
+    """
+    total = 0.0
+    for k in range(S.rooted.shape[0]):
+        block = 0.0
+        for i in range(7):
+            d = S.before[k, i] - S.rooted[k, i]
+            block += d * d
+        total += block
     return np.sqrt(total)
 
 
@@ -403,13 +410,15 @@ def bend_of_rows(T, S):
         length += S.weak[r] * S.weak[r]
     for r in range(len(S.lam)):
         S.lam[r] = S.probe[r] + S.weak[r] / np.sqrt(length) + S.bent_rows[r]
-    for _ in range(CLOSER):
+    for closer in range(CLOSER):
         length = 0.0
         for r in range(len(S.lam)):
             length += S.lam[r] * S.lam[r]
         for r in range(len(S.lam)):
             S.lam[r] /= np.sqrt(length)
+            S.bent_rows[r] = S.lam[r] if np.isfinite(S.lam[r]) else 0.0
         solve(T.lu, S.factored, S.work, S.lam)
+        S.counts[5] += 1
         clear(S.z)
         add_transposed(T, S, S.lam, S.z)
         across(T, S, S.z, S.rest)  # D A^+ of the direction
@@ -418,19 +427,21 @@ def bend_of_rows(T, S):
             share += S.rest[r] * S.rest[r]
         if not 0.0 < share < np.inf:
             return np.inf if share > 0.0 else 0.0
-        clear(S.z)
-        add_across(T, S, S.rest, S.z)
-        for r in range(len(S.lam)):
-            S.lam[r] = 0.0
-        subtract_rows(T, S, S.z, S.lam)
-        solve(T.lu, S.factored, S.work, S.lam)
-        S.counts[5] += 2
-    length = 0.0
-    for r in range(len(S.lam)):
-        length += S.lam[r] * S.lam[r]
-    for r in range(len(S.lam)):
-        S.bent_rows[r] = S.lam[r] / np.sqrt(length) if 0.0 < length < np.inf else 0.0
+        if closer < CLOSER - 1:
+            turn_back(T, S)
     return np.sqrt(share)
+
+
+@inner_kernel
+def turn_back(T, S):
+    """S.lam = (D A^+)^T S.rest: where the next step of the power iteration begins."""
+    clear(S.z)
+    add_across(T, S, S.rest, S.z)
+    for r in range(len(S.lam)):
+        S.lam[r] = 0.0
+    subtract_rows(T, S, S.z, S.lam)
+    solve(T.lu, S.factored, S.work, S.lam)
+    S.counts[5] += 1
 
 
 @inner_kernel
@@ -439,7 +450,8 @@ def judge(T, S, bend, opened, k, last, smallest):
 
     A closer look is a retrospect of all rows since the last one. It takes place before more than LOOK is expected: the
     bound times its part that the last look found, S.seen[0]. S.seen[1] is the farthest change since. A change that
-    becomes smaller has turned back, and tells nothing on what was between.
+    becomes smaller has turned back, and tells nothing on what was between. Rows that changed by LITTLE are compared with
+    the same kept ones as the next, so that two neighbours differ by no more than both changes.
     """
     change = change_of_rows(S)
     bound = change / smallest if smallest > 0.0 else np.inf
@@ -457,7 +469,8 @@ def judge(T, S, bend, opened, k, last, smallest):
     for j in range(opened, k + 1):
         bend[j] = found
     S.seen[1] = 0.0
-    keep_rows(S)
+    if not (bound <= LITTLE and found <= LITTLE):
+        keep_rows(S)
     return k + 1
 
 

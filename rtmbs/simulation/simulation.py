@@ -31,12 +31,12 @@ from rtmbs.simulation.access import LOOK, STEP, Claim, guarded
 from rtmbs.simulation.captured_values import CapturedValues, captured_values_of, check_captured
 from rtmbs.simulation.channel_reader import ChannelReader
 from rtmbs.simulation.controllers import Controller, Controllers, controller_of
-from rtmbs.simulation.convex_contacts import renew_patches
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.overlaps import warn_of_overlaps
+from rtmbs.simulation.patches import renew_patches
 from rtmbs.simulation.running import check_run, recorded_run
 from rtmbs.simulation.state_store import NO_RAMPS, StateStore, copied, state_pair
 from rtmbs.simulation.step_checks import (
