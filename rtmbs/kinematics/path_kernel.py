@@ -450,8 +450,8 @@ def judge(T, S, bend, opened, k, last, smallest):
 
     A closer look is a retrospect of all rows since the last one. It takes place before more than LOOK is expected: the
     bound times its part that the last look found, S.seen[0]. S.seen[1] is the farthest change since. A change that
-    becomes smaller has turned back, and tells nothing on what was between. Rows that changed by LITTLE are compared with
-    the same kept ones as the next, so that two neighbours differ by no more than both changes.
+    becomes smaller has turned back, and tells nothing on what was between. Behind a row that changed by LITTLE the next
+    is compared with the same kept ones: two neighbours differ by no more than both changes.
     """
     change = change_of_rows(S)
     bound = change / smallest if smallest > 0.0 else np.inf
