@@ -189,23 +189,26 @@ def clear(y):
 
 
 @inner_kernel
-def least_change(T, S, y, refine):
+def least_change(T, S, y, begun, refine):
     """Add to y (groups, 7) the least change with (A L) y = S.b, and to S.last its multipliers; refined once.
 
-    Rows are independent here, so one factor of A W^-1 A^T does; ``linear.least_change`` takes dependent rows too.
+    ``begun`` is zero where y is zero. Rows are independent here, so one factor of A W^-1 A^T does;
+    ``linear.least_change`` takes dependent rows too.
     """
     for r in range(len(S.b)):
         S.rest[r] = S.b[r]
         S.last[r] = 0.0
-    subtract_rows(T, S, y, S.rest)
-    for _ in range(1 + refine):
+    if begun:
+        subtract_rows(T, S, y, S.rest)
+    for turn in range(1 + refine):
         for r in range(len(S.b)):
             S.lam[r] = S.rest[r]
         solve(T.lu, S.factored, S.work, S.lam)
         S.counts[5] += 1
         clear(S.z)
         add_transposed(T, S, S.lam, S.z)
-        subtract_rows(T, S, S.z, S.rest)
+        if turn < refine:
+            subtract_rows(T, S, S.z, S.rest)
         for g in range(y.shape[0]):
             for i in range(7):
                 y[g, i] += S.z[g, i]
@@ -234,7 +237,7 @@ def newton(T, S, tolerance, most):
         if factor_rows(T, S) != 0:
             return -1 - SINGULAR
         clear(S.y)
-        least_change(T, S, S.y, 0)
+        least_change(T, S, S.y, 0, 0)
         to_unknowns(T, S, S.y, S.dq)
         change = 0.0
         for i in range(n):
@@ -266,7 +269,7 @@ def rates(T, S, drivers, qd):
         S.b[r] = 0.0
     driven(T, S, drivers[1], -1.0)
     clear(S.y)
-    least_change(T, S, S.y, 1)
+    least_change(T, S, S.y, 0, 1)
     to_unknowns(T, S, S.y, qd)
     for i in range(7):
         qd[i] = 0.0
@@ -291,7 +294,7 @@ def accelerations(T, S, drivers, qd, qdd):
     driven(T, S, drivers[2], -1.0)
     if T.sizes[FREE] > 0 and T.metric.masses == 1:
         subtract_bending(T, S)
-    least_change(T, S, S.y, 1)
+    least_change(T, S, S.y, T.sizes[FREE], 1)
     to_unknowns(T, S, S.y, qdd)
     if T.sizes[FREE] > 0 and T.metric.masses == 1:
         add_bending(T, S, qdd)

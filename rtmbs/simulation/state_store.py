@@ -11,7 +11,7 @@ from dataclasses import replace
 from operator import attrgetter, is_
 from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -162,6 +162,7 @@ class StateStore:
     prepared: PreparedStep | None  # arguments of the next step, where steps by hand follow each other
     calm: int  # steps by hand since the State was given out, or replaced
     checked: list[tuple[Any, ...]]  # arrays of states that kernels can take: their identity stands for a check
+    by_hand_loaded: ClassVar[bool] = False  # this process has the kernel of steps by hand
 
     def __init__(self, equations: SemiRecursiveEquations, options: Options, state: State) -> None:
         self._claim = Claim()
@@ -358,6 +359,8 @@ class StateStore:
         found = prepared_pair(self.options.method, self.equations, self.work, old, new, typical)
         if found is None:
             self.calm = -LONG
+        else:
+            StateStore.by_hand_loaded = True
         return found
 
     def check_arrays(self, *states: State) -> None:
