@@ -196,7 +196,7 @@ def test_a_model_needs_no_compiler():
 FIRST_STEP = """
 import gc, sys, rtmbs
 sim = rtmbs.Simulation(rtmbs.library.build("slider_crank").compile(), h=1e-3)
-assert sim.step().ok
+assert sim.step().outcome.accepted
 from numba.core.dispatcher import Dispatcher
 rooms = [name.removeprefix("rtmbs.") for name in sys.modules if name.startswith("rtmbs.")]
 print(sum(isinstance(one, Dispatcher) for one in gc.get_objects()), *rooms)
