@@ -4,6 +4,7 @@ The rules stand once, in pyproject.toml under ``tool.rtmbs.imports``.
 """
 
 import ast
+import os
 import subprocess
 import sys
 import tomllib
@@ -190,6 +191,31 @@ def test_a_model_needs_no_compiler():
         "print([name for name in ('numba', 'scipy', 'matplotlib') if name in sys.modules])"
     )
     assert run_python(code).strip() == "[]"
+
+
+FIRST_STEP = """
+import gc, sys, rtmbs
+sim = rtmbs.Simulation(rtmbs.library.build("slider_crank").compile(), h=1e-3)
+assert sim.step().outcome.accepted
+from numba.core.dispatcher import Dispatcher
+rooms = [name.removeprefix("rtmbs.") for name in sys.modules if name.startswith("rtmbs.")]
+print(sum(isinstance(one, Dispatcher) for one in gc.get_objects()), *rooms)
+"""
+OTHER_STEPS = {f"semirecursive.{name}_step" for name in ("midpoint", "trbdf2", "extrapolated", "explicit")}
+ELSEWHERE = OTHER_STEPS | {
+    "contact.convex", "contact.elements", "contact.pairs", "contact.rigid", "semirecursive.momenta",
+    "semirecursive.newton_restarts", "simulation.convex_contacts",
+}  # fmt: skip
+
+
+@pytest.mark.skipif(os.environ.get("NUMBA_DISABLE_JIT") == "1", reason="nothing is compiled")
+def test_a_first_step_loads_what_its_method_needs():
+    """With kernels on disk no inner kernel has a dispatcher: each takes time, and there are hundreds."""
+    run_python(FIRST_STEP)  # kernels are kept
+    dispatchers, *modules = run_python(FIRST_STEP).split()
+    assert not ELSEWHERE.intersection(modules)
+    assert len(modules) < 250
+    assert int(dispatchers) < 150
 
 
 def test_public_names_are_sorted_and_exist():

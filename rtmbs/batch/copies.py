@@ -28,9 +28,9 @@ from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.numerics.linear.sparse_lu import workspace as factor_workspace
-from rtmbs.semirecursive.compiled_steps import LONGEST_CALL
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.explicit_step import explicit_scratch
+from rtmbs.semirecursive.machine_code import LONGEST_CALL
 from rtmbs.semirecursive.midpoint_step import Scratch, scratch_for
 from rtmbs.semirecursive.trbdf2_step import stage_scratch
 from rtmbs.semirecursive.workspace import workspace

@@ -112,12 +112,6 @@ def point_inputs(law: PatchPoint) -> dict[str, Any]:
     return {key: start[key] for key in inputs_of(law.pair)}
 
 
-def is_of_patch(forces: Mapping[str, Any], name: str) -> bool:
-    """Return whether an input of this name is renewed with the patch of a contact."""
-    force, _, own = name.rpartition(".")
-    return own in OF_PATCH and force in forces and isinstance(forces[force].contact, PatchPoint)
-
-
 def refuse_convex(forces: Mapping[str, Any], what: str) -> None:
     """Refuse contacts of convex shapes where ``what`` renews no patches: InputError."""
     for info in forces.values():

@@ -4,7 +4,6 @@ A rigid contact is a constraint on its gap that is switched like a lock. Events 
 force would pull.
 """
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import product
 from typing import Any, ClassVar
@@ -14,63 +13,16 @@ import numpy as np
 from rtmbs.contact.bearing import CONTACT, LOAD, Bearing
 from rtmbs.contact.elements import Side, points_of, sides
 from rtmbs.contact.friction import DryFriction, checked_friction
+from rtmbs.contact.gaps import AXES, CLOSED, SLIP, CoordinateGap, Impacts, PointGap
 from rtmbs.contact.pairs import BRISTLE
 from rtmbs.contact.plane import Plane
-from rtmbs.errors import InputError, ModelError
+from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars
-from rtmbs.model.constraints import Constraint, JointPose, Pose
+from rtmbs.model.constraints import Constraint
 from rtmbs.model.laws import Kinematics
 from rtmbs.model.lookup import Coordinate
 
-CLOSED, SLIP, AXES = "closed", "slip", "axes"  # inputs of a rigid contact
 STROKE = 1e-4  # [m] of the bristle of a rigid contact under the weight of all bodies
-
-
-@dataclass(frozen=True)
-class Impacts:
-    """Law of the impacts of a rigid contact."""
-
-    restitution: float  # of Newton: speed of parting over speed of approach
-    friction: float
-    rest_speed: float  # [m/s or rad/s] slower bounces end at rest
-
-
-@dataclass(frozen=True)
-class CoordinateGap:
-    """Function of a rigid stop: how far a coordinate is from its limit; ``side`` 1 above it, -1 below."""
-
-    limit: float
-    side: float
-    impacts: Impacts
-
-    def __call__(self, t: float, pose: JointPose, parameters: Mapping[str, Any]) -> Any:
-        """Return the gap [rad or m]; zero while open."""
-        return parameters[CLOSED] * self.side * (pose.z[0] - self.limit)
-
-
-@dataclass(frozen=True)
-class PointGap:
-    """Function of a ball of ``radius`` [m] about marker b, a corner with 0, above the plane of marker a."""
-
-    radius: float
-    impacts: Impacts
-
-    def __call__(self, t: float, pose: Pose, parameters: Mapping[str, Any]) -> Any:
-        """Return the gap [m], zero while open, and with friction the slip in two directions of the plane.
-
-        The slip counts in impacts alone. Its rate is that of the touching point.
-        """
-        gap = parameters[CLOSED] * (pose.r[2] - self.radius)
-        if self.impacts.friction == 0.0:
-            return gap
-        R, R0, s = pose.R, parameters[AXES], parameters[SLIP]
-
-        def part(i: int, j: int) -> Any:
-            return R[i, 0] * R0[j, 0] + R[i, 1] * R0[j, 1] + R[i, 2] * R0[j, 2]
-
-        about_x, about_y = 0.5 * (part(2, 1) - part(1, 2)), 0.5 * (part(0, 2) - part(2, 0))
-        slips = (pose.r[0] - self.radius * about_y, pose.r[1] + self.radius * about_x)
-        return np.stack([gap, *(s * one for one in slips)])
 
 
 @dataclass(frozen=True)
@@ -175,13 +127,3 @@ def add_rigid_stop(
         )
         for key, limit in ends.items()
     )
-
-
-def refuse_rigid(rigid: Mapping[str, Any], what: str) -> None:
-    """Refuse rigid contacts where ``what`` locates no impacts: InputError."""
-    if rigid:
-        name = next(iter(rigid))
-        raise InputError(
-            f"{what} locates no impacts, so rigid contact {name!r} would never close; it must be a compliant one "
-            "(add_contact, add_stop), or a run of a Simulation"
-        )

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.convex import refuse_convex
+from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.contact.joint_friction import refuse_bearings
-from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.dae.contract import Counts, GainWarning, Integrator, Motion, MotionError, Point
 from rtmbs.dae.dynamics import CountedSystem, Dynamics
 from rtmbs.dae.events import Event, EventSearch

@@ -9,6 +9,7 @@ from numba import config
 from numba.types import unliteral
 
 from rtmbs.jit.compilers import CoarseCompiler, CoarseLibrary, KernelCompiler, TextCompiler
+from rtmbs.jit.deferred_kernel import Inner
 from rtmbs.jit.kernel_cache import KernelCache
 from rtmbs.jit.lazy_kernel import compile_all, lazy_template
 from rtmbs.jit.private import CPUDispatcher, cpu_target, event
@@ -84,19 +85,31 @@ def compiled(function: Callable[..., Any], coarse: bool = False, **options: Any)
     return dispatcher
 
 
-def inner(function: Callable[..., Any], coarse: bool = False, **options: Any) -> Callable[..., Any]:
+def inner(function: Callable[..., Any], **options: Any) -> Callable[..., Any]:
     """Compile ``function`` for kernels alone; a call from Python is refused."""
+    if config.DISABLE_JIT:
+        return function
+    return Inner(function, lambda: made_inner(function, **options))
+
+
+def made_inner(function: Callable[..., Any], coarse: bool = False, **options: Any) -> Callable[..., Any]:
+    """Return numba's dispatcher of a kernel that only kernels call."""
     compiler = CoarseCompiler if coarse else TextCompiler
     dispatcher = compiled(function, pipeline_class=compiler, no_cpython_wrapper=True, **options)
-    if not config.DISABLE_JIT:
-        dispatcher.__class__ = InnerDispatcher
+    dispatcher.__class__ = InnerDispatcher
     return dispatcher
 
 
 def lazy(function: Callable[..., Any]) -> Callable[..., Any]:
     """Return a kernel that is compiled when a kernel first calls it."""
-    dispatcher = inner(function, coarse=True)
-    return dispatcher if config.DISABLE_JIT else lazy_template(dispatcher)
+    if config.DISABLE_JIT:
+        return function
+    return Inner(function, lambda: made_lazy(function))
+
+
+def made_lazy(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return what numba takes for a lazy kernel."""
+    return lazy_template(made_inner(function, coarse=True))
 
 
 def compile_lazy() -> None:

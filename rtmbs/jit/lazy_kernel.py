@@ -9,7 +9,6 @@ Names of slots are the same in every process. A caller loaded from disk has its 
 
 import ctypes
 import hashlib
-import importlib
 import inspect
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -19,6 +18,8 @@ from llvmlite.binding import add_symbol
 from numba import types
 from numba.extending import intrinsic
 from numba.types import unliteral
+
+from rtmbs.jit.deferred_kernel import named
 
 WORD = ir.IntType(64)
 FILL = "rtmbs.fill_slot"  # how compiled code calls ``fill``
@@ -58,14 +59,21 @@ def register_slots(slots: Iterable[KernelSlot]) -> None:
 def fill_slot(place: int) -> None:
     """Compile or load the kernel of an empty slot, and write its address."""
     slot = _slots[place]
-    importlib.import_module(slot.module)
-    dispatcher = _kernels[slot.module, slot.kernel]
-    dispatcher.compile(slot.types)
-    result = dispatcher.overloads[slot.types]
+    result = compiled_kernel(slot)
     assert result.signature.return_type == types.none, f"{slot.kernel} returns something"
     address = result.library.get_pointer_to_function(result.fndesc.llvm_func_name)
     assert address, f"{slot.kernel} has no machine code"
     _words[slot.name].value = address
+
+
+def compiled_kernel(slot: KernelSlot) -> Any:
+    """Return the compiled or loaded kernel of a slot; its dispatcher is made where no caller was compiled here."""
+    key = slot.module, slot.kernel
+    if key not in _kernels:
+        named(slot.module, ".".join(key)).numba  # noqa: B018 - which registers the dispatcher
+    dispatcher = _kernels[key]
+    dispatcher.compile(slot.types)
+    return dispatcher.overloads[slot.types]
 
 
 fill = ctypes.CFUNCTYPE(None, ctypes.c_int64)(fill_slot)  # called from compiled code, where an exception is lost

@@ -5,7 +5,6 @@ Only the C entry points stay visible. A process of its own does this, for ``BASE
 imported, and ``keep_text`` called before the first kernel is.
 """
 
-import importlib
 import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
@@ -83,12 +82,9 @@ def link(module: Any, result: Any, user: str) -> dict[str, Any]:
 
 def lazy_result(slot: Any) -> Any:
     """Return the compiled lazy kernel of a slot."""
-    from rtmbs.jit.lazy_kernel import _kernels
+    from rtmbs.jit.lazy_kernel import compiled_kernel
 
-    importlib.import_module(slot.module)
-    dispatcher = _kernels[slot.module, slot.kernel]
-    dispatcher.compile(slot.types)
-    return dispatcher.overloads[slot.types]
+    return compiled_kernel(slot)
 
 
 def constant_slot(name: str, symbol: str) -> str:

@@ -17,12 +17,12 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
-from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from rtmbs.jit.argument_types import type_name
 from rtmbs.jit.cache_folder import PACKAGE, sources_digest
+from rtmbs.jit.deferred_kernel import Inner, Known
 from rtmbs.jit.struct import kinds_of
 
 FOLDER = PACKAGE / "jit" / "prebuilt_kernels"
@@ -86,56 +86,7 @@ def opened(path: Path, table: Any) -> Library | None:
 LIBRARY = library()
 
 
-_known: dict[str, Any] = {}  # kernels and intrinsics by module and name
-
-
-def named(module: str, name: str) -> Any:
-    """Return the kernel of a name."""
-    importlib.import_module(module)
-    return _known[name]
-
-
 # ---- kernels ---------------------------------------------------------------------------------------------------------
-
-
-class Known:
-    """Something that numba compiles when it is needed, and that compiled code calls."""
-
-    def __init__(self, name: str, make: Callable[[], Any]) -> None:
-        self.name, self.make = name, make
-        _known.setdefault(name, self)
-
-    @cached_property
-    def numba(self) -> Any:
-        """What numba takes: a dispatcher, or an intrinsic."""
-        return self.make()
-
-    @property
-    def _numba_type_(self) -> Any:
-        """The type by which numba knows the name in the text of a kernel."""
-        return importlib.import_module("rtmbs.jit.dispatch").type_in_text(self.numba)
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it as numba does; a kernel that only kernels call is refused."""
-        return self.numba(*args, **kwargs)
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Copy and pickle it by its name."""
-        return named, (self.__module__, self.name)
-
-    def __getattr__(self, name: str) -> Any:
-        """Return what numba's object has: options, machine code."""
-        if name.startswith("__") or name == "numba":
-            raise AttributeError(name)
-        return getattr(self.numba, name)
-
-
-class Inner(Known):
-    """Kernel that only kernels call."""
-
-    def __init__(self, function: Callable[..., Any], make: Callable[[], Any]) -> None:
-        super().__init__(f"{function.__module__}.{function.__qualname__}", make)
-        self.py_func, self.__doc__, self.__module__ = function, function.__doc__, function.__module__
 
 
 class Kernel(Inner):
@@ -174,12 +125,12 @@ def compiled(function: Callable[..., Any], **options: Any) -> Any:
 
 def inner(function: Callable[..., Any], **options: Any) -> Any:
     """Return a kernel that only kernels call."""
-    return Inner(function, lambda: numba_way().inner(function, **options))
+    return Inner(function, lambda: numba_way().made_inner(function, **options))
 
 
 def lazy(function: Callable[..., Any]) -> Any:
     """Return a kernel that only kernels call, and that numba compiles at its first call."""
-    return Inner(function, lambda: numba_way().lazy(function))
+    return Inner(function, lambda: numba_way().made_lazy(function))
 
 
 def intrinsic_of(name: str) -> Any:

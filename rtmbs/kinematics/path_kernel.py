@@ -189,23 +189,26 @@ def clear(y):
 
 
 @inner_kernel
-def least_change(T, S, y, refine):
+def least_change(T, S, y, begun, refine):
     """Add to y (groups, 7) the least change with (A L) y = S.b, and to S.last its multipliers; refined once.
 
-    Rows are independent here, so one factor of A W^-1 A^T does; ``linear.least_change`` takes dependent rows too.
+    ``begun`` is zero where y is zero. Rows are independent here, so one factor of A W^-1 A^T does;
+    ``linear.least_change`` takes dependent rows too.
     """
     for r in range(len(S.b)):
         S.rest[r] = S.b[r]
         S.last[r] = 0.0
-    subtract_rows(T, S, y, S.rest)
-    for _ in range(1 + refine):
+    if begun:
+        subtract_rows(T, S, y, S.rest)
+    for turn in range(1 + refine):
         for r in range(len(S.b)):
             S.lam[r] = S.rest[r]
         solve(T.lu, S.factored, S.work, S.lam)
         S.counts[5] += 1
         clear(S.z)
         add_transposed(T, S, S.lam, S.z)
-        subtract_rows(T, S, S.z, S.rest)
+        if turn < refine:
+            subtract_rows(T, S, S.z, S.rest)
         for g in range(y.shape[0]):
             for i in range(7):
                 y[g, i] += S.z[g, i]
@@ -234,7 +237,7 @@ def newton(T, S, tolerance, most):
         if factor_rows(T, S) != 0:
             return -1 - SINGULAR
         clear(S.y)
-        least_change(T, S, S.y, 0)
+        least_change(T, S, S.y, 0, 0)
         to_unknowns(T, S, S.y, S.dq)
         change = 0.0
         for i in range(n):
@@ -266,7 +269,7 @@ def rates(T, S, drivers, qd):
         S.b[r] = 0.0
     driven(T, S, drivers[1], -1.0)
     clear(S.y)
-    least_change(T, S, S.y, 1)
+    least_change(T, S, S.y, 0, 1)
     to_unknowns(T, S, S.y, qd)
     for i in range(7):
         qd[i] = 0.0
@@ -291,7 +294,7 @@ def accelerations(T, S, drivers, qd, qdd):
     driven(T, S, drivers[2], -1.0)
     if T.sizes[FREE] > 0 and T.metric.masses == 1:
         subtract_bending(T, S)
-    least_change(T, S, S.y, 1)
+    least_change(T, S, S.y, T.sizes[FREE], 1)
     to_unknowns(T, S, S.y, qdd)
     if T.sizes[FREE] > 0 and T.metric.masses == 1:
         add_bending(T, S, qdd)
@@ -352,6 +355,7 @@ def weakest(T, S, repeats):
 
 
 STILL = 0.25  # of the smallest singular value: a change of A L by less needs no closer look
+LITTLE = 0.1  # likewise: behind a change by less the rows that are kept stay those of before
 CLOSER = 2  # steps of the power iteration that looks closer
 BACK = 0.7  # of the farthest change
 LOOK, WINDOW = 0.4, 16  # share at the next row, and rows, before which it does
@@ -379,11 +383,17 @@ def keep_rows_at(T, S, q, f):
 
 @inner_kernel
 def change_of_rows(S):
-    """Return the Frobenius norm of the change D of A L since its rows were kept."""
-    flat, before, total = S.rooted.reshape(S.rooted.size), S.before.reshape(S.rooted.size), 0.0
-    for k in range(len(flat)):
-        d = before[k] - flat[k]
-        total += d * d
+    """Return the Frobenius norm of the change D of A L since its rows were kept.
+
+    Every block has a sum of its own, for one sum over all would wait for itself at every addition.
+    """
+    total = 0.0
+    for k in range(S.rooted.shape[0]):
+        block = 0.0
+        for i in range(7):
+            d = S.before[k, i] - S.rooted[k, i]
+            block += d * d
+        total += block
     return np.sqrt(total)
 
 
@@ -403,13 +413,15 @@ def bend_of_rows(T, S):
         length += S.weak[r] * S.weak[r]
     for r in range(len(S.lam)):
         S.lam[r] = S.probe[r] + S.weak[r] / np.sqrt(length) + S.bent_rows[r]
-    for _ in range(CLOSER):
+    for closer in range(CLOSER):
         length = 0.0
         for r in range(len(S.lam)):
             length += S.lam[r] * S.lam[r]
         for r in range(len(S.lam)):
             S.lam[r] /= np.sqrt(length)
+            S.bent_rows[r] = S.lam[r] if np.isfinite(S.lam[r]) else 0.0
         solve(T.lu, S.factored, S.work, S.lam)
+        S.counts[5] += 1
         clear(S.z)
         add_transposed(T, S, S.lam, S.z)
         across(T, S, S.z, S.rest)  # D A^+ of the direction
@@ -418,19 +430,21 @@ def bend_of_rows(T, S):
             share += S.rest[r] * S.rest[r]
         if not 0.0 < share < np.inf:
             return np.inf if share > 0.0 else 0.0
-        clear(S.z)
-        add_across(T, S, S.rest, S.z)
-        for r in range(len(S.lam)):
-            S.lam[r] = 0.0
-        subtract_rows(T, S, S.z, S.lam)
-        solve(T.lu, S.factored, S.work, S.lam)
-        S.counts[5] += 2
-    length = 0.0
-    for r in range(len(S.lam)):
-        length += S.lam[r] * S.lam[r]
-    for r in range(len(S.lam)):
-        S.bent_rows[r] = S.lam[r] / np.sqrt(length) if 0.0 < length < np.inf else 0.0
+        if closer < CLOSER - 1:
+            turn_back(T, S)
     return np.sqrt(share)
+
+
+@inner_kernel
+def turn_back(T, S):
+    """S.lam = (D A^+)^T S.rest: where the next step of the power iteration begins."""
+    clear(S.z)
+    add_across(T, S, S.rest, S.z)
+    for r in range(len(S.lam)):
+        S.lam[r] = 0.0
+    subtract_rows(T, S, S.z, S.lam)
+    solve(T.lu, S.factored, S.work, S.lam)
+    S.counts[5] += 1
 
 
 @inner_kernel
@@ -439,7 +453,8 @@ def judge(T, S, bend, opened, k, last, smallest):
 
     A closer look is a retrospect of all rows since the last one. It takes place before more than LOOK is expected: the
     bound times its part that the last look found, S.seen[0]. S.seen[1] is the farthest change since. A change that
-    becomes smaller has turned back, and tells nothing on what was between.
+    becomes smaller has turned back, and tells nothing on what was between. Behind a row that changed by LITTLE the next
+    is compared with the same kept ones: two neighbours differ by no more than both changes.
     """
     change = change_of_rows(S)
     bound = change / smallest if smallest > 0.0 else np.inf
@@ -457,7 +472,8 @@ def judge(T, S, bend, opened, k, last, smallest):
     for j in range(opened, k + 1):
         bend[j] = found
     S.seen[1] = 0.0
-    keep_rows(S)
+    if not (bound <= LITTLE and found <= LITTLE):
+        keep_rows(S)
     return k + 1
 
 

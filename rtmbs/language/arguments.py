@@ -16,6 +16,7 @@ from rtmbs.language.units import Dimension, dimension_of, written
 from rtmbs.model import PROFILES, Input, Staircase
 
 SWITCHES = {"yes": True, "true": True, "on": True, "no": False, "false": False, "off": False}
+Units = str | tuple[str, ...] | None  # None: any unit will do
 PYTHON_ONLY = ("Function",)  # made of functions in Python
 
 
@@ -125,12 +126,12 @@ class Arguments:
             )
         return value.value
 
-    def row(self, key: str, unit: str | None = "", sizes: Collection[int] = (3,)) -> np.ndarray:
-        """Return a row of numbers in SI units."""
+    def row(self, key: str, unit: Units = "", sizes: Collection[int] = (3,)) -> np.ndarray:
+        """Return a row of numbers in SI units; ``unit`` is that of every number, or a unit for each."""
         value = self.scope.evaluate(self.code(key))
         return np.array(self.items(key, value, unit, sizes))
 
-    def items(self, key: str, value: Any, unit: str | None, sizes: Collection[int]) -> list[float]:
+    def items(self, key: str, value: Any, unit: Units, sizes: Collection[int]) -> list[float]:
         wanted = " or ".join(str(size) for size in sizes)
         if isinstance(value, Word):
             raise self.scope.unknown(value)
@@ -140,7 +141,10 @@ class Arguments:
             raise self.source.error(
                 value.at, f"{self.subject}: {key} has {len(value.items)} numbers; it takes {wanted}"
             )
-        return [self.checked(key, item, unit) for item in value.items]
+        units: tuple[str | None, ...] = unit if isinstance(unit, tuple) else (unit,) * len(value.items)
+        if len(units) != len(value.items):  # which is refused elsewhere
+            units = (None,) * len(value.items)
+        return [self.checked(key, item, one) for item, one in zip(value.items, units, strict=True)]
 
     def rows(self, key: str, unit: str = "", count: int = 3) -> np.ndarray:
         """Return rows of three numbers in SI units."""

@@ -259,7 +259,8 @@ class Blocks:
             return Instruction("name", Name(words, name.member), at)
         if not 1 <= index <= len(values):
             raise source.error(at, f"{name.text}[{index}] does not exist; {name.text} has the items 1 to {len(values)}")
-        return Instruction("number", Number(values[index - 1], None), at)
+        dimension = self.scope(source).dimensions.get(f"{name.text}[{index}]")
+        return Instruction("number", Number(values[index - 1], dimension), at)
 
     def whole(self, source: Source, code: Code, what: str) -> int:
         """Return a value that must be a whole number."""

@@ -15,6 +15,7 @@ from rtmbs.language.arguments import Arguments
 from rtmbs.language.document import Analysis, Place
 from rtmbs.language.scope import Scope
 from rtmbs.language.syntax import Name, Source
+from rtmbs.language.units import Dimension
 from rtmbs.model import Body, Joint, Marker, Model, Profile
 
 # in this order
@@ -77,8 +78,10 @@ class ModelBuilder:
         self.carriers: dict[str, BodyAxes] = {ground.name: BodyAxes(ground, np.zeros(3), np.eye(3))}
         self.analysis: Analysis | None = None
         self.constants: dict[str, float] = {}
+        self.dimensions: dict[str, Dimension] = {}  # of constants that have a unit; of items of arrays as "name[1]"
         self.arrays: dict[str, list[float]] = {}
         self.given: dict[str, float | list[float]] = {}  # constants whose value the caller sets
+        self.given_dimensions: dict[str, Dimension] = {}  # of those that are given with a unit
         self.later: dict[str, int] = {}  # constants that the text gives further down, and the line of each
         self.constraints: list[Any] = []  # of a kinematic analysis alone
         self.measures: dict[str, dict[str, Any]] = {}  # targets by name, as a driver has them
@@ -87,7 +90,7 @@ class ModelBuilder:
 
     def scope(self, source: Source) -> Scope:
         """Return the scope of the values of a text."""
-        return Scope(source, self.constants, self.folder, later=self.later)
+        return Scope(source, self.constants, self.folder, later=self.later, dimensions=self.dimensions)
 
     def set_gravity(self, gravity: np.ndarray) -> None:
         """Replace gravity (3,) [m/s^2]."""

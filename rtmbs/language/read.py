@@ -14,10 +14,11 @@ from rtmbs.language.document import Analysis, Document
 from rtmbs.language.expressions import CONSTANTS, ExpressionProfile
 from rtmbs.language.other_languages import as_written_here
 from rtmbs.language.parse import WAY_OUT, Sheet, Size, is_whole, measure, parse
-from rtmbs.language.scope import Row
+from rtmbs.language.scope import Quantity, Row
 from rtmbs.language.statements import bodies, drivers, elements, system  # noqa: F401 - each registers
 from rtmbs.language.statements.elements import register_forces, register_joints, register_kernel_forces
 from rtmbs.language.syntax import TIME, Name, Source, Statement, inside, load
+from rtmbs.language.units import Dimension, written
 from rtmbs.model import Model
 from rtmbs.model.mesh import read_once
 
@@ -71,7 +72,9 @@ def build(
         builder = ModelBuilder(Model(sheet.name), folder_of(sheet.source))
     except ModelError as error:
         raise sheet.source.error(0, str(error)) from None
-    builder.given = given_constants(constants or {})
+    for name, value in (constants or {}).items():
+        builder.given[name], dimensions = given_constant(name, value)
+        builder.given_dimensions |= dimensions
     builder.later = constant_lines(sheet)
     register_joints()
     register_forces()
@@ -102,13 +105,11 @@ def build(
     return Document(sheet.source.name, builder.model, builder.analysis, builder.places, *kept)
 
 
-def given_constants(given: Mapping[str, Any]) -> dict[str, float | list[float]]:
-    """Return constants that the caller sets, in SI units; raises LanguageError for a text that is no number."""
-    return {name: given_constant(name, value) for name, value in given.items()}
+def given_constant(name: str, value: Any) -> tuple[float | list[float], dict[str, Dimension]]:
+    """Return the number in SI units, or the row of numbers, that the caller sets a constant to, and their dimensions.
 
-
-def given_constant(name: str, value: Any) -> float | list[float]:
-    """Return the number, or the row of numbers, that the caller sets a constant to."""
+    Raises LanguageError for a text that is no number.
+    """
     if isinstance(value, str):
         sheet = parse(f"constant c = {value};", name=f"{name} = {value}", fragment=True)
         if len(sheet.statements) != 1:
@@ -126,8 +127,8 @@ def given_constant(name: str, value: Any) -> float | list[float]:
                 )
         builder = ModelBuilder(Model("constants"))
         add_constant(builder, sheet.source, statement)
-        return builder.constants[name] if name in builder.constants else builder.arrays[name]
-    return [float(one) for one in value] if np.ndim(value) else float(value)
+        return builder.constants[name] if name in builder.constants else builder.arrays[name], builder.dimensions
+    return [float(one) for one in value] if np.ndim(value) else float(value), {}
 
 
 def constant_lines(sheet: Sheet) -> dict[str, int]:
@@ -178,12 +179,36 @@ def add_constant(builder: ModelBuilder, source: Source, statement: Statement) ->
         if isinstance(value, Row)
         else args.checked("its value", value, None)
     )
+    dimensions = dict(dimensions_of(args.name, value))
     if args.name in builder.given:
         found = as_given(args, found, builder.given[args.name])
+        check_given(args, dimensions, builder.given_dimensions)
+        dimensions |= {
+            name: one for name, one in builder.given_dimensions.items() if name.partition("[")[0] == args.name
+        }
+    builder.dimensions |= dimensions
     if isinstance(found, list):
         builder.arrays[args.name] = found
     else:
         builder.constants[args.name] = found
+
+
+def dimensions_of(name: str, value: Any) -> Iterator[tuple[str, Dimension]]:
+    """Yield the name of a constant, or those of the items of an array, with the dimension of a number with a unit."""
+    items = value.items if isinstance(value, Row) else ()
+    for key, one in ((name, value), *((f"{name}[{k}]", item) for k, item in enumerate(items, 1))):
+        if isinstance(one, Quantity) and one.dimension is not None:
+            yield key, one.dimension
+
+
+def check_given(args: Arguments, own: dict[str, Dimension], given: dict[str, Dimension]) -> None:
+    """Refuse a value from outside in the unit of another quantity than the constant has in the file."""
+    for name in own.keys() & given.keys():
+        if own[name] != given[name]:
+            raise args.source.error(
+                args.at,
+                f"{args.label}: the value from outside is {written(given[name])}; it must be {written(own[name])}",
+            )
 
 
 def as_given(args: Arguments, own: Any, given: Any) -> Any:

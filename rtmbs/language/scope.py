@@ -103,9 +103,11 @@ class Scope:
         folder: Path | None = None,
         variable: str = TIME,
         later: dict[str, int] | None = None,
+        dimensions: dict[str, Dimension] | None = None,
     ) -> None:
         self.source = source
         self.constants = constants
+        self.dimensions = dimensions or {}  # of constants that have a unit
         self.variable = variable  # what a function is of: the time, or the parameter of a curve
         self.later = later or {}  # constants by name, and the line of each
         self.folder = folder  # of the model, None: it is no file
@@ -182,7 +184,7 @@ class Evaluation:
         assert isinstance(name, Name)
         word = name.words[0] if len(name.words) == 1 and name.member is None else None
         if word in self.scope.constants:
-            self.push(one.at, self.scope.constants[word], None, name)
+            self.push(one.at, self.scope.constants[word], self.scope.dimensions.get(word), name)
         elif word in CONSTANTS:
             self.push(one.at, CONSTANTS[word], None, name)
         elif word is not None and word.lower() == self.scope.variable:

@@ -1,4 +1,7 @@
-"""Calls of the compiled steps of all rules from Python, with further tries and groups on threads."""
+"""Calls of the compiled trapezoidal step from Python, with further tries and groups on threads; the register of steps.
+
+The steps of other rules are loaded where a method asks for them.
+"""
 
 import time
 from collections.abc import Callable
@@ -7,15 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.integrators.explicit_rules import ExplicitRule
 from rtmbs.integrators.report import TAKEN, Outcome
 from rtmbs.integrators.settings import (
     EVALUATIONS,
     FACTORISATIONS,
-    INERTIA,
     JACOBIANS,
-    KEPT_WHOLE,
-    PASSED,
     PHASES,
     PROJECTIONS,
     RESIDUAL_TICKS,
@@ -29,7 +28,6 @@ from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
 from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
-from rtmbs.semirecursive.evaluation import assemble_tangent
 from rtmbs.semirecursive.exit_codes import (
     ACCEPTED,
     NOT_CONVERGED,
@@ -37,15 +35,10 @@ from rtmbs.semirecursive.exit_codes import (
     SMALL_PIVOT,
     Ending,
 )
-from rtmbs.semirecursive.explicit_step import explicit_scratch, follow_tree, march_tree
-from rtmbs.semirecursive.extrapolated_step import REFUSED, Judged, march_extrapolated, scratch_between
 from rtmbs.semirecursive.groups import Groups
 from rtmbs.semirecursive.input_jump import FollowKernel
-from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.midpoint_step import march_midpoint, scratch_for
-from rtmbs.semirecursive.newton_restarts import retry
+from rtmbs.semirecursive.machine_code import LONGEST_CALL
 from rtmbs.semirecursive.step import march
-from rtmbs.semirecursive.trbdf2_step import march_trbdf2, stage_scratch
 
 Array = NDArray[np.float64]
 WORK = [  # what all tries of a step add to
@@ -111,7 +104,9 @@ class FusedKernel:
         return ending
 
     def look_up_retry(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
-        """Return the machine code of further tries."""
+        """Return the machine code of further tries, whose kernels are loaded for it."""
+        from rtmbs.semirecursive.newton_restarts import retry
+
         with announced():
             self.retry = entry_for(retry, arguments)
         return self.retry
@@ -134,172 +129,7 @@ def chunk_from(chunk: Chunk, first: int, count: int | None = None) -> Chunk:
     return Chunk(*(values[first : None if count is None else first + count] for values in chunk))
 
 
-# ---- further rules --------------------------------------------------------------------------------------------------
-
-
-class MachineCode:
-    """Machine code of a compiled step, looked up at its first call."""
-
-    march: Callable[..., Any] | None = None
-
-    def __getstate__(self) -> dict[str, Any]:
-        """Copies and pickles look up the machine code for themselves: it is an address in this process."""
-        return {**vars(self), "march": None}
-
-    @property
-    def tick(self) -> float:
-        """Length of a phase unit [s]."""
-        return seconds_per_tick()
-
-
-class FusedMidpoint(MachineCode):
-    """The machine code of ``midpoint_step.march_midpoint`` and its scratch."""
-
-    def __init__(self, equations: EvaluatedEquations) -> None:
-        self.equations, self.complete_calls = equations, 0
-        self.own = scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
-
-    def __call__(
-        self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk
-    ) -> tuple[Outcome, int]:
-        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps.
-
-        Steps that are lost, for want of rates where the next one fails, are taken again, each complete. The next calls
-        then leave nothing out.
-        """
-        equations = self.equations
-        arguments = (
-            equations.tables, equations.lu, equations.work, settings, weight, old, u, chunk, equations.ws, self.own,
-            round(LONGEST_CALL / seconds_per_tick()),
-        )  # fmt: skip
-        if self.march is None:
-            self.march = entry_for(march_midpoint, arguments)
-        if self.complete_calls > 0:
-            self.complete_calls -= 1
-            chunk.stats[:, PASSED] = np.minimum(chunk.stats[:, PASSED], 0.0)
-        ending, done, lost = self.march(*arguments)
-        if lost:
-            self.complete_calls = COMPLETE_CALLS
-            chunk.stats[:, PASSED] = KEPT_WHOLE
-            ending, done, _ = self.march(*arguments)
-        return OUTCOMES[ending], int(done)
-
-
-class FusedTRBDF2(MachineCode):
-    """The machine code of ``trbdf2_step.march_trbdf2`` and its scratch."""
-
-    def __init__(self, equations: EvaluatedEquations) -> None:
-        inputs, n, m, states = len(equations.u), equations.n, equations.m, equations.states
-        self.equations, self.stage = equations, stage_scratch(inputs, n, states)
-        self.own = scratch_for(len(equations.ws.Phi_z), inputs, n, m)
-
-    def __call__(
-        self, settings: Settings, alpha: Array, weight: Array, old: StateArrays, u: Array, chunk: Chunk, anyhow: bool
-    ) -> tuple[Outcome, int]:
-        """Take a step for every row from ``old`` with inputs ``u``; how the last one ended, and the accepted steps."""
-        equations = self.equations
-        arguments = (
-            equations.tables, equations.lu, equations.work, settings, alpha, weight, old, u, chunk, equations.ws,
-            self.own, self.stage, anyhow, round(LONGEST_CALL / seconds_per_tick()),
-        )  # fmt: skip
-        if self.march is None:
-            self.march = entry_for(march_trbdf2, arguments)
-        ending, done = self.march(*arguments)
-        return OUTCOMES[ending], int(done)
-
-
-class FusedExtrapolation(MachineCode):
-    """The machine code of ``extrapolated_step.march_extrapolated`` and its scratch."""
-
-    def __init__(self, equations: EvaluatedEquations) -> None:
-        self.equations, self.between = equations, scratch_between(equations.n)
-        self.own = scratch_for(len(equations.ws.Phi_z), len(equations.u), equations.n, equations.m)
-
-    @property
-    def error(self) -> Array:
-        """Error (2, n) of positions and rates of the last step that was tried."""
-        return np.asarray(self.between.error)
-
-    def __call__(
-        self, settings: Settings, weight: Array, old: StateArrays, u: Array, chunk: Chunk, inputs: Array, rows: Chunk,
-        control: Array, first: Array, judged: Judged,
-    ) -> tuple[Outcome | None, int]:  # fmt: skip
-        """Take a step for every row from ``old``; how the last one ended, None: refused, and the steps taken."""
-        equations = self.equations
-        arguments = (
-            equations.tables, equations.lu, equations.work, settings, weight, old, u, chunk, inputs, rows, control,
-            first, judged, equations.ws, self.own, self.between, round(LONGEST_CALL / seconds_per_tick()),
-        )  # fmt: skip
-        if self.march is None:
-            self.march = entry_for(march_extrapolated, arguments)
-        ending, done = self.march(*arguments)
-        return None if ending == REFUSED else OUTCOMES[ending], int(done)
-
-
-class FusedExplicit(MachineCode):
-    """The machine code of ``explicit_step.march_tree`` and of accelerations that follow inputs, and their scratch."""
-
-    follow_entry: Callable[..., Any] | None = None
-
-    def __init__(self, equations: EvaluatedEquations) -> None:
-        self.equations, self.own = equations, explicit_scratch(equations.n, equations.states, 1)
-
-    def __getstate__(self) -> dict[str, Any]:
-        return {**super().__getstate__(), "follow_entry": None}
-
-    def __call__(self, settings: Settings, rule: ExplicitRule, old: StateArrays, chunk: Chunk) -> tuple[Outcome, int]:
-        """Take a step for every row from ``old``; how the last one ended, and the accepted steps."""
-        equations = self.equations
-        if len(self.own.zdd) < len(rule.b):
-            self.own = explicit_scratch(equations.n, equations.states, len(rule.b))
-        arguments = (
-            equations.tables, equations.lu, equations.work, settings, rule, old, chunk, equations.ws, self.own,
-            round(LONGEST_CALL / seconds_per_tick()),
-        )  # fmt: skip
-        if self.march is None:
-            self.march = entry_for(march_tree, arguments)
-        ending, done = self.march(*arguments)
-        return OUTCOMES[ending], int(done)
-
-    def follow(self, state: StateArrays, u: Array) -> bool:
-        """Let accelerations of ``state`` follow its inputs; False, as they were, where there are none."""
-        equations = self.equations
-        equations.work.step[0] = 0.0  # its factor may be of another state
-        arguments = (equations.tables, equations.lu, equations.work, state, u, equations.ws, self.own)
-        if self.follow_entry is None:
-            with announced():
-                self.follow_entry = entry_for(follow_tree, arguments)
-        return bool(self.follow_entry(*arguments))
-
-    def linearised(self, state: StateArrays, u: Array) -> tuple[Array, Array] | None:
-        """Return M^-1 K and M^-1 C (n, n) at a state; None where nothing gives stiffness or damping."""
-        equations = self.equations
-        tables = equations.tables
-        acting = len(tables.connectors.a) or len(tables.joint_forces.dof) or len(tables.laws.row)
-        if not acting or len(tables.interfaces.dof) or not all(map(finite, state)):
-            return None
-        own, equations.u = equations.u, u
-        hold_states(state.s, equations.ws)
-        equations.evaluate(state.z, state.zd, state.zdd, state.R0)
-        found = []
-        for shares in ((1.0, 0.0, 0.0), (0.0, 0.0, 1.0), (0.0, 1.0, 0.0)):
-            assemble_tangent(tables, INERTIA, *shares, u, equations.alpha, state, equations.ws, equations.matrix.values)
-            found.append(np.asarray(equations.matrix))
-        equations.u = own
-        try:
-            K, C = (np.asarray(np.linalg.solve(found[0], one), np.float64) for one in found[1:])
-        except np.linalg.LinAlgError:
-            return None
-        return K, C
-
-
-def finite(values: Array) -> bool:
-    """Return whether all entries are numbers."""
-    return bool(np.all(np.isfinite(values)))
-
-
-COMPLETE_CALLS = 1000  # behind one that lost steps
-LONGEST_CALL = 0.05  # [s] so that Ctrl+C and the progress bar wait no longer, but for one step
+# ---- groups of a mechanism -------------------------------------------------------------------------------------------
 
 
 class FusedSteps:
@@ -396,10 +226,38 @@ def of_trees(made: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return lambda equations: made(equations) if equations.m == 0 else None
 
 
+def midpoint_step(equations: Any) -> Any:
+    """Return the compiled variational midpoint step."""
+    from rtmbs.semirecursive.compiled_midpoint import FusedMidpoint
+
+    return FusedMidpoint(equations)
+
+
+def trbdf2_step(equations: Any) -> Any:
+    """Return the compiled TR-BDF2 step."""
+    from rtmbs.semirecursive.compiled_trbdf2 import FusedTRBDF2
+
+    return FusedTRBDF2(equations)
+
+
+def extrapolated_step(equations: Any) -> Any:
+    """Return the compiled extrapolated midpoint step."""
+    from rtmbs.semirecursive.compiled_extrapolation import FusedExtrapolation
+
+    return FusedExtrapolation(equations)
+
+
+def explicit_step(equations: Any) -> Any:
+    """Return the compiled explicit steps."""
+    from rtmbs.semirecursive.compiled_explicit import FusedExplicit
+
+    return FusedExplicit(equations)
+
+
 STEP_KERNELS: dict[str, Callable[[Any], Any]] = {  # by the name that a method asks for, made of the equations
     "penalty-trapezoidal": by_own_tangent(lambda equations: equations.own_steps),
-    "trbdf2": by_own_tangent(FusedTRBDF2),
-    "variational-midpoint": in_momenta(FusedMidpoint),
-    "extrapolated-midpoint": in_momenta(FusedExtrapolation),
-    "explicit": of_trees(FusedExplicit),
+    "trbdf2": by_own_tangent(trbdf2_step),
+    "variational-midpoint": in_momenta(midpoint_step),
+    "extrapolated-midpoint": in_momenta(extrapolated_step),
+    "explicit": of_trees(explicit_step),
 }

@@ -1,6 +1,6 @@
 """``SemiRecursiveEquations``: equations of motion for the integrators, with starts, fused steps and diagnoses."""
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,10 +13,11 @@ from rtmbs.semirecursive.compiled_steps import STEP_KERNELS, FusedSteps
 from rtmbs.semirecursive.diagnosis import diagnose, failure_names
 from rtmbs.semirecursive.evaluated_equations import EvaluatedEquations
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.midpoint_equations import Midpoint
-from rtmbs.semirecursive.trbdf2_step import interpolate_inputs
 from rtmbs.system.pattern import with_blocks
 from rtmbs.system.system import System
+
+if TYPE_CHECKING:
+    from rtmbs.semirecursive.midpoint_equations import Midpoint
 
 Array = NDArray[np.float64]
 
@@ -62,8 +63,10 @@ class SemiRecursiveEquations(EvaluatedEquations):
         made = STEP_KERNELS.get(name)
         return None if made is None or self.system.called else made(self)
 
-    def in_momenta(self) -> Midpoint:
-        """Return the equations in momenta; all closures have blocks from then on."""
+    def in_momenta(self) -> "Midpoint":
+        """Return the equations in momenta, whose kernels are loaded for it; all closures have blocks from then on."""
+        from rtmbs.semirecursive.midpoint_equations import Midpoint
+
         if self.long_loops:
             self.compiled = with_blocks(self.compiled)
             self.source = self.source  # takes the tables
@@ -71,6 +74,8 @@ class SemiRecursiveEquations(EvaluatedEquations):
 
     def inputs_between(self, start: Array, end: Array, share: float, h: float) -> Array:
         """Return the inputs (nu,) at a share of a step of ``h`` [s] between those of its ends."""
+        from rtmbs.semirecursive.trbdf2_step import interpolate_inputs
+
         out = np.zeros_like(end)
         interpolate_inputs(self.tables, h, share, start, end, out)
         return out

@@ -275,9 +275,3 @@ def convex_contacts_of(system: System) -> ConvexContacts | None:
     """Return the pairs of convex shapes of a System, None where it has none."""
     found = ConvexContacts(system)
     return found if found.pairs else None
-
-
-def renew_patches(store: Any, begun: bool = True) -> None:
-    """Let the points of convex shapes that touch be those of the present pose; accelerations follow before a step."""
-    if store.patches is not None and store.patches.renew(store.equations, store.states[0], begun):
-        vars(store).update(current=False, exactly=True)

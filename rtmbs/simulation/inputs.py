@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.bearing import LOAD
-from rtmbs.contact.convex import is_of_patch
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.forces.register import BY_WORD
 from rtmbs.integrators.checks import switches
 from rtmbs.model.checks import as_floats
 from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.simulation.jumps import FINITE
+from rtmbs.simulation.patches import is_of_patch
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import DISTANCE, REVOLUTE
@@ -88,7 +88,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         self._numbers = {}
         for name, place in system.inputs.items():
             own = place.stop == place.start + 1 and place.start not in self._timed | self._constraining
-            if own and name.removesuffix(f".{LOAD}") not in system.bearings and not is_of_patch(system.forces, name):
+            if own and name.removesuffix(f".{LOAD}") not in system.bearings and not is_of_patch(system, name):
                 self._numbers[name] = place
 
     def ramp(self, *names: str) -> None:
@@ -145,7 +145,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             )
         if name.removesuffix(f".{LOAD}") in self._system.bearings and name.endswith(f".{LOAD}"):
             raise InputError(f"input {name!r} follows the reaction of its joint and cannot be set; set its coefficient")
-        if is_of_patch(self._system.forces, name):
+        if is_of_patch(self._system, name):
             raise InputError(f"input {name!r} is of the patch of two shapes, which every step renews; it cannot be set")
         return place
 

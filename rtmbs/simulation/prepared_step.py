@@ -35,10 +35,10 @@ from rtmbs.integrators.settings import (
 from rtmbs.jit.compiled import entry_for, inner_kernel, kernel
 from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.jit.struct import struct
-from rtmbs.semirecursive.compiled_steps import LONGEST_CALL
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.exit_codes import ACCEPTED, OUTCOMES, accepted
 from rtmbs.semirecursive.input_jump import follow_inputs
+from rtmbs.semirecursive.machine_code import LONGEST_CALL
 from rtmbs.semirecursive.step import march
 from rtmbs.simulation.stiff_forces import any_stiff
 from rtmbs.state import State

@@ -31,14 +31,14 @@ from rtmbs.simulation.access import LOOK, STEP, Claim, guarded
 from rtmbs.simulation.captured_values import CapturedValues, captured_values_of, check_captured
 from rtmbs.simulation.channel_reader import ChannelReader
 from rtmbs.simulation.controllers import Controller, Controllers, controller_of
-from rtmbs.simulation.convex_contacts import renew_patches
 from rtmbs.simulation.inputs import Inputs
 from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.overlaps import warn_of_overlaps
+from rtmbs.simulation.patches import renew_patches
 from rtmbs.simulation.running import check_run, recorded_run
-from rtmbs.simulation.state_store import NO_RAMPS, StateStore, copied, state_pair
+from rtmbs.simulation.state_store import CALM, NO_RAMPS, StateStore, copied, state_pair
 from rtmbs.simulation.step_checks import (
     FastStates,
     HalfTurns,
@@ -183,8 +183,11 @@ class Simulation(Keyed, StrictAttributes):
         if Capability.WARM_UP not in capabilities_of(method) or not method.takes_many(store.equations):
             return
         start = store.states[0].copy()
+        steps = (
+            WARM_UP_STEPS if StateStore.by_hand_loaded else CALM + 1
+        )  # the last loads the kernel of steps by hand
         with announced():
-            for _ in range(WARM_UP_STEPS):  # the first one loads the kernel, which drives all else out of the caches
+            for _ in range(steps):  # the first one loads the kernel, which drives all else out of the caches
                 plain = not store.system.signals
                 report = Simulation.step(self) if plain else store.advance(*store.states)
                 if report.dense or not report.outcome.accepted:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from operator import attrgetter, is_
 from pathlib import Path
 from threading import get_ident
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -28,11 +28,11 @@ from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
 from rtmbs.simulation.bearing_loads import BearingLoads, unsettled
-from rtmbs.simulation.convex_contacts import ConvexContacts, convex_contacts_of, renew_patches
 from rtmbs.simulation.drag import drag_body, rest_at
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
+from rtmbs.simulation.patches import patches_of, renew_patches
 from rtmbs.simulation.prepared_step import PreparedStep, prepared_pair
 from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
 from rtmbs.state import State, check_time, remembered
@@ -40,6 +40,9 @@ from rtmbs.system.input_slots import evaluate_signals, in_range
 from rtmbs.system.law_tables import attach_law
 from rtmbs.system.system import System
 from rtmbs.system.tables import ROTATION
+
+if TYPE_CHECKING:
+    from rtmbs.simulation.convex_contacts import ConvexContacts
 
 Array = NDArray[np.float64]
 
@@ -154,11 +157,12 @@ class StateStore:
     shown: tuple[object, ...] | None  # the motion of the current State when it was first given out since the last step
     compiled: bool  # a step was taken with this method
     loads: BearingLoads | None  # of frictions that follow their joints
-    patches: ConvexContacts | None  # of convex shapes that touch
+    patches: "ConvexContacts | None"  # of convex shapes that touch
     watched: bool  # rigid contacts, if there are any, are looked at by a run with events
     prepared: PreparedStep | None  # arguments of the next step, where steps by hand follow each other
     calm: int  # steps by hand since the State was given out, or replaced
     checked: list[tuple[Any, ...]]  # arrays of states that kernels can take: their identity stands for a check
+    by_hand_loaded: ClassVar[bool] = False  # this process has the kernel of steps by hand
 
     def __init__(self, equations: SemiRecursiveEquations, options: Options, state: State) -> None:
         self._claim = Claim()
@@ -170,7 +174,7 @@ class StateStore:
         self.compiled, self.checked, self.prepared, self.calm = False, [], None, 0
         self.watched = True
         self.loads = BearingLoads(self.system) if self.system.bearings else None
-        self.patches = convex_contacts_of(self.system)
+        self.patches = patches_of(self.system)
         renew_patches(self, begun=False)
         if self.loads is not None:
             self.solve_accelerations(self.states[0])
@@ -355,6 +359,8 @@ class StateStore:
         found = prepared_pair(self.options.method, self.equations, self.work, old, new, typical)
         if found is None:
             self.calm = -LONG
+        else:
+            StateStore.by_hand_loaded = True
         return found
 
     def check_arrays(self, *states: State) -> None:
@@ -675,7 +681,7 @@ class StateStore:
         equations.take_balance(self.equations.balance)
         equations.u, equations.threads = state.u, self.equations.threads
         work = self.options.method.start(equations, state)
-        own = {"equations": equations, "work": work, "patches": convex_contacts_of(self.system)}
+        own = {"equations": equations, "work": work, "patches": patches_of(self.system)}
         return self._same(states=state_pair(state), **own)
 
     def twin(self) -> Self:

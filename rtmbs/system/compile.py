@@ -12,8 +12,8 @@ import numpy as np
 
 from rtmbs.ad import Tape, lowered
 from rtmbs.contact.bearing import Bearing
+from rtmbs.contact.gaps import CLOSED, SLIP, CoordinateGap, PointGap
 from rtmbs.contact.locks import LOCKED, CoordinateLock, PoseLock
-from rtmbs.contact.rigid import CLOSED, SLIP, CoordinateGap, PointGap
 from rtmbs.errors import ModelError, TopologyError
 from rtmbs.jit.compile_progress import announced
 from rtmbs.model.contacts import KnifeEdge, RollingContact

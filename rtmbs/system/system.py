@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.bearing import Bearing
-from rtmbs.contact.rigid import CoordinateGap, PointGap
+from rtmbs.contact.gaps import CoordinateGap, PointGap
 from rtmbs.core.notebook import folded_html, number_text, title_html
 from rtmbs.errors import with_count
 from rtmbs.model.joint import Joint

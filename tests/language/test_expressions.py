@@ -268,3 +268,57 @@ def test_a_driver_takes_its_own_units(way, value):
 def test_other_units_elsewhere_are_refused(line):
     with pytest.raises(LanguageError, match=r"constant too|it must be"):
         language.build(RAIL.replace("WAY", "w.x = 0").replace("ENDMODEL", f"{line} ENDMODEL"))
+
+
+@pytest.mark.parametrize(
+    ("constants", "way", "says"),
+    [
+        ("constant L = 300 mm;", "r = L", "its value is in m; it must be an angle or a number without a unit"),
+        ("constant L = 300 mm; constant K = L - 2 cm;", "r = -K", "its value is in m; it must be an angle"),
+        (
+            "constant L = [30 deg, 2 m];",
+            "p = L[1]",
+            "its value is an angle or a number without a unit; it must be in m",
+        ),
+    ],
+)
+def test_a_constant_has_the_unit_of_its_number(constants, way, says):
+    text = RAIL.replace("constant g", f"{constants} constant g")
+    with pytest.raises(LanguageError, match=re.escape(says)):
+        language.build(text.replace("WAY", way))
+    other = {"r": "p", "p": "r"}[way[0]] + way[1:]
+    assert language.build(text.replace("WAY", other)).model.drivers
+
+
+def test_a_constant_takes_a_value_of_its_unit_from_outside():
+    text = RAIL.replace("constant g", "constant L = 300 mm; constant K = 2; constant g").replace("WAY", "p = L")
+    for value in (0.2, "20 cm"):
+        assert language.build(text, constants={"L": value}).constants["L"] == pytest.approx(0.2)
+    with pytest.raises(LanguageError, match="constant 'L': the value from outside is in kg; it must be in m"):
+        language.build(text, constants={"L": "2 kg"})
+    with pytest.raises(LanguageError, match="its value is in kg; it must be in m"):
+        language.build(text.replace("p = L", "p = K"), constants={"K": "2 kg"})
+
+
+STARTS = [
+    ("cylindrical", "position = (90 deg, 5 mm)", "position is an angle or a number without a unit; it must be in m"),
+    ("cylindrical", "rate = (2 mm/s, 3 mm/s)", "rate is in m s^-1; it must be in s^-1"),
+    ("spherical", "position = (1, 0, 0, 1 mm)", "position is in m; it must be an angle or a number without a unit"),
+    ("floating", "position = (1 m, 2 m, 1 deg, 1, 0, 0, 0)", "it must be in m"),
+    ("planar", "position = (1 mm, 2 mm, 3 mm)", "it must be an angle or a number without a unit"),
+    ("cylindrical", "position = (5 mm, 90 deg), rate = (2 mm/s, 3 rpm)", ""),
+    ("spherical", "position = (1, 0, 0, 0), rate = (1 rpm, 2 deg/s, 3)", ""),
+    ("floating", "position = (1 mm, 2, 0, 1, 0, 0, 0), rate = (1 mm/s, 0, 0, 1 rpm, 2, 3 deg/s)", ""),
+]
+
+
+@pytest.mark.parametrize(("kind", "start", "says"), STARTS)
+def test_every_number_of_an_initial_value_has_its_own_unit(kind, start, says):
+    place = "triad = o, triad = s" if kind != "floating" else "body = ground, body = w"
+    lines = f"triad s (body = ground); {kind} joint c ({place}); initial c ({start});"
+    text = RAIL.replace("WAY", "p = 0").replace("ENDMODEL", f"{lines} ENDMODEL")
+    if not says:
+        assert "c" in language.build(text).model.initials
+        return
+    with pytest.raises(LanguageError, match=re.escape(says)):
+        language.build(text)

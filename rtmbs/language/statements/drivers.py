@@ -116,7 +116,9 @@ def of_parameter(builder: ModelBuilder, args: Arguments, key: str) -> Any:
                 f"{args.label}: {PARAMETER} is the parameter of this curve, and the constant of line {place.line} of"
                 f" {place.file}; give the constant another name",
             )
-    return Scope(args.source, builder.constants, builder.folder, PARAMETER, builder.later).evaluate(code)
+    return Scope(args.source, builder.constants, builder.folder, PARAMETER, builder.later, builder.dimensions).evaluate(
+        code
+    )
 
 
 def add_curve(builder: ModelBuilder, args: Arguments, curve: Curve) -> None:

@@ -12,8 +12,7 @@ from rtmbs.errors import ModelError
 from rtmbs.language.arguments import Arguments, value_of
 from rtmbs.language.builder import STATEMENTS, ModelBuilder, StatementKind, statement
 from rtmbs.language.statements.bodies import COLLINEAR, Array, turn, with_h
-from rtmbs.language.statements.drivers import unit_of
-from rtmbs.model import FORCE_TYPES, JOINT_TYPES, ForceLaw, JointType, Marker
+from rtmbs.model import FORCE_TYPES, JOINT_TYPES, ForceLaw, Joint, JointType, Marker
 from rtmbs.model.joints import is_number_field
 
 X, Z = (1.0, 0.0, 0.0), (0.0, 0.0, 1.0)
@@ -224,12 +223,18 @@ def place_joint(
 def initial(builder: ModelBuilder, args: Arguments) -> None:
     """Say where the joint of this name starts, as ``Model.set_initial`` takes it."""
     joint = builder.joint(args.name, args.at, args)
-    unit = unit_of({"joint": joint})
-    units = {"position": unit, "rate": unit and f"{unit}/s"}
-    values = {key: args.row(key, one, SIZES) for key, one in units.items() if args.has(key)}
+    values = {key: args.row(key, one, SIZES) for key, one in start_units(joint).items() if args.has(key)}
     pin, weight = args.switch("pin", True), args.number("weight", 1.0)
     with args.refusals():
         builder.model.set_initial(joint, **values, pin=pin, weight=weight)
+
+
+def start_units(joint: Joint) -> dict[str, tuple[str, ...]]:
+    """Return the unit of every number that ``set_initial`` takes of a joint."""
+    kind = joint.type
+    position = {"quaternion": ("",) * 4, "pose": ("m",) * 3 + ("",) * 4}.get(kind.start, kind.units())
+    rate = {"quaternion": ("rad",) * 3, "pose": ("m",) * 3 + ("rad",) * 3}.get(kind.start, kind.units())
+    return {"position": position, "rate": tuple(f"{one}/s" for one in rate)}
 
 
 @statement("reaction stiffness", "initial", keys=("translation", "rotation"))

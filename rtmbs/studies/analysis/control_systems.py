@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.contact.convex import refuse_convex
-from rtmbs.contact.rigid import refuse_rigid
+from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.errors import InputError
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.studies.analysis.linearisation import input_slots, package, undotted

@@ -19,8 +19,8 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from rtmbs.contact.convex import refuse_convex
+from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.contact.joint_friction import refuse_bearings
-from rtmbs.contact.rigid import refuse_rigid
 from rtmbs.errors import InputError
 from rtmbs.numerics.linear.solver import refuses_unfactorised
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
