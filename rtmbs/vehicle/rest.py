@@ -11,6 +11,7 @@ from rtmbs.numerics.rotations.quaternions import product, rotations
 from rtmbs.studies.analysis.equilibrium import Equilibrium, equilibrium
 from rtmbs.studies.analysis.modes import Modes
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.branches import check_rest
 from rtmbs.vehicle.differentials import AXLES, CENTRE
 from rtmbs.vehicle.trailer import CORNERS as BEHIND
 from rtmbs.vehicle.tyre import CarryingTyre
@@ -71,10 +72,8 @@ class Rest:
 def carrying(car: Car) -> Car:
     """Return the car for statics: tyres that only carry, wheels fixed to their carriers, steering straight or held."""
     tyres = {corner: CarryingTyre(tyre) for corner, tyre in car.tyres.items()}
-    steer = car.options["steer"]
-    held = 0.0 if steer is None else float(steer(0.0)[0]) if callable(steer) else steer
     options = car.options | {
-        "steer": held,
+        "steer": car.steering_at(0.0),
         "spin": False,
         "transient": False,
         "brakes": None,
@@ -86,9 +85,10 @@ def carrying(car: Car) -> Car:
 
 
 def rest(car: Car) -> Rest:
-    """Return the car at rest on its road. Raises NoEquilibrium where it does not stand."""
+    """Return the car at rest on its road. Raises NoEquilibrium and ModelError where it does not stand."""
     found = equilibrium(carrying(car).compile())
     sim = found.simulation
+    check_rest(car, sim)
     loads = {corner: float(sim[f"tyre_{corner}.force"][2]) for corner in car.tyres}
     R = rotations(sim[f"{CHASSIS}.orientation"])
     heights, camber, toe = {}, {}, {}
