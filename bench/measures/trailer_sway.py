@@ -3,18 +3,21 @@
 A sine of the steering wheel sets the trailer swaying. Frequency and damping of the angle between car and trailer, after
 that sine, are those of two exponentials that fit it. The own model has car and trailer as two bodies on three axles,
 with constant speed, cornering stiffness and pneumatic trail of the tyres at their static loads, and their relaxation
-lengths. It knows nothing of roll, springs, camber and steering by the suspension.
+lengths. It knows nothing of roll, springs, camber and steering by the suspension, so the car is measured with stiff
+springs too.
 """
 
 import warnings
+from dataclasses import replace
 
 import numpy as np
 from scipy.linalg import eig
 from scipy.optimize import least_squares
+from tqdm import tqdm
 
 import rtmbs
 from rtmbs.numerics.rotations.quaternions import rotations
-from rtmbs.vehicle import Trailer, TwoWheelModel, read
+from rtmbs.vehicle import Car, Spring, Trailer, TwoWheelModel, read
 from rtmbs.vehicle.manoeuvres.manoeuvre import run_open_loop
 from rtmbs.vehicle.manoeuvres.sine import OneSine
 from rtmbs.vehicle.manoeuvres.step_steer import held_torque
@@ -23,8 +26,10 @@ SIZES = {
     "hitch": (-2.3, 0.0, 0.05), "mass": 900.0, "com": (-2.5, 0.0, 0.2), "inertia": (300.0, 1900.0, 2000.0),
     "wheel_centre": (-2.6, 0.8, -0.1), "stiffness": 6e4, "damping": 4e3,
 }  # fmt: skip
-SPEEDS = (15.0, 20.0, 25.0, 30.0)
+SPEEDS = (15.0, 20.0, 25.0)
+STABILISER = 2000.0  # [N m s/rad]
 CALM, END, H = 1.6, 5.0, 2e-3  # [s] begin of the fit, end, step
+STIFFNESS = 5e4  # [N/m] of a spring
 SMALL = 1e-3  # [rad] of slip angles for slopes of a tyre
 
 
@@ -113,7 +118,7 @@ def rest_of(car):
     return car.changed(steer=0.0).rest()
 
 
-def swaying(car, rest, speed, angle=0.15):
+def swaying(car, rest, speed, angle=0.03):
     """Return the Result of a run at a speed with one sine of the steering wheel, throttle held."""
     torque = held_torque(car, speed, H, 1.0, rest)
     return run_open_loop(car, speed, OneSine(0.2, angle, 1.0), torque, rest, END, H)
@@ -126,6 +131,24 @@ def measured(car, rest, speed):
     return fitted(result["t"][late] - CALM, angle_of(result)[late], own), own
 
 
+def stiffened(car, share=40.0):
+    """Return a car whose springs are stiffer, with the forces and lengths of its rest: it hardly rolls and steers."""
+    sim, axles = rest_of(car).equilibrium.simulation, {}
+    for name in ("front", "rear"):
+        axle, struts = getattr(car.data, name), []
+        for one in axle.struts:
+            if isinstance(one.law, Spring):
+                spring = f"{one.name}_{name[0]}l"
+                ends = [sim[f"{spring}.{end}.position"] for end in "ab"]
+                length = float(np.linalg.norm(ends[1] - ends[0]))
+                force = float(one.law.force(length))
+                one = replace(one, law=Spring(free_length=length, preload=force, stiffness=share * STIFFNESS))
+            struts.append(one)
+        axles[name] = replace(axle, struts=tuple(struts))
+    trailer = replace(car.options["trailer"], stiffness=share * car.options["trailer"].stiffness)
+    return Car(car.data._replace(**axles), car.tyres, **(car.options | {"trailer": trailer}))
+
+
 def towing(**changes):
     """Return the sedan with the trailer."""
     return read("sedan", variant="from_models", trailer=Trailer(**(SIZES | changes)))
@@ -133,15 +156,15 @@ def towing(**changes):
 
 def main():
     warnings.simplefilter("ignore", rtmbs.RtmbsWarning)
-    print("| speed m/s | sway Hz | single track Hz | damping ratio | single track |\n|---|---|---|---|---|")
-    car = towing()
-    rest = rest_of(car)
-    for speed in SPEEDS:
-        (f, zeta, _), own = measured(car, rest, speed)
-        print(f"| {speed:g} | {f:.4f} | {own[0]:.4f} | {zeta:.4f} | {own[1]:.4f} |", flush=True)
-    car = towing(hitch_damping=3000.0)
-    (f, zeta, _), own = measured(car, rest_of(car), SPEEDS[-1])
-    print(f"| {SPEEDS[-1]:g}, stabiliser | {f:.4f} | {own[0]:.4f} | {zeta:.4f} | {own[1]:.4f} |")
+    head = ("car", "speed m/s", "sway Hz", "single track Hz", "damping ratio", "single track")
+    print(f"| {' | '.join(head)} |\n|{'---|' * len(head)}")
+    plain, damped = stiffened(towing()), stiffened(towing(hitch_damping=STABILISER))
+    cases = [("stiff springs", plain, speed) for speed in SPEEDS]
+    cases += [("stiff springs, stabiliser", damped, SPEEDS[-1])]
+    cases += [("springs of the data", towing(), speed) for speed in SPEEDS[:2]]
+    for name, car, speed in tqdm(cases, disable=None):
+        (f, zeta, _), own = measured(car, rest_of(car), speed)
+        tqdm.write(f"| {name} | {speed:g} | {f:.4f} | {own[0]:.4f} | {zeta:.4f} | {own[1]:.4f} |")
 
 
 if __name__ == "__main__":

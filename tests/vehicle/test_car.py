@@ -312,6 +312,23 @@ def test_a_start_is_the_pose_of_rest():
         assert np.max(np.abs(left - (1.0, -1.0, 1.0) * right)) < 1e-13
 
 
+@pytest.mark.parametrize("raised", [0.12, -0.02])
+def test_rest_from_a_wrong_height(raised):
+    """A car that starts too high falls, one too low is pushed up: both come to the rest of the equilibrium."""
+    rest = at_rest("sedan", "from_models")
+    car = read("sedan", variant="from_models", steer=0.0, brakes=1500.0).at_speed(0.0, rest)
+    pose = car.initials["chassis_pose"]
+    car.initials["chassis_pose"] = replace(pose, position=pose.position + raised * (np.arange(7) == 2))
+    result = rtmbs.Simulation(car.compile(), h=2e-3).run(3.0)
+    for corner, load in rest.wheel_loads.items():
+        assert result[f"tyre_{corner}.force"][-1, 2] == pytest.approx(load, rel=1e-4)
+        if raised > 0.0:
+            assert result[f"tyre_{corner}.force"][10, 2] == 0.0  # in the air
+    place = result["chassis.position"]
+    assert place[-1, 2] == pytest.approx(rest.height, abs=1e-5)
+    assert np.max(np.abs(place[-1] - place[-500])) < 1e-5
+
+
 def test_accelerations_behind_changed_inputs():
     """Accelerations that follow inputs have the digits of those of a start, though loops weigh 1e6 times as much."""
     car, _ = random_car(np.random.default_rng(0))  # arms of 2 kg beside a chassis of a tonne
