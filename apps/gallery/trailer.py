@@ -10,16 +10,17 @@ import rtmbs
 from rtmbs.numerics.rotations.quaternions import rotations
 
 LENGTH = 2.6  # [m] from the hitch to the axle
+CENTRE = np.array((-2.45, 0.0, 0.3))  # [m] from the hitch to the centre of mass
 
 
 def build():
     trailer = rtmbs.vehicle.Trailer(
-        hitch=(-2.6, 0.0, 0.1), mass=900.0, com=(-2.45, 0.0, 0.3), inertia=(300.0, 1500.0, 1600.0),
+        hitch=(-2.6, 0.0, 0.1), mass=900.0, com=CENTRE, inertia=(300.0, 1500.0, 1600.0),
         wheel_centre=(-LENGTH, 0.91, -0.126), stiffness=6e4, damping=4e3,
     )  # fmt: skip
     steer = rtmbs.vehicle.Ramp(t0=0.3, t1=2.3, start=0.0, end=0.35)
-    truck = rtmbs.vehicle.read("hmmwv", trailer=trailer, steer=steer).at_speed(4.0)
-    truck.add_marker("ball", "trailer", truck.joints["hitch"].point)
+    truck = rtmbs.vehicle.read("hmmwv", trailer=trailer, steer=steer).at_speed(3.0)
+    truck.add_marker("ball", "trailer", truck.bodies["trailer"].position - CENTRE)
     return truck
 
 
@@ -29,7 +30,7 @@ def yaw_of(turn):
     return np.unwrap(np.arctan2(R[..., 1, 0], R[..., 0, 0]))
 
 
-def main(t_end=9.0):
+def main(t_end=11.0):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", rtmbs.RtmbsWarning)  # the data have an inertia that no body has
         truck = build()

@@ -64,6 +64,23 @@ def test_rest():
     assert rest_of().wheel_loads["fl"] < alone.wheel_loads["fl"]
 
 
+def test_a_start_is_straight():
+    """Nothing holds the heading of a trailer at rest; a truck that is not symmetric begins with a straight train."""
+    trailer = Trailer(**(SIZES | {"hitch": (-2.6, 0.0, 0.1)}))
+    truck = read("hmmwv", trailer=trailer, steer=0.0)
+    rest = truck.rest()
+    sim = rtmbs.Simulation(truck.at_speed(5.0, rest).compile(), h=1e-3)
+    R = {name: rotations(sim[f"{name}.orientation"]) for name in ("chassis", "trailer")}
+    assert np.arctan2(R["trailer"][1, 0], R["trailer"][0, 0]) == pytest.approx(0.0, abs=1e-9)
+    assert np.arctan2(R["chassis"][1, 0], R["chassis"][0, 0]) == pytest.approx(0.0, abs=1e-9)
+    at_rest = rest.equilibrium.simulation
+    for corner in ("tl", "tr", "rl"):
+        load = at_rest[f"tyre_{corner}.force"][2]
+        assert sim[f"tyre_{corner}.force"][2] == pytest.approx(load, rel=1e-6)
+    turn = rotations(at_rest["trailer.orientation"])
+    assert abs(np.arctan2(turn[1, 0], turn[0, 0])) > 1e-3  # what the start takes away
+
+
 def test_hitch_load():
     """While it brakes and turns, the reaction of the hitch is what the trailer lacks to mass times acceleration."""
     car = car_of().changed(steer=Ramp(0.05, 0.25, 0.0, 0.3)).at_speed(20.0, rest_of())
