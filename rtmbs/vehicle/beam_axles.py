@@ -69,10 +69,6 @@ class SolidAxle(BeamAxle):
         Law of the spring.
     damper : Damper
         Law of the damper.
-    strut_chassis : array_like
-        End (3,) of spring and damper on the chassis [m].
-    strut_axle : array_like
-        End (3,) of spring and damper on the beam [m].
     spindle : Part, optional
         Part that turns with the wheel beside rim and tyre.
     shaft_inertia : float, default 0.0
@@ -83,6 +79,10 @@ class SolidAxle(BeamAxle):
         Camber at design [rad], positive when the top of the left wheel leans to the right.
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides; its ``part`` is "beam".
+    strut_chassis : array_like
+        End (3,) of spring and damper on the chassis [m].
+    strut_axle : array_like
+        End (3,) of spring and damper on the beam [m].
     links : tuple[tuple[array_like, array_like], ...]
         Links of the left side, which the right side mirrors: pairs of points (3,), on the chassis and on the beam [m].
     upper_link : tuple[array_like, array_like], optional
@@ -159,10 +159,6 @@ class TwistBeam(BeamAxle):
         Law of the spring.
     damper : Damper
         Law of the damper.
-    strut_chassis : array_like
-        End (3,) of spring and damper on the chassis [m].
-    strut_axle : array_like
-        End (3,) of spring and damper on the arm [m].
     spindle : Part, optional
         Part that turns with the wheel beside rim and tyre.
     shaft_inertia : float, default 0.0
@@ -173,6 +169,10 @@ class TwistBeam(BeamAxle):
         Camber at design [rad], positive when the top of the left wheel leans to the right.
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides; its ``part`` is "trailing_arm".
+    strut_chassis : array_like
+        End (3,) of spring and damper on the chassis [m].
+    strut_axle : array_like
+        End (3,) of spring and damper on the arm [m].
     hinge_outer : array_like
         Outer point (3,) of the hinge [m].
     hinge_inner : array_like

@@ -83,14 +83,6 @@ class DoubleWishbone(Suspension):
         Law of the spring.
     damper : Damper
         Law of the damper.
-    tie_rod_inner : array_like
-        End (3,) of the tie rod on rack or chassis [m].
-    tie_rod_outer : array_like
-        End (3,) of the tie rod on the upright [m].
-    steered : bool, default False
-        True for an inner end of the tie rod on the rack, False for one on the chassis.
-    upright : Part, optional
-        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     spindle : Part, optional
         Part that turns with the wheel beside rim and tyre.
     shaft_inertia : float, default 0.0
@@ -101,6 +93,14 @@ class DoubleWishbone(Suspension):
         Camber at design [rad], positive when the top of the left wheel leans to the right.
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides.
+    tie_rod_inner : array_like
+        End (3,) of the tie rod on rack or chassis [m].
+    tie_rod_outer : array_like
+        End (3,) of the tie rod on the upright [m].
+    steered : bool, default False
+        True for an inner end of the tie rod on the rack, False for one on the chassis.
+    upright : Part, optional
+        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     upper_front : array_like
         Front point (3,) of the hinge of the upper arm [m].
     upper_back : array_like
@@ -184,14 +184,6 @@ class MacPherson(Suspension):
         Law of the spring.
     damper : Damper
         Law of the damper.
-    tie_rod_inner : array_like
-        End (3,) of the tie rod on rack or chassis [m].
-    tie_rod_outer : array_like
-        End (3,) of the tie rod on the upright [m].
-    steered : bool, default False
-        True for an inner end of the tie rod on the rack, False for one on the chassis.
-    upright : Part, optional
-        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     spindle : Part, optional
         Part that turns with the wheel beside rim and tyre.
     shaft_inertia : float, default 0.0
@@ -202,6 +194,14 @@ class MacPherson(Suspension):
         Camber at design [rad], positive when the top of the left wheel leans to the right.
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides.
+    tie_rod_inner : array_like
+        End (3,) of the tie rod on rack or chassis [m].
+    tie_rod_outer : array_like
+        End (3,) of the tie rod on the upright [m].
+    steered : bool, default False
+        True for an inner end of the tie rod on the rack, False for one on the chassis.
+    upright : Part, optional
+        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     lower_front : array_like
         Front point (3,) of the hinge of the lower arm [m].
     lower_back : array_like
@@ -258,14 +258,6 @@ class FiveLink(Suspension):
         Law of the spring.
     damper : Damper
         Law of the damper.
-    tie_rod_inner : array_like
-        End (3,) of the tie rod on rack or chassis [m].
-    tie_rod_outer : array_like
-        End (3,) of the tie rod on the upright [m].
-    steered : bool, default False
-        True for an inner end of the tie rod on the rack, False for one on the chassis.
-    upright : Part, optional
-        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     spindle : Part, optional
         Part that turns with the wheel beside rim and tyre.
     shaft_inertia : float, default 0.0
@@ -276,6 +268,14 @@ class FiveLink(Suspension):
         Camber at design [rad], positive when the top of the left wheel leans to the right.
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides.
+    tie_rod_inner : array_like
+        End (3,) of the tie rod on rack or chassis [m].
+    tie_rod_outer : array_like
+        End (3,) of the tie rod on the upright [m].
+    steered : bool, default False
+        True for an inner end of the tie rod on the rack, False for one on the chassis.
+    upright : Part, optional
+        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     links : tuple[tuple[array_like, array_like], ...]
         Four pairs of points (3,), on the chassis and on the upright [m].
     strut_chassis : array_like

@@ -46,7 +46,7 @@ def test_fit(tmp_path, capsys):
     values = np.array((-0.04, 0.0, 0.05))
     toe = rig(car.with_points("front", {"tie_rod.a": point + move}), "front", values=values).left.toe
     table, points = tmp_path / "toe.csv", tmp_path / "points.json"
-    rows = zip(values, np.degrees(toe), strict=True)
+    rows = zip(values.tolist(), np.degrees(toe).tolist(), strict=True)
     table.write_text("travel,toe\n" + "".join(f"{x!r},{y!r}\n" for x, y in rows), encoding="utf-8")
     words = ["sedan", "--variant", "from_models", "--targets", str(table), "--move", "tie_rod.a=0,0.02,0.02"]
     assert main(["vehicle", "fit", *words, "--points", str(points)]) == 0
@@ -70,7 +70,7 @@ def test_fit_to_a_number(capsys):
 def test_targets_that_are_no_table(text, tmp_path, capsys):
     path = tmp_path / "targets.csv"
     path.write_text(text, encoding="utf-8")
-    assert main(["vehicle", "fit", "sedan", "--targets", str(path), "--move", "tie_rod.a=0,0,0.01"]) == 1
+    assert main(["vehicle", "fit", "sedan", "--targets", str(path), "--move", "tie_rod.a=0,0,0.01"]) == 2
     assert "targets.csv'" in capsys.readouterr().err
 
 
