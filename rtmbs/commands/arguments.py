@@ -76,15 +76,15 @@ def file_size(text: str) -> float:
         raise argparse.ArgumentTypeError(f"{text!r} is not a size such as 20MB or 2GB") from None
 
 
-def check_target(path: str, endings: Collection[str]) -> None:
+def check_target(path: str, endings: Collection[str], option: str = "--out") -> None:
     """Refuse a place that no file can be written to, and a name that ends in none of ``endings``."""
     folder = Path(path).parent
     if not folder.is_dir():
-        raise InputError(f"--out {path}: there is no folder {folder}")
+        raise InputError(f"{option} {path}: there is no folder {folder}")
     if Path(path).is_dir() or not os.access(folder, os.W_OK):
-        raise InputError(f"--out {path} cannot be written")
+        raise InputError(f"{option} {path} cannot be written")
     if Path(path).suffix.lower() not in endings:
-        raise InputError(f"--out {path} must end in one of {', '.join(endings)}")
+        raise InputError(f"{option} {path} must end in one of {', '.join(endings)}")
 
 
 def option_parser(program: str, defaults: Mapping[str, Any], description: str) -> Parser:

@@ -1,9 +1,17 @@
-"""``rtmbs vehicle``: manoeuvres and kinematic curves of a car, as tables and HTML reports."""
+"""``rtmbs vehicle``: manoeuvres and kinematic curves of a car, as tables and HTML reports; fit of hard points."""
 
+import csv
+import json
+from argparse import ArgumentTypeError
 from dataclasses import fields
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rtmbs.commands.arguments import Parser, check_target, number
+import numpy as np
+from numpy.typing import NDArray
+
+from rtmbs.commands.arguments import FAILED, Parser, check_target, converted, number
+from rtmbs.core.reading import text
 from rtmbs.errors import InputError, unknown_name
 
 if TYPE_CHECKING:
@@ -15,7 +23,9 @@ EPILOG = """
   rtmbs vehicle run my_car.json --manoeuvre step-steer --set lateral_acceleration=3
   rtmbs vehicle rig sedan --axle front --motion bump --out bump.html
   rtmbs vehicle rig sedan --axle front --motion bump --against my_car.json
+  rtmbs vehicle fit sedan --axle front --target toe=0 --move tie_rod.a=0,0.02,0.02 --points points.json
 """
+LARGEST = 1e7  # [bytes] of a table of targets
 
 
 def manoeuvres() -> dict[str, tuple[Any, dict[str, Any]]]:
@@ -42,12 +52,13 @@ def manoeuvres() -> dict[str, tuple[Any, dict[str, Any]]]:
 
 
 def vehicle_command(words: list[str]) -> int:
-    """Run a manoeuvre with a car, or move an axle on the rig."""
+    """Run a manoeuvre with a car, move an axle on the rig, or fit its hard points to curves."""
+    known = {"run": run_command, "rig": rig_command, "fit": fit_command}
     parser = Parser(prog="rtmbs vehicle", description=vehicle_command.__doc__, epilog=EPILOG)
-    parser.add_argument("what", choices=("run", "rig"), help="a manoeuvre, or the rig")
-    if not words or words[0] not in ("run", "rig"):
+    parser.add_argument("what", choices=known, help="a manoeuvre, the rig, or a fit of hard points")
+    if not words or words[0] not in known:
         parser.read(words[:1] or ["--help"])
-    return run_command(words[1:]) if words[0] == "run" else rig_command(words[1:])
+    return known[words[0]](words[1:])
 
 
 def car_parser(program: str, description: str | None) -> Parser:
@@ -78,16 +89,16 @@ def run_command(words: list[str]) -> int:
                 f"manoeuvre {options.manoeuvre!r} has no speed; it must be one of its options, {', '.join(names)}"
             )
         given = given | {"speed": options.speed}
-    for text in options.set:
-        given = given | option_of(text, names, options.manoeuvre)
+    for word in options.set:
+        given = given | option_of(word, names, options.manoeuvre)
     return finish(kind(**given).run(car_of(options)), options.out)
 
 
-def option_of(text: str, names: list[str], manoeuvre: str) -> dict[str, Any]:
+def option_of(word: str, names: list[str], manoeuvre: str) -> dict[str, Any]:
     """Return an option NAME=VALUE of a manoeuvre; a value that is no number is a word."""
-    name, sign, value = text.partition("=")
+    name, sign, value = word.partition("=")
     if not sign:
-        raise InputError(f"--set {text} is no option; it must be NAME=VALUE")
+        raise InputError(f"--set {word} is no option; it must be NAME=VALUE")
     if name not in names:
         raise unknown_name(f"option of manoeuvre {manoeuvre!r}", name, names)
     try:
@@ -119,6 +130,90 @@ def rig_command(words: list[str]) -> int:
     print(curves)
     print()
     return finish(rig_report(car, options.axle, options.motion, curves), options.out)
+
+
+def fit_command(words: list[str]) -> int:
+    """Move hard points until curves of the left wheel come nearest to target curves; print moves and distances."""
+    parser = car_parser("rtmbs vehicle fit", fit_command.__doc__)
+    parser.add_argument("--axle", choices=("front", "rear"), default="front")
+    parser.add_argument("--motion", choices=("bump", "roll", "steer"), default="bump")
+    target = "curve that shall be constant, toe and camber in degrees, others in m"
+    parser.add_argument("--target", action="append", default=[], metavar="CURVE=NUMBER", help=target)
+    table = "target curves: the motion [m, rad] in the first column, then curves by name"
+    parser.add_argument("--targets", metavar="FILE.csv", help=table)
+    most = "hard point and the most that x, y and z move to both sides [m]"
+    parser.add_argument("--move", action="append", required=True, metavar="POINT=X,Y,Z", help=most)
+    parser.add_argument("--weight", action="append", default=[], metavar="CURVE=NUMBER", help="weight of a curve")
+    parser.add_argument("--points", metavar="FILE.json", help="write the new hard points of the axle")
+    options = parser.read(words)
+    if options.points:
+        check_target(options.points, (".json",), "--points")
+    values, targets = (None, {}) if options.targets is None else read_targets(options.targets)
+    car = car_of(options)
+    from rtmbs.vehicle.hard_point_fit import fit_hard_points
+    from rtmbs.vehicle.rig import chosen_values
+    from rtmbs.vehicle.rig_report import ANGLES, rig_report
+
+    at = chosen_values(car, options.motion, values)
+    targets |= {name: np.full(len(at), level[0]) for name, level in named_numbers("--target", options.target, 1)}
+    wanted = {name: np.radians(curve) if name in ANGLES else curve for name, curve in targets.items()}
+    ranges = dict(named_numbers("--move", options.move, 3))
+    weights = {name: weight[0] for name, weight in named_numbers("--weight", options.weight, 1)}
+    fit = fit_hard_points(car, options.axle, wanted, ranges, options.motion, values=at, weights=weights)
+    print(fit_table(fit, getattr(fit.car.data, options.axle).hard_points, ANGLES))
+    if options.points:
+        points = {name: point.tolist() for name, point in getattr(fit.car.data, options.axle).hard_points.items()}
+        Path(options.points).write_text(json.dumps(points, indent=1) + "\n", encoding="utf-8")
+        print(options.points)
+    if options.out:
+        rig_report(fit.car, options.axle, options.motion).to_html(options.out)
+        print(options.out)
+    return 0 if fit.success else FAILED
+
+
+def fit_table(fit: Any, points: Any, angles: Any) -> str:
+    """Return the moves of hard points, and the distances of curves from their targets."""
+    lines = [f"{'hard point':24}{'move mm: x':>12}{'y':>10}{'z':>10}{'now at m: x':>14}{'y':>10}{'z':>10}"]
+    for name, move in fit.moves.items():
+        moved = "".join(f"{1e3 * one:{width}.4f}" for one, width in zip(move, (12, 10, 10), strict=True))
+        now = "".join(f"{one:{width}.6f}" for one, width in zip(points[name], (14, 10, 10), strict=True))
+        lines.append(f"{name:24}{moved}{now}")
+    lines += ["", f"{'curve':24}{'before':>14}{'after':>14}  root mean square of what is missed"]
+    for name, before in fit.before.items():
+        size, unit = (180.0 / np.pi, "deg") if name in angles else (1.0, "m")
+        lines.append(f"{name:24}{size * before:14.6g}{size * fit.after[name]:14.6g}  {unit}")
+    return "\n".join([*lines, "", fit.message])
+
+
+def named_numbers(option: str, texts: list[str], count: int) -> list[tuple[str, NDArray[np.float64]]]:
+    """Return names and numbers of the words NAME=NUMBER,... of an option."""
+    found = []
+    for word in texts:
+        name, sign, value = word.partition("=")
+        try:
+            numbers = [converted(one, float, "a number") for one in value.split(",")]
+        except ArgumentTypeError as error:
+            raise InputError(f"{option} {word}: {error}") from None
+        if not sign or len(numbers) != count or not np.all(np.isfinite(numbers)):
+            raise InputError(f"{option} {word}: it must be NAME={','.join(['NUMBER'] * count)} with finite numbers")
+        found.append((name, np.array(numbers)))
+    return found
+
+
+def read_targets(path: str) -> tuple[NDArray[np.float64], dict[str, NDArray[np.float64]]]:
+    """Return the values of the motion and the target curves of a CSV file with a line of names."""
+    rows = [row for row in csv.reader(text(path, LARGEST).splitlines()) if row]
+    names = [word.strip() for word in rows[0]] if rows else []
+    try:
+        table = np.array([[float(word) for word in row] for row in rows[1:]], dtype=np.float64)
+    except ValueError as error:
+        raise InputError(f"targets {path!r}: {error}; every line but the first must be numbers") from None
+    if len(names) < 2 or len(set(names)) < len(names) or table.shape != (len(rows) - 1, len(names)) or not table.size:
+        raise InputError(
+            f"targets {path!r}: the first line must be names, that of the motion and those of curves, each once, and "
+            "every other line as many numbers"
+        )
+    return table[:, 0], dict(zip(names[1:], table.T[1:], strict=True))
 
 
 def car_of(options: Any) -> Any:

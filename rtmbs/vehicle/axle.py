@@ -425,3 +425,9 @@ def rod(name: str, a: str, b: str, point_a: Numbers, point_b: Numbers) -> Connec
     """
     one, two = (numbers(point, f"rod {name!r}: end", (3,)) for point in (point_a, point_b))
     return Connection(name, "distance", a, b, one, point_b=two)
+
+
+def square_to(axis: Array, other: Any) -> tuple[float, ...]:
+    """Return an axis made perpendicular to another one, to remove the rounding of a file."""
+    straight = axis - np.dot(axis, other) * np.asarray(other)
+    return tuple((straight / np.linalg.norm(straight)).tolist())

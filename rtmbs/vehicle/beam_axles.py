@@ -1,84 +1,37 @@
 """Axles with a beam: solid axle on links or a Panhard rod, and twist beam; left side, chassis frame at design."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
-from rtmbs.errors import ModelError, shown
-from rtmbs.model.checks import Array, Numbers, number, numbers
-from rtmbs.vehicle.anti_roll_bar import CHASSIS, AntiRollBar
-from rtmbs.vehicle.axle import Axle, Connection, Part, Strut, TwistSpring, hinge, part, rod
-from rtmbs.vehicle.struts import Damper, Spring
-from rtmbs.vehicle.suspensions import spin_axis_of
+from rtmbs.errors import ModelError
+from rtmbs.model.checks import Numbers, number
+from rtmbs.vehicle.axle import CHASSIS, Axle, Connection, Part, TwistSpring, hinge, part, rod
+from rtmbs.vehicle.axle_template import AxleTemplate
 
 BEAM, TRAILING_ARM = "beam", "trailing_arm"
 LINKS = 4  # of a solid axle: they leave it heave and roll
 
 
 @dataclass(frozen=True, kw_only=True)
-class BeamAxle:
-    """Data of both templates: wheel, spring and damper of the left side, chassis frame at design.
+class BeamAxle(AxleTemplate):
+    """Data of both templates: spring and damper stand on one part.
 
     Parameters
     ----------
-    wheel_centre : array_like
-        Left wheel centre (3,) [m].
-    spring : Spring
-        Law of the spring.
-    damper : Damper
-        Law of the damper.
     strut_chassis : array_like
         End (3,) of spring and damper on the chassis [m].
     strut_axle : array_like
         End (3,) of spring and damper on the axle [m].
-    spindle : Part, optional
-        Part that turns with the wheel beside rim and tyre.
-    shaft_inertia : float, default 0.0
-        Inertia of the drive shaft about the spin axis [kg m^2].
-    toe : float, default 0.0
-        Toe at design [rad], positive when the left wheel is turned to the left.
-    camber : float, default 0.0
-        Camber at design [rad], positive when the top of the left wheel leans to the right.
-    anti_roll_bar : AntiRollBar, optional
-        Anti-roll bar between both sides.
     """
 
-    wheel_centre: Numbers
-    spring: Spring
-    damper: Damper
     strut_chassis: Numbers
     strut_axle: Numbers
-    spindle: Part | None = None
-    shaft_inertia: float = 0.0
-    toe: float = 0.0
-    camber: float = 0.0
-    anti_roll_bar: AntiRollBar | None = None
-
-    def centre(self) -> Array:
-        """Return the left wheel centre, checked.
-
-        Returns
-        -------
-        ndarray
-            Wheel centre (3,) [m].
-
-        Raises
-        ------
-        ModelError
-            For a wheel centre that is not on the left.
-        """
-        what = type(self).__name__
-        found = numbers(self.wheel_centre, f"{what}: wheel_centre", (3,))
-        if found[1] <= 0.0:
-            raise ModelError(
-                f"{what}: wheel_centre is {shown(self.wheel_centre)}; it must be on the left, y above zero"
-            )
-        return found
 
     def built(
-        self, kind: str, carrier: str, parts: tuple[Part, ...], shared: tuple[Part, ...],
-        joints: tuple[Connection, ...], central: tuple[Connection, ...], twist: TwistSpring | None = None,
-    ) -> Axle:  # fmt: skip
+        self, kind: str, carrier: str, parts: tuple[Part, ...], joints: tuple[Connection, ...], **both: Any
+    ) -> Axle:
         """Return the axle of a template with its wheels, springs and dampers.
 
         Parameters
@@ -86,34 +39,20 @@ class BeamAxle:
         kind : str
             Kind of the axle.
         carrier : str
-            Part that the wheels turn in.
+            Part that the wheels turn in, and springs and dampers stand on.
         parts : tuple[Part, ...]
             Parts of the left side.
-        shared : tuple[Part, ...]
-            Parts of both sides.
         joints : tuple[Connection, ...]
             Joints and rods of the left side.
-        central : tuple[Connection, ...]
-            Joints and rods that are there once.
-        twist : TwistSpring, optional
-            Torsion spring between both sides.
+        **both : Any
+            Arguments of ``Axle`` for what both sides share.
 
         Returns
         -------
         Axle
             Axle.
         """
-        what = type(self).__name__
-        one = numbers(self.strut_chassis, f"{what}: strut_chassis", (3,))
-        two = numbers(self.strut_axle, f"{what}: strut_axle", (3,))
-        laws = (("spring", self.spring), ("shock", self.damper))
-        struts = tuple(Strut(name, CHASSIS, carrier, one, two, law) for name, law in laws)
-        spin = spin_axis_of(number(self.toe, f"{what}: toe"), number(self.camber, f"{what}: camber"))
-        shaft = number(self.shaft_inertia, f"{what}: shaft_inertia")
-        return Axle(
-            kind, parts, joints, struts, self.centre(), self.spindle, spin, carrier, shaft, self.anti_roll_bar,
-            shared=shared, central=central, twist=twist,
-        )  # fmt: skip
+        return self.made(kind, carrier, parts, joints, self.struts(carrier, "strut_chassis", "strut_axle"), **both)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,10 +69,6 @@ class SolidAxle(BeamAxle):
         Law of the spring.
     damper : Damper
         Law of the damper.
-    strut_chassis : array_like
-        End (3,) of spring and damper on the chassis [m].
-    strut_axle : array_like
-        End (3,) of spring and damper on the beam [m].
     spindle : Part, optional
         Part that turns with the wheel beside rim and tyre.
     shaft_inertia : float, default 0.0
@@ -144,6 +79,10 @@ class SolidAxle(BeamAxle):
         Camber at design [rad], positive when the top of the left wheel leans to the right.
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides; its ``part`` is "beam".
+    strut_chassis : array_like
+        End (3,) of spring and damper on the chassis [m].
+    strut_axle : array_like
+        End (3,) of spring and damper on the beam [m].
     links : tuple[tuple[array_like, array_like], ...]
         Links of the left side, which the right side mirrors: pairs of points (3,), on the chassis and on the beam [m].
     upper_link : tuple[array_like, array_like], optional
@@ -199,10 +138,10 @@ class SolidAxle(BeamAxle):
             )
         centre = self.centre() * np.array([1.0, 0.0, 1.0])
         beam = self.beam or part(BEAM, 80.0, centre, (12.0, 0.6, 12.0), "SolidAxle: beam")
-        shared = (Part(BEAM, beam.mass, beam.com, beam.inertia),)
+        shared = (replace(beam, name=BEAM),)
         links = tuple(rod(f"link_{k}", CHASSIS, BEAM, *ends) for k, ends in enumerate(self.links, 1))
         pose = Connection("beam_pose", "free", CHASSIS, BEAM, centre)
-        return replace(self.built("solid_axle", BEAM, (), shared, links, (pose, *central)), live=bool(self.live))
+        return self.built("solid_axle", BEAM, (), links, shared=shared, central=(pose, *central), live=bool(self.live))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -220,10 +159,6 @@ class TwistBeam(BeamAxle):
         Law of the spring.
     damper : Damper
         Law of the damper.
-    strut_chassis : array_like
-        End (3,) of spring and damper on the chassis [m].
-    strut_axle : array_like
-        End (3,) of spring and damper on the arm [m].
     spindle : Part, optional
         Part that turns with the wheel beside rim and tyre.
     shaft_inertia : float, default 0.0
@@ -234,6 +169,10 @@ class TwistBeam(BeamAxle):
         Camber at design [rad], positive when the top of the left wheel leans to the right.
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides; its ``part`` is "trailing_arm".
+    strut_chassis : array_like
+        End (3,) of spring and damper on the chassis [m].
+    strut_axle : array_like
+        End (3,) of spring and damper on the arm [m].
     hinge_outer : array_like
         Outer point (3,) of the hinge [m].
     hinge_inner : array_like
@@ -286,7 +225,6 @@ class TwistBeam(BeamAxle):
         joint = hinge("arm_hinge", CHASSIS, TRAILING_ARM, self.hinge_outer, self.hinge_inner)
         middle = 0.5 * (self.centre() + joint.point)
         arm = self.arm or part(TRAILING_ARM, 15.0, middle, (0.3, 0.4, 0.5), "TwistBeam: arm")
-        parts = (Part(TRAILING_ARM, arm.mass, arm.com, arm.inertia),)
         point = joint.point * np.array([1.0, 0.0, 1.0])
         twist = TwistSpring(TRAILING_ARM, point, stiffness, damping)
-        return self.built("twist_beam", TRAILING_ARM, parts, (), (joint,), (), twist)
+        return self.built("twist_beam", TRAILING_ARM, (replace(arm, name=TRAILING_ARM),), (joint,), twist=twist)

@@ -13,7 +13,7 @@ from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joints import JointType
 from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle, Connection, Part, Strut
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle, Connection, Part, Strut, square_to
 from rtmbs.vehicle.bushed_joints import Bushings, add_bushing, add_free_parts, bushings_of
 from rtmbs.vehicle.data_file import CarData, axle_of, read_data
 from rtmbs.vehicle.differentials import (
@@ -35,6 +35,7 @@ from rtmbs.vehicle.tyre_force import add_tyre
 from rtmbs.vehicle.wheel_torques import add_brake, add_drive
 
 if TYPE_CHECKING:
+    from rtmbs.system.system import System
     from rtmbs.vehicle.rest import Rest
 
 CORNERS = ("fl", "fr", "rl", "rr")  # front left, front right, rear left, rear right
@@ -207,6 +208,41 @@ class Car(Model):
         moved = getattr(self.data, axle).with_points(points)
         return Car(self.data._replace(**{axle: moved}), self.tyres, **self.options)
 
+    def compile(self) -> "System":
+        """Return the flat arrays that simulations run on.
+
+        Returns
+        -------
+        System
+            System of constant arrays.
+
+        Raises
+        ------
+        ModelError
+            For a car that rods of other lengths than at design assemble on another branch, or not at all.
+        """
+        from rtmbs.vehicle.branches import check_assembly
+
+        system = super().compile()
+        check_assembly(self, system)
+        return system
+
+    def steering_at(self, t: float) -> float:
+        """Return the angle of the pinion or Pitman arm at a time, zero for steering that is an input.
+
+        Parameters
+        ----------
+        t : float
+            Time [s].
+
+        Returns
+        -------
+        float
+            Angle [rad], positive to the left.
+        """
+        steer = self.options["steer"]
+        return 0.0 if steer is None else float(steer(t)[0]) if callable(steer) else float(steer)
+
     def axle(self, corner: str) -> Axle:
         """Return the axle of a corner.
 
@@ -299,6 +335,13 @@ class Car(Model):
         -------
         Rest
             Wheel loads, pitch, heights and modes.
+
+        Raises
+        ------
+        NoEquilibrium
+            For a car that does not stand.
+        ModelError
+            For a suspension that is at rest on another branch than at design, or far from it.
         """
         from rtmbs.vehicle.rest import rest
 
@@ -563,12 +606,6 @@ def joint_type(joint: Connection) -> JointType:
     if joint.axis_b is None:
         return Line(tuple(joint.axis)) if joint.kind == "line" else Revolute(tuple(joint.axis))
     return Universal(tuple(joint.axis), square_to(joint.axis_b, joint.axis))
-
-
-def square_to(axis: Array, other: Any) -> tuple[float, ...]:
-    """Return an axis made perpendicular to another one, to remove the rounding of a file."""
-    straight = axis - np.dot(axis, other) * np.asarray(other)
-    return tuple((straight / np.linalg.norm(straight)).tolist())
 
 
 def add_strut(car: Car, corner: str, strut: Strut, frame: Array) -> None:

@@ -7,15 +7,14 @@ of all parts for a move dX of a hard point: d D(X) = v + w x D(X) + R dX.
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.checks import Array, Numbers, number, numbers
 from rtmbs.numerics.rotations.quaternions import rotations
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Connection
-from rtmbs.vehicle.car import square_to
+from rtmbs.vehicle.axle_joints import AxleJoints, Poses, cross_matrix
 from rtmbs.vehicle.rig import chosen_values, half_run
 from rtmbs.vehicle.rig_curves import channels, curves_of, lowest_point
 
@@ -24,10 +23,7 @@ if TYPE_CHECKING:
 
 CURVES = ("toe", "camber", "x", "y", "contact_x", "contact_y")  # and the lengths of springs and dampers
 MOTIONS = ("bump", "roll", "steer")
-CENTRE = "wheel_centre"
 CLOSE = 1e-11  # relative change of the squares, and of the moves, at which the search ends
-RANK = 1e-10  # of the joints' equations: what is smaller is no equation
-AGREE = 1e-7  # relative residual of joints that follow a move
 
 
 @dataclass(frozen=True)
@@ -250,7 +246,7 @@ class OnRig:
     """
 
     def __init__(self, car: "Car", axle: str, motion: str, values: Array, points: tuple[str, ...]) -> None:
-        self.joints = AxleJoints(car, axle, points)
+        self.joints = CurveSlopes(car, axle, points)
         names = [f"{body}.{what}" for body in self.joints.bodies for what in ("position", "orientation")]
         names = [*channels(car, axle), *names]
         self.halves = [half_run(car, axle, motion, sign, values, 0.0, names) for sign in (-1.0, 1.0)]
@@ -277,21 +273,8 @@ class OnRig:
         return {name: np.array(slopes) for name, slopes in found.items()}
 
 
-Poses = Mapping[str, tuple[Array, Array]]  # position and rotation by body
-
-
-class End(NamedTuple):
-    """End of a joint at a pose: the point, its motion by the unknown twists (3, u) and by the hard points (3, 3 p)."""
-
-    point: Array
-    by_twist: Array
-    by_points: Array
-
-
-class AxleJoints:
-    """Joints of an axle at a pose, and what moves of hard points do there.
-
-    The left side alone where nothing but the chassis joins both sides, else both.
+class CurveSlopes(AxleJoints):
+    """Joints of an axle, and the slopes of the curves of its left wheel by hard points.
 
     Parameters
     ----------
@@ -304,116 +287,16 @@ class AxleJoints:
     """
 
     def __init__(self, car: "Car", axle: str, points: tuple[str, ...]) -> None:
-        self.axle, self.left = getattr(car.data, axle), f"{axle[0]}l"
-        self.frame = np.asarray(car.bodies[CHASSIS].position)
-        self.corners = [f"{axle[0]}{side}" for side in ("lr" if self.axle.shared else "l")]
-        own = [self.axle.body(one.name, corner) for corner in self.corners for one in self.axle.parts]
-        own += [self.axle.body(one.name, self.left) for one in self.axle.shared]
-        self.unknown = {body: 6 * k for k, body in enumerate(own)}
-        self.bodies = [*own, *([RACK] if self.axle.steered else [])]
-        self.design = {body: np.asarray(car.bodies[body].position) for body in self.bodies}
-        self.column = {name: 3 * k for k, name in enumerate(points)}
-        self.count = 3 * len(points)
-        self.wheels = {corner: np.asarray(car.bodies[f"{WHEEL}_{corner}"].position) for corner in self.corners}
-        turning = car.bodies[f"{WHEEL}_{self.left}"].mass
-        self.share = (car.data.rim.mass + car.data.tyre.mass) / turning  # of the wheel's body in its centre
-        self.spin = car.spin_axis(self.left)
-        self.down = np.array([0.0, 0.0, -car.tyres[self.left].free_radius])
-
-    def end(self, corner: str, part: str, point: Array, poses: Poses, name: str, share: float = 1.0) -> End:
-        """Return a point at design, in the world, where it lies now, and how it moves.
-
-        ``name`` is that of its hard point, of which it takes a ``share``.
-        """
-        body = self.axle.body(part, corner)
-        by_twist, by_points = np.zeros((3, 6 * len(self.unknown))), self.move(corner, name, share)
-        if body not in poses:
-            return End(point, by_twist, by_points)
-        place, R = poses[body]
-        x = place + R @ (point - self.design[body])
-        if body in self.unknown:
-            at = self.unknown[body]
-            by_twist[:, at : at + 3], by_twist[:, at + 3 : at + 6] = np.eye(3), -cross_matrix(x)
-        return End(x, by_twist, R @ by_points)
-
-    def move(self, corner: str, name: str, share: float = 1.0) -> Array:
-        """Return how a hard point of a corner moves at design with the hard points (3, 3 p)."""
-        found = np.zeros((3, self.count))
-        if name in self.column:
-            sides = MIRROR if corner[1:] == "r" else np.ones(3)
-            found[:, self.column[name] : self.column[name] + 3] = share * np.diag(sides)
-        return found
-
-    def turning(self, corner: str, part: str) -> Array:
-        """Return how a part turns with the unknown twists (3, u)."""
-        found, body = np.zeros((3, 6 * len(self.unknown))), self.axle.body(part, corner)
-        if body in self.unknown:
-            found[:, self.unknown[body] + 3 : self.unknown[body] + 6] = np.eye(3)
-        return found
-
-    def axis(self, corner: str, part: str, axis: Array, poses: Poses) -> Array:
-        """Return an axis of a part now (3,)."""
-        body = self.axle.body(part, corner)
-        return np.asarray(poses[body][1] @ axis if body in poses else axis)
-
-    def rows(self, corner: str, joint: Connection, poses: Poses) -> tuple[Array, Array]:
-        """Return the linear equations of a joint: by the twists (r, u) and by the hard points (r, 3 p)."""
-        ends = (joint.point, joint.point if joint.point_b is None else joint.point_b)
-        names = (joint.name,) * 2 if joint.point_b is None else (f"{joint.name}.a", f"{joint.name}.b")
-        (xa, Ta, Pa), (xb, Tb, Pb) = (
-            self.end(corner, part, self.frame + point, poses, name)
-            for part, point, name in zip((joint.a, joint.b), ends, names, strict=True)
-        )
-        if joint.point_b is not None:
-            longer = (ends[1] - ends[0]) @ (self.move(corner, names[1]) - self.move(corner, names[0]))
-            return (xb - xa)[None, :] @ (Tb - Ta), ((xb - xa) @ (Pb - Pa) - longer)[None, :]
-        if joint.axis is None:
-            return Tb - Ta, Pb - Pa
-        n = self.axis(corner, joint.a, joint.axis, poses)
-        across = np.linalg.svd(n[None, :])[2][1:]  # two directions square to the axis
-        if joint.kind == "line":
-            sway = np.cross(across, xb - xa) @ self.turning(corner, joint.a)  # the directions turn with a
-            return across @ (Tb - Ta) + sway, across @ (Pb - Pa)
-        apart = self.turning(corner, joint.a) - self.turning(corner, joint.b)
-        if joint.axis_b is None:
-            angles = np.cross(across, n) @ apart
-        else:
-            m = self.axis(corner, joint.b, np.array(square_to(joint.axis_b, joint.axis)), poses)
-            angles = np.cross(n, m)[None, :] @ apart
-        return np.vstack((Tb - Ta, angles)), np.vstack((Pb - Pa, np.zeros((len(angles), self.count))))
-
-    def twists(self, poses: Poses) -> Array:
-        """Return the twists of all parts (u, 3 p) by the hard points. Raises ModelError for joints that do not agree.
-
-        Twists that the joints leave free, such as those of a link about its line, are the least ones.
-        """
-        joints = [(corner, one.mirrored() if corner[1] == "r" else one) for corner in self.corners
-                  for one in self.axle.connections]  # fmt: skip
-        joints += [(self.left, one) for one in self.axle.central]
-        both = [self.rows(corner, joint, poses) for corner, joint in joints if joint.kind != "free"]
-        for corner in self.corners:  # the rig holds the travel of the wheels
-            _, T, P = self.wheel_centre(corner, poses)
-            both.append((T[2:], P[2:]))
-        A, b = np.vstack([one for one, _ in both]), -np.vstack([two for _, two in both])
-        found = np.linalg.lstsq(A, b, rcond=RANK)[0]
-        if np.max(np.abs(A @ found - b), initial=0.0) > AGREE * np.max(np.abs(b), initial=1.0):
-            raise ModelError(
-                f"fit_hard_points: joints of {', '.join(one.name for one in self.axle.connections)} hold the axle more "
-                "than once, so it does not follow moves of its hard points; each joint must hold another freedom"
-            )
-        return np.asarray(found)
-
-    def wheel_centre(self, corner: str, poses: Poses) -> End:
-        """Return a wheel centre, and how it moves against its place at design."""
-        found = self.end(corner, self.axle.wheel_carrier, self.wheels[corner], poses, CENTRE, self.share)
-        return found._replace(by_points=found.by_points - self.move(corner, CENTRE, self.share))
+        super().__init__(car, axle, points)
+        self.spin = car.spin_axis(self.corner)
+        self.down = np.array([0.0, 0.0, -car.tyres[self.corner].free_radius])
 
     def slopes(self, poses: Poses) -> dict[str, Array]:
         """Return the derivatives (3 p,) of the curves of the left wheel at a pose."""
-        twists, (_, T, P), carrier = self.twists(poses), self.wheel_centre(self.left, poses), self.axle.wheel_carrier
+        twists, (_, T, P), carrier = self.twists(poses), self.wheel_centre(self.corner, poses), self.axle.wheel_carrier
         moved = T @ twists + P
-        n = self.axis(self.left, carrier, self.spin, poses)
-        dn = -cross_matrix(n) @ self.turning(self.left, carrier) @ twists
+        n = self.axis(self.corner, carrier, self.spin, poses)
+        dn = -cross_matrix(n) @ self.turning(self.corner, carrier) @ twists
         flat = n[0] ** 2 + n[1] ** 2
         many = np.broadcast_to(n, (self.count, 3))
         contact = moved + lowest_point(many, dn.T, self.down)[1].T
@@ -421,13 +304,8 @@ class AxleJoints:
         found |= {"toe": (n[0] * dn[1] - n[1] * dn[0]) / flat, "camber": dn[2] / np.sqrt(flat)}
         for strut in self.axle.struts:
             (xa, Ta, Pa), (xb, Tb, Pb) = (
-                self.end(self.left, part, self.frame + point, poses, f"{strut.name}.{end}")
+                self.end(self.corner, part, self.frame + point, poses, f"{strut.name}.{end}")
                 for part, point, end in ((strut.a, strut.point_a, "a"), (strut.b, strut.point_b, "b"))
             )
             found[strut.name] = (xb - xa) @ ((Tb - Ta) @ twists + Pb - Pa) / np.linalg.norm(xb - xa)
         return found
-
-
-def cross_matrix(x: Array) -> Array:
-    """Return the matrix (3, 3) of the cross product with x."""
-    return np.array([[0.0, -x[2], x[1]], [x[2], 0.0, -x[0]], [-x[1], x[0], 0.0]])

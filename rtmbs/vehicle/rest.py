@@ -11,8 +11,10 @@ from rtmbs.numerics.rotations.quaternions import product, rotations
 from rtmbs.studies.analysis.equilibrium import Equilibrium, equilibrium
 from rtmbs.studies.analysis.modes import Modes
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
+from rtmbs.vehicle.branches import check_rest
 from rtmbs.vehicle.differentials import AXLES, CENTRE
 from rtmbs.vehicle.trailer import CORNERS as BEHIND
+from rtmbs.vehicle.trailer import HITCH
 from rtmbs.vehicle.tyre import CarryingTyre
 
 TURNING = ("hub_", "shaft_", "case_")  # joints that turn with the wheels
@@ -71,10 +73,8 @@ class Rest:
 def carrying(car: Car) -> Car:
     """Return the car for statics: tyres that only carry, wheels fixed to their carriers, steering straight or held."""
     tyres = {corner: CarryingTyre(tyre) for corner, tyre in car.tyres.items()}
-    steer = car.options["steer"]
-    held = 0.0 if steer is None else float(steer(0.0)[0]) if callable(steer) else steer
     options = car.options | {
-        "steer": held,
+        "steer": car.steering_at(0.0),
         "spin": False,
         "transient": False,
         "brakes": None,
@@ -86,9 +86,10 @@ def carrying(car: Car) -> Car:
 
 
 def rest(car: Car) -> Rest:
-    """Return the car at rest on its road. Raises NoEquilibrium where it does not stand."""
+    """Return the car at rest on its road. Raises NoEquilibrium and ModelError where it does not stand."""
     found = equilibrium(carrying(car).compile())
     sim = found.simulation
+    check_rest(car, sim)
     loads = {corner: float(sim[f"tyre_{corner}.force"][2]) for corner in car.tyres}
     R = rotations(sim[f"{CHASSIS}.orientation"])
     heights, camber, toe = {}, {}, {}
@@ -113,9 +114,7 @@ def at_speed(car: Car, speed: float, standing: Rest) -> Car:
     moving = car.changed()
     del moving.initials["chassis_pose"]
     place, turn = found[f"{CHASSIS}.position"], found[f"{CHASSIS}.orientation"]
-    R = rotations(turn)
-    half = -0.5 * np.arctan2(R[1, 0], R[0, 0])  # nothing holds the heading of a car at rest
-    turn = product(np.array([np.cos(half), 0.0, 0.0, np.sin(half)]), turn)
+    turn = straight(turn)
     frame = moving.bodies[CHASSIS].position
     pose = (0.0, 0.0, place[2] - frame[2], *turn)
     moving.set_initial("chassis_pose", pose, (speed, 0.0, 0.0, 0.0, 0.0, 0.0))
@@ -140,6 +139,13 @@ def at_speed(car: Car, speed: float, standing: Rest) -> Car:
     return moving
 
 
+def straight(turn: Array) -> Array:
+    """Return a quaternion without its heading, which nothing holds in a car or a trailer at rest."""
+    R = rotations(turn)
+    half = -0.5 * np.arctan2(R[1, 0], R[0, 0])
+    return product(np.array([np.cos(half), 0.0, 0.0, np.sin(half)]), turn)
+
+
 def set_balls(car: Car, found: Any) -> None:
     """Set the poses of joints without coordinates of their own: balls, the hitch, parts on bushings.
 
@@ -150,7 +156,8 @@ def set_balls(car: Car, found: Any) -> None:
     for name, joint in car.joints.items():
         if name in car.initials or joint.cut or joint.type.coordinates:
             continue
-        turn = relative_turn(found, joint.a.name, joint.b.name)
+        ends = [found[f"{body.name}.orientation"] for body in (joint.a, joint.b)]
+        turn = relative_turn(*(straight(one) if name == HITCH else one for one in ends))
         if isinstance(joint.type, Spherical):
             car.set_initial(name, tuple(turn), pin=False, weight=1e6)
         elif isinstance(joint.type, Floating) and joint.a.name == CHASSIS:
@@ -158,9 +165,9 @@ def set_balls(car: Car, found: Any) -> None:
             car.set_initial(name, (*moved, *turn), pin=False, weight=1e6)
 
 
-def relative_turn(found: Any, a: str, b: str) -> Array:
-    """Return the quaternion of body b relative to body a."""
-    return product(found[f"{a}.orientation"] * np.array([1.0, -1.0, -1.0, -1.0]), found[f"{b}.orientation"])
+def relative_turn(a: Array, b: Array) -> Array:
+    """Return the quaternion of b relative to a."""
+    return product(a * np.array([1.0, -1.0, -1.0, -1.0]), b)
 
 
 def set_rolling(car: Car, rates: dict[str, float]) -> None:

@@ -3,7 +3,7 @@
 Positive input turns the wheels left.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,6 +65,21 @@ class RackAndPinion:
         """
         model.add_joint("rack", Prismatic((0.0, 1.0, 0.0)), CHASSIS, self.rack.name, point=self.point, frame=CHASSIS)
         return "rack", "displacement"
+
+    def determinant(self, turns: Mapping[str, Array]) -> float:
+        """Return 1.0: a rack has one branch.
+
+        Parameters
+        ----------
+        turns : Mapping[str, ndarray]
+            Rotations (3, 3) of the parts against the chassis, from design.
+
+        Returns
+        -------
+        float
+            1.0.
+        """
+        return 1.0
 
     def replace_constraints(self, model: Model) -> None:
         """Leave the model as it is: a rack has joints only.
@@ -149,6 +164,28 @@ class PitmanArm:
             "idler", idler_arm(self.shaft_axis, length), between=("idler.chassis", "idler.link"), equations=2
         )
         return "sector_shaft", "angle"
+
+    def determinant(self, turns: Mapping[str, Array]) -> float:
+        """Return the determinant of the equations of the relay rod for its turns; its sign is that of the branch.
+
+        The universal joint holds a point of the relay rod and its turn about one axis, the idler arm two more.
+
+        Parameters
+        ----------
+        turns : Mapping[str, ndarray]
+            Rotations (3, 3) of the parts against the chassis, from design.
+
+        Returns
+        -------
+        float
+            Determinant [m^3].
+        """
+        arm, link = turns[self.arm.name], turns[self.link.name]
+        joint = self.shaft_point + arm @ (self.joint_point - self.shaft_point)
+        lever = link @ (self.idler_end - self.joint_point)
+        square = np.cross(self.shaft_axis, link @ self.axis_on_link)
+        idler = joint + lever - self.idler_point
+        return float(np.linalg.det((square, np.cross(lever, self.shaft_axis), np.cross(lever, idler))))
 
     def replace_constraints(self, model: Model) -> None:
         """Replace the equations of the idler arm by an arm with two joints, for a kinematic analysis.

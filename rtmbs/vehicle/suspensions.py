@@ -1,31 +1,24 @@
 """Suspension templates: an axle of hard points, in the names of the field, left side, chassis frame at design."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from rtmbs.errors import ModelError, shown
-from rtmbs.model.checks import Array, Numbers, direction, number, numbers
-from rtmbs.vehicle.anti_roll_bar import CHASSIS, AntiRollBar
-from rtmbs.vehicle.axle import RACK, UPRIGHT, Axle, Connection, Part, Strut, ball, hinge, part, rod
-from rtmbs.vehicle.struts import Damper, Spring
+from rtmbs.errors import ModelError
+from rtmbs.model.checks import Numbers, direction, numbers
+from rtmbs.vehicle.axle import CHASSIS, RACK, UPRIGHT, Axle, Connection, Part, Strut, ball, hinge, part, rod
+from rtmbs.vehicle.axle_template import AxleTemplate
 
 ARM, UPPER = "lower_arm", "upper_arm"
 ROUND = (0.02, 0.02, 0.03)  # [kg m2] inertia of an arm when none is given
 
 
 @dataclass(frozen=True, kw_only=True)
-class Suspension:
-    """Data of all suspension templates: wheel, tie rod, spring and damper of the left side, chassis frame at design.
+class Suspension(AxleTemplate):
+    """Data of all templates with an upright, which a tie rod guides.
 
     Parameters
     ----------
-    wheel_centre : array_like
-        Left wheel centre (3,) [m].
-    spring : Spring
-        Law of the spring.
-    damper : Damper
-        Law of the damper.
     tie_rod_inner : array_like
         End (3,) of the tie rod on rack or chassis [m].
     tie_rod_outer : array_like
@@ -34,30 +27,12 @@ class Suspension:
         True for an inner end of the tie rod on the rack, False for one on the chassis.
     upright : Part, optional
         Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
-    spindle : Part, optional
-        Part that turns with the wheel beside rim and tyre.
-    shaft_inertia : float, default 0.0
-        Inertia of the drive shaft about the spin axis [kg m^2].
-    toe : float, default 0.0
-        Toe at design [rad], positive when the left wheel is turned to the left.
-    camber : float, default 0.0
-        Camber at design [rad], positive when the top of the left wheel leans to the right.
-    anti_roll_bar : AntiRollBar, optional
-        Anti-roll bar between both sides.
     """
 
-    wheel_centre: Numbers
-    spring: Spring
-    damper: Damper
     tie_rod_inner: Numbers
     tie_rod_outer: Numbers
     steered: bool = False
     upright: Part | None = None
-    spindle: Part | None = None
-    shaft_inertia: float = 0.0
-    toe: float = 0.0
-    camber: float = 0.0
-    anti_roll_bar: AntiRollBar | None = None
 
     def built(
         self, kind: str, parts: tuple[Part, ...], joints: tuple[Connection, ...], struts: tuple[Strut, ...]
@@ -79,55 +54,13 @@ class Suspension:
         -------
         Axle
             Parts, joints, rods and struts of the left side.
-
-        Raises
-        ------
-        ModelError
-            For a wheel centre that is not on the left, and for numbers that are not finite.
         """
-        what = f"{type(self).__name__}"
-        centre = numbers(self.wheel_centre, f"{what}: wheel_centre", (3,))
-        if centre[1] <= 0.0:
-            raise ModelError(
-                f"{what}: wheel_centre is {shown(self.wheel_centre)}; it must be on the left, y above zero"
-            )
-        upright = self.upright or part(UPRIGHT, 10.0, centre, (0.2, 0.2, 0.15), f"{what}: upright")
+        upright = self.upright or part(
+            UPRIGHT, 10.0, self.centre(), (0.2, 0.2, 0.15), f"{type(self).__name__}: upright"
+        )
         inner = RACK if self.steered else CHASSIS
         tie_rod = rod("tie_rod", inner, UPRIGHT, self.tie_rod_inner, self.tie_rod_outer)
-        toe, camber = number(self.toe, f"{what}: toe"), number(self.camber, f"{what}: camber")
-        spin = spin_axis_of(toe, camber)
-        shaft = number(self.shaft_inertia, f"{what}: shaft_inertia")
-        found = (Part(UPRIGHT, upright.mass, upright.com, upright.inertia), *parts)
-        return Axle(
-            kind, found, (*joints, tie_rod), struts, centre, self.spindle, spin, UPRIGHT, shaft, self.anti_roll_bar
-        )
-
-    def struts(self, other: str, chassis: Numbers, end: Numbers) -> tuple[Strut, ...]:
-        """Return spring and damper between a point of the chassis and one of another part.
-
-        Parameters
-        ----------
-        other : str
-            Name of the other part.
-        chassis : array_like
-            Point (3,) on the chassis [m].
-        end : array_like
-            Point (3,) on the other part [m].
-
-        Returns
-        -------
-        tuple[Strut, ...]
-            Spring "spring" and damper "shock".
-        """
-        what = f"{type(self).__name__}: strut"
-        one, two = numbers(chassis, f"{what}_chassis", (3,)), numbers(end, f"{what}_arm", (3,))
-        laws = (("spring", self.spring), ("shock", self.damper))
-        return tuple(Strut(name, CHASSIS, other, one, two, law) for name, law in laws)
-
-
-def spin_axis_of(toe: float, camber: float) -> Array:
-    """Return the spin axis (3,) of a left wheel by toe and camber [rad]."""
-    return np.array([-np.sin(toe) * np.cos(camber), np.cos(toe) * np.cos(camber), np.sin(camber)])
+        return self.made(kind, UPRIGHT, (replace(upright, name=UPRIGHT), *parts), (*joints, tie_rod), struts)
 
 
 def arm_of(name: str, mass: float, front: Numbers, back: Numbers, end: Numbers, what: str) -> Part:
@@ -150,14 +83,6 @@ class DoubleWishbone(Suspension):
         Law of the spring.
     damper : Damper
         Law of the damper.
-    tie_rod_inner : array_like
-        End (3,) of the tie rod on rack or chassis [m].
-    tie_rod_outer : array_like
-        End (3,) of the tie rod on the upright [m].
-    steered : bool, default False
-        True for an inner end of the tie rod on the rack, False for one on the chassis.
-    upright : Part, optional
-        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     spindle : Part, optional
         Part that turns with the wheel beside rim and tyre.
     shaft_inertia : float, default 0.0
@@ -168,6 +93,14 @@ class DoubleWishbone(Suspension):
         Camber at design [rad], positive when the top of the left wheel leans to the right.
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides.
+    tie_rod_inner : array_like
+        End (3,) of the tie rod on rack or chassis [m].
+    tie_rod_outer : array_like
+        End (3,) of the tie rod on the upright [m].
+    steered : bool, default False
+        True for an inner end of the tie rod on the rack, False for one on the chassis.
+    upright : Part, optional
+        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     upper_front : array_like
         Front point (3,) of the hinge of the upper arm [m].
     upper_back : array_like
@@ -234,7 +167,7 @@ class DoubleWishbone(Suspension):
             ball("upper_ball", UPPER, UPRIGHT, self.upper_ball),
             ball("lower_ball", ARM, UPRIGHT, self.lower_ball),
         )
-        return self.built("double_wishbone", parts, joints, self.struts(ARM, self.strut_chassis, self.strut_arm))
+        return self.built("double_wishbone", parts, joints, self.struts(ARM, "strut_chassis", "strut_arm"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -251,14 +184,6 @@ class MacPherson(Suspension):
         Law of the spring.
     damper : Damper
         Law of the damper.
-    tie_rod_inner : array_like
-        End (3,) of the tie rod on rack or chassis [m].
-    tie_rod_outer : array_like
-        End (3,) of the tie rod on the upright [m].
-    steered : bool, default False
-        True for an inner end of the tie rod on the rack, False for one on the chassis.
-    upright : Part, optional
-        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     spindle : Part, optional
         Part that turns with the wheel beside rim and tyre.
     shaft_inertia : float, default 0.0
@@ -269,6 +194,14 @@ class MacPherson(Suspension):
         Camber at design [rad], positive when the top of the left wheel leans to the right.
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides.
+    tie_rod_inner : array_like
+        End (3,) of the tie rod on rack or chassis [m].
+    tie_rod_outer : array_like
+        End (3,) of the tie rod on the upright [m].
+    steered : bool, default False
+        True for an inner end of the tie rod on the rack, False for one on the chassis.
+    upright : Part, optional
+        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     lower_front : array_like
         Front point (3,) of the hinge of the lower arm [m].
     lower_back : array_like
@@ -308,7 +241,7 @@ class MacPherson(Suspension):
             ball("lower_ball", ARM, UPRIGHT, self.lower_ball),
             Connection("strut", "line", UPRIGHT, CHASSIS, top, axis=axis),
         )
-        return self.built("macpherson", (arm,), joints, self.struts(UPRIGHT, top, bottom))
+        return self.built("macpherson", (arm,), joints, self.struts(UPRIGHT, "strut_top", "strut_bottom"))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,14 +258,6 @@ class FiveLink(Suspension):
         Law of the spring.
     damper : Damper
         Law of the damper.
-    tie_rod_inner : array_like
-        End (3,) of the tie rod on rack or chassis [m].
-    tie_rod_outer : array_like
-        End (3,) of the tie rod on the upright [m].
-    steered : bool, default False
-        True for an inner end of the tie rod on the rack, False for one on the chassis.
-    upright : Part, optional
-        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     spindle : Part, optional
         Part that turns with the wheel beside rim and tyre.
     shaft_inertia : float, default 0.0
@@ -343,6 +268,14 @@ class FiveLink(Suspension):
         Camber at design [rad], positive when the top of the left wheel leans to the right.
     anti_roll_bar : AntiRollBar, optional
         Anti-roll bar between both sides.
+    tie_rod_inner : array_like
+        End (3,) of the tie rod on rack or chassis [m].
+    tie_rod_outer : array_like
+        End (3,) of the tie rod on the upright [m].
+    steered : bool, default False
+        True for an inner end of the tie rod on the rack, False for one on the chassis.
+    upright : Part, optional
+        Upright with mass, centre of mass and inertia; 10 kg at the wheel centre unless given.
     links : tuple[tuple[array_like, array_like], ...]
         Four pairs of points (3,), on the chassis and on the upright [m].
     strut_chassis : array_like
@@ -373,4 +306,4 @@ class FiveLink(Suspension):
         links = tuple(rod(f"link_{k}", CHASSIS, UPRIGHT, *ends) for k, ends in enumerate(self.links, 1))
         centre = numbers(self.wheel_centre, "FiveLink: wheel_centre", (3,))
         links = (Connection("upright_pose", "free", CHASSIS, UPRIGHT, centre), *links)
-        return self.built("five_link", (), links, self.struts(UPRIGHT, self.strut_chassis, self.strut_upright))
+        return self.built("five_link", (), links, self.struts(UPRIGHT, "strut_chassis", "strut_upright"))

@@ -87,8 +87,8 @@ class Rolling(NamedTuple):
 class Tyre:
     """A tyre model with forces of steady slip.
 
-    A class of its own answers ``forces``, ``relaxation_lengths``, ``slip_stiffness``, ``effective_radius`` and the
-    attributes below. ``rtmbs.vehicle.add_tyre`` makes a force of a Model of it.
+    A class of one's own answers ``forces``, ``relaxation_lengths``, ``stiffnesses``, ``peaks`` and the attributes
+    below. ``rtmbs.vehicle.add_tyre`` makes a force of a Model of it.
     """
 
     free_radius: float  # [m]

@@ -312,6 +312,30 @@ def test_a_start_is_the_pose_of_rest():
         assert np.max(np.abs(left - (1.0, -1.0, 1.0) * right)) < 1e-13
 
 
+@pytest.mark.parametrize(
+    ("raised", "loads", "height"), [(0.12, 1e-3, 0.015), pytest.param(-0.02, 1e-5, 1e-4, marks=pytest.mark.slow)]
+)
+def test_rest_from_a_wrong_height(raised, loads, height):
+    """A car that starts too high falls, one too low is pushed up. Both stand still, with the weight on their wheels.
+
+    The rest of ``rest()`` has no side forces of tyres. Those that a fall leaves hold the car up to 11 mm higher.
+    """
+    rest = at_rest("sedan", "from_models")
+    car = read("sedan", variant="from_models", steer=0.0, brakes=1500.0).at_speed(0.0, rest)
+    pose = car.initials["chassis_pose"]
+    car.initials["chassis_pose"] = replace(pose, position=pose.position + raised * (np.arange(7) == 2))
+    result = rtmbs.Simulation(car.compile(), h=2e-3).run(10.0)
+    found = {corner: result[f"tyre_{corner}.force"][:, 2] for corner in rest.wheel_loads}
+    for corner, load in rest.wheel_loads.items():
+        assert found[corner][-1] == pytest.approx(load, rel=loads)
+        assert (found[corner][10] == 0.0) == (raised > 0.0)  # in the air
+    total = sum(load[-1] for load in found.values())
+    assert total == pytest.approx(9.81 * read_total("sedan", "from_models"), rel=1e-6)
+    place = result["chassis.position"]
+    assert place[-1, 2] == pytest.approx(rest.height, abs=height)
+    assert np.max(np.abs(place[-1] - place[-1000])) < 2e-6
+
+
 def test_accelerations_behind_changed_inputs():
     """Accelerations that follow inputs have the digits of those of a start, though loops weigh 1e6 times as much."""
     car, _ = random_car(np.random.default_rng(0))  # arms of 2 kg beside a chassis of a tonne

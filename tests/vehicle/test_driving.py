@@ -236,6 +236,26 @@ def test_speed_controller_and_restart():
     assert driven.motion().y == pytest.approx(3.0, abs=0.03)
 
 
+def test_restart_in_another_car():
+    """A snapshot goes on in a car with a driver that was made anew, with the same bytes."""
+    path = Path.lanes((0.0, 10.0, 40.0, 200.0), (0.0, 0.0, 2.0, 2.0))
+
+    def made():
+        pedals, steering = SpeedController.of_car(car_of(), 19.0), PathFollower(path, model_of())
+        return DrivenCar(car_of(), 18.0, pedals, steering, rest=rest_of(), h=2e-3)
+
+    first, second = made(), made()
+    first.run(0.3)
+    saved = first.simulation.snapshot()
+    first.run(0.3)
+    second.simulation.restore(saved)
+    second.run(0.3)
+    assert np.array_equal(first.simulation.state.z, second.simulation.state.z)
+    assert np.array_equal(first.simulation.state.zd, second.simulation.state.zd)
+    for name, value in first.simulation.inputs.items():
+        assert np.array_equal(value, second.simulation.inputs[name]), name
+
+
 @pytest.mark.slow
 def test_mirrored_path():
     """The mirrored path is driven with the mirrored steering."""

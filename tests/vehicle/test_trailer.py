@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.measures import trailer_sway
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import (
     Differential,
@@ -14,6 +15,7 @@ from rtmbs.vehicle import (
     HeldSteering,
     PedalTable,
     PlaneRoad,
+    Ramp,
     RoadUnderWheels,
     SpeedController,
     TandemCams,
@@ -22,6 +24,7 @@ from rtmbs.vehicle import (
     read,
 )
 from rtmbs.vehicle.manoeuvres.signals import signals_of
+from rtmbs.vehicle.manoeuvres.sine import OneSine
 from rtmbs.vehicle.manoeuvres.step_steer import held_torque
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
@@ -59,6 +62,62 @@ def test_rest():
     alone = read("sedan", variant="from_models", steer=0.0).rest()
     assert rest_of().wheel_loads["rl"] > alone.wheel_loads["rl"]  # the hitch carries a part of the trailer
     assert rest_of().wheel_loads["fl"] < alone.wheel_loads["fl"]
+
+
+def test_a_start_is_straight():
+    """Nothing holds the heading of a trailer at rest; a truck that is not symmetric begins with a straight train."""
+    trailer = Trailer(**(SIZES | {"hitch": (-2.6, 0.0, 0.1)}))
+    truck = read("hmmwv", trailer=trailer, steer=0.0)
+    rest = truck.rest()
+    sim = rtmbs.Simulation(truck.at_speed(5.0, rest).compile(), h=1e-3)
+    R = {name: rotations(sim[f"{name}.orientation"]) for name in ("chassis", "trailer")}
+    assert np.arctan2(R["trailer"][1, 0], R["trailer"][0, 0]) == pytest.approx(0.0, abs=1e-9)
+    assert np.arctan2(R["chassis"][1, 0], R["chassis"][0, 0]) == pytest.approx(0.0, abs=1e-9)
+    at_rest = rest.equilibrium.simulation
+    for corner in ("tl", "tr", "rl"):
+        load = at_rest[f"tyre_{corner}.force"][2]
+        assert sim[f"tyre_{corner}.force"][2] == pytest.approx(load, rel=1e-6)
+    turn = rotations(at_rest["trailer.orientation"])
+    assert abs(np.arctan2(turn[1, 0], turn[0, 0])) > 1e-3  # what the start takes away
+
+
+def test_hitch_load():
+    """While it brakes and turns, the reaction of the hitch is what the trailer lacks to mass times acceleration."""
+    car = car_of().changed(steer=Ramp(0.05, 0.25, 0.0, 0.3)).at_speed(20.0, rest_of())
+    sim = rtmbs.Simulation(car.compile(), h=2e-3)
+    for corner in ("fl", "fr", "rl", "rr"):
+        sim.inputs[f"brake_{corner}.torque"] = 400.0
+    result = sim.run(0.6)
+    own = ("trailer", "arm_tl", "arm_tr", "wheel_tl", "wheel_tr")
+    weight = np.array((0.0, 0.0, -9.81)) * sum(car.bodies[name].mass for name in own)
+    needed = sum(car.bodies[name].mass * result[f"{name}.acceleration"] for name in own) - weight
+    hitch = needed - result["tyre_tl.force"] - result["tyre_tr.force"]
+    assert np.max(hitch[100:, 0]) < -500.0  # the trailer pushes the car: the hitch holds it back
+    assert np.max(np.abs(hitch[100:, 1])) > 200.0
+    assert result["hitch.reaction"][:, :3] == pytest.approx(hitch, abs=1e-5 * np.max(np.abs(hitch)))
+
+
+@pytest.mark.parametrize("damping", [0.0, pytest.param(trailer_sway.STABILISER, marks=pytest.mark.slow)])
+def test_sway(damping):
+    """Frequency and damping of the sway are those of an own single-track model; a stabiliser damps it."""
+    car = trailer_sway.stiffened(trailer_sway.towing(hitch_damping=damping))
+    (frequency, ratio, left), own = trailer_sway.measured(car, trailer_sway.rest_of(car), 15.0)
+    assert left < 0.01
+    assert frequency == pytest.approx(own[0], rel=0.02)
+    assert ratio == pytest.approx(own[1], abs=0.025)
+    assert damping == 0.0 or ratio > 0.28
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("brakes", ["rear wheels", "trailer"])
+def test_jackknife(brakes):
+    """Locked rear wheels of the car let the trailer fold it; brakes of the trailer alone stretch the train."""
+    car = car_of().changed(steer=OneSine(0.1, 0.05, 2.0), friction=0.5).at_speed(20.0, rest_of())
+    sim = rtmbs.Simulation(car.compile(), h=2e-3)
+    for side in "lr":
+        sim.inputs[f"brake_{'r' if brakes == 'rear wheels' else 't'}{side}.torque"] = 3000.0
+    angle = np.abs(trailer_sway.angle_of(sim.run(2.5)))
+    assert np.max(angle) > 0.6 if brakes == "rear wheels" else np.max(angle) < 0.1
 
 
 def test_power_balance():
