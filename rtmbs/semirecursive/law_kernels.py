@@ -102,9 +102,8 @@ def take_wrenches(laws, ws):
         k, row, column = laws.wrench_entry[e, 0], laws.wrench_entry[e, 1], laws.wrench_entry[e, 2]
         place = FRAME_INPUTS * k + column
         entry = ws.law_output[first + e]
-        imaginary = ws.law_input[place] - ws.law_number[place]
-        if imaginary != 0.0:
-            ws.law_wrench[k, row] += entry * imaginary
+        if ws.law_input[place].imag != 0.0:  # of real numbers the compiler knows that it is zero
+            ws.law_wrench[k, row] += entry * (ws.law_input[place] - ws.law_number[place])
         add_local(ws.law_local, k, row, column, entry, ws.law_number, FRAME_INPUTS * k)
 
 
@@ -134,25 +133,17 @@ def take_forces(laws, ws):
         entry = ws.law_output[first + e]
         ws.law_entry[e] = entry
         place = inputs + laws.force_entry[e, 1]
-        imaginary = ws.law_input[place] - ws.law_number[place]
-        if imaginary != 0.0:
-            ws.law_force[laws.force_entry[e, 0]] += entry * imaginary
+        if ws.law_input[place].imag != 0.0:
+            ws.law_force[laws.force_entry[e, 0]] += entry * (ws.law_input[place] - ws.law_number[place])
 
 
 @inner_kernel
 def let_states_follow(laws, block, ws):
     """Add to force and derivative of one law what its states do that follow its kinematics."""
     follow_inputs(block, ws.state_half[0], ws)
-    first, k = block[4], block[7]
-    if k >= 0:
-        for row in range(6):
-            ws.law_wrench[k, row] += moved(block, row, ws)
-            for column in range(FRAME_INPUTS):
-                entry, place = followed(block, row, column, ws), first + column
-                imaginary = ws.law_input[place] - ws.law_number[place]
-                if imaginary != 0.0:
-                    ws.law_wrench[k, row] += entry * imaginary
-                add_local(ws.law_local, k, row, column, entry, ws.law_number, first)
+    first = block[4]
+    if block[7] >= 0:
+        let_wrench_follow(block, ws)
         return
     force, inputs = block[2] - 6 * laws.counts[0], FRAME_INPUTS * laws.counts[0]
     for row in range(block[3]):
@@ -162,9 +153,42 @@ def let_states_follow(laws, block, ws):
         o, place = laws.force_entry[e, 0], inputs + laws.force_entry[e, 1]
         entry = followed(block, o - force, place - first, ws)
         ws.law_entry[e] = entry
-        imaginary = ws.law_input[place] - ws.law_number[place]
-        if imaginary != 0.0:
-            ws.law_force[o] += entry * imaginary
+        if ws.law_input[place].imag != 0.0:
+            ws.law_force[o] += entry * (ws.law_input[place] - ws.law_number[place])
+
+
+@inner_kernel
+def let_wrench_follow(block, ws):
+    """The same for a law between two frames, whose ds/dx is in ws.state_right."""
+    first, k = block[4], block[7]
+    for row in range(6):
+        ws.law_wrench[k, row] += moved(block, row, ws)
+        for column in range(FRAME_INPUTS):
+            place = first + column
+            if ws.law_input[place].imag != 0.0:
+                imaginary = ws.law_input[place] - ws.law_number[place]
+                ws.law_wrench[k, row] += followed(block, row, column, ws) * imaginary
+    for c in range(block[1]):
+        take_turn(ws.state_right, c, ws.law_number, first)
+        for row in range(6):
+            slope = ws.state_slope[block[6] + row * block[1] + c]
+            for j in range(12):
+                ws.law_local[k, row, j] += slope * ws.state_right[c, j]
+
+
+@inner_kernel
+def take_turn(slopes, c, x, first):
+    """Row ``c`` of slopes by the 18 inputs becomes that by r, a turn d of R as (d x) R, v and w; see ``add_local``."""
+    t0 = t1 = t2 = 0.0
+    for j in range(3):
+        s0, s1, s2 = slopes[c, 3 + j], slopes[c, 6 + j], slopes[c, 9 + j]
+        x0, x1, x2 = x[first + 3 + j], x[first + 6 + j], x[first + 9 + j]
+        t0 += s2 * x1 - s1 * x2
+        t1 += s0 * x2 - s2 * x0
+        t2 += s1 * x0 - s0 * x1
+    slopes[c, 3], slopes[c, 4], slopes[c, 5] = t0, t1, t2
+    for j in range(6, 12):
+        slopes[c, j] = slopes[c, j + 6]
 
 
 @kernel

@@ -159,17 +159,20 @@ def fill_timed_rows(system: System, start: State, rows: Array) -> int:
     Returns the number of rows that hold. The step behind them is one for ``Simulation.step``: a function jumps in it,
     raises, or returns what no mechanism may have.
     """
-    before = start.u
-    for k, row in enumerate(rows[:MOST_AHEAD]):
+    before, count = start.u, min(len(rows), MOST_AHEAD)
+    for k, row in enumerate(rows[:count]):
         t = start.t_ref + (start.k + k) * start.h
         try:
             evaluate_signals(system, start.t_ref + (start.k + k + 1) * start.h, row)
-            if not np.abs(row).max() <= BEYOND or mean_inputs(system, t, start.h, before, row) is not None:
-                return k
+            if mean_inputs(system, t, start.h, before, row) is not None:
+                count = k
+                break
         except Exception:  # noqa: BLE001 - of the user; the step asks again, and lets it pass
-            return k
+            count = k
+            break
         before = row
-    return min(len(rows), MOST_AHEAD)
+    beyond = np.flatnonzero(~(np.abs(rows[:count]).max(axis=1) <= BEYOND))  # NaN is
+    return int(beyond[0]) if len(beyond) else count
 
 
 # ---- jump times before a run, and the grid of time cut at them into pieces of equal steps ---------------------------

@@ -159,8 +159,8 @@ class FastStates:
         k = int(block[COUNT])
         first = int(block[PLACE]) + int(block[ACTS]) * k + k * int(block[LOOKS])
         slope = self.ws.state_slope[first : first + k * k].reshape(k, k)
-        if not np.all(np.isfinite(slope)):
-            return None
+        if not np.all(np.isfinite(slope)) or h * np.abs(slope).sum(axis=1).max() <= TOO_FAST:
+            return None  # no eigenvalue is larger than the largest sum of a row
         values, vectors = np.linalg.eig(slope)
         for fastest in np.argsort(-np.abs(values)):
             if not h * abs(values[fastest]) > TOO_FAST:

@@ -150,11 +150,14 @@ def set_balls(car: Car, found: Any) -> None:
     """Set the poses of joints without coordinates of their own: balls, the hitch, parts on bushings.
 
     Far from design an assembly that begins with other turns of the balls ends in another pose, and not to its last
-    digit in the mirror image of it.
+    digit in the mirror image of it. Only joints in the tree of the car at rest are set. The loops give the turns of the
+    others, and an initial value of a cut ball would cost three coordinates and three equations.
     """
     place, R = found[f"{CHASSIS}.position"], rotations(found[f"{CHASSIS}.orientation"])
+    topology = found.system.topology
+    tree = {topology.edges[branch.edge].name for branch in topology.tree}
     for name, joint in car.joints.items():
-        if name in car.initials or joint.cut or joint.type.coordinates:
+        if name in car.initials or name not in tree or joint.type.coordinates:
             continue
         ends = [found[f"{body.name}.orientation"] for body in (joint.a, joint.b)]
         turn = relative_turn(*(straight(one) if name == HITCH else one for one in ends))

@@ -266,13 +266,17 @@ class Ramp(Numeric):
         tuple[float, float, float]
             Value [s], first derivative [1] and second derivative [1/s].
         """
-        b = self.blend
-        if t <= -0.5 * b:
-            return 0.0, 0.0, 0.0
-        if t >= 0.5 * b:
-            return t, 1.0, 0.0
-        s = t + 0.5 * b
-        return 0.5 * s * s / b, s / b, 1.0 / b
+        return eased(t, self.blend)
+
+
+def eased(t: float, blend: float) -> Motion:
+    """Return max(t, 0) with a parabola of the duration ``blend`` [s] in place of its corner, and two derivatives."""
+    if t <= -0.5 * blend:
+        return 0.0, 0.0, 0.0
+    if t >= 0.5 * blend:
+        return t, 1.0, 0.0
+    s = t + 0.5 * blend
+    return 0.5 * s * s / blend, s / blend, 1.0 / blend
 
 
 @dataclass(frozen=True)

@@ -1,5 +1,6 @@
 """One period of sine steer (ISO 7401) and sine with dwell (FMVSS 126, UN R140)."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, ClassVar
 
@@ -12,7 +13,7 @@ from rtmbs.vehicle.manoeuvres.manoeuvre import Manoeuvre, Trial, run_open_loop
 from rtmbs.vehicle.manoeuvres.report import Metric
 from rtmbs.vehicle.manoeuvres.signals import steered_signals
 from rtmbs.vehicle.manoeuvres.step_steer import NOTES, SearchedSteer, StepSteer, held_torque
-from rtmbs.vehicle.steering import Ramp
+from rtmbs.vehicle.steering import eased
 
 if TYPE_CHECKING:
     from rtmbs.vehicle.car import Car
@@ -52,12 +53,13 @@ class OneSine(Numeric):
         return self.t0 + 1.0 / self.frequency + self.dwell
 
     def __call__(self, t: float) -> Motion:
-        corner, w = Ramp(0.0, 1.0, 0.0, 1.0, self.blend), 2.0 * np.pi * self.frequency
-        pause = self.t0 + 0.75 / self.frequency
-        starts = ((self.t0, 1.0), (pause, -1.0), (pause + self.dwell, 1.0), (self.end, -1.0))
-        parts = np.array([np.multiply(sign, corner.eased(t - at)) for at, sign in starts])
-        p, pd, pdd = (w * parts.sum(axis=0)).tolist()
-        sin, cos, A = float(np.sin(p)), float(np.cos(p)), self.amplitude
+        w, pause = 2.0 * math.pi * self.frequency, self.t0 + 0.75 / self.frequency
+        p = pd = pdd = 0.0
+        for at, sign in ((self.t0, 1.0), (pause, -1.0), (pause + self.dwell, 1.0), (self.end, -1.0)):
+            value, rate, acceleration = eased(t - at, self.blend)
+            p, pd, pdd = p + sign * value, pd + sign * rate, pdd + sign * acceleration
+        p, pd, pdd, A = w * p, w * pd, w * pdd, self.amplitude
+        sin, cos = math.sin(p), math.cos(p)
         return A * sin, A * cos * pd, A * (cos * pdd - sin * pd * pd)
 
 
