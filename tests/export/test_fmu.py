@@ -291,6 +291,10 @@ def test_bad_input_is_one_sentence(system, tmp_path):
         rtmbs.export_fmu(system, path, fmi=1)
     with pytest.raises(InputError, match="it must be a list of names"):
         rtmbs.export_fmu(system, path, outputs="energy.total")
+    with pytest.raises(InputError, match="inputs is None; it must be a list of names"):
+        rtmbs.export_fmu(system, path, inputs=None)
+    with pytest.raises(InputError, match=r"an export takes a compiled System, not Model.*write model\.compile\(\)"):
+        rtmbs.export_fmu(rtmbs.library.build("top"), path)
     with pytest.raises(UnknownNameError, match="x86_64_v2-linux"):
         rtmbs.export_fmu(system, path, targets=["x86_64_v2-linx"])
     with pytest.raises(InputError, match="room for one"):
