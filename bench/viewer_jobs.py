@@ -110,7 +110,7 @@ def drop(person: Person) -> str:
     data.setUrls([QUrl.fromLocalFile(str(recorded(person)))])
     none = Qt.KeyboardModifier.NoModifier
     window.dropEvent(QDropEvent(QPointF(5, 5), Qt.DropAction.CopyAction, data, Qt.MouseButton.LeftButton, none))
-    person.wait(lambda: "run.npz" in window.title())
+    person.wait(lambda: window.description is not None and not window.description.live)
     return window.title()
 
 

@@ -199,6 +199,18 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(fmu):
     assert it.state == before
 
 
+def test_a_refused_variable_is_named(fmu, capfd):
+    it = Importer(fmu).start()
+    for name, value in (("energy.total", 1.0), ("gravity[1]", float("nan"))):
+        with pytest.raises(Exception, match=r"[Ss]tatus|Error|error|return"):
+            it.set(name, value)
+        assert f"{name} (value reference {it.vr[name]})" in capfd.readouterr().out
+    it.vr["none"] = 99
+    with pytest.raises(Exception, match=r"[Ss]tatus|Error|error|return"):
+        it.get("none")
+    assert "a variable (value reference 99) does not exist" in capfd.readouterr().out
+
+
 @pytest.mark.parametrize(("share", "parts"), [(0.4, 1), (1.5, 2), (2.5, 3)])
 def test_a_communication_step_that_is_no_multiple_is_taken_in_equal_steps(fmu, system, share, parts):
     sim, it = rtmbs.Simulation(system, h=H), Importer(fmu).start()
