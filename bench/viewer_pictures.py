@@ -138,7 +138,7 @@ def help_map(path: Path) -> None:
 def symbols(path: Path) -> None:
     session = Session(f"{os.path.relpath(__file__)}:machine", "white")
     session.window.canvas.camera.orbit(20.0, 4.0)
-    session.open("info", "reactions", "marker_trails", "legend")
+    session.open("reactions", "marker_trails", "legend")
     session.play(0.8)
     session.shoot(path)
 

@@ -2,7 +2,8 @@
 
 ``--python`` is the interpreter of an environment with the wheel of ``make wheel``, ``--peers`` those of environments
 with Exudyn or MuJoCo. Every round is a new process with a new cache. Columns are medians of the time of the wall and of
-the processor; bytecode of the modules is there, as after an installation by pip.
+the processor; bytecode of the modules is there, as after an installation by pip. Where that environment has the extra
+``viewer`` and there is a display, a last row is the first picture of the 4 x 40, with the end of window and session.
 """
 
 import argparse
@@ -22,6 +23,22 @@ import rtmbs
 sim = rtmbs.Simulation(rtmbs.library.build("fourbar", ny=4, nz=40).compile(), h=1e-3)
 sim.run(0.005)
 print("numba" in sys.modules)
+"""
+PICTURE = """
+import sys
+from rtmbs.viewer.qt.application import application, collected_here
+from rtmbs.viewer.view import open_connection
+connection = open_connection("fourbar", "process", parameters={"ny": 4, "nz": 40}, playing=True)
+app = application()
+from rtmbs.viewer.qt.window import Window
+with collected_here():
+    window, drawn = Window(connection), []
+    window.canvas.frameSwapped.connect(lambda: drawn.append(window.frame) if window.frame is not None else None)
+    window.show()
+    while not drawn:
+        app.processEvents()
+    print("numba" in sys.modules)
+    window.close()
 """
 IMPORT = "import rtmbs; rtmbs.Simulation; import sys; print('numba' in sys.modules)"
 
@@ -60,6 +77,8 @@ def main() -> None:
     programs = [("rtmbs, import of Simulation", given.python, ["-c", IMPORT])]
     programs += [("rtmbs, 4 x 40 four-bar: compile, five steps", given.python, ["-c", FOUR_BAR])]
     programs += [("rtmbs, one four-bar, 1 s", given.python, [str(SCRIPTS / "four_bar_rtmbs.py")])]
+    if os.environ.get("DISPLAY"):
+        programs += [("rtmbs, first picture of the 4 x 40 in a window", given.python, ["-c", PICTURE])]
     for python in given.peers:
         programs += [
             (f"{name}, one four-bar, 1 s", python, [str(SCRIPTS / f"four_bar_{name.lower()}.py")])

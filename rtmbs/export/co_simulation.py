@@ -255,6 +255,8 @@ class Slave:
             from fmpy.simulation import instantiate_fmu
         except ImportError:
             raise InputError("FMUs need fmpy; pip install 'rtmbs[export]' brings it") from None
+        if not self.path.exists():
+            raise InputError(f"FMU {self.path.name} cannot be loaded: there is no file {str(self.path)!r}")
         try:
             self.description = fmpy.read_model_description(str(self.path))
             self.three = self.description.fmiVersion.startswith("3")

@@ -1,7 +1,7 @@
 """Export of a mechanism and its step: an FMU, or a folder with the native library."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -161,6 +161,8 @@ def export_library(
     >>> rtmbs.export_library(system, "car/", outputs=["chassis.position"])  # doctest: +SKIP
     """
     found, place = exported(system, inputs, outputs, h, method), Path(folder)
+    if place.is_file():
+        raise InputError(f"{place} cannot be written: it is a file; give a folder")
     library = native_library(found.instance, target)
     stem = identifier(found.name)
     try:
@@ -192,8 +194,11 @@ def states_of(found: Exported) -> int:
 def exported(system: Any, inputs: Sequence[str], outputs: Sequence[str], h: float, method: Method | None) -> Exported:
     """Return a mechanism with its file; InputError for one that Python must evaluate."""
     for what, names in (("inputs", inputs), ("outputs", outputs)):
-        if isinstance(names, str) or not all(isinstance(name, str) for name in names):
+        several = isinstance(names, Iterable) and not isinstance(names, str)
+        if not several or not all(isinstance(name, str) for name in names):
             raise InputError(f"{what} is {shown(names)}; it must be a list of names")
+    if not isinstance(system, System | Simulation):
+        raise InputError(f"an export takes a compiled System, not {shown(system)}; write model.compile()")
     sim = system if isinstance(system, Simulation) else Simulation(system, h=h, method=method)
     check_exportable(sim)
     ports = ports_of(sim, inputs, outputs)

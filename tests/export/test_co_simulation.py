@@ -114,6 +114,8 @@ def test_what_does_not_fit_is_one_sentence(controller, tmp_path):
     (tmp_path / "broken.fmu").write_bytes(b"no archive")
     with pytest.raises(InputError, match=r"broken\.fmu cannot be loaded"):
         run(path=tmp_path / "broken.fmu")
+    with pytest.raises(InputError, match=r"none\.fmu cannot be loaded: there is no file"):
+        run(path=tmp_path / "none.fmu")
 
 
 def test_an_fmu_that_refuses_a_step_leaves_the_result_so_far(controller):

@@ -199,6 +199,18 @@ def test_what_does_not_fit_is_refused_and_changes_nothing(fmu):
     assert it.state == before
 
 
+def test_a_refused_variable_is_named(fmu, capfd):
+    it = Importer(fmu).start()
+    for name, value in (("energy.total", 1.0), ("gravity[1]", float("nan"))):
+        with pytest.raises(Exception, match=r"[Ss]tatus|Error|error|return"):
+            it.set(name, value)
+        assert f"{name} (value reference {it.vr[name]})" in capfd.readouterr().out
+    it.vr["none"] = 99
+    with pytest.raises(Exception, match=r"[Ss]tatus|Error|error|return"):
+        it.get("none")
+    assert "a variable (value reference 99) does not exist" in capfd.readouterr().out
+
+
 @pytest.mark.parametrize(("share", "parts"), [(0.4, 1), (1.5, 2), (2.5, 3)])
 def test_a_communication_step_that_is_no_multiple_is_taken_in_equal_steps(fmu, system, share, parts):
     sim, it = rtmbs.Simulation(system, h=H), Importer(fmu).start()
@@ -291,6 +303,10 @@ def test_bad_input_is_one_sentence(system, tmp_path):
         rtmbs.export_fmu(system, path, fmi=1)
     with pytest.raises(InputError, match="it must be a list of names"):
         rtmbs.export_fmu(system, path, outputs="energy.total")
+    with pytest.raises(InputError, match="inputs is None; it must be a list of names"):
+        rtmbs.export_fmu(system, path, inputs=None)
+    with pytest.raises(InputError, match=r"an export takes a compiled System, not Model.*write model\.compile\(\)"):
+        rtmbs.export_fmu(rtmbs.library.build("top"), path)
     with pytest.raises(UnknownNameError, match="x86_64_v2-linux"):
         rtmbs.export_fmu(system, path, targets=["x86_64_v2-linx"])
     with pytest.raises(InputError, match="room for one"):

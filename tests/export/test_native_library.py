@@ -245,6 +245,8 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(rtmbs.errors.InputError, match="cannot be written"):
         rtmbs.export_library(build("top").compile(), tmp_path / "file" / "folder")
+    with pytest.raises(rtmbs.errors.InputError, match="it is a file; give a folder"):
+        rtmbs.export_library(build("top").compile(), tmp_path / "file")
 
 
 def test_the_examples_of_the_page_run(tmp_path, monkeypatch):

@@ -16,6 +16,15 @@ int fmu_fail(fmu *f, const char *call, const char *text) {
     tell(f, FMU_ERROR, "logStatusError", f->text);
     return FMU_ERROR;
 }
+/* Refuses a variable by its name and value reference. */
+static int refuse_variable(fmu *f, const char *call, uint32_t vr, const char *why) {
+    int64_t inputs = f->it->input_count;
+    const char *name = vr && vr <= inputs ? rtmbs_input_name(f->it, (int)vr - 1) : NULL;
+    if (vr > inputs && vr <= f->it->port_count) name = rtmbs_output_name(f->it, (int)(vr - 1 - inputs));
+    char text[256];
+    snprintf(text, sizeof text, "%.120s (value reference %u) %s", name ? name : vr ? "a variable" : "time", vr, why);
+    return fmu_fail(f, call, text);
+}
 
 fmu *fmu_load(fmu *f, const char *path, const char *token, const char *token_name, int logging, int exchanged) {
     char error[256] = "";
@@ -113,7 +122,7 @@ int fmu_get(fmu *f, const char *call, const uint32_t *vr, size_t n, double *v) {
     if (!f || (n && (!vr || !v))) return fmu_fail(f, call, "an argument is missing");
     int64_t inputs = f->it->input_count;
     for (size_t k = 0; k < n; k++) {
-        if (vr[k] > last_variable(f)) return fmu_fail(f, call, "unknown value reference");
+        if (vr[k] > last_variable(f)) return refuse_variable(f, call, vr[k], "does not exist");
         if (f->x) {
             int status = exchanged_value(f, vr[k], &v[k]);
             if (status) return followed(f, call, status);
@@ -128,8 +137,10 @@ int fmu_set(fmu *f, const char *call, const uint32_t *vr, size_t n, const double
     if (!f || (n && (!vr || !v))) return fmu_fail(f, call, "an argument is missing");
     if (f->mode == TERMINATED) return fmu_fail(f, call, "the FMU is terminated");
     for (size_t k = 0; k < n; k++) {
-        if (vr[k] == 0 || vr[k] > f->it->input_count) return fmu_fail(f, call, "only inputs and parameters can be set");
-        if (!(fabs(v[k]) <= 1e100)) return fmu_fail(f, call, "a value is not finite, or beyond 1e100");
+        if (vr[k] == 0 || vr[k] > f->it->input_count)
+            return refuse_variable(f, call, vr[k], "cannot be set; only inputs and parameters can");
+        if (!(fabs(v[k]) <= 1e100))
+            return refuse_variable(f, call, vr[k], "is given a value that is not finite, or beyond 1e100");
     }
     for (size_t k = 0; k < n; k++) {
         if (f->x) exchange_set_input(f->x, vr[k] - 1, v[k]);
@@ -145,7 +156,7 @@ int fmu_step(fmu *f, const char *call, double now, double size) {
     if (!single) rtmbs_get_state(f->it, f->spare);
     if (fabs(now - here) <= ROUNDING * h) status = rtmbs_advance(f->it, now + size - here);
     if (status == RTMBS_BAD_VALUE)
-        snprintf(f->text, sizeof f->text, "%s: no step goes from %.17g s by %.17g s; now is %.17g s, and steps go from "
+        snprintf(f->text, sizeof f->text, "%s: no step goes from %.15g s by %.15g s; now is %.15g s, and steps go from "
                  "%.3g s to %.3g s", call, now, size, here, 1e-3 * h, 1e6 * h);
     else if (!rtmbs_taken(status))
         snprintf(f->text, sizeof f->text, "%s: the step at %.17g s was refused: %s", call, rtmbs_time(f->it), rtmbs_status_text(status));
@@ -166,10 +177,10 @@ static int seeded(fmu *f, const char *call, const uint32_t *known, size_t knowns
     memset(given, 0, (size_t)inputs * sizeof(double));
     for (int64_t k = 0; k < states; k++) f->x->along[k] = 0.0;
     for (size_t k = 0; k < knowns; k++) {
-        if (!(fabs(seed[k]) <= 1e100)) return fmu_fail(f, call, "a seed is not finite, or beyond 1e100");
+        if (!(fabs(seed[k]) <= 1e100)) return refuse_variable(f, call, known[k], "has a seed that is not finite, or beyond 1e100");
         if (known[k] > 0 && known[k] <= inputs) given[known[k] - 1] += seed[k];
         else if (known[k] > ports && known[k] <= ports + states) f->x->along[known[k] - ports - 1] += seed[k];
-        else return fmu_fail(f, call, states ? "a known is neither input, parameter nor state" : "a known is neither input nor parameter");
+        else return refuse_variable(f, call, known[k], states ? "is no input, parameter or state" : "is no input or parameter");
     }
     return FMU_OK;
 }
@@ -182,7 +193,7 @@ int fmu_derivative(fmu *f, const char *call, const uint32_t *unknown, size_t unk
         int output = unknown[k] > inputs && unknown[k] <= ports;
         int derivative = states && unknown[k] > ports + states && unknown[k] <= last_variable(f);
         if (!output && !derivative)
-            return fmu_fail(f, call, states ? "an unknown is neither output nor derivative of a state" : "an unknown is no output");
+            return refuse_variable(f, call, unknown[k], states ? "is no output or derivative of a state" : "is no output");
     }
     if (seeded(f, call, known, knowns, seed)) return FMU_ERROR;
     double *found = f->x ? f->x->here + states : f->seed + inputs;

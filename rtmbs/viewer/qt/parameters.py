@@ -257,6 +257,7 @@ TIPS = {
     "projection_metric": "weight of the projections onto the loops: the tangent matrix or the masses",
 }
 BUILD_TIP = "takes effect with Build"
+BUTTON_TIP = "build the mechanism with these parameters"
 UNIT = re.compile(r"\[([^\[\]]+)\]")  # of a parameter, in its line of the docstring
 SWITCHES = ("fixed_iterations", "project_velocities", "project_accelerations", "hold_energy")
 STEPPING, BUILDING, INPUTS = "Step", "Mechanism", "Inputs"
@@ -288,7 +289,7 @@ class Parameters(ParameterTree):
             if description.parameters:
                 rows = [
                     *build_rows(description.parameters, description.notes),
-                    {"name": "build", "title": "Build", "type": "action"},
+                    {"name": "build", "title": "Build", "type": "action", "tip": BUTTON_TIP},
                 ]
                 groups.append({"name": BUILDING, "type": "group", "children": rows})
             inputs = [input_row(entry) for entry in description.inputs if entry.settable]

@@ -62,6 +62,7 @@ class Live {
   constructor(page) {
     this.page = page;
     this.pictures = 0;
+    page.stage.shown.reactions = false; // the session works them out when they are asked for
     page.player.ask = (request) => this.ask(request);
     const { live } = page.content;
     this.inputs = live.inputs.map((given, number) => this.addInput(given, number));

@@ -293,6 +293,12 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
         press(" ");
         await sure(() => !page.player.playing);
         told.paused = !page.player.playing;
+        told.arrows_before = page.stage.shown.reactions;
+        page.actions.reactions();
+        page.player.step(1);
+        await sure(() => page.live.scaled && page.stage.shown.reactions);
+        told.arrows = [...page.content.reactions.forces].some((one) => one !== 0.0);
+        page.actions.reactions();
         const step = page.player.place;
         page.actions.ten_back();
         await sure(() => page.player.place === step - 10);
@@ -315,6 +321,8 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
     assert browser.said == []
     assert told["moved"]
     assert told["paused"]
+    assert not told["arrows_before"], "none are drawn, and no scale is told, before they are asked for"
+    assert told["arrows"], "the first press shows them"
     assert told["back"] == 10
     assert told["curves"] == told["chosen"]
     assert told["ways"]
