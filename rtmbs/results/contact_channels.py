@@ -121,8 +121,8 @@ class TouchMotion(NamedTuple):
 
     gap: Array  # (S,) [m]
     normal: Array  # (S, 3) towards the second shape
-    slip: Array  # (S, 3) velocity of the second shape's point on the first, across the normal [m/s]
-    point: Array  # (S, 3) of the second shape [m]
+    slip: Array  # (S, 3) velocity of the second body on the first at the point, across the normal [m/s]
+    point: Array  # (S, 3) where the force acts [m]
 
 
 def touch_motion(resampled: Evaluation, info: ForceInfo) -> TouchMotion:
