@@ -87,7 +87,7 @@ class ElementDescription:
 
 @dataclass(frozen=True)
 class ContactDescription:
-    """A pair of touching points of shapes, whose place and force are in ``Frame.contacts``."""
+    """A touching point of a contact, compliant or rigid, whose place and force are in ``Frame.contacts``."""
 
     name: str
     friction: float  # coefficient at the start

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.contact.rigid import PointGap
 from rtmbs.errors import ModelError, RtmbsError, StartError, unknown_name
 from rtmbs.forces.kind import DrawnArrow, DrawnLine
 from rtmbs.forces.register import BY_WORD
@@ -91,7 +92,9 @@ def describe(
         coordinates=tuple(system.coordinate_names),
         degrees_of_freedom=sim.start_report.degrees_of_freedom,
         equations=system.m,
-        layout=FrameLayout(len(system.bodies), system.n, len(system.u0), len(joints), touching_count(system)),
+        layout=FrameLayout(
+            len(system.bodies), system.n, len(system.u0), len(joints), len(tuple(contact_descriptions(system)))
+        ),
         mode=mode,
         facts=facts(sim),
     )
@@ -275,16 +278,14 @@ def body_descriptions(
 
 
 def contact_descriptions(system: System) -> Iterator[ContactDescription]:
-    """Yield the touching points of shapes with their friction at the start."""
+    """Yield the touching points of shapes and of rigid contacts, with their friction at the start."""
     for name, force in system.forces.items():
         if force.contact:
             place = system.inputs.get(f"{name}.friction")
             yield ContactDescription(name, 0.0 if place is None else float(system.u0[place][0]))
-
-
-def touching_count(system: System) -> int:
-    """Return the number of touching points of shapes."""
-    return sum(force.contact is not None for force in system.forces.values())
+    for name, gap in system.rigid.items():
+        if isinstance(gap, PointGap):
+            yield ContactDescription(name, gap.impacts.friction)
 
 
 def input_descriptions(system: System) -> Iterator[InputDescription]:
