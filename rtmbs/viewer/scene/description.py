@@ -91,6 +91,7 @@ class ContactDescription:
 
     name: str
     friction: float  # coefficient at the start
+    rigid: bool = False  # its impacts have impulses
 
 
 @dataclass(frozen=True, eq=False)

@@ -200,7 +200,7 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
     for connector in system.topology.connectors:
         closure = system.closure_names.index(connector.name)
         a, b = (system.topology.bodies[body] for body in (connector.a, connector.b))
-        if connector.name in contact_names(system):  # a wheel is drawn by its body
+        if connector.name in contact_names(system) or connector.name in system.rigid:  # drawn by their bodies
             continue
         kind = "rod" if connector.name in rods(system) else "driver"
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
@@ -285,7 +285,7 @@ def contact_descriptions(system: System) -> Iterator[ContactDescription]:
             yield ContactDescription(name, 0.0 if place is None else float(system.u0[place][0]))
     for name, gap in system.rigid.items():
         if isinstance(gap, PointGap):
-            yield ContactDescription(name, gap.impacts.friction)
+            yield ContactDescription(name, gap.impacts.friction, True)
 
 
 def input_descriptions(system: System) -> Iterator[InputDescription]:
