@@ -92,7 +92,8 @@ def test_the_clutch_slips_by_its_normal_force():
     assert sim["engine.rate"] == pytest.approx(20.0 - torque / 0.2 * 2e-4, abs=1e-6)
     result = sim.run(0.05)
     play = result["engine.angle"] + 2.0 * result["load.angle"]
-    assert np.abs(play).max() == pytest.approx(0.005, rel=0.4)  # half of the play, and what the teeth give way
+    give = 20.0 * np.sqrt(1.0 / (1.0 / 0.2 + 4.0 / 0.5) / 1e5)  # of the teeth, without clutch and dissipation
+    assert 0.005 < np.abs(play).max() < 0.005 + give
 
 
 def test_the_ball_bounces_by_its_restitution():
