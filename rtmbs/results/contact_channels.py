@@ -148,16 +148,23 @@ def touch_motion(resampled: Evaluation, info: ForceInfo) -> TouchMotion:
     return found
 
 
+def rigid_points(system: System) -> dict[str, float]:
+    """Return the coefficients of friction of the rigid contacts of points, by name."""
+    return {name: gap.impacts.friction for name, gap in system.rigid.items() if isinstance(gap, PointGap)}
+
+
 def rigid_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
     """Yield point and normal of the rigid contacts of points, the force on the second body and its normal part."""
-    for name, gap in system.rigid.items():
-        if not isinstance(gap, PointGap):
-            continue
-        normal, force = partial(rigid_normal, resampled, name), partial(rigid_force, resampled, name)
-        yield f"{name}.force", Source(XYZ, "N", force, WORLD)
-        yield f"{name}.normal_force", Source((), "N", lambda force=force, normal=normal: dot(force(), normal()))
-        yield f"{name}.normal", Source(XYZ, "1", normal, WORLD)
-        yield f"{name}.point", Source(XYZ, "m", partial(rigid_point, resampled, name, gap.radius), WORLD)
+    for name in rigid_points(system):
+        yield f"{name}.force", Source(XYZ, "N", partial(rigid_force, resampled, name), WORLD)
+        yield f"{name}.normal_force", Source((), "N", partial(rigid_normal_force, resampled, name))
+        yield f"{name}.normal", Source(XYZ, "1", partial(rigid_normal, resampled, name), WORLD)
+        yield f"{name}.point", Source(XYZ, "m", partial(rigid_point, resampled, name), WORLD)
+
+
+def rigid_normal_force(resampled: Evaluation, name: str) -> Array:
+    """Return the part (S,) of the force of a rigid contact along its normal [N]."""
+    return dot(rigid_force(resampled, name), rigid_normal(resampled, name))
 
 
 def rigid_force(resampled: Evaluation, name: str) -> Array:
@@ -185,9 +192,10 @@ def rigid_normal(resampled: Evaluation, name: str) -> Array:
     return rigid_frame(resampled, name, "a")[1]
 
 
-def rigid_point(resampled: Evaluation, name: str, radius: float) -> Array:
+def rigid_point(resampled: Evaluation, name: str) -> Array:
     """Return the point (S, 3) of the second body that is nearest to the plane, world axes [m]."""
-    return rigid_frame(resampled, name, "b")[0] - radius * rigid_normal(resampled, name)
+    gap = cast(PointGap, resampled.system.rigid[name])
+    return rigid_frame(resampled, name, "b")[0] - gap.radius * rigid_normal(resampled, name)
 
 
 def law_inputs(resampled: Evaluation, force: str) -> dict[str, Array]:

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from rtmbs.contact.rigid import PointGap
 from rtmbs.errors import ModelError, RtmbsError, StartError, unknown_name
 from rtmbs.forces.kind import DrawnArrow, DrawnLine
 from rtmbs.forces.register import BY_WORD
@@ -18,6 +17,7 @@ from rtmbs.methods import METHODS
 from rtmbs.model import Floating, Model
 from rtmbs.model.description import characteristic_length
 from rtmbs.model.shapes import Bar, Box, Cylinder, Looks, Shape, Shapes, Sphere, checked_shapes
+from rtmbs.results.contact_channels import rigid_points
 from rtmbs.results.reactions import contact_names, rods
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names
@@ -283,9 +283,8 @@ def contact_descriptions(system: System) -> Iterator[ContactDescription]:
         if force.contact:
             place = system.inputs.get(f"{name}.friction")
             yield ContactDescription(name, 0.0 if place is None else float(system.u0[place][0]))
-    for name, gap in system.rigid.items():
-        if isinstance(gap, PointGap):
-            yield ContactDescription(name, gap.impacts.friction, True)
+    for name, friction in rigid_points(system).items():
+        yield ContactDescription(name, friction, True)
 
 
 def input_descriptions(system: System) -> Iterator[InputDescription]:
