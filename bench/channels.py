@@ -87,8 +87,10 @@ def add_forces(model: rtmbs.Model, ends: tuple[rtmbs.model.Marker, rtmbs.model.M
     model.add_force("LAW", lambda t, k, p, s: (-s["q"], k.z - s["q"]), joint="hinge", states={"q": 0.0})
     sides = ((model.ground, rtmbs.contact.Plane()), ("BODY", rtmbs.Sphere(0.1)))
     model.add_contact("TOUCH", *sides, stiffness=1e5, friction=0.5)
+    model.add_rigid_contact("RIGID", (model.ground, rtmbs.contact.Plane((0.0, 0.0, -9.0))), sides[1])
     return {
         "TOUCH": "contact of shapes", "TOUCH.a": "", "TOUCH.b": "",
+        "RIGID": "rigid contact", "RIGID.a": "", "RIGID.b": "",
         "SPRING": "SpringDamper", "BUSHING": "Bushing", "TORSION": "TorsionSpring", "MOTOR": "Motor",
         "WRENCH": "Wrench", "LAW": "force law with a state q",
     }  # fmt: skip

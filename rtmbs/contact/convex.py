@@ -6,7 +6,7 @@ renewed before a step wherever the shapes have moved. Within a step a face and a
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -41,11 +41,14 @@ class ConvexPair:
         First shape.
     b : Convex
         Second shape.
+    a_leads : bool, default True
+        Whether points lie on the face of a where a face of b parts the shapes as well; the same for both orders.
     """
 
     name: str
     a: Convex
     b: Convex
+    a_leads: bool = True
 
     @property
     def size(self) -> float:
@@ -61,13 +64,14 @@ class PatchPoint(TouchLaw):
     number: int
     normal: NormalForce
     friction: DryFriction | None
+    either_first: ClassVar[bool] = True
 
     def touch_with(self, kinematics: Kinematics, parameters: Any) -> Touch:
         """Return where the point lies; ``parameters`` are the inputs of the law."""
         R, used = kinematics.R, inputs_of(self.pair)
         r, axes = [kinematics.r[k] for k in range(3)], [[R[i, j] for j in range(3)] for i in range(3)]
         given = [parameters[key] if key in used else NOWHERE[key] for key in OF_PATCH[:-1]]
-        touch = nearest(self.pair.a, self.pair.b, Features(*given), r, axes)
+        touch = nearest(self.pair.a, self.pair.b, Features(*given), r, axes).midway()
         return touch._replace(gap=touch.gap + parameters[APART])
 
 
@@ -86,9 +90,14 @@ def convex_pair(
             "rtmbs[contact]"
         ) from None
     (one, point_a, axes_a), (other, point_b, axes_b) = convex_of(what, a[1]), convex_of(what, b[1])
-    pair = ConvexPair(name, one, other)
+    pair = ConvexPair(name, one, other, leading(a[0]) < leading(b[0]))
     laws = [PatchPoint(pair, k, normal, friction) for k in range(MOST)]
     return (a[0], point_a, np.asarray(axes_a)), (b[0], point_b, np.asarray(axes_b)), laws
+
+
+def leading(body: Any) -> tuple[bool, str]:
+    """Return what orders the bodies of a contact, whichever is its first side: ground, then by name."""
+    return body.name != "ground", body.name
 
 
 def inputs_of(pair: ConvexPair) -> list[str]:

@@ -144,7 +144,8 @@ class Rod:
 
     def face(self, direction: Array) -> Face | None:
         """Return the end that looks most into a unit ``direction`` (3,), None of a bar."""
-        return Face(self.rim(direction), np.array((0.0, 0.0, np.sign(direction[2]) or 1.0))) if self.flat else None
+        normal = np.array((0.0, 0.0, np.sign(direction[2]) or 1.0))
+        return Face(self.rim(normal), normal) if self.flat else None
 
     def rim(self, direction: Array) -> Array:
         """Return the points (CAP, 3) of an end in order about its normal, from the lowest along ``direction`` (3,)."""

@@ -168,7 +168,7 @@ def touching(
 ) -> list[Pair]:
     """Return the pairs of points of two shapes of contact ``name``, planes and boxes as the first."""
     (one, of_one), (other, of_other) = a, b
-    if isinstance(of_one, Plane) and not isinstance(of_other, Plane):
+    if isinstance(of_one, Plane) and not isinstance(of_other, Plane | Profile):
         x, y = perpendiculars(of_one.normal)
         plane = (one, of_one.point, np.stack((x, y, of_one.normal), axis=1))
         if isinstance(of_other, Cylinder | Ellipsoid):

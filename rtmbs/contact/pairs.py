@@ -1,7 +1,8 @@
 """Force laws of touching pairs: balls, corners, rims and ellipsoids on a plane, a ball on a box, rounded segments.
 
 A law stands between marker a of the first shape and marker b of the second. It returns the wrench on b at b's marker,
-in axes of a, and the rates of the bristle where there is friction.
+in axes of a, and the rates of the bristle where there is friction. Where either shape may be the first, the force acts
+midway between the nearest points, and bristles turn with the mean of both bodies. So both orders give one force.
 """
 
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ from rtmbs.model.laws import Kinematics
 
 BRISTLE = ("bristle_x", "bristle_y", "bristle_z")  # deflections in axes of a [m]
 TINY = 1e-12  # [m] keeps directions defined where centres coincide, and bristles out of the plane above underflow
-PARALLEL = 1e-9  # share of the square of the way along the second of two bars that counts beside their distance
+PARALLEL = 1e-9  # share of the squares of the ways along two bars that counts beside their distance
 CROWN = 1e-3  # [rad] tilt over which the lowest point of a rim moves from the centre outwards
 
 
@@ -24,10 +25,14 @@ class Touch(NamedTuple):
 
     normal: Any  # (3,) towards b
     gap: Any  # [m] below zero where they overlap
-    arm: Any  # (3,) from marker b to the point [m]
+    arm: Any  # (3,) from marker b to the point where the force acts [m]
+
+    def midway(self) -> "Touch":
+        """Return the touch of a force that acts midway between the points, for an arm to the point of b."""
+        return self._replace(arm=[x - 0.5 * self.gap * n for x, n in zip(self.arm, self.normal, strict=True)])
 
     def rate(self, kinematics: Kinematics) -> list[Any]:
-        """Return the velocity (3,) of the point of b as a sees it [m/s]."""
+        """Return the velocity (3,) of b as a sees it, where the force acts [m/s]."""
         v, w = kinematics.v, kinematics.w
         return [vk + xk for vk, xk in zip((v[0], v[1], v[2]), cross(w, self.arm), strict=True)]
 
@@ -39,6 +44,7 @@ class TouchLaw:
     friction: DryFriction | None
     settling_states: ClassVar[tuple[str, ...]] = BRISTLE
     nonnegative_inputs: ClassVar[tuple[str, ...]] = ("friction",)
+    either_first: ClassVar[bool] = False  # whether both orders of the shapes have this law
 
     def touch(self, kinematics: Kinematics) -> Touch:
         """Return where the shapes are nearest."""
@@ -65,6 +71,8 @@ class TouchLaw:
         force = [N * k + one for k, one in zip(n, tangential, strict=True)]
         back = out * (out * out / (out * out + TINY**2)) / RELAXES  # into the tangent plane, slower than powers of e
         turned = [rate - back * k for rate, k in zip(rates, n, strict=True)]
+        if self.either_first:
+            turned = [x + 0.5 * y for x, y in zip(turned, cross(kinematics.w, s), strict=True)]
         moment = cross(arm, force)
         return (np.stack(force), np.stack(moment)), np.stack(turned)
 
@@ -178,33 +186,39 @@ class Segments(TouchLaw):
     radii: tuple[float, float]
     normal: NormalForce
     friction: DryFriction | None
+    either_first: ClassVar[bool] = True
 
     def touch(self, kinematics: Kinematics) -> Touch:
         """Return where the shapes are nearest."""
-        r, u = kinematics.r, kinematics.R[:, 2]
+        r, u, soft = kinematics.r, kinematics.R[:, 2], self.softness
         along_a, along_b = self.nearest(r, u)
         away = (r[0] + along_b * u[0], r[1] + along_b * u[1], r[2] + along_b * u[2] - along_a)
-        distance = np.sqrt(inner(away, away) + PARALLEL * along_b**2 + TINY**2)  # least where the ways are
+        distance = np.sqrt(inner(away, away) + soft * (along_a**2 + along_b**2) + TINY**2)  # least where the ways are
         n = [x / distance for x in away]
         arm = [along_b * u[k] - self.radii[1] * n[k] for k in range(3)]
-        return Touch(n, distance - sum(self.radii), arm)
+        return Touch(n, distance - sum(self.radii), arm).midway()
+
+    @property
+    def softness(self) -> float:
+        """Share of the squares of the ways that counts as distance: none beside a ball, whose nearest point is one."""
+        return PARALLEL if min(self.half) > 0.0 else 0.0
 
     def nearest(self, r: Any, u: Any) -> tuple[Any, Any]:
         """Return where on the axes of a and b their nearest points lie [m], from the markers.
 
-        Of points of parallel axes, those nearest the middle of b are taken: PARALLEL of its square counts as distance.
+        Of points of parallel axes, those nearest both middles are taken: PARALLEL of their squares counts as distance.
         """
-        (of_a, of_b), b = self.half, u[2]
+        (of_a, of_b), b, stiff = self.half, u[2], 1.0 + self.softness
         if of_a == 0.0 and of_b == 0.0:
             return 0.0, 0.0
         if of_b == 0.0:
             return clipped(r[2], of_a), 0.0
         across = r[0] * u[0] + r[1] * u[1] + r[2] * u[2]
         if of_a == 0.0:
-            return 0.0, clipped(-across / (1.0 + PARALLEL), of_b)
-        on_b = clipped((b * r[2] - across) / (1.0 - b * b + PARALLEL), of_b)
-        on_a = clipped(r[2] + on_b * b, of_a)
-        return on_a, clipped((on_a * b - across) / (1.0 + PARALLEL), of_b)
+            return 0.0, clipped(-across, of_b)
+        on_b = clipped((b * r[2] - stiff * across) / (stiff * stiff - b * b), of_b)
+        on_a = clipped((r[2] + on_b * b) / stiff, of_a)
+        return on_a, clipped((on_a * b - across) / stiff, of_b)
 
 
 def clipped(x: Any, bound: float) -> Any:

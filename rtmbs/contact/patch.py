@@ -18,22 +18,31 @@ TRIES = 4  # rounds of Newton's method for a normal
 ON_EDGE = 1.0 + 1e-6  # ways along an edge that end on it, over half its length
 AGREES = 1e-4, 0.05  # of the size, and of the distance: what nearest features may part the shapes less than known
 MOST = 4  # points of a patch: they hold a body that lies on a face
+ALIKE = 1e-9  # of how far points lie apart: of those that are as low or as far, the first is taken
 
 
 def patch_points(
-    a: Convex, b: Convex, r: Array, R: Array, normal: Array, close: tuple[Array, Array], margin: float
+    a: Convex,
+    b: Convex,
+    r: Array,
+    R: Array,
+    normal: Array,
+    close: tuple[Array, Array],
+    margin: float,
+    a_leads: bool = True,
 ) -> list[Features]:
     """Return the points of shape ``b`` at ``r`` (3,), turned by ``R`` (3, 3), on shape ``a``, in axes of ``a``.
 
     ``normal`` (3,) and the points (3,) that are ``close`` are nearly those of the least distance, or of the least
-    motion that parts the shapes. Points farther apart than ``margin`` [m] are left out.
+    motion that parts the shapes. Points farther apart than ``margin`` [m] are left out. Of two faces that part the
+    shapes as well, the points lie on that of ``a`` where ``a_leads``, else on that of ``b``.
     """
     size, apart = min(a.reach, b.reach), float((close[1] - close[0]) @ normal)
     one, own = a.face(normal), b.face(-(R.T @ normal))
     other = None if own is None else Face(r + own.points @ R.T, R @ own.normal)
     of_a = -np.inf if one is None else one.normal @ (r - one.points[0]) - b.extent(-(R.T @ one.normal))
     of_b = -np.inf if other is None else -other.normal @ other.points[0] - a.extent(-other.normal)
-    on_b = not of_a > of_b - FACES[0] * size
+    on_b = of_a <= of_b - FACES[0] * size if a_leads else of_b > of_a - FACES[0] * size
     best, face, incident = max(of_a, of_b), other if on_b else one, a if on_b else b
     share = 0.0 if isinstance(incident, Round) else FACES[1]  # a patch holds better than an edge, a point does not
     found: list[Features] = []
@@ -190,12 +199,18 @@ def spread(points: Array, heights: Array) -> Any:
     """Return the numbers of up to MOST points: the lowest, then each time the farthest from those taken."""
     if len(points) <= MOST:
         return np.arange(len(points))
-    chosen = [int(np.argmin(heights))]
+    near = ALIKE * float(np.max(np.ptp(points, axis=0)))
+    chosen = [first_largest(-heights, near)]
     distance = np.linalg.norm(points - points[chosen[0]], axis=1)
     for _ in range(MOST - 1):
-        chosen.append(int(np.argmax(distance)))
+        chosen.append(first_largest(distance, near))
         distance = np.minimum(distance, np.linalg.norm(points - points[chosen[-1]], axis=1))
     return np.array(sorted(chosen))
+
+
+def first_largest(values: Array, near: float) -> int:
+    """Return the number of the first value that is the largest but for ``near``."""
+    return int(np.argmax(values >= values.max() - near))
 
 
 def shared_line(given: Features, r: Array, R: Array) -> list[Features] | None:

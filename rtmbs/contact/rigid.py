@@ -21,6 +21,7 @@ from rtmbs.model.checks import Array, Numbers, number, perpendiculars
 from rtmbs.model.constraints import Constraint
 from rtmbs.model.laws import Kinematics
 from rtmbs.model.lookup import Coordinate
+from rtmbs.model.shapes import Bar, Box, Sphere, Surface
 
 STROKE = 1e-4  # [m] of the bristle of a rigid contact under the weight of all bodies
 
@@ -69,7 +70,7 @@ def add_rigid_contact(
             raise ModelError(f"{what}: both sides are of {one.name!r}; contact needs two bodies")
         if isinstance(of_other, Plane):
             one, of_one, other, of_other = other, of_other, one, of_one
-        if not isinstance(of_one, Plane) or isinstance(of_other, Plane):
+        if not isinstance(of_one, Plane) or not isinstance(of_other, Sphere | Bar | Box | Surface):
             raise ModelError(
                 f"{what}: a {type(of_one).__name__} does not touch a {type(of_other).__name__}; one side must be a "
                 "Plane, the other a Sphere, Bar, Box or convex Surface"

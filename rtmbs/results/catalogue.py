@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from rtmbs.errors import warn, with_count
 from rtmbs.results.channel import TIME, Entry, Source, resolve_names
-from rtmbs.results.contact_channels import contact_sources
+from rtmbs.results.contact_channels import contact_sources, rigid_sources
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.force_channels import (
     coupler_sources,
@@ -28,6 +28,7 @@ PARTS = (  # kind of element that asks for the names, and what it offers
     ("joint", reaction_sources),
     ("joint", violation_sources),
     ("joint", contact_sources),
+    ("joint", rigid_sources),
     ("driver", driver_sources),
     ("coupler", coupler_sources),
     ("force", force_sources),

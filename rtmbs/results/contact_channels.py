@@ -6,6 +6,7 @@ from typing import NamedTuple, cast
 
 import numpy as np
 
+from rtmbs.contact.rigid import PointGap
 from rtmbs.model.laws import Kinematics
 from rtmbs.results.body_motion import cross, dot, turned
 from rtmbs.results.channel import WORLD, XYZ, Array, Source
@@ -121,8 +122,8 @@ class TouchMotion(NamedTuple):
 
     gap: Array  # (S,) [m]
     normal: Array  # (S, 3) towards the second shape
-    slip: Array  # (S, 3) velocity of the second shape's point on the first, across the normal [m/s]
-    point: Array  # (S, 3) of the second shape [m]
+    slip: Array  # (S, 3) velocity of the second body on the first at the point, across the normal [m/s]
+    point: Array  # (S, 3) where the force acts [m]
 
 
 def touch_motion(resampled: Evaluation, info: ForceInfo) -> TouchMotion:
@@ -145,6 +146,56 @@ def touch_motion(resampled: Evaluation, info: ForceInfo) -> TouchMotion:
     point = xb + turned(Ra, arm) + a.o
     resampled.touches[info.name] = found = TouchMotion(touch.gap, turned(Ra, normal), turned(Ra, slip), point)
     return found
+
+
+def rigid_points(system: System) -> dict[str, float]:
+    """Return the coefficients of friction of the rigid contacts of points, by name."""
+    return {name: gap.impacts.friction for name, gap in system.rigid.items() if isinstance(gap, PointGap)}
+
+
+def rigid_sources(system: System, resampled: Evaluation) -> Iterator[tuple[str, Source]]:
+    """Yield point and normal of the rigid contacts of points, the force on the second body and its normal part."""
+    for name in rigid_points(system):
+        yield f"{name}.force", Source(XYZ, "N", partial(rigid_force, resampled, name), WORLD)
+        yield f"{name}.normal_force", Source((), "N", partial(rigid_normal_force, resampled, name))
+        yield f"{name}.normal", Source(XYZ, "1", partial(rigid_normal, resampled, name), WORLD)
+        yield f"{name}.point", Source(XYZ, "m", partial(rigid_point, resampled, name), WORLD)
+
+
+def rigid_normal_force(resampled: Evaluation, name: str) -> Array:
+    """Return the part (S,) of the force of a rigid contact along its normal [N]."""
+    return dot(rigid_force(resampled, name), rigid_normal(resampled, name))
+
+
+def rigid_force(resampled: Evaluation, name: str) -> Array:
+    """Return the force (S, 3) of a rigid contact on its second body, friction too, world axes [N]."""
+    found = reaction_values(resampled, resampled.system, name)[:, :3]
+    friction = resampled.system.forces.get(f"{name} friction")
+    return found if friction is None else found + resampled.connector_wrench(friction.connector)[:, :3]
+
+
+def rigid_frame(resampled: Evaluation, name: str, side: str) -> tuple[Array, Array]:
+    """Return the point (S, 3) of an end of a rigid contact, from the origin of the world [m], and its z axis (S, 3)."""
+    tables, closure = resampled.tables, resampled.system.closure_names.index(name)
+    connector, q = int(tables.closures.connector[closure]), closure - int(tables.conditions.first[0])
+    dof, frames = (
+        (tables.connectors.a, tables.conditions.frame_a)
+        if side == "a"
+        else (tables.connectors.b, tables.conditions.frame_b)
+    )
+    motion, frame = resampled.motion(int(dof[connector])), frames[q]
+    return np.asarray(motion.o + motion.r + motion.A @ frame[:, 3]), np.asarray(motion.A @ frame[:, 2])
+
+
+def rigid_normal(resampled: Evaluation, name: str) -> Array:
+    """Return the normal (S, 3) of the plane of a rigid contact, world axes."""
+    return rigid_frame(resampled, name, "a")[1]
+
+
+def rigid_point(resampled: Evaluation, name: str) -> Array:
+    """Return the point (S, 3) of the second body that is nearest to the plane, world axes [m]."""
+    gap = cast(PointGap, resampled.system.rigid[name])
+    return rigid_frame(resampled, name, "b")[0] - gap.radius * rigid_normal(resampled, name)
 
 
 def law_inputs(resampled: Evaluation, force: str) -> dict[str, Array]:

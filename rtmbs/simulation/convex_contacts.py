@@ -87,7 +87,8 @@ class PairPlace:
                 f"contact {pair.name!r}: coal finds no nearest points of its shapes at a distance of {r} m; move the "
                 "start a little, or take simpler shapes"
             )
-        return patch_points(pair.a, pair.b, r, R, normal / np.linalg.norm(normal), (first, second), margin), apart
+        normal, close = normal / np.linalg.norm(normal), (first, second)
+        return patch_points(pair.a, pair.b, r, R, normal, close, margin, pair.a_leads), apart
 
     def fastest(self, V: Array, middles: list[Array]) -> float:
         """Return a bound of the relative speed of any two points that meet [m/s].

@@ -182,7 +182,7 @@ class RigidContacts:
         least = APART * max(float(np.max(np.abs(before[:count]), initial=0.0)), slowest)
         if np.min(before[:count], initial=0.0) < -least:
             loss = 0.5 * (state.zd @ M @ state.zd - zd @ M @ zd)
-            hit = [k for k in range(count) if p[k] > 0.0]
+            hit = [k for k in range(count) if p[k] > PULLS * float(np.max(p[:count]))]
             names = tuple(self.names[touching[k]] for k in hit)
             self.found.append(Impact(state.t, names, tuple(float(p[k]) for k in hit), float(loss)))
         return zd, touching[(J @ zd)[:count] <= least]

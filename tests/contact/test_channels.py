@@ -56,7 +56,9 @@ def expected(result, under, above):
     else:  # above the top face
         normal = table.apply((0.0, 0.0, 1.0))
         gap = np.sum((center - origin) * normal, axis=1) - 0.05
-    return gap - RADIUS, normal, center - RADIUS * normal
+    gap = gap - RADIUS
+    middle = 0.5 * gap[:, None] if isinstance(under, rtmbs.Sphere) else 0.0  # between balls, the force acts midway
+    return gap, normal, center - (RADIUS + middle) * normal
 
 
 @pytest.mark.parametrize("name", SIDES)

@@ -87,10 +87,11 @@ class ElementDescription:
 
 @dataclass(frozen=True)
 class ContactDescription:
-    """A pair of touching points of shapes, whose place and force are in ``Frame.contacts``."""
+    """A touching point of a contact, compliant or rigid, whose place and force are in ``Frame.contacts``."""
 
     name: str
     friction: float  # coefficient at the start
+    rigid: bool = False  # its impacts have impulses
 
 
 @dataclass(frozen=True, eq=False)

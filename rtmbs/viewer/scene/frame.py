@@ -23,7 +23,9 @@ CONTACT = (
     slice(0, 3),
     slice(3, 6),
     slice(6, 9),
-)  # point [m], normal towards the second body, force on it [N]: world axes
+    slice(9, 12),
+)  # point [m], normal towards the second body, force on it [N], impulse on it [N s] shortly before: world axes
+LINGERS = 0.1  # [s] for which a picture shows the impulse of an impact, as the mean force over this time
 
 # Options of a Simulation that may be changed while it runs; words are published by their place among the choices.
 OPTIONS = (
@@ -81,7 +83,7 @@ class Frame:
     # ---- what joints carry
     reactions: Array  # (nj, 6) of the first body on the second at its point, world axes; not a number unless asked for
 
-    contacts: Array = field(default_factory=lambda: np.zeros((0, 9)))  # (nc, 9) as CONTACT; no number: unknown
+    contacts: Array = field(default_factory=lambda: np.zeros((0, 12)))  # (nc, 12) as CONTACT; no number: unknown
 
     # ---- how the steps go
     step_times: Array = field(default_factory=unknown(STEPS))  # (STEPS,) wall times, newest last [s]
@@ -152,7 +154,7 @@ class Frame:
 
 class FrameLayout:
     """Places of the entries of a Frame in one flat array of float64, for ``nb`` bodies, ``n`` coordinates, ``nu``
-    inputs, ``nj`` joints and ``nc`` contacts of shapes.
+    inputs, ``nj`` joints and ``nc`` contacts.
     """
 
     def __init__(self, nb: int, n: int, nu: int, nj: int = 0, nc: int = 0) -> None:
@@ -164,7 +166,7 @@ class FrameLayout:
             "zd": (n,),
             "inputs": (nu,),
             "reactions": (nj, 6),
-            "contacts": (nc, 9),
+            "contacts": (nc, 12),
             "grab_point": (3,),
             "grab_target": (3,),
             "step_times": (STEPS,),

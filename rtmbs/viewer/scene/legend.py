@@ -11,6 +11,7 @@ from rtmbs.errors import InputError
 from rtmbs.viewer.scene.camera import Camera
 from rtmbs.viewer.scene.description import SceneDescription
 from rtmbs.viewer.scene.drawing import AXIS_COLORS, round_spacing
+from rtmbs.viewer.scene.frame import LINGERS
 from rtmbs.viewer.scene.scene import Scene, trail_color
 from rtmbs.viewer.scene.theme import Theme, body_colors, families, stem
 
@@ -64,6 +65,10 @@ def meanings_of(description: SceneDescription, theme: Theme) -> list[Meaning]:
             Meaning(FORCES, theme.reaction, "contact: point, normal, force on the second body"),
         ),
         (any(one.friction for one in description.contacts), Meaning(FORCES, theme.accent, "cone of friction")),
+        (
+            any(one.rigid for one in description.contacts),
+            Meaning(FORCES, theme.accent, f"impulse of an impact: its mean force in {LINGERS:g} s"),
+        ),
         (bool(joints), Meaning(REACTIONS, theme.reaction, "joint reaction: force on the second body")),
         (bool(joints), Meaning(REACTIONS, theme.reaction_moment, "joint reaction: moment, two heads")),
     )

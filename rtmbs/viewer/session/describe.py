@@ -17,6 +17,7 @@ from rtmbs.methods import METHODS
 from rtmbs.model import Floating, Model
 from rtmbs.model.description import characteristic_length
 from rtmbs.model.shapes import Bar, Box, Cylinder, Looks, Shape, Shapes, Sphere, checked_shapes
+from rtmbs.results.contact_channels import rigid_points
 from rtmbs.results.reactions import contact_names, rods
 from rtmbs.results.result import Result
 from rtmbs.semirecursive.sources import source_names
@@ -91,7 +92,9 @@ def describe(
         coordinates=tuple(system.coordinate_names),
         degrees_of_freedom=sim.start_report.degrees_of_freedom,
         equations=system.m,
-        layout=FrameLayout(len(system.bodies), system.n, len(system.u0), len(joints), touching_count(system)),
+        layout=FrameLayout(
+            len(system.bodies), system.n, len(system.u0), len(joints), len(tuple(contact_descriptions(system)))
+        ),
         mode=mode,
         facts=facts(sim),
     )
@@ -197,7 +200,7 @@ def connector_descriptions(system: System, numbers: Mapping[str, int]) -> Iterat
     for connector in system.topology.connectors:
         closure = system.closure_names.index(connector.name)
         a, b = (system.topology.bodies[body] for body in (connector.a, connector.b))
-        if connector.name in contact_names(system):  # a wheel is drawn by its body
+        if connector.name in contact_names(system) or connector.name in system.rigid:  # drawn by their bodies
             continue
         kind = "rod" if connector.name in rods(system) else "driver"
         ends = tables.closures.point_a[closure], tables.closures.point_b[closure]
@@ -275,16 +278,13 @@ def body_descriptions(
 
 
 def contact_descriptions(system: System) -> Iterator[ContactDescription]:
-    """Yield the touching points of shapes with their friction at the start."""
+    """Yield the touching points of shapes and of rigid contacts, with their friction at the start."""
     for name, force in system.forces.items():
         if force.contact:
             place = system.inputs.get(f"{name}.friction")
             yield ContactDescription(name, 0.0 if place is None else float(system.u0[place][0]))
-
-
-def touching_count(system: System) -> int:
-    """Return the number of touching points of shapes."""
-    return sum(force.contact is not None for force in system.forces.values())
+    for name, friction in rigid_points(system).items():
+        yield ContactDescription(name, friction, True)
 
 
 def input_descriptions(system: System) -> Iterator[InputDescription]:

@@ -19,7 +19,18 @@ from rtmbs.results.channel import WORLD
 from rtmbs.results.result import Result
 from rtmbs.viewer.scene.camera import MOTION_LIMIT
 from rtmbs.viewer.scene.description import BodyDescription, ChannelDescription, MarkerDescription, SceneDescription
-from rtmbs.viewer.scene.frame import CONTACT, FIRST, INSPECTED, PLOTS, WIDTH, Frame, FrameLayout, Strip, T
+from rtmbs.viewer.scene.frame import (
+    CONTACT,
+    FIRST,
+    INSPECTED,
+    LINGERS,
+    PLOTS,
+    WIDTH,
+    Frame,
+    FrameLayout,
+    Strip,
+    T,
+)
 from rtmbs.viewer.session.channels import whole_channel
 from rtmbs.viewer.session.commands import (
     Command,
@@ -278,7 +289,7 @@ class PlaybackConnection(Inbox):
         self._since = (0.0, 0.0)  # wall clock, and time in the result, when play began
         self._number, self._looping = 0, False
         self._reactions: Array | None = None  # (S, nj, 6) while they are shown
-        self._contacts: Array | None = None  # (S, nc, 9) as soon as a frame is asked for
+        self._contacts: Array | None = None  # (S, nc, 12) as soon as a frame is asked for
         self._strip = Strip(kept=len(self._t))
         self._frame: Frame | None = None
         self._shown: tuple[object, ...] = ()
@@ -416,15 +427,25 @@ class PlaybackConnection(Inbox):
         return found
 
     def contacts(self) -> Array:
-        """Return point, normal and force (S, nc, 9) of the contacts of shapes; not a number where none was recorded."""
+        """Return point, normal, force and impulse (S, nc, 12) of the contacts; not a number where none was recorded."""
         if self._contacts is None:
             result, names = self.recording.result, [one.name for one in self._scene.contacts]
-            self._contacts = np.full((len(self._t), len(names), 9), np.nan)
+            self._contacts = np.full((len(self._t), len(names), 12), np.nan)
             for k, name in enumerate(names):
-                for part, word in zip(CONTACT, ("point", "normal", "force"), strict=True):
+                for part, word in zip(CONTACT, ("point", "normal", "force"), strict=False):
                     if (channel := f"{name}.{word}") in result:
                         self._contacts[:, k, part] = result[channel]
+                self._contacts[:, k, CONTACT[3]] = self.impulses(name)[:, None] * self._contacts[:, k, CONTACT[1]]
         return self._contacts
+
+    def impulses(self, contact: str) -> Array:
+        """Return the normal impulse (S,) of the last impact of a rigid contact, for LINGERS behind it [N s]."""
+        found = np.zeros(len(self._t))
+        for impact in self.recording.result.impacts:
+            if contact in impact.contacts:
+                first, end = np.searchsorted(self._t, (impact.t, impact.t + LINGERS))
+                found[first : max(end, first + 1)] = impact.impulses[impact.contacts.index(contact)]
+        return found
 
     def _inspect(self, command: Inspect) -> None:
         """Show the values of these channels; UnknownNameError for one that the result does not have."""

@@ -44,7 +44,7 @@ from rtmbs.viewer.scene.frame import (
 )
 from rtmbs.viewer.scene.shapes import outline
 from rtmbs.viewer.session.channels import Inspection, LiveChannels
-from rtmbs.viewer.session.describe import CHOICES
+from rtmbs.viewer.session.describe import CHOICES, contact_descriptions
 from rtmbs.viewer.session.history import Moment
 from rtmbs.viewer.session.session import Session
 
@@ -293,8 +293,8 @@ class FrameBuilder:
         self.reactions = Reactions(session, reactions)
         self.poses, self.recorder = Poses(session.sim, channels.ws), StepRecorder(session, channels, strip)
         self.inspection = Inspection(channels, self.recorder.channels_of)
-        shapes = [name for name, force in session.sim.system.forces.items() if force.contact]
-        self._touching = [f"{name}.{word}" for name in shapes for word in ("point", "normal", "force")]
+        touching = [one.name for one in contact_descriptions(session.sim.system)]
+        self._touching = [f"{name}.{word}" for name in touching for word in ("point", "normal", "force")]
         self.number, self.way = 0, np.full((WAY, 3), np.nan)
 
     def take(
@@ -344,11 +344,12 @@ class FrameBuilder:
         )
 
     def contacts(self, state: State) -> Array:
-        """Return point, normal and force (nc, 9) of the contacts of shapes."""
+        """Return point, normal, force and no impulse (nc, 12): a session with impacts of rigid contacts is a record."""
         if not self._touching:
-            return np.zeros((0, 9))
+            return np.zeros((0, 12))
         channels = self.recorder.channels_of(state)
-        return channels.at(state, channels.columns(self._touching)).reshape(-1, 9)
+        found = channels.at(state, channels.columns(self._touching)).reshape(-1, 9)
+        return np.concatenate((found, np.zeros((len(found), 3))), axis=1)
 
     def grab(self, r: Array, A: Array) -> dict[str, Any]:
         """Return the pulled body, its point and the target (3,) [m], and the pull [N]; nothing without a pull."""
