@@ -28,6 +28,7 @@ from rtmbs.semirecursive.sources import make_source
 from rtmbs.semirecursive.start.checks import check_closed
 from rtmbs.simulation.access import CHANGE, LOOK, Callback, Claim, check_access, guarded
 from rtmbs.simulation.bearing_loads import BearingLoads, unsettled
+from rtmbs.simulation.contact_sets import SetPairs, renew_pairs, set_pairs_of
 from rtmbs.simulation.convex_contacts import ConvexContacts, convex_contacts_of, renew_patches
 from rtmbs.simulation.drag import drag_body, rest_at
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
@@ -155,6 +156,7 @@ class StateStore:
     compiled: bool  # a step was taken with this method
     loads: BearingLoads | None  # of frictions that follow their joints
     patches: ConvexContacts | None  # of convex shapes that touch
+    pairs: SetPairs | None  # of contact sets
     watched: bool  # rigid contacts, if there are any, are looked at by a run with events
     prepared: PreparedStep | None  # arguments of the next step, where steps by hand follow each other
     calm: int  # steps by hand since the State was given out, or replaced
@@ -172,6 +174,8 @@ class StateStore:
         self.loads = BearingLoads(self.system) if self.system.bearings else None
         self.patches = convex_contacts_of(self.system)
         renew_patches(self, begun=False)
+        self.pairs = set_pairs_of(self.system)
+        renew_pairs(self, begun=False)
         if self.loads is not None:
             self.solve_accelerations(self.states[0])
 
@@ -412,7 +416,8 @@ class StateStore:
     @property
     def takes_chunks(self) -> bool:
         """True when many steps fit in one kernel call: the fused step."""
-        return self.loads is None and self.patches is None and self.options.method.takes_many(self.equations)
+        alone = self.loads is None and self.patches is None and self.pairs is None
+        return alone and self.options.method.takes_many(self.equations)
 
     def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call for many steps came in between."""
@@ -676,6 +681,7 @@ class StateStore:
         equations.u, equations.threads = state.u, self.equations.threads
         work = self.options.method.start(equations, state)
         own = {"equations": equations, "work": work, "patches": convex_contacts_of(self.system)}
+        own["pairs"] = set_pairs_of(self.system)
         return self._same(states=state_pair(state), **own)
 
     def twin(self) -> Self:
