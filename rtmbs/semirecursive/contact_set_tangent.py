@@ -57,7 +57,7 @@ from rtmbs.system.contact_set_tables import (
     TOUCHES,
 )
 
-ENOUGH = 1e-9  # of the right-hand side: what GMRES leaves, in typical sizes
+ENOUGH = 1e-6  # of the right-hand side: what GMRES leaves, in typical sizes
 NO_LENGTH = 1e-300
 
 

@@ -23,7 +23,7 @@ from rtmbs.numerics.spatial import (
     sub3,
     sub6,
 )
-from rtmbs.semirecursive.law_states import EXACT, PLAIN, ROUGH, ROUNDS
+from rtmbs.semirecursive.law_states import EXACT, ROUGH, ROUNDS
 from rtmbs.system.contact_set_tables import (
     ACROSS,
     ALONG,
@@ -59,6 +59,9 @@ from rtmbs.system.contact_set_tables import (
     TINY,
     TOUCHES,
 )
+
+
+HALVINGS = 20  # of a correction of a bristle
 
 
 @inlined_kernel
@@ -134,30 +137,79 @@ def friction_change(law, g, s, v, limit, ds, dv, dlimit):
     return (-dheld * w[0] - held * dw0, -dheld * w[1] - held * dw1), (r0, r1)
 
 
+@inlined_kernel
+def rate_and_slopes(law, g, s, v, limit):
+    """Return the rate (2,) of ``friction`` and its slopes by the bristle (2, 2), row by row."""
+    k = law[g, TANGENTIAL]
+    most = limit * static_factor(law, g, v)
+    size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + NO_FORCE**2), most + k * SLACK
+    q, touching, x, y = size / whole, most / whole, k * s[0] / size, k * s[1] / size
+    share = (q - ELASTIC) / (1.0 - ELASTIC)
+    if not share.real > 0.0:  # a spring: the rate does not depend on the bristle
+        nothing = 0.0 * q
+        return (touching * v[0], touching * v[1]), (nothing, nothing, nothing, nothing)
+    qx, qy, turn = k * x / whole, k * y / whole, k / size  # slopes of q; (x, y) turns by turn (y, -x) y, ...
+    slides, slope = share * share * (3.0 - 2.0 * share), 6.0 * share * (1.0 - share) / (1.0 - ELASTIC)
+    if share.real >= 1.0:
+        slides, slope = 0.0 * q + 1.0, 0.0 * q
+    along = v[0] * x + v[1] * y
+    outward = outward_x = outward_y = 0.0 * q
+    if along.real > 0.0:
+        across = turn * (v[0] * y - v[1] * x)  # change of along by s is across (y, -x)
+        outward, of_q = slides * q * along, (slope * q + slides) * along
+        outward_x, outward_y = of_q * qx + slides * q * across * y, of_q * qy - slides * q * across * x
+    beyond, beyond_x, beyond_y = 0.0 * q, 0.0 * q, 0.0 * q
+    if q.real > 1.0:
+        beyond, beyond_x, beyond_y = q - 1.0, qx, qy
+        if q.real > 2.0:
+            beyond, beyond_x, beyond_y = 0.0 * q + 1.0, 0.0 * q, 0.0 * q
+    r = touching * (v[0] - outward * x) - beyond / RELAXES * s[0]
+    p = touching * (v[1] - outward * y) - beyond / RELAXES * s[1]
+    slopes = (
+        -touching * (outward_x * x + outward * turn * y * y) - (beyond_x * s[0] + beyond) / RELAXES,
+        -touching * (outward_y * x - outward * turn * x * y) - beyond_y * s[0] / RELAXES,
+        -touching * (outward_x * y - outward * turn * x * y) - beyond_x * s[1] / RELAXES,
+        -touching * (outward_y * y + outward * turn * x * x) - (beyond_y * s[1] + beyond) / RELAXES,
+    )
+    return (r, p), slopes
+
+
 @inner_kernel
 def settled(law, g, base, v, limit, half):
-    """Return the bristle s (2,) with s = base + half rate; no numbers where Newton's iteration does not end."""
-    s0, s1, previous, part = base[0], base[1], np.inf, 1.0
+    """Return the bristle s (2,) with s = base + half rate; no numbers where Newton's iteration does not end.
+
+    A correction that leaves more than before is halved: kinks make cycles of whole ones.
+    """
+    s, nothing = (base[0], base[1]), 0.0 * v[0]
     if half == 0.0:
-        return s0, s1
-    none, one = 0.0 * v[0], 0.0 * v[0] + 1.0
-    for k in range(ROUNDS):
-        _, rate = friction(law, g, (s0, s1), v, limit)
-        e0, e1 = base[0] + half * rate[0] - s0, base[1] + half * rate[1] - s1
-        _, by0 = friction_change(law, g, (s0, s1), v, limit, (one, none), (none, none), none)
-        _, by1 = friction_change(law, g, (s0, s1), v, limit, (none, one), (none, none), none)
-        m00, m01, m10, m11 = 1.0 - half * by0[0], -half * by1[0], -half * by0[1], 1.0 - half * by1[1]
+        return s
+    e, by = left_over(law, g, base, s, v, limit, half)
+    for _ in range(ROUNDS):
+        m00, m01, m10, m11 = 1.0 - half * by[0], -half * by[1], -half * by[2], 1.0 - half * by[3]
         determinant = m00 * m11 - m01 * m10
-        d0, d1 = (m11 * e0 - m01 * e1) / determinant, (m00 * e1 - m10 * e0) / determinant
-        moved = abs(base[0]) + abs(base[1]) + abs(s0) + abs(s1) + half * (abs(v[0]) + abs(v[1]))
-        worst = (abs(d0) + abs(d1)) / moved if moved > 0.0 else abs(d0) + abs(d1)
-        if k >= PLAIN:
-            part = 0.5 * part if worst > 0.5 * previous else min(1.0, 2.0 * part)
-        s0, s1 = s0 + part * d0, s1 + part * d1
-        if part == 1.0 and (worst <= EXACT or (worst <= ROUGH and worst >= 0.5 * previous)):
-            return s0, s1
-        previous = worst
-    return none + np.nan, none + np.nan
+        d0, d1 = (m11 * e[0] - m01 * e[1]) / determinant, (m00 * e[1] - m10 * e[0]) / determinant
+        moved = abs(base[0]) + abs(base[1]) + abs(s[0]) + abs(s[1]) + half * (abs(v[0]) + abs(v[1]))
+        if abs(d0) + abs(d1) <= EXACT * moved:
+            return s[0] + d0, s[1] + d1
+        before, part = abs(e[0]) ** 2 + abs(e[1]) ** 2, 1.0
+        for _ in range(HALVINGS):
+            there = s[0] + part * d0, s[1] + part * d1
+            e, by = left_over(law, g, base, there, v, limit, half)
+            after = abs(e[0]) ** 2 + abs(e[1]) ** 2
+            if after < before or after <= (ROUGH * moved) ** 2:
+                break
+            part *= 0.5
+        s = there
+        if after >= 0.25 * before and after <= (ROUGH * moved) ** 2:  # rounding
+            return s
+    return nothing + np.nan, nothing + np.nan
+
+
+@inlined_kernel
+def left_over(law, g, base, s, v, limit, half):
+    """Return base + half rate - s (2,), and the slopes of the rate by s (2, 2)."""
+    rate, by = rate_and_slopes(law, g, s, v, limit)
+    return (base[0] + half * rate[0] - s[0], base[1] + half * rate[1] - s[1]), by
 
 
 @inlined_kernel
