@@ -1,4 +1,4 @@
-"""Tangent of contact sets: slopes of the force of each touching pair, and their share of the Newton matrix (METHODS 8.10).
+"""Tangent of contact sets: slopes of the force of each touching pair, and their share of the Newton matrix (8.10).
 
 The share of a pair has four blocks. Those of one member with itself are in the pattern of its path and go into the
 sparse matrix P. The others join whatever happens to touch, E, and only their product with a vector is ever formed. So
@@ -280,7 +280,7 @@ def solve_coupled(tables, lu, work, settings, ws):
 
 @inner_kernel
 def extend_basis(tables, lu, work, k, typical, ws):
-    """Write vector ``k + 1`` of the basis and column ``k`` of the Hessenberg matrix, its row H[k] (modified Gram-Schmidt)."""
+    """Write vector ``k + 1`` of the basis, and column ``k`` of the Hessenberg matrix to H[k] (modified Gram-Schmidt)."""
     Q, H, n = ws.krylov, ws.hessenberg, len(ws.dz)
     for i in range(n):
         ws.dz[i] = Q[k, i] * typical[i]
@@ -306,7 +306,7 @@ def extend_basis(tables, lu, work, k, typical, ws):
 
 @inlined_kernel
 def rotate_column(H, most, k, right):
-    """Turn column ``k`` of the Hessenberg matrix to an upper triangular one by Givens rotations, and ``right`` with it."""
+    """Make column ``k`` of the Hessenberg matrix triangular by Givens rotations, and turn ``right`` with it."""
     cosine, sine = H[most + 1], H[most + 2]
     for c in range(k):
         upper, lower = H[k, c], H[k, c + 1]

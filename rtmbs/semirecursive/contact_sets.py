@@ -60,13 +60,12 @@ from rtmbs.system.contact_set_tables import (
     TOUCHES,
 )
 
-
 HALVINGS = 20  # of a correction of a bristle
 
 
 @inlined_kernel
 def friction(law, g, s, v, limit):
-    """Return force and rate (2, 2) of the bristle ``s`` (2,) at the slip ``v`` (2,): ``contact.friction.DryFriction``."""
+    """Return force and rate (2, 2) of the bristle ``s`` (2,) at the slip ``v`` (2,), as ``DryFriction`` does."""
     k, tau = law[g, TANGENTIAL], law[g, DAMPING_TIME]
     most = limit * static_factor(law, g, v)
     size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + NO_FORCE**2), most + k * SLACK

@@ -23,9 +23,9 @@ __all__ = ["ELASTIC", "NO_FORCE", "RELAXES", "SLACK", "TINY"]
 STIFFNESS, EXPONENT, DISSIPATION, TANGENTIAL, DAMPING_TIME, STATIC_RATIO, STRIBECK_SPEED = range(7)
 BRISTLES = 3  # states of a pair
 # Columns of ws.touch, of a pair that was evaluated: 1 where it touches, gap [m], n, t, b, curvature [1/m], force on j
-# [N], velocity and angular velocity of j that i sees at the middle of j, that middle, normal force [N] and its slopes by
-# gap and by the speed of parting, that speed [m/s], limit of friction, bristle in t and b and its part along n with the
-# rate that takes it back, slip, rates of the bristle, friction, slopes of the force by the place of j and by the
+# [N], velocity and angular velocity of j that i sees at the middle of j, that middle, normal force [N] and its slopes
+# by gap and by the speed of parting, that speed [m/s], limit of friction, bristle in t and b and its part along n with
+# the rate that takes it back, slip, rates of the bristle, friction, slopes of the force by the place of j and by the
 # velocity of its touching point (3, 3).
 TOUCHES, GAP, NORMAL, ALONG, ACROSS, CURVATURE, FORCE, SPEED, SPIN, MIDDLE = 0, 1, 2, 5, 8, 11, 12, 15, 18, 21
 PRESS, BY_GAP, BY_LEAVING, LEAVING, LIMIT, BRISTLE, OUT, BACK, SLIP = 24, 25, 26, 27, 28, 29, 31, 32, 33
