@@ -870,7 +870,7 @@ class Model(ModelDescription):
         Parameters
         ----------
         name : str
-            Name of the set. ``NAME.friction`` is an input. ``rtmbs.contact.touching`` tells what touches.
+            Name of the set. ``NAME.friction`` is an input. ``rtmbs.touching`` tells what touches.
         members : sequence
             Bodies, which touch with the spheres that they have in pictures, and pairs (body, Sphere or Plane).
         stiffness : float

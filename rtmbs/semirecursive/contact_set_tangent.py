@@ -280,7 +280,7 @@ def solve_coupled(tables, lu, work, settings, ws):
 
 @inner_kernel
 def extend_basis(tables, lu, work, k, typical, ws):
-    """Write vector ``k + 1`` of the basis, and column ``k`` of the Hessenberg matrix to H[k] (modified Gram-Schmidt)."""
+    """Write vector ``k + 1`` of the basis, and column ``k`` of the Hessenberg matrix to H[k] (Gram-Schmidt)."""
     Q, H, n = ws.krylov, ws.hessenberg, len(ws.dz)
     for i in range(n):
         ws.dz[i] = Q[k, i] * typical[i]
