@@ -48,8 +48,10 @@ class SetPairs:
                 )
             if same_pairs(tables, g, count, state.u, scratch):
                 continue
+            before = state.u.copy(), state.s.copy(), state.sd.copy()
             least = float(keep_pairs(tables, g, count, state.u, state.s, state.sd, ws, scratch))
             if begun and least < -DEEPEST:
+                state.u[:], state.s[:], state.sd[:] = before
                 raise StepError(
                     f"contacts {self.system.contact_sets[g]!r}: a pair is {-least:.2g} radii deep where it begins, at "
                     f"t = {state.t:g}: it met within one step; take a smaller h, or let it start apart",
@@ -118,10 +120,14 @@ def touching(sim: Any, name: str) -> Touching:
     --------
     >>> touching(sim, "heap").penetrations.max()  # doctest: +SKIP
     """
-    system, equations, state = sim.system, sim.equations, sim.state
-    if name not in system.contact_sets:
-        raise unknown_name("contact set", name, system.contact_sets)
-    tables, ws, g = equations.tables, equations.ws, system.contact_sets.index(name)
+    if name not in sim.system.contact_sets:
+        raise unknown_name("contact set", name, sim.system.contact_sets)
+    return touching_at(sim.equations, sim.state, sim.system.contact_sets.index(name))
+
+
+def touching_at(equations: SemiRecursiveEquations, state: State, g: int) -> Touching:
+    """Return the pairs of contact set ``g`` that touch in a State."""
+    tables, ws = equations.tables, equations.ws
     equations.u = state.u
     equations.close(state.z, state.R0)
     forward_velocities(tables.dofs, state.zd, ws)

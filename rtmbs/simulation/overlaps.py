@@ -8,6 +8,7 @@ from rtmbs.errors import warn
 from rtmbs.results.contact_channels import touch_motion
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.samples import one_sample
+from rtmbs.simulation.contact_sets import touching_at
 from rtmbs.system.tables import GRAVITY_SLOT
 
 MOVES = 1e-3  # of an acceleration [m/s^2, rad/s^2]: below it something else holds the bodies where they are
@@ -31,6 +32,12 @@ def warn_of_overlaps(sim: Any) -> None:
         energy = deep * float(normal(deep, 0.0)) / (normal.exponent + 1.0) if deep > 0.0 else 0.0
         if energy > most:
             worst, most, depth = info.name, energy, deep
+    for g, name in enumerate(system.contact_sets):
+        deep = float(touching_at(sim.equations, state, g).penetrations.max(initial=0.0))
+        stiffness, exponent = sim.equations.tables.sets.law[g, :2].tolist()
+        energy = stiffness * deep ** (exponent + 1.0) / (exponent + 1.0)
+        if energy > most:
+            worst, most, depth = name, energy, deep
     if not worst:
         return
     mass = sum(info.mass for info in system.bodies.values())
