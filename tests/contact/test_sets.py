@@ -51,7 +51,7 @@ def test_a_ball_at_rest_is_as_deep_as_its_weight_and_the_state_goes_on():
     assert np.array_equal(other.state.z, sim.state.z)
     assert np.array_equal(other.state.s, sim.state.s)
     with pytest.raises(InputError, match="looks for no pairs"):
-        sim.run(2.0, tolerance=1e-4)
+        rtmbs.equilibrium(sim)
 
 
 def test_a_full_set_fails_with_its_name_and_the_state_stays():
