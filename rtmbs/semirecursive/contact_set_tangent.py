@@ -25,11 +25,12 @@ from rtmbs.numerics.spatial import (
 )
 from rtmbs.semirecursive.contact_sets import (
     combined,
-    friction_change,
+    friction_slopes,
     load_touch,
     members,
     pair_wrench,
     pull_members,
+    rate_and_slopes,
 )
 from rtmbs.semirecursive.force_kernels import add_connector_column, end_motion
 from rtmbs.system.contact_set_tables import (
@@ -75,7 +76,7 @@ def multiply2(A, B):
 
 
 @inner_kernel
-def friction_slopes(sets, g, row, half):
+def followed_slopes(sets, g, row, half):
     """Return the slopes of friction by slip (2, 2), by its limit (2,), and by a turn of the normal (2, 2).
 
     Those of a bristle that follows s = base + half rate are in them.
@@ -84,22 +85,17 @@ def friction_slopes(sets, g, row, half):
     none = 0.0 * row[LIMIT]
     if not law[g, TANGENTIAL] > 0.0:
         return (none, none, none, none), (none, none), (none, none, none, none)
-    one, limit = none + 1.0, row[LIMIT]
-    f0, r0 = friction_change(law, g, s, v, limit, (one, none), (none, none), none)
-    f1, r1 = friction_change(law, g, s, v, limit, (none, one), (none, none), none)
-    f2, r2 = friction_change(law, g, s, v, limit, (none, none), (one, none), none)
-    f3, r3 = friction_change(law, g, s, v, limit, (none, none), (none, one), none)
-    f4, r4 = friction_change(law, g, s, v, limit, (none, none), (none, none), one)
-    by_s, m = (f0[0], f1[0], f0[1], f1[1]), (1.0 - half * r0[0], -half * r1[0], -half * r0[1], 1.0 - half * r1[1])
+    by_s, by_v, by_l, rate_v, rate_l = friction_slopes(law, g, s, v, row[LIMIT])
+    _, r = rate_and_slopes(law, g, s, v, row[LIMIT])
+    m = 1.0 - half * r[0], -half * r[1], -half * r[2], 1.0 - half * r[3]
     turn = half / (m[0] * m[3] - m[1] * m[2])
     follow = multiply2(by_s, (turn * m[3], -turn * m[1], -turn * m[2], turn * m[0]))
-    slip = multiply2(follow, (r2[0], r3[0], r2[1], r3[1]))
-    press = apply2(follow, r4[0], r4[1])
+    slip, press = multiply2(follow, rate_v), apply2(follow, rate_l[0], rate_l[1])
     out, back = row[OUT], row[BACK]
-    tilt = multiply2(follow, (out * r0[0] + back, out * r1[0], out * r0[1], out * r1[1] + back))
+    tilt = multiply2(follow, (out * r[0] + back, out * r[1], out * r[2], out * r[3] + back))
     return (
-        (f2[0] + slip[0], f3[0] + slip[1], f2[1] + slip[2], f3[1] + slip[3]),
-        (f4[0] + press[0], f4[1] + press[1]),
+        (by_v[0] + slip[0], by_v[1] + slip[1], by_v[2] + slip[2], by_v[3] + slip[3]),
+        (by_l[0] + press[0], by_l[1] + press[1]),
         (-out * by_s[0] - tilt[0], -out * by_s[1] - tilt[1], -out * by_s[2] - tilt[2], -out * by_s[3] - tilt[3]),
     )
 
@@ -108,7 +104,7 @@ def friction_slopes(sets, g, row, half):
 def set_slopes(sets, g, j, mu, half, row):
     """Write the slopes of the force of a touching pair, by the place of ball ``j`` and by the velocity of its point."""
     n, t, b = load_touch(row, NORMAL), load_touch(row, ALONG), load_touch(row, ACROSS)
-    by_slip, by_limit, by_tilt = friction_slopes(sets, g, row, half)
+    by_slip, by_limit, by_tilt = followed_slopes(sets, g, row, half)
     w, none, one = load_touch(row, SPIN), 0.0 * row[PRESS], 0.0 * row[PRESS] + 1.0
     spin = dot3(w, n), dot3(w, t), dot3(w, b)
     T, slip, radius = (row[FRICTION], row[FRICTION + 1]), (row[SLIP], row[SLIP + 1]), sets.radius[j]

@@ -98,42 +98,60 @@ def static_factor(law, g, v):
 
 
 @inner_kernel
-def friction_change(law, g, s, v, limit, ds, dv, dlimit):
-    """Return the changes of force and rate (2, 2) of ``friction`` with bristle, slip and limit."""
-    k, tau = law[g, TANGENTIAL], law[g, DAMPING_TIME]
-    factor = static_factor(law, g, v)
-    most = limit * factor
-    dfactor = -2.0 * (factor - 1.0) * (v[0] * dv[0] + v[1] * dv[1]) / law[g, STRIBECK_SPEED] ** 2
-    dmost = dlimit * factor + limit * dfactor
+def friction_slopes(law, g, s, v, limit):
+    """Return slopes of ``friction``: of its force by bristle, slip and limit, of its rate by slip and limit.
+
+    Those by bristle and slip are (2, 2) row by row, those by the limit (2,).
+    """
+    k, tau, factor = law[g, TANGENTIAL], law[g, DAMPING_TIME], static_factor(law, g, v)
+    most, nothing = limit * factor, 0.0 * limit
     size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + NO_FORCE**2), most + k * SLACK
-    dsize = k * k * (s[0] * ds[0] + s[1] * ds[1]) / size
-    q, touching, unit = size / whole, most / whole, (k * s[0] / size, k * s[1] / size)
-    dq, dtouching = (dsize - q * dmost) / whole, dmost * (1.0 - touching) / whole
-    du = (k * ds[0] - unit[0] * dsize) / size, (k * ds[1] - unit[1] * dsize) / size
-    x = (q - ELASTIC) / (1.0 - ELASTIC)
-    share, beyond = clipped(x), clipped(q - 1.0)
-    dshare = dq / (1.0 - ELASTIC) if 0.0 < x.real < 1.0 else 0.0 * dq
-    dbeyond = dq if 1.0 < q.real < 2.0 else 0.0 * dq
-    slides, dslides = share * share * (3.0 - 2.0 * share), 6.0 * share * (1.0 - share) * dshare
-    o, do = v[0] * unit[0] + v[1] * unit[1], dv[0] * unit[0] + dv[1] * unit[1] + v[0] * du[0] + v[1] * du[1]
-    if not o.real > 0.0:
-        o, do = 0.0 * o, 0.0 * do
-    outward, doutward = slides * q * o, dslides * q * o + slides * dq * o + slides * q * do
-    damping, ddamping = tau * (1.0 - slides), -tau * dslides
-    w = k * (s[0] + damping * v[0]), k * (s[1] + damping * v[1])
-    dw0 = k * (ds[0] + ddamping * v[0] + damping * dv[0])
-    dw1 = k * (ds[1] + ddamping * v[1] + damping * dv[1])
-    wanted = sqrt(w[0] * w[0] + w[1] * w[1] + NO_FORCE**2)
-    larger, dlarger = most, dmost
-    if wanted.real > most.real:
-        larger, dlarger = wanted, (w[0] * dw0 + w[1] * dw1) / wanted
-    held = most / (larger + NO_FORCE)
-    dheld = (dmost - held * dlarger) / (larger + NO_FORCE)
-    r0 = dtouching * (v[0] - outward * unit[0]) + touching * (dv[0] - doutward * unit[0] - outward * du[0])
-    r1 = dtouching * (v[1] - outward * unit[1]) + touching * (dv[1] - doutward * unit[1] - outward * du[1])
-    r0 -= (dbeyond * s[0] + beyond * ds[0]) / RELAXES
-    r1 -= (dbeyond * s[1] + beyond * ds[1]) / RELAXES
-    return (-dheld * w[0] - held * dw0, -dheld * w[1] - held * dw1), (r0, r1)
+    q, touching, x, y = size / whole, most / whole, k * s[0] / size, k * s[1] / size
+    share = clipped((q - ELASTIC) / (1.0 - ELASTIC))
+    slides, slope = share * share * (3.0 - 2.0 * share), 6.0 * share * (1.0 - share) / (1.0 - ELASTIC)
+    along = v[0] * x + v[1] * y
+    along, dragged = (along, slides * q) if along.real > 0.0 else (nothing, nothing)
+    damping = tau * (1.0 - slides)
+    w0, w1 = k * (s[0] + damping * v[0]), k * (s[1] + damping * v[1])
+    wanted = sqrt(w0 * w0 + w1 * w1 + NO_FORCE**2)
+    slips = wanted.real > most.real
+    larger = (wanted if slips else most) + NO_FORCE
+    held = most / larger
+    e0, e1 = (w0 / wanted, w1 / wanted) if slips else (nothing, nothing)  # of ``larger`` by w
+    by_q = -tau * k * slope  # of w over v, by q
+    qx, qy, ql = k * x / whole, k * y / whole, -q * factor / whole
+    # by the limit
+    d0, d1 = by_q * ql * v[0], by_q * ql * v[1]
+    dheld = (factor - held * (e0 * d0 + e1 * d1 if slips else factor)) / larger
+    force_l = -dheld * w0 - held * d0, -dheld * w1 - held * d1
+    pulled, outward = along * (slope * q + slides) * ql, slides * q * along
+    beyond = ql if 1.0 < q.real < 2.0 else nothing
+    grows = factor * (1.0 - touching) / whole
+    rate_l = (
+        grows * (v[0] - outward * x) - touching * pulled * x - beyond * s[0] / RELAXES,
+        grows * (v[1] - outward * y) - touching * pulled * y - beyond * s[1] / RELAXES,
+    )
+    # by slip, with what the limit at rest does
+    stretch = -2.0 * limit * (factor - 1.0) / (factor * law[g, STRIBECK_SPEED] ** 2)
+    l0, l1, c = stretch * v[0], stretch * v[1], k * damping
+    h0, h1 = -held * e0 * c / larger, -held * e1 * c / larger
+    force_v = (
+        -h0 * w0 - held * c + force_l[0] * l0,
+        -h1 * w0 + force_l[0] * l1,
+        -h0 * w1 + force_l[1] * l0,
+        -h1 * w1 - held * c + force_l[1] * l1,
+    )
+    rate_v = (
+        touching * (1.0 - dragged * x * x) + rate_l[0] * l0,
+        -touching * dragged * x * y + rate_l[0] * l1,
+        -touching * dragged * x * y + rate_l[1] * l0,
+        touching * (1.0 - dragged * y * y) + rate_l[1] * l1,
+    )
+    # by the bristle
+    a00, a01, a10, a11 = k + by_q * qx * v[0], by_q * qy * v[0], by_q * qx * v[1], k + by_q * qy * v[1]
+    h0, h1 = -held * (e0 * a00 + e1 * a10) / larger, -held * (e0 * a01 + e1 * a11) / larger
+    force_s = -h0 * w0 - held * a00, -h1 * w0 - held * a01, -h0 * w1 - held * a10, -h1 * w1 - held * a11
+    return force_s, force_v, force_l, rate_v, rate_l
 
 
 @inlined_kernel

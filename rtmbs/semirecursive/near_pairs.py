@@ -40,9 +40,16 @@ def pair_scratch(tables: Tables, g: int) -> PairScratch:
     sets = tables.sets
     count = int(sets.member_pointer[g + 1] - sets.member_pointer[g])
     most, buckets = int(sets.pair_pointer[g + 1] - sets.pair_pointer[g]), 1 << (2 * count - 1).bit_length()
-    integers = [np.zeros(shape, np.int64) for shape in ((count, 3), count, buckets + 1, count, (most + 1, 2))]
     return PairScratch(
-        np.zeros((count, 3)), np.zeros(count), *integers, np.zeros((most, BRISTLES)), np.zeros((most, BRISTLES))
+        middle=np.zeros((count, 3)),
+        reach=np.zeros(count),
+        cell=np.zeros((count, 3), np.int64),
+        bucket=np.zeros(count, np.int64),
+        begin=np.zeros(buckets + 1, np.int64),
+        order=np.zeros(count, np.int64),
+        pair=np.zeros((most + 1, 2), np.int64),
+        s=np.zeros((most, BRISTLES)),
+        sd=np.zeros((most, BRISTLES)),
     )
 
 
