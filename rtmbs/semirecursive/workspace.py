@@ -9,7 +9,7 @@ from rtmbs.ad.program import memory_of
 from rtmbs.jit.struct import struct
 from rtmbs.system.contact_set_tables import COLUMNS, states_of_sets
 from rtmbs.system.law_tables import COUNT, LOOKS, slopes_of
-from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Tables
+from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, ContactSets, Tables
 
 Array = Any
 
@@ -139,10 +139,6 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     seen = POSE_INPUTS * len(conditions.frame_a) + len(conditions.dof)
     shapes |= {"pose_input": (seen,), "pose_value": (len(conditions.scale),)}
     shapes |= {"pose_slope": (int(conditions.place[-1]),), "pose_bend": (int(conditions.square[-1]),)}
-    sets = tables.sets
-    pairs, count, most = int(sets.pair_pointer[-1]), len(sets.dof), MOST_DIRECTIONS if len(sets.dof) else 0
-    shapes |= {"touch": (pairs, COLUMNS), "set_wrench": (count, 6), "set_motion": (count, 12)}
-    shapes |= {"set_force": (n if count else 0,)}
     depth = int(np.diff(tables.paths.pointer).max(initial=0))
     shapes |= {"path": (17, depth)}
     real = {
@@ -158,11 +154,8 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "pose_parameter": np.zeros(len(conditions.slot)),
         "pose_memory": memory_of(conditions.program),
         "pose_output": np.zeros(len(conditions.program.output)),
-        **scratch_of_states(laws.state_block, states_of_sets(sets)),
-        "set_share": np.zeros(3),
-        "touching": np.full((pairs, 2), -1, np.int64),
-        "krylov": np.zeros((most + 1 if most else 0, n)),
-        "hessenberg": np.zeros((most + 3 if most else 0, most + 1)),
+        **scratch_of_states(laws.state_block, states_of_sets(tables.sets)),
+        **scratch_of_sets(tables.sets, n, dtype),
         "end_z": np.zeros(n),
         "end_zd": np.zeros(n),
         "end_zdd": np.zeros(n),
@@ -186,4 +179,20 @@ def scratch_of_states(block: Array, more: int = 0) -> dict[str, Array]:
         "state_slope": np.zeros(int(slopes_of(block).sum())),
         "state_matrix": np.zeros((most, most)),
         "state_right": np.zeros((most, int(block[:, LOOKS].max(initial=0)))),
+    }
+
+
+def scratch_of_sets(sets: ContactSets, n: int, dtype: type) -> dict[str, Array]:
+    """Return the scratch for contact sets, of ``n`` coordinates."""
+    pairs, count = int(sets.pair_pointer[-1]), len(sets.dof)
+    rows = MOST_DIRECTIONS + 1 if count else 0
+    return {
+        "touch": np.zeros((pairs, COLUMNS), dtype),
+        "set_wrench": np.zeros((count, 6), dtype),
+        "set_motion": np.zeros((count, 12), dtype),
+        "set_force": np.zeros(n if count else 0, dtype),
+        "set_share": np.zeros(3),
+        "touching": np.full((pairs, 2), -1, np.int64),
+        "krylov": np.zeros((rows, n)),
+        "hessenberg": np.zeros((rows + 2 if count else 0, rows)),
     }

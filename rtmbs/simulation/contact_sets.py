@@ -61,9 +61,19 @@ class SetPairs:
         return overlaps
 
 
-def set_pairs_of(system: System) -> SetPairs | None:
-    """Return the pairs of the contact sets of a System, None where it has none."""
-    return SetPairs(system) if system.contact_sets else None
+def set_pairs_of(system: System, method: Any) -> SetPairs | None:
+    """Return the pairs of the contact sets of a System, None where it has none.
+
+    Raises InputError for a method whose steps have no tangent of contact sets.
+    """
+    if not system.contact_sets:
+        return None
+    if getattr(method, "compiled_step", "") != "trbdf2":
+        raise InputError(
+            f"contacts {system.contact_sets[0]!r} need method=rtmbs.TRBDF2(); {type(method).__name__} has no tangent "
+            "of pairs that change"
+        )
+    return SetPairs(system)
 
 
 def renew_pairs(store: Any, begun: bool = True) -> None:
@@ -143,12 +153,3 @@ def touching_at(equations: SemiRecursiveEquations, state: State, g: int) -> Touc
     normals = rows[:, NORMAL : NORMAL + 3].copy()
     points = rows[:, MIDDLE : MIDDLE + 3] - radius[:, None] * normals
     return Touching(pairs, points, normals, -rows[:, GAP], rows[:, FORCE : FORCE + 3].copy())
-
-
-def check_method(system: System, method: Any) -> None:
-    """Refuse methods whose steps have no tangent of contact sets: InputError."""
-    if system.contact_sets and getattr(method, "compiled_step", "") != "trbdf2":
-        raise InputError(
-            f"contacts {system.contact_sets[0]!r} need method=rtmbs.TRBDF2(); {type(method).__name__} has no tangent "
-            "of pairs that change"
-        )

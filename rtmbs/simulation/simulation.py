@@ -30,7 +30,7 @@ from rtmbs.semirecursive.start.prepare import StartReport, prepare
 from rtmbs.simulation.access import LOOK, STEP, Claim, guarded
 from rtmbs.simulation.captured_values import CapturedValues, captured_values_of, check_captured
 from rtmbs.simulation.channel_reader import ChannelReader
-from rtmbs.simulation.contact_sets import check_method, renew_pairs
+from rtmbs.simulation.contact_sets import renew_pairs
 from rtmbs.simulation.controllers import Controller, Controllers, controller_of
 from rtmbs.simulation.convex_contacts import renew_patches
 from rtmbs.simulation.inputs import Inputs
@@ -143,7 +143,6 @@ class Simulation(Keyed, StrictAttributes):
             raise InputError(f"t0 is {shown(t0)}; it must be a time in seconds")
         switches(assembly_offset=assembly_offset)
         options = Options(PenaltyTrapezoidal() if method is None else method, jacobian, threads)
-        check_method(system, options.method)
         if system.states:
             demand(options.method, Capability.FORCE_STATES, f"model {system.name!r} with states of force laws")
         equations = SemiRecursiveEquations(system, make_source(jacobian, system))

@@ -174,7 +174,7 @@ class StateStore:
         self.loads = BearingLoads(self.system) if self.system.bearings else None
         self.patches = convex_contacts_of(self.system)
         renew_patches(self, begun=False)
-        self.pairs = set_pairs_of(self.system)
+        self.pairs = set_pairs_of(self.system, options.method)
         renew_pairs(self, begun=False)
         if self.loads is not None:
             self.solve_accelerations(self.states[0])
@@ -681,7 +681,7 @@ class StateStore:
         equations.u, equations.threads = state.u, self.equations.threads
         work = self.options.method.start(equations, state)
         own = {"equations": equations, "work": work, "patches": convex_contacts_of(self.system)}
-        own["pairs"] = set_pairs_of(self.system)
+        own["pairs"] = set_pairs_of(self.system, self.options.method)
         return self._same(states=state_pair(state), **own)
 
     def twin(self) -> Self:
