@@ -96,8 +96,9 @@ def row(count: int, stiffness: float, peer: bool) -> tuple[str, float]:
     if not peer:
         return said + " | | |", stiffness
     theirs, other = [], 0.0
-    for solver in SOLVERS if count <= FEW else SOLVERS[1:]:
-        for _ in range(10 if count <= FEW else 2):
+    solvers = SOLVERS if count <= FEW else SOLVERS[1:]
+    for solver in solvers:
+        for _ in range(10 if count <= FEW else 3):
             steps, deep = mujoco_steps(bodies, stiffness, solver)
             steps(BEGIN)
             other = deep()
@@ -106,7 +107,7 @@ def row(count: int, stiffness: float, peer: bool) -> tuple[str, float]:
             stiffness *= other / depth
         theirs.append(min(seconds(lambda steps=steps: steps(STEPS)) / STEPS for _ in range(TURNS)))
     best = min(theirs)
-    name = SOLVERS[int(np.argmin(theirs))]
+    name = solvers[int(np.argmin(theirs))]
     return said + f" {other:.1e} | {1e3 * best:.2f} ({name}) | {time_own / best:.1f} |", stiffness
 
 

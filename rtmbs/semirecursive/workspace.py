@@ -135,11 +135,10 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     laws_between, program = len(laws.frame_a), laws.program
     inputs = FRAME_INPUTS * laws_between + len(laws.input)
     shapes |= {"law_input": (inputs,), "law_wrench": (laws_between, 6), "law_force": (len(laws.row),)}
-    conditions = tables.conditions
+    conditions, depth = tables.conditions, int(np.diff(tables.paths.pointer).max(initial=0))
     seen = POSE_INPUTS * len(conditions.frame_a) + len(conditions.dof)
     shapes |= {"pose_input": (seen,), "pose_value": (len(conditions.scale),)}
     shapes |= {"pose_slope": (int(conditions.place[-1]),), "pose_bend": (int(conditions.square[-1]),)}
-    depth = int(np.diff(tables.paths.pointer).max(initial=0))
     shapes |= {"path": (17, depth)}
     real = {
         "held": np.zeros(depth + 1, np.int64),

@@ -172,9 +172,8 @@ class StateStore:
         self.compiled, self.checked, self.prepared, self.calm = False, [], None, 0
         self.watched = True
         self.loads = BearingLoads(self.system) if self.system.bearings else None
-        self.patches = convex_contacts_of(self.system)
+        self.patches, self.pairs = convex_contacts_of(self.system), set_pairs_of(self.system, options.method)
         renew_patches(self, begun=False)
-        self.pairs = set_pairs_of(self.system, options.method)
         renew_pairs(self, begun=False)
         if self.loads is not None:
             self.solve_accelerations(self.states[0])
@@ -416,8 +415,7 @@ class StateStore:
     @property
     def takes_chunks(self) -> bool:
         """True when many steps fit in one kernel call: the fused step."""
-        alone = self.loads is None and self.patches is None and self.pairs is None
-        return alone and self.options.method.takes_many(self.equations)
+        return self.loads is self.patches is self.pairs is None and self.options.method.takes_many(self.equations)
 
     def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call for many steps came in between."""
@@ -680,8 +678,8 @@ class StateStore:
         equations.take_balance(self.equations.balance)
         equations.u, equations.threads = state.u, self.equations.threads
         work = self.options.method.start(equations, state)
-        own = {"equations": equations, "work": work, "patches": convex_contacts_of(self.system)}
-        own["pairs"] = set_pairs_of(self.system, self.options.method)
+        found = convex_contacts_of(self.system), set_pairs_of(self.system, self.options.method)
+        own = {"equations": equations, "work": work, "patches": found[0], "pairs": found[1]}
         return self._same(states=state_pair(state), **own)
 
     def twin(self) -> Self:
