@@ -415,8 +415,7 @@ class StateStore:
     @property
     def takes_chunks(self) -> bool:
         """True when many steps fit in one kernel call: the fused step."""
-        renewed = self.loads, self.patches, self.pairs
-        return renewed == (None, None, None) and self.options.method.takes_many(self.equations)
+        return not any((self.loads, self.patches, self.pairs)) and self.options.method.takes_many(self.equations)
 
     def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call for many steps came in between."""
