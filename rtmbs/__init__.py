@@ -94,6 +94,8 @@ HOMES = {
     "Wrench": "rtmbs.model",
     "add_motor": "rtmbs.robotics.motors",
     "breaking": "rtmbs.simulation.breaking",
+    "Touching": "rtmbs.simulation.contact_sets",
+    "touching": "rtmbs.simulation.contact_sets",
     "campbell": "rtmbs.studies.analysis.campbell",
     "co_simulate": "rtmbs.export.co_simulation",
     "compare": "rtmbs.results",
@@ -214,6 +216,8 @@ if TYPE_CHECKING:  # the same names, for type checkers and editors; tests/test_i
     from rtmbs.robotics.sensors import ForceTorqueSensor as ForceTorqueSensor
     from rtmbs.simulation import Simulation as Simulation
     from rtmbs.simulation.breaking import breaking as breaking
+    from rtmbs.simulation.contact_sets import Touching as Touching
+    from rtmbs.simulation.contact_sets import touching as touching
     from rtmbs.simulation.events import Event as Event
     from rtmbs.simulation.events import EventError as EventError
     from rtmbs.simulation.observers import At as At

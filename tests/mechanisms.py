@@ -15,6 +15,7 @@ from rtmbs.forces.wrenches import Wrenches
 from rtmbs.system.components import no_balance
 from rtmbs.system.condensed_closures import no_condensed
 from rtmbs.system.condition_tables import no_conditions
+from rtmbs.system.contact_set_tables import no_contact_sets
 from rtmbs.system.contact_tables import no_contacts
 from rtmbs.system.dof_layout import elements_of
 from rtmbs.system.interfaces import no_interfaces
@@ -195,6 +196,7 @@ def random_tables(
         no_forces()._replace(springs=spring_tables, wrenches=wrench_tables),
         no_laws(),
         no_balance(n),
+        no_contact_sets(),
     )
     return Mechanism(with_origins(tables), np.concatenate(u), R0)
 

@@ -541,6 +541,8 @@ def test_inputs_survive_halving():
 # Why each `while` of the package ends.
 BOUNDED = {
     "studies/sensitivities/saddles.py: passes": "every turn is a pass, at most MOST_PASSES of them",
+    "semirecursive/near_pairs.py: order_partners": "every turn goes one pair back in those of one ball",
+    "semirecursive/near_pairs.py: keep_pairs": "every turn goes one pair on in those that stand in the inputs",
     "batch/batch.py: _advance": "every turn takes a step of a copy, ends one, or solves for its accelerations once",
     "batch/batch.py: read": "every turn reads one copy at least, and copies are finite",
     "viewer/web/live.py: first_frame": "every turn sleeps, and ends with the session or after a minute",

@@ -32,6 +32,7 @@ from rtmbs.simulation.set_coordinate import check_settable, close_motion
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.simulation.state_store import NO_RAMPS, state_pair
 from rtmbs.state import State
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.system import BodyInfo, System
 from rtmbs.system.tables import Tables
 
@@ -778,6 +779,7 @@ def check_batch(sim: Simulation) -> None:
     system = sim.system
     refuse_rigid(system.rigid, "rtmbs.Batch")
     refuse_convex(system.forces, "rtmbs.Batch")
+    refuse_sets(system, "rtmbs.Batch")
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)
         raise InputError(f"rtmbs.Batch: force laws {names} are called in Python; write them so that they are recorded")

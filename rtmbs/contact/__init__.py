@@ -19,6 +19,7 @@ __getattr__, __dir__, __all__ = lazily(
             "normal_force": ["NormalForce", "dissipation_for"],
             "plane": ["Plane"],
             "profile": ["Profile"],
+            "sets": ["ContactSet"],
         },
     ),
 )

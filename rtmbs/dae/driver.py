@@ -36,6 +36,7 @@ from rtmbs.results.result import Result
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.simulation.failures import step_error
 from rtmbs.simulation.simulation import Simulation
+from rtmbs.system.contact_set_tables import refuse_sets
 
 Array = NDArray[np.float64]
 
@@ -387,6 +388,7 @@ def motion_of(
     if isinstance(equations := getattr(system, "equations", None), SemiRecursiveEquations):
         refuse_bearings(equations.compiled.bearings, "integrate")
         refuse_convex(equations.compiled.forces, "integrate")
+        refuse_sets(equations.compiled, "integrate")
         refuse_rigid(equations.compiled.rigid, "integrate")
     system = with_rate_rows(system)
     demand_no_states(system, method)

@@ -19,6 +19,7 @@ from rtmbs.integrators.method import Method
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.jit.native_code import TARGETS
 from rtmbs.simulation.simulation import Simulation
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.system import System
 
 HERE = Path(__file__).parent / "c"
@@ -216,6 +217,7 @@ def check_exportable(sim: Simulation) -> None:
         raise InputError(f"method is {shown(method)}; only the fused step of PenaltyTrapezoidal() can be exported")
     refuse_bearings(system.bearings, "an export")
     refuse_convex(system.forces, "an export")
+    refuse_sets(system, "an export")
     refuse_rigid(system.rigid, "an export")
     if system.called:
         names = ", ".join(repr(law.name) for law in system.called)

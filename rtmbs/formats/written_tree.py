@@ -176,7 +176,8 @@ def take_forces(tree: WrittenTree) -> None:
         else:
             tree.notes.append(ImportNote(f"force {force.name!r}", 0, "is not written"))
     for kind, elements in (
-        ("driver", model.drivers), ("rod", model.rods), ("constraint", model.constraints), ("contact", model.contacts)
+        ("driver", model.drivers), ("rod", model.rods), ("constraint", model.constraints), ("contact", model.contacts),
+        ("contact set", model.contact_sets),
     ):  # fmt: skip
         tree.notes += [ImportNote(f"{kind} {name!r}", 0, "is not written") for name in elements]
 

@@ -12,6 +12,7 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.errors import InputError
 from rtmbs.kinematics.coordinates import SIZE
 from rtmbs.kinematics.elements import JointCoordinate
 from rtmbs.model import Body, Floating, Joint, Model
@@ -34,6 +35,8 @@ class FreeBodies:
     """
 
     def __init__(self, model: Model) -> None:
+        for name in model.contact_sets:
+            raise InputError(f"a formulation looks for no pairs that come near; contacts {name!r} need a Simulation")
         model = with_coordinates_of_the_tree(model)
         acted_on = list(dict.fromkeys(coordinates_acted_on(model)))
         free, floating = model_of_free_bodies(model, acted_on)

@@ -12,6 +12,7 @@ from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.loop_jacobian import loop_jacobian, noise_of
 from rtmbs.semirecursive.rotations import commit_rotations
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.contact_tables import rate_mask
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
@@ -50,6 +51,7 @@ class JointCoordinates:
     """
 
     def __init__(self, system: System, R0: Array | None = None) -> None:
+        refuse_sets(system, "a formulation")
         self.equations = SemiRecursiveEquations(uncondensed(system))
         self.n = self.equations.n
         self.loops = loop_jacobian(self.equations.system)

@@ -45,6 +45,8 @@ KERNEL_ROOMS = (
     "system",
 )
 KERNEL_FILES = (
+    "contact/friction.py",
+    "contact/pairs.py",
     "integrators/projection.py",
     "integrators/newton.py",
     "integrators/midpoint_history.py",

@@ -67,6 +67,8 @@ def write(model: Model | Document, analysis: Analysis | None = None, folder: str
     parts += [coupler(one) for one in model.couplers.values()]
     for name in model.constraints:
         raise ModelError(f"constraint {name!r} is a function written in Python, which a file cannot hold")
+    for name in model.contact_sets:
+        raise ModelError(f"contacts {name!r} is a contact set, which a file cannot hold")
     parts += [force(one) for one in model.forces.values()]
     parts += [driver(model, one) for one in model.drivers.values()]
     parts += [initial(one) for one in model.initials.values()]

@@ -1,5 +1,7 @@
 """``ModelDescription``: the elements of a mechanism by name, which ``compile`` reads, and its characteristic length."""
 
+from typing import Any
+
 import numpy as np
 
 from rtmbs.core.notebook import folded_html, number_text, title_html
@@ -41,6 +43,7 @@ class ModelDescription(StrictAttributes):
     couplers: dict[str, Coupler]
     constraints: dict[str, Constraint]
     contacts: dict[str, RollingContact | KnifeEdge]  # nonholonomic: wheels that roll, and knife edges
+    contact_sets: dict[str, Any]  # of balls and planes that may all touch: ``contact.sets.ContactSet``
     forces: dict[str, Force]
     drivers: dict[str, Driver]
     initials: dict[str, Initial]
@@ -58,7 +61,7 @@ class ModelDescription(StrictAttributes):
         self.bodies = {GROUND: make_ground()}
         self.joints, self.markers, self.rods, self.couplers = {}, {}, {}, {}
         self.constraints, self.forces, self.drivers, self.initials, self.looks = {}, {}, {}, {}, {}
-        self.contacts, self.reaction_stiffness, self.contact_shapes = {}, {}, {}
+        self.contacts, self.reaction_stiffness, self.contact_shapes, self.contact_sets = {}, {}, {}, {}
         self.import_report = None
 
     def __repr__(self) -> str:
@@ -66,6 +69,7 @@ class ModelDescription(StrictAttributes):
         parts = {"joint": len(self.joints), "force": len(self.forces), "driver": len(self.drivers)}
         parts |= {"rod": len(self.rods), "coupler": len(self.couplers), "constraint": len(self.constraints)}
         parts |= {"nonholonomic constraint": len(self.contacts)}
+        parts |= {"contact set": len(self.contact_sets)}
         counts = [(bodies, "body", "bodies"), *((count, kind, "") for kind, count in parts.items())]
         counts.append((len(self.markers), "marker", ""))
         said = ", ".join(with_count(*one) for one in counts if one[0])

@@ -47,6 +47,7 @@ from rtmbs.model.shapes import make_looks
 
 if TYPE_CHECKING:
     from rtmbs.contact.elements import Contact
+    from rtmbs.contact.sets import ContactSet
     from rtmbs.system import System
 
 ContactSide = Body | str | tuple[Body | str, Any]  # a body with its own shapes, or one shape of it
@@ -844,6 +845,84 @@ class Model(ModelDescription):
             tangential_stiffness=tangential_stiffness, damping_time=damping_time, static_ratio=static_ratio,
             stribeck_speed=stribeck_speed,
         )  # fmt: skip
+
+    def add_contacts(
+        self,
+        name: str,
+        members: Sequence[ContactSide],
+        *,
+        stiffness: Numbers,
+        exponent: Numbers = None,
+        dissipation: Numbers = 0.0,
+        friction: Numbers = 0.0,
+        tangential_stiffness: Numbers = None,
+        damping_time: Numbers = 1e-3,
+        static_ratio: Numbers = 1.0,
+        stribeck_speed: Numbers = 1e-2,
+        most: int | None = None,
+    ) -> "ContactSet":
+        """Add compliant contact of many balls and planes, each with all others.
+
+        A step looks at the pairs that are near alone, so its time grows with the number of balls, not of pairs. Every
+        pair has the law of ``add_contact``, and the other arguments are those of ``add_contact``. It needs
+        ``method=rtmbs.TRBDF2()`` and steps of h.
+
+        Parameters
+        ----------
+        name : str
+            Name of the set. ``NAME.friction`` is an input. ``rtmbs.touching`` tells what touches.
+        members : sequence
+            Bodies, which touch with the spheres that they have in pictures, and pairs (body, Sphere or Plane).
+        stiffness : float
+            k of the normal force N = k d^e (1 + c d') of the penetration d [N/m^e].
+        exponent : float, optional
+            e: 1.5 unless given (Hertz).
+        dissipation : float, default 0.0
+            c [s/m].
+        friction : float, default 0.0
+            Coefficient mu of sliding.
+        tangential_stiffness : float, optional
+            Stiffness of a contact that sticks [N/m].
+        damping_time : float, default 1e-3
+            Tangential damping of a contact that sticks, over its stiffness [s].
+        static_ratio : float, default 1.0
+            Friction at rest over that of sliding, 1 or more.
+        stribeck_speed : float, default 1e-2
+            Speed at which 1/e of that difference is left [m/s].
+        most : int, optional
+            Most pairs that may be near at one time: six a ball unless given. A step with more fails.
+
+        Returns
+        -------
+        ContactSet
+            The new set.
+
+        Raises
+        ------
+        ModelError
+            For a name that is taken, values out of range, other shapes, and members that cannot touch.
+
+        Examples
+        --------
+        >>> m = rtmbs.Model("heap")
+        >>> members = [("ground", rtmbs.contact.Plane())]
+        >>> for k in range(3):
+        ...     name, place = f"ball{k}", (0.01 * k, 0.0, 0.1 + 0.2 * k)
+        ...     ball = m.add_body(name, mass=1.0, inertia=(4e-3, 4e-3, 4e-3), position=place)
+        ...     free = m.add_joint(f"free{k}", rtmbs.Floating(), "ground", ball, point=place)
+        ...     members.append((ball, rtmbs.Sphere(0.1)))
+        >>> m.add_contacts("heap", members, stiffness=1e6, friction=0.4).most
+        6
+        """
+        from rtmbs.contact.sets import make_contact_set
+
+        check_new_name("contacts", name, self.contact_sets, self.forces)
+        found = self.contact_sets[name] = make_contact_set(
+            self, name, members, stiffness=stiffness, exponent=exponent, dissipation=dissipation, friction=friction,
+            tangential_stiffness=tangential_stiffness, damping_time=damping_time, static_ratio=static_ratio,
+            stribeck_speed=stribeck_speed, most=most,
+        )  # fmt: skip
+        return found
 
     def add_rigid_contact(
         self,

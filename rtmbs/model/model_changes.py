@@ -20,6 +20,7 @@ PARTS = {
     "couplers": "coupler",
     "constraints": "constraint",
     "contacts": "nonholonomic constraint",
+    "contact_sets": "contact set",
     "forces": "force",
     "drivers": "driver",
     "initials": "initial value of joint",

@@ -18,6 +18,7 @@ from rtmbs.contact.gaps import refuse_rigid
 from rtmbs.contact.joint_friction import refuse_bearings
 from rtmbs.errors import InputError
 from rtmbs.model.model import Model
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
 
@@ -147,6 +148,7 @@ def split(system: System, ranks: int, whole: bool = False) -> Split:
     """
     refuse_bearings(system.bearings, "the recursion")
     refuse_convex(system.forces, "the recursion")
+    refuse_sets(system, "the recursion")
     refuse_rigid(system.rigid, "the recursion")
     demand_sharable(system)
     parent = np.maximum(system.tables.dofs.parent, -1)

@@ -47,7 +47,7 @@ class EvaluatedEquations:
     """
 
     def __init__(self, system: System, source: Any = None) -> None:
-        self.n, self.m, self.states = len(system.tables.dofs.kind), len(system.row_names), len(system.states)
+        self.n, self.m, self.states = len(system.tables.dofs.kind), len(system.row_names), len(system.s0)
         self.u: Array = system.u0.copy()
         self.alpha: Array = np.zeros(self.m)
         self.masses: Array = np.ones(self.m)

@@ -8,6 +8,7 @@ from rtmbs.jit.compiled import coarse_kernel, inner_kernel
 from rtmbs.semirecursive.closure_jacobian import pull_back
 from rtmbs.semirecursive.closures import evaluate_closures
 from rtmbs.semirecursive.condensed_loops import add_condensed_loops, add_condensed_multipliers, carry_wrenches
+from rtmbs.semirecursive.contact_set_tangent import add_set_tangent
 from rtmbs.semirecursive.contacts import add_rate_gaps
 from rtmbs.semirecursive.force_kernels import add_force_tangent, apply_forces
 from rtmbs.semirecursive.mass_matrix import add_masses, gather_inertias, gather_sections
@@ -84,9 +85,12 @@ def assemble_tangent(tables, terms, mass, velocity, position, u, alpha, old, ws,
         len(tables.connectors.a) > len(tables.closures.connector)
         or len(tables.joint_forces.dof)
         or len(tables.laws.row)
+        or len(tables.sets.dof)
     ):
         keep_diagonal(tables.paths, ws, values)
         add_force_tangent(tables, u, velocity, position, ws, values)
+        if len(tables.sets.dof) > 0:
+            add_set_tangent(tables, u, velocity, position, ws, values)
         ws.stiff[0] = applied_share(tables.paths, ws, values)
     add_loop_tangent(tables, alpha, position, ws.Phi_z, ws.Phi_z, values)
     if len(tables.condensed.closure) > 0:

@@ -16,6 +16,7 @@ from typing import Any
 from rtmbs.forces.register import KINDS
 from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel, merged_kernel
 from rtmbs.numerics.spatial import add6, combine6, cross_force, cross_motion, dot6, load6, scale6
+from rtmbs.semirecursive.contact_sets import apply_sets
 from rtmbs.semirecursive.law_kernels import LAWS, evaluate_laws
 from rtmbs.system.tables import ROTATION
 
@@ -168,6 +169,8 @@ def apply_forces(tables, z, zd, u, ws):
     if len(ws.law_output) > 0:
         evaluate_laws(tables, z, zd, u, ws)
     apply_wrenches(tables, u, ws)
+    if len(tables.sets.dof) > 0:
+        apply_sets(tables, u, ws)
     for o in range(len(laws.row)):
         ws.tau[laws.row[o]] -= ws.law_force[o]
 

@@ -15,6 +15,7 @@ from rtmbs.forces.frames import relative_change, relative_motion, world_variatio
 from rtmbs.forces.kind import ForceKernels
 from rtmbs.jit.compiled import inner_kernel, kernel, lazy_kernel, merged_kernel
 from rtmbs.numerics.spatial import dot3, load6
+from rtmbs.semirecursive.contact_sets import evaluate_sets
 from rtmbs.semirecursive.law_states import (
     evaluate_recorded,
     follow_inputs,
@@ -37,13 +38,13 @@ def evaluate_laws(tables, z, zd, u, ws):
     is what a complex step is about.
     """
     laws, inputs = tables.laws, set_inputs(tables, z, zd, u, ws)
-    if len(ws.s) == 0:
+    if len(ws.state_change) == 0:
         evaluate_recorded(laws, inputs, ws)
     else:
         settle_states(laws, inputs, True, ws)
     take_wrenches(laws, ws)
     take_forces(laws, ws)
-    if len(ws.s) > 0:
+    if len(ws.state_change) > 0:
         count = len(laws.force_entry)
         for e in range(count + laws.state_block[0, 8], count):  # of states that are held: nothing
             ws.law_entry[e] = 0.0
@@ -75,6 +76,10 @@ def set_inputs(tables, z, zd, u, ws):
 def end_states(tables, z, zd, u, ws):
     """Find the states of force laws at the end of a step, and their rates; forces are not asked for."""
     laws = tables.laws
+    if len(tables.sets.dof) > 0:
+        evaluate_sets(tables, u, ws)
+    if len(ws.state_change) == 0:
+        return
     settle_states(laws, set_inputs(tables, z, zd, u, ws), False, ws)
     if ws.state_half[0] != 0.0:
         for b in range(len(laws.state_block)):
@@ -83,7 +88,9 @@ def end_states(tables, z, zd, u, ws):
 
 @kernel
 def reevaluate_laws(tables, z, zd, u, ws):
-    """``evaluate_laws`` for callers in Python."""
+    """``evaluate_laws`` for callers in Python, and contact sets."""
+    if len(tables.sets.dof) > 0:
+        evaluate_sets(tables, u, ws)
     if len(ws.law_output) > 0:
         evaluate_laws(tables, z, zd, u, ws)
 

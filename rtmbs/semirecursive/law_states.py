@@ -61,16 +61,20 @@ def settle_states(laws, inputs, forces, ws):
     previous, half, part = np.inf, ws.state_half[0], 1.0
     quick = len(laws.rates.lanes) > 0 and half != 0.0
     whole = not quick
-    for i in range(len(ws.s)):
+    for i in range(len(ws.state_change)):
         ws.s[i] = ws.state_base[i]
     for k in range(ROUNDS):
-        for i in range(len(ws.s)):
+        for i in range(len(ws.state_change)):
             ws.law_number[inputs + i] = ws.s[i]
         if whole:
-            evaluate_recorded(laws, inputs + len(ws.s), ws)
+            evaluate_recorded(laws, inputs + len(ws.state_change), ws)
         else:
             evaluate_lanes(
-                laws.rates, ws.law_rates, ws.law_number[: inputs + len(ws.s)], ws.law_parameter, ws.law_output
+                laws.rates,
+                ws.law_rates,
+                ws.law_number[: inputs + len(ws.state_change)],
+                ws.law_parameter,
+                ws.law_output,
             )
         read_slopes(laws, ws)
         if half == 0.0:
@@ -85,17 +89,17 @@ def settle_states(laws, inputs, forces, ws):
         whole = not quick or (forces and (ended or k == 0 or worst <= NEARLY))
         if k >= PLAIN:
             part = 0.5 * part if worst > 0.5 * previous else min(1.0, 2.0 * part)
-        for i in range(len(ws.s)):
+        for i in range(len(ws.state_change)):
             ws.s[i] += part * ws.state_change[i]
         previous = worst
-    for i in range(len(ws.s)):
+    for i in range(len(ws.state_change)):
         ws.state_change[i] = np.nan
 
 
 @inner_kernel
 def read_slopes(laws, ws):
     """Read rates and slopes from the program's outputs; what is no entry stays zero."""
-    counts, states = laws.counts, len(ws.s)
+    counts, states = laws.counts, len(ws.state_change)
     first = 6 * counts[0] + counts[1] + len(laws.wrench_entry) + counts[3]
     for i in range(states):
         ws.state_rate[i] = ws.law_output[first + i]

@@ -57,6 +57,7 @@ from rtmbs.jit.intrinsics import ticks
 from rtmbs.numerics.linear.sparse_lu import solve, solve_refined
 from rtmbs.semirecursive.balance import hold_energies, keep_no_energy
 from rtmbs.semirecursive.closures import closure_accelerations, evaluate_closures
+from rtmbs.semirecursive.contact_set_tangent import solve_coupled
 from rtmbs.semirecursive.evaluation import assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.exit_codes import (
     CONVERGED,
@@ -146,6 +147,8 @@ def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats
     work.step[0] = h
     if bad != 0 or solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz) < 0:
         return False
+    if len(tables.sets.dof) > 0:
+        solve_coupled(tables, lu, work, settings, ws)
     stats[SOLVE_TICKS] += ticks() - factored
     return True
 
@@ -160,12 +163,14 @@ def plain_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats
 
 
 @inner_kernel
-def reused_correction(lu, work, settings, ws, stats):
+def reused_correction(tables, lu, work, settings, ws, stats):
     """ws.dz by the factor of an earlier iterate of this step, which was checked then; returns its scaled norm."""
     start = ticks()
     for i in range(len(ws.dz)):
         ws.dz[i] = ws.residual[i]
     solve(lu, work.factored, work, ws.dz)
+    if len(tables.sets.dof) > 0:
+        solve_coupled(tables, lu, work, settings, ws)
     stats[SOLVE_TICKS] += ticks() - start
     return correction_norm(settings, ws)
 
@@ -361,7 +366,7 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
         set_iterate(h, old, ws)
         evaluate_residual(tables, old.R0, u, alpha, ws)
         count_residual(h, start, ws, stats)
-        norm = reused_correction(lu, work, settings, ws, stats) if reusable else np.inf
+        norm = reused_correction(tables, lu, work, settings, ws, stats) if reusable else np.inf
         done = stats[ITERATIONS_TO_TOLERANCE] > 0.0  # fixed iterations go on for the same work's sake
         if not (reusable and (done or reuse_pays(policy, norm, contraction_rate(norm, previous)))):
             if not plain_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):

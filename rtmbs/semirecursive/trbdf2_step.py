@@ -25,6 +25,7 @@ from rtmbs.jit.compiled import coarse_kernel, inlined_kernel, inner_kernel, kern
 from rtmbs.jit.intrinsics import ticks
 from rtmbs.jit.struct import struct
 from rtmbs.semirecursive.closures import evaluate_closures
+from rtmbs.semirecursive.contact_sets import evaluate_sets
 from rtmbs.semirecursive.exit_codes import (
     CONVERGED,
     LOOP_OPEN,
@@ -106,7 +107,10 @@ def second_stage(tables, lu, work, settings, alpha, u, old, ws, stage, stats):
     if len(ws.s) > 0:
         forward_positions(tables, old.R0, ws.z, ws)
         forward_velocities(tables.dofs, ws.zd, ws)
-        evaluate_laws(tables, ws.z, ws.zd, stage.u, ws)
+        if len(tables.sets.dof) > 0:
+            evaluate_sets(tables, stage.u, ws)
+        if len(ws.law_output) > 0:
+            evaluate_laws(tables, ws.z, ws.zd, stage.u, ws)
     for i in range(len(ws.z)):
         stage.right[i] = NEWER * ws.zd[i] - OLDER * old.zd[i]
         stage.past_zd[i] = NEWER * ws.increment[i] / half

@@ -7,10 +7,13 @@ import numpy as np
 from rtmbs.ad.lanes import lane_memory
 from rtmbs.ad.program import memory_of
 from rtmbs.jit.struct import struct
+from rtmbs.system.contact_set_tables import COLUMNS, states_of_sets
 from rtmbs.system.law_tables import COUNT, LOOKS, slopes_of
-from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, Tables
+from rtmbs.system.tables import FRAME_INPUTS, POSE_INPUTS, ContactSets, Tables
 
 Array = Any
+
+MOST_DIRECTIONS = 40  # of GMRES for contact sets
 
 
 @struct
@@ -90,11 +93,19 @@ class Workspace(NamedTuple):
     state_rate: Array  # (ns,) float64
     state_base: Array  # (ns,) float64: s = base + half rate
     state_half: Array  # (1,) float64: h/2 in a trapezoidal step, 0 where states are given
-    state_change: Array  # (ns,) float64: last correction
+    state_change: Array  # float64: last correction of those of force laws, without those of contact sets
     rate_share: Array  # (1,) float64: h/2 in a trapezoidal step, what Phi of a rate row is times Psi; else 0
     state_slope: Array  # (slopes,) float64: see ``system/law_tables.py``
     state_matrix: Array  # (k, k) float64: 1 - half dg/ds of one law
     state_right: Array  # (k, n) float64: its right-hand sides
+    touch: Array  # (pairs, columns) of contact sets: see ``semirecursive/contact_sets.py``
+    set_wrench: Array  # (members, 6) on each of their members about the origin
+    set_motion: Array  # (members, 12) twist and change of velocity of each
+    set_force: Array  # (n,) what the motions of members do to others
+    set_share: Array  # (3,) velocity and position of the last tangent, and 1 where pairs touched in it
+    touching: Array  # (pairs, 2) int64: the members that touched in it, -1 without
+    krylov: Array  # (k + 1, n) basis of GMRES
+    hessenberg: Array  # (k + 3, k + 1) column k of its matrix in row k; right-hand side, cosines and sines
     end_z: Array  # (n,) float64: where the last step of a kernel call ended
     end_zd: Array  # (n,) float64
     end_zdd: Array  # (n,) float64
@@ -124,11 +135,10 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     laws_between, program = len(laws.frame_a), laws.program
     inputs = FRAME_INPUTS * laws_between + len(laws.input)
     shapes |= {"law_input": (inputs,), "law_wrench": (laws_between, 6), "law_force": (len(laws.row),)}
-    conditions = tables.conditions
+    conditions, depth = tables.conditions, int(np.diff(tables.paths.pointer).max(initial=0))
     seen = POSE_INPUTS * len(conditions.frame_a) + len(conditions.dof)
     shapes |= {"pose_input": (seen,), "pose_value": (len(conditions.scale),)}
     shapes |= {"pose_slope": (int(conditions.place[-1]),), "pose_bend": (int(conditions.square[-1]),)}
-    depth = int(np.diff(tables.paths.pointer).max(initial=0))
     shapes |= {"path": (17, depth)}
     real = {
         "held": np.zeros(depth + 1, np.int64),
@@ -143,7 +153,8 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "pose_parameter": np.zeros(len(conditions.slot)),
         "pose_memory": memory_of(conditions.program),
         "pose_output": np.zeros(len(conditions.program.output)),
-        **scratch_of_states(laws.state_block),
+        **scratch_of_states(laws.state_block, states_of_sets(tables.sets)),
+        **scratch_of_sets(tables.sets, n, dtype),
         "end_z": np.zeros(n),
         "end_zd": np.zeros(n),
         "end_zdd": np.zeros(n),
@@ -155,15 +166,32 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     return ws
 
 
-def scratch_of_states(block: Array) -> dict[str, Array]:
-    """Return the scratch for the states of force laws."""
+def scratch_of_states(block: Array, more: int = 0) -> dict[str, Array]:
+    """Return the scratch for the states of force laws, and for ``more`` of contact sets behind them."""
     states, most = int(block[:, COUNT].sum()), int(block[:, COUNT].max(initial=0))
-    of_states = ("s", "state_rate", "state_base", "state_change")
+    of_states = ("s", "state_rate", "state_base")
     return {
-        **{name: np.zeros(states) for name in of_states},
+        **{name: np.zeros(states + more) for name in of_states},
+        "state_change": np.zeros(states),
         "state_half": np.zeros(1),
         "rate_share": np.zeros(1),
         "state_slope": np.zeros(int(slopes_of(block).sum())),
         "state_matrix": np.zeros((most, most)),
         "state_right": np.zeros((most, int(block[:, LOOKS].max(initial=0)))),
+    }
+
+
+def scratch_of_sets(sets: ContactSets, n: int, dtype: type) -> dict[str, Array]:
+    """Return the scratch for contact sets, of ``n`` coordinates."""
+    pairs, count = int(sets.pair_pointer[-1]), len(sets.dof)
+    rows = MOST_DIRECTIONS + 1 if count else 0
+    return {
+        "touch": np.zeros((pairs, COLUMNS), dtype),
+        "set_wrench": np.zeros((count, 6), dtype),
+        "set_motion": np.zeros((count, 12), dtype),
+        "set_force": np.zeros(n if count else 0, dtype),
+        "set_share": np.zeros(3),
+        "touching": np.full((pairs, 2), -1, np.int64),
+        "krylov": np.zeros((rows, n)),
+        "hessenberg": np.zeros((rows + 2 if count else 0, rows)),
     }

@@ -54,6 +54,7 @@ from rtmbs.simulation.step_choice import (
     small_step_remedy,
     take_batch,
 )
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
 from rtmbs.system.tables import Array, Tables
@@ -497,6 +498,7 @@ def run_with_tolerance(
     check_method(sim.method, tolerance)
     refuse_bearings(sim.system.bearings, "a run with a tolerance")
     refuse_convex(sim.system.forces, "a run with a tolerance")
+    refuse_sets(sim.system, "a run with a tolerance")
     if sim.system.rigid:
         raise InputError("rigid contacts need steps of h; tolerance must be left out")
     events, watching, h = events_of(when), observers_of(observers), sim.h

@@ -31,6 +31,14 @@ def warn_of_overlaps(sim: Any) -> None:
         energy = deep * float(normal(deep, 0.0)) / (normal.exponent + 1.0) if deep > 0.0 else 0.0
         if energy > most:
             worst, most, depth = info.name, energy, deep
+    for g, name in enumerate(system.contact_sets):
+        from rtmbs.simulation.contact_sets import touching_at
+
+        deep = float(touching_at(sim.equations, state, g).penetrations.max(initial=0.0))
+        stiffness, exponent = sim.equations.tables.sets.law[g, :2].tolist()
+        energy = stiffness * deep ** (exponent + 1.0) / (exponent + 1.0)
+        if energy > most:
+            worst, most, depth = name, energy, deep
     if not worst:
         return
     mass = sum(info.mass for info in system.bodies.values())

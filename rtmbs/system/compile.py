@@ -34,6 +34,7 @@ from rtmbs.system.closure_tables import (
 )
 from rtmbs.system.components import find_balance, no_balance
 from rtmbs.system.condition_tables import BuiltConstraint, build_conditions, close_condition, tabulate_conditions
+from rtmbs.system.contact_set_tables import build_contact_sets
 from rtmbs.system.contact_tables import build_contacts, tabulate_contacts
 from rtmbs.system.dof_layout import ConnectorList, DofLayout, build_dof_layout, build_initial_motion, tabulate_dofs
 from rtmbs.system.force_tables import build_drivers, build_forces, with_joint_drivers
@@ -43,7 +44,17 @@ from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
 from rtmbs.system.recorded_laws import LawRecorder
 from rtmbs.system.system import Array, BodyInfo, ForceInfo, Integers, JointInfo, MarkerInfo, System, joint_info
-from rtmbs.system.tables import PRISMATIC, Balance, CondensedClosures, Contacts, Dofs, Interfaces, Laws, Tables
+from rtmbs.system.tables import (
+    PRISMATIC,
+    Balance,
+    CondensedClosures,
+    Contacts,
+    ContactSets,
+    Dofs,
+    Interfaces,
+    Laws,
+    Tables,
+)
 from rtmbs.system.topology import (
     CONSTRAINT,
     DRIVEN_DISTANCE,
@@ -196,6 +207,7 @@ def write_draft(
     closure_table = tabulate_closures(closures, connector_list)
     forces = build_forces(model, layout, slots, connector_list)
     laws = build_laws(recorder, layout, slots, connector_list)
+    sets = build_contact_sets(model, layout, slots, connector_list, len(laws.states))
     paths, interfaces, condensed, connectors = lay_out(dofs.parent, connector_list.pairs, connector_list.branches)
     check_connectors(closures, closure_table.connector, connectors.pointer)
     lu, tables = give_places(
@@ -215,6 +227,7 @@ def write_draft(
             forces=forces.forces,
             laws=laws.laws,
             balance=no_balance(len(dofs.kind)),
+            sets=sets,
         )
     )
     rows, infos = describe_rows(closures, driver_rows), forces.infos | laws.infos
@@ -277,6 +290,7 @@ def finish(model: ModelDescription, draft: Draft, length: float) -> System:
         bearings=bearings_of(model),
         locks=locks,
         rigid=rigid,
+        contact_sets=tuple(model.contact_sets),
         looks=shown_looks(model),
         **start._asdict(),
     )
@@ -363,7 +377,9 @@ def without_no_pitch(part: Any) -> Any:
 
 def no_contacts(part: Any) -> bool:
     """Return whether a table is that of contacts, and empty: files from before contacts keep their System."""
-    return isinstance(part, Contacts) and not len(part.normal)
+    return (isinstance(part, Contacts) and not len(part.normal)) or (
+        isinstance(part, ContactSets) and not len(part.dof)
+    )
 
 
 def without_lanes(laws: Laws, tape: Tape | None) -> tuple[Any, ...]:

@@ -23,6 +23,7 @@ from rtmbs.core.remembered import by_content
 from rtmbs.forces.register import KINDS, select_connected
 from rtmbs.numerics.linear.symbolic import FIRST, REST, WIDTH, SparseLU
 from rtmbs.system.closure_tables import pointer
+from rtmbs.system.contact_set_tables import no_contact_sets
 from rtmbs.system.law_tables import kept_states, no_program, state_dofs
 from rtmbs.system.origins import no_origins, with_origins
 from rtmbs.system.pattern import give_places, lay_out
@@ -51,7 +52,7 @@ def find_groups(tables: Tables, lu: SparseLU, threads: int) -> list[Integers]:
 
     One group where a force law between ground and ground has states: no component would carry them.
     """
-    if np.any(state_dofs(tables.laws, law_dofs(tables)) < 0):
+    if np.any(state_dofs(tables.laws, law_dofs(tables)) < 0) or len(tables.sets.dof):
         return [np.arange(lu.n)]
     component = find_components(tables, lu)
     group = assign_groups(predicted_work(component, lu), threads)[component[: lu.n]]
@@ -90,8 +91,14 @@ def law_pairs(tables: Tables) -> Integers:
     acts = np.concatenate([laws.row[:forces], states])
     of = np.concatenate([source[first : first + forces], source[rates : rates + len(states)]])
     looked = np.column_stack((acts[of >= 0], home[of[of >= 0]]))
-    both = np.concatenate([home[pairs], looked])
+    both = np.concatenate([home[pairs], looked, set_pairs(tables)])
     return both[np.all(both >= 0, axis=1)]
+
+
+def set_pairs(tables: Tables) -> Integers:
+    """Return pairs of coordinates (k, 2) that contact sets may join: each member's with the first one's."""
+    dof = np.unique(tables.sets.dof[tables.sets.dof >= 0])
+    return np.column_stack((np.repeat(dof[:1], len(dof)), dof))
 
 
 def law_dofs(tables: Tables) -> Integers:
@@ -298,6 +305,7 @@ def restricted(tables: Tables, coordinates: Integers) -> SubsystemTables:
         forces=type(tables.forces)(*(select_connected(table, linked, number) for table in tables.forces)),
         laws=restricted_laws(tables.laws, linked, number, new),
         balance=balance_of(new[tables.balance.component[coordinates]], float(tables.balance.length[0])),
+        sets=no_contact_sets(),
     )
     dense_loops = len(tables.condensed.closure) == 0
     lu, kept = give_places(kept, condensed=len(tables.interfaces.dof) > 0, closures=not dense_loops)

@@ -22,7 +22,7 @@ def with_origins(tables: Tables) -> Tables:
     Parents and ends of connectors on ground become the row of ground that their part sees.
     """
     dofs, connectors = tables.dofs, tables.connectors
-    part = parts(dofs, connectors)
+    part = joined_members(parts(dofs, connectors), tables.sets.dof)
     row, rows, fixed, moving, grid = np.full(len(part), WORLD, np.int64), 0, [], [], []
     for number in np.unique(part):
         mine = np.flatnonzero(part == number)
@@ -46,7 +46,9 @@ def with_origins(tables: Tables) -> Tables:
         direction=np.reshape([direction for _, direction in chains], (len(chains), 3)),
     )
     seen = {name: np.where(getattr(dofs, name) < 0, row, getattr(dofs, name)) for name in ("parent", "base")}
-    return tables._replace(dofs=dofs._replace(**seen), connectors=on_rows(connectors, row), origins=origins)
+    members, ground = tables.sets.dof, row[tables.sets.dof[tables.sets.dof >= 0][:1]]
+    sets = tables.sets._replace(dof=np.where(members < 0, ground[0], members) if len(ground) else members)
+    return tables._replace(dofs=dofs._replace(**seen), connectors=on_rows(connectors, row), origins=origins, sets=sets)
 
 
 def no_origins(n: int) -> Origins:
@@ -89,6 +91,12 @@ def parts(dofs: Dofs, connectors: Connectors) -> Integers:
         if a >= 0 and b >= 0 and part[a] != part[b]:
             part[part == part[b]] = part[a]
     return part
+
+
+def joined_members(part: Integers, members: Integers) -> Integers:
+    """Return the parts with those of all members of contact sets as one: any two may touch."""
+    own = np.unique(part[members[members >= 0]])
+    return np.where(np.isin(part, own), own[0], part) if len(own) else part
 
 
 def base_of(dofs: Dofs, mine: Integers) -> tuple[Array, list[tuple[int, Array]]]:

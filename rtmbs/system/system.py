@@ -175,6 +175,7 @@ class System:
     rigid: Mapping[str, CoordinateGap | PointGap] = field(
         default_factory=dict
     )  # contacts, by name of their constraints
+    contact_sets: tuple[str, ...] = ()  # names of those in ``Tables.sets``
     looks: Mapping[str, Looks] = field(default_factory=dict)  # of bodies in pictures; no part of the fingerprint
     origin: Origin | None = None  # tells what has changed in the ModelDescription since; None: nobody knows
 
@@ -197,7 +198,12 @@ class System:
     @property
     def s0(self) -> Array:
         """First values of the states of force laws (ns,)."""
-        return np.array([state.first for state in self.states], np.float64)
+        return np.array([state.first for state in self.states] + [0.0] * self.set_states, np.float64)
+
+    @property
+    def set_states(self) -> int:
+        """Number of states of contact sets, which are behind those of force laws in ``State.s``."""
+        return 3 * int(self.tables.sets.pair_pointer[-1])
 
     @property
     def m(self) -> int:

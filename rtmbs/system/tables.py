@@ -254,6 +254,28 @@ class Laws(NamedTuple):
 
 
 @struct
+class ContactSets(NamedTuple):
+    """Balls and planes of which all pairs may touch (METHODS 8.10).
+
+    A *member* of a set is a ball or a plane, planes first. A pair has two input slots, the numbers of its members in
+    the set from 1 on, the ball last; 0 where there is no pair, and none behind it. It has three states.
+    """
+
+    dof: Array  # (k,) int64 of each member; negative for ground, the row that the balls see
+    point: Array  # (k, 3) middle of a ball, point of a plane, dof axes [m]
+    normal: Array  # (k, 3) of a plane, dof axes; zero of a ball
+    radius: Array  # (k,) of a ball, 0 of a plane [m]
+    connector: Array  # (k,) int64: connector from ground to its dof
+    planes: Array  # (g,) int64: planes of each set
+    member_pointer: Array  # (g + 1,) int64
+    pair_pointer: Array  # (g + 1,) int64: room for pairs
+    slot: Array  # (g,) int64: first input slot of the pairs
+    friction: Array  # (g,) int64: input slot of the coefficient
+    law: Array  # (g, 7) see ``system/contact_set_tables.py``
+    first: Array  # (1,) int64: first state of the first pair
+
+
+@struct
 class Balance(NamedTuple):
     """Components with an energy balance, METHODS 1.7."""
 
@@ -281,3 +303,4 @@ class Tables(NamedTuple):
     forces: Forces  # those between two frames, a table for each kind in the register
     laws: Laws
     balance: Balance
+    sets: ContactSets

@@ -410,7 +410,7 @@ class ChannelRecorder(Recorder):
 @once_per_system
 def channels_of(system: System) -> dict[str, Source]:
     """Return axes, unit and frame of every channel of a System by name; there are no values."""
-    shapes = ((system.n,),) * 3 + ((system.m,), system.R0.shape, system.u0.shape, (len(system.states),))
+    shapes = ((system.n,),) * 3 + ((system.m,), system.R0.shape, system.u0.shape, system.s0.shape)
     none = Samples(np.zeros(0), *(np.zeros((0, *shape)) for shape in shapes))
     found = sources(system, Evaluation(system, system.tables, none))
     return {name: Source(one.axes, one.unit, no_values, one.frame) for name, one in found.items()}

@@ -13,6 +13,7 @@ from rtmbs.errors import InputError
 from rtmbs.simulation.simulation import Simulation, store_of
 from rtmbs.studies.analysis.linearisation import input_slots, package, undotted
 from rtmbs.studies.analysis.resolve_simulation import simulation_of
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.contact_tables import refuse_contacts
 from rtmbs.system.tables import ROTATION
 
@@ -57,6 +58,7 @@ def control_system(sim: Any, inputs: Sequence[str] = (), outputs: Sequence[str] 
     refuse_contacts(system, "control_system")
     refuse_rigid(system.rigid, "control_system")
     refuse_convex(system.forces, "control_system")
+    refuse_sets(system, "control_system")
     if np.any(system.tables.dofs.kind == ROTATION):
         raise InputError("control_system takes no ball or floating joints: their coordinates are no vector of rates")
     if system.signals:

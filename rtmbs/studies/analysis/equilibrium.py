@@ -39,6 +39,7 @@ from rtmbs.studies.analysis.static import (
     static,
     step_to,
 )
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.system import System
 from rtmbs.system.tables import PRISMATIC
 
@@ -224,6 +225,7 @@ def at_rest(of: System | Simulation, near: Any = None) -> Simulation:
         sim = copy(simulation_of("equilibrium", of, "a System or a Simulation"))
     refuse_rigid(sim.system.rigid, "equilibrium")
     refuse_convex(sim.system.forces, "equilibrium")
+    refuse_sets(sim.system, "equilibrium")
     if near is not None:
         begin_at(sim, near)
     state = closed_pose(sim)

@@ -38,6 +38,7 @@ from rtmbs.studies.analysis.prescribed_motion import (
 )
 from rtmbs.studies.analysis.report import NamedValues, Report, numbers, rows
 from rtmbs.studies.analysis.workload import JointLoads
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.contact_tables import refuse_contacts
 from rtmbs.system.input_slots import evaluate_signals
 from rtmbs.system.system import System
@@ -159,6 +160,7 @@ def inverse_dynamics(
     refuse_bearings(system.bearings, "inverse dynamics")
     refuse_rigid(system.rigid, "inverse dynamics")
     refuse_convex(system.forces, "inverse dynamics")
+    refuse_sets(system, "inverse dynamics")
     check_captured(system)
     given = of_result(system, motion, t) if isinstance(motion, Result) else given_motion(system, motion, t)
     follower = MotionSolver(system, given, tolerance, inputs or {})

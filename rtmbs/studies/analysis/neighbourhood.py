@@ -29,6 +29,7 @@ from rtmbs.simulation.captured_values import check_captured
 from rtmbs.simulation.inputs import driver_slots
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.differences import directional
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.contact_tables import refuse_contacts
 from rtmbs.system.pattern import uncondensed
 from rtmbs.system.system import System
@@ -83,6 +84,7 @@ def refuse_unlinear(system: System) -> None:
     refuse_bearings(system.bearings, "a linearisation")
     refuse_rigid(system.rigid, "a linearisation")
     refuse_convex(system.forces, "a linearisation")
+    refuse_sets(system, "a linearisation")
 
 
 def neighbourhood(sim: Simulation, independent: Indices | None = None) -> Neighbourhood:

@@ -28,6 +28,7 @@ from rtmbs.simulation.simulation import Simulation
 from rtmbs.studies.analysis.differences import directional
 from rtmbs.studies.analysis.neighbourhood import RANK, matrices, of_state, spins
 from rtmbs.studies.analysis.resolve_simulation import simulation_of
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.contact_tables import rate_mask
 
 Array = NDArray[np.float64]
@@ -107,6 +108,7 @@ def linearise_rolling(sim: Simulation) -> RollingLinearisation:
     refuse_bearings(sim.system.bearings, "linearise_rolling")
     refuse_rigid(sim.system.rigid, "linearise_rolling")
     refuse_convex(sim.system.forces, "linearise_rolling")
+    refuse_sets(sim.system, "linearise_rolling")
     if sim.system.states:
         raise InputError("linearise_rolling takes no force laws with states; it must be forces of the motion alone")
     equations, arrays = of_state(sim)

@@ -42,6 +42,7 @@ from rtmbs.studies.sensitivities.step_solver import sweep_back, sweep_forward, t
 from rtmbs.studies.sensitivities.step_tape import StepTape
 from rtmbs.studies.sensitivities.steps import LinearSteps, StepDefect, Steps
 from rtmbs.studies.sensitivities.variations import check_steady
+from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.contact_tables import refuse_contacts
 
 Array = NDArray[np.float64]
@@ -224,6 +225,7 @@ def check(sim: Simulation) -> None:
     refuse_contacts(system, "sensitivity")
     refuse_bearings(system.bearings, "sensitivity")
     refuse_convex(system.forces, "sensitivity")
+    refuse_sets(system, "sensitivity")
     refuse_rigid(system.rigid, "sensitivity")
     demand(method, Capability.SENSITIVITY, "sensitivity")
     usual = type(method)()

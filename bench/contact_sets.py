@@ -1,0 +1,132 @@
+"""Balls in a funnel as a contact set: time of a step, by the number of balls, beside MuJoCo at the same penetration.
+
+    python -m bench.contact_sets [10] [100] [1000]
+
+The balls stand in square layers between four planes at 45 degrees, a hair apart, and fall together. Both programs have
+the same masses, laws of friction, start and step. MuJoCo has the stiffness at which its contacts are as deep as those
+of rtmbs, and the faster one of its solvers Newton and CG. Times are processor times, median of runs of STEPS steps in
+turns in one process. MuJoCo needs ``pip install mujoco``; without it its columns are empty.
+"""
+
+import sys
+import time
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+
+import rtmbs
+from bench.contact_peers import BALL, SPRING, WALLS, G, H, numbers
+from rtmbs import contact
+
+STEPS, TURNS, BEGIN = 20, 3, 250  # steps of a run, runs, and steps before them
+APART, MASS, FRICTION, DISSIPATION = 2.02 * BALL, 0.5, 0.3, 2.0  # [m], [kg], 1, [s/m]
+SOLVERS, FEW = ("Newton", "CG"), 100  # the first one for few balls alone: it is the slower one
+
+
+def places(count: int) -> np.ndarray:
+    """Return the places (count, 3) of balls in layers of 1, 9, 25, ... between the planes [m]."""
+    found, layer = list[tuple[float, float, float]](), 0
+    while len(found) < count:
+        row = APART * np.arange(-layer, layer + 1)
+        found += [(x, y, np.sqrt(2.0) * BALL + 1e-3 + APART * layer) for x, y in product(row, row)]
+        layer += 1
+    return np.array(found[:count]) + 1e-2 * BALL * np.random.default_rng(5).uniform(-0.5, 0.5, (count, 3))
+
+
+def funnel_set(count: int) -> tuple[rtmbs.Model, str]:
+    """Return balls in a funnel as a contact set, and in MJCF."""
+    model, members = rtmbs.Model("funnel", gravity=(0, 0, -G)), list[object]()
+    bodies = "".join(f'<geom type="plane" size="9 9 1" zaxis="{numbers(one)}"/>' for one in WALLS)
+    members += [("ground", contact.Plane(normal=one)) for one in WALLS]
+    inertia = 0.4 * MASS * BALL**2
+    for k, place in enumerate(places(count)):
+        model.add_body(f"b{k}", mass=MASS, inertia=(inertia,) * 3, position=place, shape=rtmbs.Sphere(BALL))
+        model.add_joint(f"free {k}", rtmbs.Floating(), "ground", f"b{k}", point=place)
+        members.append(f"b{k}")
+        bodies += f'<body pos="{numbers(place)}"><freejoint/><geom type="sphere" size="{BALL}" mass="{MASS}"/></body>'
+    model.add_contacts(
+        "balls", members, stiffness=SPRING, exponent=1.0, dissipation=DISSIPATION, friction=FRICTION  # type: ignore[arg-type]
+    )  # fmt: skip
+    return model, bodies
+
+
+def mujoco_steps(bodies: str, stiffness: float, solver: str) -> tuple[Callable[[int], None], Callable[[], float]]:
+    """Return a function that takes steps of MuJoCo, and one for its mean penetration [m]."""
+    import mujoco
+
+    law = f'solref="{-stiffness} {-np.sqrt(stiffness)}" friction="{FRICTION} 0 0" condim="3"'
+    text = (
+        f'<mujoco><size memory="1G"/><option timestep="{H}" gravity="0 0 {-G}" integrator="implicitfast" '
+        f'solver="{solver}"/><default><geom {law}/></default><worldbody>{bodies}</worldbody></mujoco>'
+    )
+    model = mujoco.MjModel.from_xml_string(text)
+    data = mujoco.MjData(model)
+
+    def steps(count: int) -> None:
+        for _ in range(count):
+            mujoco.mj_step(model, data)
+
+    def deep() -> float:
+        depths = -np.minimum(data.contact.dist, 0.0)
+        return float(np.mean(depths[depths > 0.0])) if np.any(depths > 0.0) else 0.0
+
+    return steps, deep
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """Return the processor time of a call."""
+    begun = time.process_time()
+    call()
+    return time.process_time() - begun
+
+
+def row(count: int, stiffness: float, peer: bool) -> tuple[str, float]:
+    """Return the row of a number of balls, and the stiffness that MuJoCo had."""
+    model, bodies = funnel_set(count)
+    sim = rtmbs.Simulation(model.compile(), H, method=rtmbs.TRBDF2())
+    still = rtmbs.Every(1.0)
+    sim.run(BEGIN * H, record=still)
+    own = [seconds(lambda: sim.run(sim.t + STEPS * H, record=still)) / STEPS for _ in range(TURNS)]
+    found = rtmbs.touching(sim, "balls")
+    depth, time_own = float(np.mean(found.penetrations)), float(np.median(own))
+    said = (
+        f"| {count} | {len(found.penetrations)} | {depth:.1e} | {1e3 * time_own:.2f} | {1e6 * time_own / count:.0f} |"
+    )
+    if not peer:
+        return said + " | | |", stiffness
+    theirs, other = [], 0.0
+    solvers = SOLVERS if count <= FEW else SOLVERS[1:]
+    for solver in solvers:
+        for _ in range(10 if count <= FEW else 3):
+            steps, deep = mujoco_steps(bodies, stiffness, solver)
+            steps(BEGIN)
+            other = deep()
+            if abs(other / depth - 1.0) < 0.1:
+                break
+            stiffness *= other / depth
+        theirs.append(min(seconds(lambda steps=steps: steps(STEPS)) / STEPS for _ in range(TURNS)))
+    best = min(theirs)
+    name = solvers[int(np.argmin(theirs))]
+    return said + f" {other:.1e} | {1e3 * best:.2f} ({name}) | {time_own / best:.1f} |", stiffness
+
+
+def main(arguments: list[str]) -> int:
+    """Print the table of the numbers of balls given."""
+    try:
+        import mujoco  # noqa: F401
+
+        peer = True
+    except ImportError:
+        peer = False
+    print("| balls | touching | depth rtmbs [m] | rtmbs [ms] | a ball [us] | depth MuJoCo [m] | MuJoCo [ms] | ratio |")
+    print("|---|---|---|---|---|---|---|---|")
+    stiffness = 2.0 * SPRING / MASS
+    for count in [int(one) for one in arguments] or [10, 100, 1000]:
+        said, stiffness = row(count, stiffness, peer)
+        print(said, flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
