@@ -183,9 +183,7 @@ class Simulation(Keyed, StrictAttributes):
         if Capability.WARM_UP not in capabilities_of(method) or not method.takes_many(store.equations):
             return
         start = store.states[0].copy()
-        steps = (
-            WARM_UP_STEPS if StateStore.by_hand_loaded else CALM + 1
-        )  # the last loads the kernel of steps by hand
+        steps = WARM_UP_STEPS if StateStore.by_hand_loaded else CALM + 1  # the last loads the kernel of steps by hand
         with announced():
             for _ in range(steps):  # the first one loads the kernel, which drives all else out of the caches
                 plain = not store.system.signals
