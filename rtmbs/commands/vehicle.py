@@ -193,7 +193,7 @@ def named_numbers(option: str, texts: list[str], count: int) -> list[tuple[str, 
         try:
             numbers = [converted(one, float, "a number") for one in value.split(",")]
         except ArgumentTypeError as error:
-            raise InputError(f"{option} {word}: {error}") from None
+            raise InputError(f"{option} {word}: {error}; it must be NAME=NUMBER") from None
         if not sign or len(numbers) != count or not np.all(np.isfinite(numbers)):
             raise InputError(f"{option} {word}: it must be NAME={','.join(['NUMBER'] * count)} with finite numbers")
         found.append((name, np.array(numbers)))

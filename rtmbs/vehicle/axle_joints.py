@@ -1,7 +1,7 @@
 """Joints of an axle at a displaced pose: their linear equations for the twists of parts and moves of hard points."""
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -9,9 +9,7 @@ from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Connection, square_to
 
-if TYPE_CHECKING:
-    from rtmbs.vehicle.car import Car
-
+Car = Any  # rtmbs.vehicle.Car, which this file serves
 CENTRE = "wheel_centre"
 RANK = 1e-10  # of the joints' equations: what is smaller is no equation
 AGREE = 1e-7  # relative residual of joints that follow a move
@@ -44,7 +42,7 @@ class AxleJoints:
         Left or right side.
     """
 
-    def __init__(self, car: "Car", axle: str, points: tuple[str, ...], side: str = "l") -> None:
+    def __init__(self, car: Car, axle: str, points: tuple[str, ...], side: str = "l") -> None:
         self.axle, self.corner = getattr(car.data, axle), f"{axle[0]}{side}"
         self.frame = np.asarray(car.bodies[CHASSIS].position)
         self.corners = [f"{axle[0]}{side}" for side in ("lr" if self.axle.shared else side)]

@@ -7,7 +7,7 @@ more or less equations than freedoms is judged by the turns of its parts alone.
 
 import warnings
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -21,9 +21,7 @@ from rtmbs.system.system import System
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.axle_joints import AxleJoints, Poses
 
-if TYPE_CHECKING:
-    from rtmbs.vehicle.car import Car
-
+Car = Any  # rtmbs.vehicle.Car, which this file serves
 FARTHEST = 1.2  # [rad] of a part against the chassis: steered wheels turn by 1 rad at most
 SMALL = 0.3  # [rad] likewise with straight steering, by a rod of another length
 AS_DESIGNED = 1e-9  # relative difference of lengths
@@ -53,7 +51,7 @@ class Found(NamedTuple):
         return f"is far from its design: {turned}" if self.turns[self.worst] > FARTHEST else ""
 
 
-def check_assembly(car: "Car", system: System) -> None:
+def check_assembly(car: Car, system: System) -> None:
     """Refuse a car that is assembled on another branch by rods of other lengths or steering beyond its end.
 
     It warns of large turns by such rods. A car as designed is closed at design, so it is not looked at.
@@ -90,7 +88,7 @@ def check_assembly(car: "Car", system: System) -> None:
             )
 
 
-def check_rest(car: "Car", sim: Any) -> None:
+def check_rest(car: Car, sim: Any) -> None:
     """Refuse a car at rest whose suspension is on another branch than at design, or far from it.
 
     Parameters
@@ -114,7 +112,7 @@ def check_rest(car: "Car", sim: Any) -> None:
             )
 
 
-def sides_at(car: "Car", sim: Any) -> Iterator[Found]:
+def sides_at(car: Car, sim: Any) -> Iterator[Found]:
     """Yield the steering and the sides of both axles at the pose of a Simulation."""
     turn = rotations(sim[f"{CHASSIS}.orientation"])
     place, frame = sim[f"{CHASSIS}.position"], np.asarray(car.bodies[CHASSIS].position)
@@ -162,7 +160,7 @@ def sign_of(joints: AxleJoints, poses: Poses) -> float:
     return float(np.linalg.slogdet(equations)[0]) if sizes[-1] > REGULAR * sizes[0] else 0.0
 
 
-def changed_rods(car: "Car") -> Iterator[tuple[str, Rod]]:
+def changed_rods(car: Car) -> Iterator[tuple[str, Rod]]:
     """Yield the rods that are not as long as their ends are apart at design."""
     for name, rod in car.rods.items():
         apart = reference_distance(*rod.between)
@@ -176,7 +174,7 @@ def told_rod(name: str, rod: Rod) -> str:
     return f"rod {name!r} is {rod.length:.6g} m long, and its ends {ends} are {apart:.6g} m apart at design"
 
 
-def told_steering(car: "Car") -> Iterator[str]:
+def told_steering(car: Car) -> Iterator[str]:
     """Yield the sentence of steering beyond its end."""
     angle, most = car.steering_at(0.0), car.data.steering.max_angle
     if abs(angle) > most:
