@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.contact.friction import inner
+from rtmbs.contact.friction import TINY, inner
 from rtmbs.contact.normal_force import NormalForce, checked_normal_force
-from rtmbs.contact.pairs import TINY, cross
+from rtmbs.contact.pairs import cross
 from rtmbs.errors import ModelError, shown
 from rtmbs.model.body import Body
 from rtmbs.model.checks import Array, Numbers, number, perpendiculars

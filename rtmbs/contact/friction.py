@@ -24,6 +24,7 @@ from rtmbs.model.checks import Numbers, number
 ELASTIC = 0.5  # of the limit: below it no creep at all; a higher one makes a kink that Newton does not find
 RELAXES = 2e-3  # [s] time in which a bristle comes back whose limit has fallen, as in an open contact
 SLACK = 1e-6  # [m or rad] of the bristle, whose limit may be zero
+TINY = 1e-12  # [m] keeps directions defined where centres coincide, and bristles out of the plane above underflow
 NO_FORCE = 1e-12  # [N or N m] keeps directions defined
 
 

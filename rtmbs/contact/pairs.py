@@ -10,12 +10,11 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from rtmbs.contact.friction import RELAXES, DryFriction, inner
+from rtmbs.contact.friction import RELAXES, TINY, DryFriction, inner
 from rtmbs.contact.normal_force import NormalForce
 from rtmbs.model.laws import Kinematics
 
 BRISTLE = ("bristle_x", "bristle_y", "bristle_z")  # deflections in axes of a [m]
-TINY = 1e-12  # [m] keeps directions defined where centres coincide, and bristles out of the plane above underflow
 PARALLEL = 1e-9  # share of the squares of the ways along two bars that counts beside their distance
 CROWN = 1e-3  # [rad] tilt over which the lowest point of a rim moves from the centre outwards
 

@@ -46,7 +46,6 @@ KERNEL_ROOMS = (
 )
 KERNEL_FILES = (
     "contact/friction.py",
-    "contact/pairs.py",
     "integrators/projection.py",
     "integrators/newton.py",
     "integrators/midpoint_history.py",

@@ -4,8 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rtmbs.contact.friction import ELASTIC, NO_FORCE, RELAXES, SLACK
-from rtmbs.contact.pairs import TINY
+from rtmbs.contact.friction import ELASTIC, NO_FORCE, RELAXES, SLACK, TINY
 from rtmbs.errors import InputError
 from rtmbs.forces.kind import integers
 from rtmbs.model.body import Body
