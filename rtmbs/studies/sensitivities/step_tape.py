@@ -120,6 +120,7 @@ class StepTape:
         self.programs: dict[Hashable, JacobianProgram] = {}
         self.pulls: dict[StepCase, SimdProgram] = {}
         self.kept_blocks: dict[Hashable, Any] = {}  # solvers of ``steps``
+        self.grouped: dict[Hashable, Any] = {}  # programs of ``steps``
         self.plain = np.ones(n, np.bool_)
         for k in range(3):
             self.plain[self.first + k] = False
