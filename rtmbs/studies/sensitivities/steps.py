@@ -138,7 +138,7 @@ class Steps:
     first: int
     point: Array  # (K, ny + nx + np) y, x and p, whose deviations are zero
     known: Array  # (K, nk)
-    values: Array  # (K, ny + e) what the equations miss, then the entries of their derivatives, by its pattern
+    values: Array  # (K, ny + e) what the equations miss, then entries of derivatives; the next steps overwrite them
     case: Integers  # (K,) number of the case
     made: Integers  # (K,) case of the factor
     missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over those of the run
@@ -234,7 +234,7 @@ class LinearSteps:
         numbers = np.array([self.number(kind) for kind in kinds])
         programs = [grouped_entries(self.tape, self.cases[number], self.by_parameters) for number in numbers]
         point = np.ascontiguousarray(point[:, : programs[0].columns])
-        values = np.empty((len(point), self.tape.y.size + max(len(one.row) for one in programs)))
+        values = self.tape.values_of(len(point), self.tape.y.size + max(len(one.row) for one in programs))
         for k, one in enumerate(programs):
             one.rows.fill(values, np.flatnonzero(which == k), point, known)
         return numbers[which], values
