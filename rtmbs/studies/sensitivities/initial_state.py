@@ -68,9 +68,7 @@ def way_from_start(system: System, state: State, plain: Mask, weights: Array) ->
 class StartEquations:
     """Linearised equations of a consistent state, at a state at the boundary of a step."""
 
-    def __init__(
-        self, tape: StepTape, system: System, state: State, alpha: Array, pins: Sequence[Pin] = ()
-    ) -> None:
+    def __init__(self, tape: StepTape, system: System, state: State, alpha: Array, pins: Sequence[Pin] = ()) -> None:
         self.tape, self.system, self.state, self.alpha = tape, system, state, alpha
         n, m, nc, ns = tape.n, tape.m, tape.nc, tape.ns
         self.into = VectorLayout(z=n, zd=n, zdd=n, s=ns, lam=m, p=tape.variations.count)

@@ -232,7 +232,9 @@ def read_run(run: CheckpointedRun, cost: RecordedCost) -> RunReadings:
     return RunReadings(result, flat, turning, Samples(*together), pace)
 
 
-def read_part(run: CheckpointedRun, cost: RecordedCost, offered: Result, read: Callable[[Samples], Array]) -> RunReadings:
+def read_part(
+    run: CheckpointedRun, cost: RecordedCost, offered: Result, read: Callable[[Samples], Array]
+) -> RunReadings:
     """Take the steps of a run of one segment, and ``read`` the channels of the cost alone, named in ``offered``."""
     ((_, recorded),) = run.first()
     samples = recorded.samples

@@ -2,11 +2,13 @@
 
 Independent loop equations allow a factor of the whole. Redundant ones leave it to rounding how they share a load. There
 the step's own passes are taken: an augmented Lagrangian with the weight of the penalties (METHODS 1.12, 1.13).
+Places that arrays hold are cast to unsigned (`at`), because numba folds negative ones, which takes as long as the work.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import uint64 as at
 from numpy.typing import NDArray
 
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
@@ -298,11 +300,11 @@ def add_products(
 ) -> None:
     """Add ``factor`` times the products of the entries of some rows and x (n + m, c) to b."""
     for e in range(own.pointer[begin], own.pointer[end]):
-        i, j, value = own.row[e], own.column[e], factor * own.value[e]
+        i, j, value = own.row[at(e)], own.column[at(e)], factor * own.value[at(e)]
         if transposed:
             i, j = j, i
         for c in range(columns):
-            b[i, c] += value * x[j, c]
+            b[at(i), c] += value * x[at(j), c]
 
 
 @inlined_kernel
@@ -314,14 +316,14 @@ def weigh(own: Saddle, left: Array, right: Array, transposed: bool, columns: int
             right[n - 1 - i, c] = left[i, c]
     begin = own.pointer[n] if transposed else 0
     for one in range(begin, own.pointer[size] if transposed else own.facts[LOADED]):
-        e = one if transposed else own.loaded[one]
-        i, k = own.row[e], own.column[e]
+        e = one if transposed else own.loaded[at(one)]
+        i, k = own.row[at(e)], own.column[at(e)]
         if transposed:
             i, k = k, i
         if i < n:
-            value = own.value[e] * own.weight[k - n]
+            value = own.value[at(e)] * own.weight[at(k - n)]
             for c in range(columns):
-                right[n - 1 - i, c] += value * left[k, c]
+                right[at(n - 1 - i), c] += value * left[at(k), c]
 
 
 @inlined_kernel
@@ -330,18 +332,18 @@ def add_lower(own: Saddle, x: Array, b: Array, transposed: bool, columns: int) -
     n, size = own.facts[0], len(own.factor)
     begin = 0 if transposed else own.pointer[n]
     for one in range(begin, own.facts[LOADED] if transposed else own.pointer[size]):
-        e = own.loaded[one] if transposed else one
-        k, j = own.row[e], own.column[e]
+        e = own.loaded[at(one)] if transposed else one
+        k, j = own.row[at(e)], own.column[at(e)]
         if transposed:
             k, j = j, k
         if j < n:
             for c in range(columns):
-                b[k, c] += own.value[e] * x[n - 1 - j, c]
+                b[at(k), c] += own.value[at(e)] * x[at(n - 1 - j), c]
 
 
 @inner_kernel
 def factor_lu(F: Array, n: int, exchanges: Array, diagonal: float) -> None:
-    """F (n, n) = P L U in place, with row exchanges where a pivot is below ``diagonal`` of the largest of its column."""
+    """F (n, n) = P L U in place, with row exchanges where a pivot is below ``diagonal`` of its column's largest."""
     for c in range(n):
         p = c
         for i in range(c + 1, n):
@@ -400,10 +402,10 @@ def solve_lu_transposed(F: Array, n: int, exchanges: Array, b: Array, first: int
 def take_away(b: Array, i: int, factor: float, x: Array, j: int, columns: int) -> None:
     """Subtract factor times row j of x from row i of b; a loop over a single column costs more than its work."""
     if columns == 1:
-        b[i, 0] -= factor * x[j, 0]
+        b[at(i), 0] -= factor * x[at(j), 0]
     else:
         for c in range(columns):
-            b[i, c] -= factor * x[j, c]
+            b[at(i), c] -= factor * x[at(j), c]
 
 
 @inlined_kernel

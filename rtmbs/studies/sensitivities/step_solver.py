@@ -6,6 +6,8 @@ backward sweep adjoints.
 
 from typing import Any, NamedTuple
 
+from numpy import uint64 as at
+
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.struct import struct
 from rtmbs.studies.sensitivities.saddles import (
@@ -84,7 +86,7 @@ def fill_block(own: StepBlocks, values: Array, case: int, block: int, one: Saddl
             put(one, row[e] - first, column[e] - first)
         one.facts[FILLED] = case + 1
     for e in range(begin, end):
-        one.value[e - begin] = values[shift + e]
+        one.value[at(e - begin)] = values[at(shift + e)]
     factor_saddle(one)
 
 
@@ -94,7 +96,7 @@ def solve_step(own: StepBlocks, values: Array, case: int, b: Array) -> None:
     row, column, shift = own.row, own.column, shift_of(own, case)
     for block in range(BLOCKS):
         for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
-            i, j, value = row[e], column[e], values[shift + e]
+            i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
             take_away(b, i, value, b, j, b.shape[1])
         first = own.ends[block]
         if block == FIRST and own.twice[0] == 1:
@@ -130,7 +132,7 @@ def solve_step_transposed(own: StepBlocks, values: Array, case: int, b: Array) -
         elif block == ENDED:
             solve_saddle_transposed(own.ended, b, first)
         for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
-            i, j, value = row[e], column[e], values[shift + e]
+            i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
             take_away(b, j, value, b, i, b.shape[1])
 
 
@@ -160,7 +162,7 @@ def changes(own: StepBlocks, values: Array, case: int, x: Array, b: Array) -> No
         for c in range(b.shape[1]):
             b[i, c] = 0.0
     for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
-        i, j, value = row[e], column[e], values[shift + e]
+        i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
         take_away(b, i, value, x, j, b.shape[1])
     for e in range(own.pointer[case, BY_PARAMETERS], own.pointer[case, BY_PARAMETERS + 1]):
         b[row[e], column[e]] -= values[shift + e]
@@ -238,7 +240,7 @@ def back(own: StepBlocks, values: Array, case: int, w: Array, g: Array, p: Array
             kept = own.plain[i] * p[i, c] if i < n else 0.0
             p[i, c] = g[i, c] + kept
     for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
-        i, j, value = row[e], column[e], values[shift + e]
+        i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
         take_away(p, j, value, w, i, p.shape[1])
 
 
@@ -249,7 +251,7 @@ def take_parameters(own: StepBlocks, values: Array, case: Array, w: Array, gradi
     for k in range(len(values)):
         shift = shift_of(own, case[k])
         for e in range(own.pointer[case[k], BY_PARAMETERS], own.pointer[case[k], BY_PARAMETERS + 1]):
-            take_away(gradient, column[e], values[k, shift + e], w[k], row[e], gradient.shape[1])
+            take_away(gradient, column[at(e)], values[k, at(shift + e)], w[k], row[at(e)], gradient.shape[1])
 
 
 @kernel
@@ -259,4 +261,4 @@ def take_each(own: StepBlocks, values: Array, case: Array, w: Array, gradient: A
     for k in range(len(values)):
         shift = shift_of(own, case[k])
         for e in range(own.pointer[case[k], BY_PARAMETERS], own.pointer[case[k], BY_PARAMETERS + 1]):
-            take_away(gradient[k], column[e], values[k, shift + e], w[k], row[e], gradient.shape[2])
+            take_away(gradient[k], column[at(e)], values[k, at(shift + e)], w[k], row[at(e)], gradient.shape[2])
