@@ -162,8 +162,8 @@ class Projections:
         programs = [self.matrix(tuple(ways.tolist())) for ways in kinds]
         if len(programs) == 1 and np.all(np.diff(programs[0].place) > 0):
             out = programs[0].rows(none, given)
-            entries = Entries(*np.divmod(programs[0].place, ends[0]), out[:, ends[2] :])
-            return entries, *split(out[:, ends[0] : ends[2]], size)
+            S = Entries(*np.divmod(programs[0].place, ends[0]), out[:, ends[2] :])
+            return S, *split(out[:, ends[0] : ends[2]], size)
         places = np.unique(np.concatenate([one.place for one in programs]))
         values, rest = np.zeros((len(x), len(places))), np.zeros((len(x), ends[0]))
         for k, entries in enumerate(programs):
