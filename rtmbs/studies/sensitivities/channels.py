@@ -40,11 +40,14 @@ class Direction(NamedTuple):
 class Reader:
     """Reader of some channels of samples as flat numbers; samples of the same length share its memory."""
 
-    def __init__(self, system: System, tables: Tables, samples: Samples, names: Sequence[str]) -> None:
+    def __init__(
+        self, system: System, tables: Tables, samples: Samples, names: Sequence[str], rank_held: bool = True
+    ) -> None:
+        self.names = tuple(names)
         self.samples, self.length = Samples(*(np.array(one) for one in samples)), len(samples.t)
         self.given = samples
         self.resampled = Evaluation(system, tables, self.samples)
-        self.resampled.rank_held = True
+        self.resampled.rank_held = rank_held
         offered = sources(system, self.resampled)
         self.read = [offered[name].values for name in names]
 
@@ -78,7 +81,6 @@ class Channels:
         self.usual = np.where(largest > 0.0, largest, 1.0)  # (ns,) sizes of states of force laws
         self.asked: set[str] = set()
         self.touched: set[str] = set()
-        self.__dict__.pop("moving", None)
 
     def flat(self, samples: Samples, other: System | None = None) -> Array:
         """Return all numbers (S, w) of the channels."""
@@ -206,7 +208,10 @@ class Channels:
 
     @cached_property
     def moving(self) -> list[Number]:
-        """Numbers of a sample that the channels depend on: kind and index, found on a few samples."""
+        """Numbers of a sample that the channels depend on: kind and index, found on a few samples of the first run.
+
+        ``jacobian`` looks at the others in every run.
+        """
         return self.found_among(self.all_numbers)
 
     def found_among(self, numbers: list[Number]) -> list[Number]:

@@ -19,11 +19,12 @@ from rtmbs.integrators.checks import is_number
 from rtmbs.integrators.penalty_trapezoidal import PenaltyTrapezoidal
 from rtmbs.results.catalogue import run_result
 from rtmbs.results.result import Result
+from rtmbs.results.samples import Samples as RunSamples
 from rtmbs.results.samples import one_sample
 from rtmbs.simulation.running import steps_to
 from rtmbs.simulation.set_coordinate import close_motion
 from rtmbs.simulation.simulation import Simulation, store_of
-from rtmbs.studies.sensitivities.channels import Channels
+from rtmbs.studies.sensitivities.channels import Channels, Reader
 from rtmbs.studies.sensitivities.parameters import (
     SensitivityParameter,
     SensitivityParameters,
@@ -31,7 +32,7 @@ from rtmbs.studies.sensitivities.parameters import (
     checked_values,
     parameters_of,
 )
-from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun, Cost, RecordedCost, read_run
+from rtmbs.studies.sensitivities.recorded_run import CheckpointedRun, Cost, RecordedCost, read_part, read_run
 from rtmbs.studies.sensitivities.sensitivity import (
     MISSED,
     REVERSE_FROM,
@@ -110,17 +111,21 @@ class DifferentiableRun:
         self.slots = [control_slot(self.own, name) for name in self.controls]
         self.system = self.with_samples(self.own.system)
         self.first = self.own.state.copy()
-        found = self.parameters(self.own, np.array([self.first.t, t_end])) if self.by else ()
+        self.asked: SensitivityParameters | None = None
+        found = self.found
         self.names = tuple(one.name for one in found)
         self.start = np.array([value_of(self.own, one, self.values) for one in found], np.float64)
         self.kept: Simulation | None = None
         self.offered: Result | None = None
         self.read: Channels | None = None
+        self.cost: RecordedCost | None = None
+        self.reader: Reader | None = None
         self.lock = RLock()  # there is one Simulation, and one set of functions of time with the controls of a call
 
     def __getstate__(self) -> dict[str, Any]:
         """Return what a copy or a pickle takes along; what only one process has is made anew."""
-        return {**vars(self), "lock": None, "kept": None, "offered": None, "read": None}
+        none = dict.fromkeys(("lock", "kept", "offered", "read", "asked", "cost", "reader"))
+        return {**vars(self), **none}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         vars(self).update(state, lock=RLock())
@@ -136,10 +141,13 @@ class DifferentiableRun:
         none = system.tables.balance._replace(component=np.full(system.n, -1), first=np.zeros(0, np.int64))
         return replace(system, signals=(*system.signals, *signals), tables=system.tables._replace(balance=none))
 
-    def parameters(self, sim: Simulation, t: Array, values: Mapping[str, float] | None = None) -> tuple[Any, ...]:
-        """Return the parameters that are asked for."""
-        given = self.values if values is None else values
-        return parameters_of(sim, list(self.by), self.model, given, t).found
+    def parameters(self, sim: Simulation, t: Array, values: Mapping[str, float]) -> SensitivityParameters:
+        """Return the parameters that are asked for; those of no ``model`` are the same in every call."""
+        if self.model is not None:
+            return parameters_of(sim, list(self.by), self.model, values, t)
+        if self.asked is None:
+            self.asked = parameters_of(sim, list(self.by), None, values, t)
+        return self.asked
 
     def simulation_at(self, parameters: Array, controls: Array) -> tuple[Simulation, dict[str, float]]:
         """Return a Simulation that begins the run, and the arguments of ``model``."""
@@ -166,6 +174,8 @@ class DifferentiableRun:
             pinned |= np.array([system.pinned_z, system.pinned_zd])
             close_motion(sim.equations, state, state.z, state.zd, pinned)
         store_of(sim).go_on_from(state, state.t)
+        for one in store_of(sim).states:
+            sim.method.begin(sim.equations, one)
         return sim, values
 
     @property
@@ -173,7 +183,7 @@ class DifferentiableRun:
         """Parameters of the Simulation at the start."""
         if not self.by:
             return ()
-        return self.parameters(self.own, np.array([self.first.t, self.t_end]))
+        return self.parameters(self.own, np.array([self.first.t, self.t_end]), self.values).found
 
     def built(self, values: Mapping[str, float]) -> Simulation:
         """Return a Simulation of the mechanism with these arguments of ``model``."""
@@ -213,15 +223,30 @@ class DifferentiableRun:
     def recorded(self, own: Simulation) -> tuple[CheckpointedRun, RecordedCost, Any]:
         """Take the run of a Simulation of its own; return the record, the cost and its readings."""
         taken = CheckpointedRun(own, self.steps, 1)
-        offered = self.offered if own.system is self.system else None
-        if offered is None:
-            offered = run_result(own.system, own.equations.tables, one_sample(own.state), {})
-        if own.system is self.system:
-            self.offered = offered
-        cost = RecordedCost(self.of, offered, taken.t)
-        readings = read_run(taken, cost)
+        if own.system is not self.system:
+            cost = self.cost_of(run_result(own.system, own.equations.tables, one_sample(own.state), {}), taken.t)
+            readings = read_run(taken, cost)
+        else:
+            if self.offered is None:
+                self.offered = run_result(own.system, own.equations.tables, one_sample(own.state), {})
+            cost = self.cost_of(self.offered, taken.t)
+            readings = read_part(taken, cost, self.offered, lambda samples: self.reader_of(own, samples, cost)(samples))
         cost.take(readings.values)
         return taken, cost, readings
+
+    def cost_of(self, offered: Result, t: Array) -> RecordedCost:
+        """Return the recorded function of the channels; last values are recorded once."""
+        if callable(self.of):
+            return RecordedCost(self.of, offered, t)
+        if self.cost is None:
+            self.cost = RecordedCost(self.of, offered, t)
+        return self.cost
+
+    def reader_of(self, own: Simulation, samples: RunSamples, cost: RecordedCost) -> Reader:
+        """Return the reader of the channels of whole runs of the System at the start."""
+        if self.reader is None or self.reader.names != cost.names:
+            self.reader = Reader(own.system, own.equations.tables, samples, cost.names, rank_held=False)
+        return self.reader
 
     def channels(self, own: Simulation, cost: RecordedCost, readings: Any) -> Channels:
         """Return the derivatives of the channels of a run; those of one System share their readers."""
@@ -250,7 +275,7 @@ class DifferentiableRun:
         """
         with self.lock:
             sim, _ = self.simulation_at(*self.checked(parameters, controls))
-            return self.recorded(private_simulation(sim))[1].value
+            return self.recorded(sim)[1].value
 
     def vjp(self, parameters: Any = None, controls: Any = None) -> tuple[Array, PullBack]:
         """Return the values of a run, and the function that pulls weights of the values back.
@@ -306,8 +331,7 @@ class DifferentiableRun:
 
     def taken(self, parameters: Array, controls: Array) -> tuple[Array, Array, Array]:
         """Take a run and differentiate it: see ``jacobians``."""
-        begun, values = self.simulation_at(parameters, controls)
-        sim = private_simulation(begun)
+        sim, values = self.simulation_at(parameters, controls)
         t = np.asarray(self.first.t + self.own.h * np.arange(self.steps + 1), np.float64)
         every, tape, start = prepare(sim, self.all_parameters(sim, t, values))
         taken, cost, readings = self.recorded(sim)
@@ -346,7 +370,7 @@ class DifferentiableRun:
         tables: tuple[Any, ...] = ()
         timed: tuple[Any, ...] = ()
         if self.by:
-            known = parameters_of(self.like(sim), list(self.by), self.model, values, t)
+            known = self.parameters(self.like(sim), t, values)
             given, size = known.found, len(known.found)
             inputs[:size] = known.variations.inputs
             more = count - size

@@ -68,7 +68,7 @@ def way_from_start(system: System, state: State, plain: Mask, weights: Array) ->
 class StartEquations:
     """Linearised equations of a consistent state, at a state at the boundary of a step."""
 
-    def __init__(self, tape: StepTape, system: System, state: State, alpha: Array) -> None:
+    def __init__(self, tape: StepTape, system: System, state: State, alpha: Array, pins: Sequence[Pin] = ()) -> None:
         self.tape, self.system, self.state, self.alpha = tape, system, state, alpha
         n, m, nc, ns = tape.n, tape.m, tape.nc, tape.ns
         self.into = VectorLayout(z=n, zd=n, zdd=n, s=ns, lam=m, p=tape.variations.count)
@@ -80,7 +80,7 @@ class StartEquations:
         self.pulls = np.zeros((2, m))
         self.J = self.jacobian()
         self.away, self.metric = way_from_start(system, state, tape.plain, self.weights)
-        if system.m:
+        if system.m and (pins or self.moving):
             self.pulls = np.array([self.pull(self.away, self.kept_z), self.pull(state.zd - system.zd0, self.kept_zd)])
             self.J = self.jacobian()
 
@@ -116,7 +116,10 @@ class StartEquations:
         entries = tape.program(("start", ways), found, self.into.size, tape.known.size + 2 * tape.m)
         point = np.concatenate((z, state.zd, state.zdd, state.s, state.lam, np.zeros(tape.variations.count)))
         known = np.concatenate((known, *self.pulls))
-        J = np.zeros((self.out.size, self.into.size))
+        J, (row, column) = np.zeros((self.out.size, self.into.size)), np.divmod(entries.place, self.into.size)
+        closing = (self.out[name] for name in ("Phi", "Phid", "pose", "rates"))
+        by_p = row[column >= self.into["p"].start]
+        self.moving = any(np.any((by_p >= one.start) & (by_p < one.stop)) for one in closing)  # pose or rates, by loads
         J.ravel()[entries.place] = entries.rows(point[None], known[None])[0, self.out.size :]
         return J
 

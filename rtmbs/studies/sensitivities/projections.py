@@ -160,6 +160,10 @@ class Projections:
         given, none = np.hstack((x, inc, s, known)), np.zeros((len(x), ends[0]))
         kinds, which = kinds_of(self.ways(x, inc, known))
         programs = [self.matrix(tuple(ways.tolist())) for ways in kinds]
+        if len(programs) == 1 and np.all(np.diff(programs[0].place) > 0):
+            out = programs[0].rows(none, given)
+            S = Entries(*np.divmod(programs[0].place, ends[0]), out[:, ends[2] :])
+            return S, *split(out[:, ends[0] : ends[2]], size)
         places = np.unique(np.concatenate([one.place for one in programs]))
         values, rest = np.zeros((len(x), len(places))), np.zeros((len(x), ends[0]))
         for k, entries in enumerate(programs):
@@ -167,7 +171,7 @@ class Projections:
             out = entries.rows(none[own], given[own])
             values[np.ix_(own, np.searchsorted(places, entries.place))] = out[:, ends[2] :]
             rest[own] = out[:, ends[0] : ends[2]]
-        return Entries(*np.divmod(places, ends[0]), values), rest[:, :size], rest[:, size:]
+        return Entries(*np.divmod(places, ends[0]), values), *split(rest, size)
 
     def ways(self, x: Array, inc: Array, known: Array) -> Integers:
         """Return the branches (K, laws) of the Python laws at increments (K, n)."""
@@ -205,6 +209,11 @@ class Projections:
                 break
             last = size
         return own
+
+
+def split(rows: Array, size: int) -> tuple[Array, Array]:
+    """Return the first ``size`` numbers of rows, and the others."""
+    return rows[:, :size], rows[:, size:]
 
 
 def spread(entries: JacobianProgram, values: Array, m: int, n: int) -> Array:

@@ -84,10 +84,11 @@ class RecordedCost:
         if not self.count:
             raise InputError("of returns no value; an empty array has no derivatives")
         self.x = np.zeros(0)
+        self.slopes: Any = None
 
     def take(self, values: Array) -> None:
         """Set the values (S, w) of the channels, those of a sample side by side. Raises InputError for nan."""
-        self.x = self.joined(values)
+        self.x, self.slopes = self.joined(values), None
         if not np.all(np.isfinite(self.value)):
             raise InputError(
                 f"of returned {shown(self.value.tolist())}, which is not finite; look for a division by zero or the "
@@ -111,10 +112,12 @@ class RecordedCost:
 
     def by_channels(self) -> Any:
         """Return the sparse derivatives (k, N) by all numbers of the channels, channel after channel."""
-        if self.count == 1:
-            return scipy.sparse.csr_array(self.evaluator.reverse(self.x, np.ones((1, 1))))
-        entries, row, column = self.evaluator.entries(self.x).copy(), self.evaluator.row, self.evaluator.column
-        return scipy.sparse.csr_array((entries, (row, column)), shape=(self.count, len(self.x)))
+        if self.slopes is None and self.count == 1:
+            self.slopes = scipy.sparse.csr_array(self.evaluator.reverse(self.x, np.ones((1, 1))))
+        elif self.slopes is None:
+            entries, row, column = self.evaluator.entries(self.x).copy(), self.evaluator.row, self.evaluator.column
+            self.slopes = scipy.sparse.csr_array((entries, (row, column)), shape=(self.count, len(self.x)))
+        return self.slopes
 
     def split(self, flat: Array) -> Array:
         """Return numbers (N,) of all channels as (S, w), the channels of a sample side by side."""
@@ -224,6 +227,22 @@ def read_run(run: CheckpointedRun, cost: RecordedCost) -> RunReadings:
         kept = {name: Source(one.axes, one.unit, StoredValues(values[name]), one.frame) for name, one in found.items()}
         result = Result({TIME: Source((), "s", StoredValues(run.t)), **kept}, sim.system.name, sim.system.fingerprint)
     flat = np.hstack([one.reshape(len(one), -1) for one in values.values()])
-    turning = np.repeat([one.axes == QUATERNION for one in found.values()], cost.widths)
+    turning = turning_numbers(cost, result)
     together = (np.concatenate([getattr(one, name) for one in few]) for name in ("t", *OF_STATE))
     return RunReadings(result, flat, turning, Samples(*together), pace)
+
+
+def read_part(
+    run: CheckpointedRun, cost: RecordedCost, offered: Result, read: Callable[[Samples], Array]
+) -> RunReadings:
+    """Take the steps of a run of one segment, and ``read`` the channels of the cost alone, named in ``offered``."""
+    ((_, recorded),) = run.first()
+    samples = recorded.samples
+    few = select_samples(samples, np.unique(np.linspace(0, run.steps, FEW).astype(int)))
+    pace = float(np.abs(samples.zd / run.sim.system.typical).max(initial=0.0))
+    return RunReadings(offered, read(samples), turning_numbers(cost, offered), few, pace)
+
+
+def turning_numbers(cost: RecordedCost, offered: Result) -> NDArray[np.bool_]:
+    """Return which numbers (w,) of the channels are components of orientations."""
+    return np.repeat([offered.about(name)[0] == QUATERNION for name in cost.names], cost.widths)

@@ -2,11 +2,13 @@
 
 Independent loop equations allow a factor of the whole. Redundant ones leave it to rounding how they share a load. There
 the step's own passes are taken: an augmented Lagrangian with the weight of the penalties (METHODS 1.12, 1.13).
+Places that arrays hold are cast to unsigned (`at`), because numba folds negative ones, which takes as long as the work.
 """
 
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy import uint64 as at
 from numpy.typing import NDArray
 
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
@@ -17,8 +19,9 @@ Array = Any  # numba types by value; the shapes stand on the fields
 SOUND = 1e-9  # of its size: error of a known solution; a worse factor is one of rounding
 PASSES, MOST_PASSES = 3, 8  # each leaves 1 / (1 + c) of the violation, and refines what rounding left
 SETTLED = 1e-10  # of a solution: a larger last change asks for a further pass
-PASSES_TAKEN = 2  # place among the facts
+PASSES_TAKEN, LOADED, FILLED = 2, 4, 5  # places among the facts
 LARGE = 32  # coordinates and rows from which passes cost less than a factor of the whole
+DIAGONAL = 0.1  # of the largest entry of a column: a diagonal entry that large is the pivot of A + B weight P
 
 
 @struct
@@ -29,10 +32,13 @@ class Saddle(NamedTuple):
     column: Array  # (e,) int64
     value: Array  # (e,)
     pointer: Array  # (n + m + 1,) int64
-    factor: Array  # (n + m, n + m): L and U of the matrix, or in its corner of A + B weight P
+    loaded: Array  # (e,) int64: which entries are those of B
+    factor: Array  # (n + m, n + m): L and U of the matrix, or in its corner of A + B weight P, last coordinate first
     exchanges: Array  # (n + m,) int64: the row that changed places with each
     weight: Array  # (m,) 1 over the compliance of the penalties
-    facts: Array  # (4,) int64: n, whether rows may be redundant, whether passes are taken, whether they come first
+    # (6,) int64: n, whether rows may be redundant, whether passes are taken, whether they come first, entries of B, and
+    # 1 + the number of the pattern that is filled in, 0 before
+    facts: Array
     left: Array  # (n + m, c) scratch
     found: Array  # (n + m, c) scratch
     change: Array  # (n + m, c) scratch
@@ -42,11 +48,11 @@ def saddle(n: int, weight: NDArray[np.float64], redundant: bool, columns: int, r
     """Return memory for matrices with n coordinates, rows of these weights, and ``room`` for entries."""
     size = n + len(weight)
     entries = size * size if room is None else room
-    facts = np.array([n, redundant and len(weight) > 0, 0, len(weight) > 0 and size >= LARGE])
+    facts = np.array([n, redundant and len(weight) > 0, 0, len(weight) > 0 and size >= LARGE, 0, 0])
     scratch = (np.zeros((size, columns)) for _ in range(3))
     held = np.zeros(entries, np.int64), np.zeros(entries, np.int64), np.zeros(entries), np.zeros(size + 1, np.int64)
     square = np.zeros((size, size)), np.zeros(size, np.int64)
-    return Saddle(*held, *square, np.ascontiguousarray(weight), facts, *scratch)
+    return Saddle(*held, np.zeros(entries, np.int64), *square, np.ascontiguousarray(weight), facts, *scratch)
 
 
 class Entries(NamedTuple):
@@ -81,10 +87,12 @@ def solved(
 @kernel
 def solve_all(row: Array, column: Array, values: Array, own: Saddle, right: Array, transposed: bool) -> None:
     """Solve with each matrix, or its transpose, in place."""
+    clear(own)
+    for e in range(len(row)):
+        put(own, row[e], column[e])
     for k in range(len(values)):
-        clear(own)
         for e in range(len(row)):
-            put(own, row[e], column[e], values[k, e])
+            own.value[e] = values[k, e]
         factor_saddle(own)
         if transposed:
             solve_saddle_transposed(own, right[k], 0)
@@ -94,20 +102,24 @@ def solve_all(row: Array, column: Array, values: Array, own: Saddle, right: Arra
 
 @inlined_kernel
 def clear(own: Saddle) -> None:
-    """Forget all entries."""
+    """Forget all places of entries."""
+    own.facts[LOADED] = 0
     for i in range(len(own.pointer)):
         own.pointer[i] = 0
 
 
 @inlined_kernel
-def put(own: Saddle, i: int, j: int, value: float) -> None:
-    """Take the next entry, those of a row before those of the next one."""
-    size = len(own.pointer) - 1
+def put(own: Saddle, i: int, j: int) -> None:
+    """Take the place of the next entry, those of a row before those of the next one."""
+    size, n = len(own.pointer) - 1, own.facts[0]
     e = own.pointer[size]
-    own.row[e], own.column[e], own.value[e] = i, j, value
+    own.row[e], own.column[e] = i, j
     own.pointer[size] = e + 1
     if i + 1 < size:
         own.pointer[i + 1] = e + 1
+    if i < n and j >= n:
+        own.loaded[own.facts[LOADED]] = e
+        own.facts[LOADED] += 1
 
 
 @inner_kernel
@@ -137,26 +149,27 @@ def factor_whole(own: Saddle) -> None:
             F[i, j] = 0.0
     for e in range(own.pointer[size]):
         F[own.row[e], own.column[e]] = own.value[e]
-    factor_lu(F, size, own.exchanges)
+    factor_lu(F, size, own.exchanges, 1.0)
 
 
 @inner_kernel
 def factor_weighted(own: Saddle) -> None:
-    """Factor A + B weight P."""
+    """Factor A + B weight P, last coordinate first: coordinates of a tree then fill in nothing between branches."""
     n, F, column, value = own.facts[0], own.factor, own.column, own.value
     for i in range(n):
         for j in range(n):
             F[i, j] = 0.0
     for e in range(own.pointer[n]):
-        i, k = own.row[e], column[e]
-        if k < n:
-            F[i, k] += value[e]
-        else:
-            weighted = value[e] * own.weight[k - n]
-            for f in range(own.pointer[k], own.pointer[k + 1]):
-                if column[f] < n:
-                    F[i, column[f]] += weighted * value[f]
-    factor_lu(F, n, own.exchanges)
+        if column[e] < n:
+            F[n - 1 - own.row[e], n - 1 - column[e]] += value[e]
+    for one in range(own.facts[LOADED]):
+        e = own.loaded[one]
+        i, k = n - 1 - own.row[e], column[e]
+        weighted = value[e] * own.weight[k - n]
+        for f in range(own.pointer[k], own.pointer[k + 1]):
+            if column[f] < n:
+                F[i, n - 1 - column[f]] += weighted * value[f]
+    factor_lu(F, n, own.exchanges, DIAGONAL)
 
 
 @inner_kernel
@@ -210,10 +223,12 @@ def take_passes(own: Saddle, b: Array, first: int, transposed: bool) -> bool:
     """Solve by iteration; where it does not settle, factor the whole, leave b and return False.
 
     Redundant rows may have no sound factor of the whole. The last pass stands then. A column count known to the
-    compiler makes a single column faster.
+    compiler makes one or two columns faster.
     """
     if b.shape[1] == 1:
         settled = passes(own, b, first, transposed, 1)
+    elif b.shape[1] == 2:
+        settled = passes(own, b, first, transposed, 2)
     else:
         settled = passes(own, b, first, transposed, b.shape[1])
     if settled:
@@ -251,7 +266,7 @@ def passes(own: Saddle, b: Array, first: int, transposed: bool, columns: int) ->
             solve_lu(own.factor, n, own.exchanges, change, 0, columns)
         for i in range(n):
             for c in range(columns):
-                found[i, c] += change[i, c]
+                found[i, c] += change[n - 1 - i, c]
         for k in range(n, size):
             for c in range(columns):
                 left[k, c] = -left[k, c]
@@ -285,51 +300,57 @@ def add_products(
 ) -> None:
     """Add ``factor`` times the products of the entries of some rows and x (n + m, c) to b."""
     for e in range(own.pointer[begin], own.pointer[end]):
-        i, j, value = own.row[e], own.column[e], factor * own.value[e]
+        i, j, value = own.row[at(e)], own.column[at(e)], factor * own.value[at(e)]
         if transposed:
             i, j = j, i
         for c in range(columns):
-            b[i, c] += value * x[j, c]
+            b[at(i), c] += value * x[at(j), c]
 
 
 @inlined_kernel
 def weigh(own: Saddle, left: Array, right: Array, transposed: bool, columns: int) -> None:
-    """Write right = left + B weight left in the rows of coordinates; of the transpose B is P^T."""
+    """Write right = left + B weight left in the rows of coordinates, last one first; of the transpose B is P^T."""
     n, size = own.facts[0], len(own.factor)
     for i in range(n):
         for c in range(columns):
-            right[i, c] = left[i, c]
-    for e in range(own.pointer[n] if transposed else 0, own.pointer[size] if transposed else own.pointer[n]):
-        i, k = own.row[e], own.column[e]
+            right[n - 1 - i, c] = left[i, c]
+    begin = own.pointer[n] if transposed else 0
+    for one in range(begin, own.pointer[size] if transposed else own.facts[LOADED]):
+        e = one if transposed else own.loaded[at(one)]
+        i, k = own.row[at(e)], own.column[at(e)]
         if transposed:
             i, k = k, i
-        if i < n and k >= n:
-            value = own.value[e] * own.weight[k - n]
+        if i < n:
+            value = own.value[at(e)] * own.weight[at(k - n)]
             for c in range(columns):
-                right[i, c] += value * left[k, c]
+                right[at(n - 1 - i), c] += value * left[at(k), c]
 
 
 @inlined_kernel
 def add_lower(own: Saddle, x: Array, b: Array, transposed: bool, columns: int) -> None:
-    """Add P x in the rows of loops of b; of the transpose P is B^T."""
+    """Add P x in the rows of loops of b, x with its last row first; of the transpose P is B^T."""
     n, size = own.facts[0], len(own.factor)
-    for e in range(0 if transposed else own.pointer[n], own.pointer[n] if transposed else own.pointer[size]):
-        k, j = own.row[e], own.column[e]
+    begin = 0 if transposed else own.pointer[n]
+    for one in range(begin, own.facts[LOADED] if transposed else own.pointer[size]):
+        e = own.loaded[at(one)] if transposed else one
+        k, j = own.row[at(e)], own.column[at(e)]
         if transposed:
             k, j = j, k
-        if k >= n and j < n:
+        if j < n:
             for c in range(columns):
-                b[k, c] += own.value[e] * x[j, c]
+                b[at(k), c] += own.value[at(e)] * x[at(n - 1 - j), c]
 
 
 @inner_kernel
-def factor_lu(F: Array, n: int, exchanges: Array) -> None:
-    """F (n, n) = P L U in place, with row exchanges."""
+def factor_lu(F: Array, n: int, exchanges: Array, diagonal: float) -> None:
+    """F (n, n) = P L U in place, with row exchanges where a pivot is below ``diagonal`` of its column's largest."""
     for c in range(n):
         p = c
         for i in range(c + 1, n):
             if abs(F[i, c]) > abs(F[p, c]):
                 p = i
+        if abs(F[c, c]) >= diagonal * abs(F[p, c]):
+            p = c
         exchanges[c] = p
         if p != c:
             for j in range(n):
@@ -381,10 +402,10 @@ def solve_lu_transposed(F: Array, n: int, exchanges: Array, b: Array, first: int
 def take_away(b: Array, i: int, factor: float, x: Array, j: int, columns: int) -> None:
     """Subtract factor times row j of x from row i of b; a loop over a single column costs more than its work."""
     if columns == 1:
-        b[i, 0] -= factor * x[j, 0]
+        b[at(i), 0] -= factor * x[at(j), 0]
     else:
         for c in range(columns):
-            b[i, c] -= factor * x[j, c]
+            b[at(i), c] -= factor * x[at(j), c]
 
 
 @inlined_kernel

@@ -249,7 +249,7 @@ def private_simulation(sim: Simulation) -> Simulation:
 def prepare(sim: Simulation, parameters: SensitivityParameters) -> tuple[SensitivityParameters, StepTape, FirstChange]:
     """Return the parameters with penalty factors, the recorded step, and the derivatives of the first state."""
     tape = tape_of(sim, parameters)
-    moved = StartEquations(tape, sim.system, sim.state, tape.penalties(sim)).change(
+    moved = StartEquations(tape, sim.system, sim.state, tape.penalties(sim), parameters.pins).change(
         parameters.names, parameters.pins, parameters.sizes, parameters.states(len(sim.state.s))
     )
     if not tape.follows_penalties:

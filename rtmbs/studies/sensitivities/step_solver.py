@@ -6,9 +6,12 @@ backward sweep adjoints.
 
 from typing import Any, NamedTuple
 
-from rtmbs.jit.compiled import inner_kernel, kernel
+from numpy import uint64 as at
+
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 from rtmbs.jit.struct import struct
 from rtmbs.studies.sensitivities.saddles import (
+    FILLED,
     Saddle,
     clear,
     factor_saddle,
@@ -30,9 +33,8 @@ GROUPS = 2 * BLOCKS + 2
 class StepBlocks(NamedTuple):
     """Structure of the equations of all steps, and the factors of one of them."""
 
-    place: Array  # (e,) int64, with the next three those of a Pattern
-    row: Array  # (e,) int64
-    column: Array  # (e,) int64
+    row: Array  # (e,) int32, with the next two those of a StepPattern
+    column: Array  # (e,) int32
     pointer: Array  # (cases, GROUPS + 1) int64
     ends: Array  # (BLOCKS + 1,) int64: first unknowns of the blocks
     parts: Array  # (9,) int64: first unknowns of PARTS, NOWHERE for one that does not count
@@ -53,6 +55,12 @@ NOWHERE = -1  # place of a part that is none: multipliers of a state without ``p
 INC, PUSH, ZD, KEPT, ZDD, NU, TURN, STATE, RATE = range(len(PARTS))
 
 
+@inlined_kernel
+def shift_of(own: StepBlocks, case: int) -> int:
+    """Return what leads from the number of an entry to its place among the values of a step of a case."""
+    return own.ends[BLOCKS] - own.pointer[case, 0]
+
+
 @inner_kernel
 def factor_step(own: StepBlocks, values: Array, case: int, made: int) -> None:
     """Factor the blocks of a step from the entries of its equations; ``made`` says where its Newton matrix belongs."""
@@ -69,21 +77,26 @@ def factor_step(own: StepBlocks, values: Array, case: int, made: int) -> None:
 
 @inner_kernel
 def fill_block(own: StepBlocks, values: Array, case: int, block: int, one: Saddle) -> None:
-    """Fill in the matrix of a block and factor it."""
-    place, row, column, first = own.place, own.row, own.column, own.ends[block]
-    clear(one)
-    for e in range(own.pointer[case, block], own.pointer[case, block + 1]):
-        put(one, row[e] - first, column[e] - first, values[place[e]])
+    """Fill in the matrix of a block and factor it; places of entries stay from step to step of a case."""
+    row, column, first, shift = own.row, own.column, own.ends[block], shift_of(own, case)
+    begin, end = own.pointer[case, block], own.pointer[case, block + 1]
+    if one.facts[FILLED] != case + 1:
+        clear(one)
+        for e in range(begin, end):
+            put(one, row[e] - first, column[e] - first)
+        one.facts[FILLED] = case + 1
+    for e in range(begin, end):
+        one.value[at(e - begin)] = values[at(shift + e)]
     factor_saddle(one)
 
 
 @inner_kernel
 def solve_step(own: StepBlocks, values: Array, case: int, b: Array) -> None:
     """Solve in place: b (ny, c) becomes E^-1 b."""
-    place, row, column = own.place, own.row, own.column
+    row, column, shift = own.row, own.column, shift_of(own, case)
     for block in range(BLOCKS):
         for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
-            i, j, value = row[e], column[e], values[place[e]]
+            i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
             take_away(b, i, value, b, j, b.shape[1])
         first = own.ends[block]
         if block == FIRST and own.twice[0] == 1:
@@ -103,7 +116,7 @@ def solve_step(own: StepBlocks, values: Array, case: int, b: Array) -> None:
 @inner_kernel
 def solve_step_transposed(own: StepBlocks, values: Array, case: int, b: Array) -> None:
     """Solve in place with the transpose: b (ny, c) becomes E^-T b."""
-    place, row, column = own.place, own.row, own.column
+    row, column, shift = own.row, own.column, shift_of(own, case)
     for block in range(BLOCKS - 1, -1, -1):
         first = own.ends[block]
         if block == FIRST and own.twice[0] == 1:
@@ -119,7 +132,7 @@ def solve_step_transposed(own: StepBlocks, values: Array, case: int, b: Array) -
         elif block == ENDED:
             solve_saddle_transposed(own.ended, b, first)
         for e in range(own.pointer[case, BELOW + block], own.pointer[case, BELOW + block + 1]):
-            i, j, value = row[e], column[e], values[place[e]]
+            i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
             take_away(b, j, value, b, i, b.shape[1])
 
 
@@ -144,15 +157,15 @@ def sweep_forward(own: StepBlocks, values: Array, case: Array, made: Array, X: A
 @inner_kernel
 def changes(own: StepBlocks, values: Array, case: int, x: Array, b: Array) -> None:
     """Write b (ny, np) = -(F x + H)."""
-    place, row, column = own.place, own.row, own.column
+    row, column, shift = own.row, own.column, shift_of(own, case)
     for i in range(len(b)):
         for c in range(b.shape[1]):
             b[i, c] = 0.0
     for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
-        i, j, value = row[e], column[e], values[place[e]]
+        i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
         take_away(b, i, value, x, j, b.shape[1])
     for e in range(own.pointer[case, BY_PARAMETERS], own.pointer[case, BY_PARAMETERS + 1]):
-        b[row[e], column[e]] -= values[place[e]]
+        b[row[e], column[e]] -= values[shift + e]
 
 
 @inner_kernel
@@ -220,30 +233,32 @@ def spread(own: StepBlocks, p: Array, f: Array, w: Array) -> None:
 @inner_kernel
 def back(own: StepBlocks, values: Array, case: int, w: Array, g: Array, p: Array) -> None:
     """Write p = g + s^T p - F^T w."""
-    place, row, column = own.place, own.row, own.column
+    row, column, shift = own.row, own.column, shift_of(own, case)
     n = own.sizes[0]
     for c in range(p.shape[1]):
         for i in range(len(p)):
             kept = own.plain[i] * p[i, c] if i < n else 0.0
             p[i, c] = g[i, c] + kept
     for e in range(own.pointer[case, BY_STATE], own.pointer[case, BY_STATE + 1]):
-        i, j, value = row[e], column[e], values[place[e]]
+        i, j, value = row[at(e)], column[at(e)], values[at(shift + e)]
         take_away(p, j, value, w, i, p.shape[1])
 
 
 @kernel
 def take_parameters(own: StepBlocks, values: Array, case: Array, w: Array, gradient: Array) -> None:
     """Subtract H^T w of a chunk of steps from ``gradient`` (np, k), w (K, ny, k)."""
-    place, row, column = own.place, own.row, own.column
+    row, column = own.row, own.column
     for k in range(len(values)):
+        shift = shift_of(own, case[k])
         for e in range(own.pointer[case[k], BY_PARAMETERS], own.pointer[case[k], BY_PARAMETERS + 1]):
-            take_away(gradient, column[e], values[k, place[e]], w[k], row[e], gradient.shape[1])
+            take_away(gradient, column[at(e)], values[k, at(shift + e)], w[k], row[at(e)], gradient.shape[1])
 
 
 @kernel
 def take_each(own: StepBlocks, values: Array, case: Array, w: Array, gradient: Array) -> None:
     """Subtract H^T w of each step of a chunk from ``gradient`` (K, np, k), w (K, ny, k)."""
-    place, row, column = own.place, own.row, own.column
+    row, column = own.row, own.column
     for k in range(len(values)):
+        shift = shift_of(own, case[k])
         for e in range(own.pointer[case[k], BY_PARAMETERS], own.pointer[case[k], BY_PARAMETERS + 1]):
-            take_away(gradient[k], column[e], values[k, place[e]], w[k], row[e], gradient.shape[2])
+            take_away(gradient[k], column[at(e)], values[k, at(shift + e)], w[k], row[at(e)], gradient.shape[2])

@@ -120,6 +120,8 @@ class StepTape:
         self.programs: dict[Hashable, JacobianProgram] = {}
         self.pulls: dict[StepCase, SimdProgram] = {}
         self.kept_blocks: dict[Hashable, Any] = {}  # solvers of ``steps``
+        self.grouped: dict[Hashable, Any] = {}  # programs of ``steps``
+        self.values = np.zeros((0, 0))
         self.plain = np.ones(n, np.bool_)
         for k in range(3):
             self.plain[self.first + k] = False
@@ -150,6 +152,12 @@ class StepTape:
             "before": samples.u[:-1], "early": self.variations.drift(samples.t[:-1]),
         }  # fmt: skip
         return np.hstack([rows[name] for name in self.known.places])
+
+    def values_of(self, count: int, size: int) -> Array:
+        """Return memory (count, size) for the values of steps, that of the steps before where it fits."""
+        if self.values.shape != (count, size):
+            self.values = np.empty((count, size))
+        return self.values
 
     def entries(self, case: StepCase, by_parameters: bool) -> JacobianProgram:
         """Return the Jacobian of G by (y, x, p), or by (y, x) alone, ready to run."""

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from rtmbs.ad.simd_programs import SimdProgram
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import Outcome, StepReport
 from rtmbs.integrators.settings import JACOBIANS, KEPT, NEAR_SINGULAR, TRIES, Chunk, arrays_of
@@ -137,7 +138,7 @@ class Steps:
     first: int
     point: Array  # (K, ny + nx + np) y, x and p, whose deviations are zero
     known: Array  # (K, nk)
-    values: Array  # (K, ny + e) what the equations miss, then the entries of their derivatives, by its pattern
+    values: Array  # (K, ny + e) what the equations miss, then entries of derivatives; the next steps overwrite them
     case: Integers  # (K,) number of the case
     made: Integers  # (K,) case of the factor
     missed: Array  # (K,) difference of the recorded rates and accelerations from the equations, over those of the run
@@ -231,9 +232,9 @@ class LinearSteps:
         """
         kinds, which = kinds_of(rows)
         numbers = np.array([self.number(kind) for kind in kinds])
-        programs = [self.tape.entries(self.cases[number], self.by_parameters) for number in numbers]
+        programs = [grouped_entries(self.tape, self.cases[number], self.by_parameters) for number in numbers]
         point = np.ascontiguousarray(point[:, : programs[0].columns])
-        values = np.empty((len(point), self.tape.y.size + max(len(one.place) for one in programs)))
+        values = self.tape.values_of(len(point), self.tape.y.size + max(len(one.row) for one in programs))
         for k, one in enumerate(programs):
             one.rows.fill(values, np.flatnonzero(which == k), point, known)
         return numbers[which], values
@@ -305,9 +306,8 @@ def sizes_of(samples: Samples) -> Array:
 class StepPattern(NamedTuple):
     """Entries of several cases one after the other, those of a case by groups: see ``group``."""
 
-    place: Integers  # (e,) among the outputs of the program of the case
-    row: Integers  # (e,) unknown
-    column: Integers  # (e,) in its own part: unknown, number of the state before, parameter
+    row: NDArray[np.int32]  # (e,) unknown
+    column: NDArray[np.int32]  # (e,) in its own part: unknown, number of the state before, parameter
     pointer: Integers  # (cases, GROUPS + 1): where the groups of a case begin
 
 
@@ -322,17 +322,39 @@ def pattern_of(tape: StepTape, cases: list[StepCase], by_parameters: bool) -> St
     """Return the pattern of all cases, with or without derivatives by parameters."""
     parts, first = [], 0
     for case in cases:
+        one = grouped_entries(tape, case, by_parameters)
+        parts.append((one.row, one.column, first + one.starts))
+        first += len(one.row)
+    row, column, pointer = zip(*parts, strict=True)
+    return StepPattern(np.concatenate(row), np.concatenate(column), np.array(pointer))
+
+
+class GroupedEntries(NamedTuple):
+    """Program of the residuals and entries of a case, the entries by groups."""
+
+    rows: SimdProgram
+    row: NDArray[np.int32]  # (e,) as in a StepPattern
+    column: NDArray[np.int32]  # (e,)
+    starts: Integers  # (GROUPS + 1,)
+    columns: int  # of the point
+
+
+def grouped_entries(tape: StepTape, case: StepCase, by_parameters: bool) -> GroupedEntries:
+    """Return the entries of a case by groups: sweeps then read them one after the other."""
+    key = case, by_parameters
+    if key not in tape.grouped:
         entries, ends = tape.entries(case, by_parameters), ends_of(tape)
         row, column = np.divmod(entries.place, entries.columns)
         kind = group(tape, ends, row, column)
         order = np.argsort(kind, kind="stable")
         starts = np.searchsorted(kind[order], np.arange(GROUPS + 1))
         origin = np.select((kind == BY_PARAMETERS, kind == BY_STATE), (tape.inputs["p"].start, tape.inputs["x"].start))
-        parts.append((tape.y.size + order, row[order], (column - origin)[order], first + starts))
-        first += len(order)
-    columns = list(zip(*parts, strict=True))
-    place, row, column = (np.concatenate(one) for one in columns[:3])
-    return StepPattern(place, row, column, np.array(columns[3]))
+        program = entries.rows.program
+        output = np.concatenate((program.output[: tape.y.size], program.output[tape.y.size :][order]))
+        rows, own = SimdProgram(program._replace(output=output)), (column - origin)[order].astype(np.int32)
+        tape.grouped[key] = GroupedEntries(rows, row[order].astype(np.int32), own, starts, entries.columns)
+        tape.programs.pop(key, None)  # with its memory
+    return tape.grouped[key]
 
 
 def group(tape: StepTape, ends: Integers, row: Integers, column: Integers) -> Any:

@@ -121,6 +121,14 @@ def test_copies_are_runs_of_their_own(cart):
     np.testing.assert_array_equal(copy.deepcopy(cart)(None, U), cart(None, U))
 
 
+def test_calls_that_share_a_simulation_have_the_bytes_of_calls_alone(loop):
+    U = np.linspace(-1.0, 1.0, loop.steps + 1)[:, None]
+    alone = copy.copy(loop).jacobians(loop.start, U)
+    loop.jacobians(1.3 * loop.start + 0.1, 0.5 * U)
+    for one, other in zip(loop.jacobians(loop.start, U), alone, strict=True):
+        assert one.tobytes() == other.tobytes()
+
+
 def test_a_function_of_jax(cart):
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)
