@@ -45,6 +45,7 @@ from rtmbs.integrators.newton import (
     may_reuse,
     reuse_pays,
     scaled_norm,
+    strays,
     velocity_allowance,
     verdict,
 )
@@ -503,7 +504,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
     left of the equations themselves, so that it costs no accuracy. ``near``: the first ones are found with the factor
     of the start of the step, M + Phi_z^T stiff Phi_z, for as long as that pays.
     """
-    previous, slow, reusable, met = 0.0, 0, near, False
+    previous, slow, reusable, met, exact = 0.0, 0, near, False, False
     start_iteration(near, own)
     for iteration in range(1, settings.max_iterations + 1):
         start, last = ticks(), reusable
@@ -516,6 +517,8 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
         if norm < 0.0:
             return SMALL_PIVOT, False
         rate, near, last = contraction_rate(norm, previous), near and reusable, last and reusable
+        strayed = exact and not reusable and strays(settings, norm, previous)
+        exact = not reusable
         stiff = own.stiff if near else weight
         apply_through(tables, own.right, ws.dz, own.row)
         for row in range(len(weight)):
@@ -541,7 +544,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
                 return NOT_CONVERGED, False
         if not settings.fixed_iterations and answer == ACCEPT:
             return CONVERGED, stands
-        if not settings.fixed_iterations and answer == DIVERGED:
+        if not settings.fixed_iterations and (answer == DIVERGED or strayed):
             return NOT_CONVERGED, False
     if stats[ITERATIONS_TO_TOLERANCE] > 0.0:
         return CONVERGED, False
