@@ -159,7 +159,7 @@ PROGRESS = 0.5  # of a round: a smaller one ends them, for what is left is round
 def strays(settings, norm, previous):
     """True when a correction is no sure way to the solution near the first increment, ``previous`` the one before.
 
-    Both are found by factors of their own. A solution that they lead to may be another one of the equations of the step.
+    Both are found by factors of their own. What they lead to may be another solution of the equations of the step.
     """
     tolerance = settings.absolute[0] / settings.typical[0]
     return norm > STRAYED * previous and previous * tolerance > SHORT

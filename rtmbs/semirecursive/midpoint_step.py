@@ -500,9 +500,8 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
     """Newton's iteration on the half increment and the impulse; CONVERGED, UNFINISHED, or how it failed.
 
     Also returns whether what was evaluated stands: a correction below STANDS is not made, and the end was evaluated
-    last. An older factor serves where its Phi_z is near enough, as in ``correction``: corrections are made from what is
-    left of the equations themselves, so that it costs no accuracy. ``near``: the first ones are found with the factor
-    of the start of the step, M + Phi_z^T stiff Phi_z, for as long as that pays.
+    last. An older factor serves where its Phi_z is near enough. It costs no accuracy, for corrections are made from what
+    is left of the equations. ``near``: the first ones take the factor of the start, M + Phi_z^T stiff Phi_z.
     """
     previous, slow, reusable, met, exact = 0.0, 0, near, False, False
     start_iteration(near, own)
@@ -517,8 +516,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
         if norm < 0.0:
             return SMALL_PIVOT, False
         rate, near, last = contraction_rate(norm, previous), near and reusable, last and reusable
-        strayed = exact and not reusable and strays(settings, norm, previous)
-        exact = not reusable
+        strayed, exact = exact and not reusable and strays(settings, norm, previous), not reusable
         stiff = own.stiff if near else weight
         apply_through(tables, own.right, ws.dz, own.row)
         for row in range(len(weight)):

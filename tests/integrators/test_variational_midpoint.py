@@ -213,7 +213,7 @@ def test_a_step_that_cannot_converge_says_so():
 
 
 def test_no_step_is_taken_by_corrections_that_lead_to_another_solution():
-    """A loop whips past its dead centre at 4.65 s: from increments by polynomials, corrections of a step stray there."""
+    """A loop whips past its dead centre at 4.65 s, where corrections from increments by polynomials stray."""
     sim = Simulation(mechanism(1242)[0].compile(), 2e-3, VariationalMidpoint())
     sim.run(4.6)
     for _ in range(50):
