@@ -500,7 +500,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
     """Newton's iteration on the half increment and the impulse; CONVERGED, UNFINISHED, or how it failed.
 
     Also returns whether what was evaluated stands: a correction below STANDS is not made, and the end was evaluated
-    last. An older factor serves where its Phi_z is near enough. It costs no accuracy, for corrections are made from what
+    last. An older factor serves where its Phi_z is near enough. It costs no accuracy: corrections are made from what
     is left of the equations. ``near``: the first ones take the factor of the start, M + Phi_z^T stiff Phi_z.
     """
     previous, slow, reusable, met, exact = 0.0, 0, near, False, False
