@@ -528,8 +528,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
             pull_back_through(tables, own.first, own.row, -2.0 / h, own.start)
         else:
             add_correction(tables.dofs, ws.z, ws.dz, own.y)
-        if not reusable:
-            reusable = may_reuse(settings.refactor, INERTIA, ws.dz, settings.typical, settings.reuse_below)
+        reusable = reusable or may_reuse(settings.refactor, INERTIA, ws.dz, settings.typical, settings.reuse_below)
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
         answer, previous = ACCEPT if stands else verdict(iteration, norm, rate, slow), norm
         if answer == ACCEPT and rate * norm > SURE and not met and not stands:
