@@ -1,10 +1,10 @@
 """Error and processor time of methods and peers: ``python bench/work_precision.py PATH [NAMES]``.
 
 Rings of bars in a plane, one bar on ground at each end, have equations of their own, compiled: angles of all bars, with
-the two loop equations eliminated by multipliers. They are the reference, and what CVODE and DOP853 integrate. The
-reference of the other mechanisms is a run with a tolerance of 1e-9. The error is that of the coordinates at the end, in
-rad. Exudyn (pip install exudyn) is left out where it is not installed. Times are
-processor times of a run, the least of three.
+the two loop equations eliminated by multipliers. The stacked four-bars have those of the chain of their rods, 40 angles
+without loops, compiled too. They are the reference, and what CVODE and DOP853 integrate. The reference of the other
+mechanisms is a run with a tolerance of 1e-9. The error is that of the coordinates at the end, in rad. Exudyn
+(pip install exudyn) is left out where it is not installed. Times are processor times of a run, the least of three.
 """
 
 import json
@@ -21,6 +21,8 @@ from scipy.optimize import fsolve
 
 import rtmbs
 from rtmbs import Every, PenaltyTrapezoidal, Simulation, VariationalMidpoint, library, refined
+from rtmbs.bench.fourbar import coordinate
+from rtmbs.library import references
 
 LEVELS = 1e-4, 1e-6, 1e-8
 G = 9.81
@@ -112,6 +114,37 @@ FIVE = ring(
     [0.6, 0.7, 0.8, 0.7, 0.6], [1.0, 0.6, 1.7, 0.9, 1.3], 1.2, [1.9, 1.0, 0.1, -0.9, -2.0], [2.0, -1.5, 1.0], 1.5
 )
 
+# ---- stacked four-bars as a chain of angles -------------------------------------------------------------------------
+
+
+@numba.njit
+def chain_rates(t, y, W, weight):
+    """Return dy/dt of the angles of the storeys and their rates (2 n,)."""
+    n = len(weight)
+    A, b = np.empty((n, n)), np.empty(n)
+    for i in range(n):
+        b[i] = -weight[i] * np.sin(y[i])
+        for j in range(n):
+            A[i, j] = W[i, j] * np.cos(y[i] - y[j])
+            b[i] -= W[i, j] * np.sin(y[i] - y[j]) * y[n + j] ** 2
+    return np.concatenate((y[n:], np.linalg.solve(A, b)))
+
+
+@dataclass
+class Stack:
+    """Stacked four-bars as ``rtmbs.library.references.Chain`` has them."""
+
+    chain: references.Chain
+    t_end: float  # [s]
+
+    def rates(self, t: float, y: np.ndarray) -> np.ndarray:
+        return chain_rates(t, y, self.chain.W, self.chain.weight)
+
+    def start(self) -> np.ndarray:
+        n = len(self.chain.weight)
+        return np.concatenate((np.full(n, np.radians(30.0)), [0.1], np.zeros(n - 1)))
+
+
 # ---- programs: each yields (setting, error, seconds), the finer the later --------------------------------------------
 
 Rows = Iterator[tuple[str, float, float]]
@@ -142,6 +175,7 @@ class OwnMechanism:
 
     def __init__(self, name: str) -> None:
         self.ring = {"crank-rocker": CRANK, "ring of five bars": FIVE}.get(name)
+        self.own: Ring | Stack | None = self.ring  # equations of its own
         if self.ring is not None:
             self.system, self.t_end, self.largest = self.ring.model().compile(), self.ring.t_end, 0.02
             self.exact = self.ring.reference()
@@ -152,21 +186,36 @@ class OwnMechanism:
             "Bricard": (lambda: library.build("bricard"), 5.0, 0.05),
         }[name]
         self.system = model().compile()
+        if name == "4 x 40":
+            self.own = Stack(references.Chain(4, 40), self.t_end)
+            self.exact = references.fourbar(4, 40, self.t_end).q
+            self.start = Simulation(self.system, self.largest)
+            return
         sim = Simulation(self.system, self.largest / 8, VariationalMidpoint())
         sim.run(self.t_end, tolerance=1e-9, record=Every(self.t_end))
         self.exact = sim.state.z.copy()
 
     def off(self, sim: Simulation) -> float:
         """Return the error of a Simulation at the end."""
-        here = self.ring.angles(lambda name: sim[name]) if self.ring is not None else sim.state.z
+        here = self.ring.angles(lambda name: sim[name]) if self.ring is not None else self.coordinates(sim.state.z)
         return float(np.abs(here - self.exact).max())
+
+    def coordinates(self, z: np.ndarray) -> np.ndarray:
+        """Return what the reference has: absolute angles of the first rods of a stack, otherwise z itself."""
+        if not isinstance(self.own, Stack):
+            return z
+        storeys = range(1, len(self.own.chain.weight) + 1)
+        pins = np.array([coordinate(self.start, f"pin_{k}_0", z) for k in storeys])
+        hinges = np.array([coordinate(self.start, f"hinge_{k}_0", z) for k in storeys[:-1]])
+        pins[1:] += np.cumsum(pins[:-1] + hinges)
+        return pins
 
     def off_of_result(self, result: rtmbs.Result) -> float:
         """Return the error of the last sample of a refined result."""
         if self.ring is not None:
             here = self.ring.angles(lambda name: float(result[name][-1]))
         else:
-            here = result.samples.z[-1]
+            here = self.coordinates(result.samples.z[-1])
         return float(np.abs(here - self.exact).max())
 
     def steps(self) -> list[float]:
@@ -212,35 +261,40 @@ def rtmbs_rows(own: OwnMechanism) -> Iterator[tuple[str, Rows]]:
 
 
 def solver_rows(own: OwnMechanism) -> Iterator[tuple[str, Rows]]:
-    """Yield DOP853 and CVODE over the equations of a ring."""
-    ring, tolerances = own.ring, [10.0**-k for k in range(3, 13)]
-    if ring is None:
+    """Yield DOP853 and CVODE over equations of their own, where there are some; angles are the first half of y."""
+    system, tolerances = own.own, [10.0**-k for k in range(3, 13)]
+    if system is None:
         return
+    span = (0.0, system.t_end)
+
+    def off(y: np.ndarray) -> float:
+        return float(np.abs(y[: len(own.exact)] - own.exact).max())
+
     yield (
         "DOP853, own equations",
         sweep(
             tolerances,
             lambda tol: timed(
-                lambda: solve_ivp(ring.rates, (0.0, ring.t_end), ring.start(), "DOP853", rtol=tol, atol=tol).y[:, -1]
+                lambda: solve_ivp(system.rates, span, system.start(), "DOP853", rtol=tol, atol=tol).y[:, -1]
             ),
-            lambda y: float(np.abs(y[: len(ring.L)] - own.exact).max()),
+            off,
         ),
     )
     from sksundae.cvode import CVODE
 
     def rhs(t: float, y: np.ndarray, out: np.ndarray) -> None:
-        out[:] = ring.rates(t, y)
+        out[:] = system.rates(t, y)
 
     def adams(tol: float) -> np.ndarray:
         solver = CVODE(rhs, method="Adams", rtol=tol, atol=tol, max_num_steps=10**6)
-        return solver.solve(np.array([0.0, ring.t_end]), ring.start()).y[-1]
+        return solver.solve(np.array([0.0, system.t_end]), system.start()).y[-1]
 
     yield (
         "CVODE, own equations",
         sweep(
             tolerances,
             lambda tol: timed(lambda: adams(tol)),
-            lambda y: float(np.abs(y[: len(ring.L)] - own.exact).max()),
+            off,
         ),
     )
 

@@ -140,6 +140,8 @@ def acceleration_allowance(settings, rate, acceleration):
 # ---- rounds at the end of a variational step (METHODS 6.6) ----------------------------------------------------------
 
 TRUSTED = 5  # iterations: what more of them find counts only near the predictor (METHODS 1.11)
+STRAYED = 0.5  # of a correction: by Kantorovich's theorem the next one is shorter than this near a solution
+SHORT = 1e-2  # typical sizes: shorter corrections may contract slowly
 STIFFER = 100.0  # times c are the loops in that factor: a round leaves 1 / (100 c) of a violation
 ROUNDS = 8  # at most
 ENOUGH = 1e-15  # of the largest rate: what the momentum left over would change in one coordinate
@@ -151,6 +153,16 @@ ANY_IMPULSE = 1e300  # the same for impulses at the end of a step, which nobody 
 LOST_DIRECTION = 1e-11  # of the largest rate or acceleration: rows that rounds leave open by more hold nothing
 STILL = 1e-4  # of a rate that moves by Newton's tolerance in a step: what rows leave open below it is no lost direction
 PROGRESS = 0.5  # of a round: a smaller one ends them, for what is left is rounding
+
+
+@kernel
+def strays(settings, norm, previous):
+    """True when a correction is no sure way to the solution near the first increment, ``previous`` the one before.
+
+    Both are found by factors of their own. What they lead to may be another solution of the equations of the step.
+    """
+    tolerance = settings.absolute[0] / settings.typical[0]
+    return norm > STRAYED * previous and previous * tolerance > SHORT
 
 
 # ---- stages of a TR-BDF2 step: its numbers, and first increments (METHODS 7.2, 7.5) ---------------------------------

@@ -25,6 +25,7 @@ from rtmbs.integrators.newton import (
     TRUSTED,
     contraction_rate,
     scaled_norm,
+    strays,
     too_far,
     verdict,
 )
@@ -104,6 +105,8 @@ class MidpointStep:
             norm = float(scaled_norm(dy, y, settings.absolute, 0.0))
             rate = contraction_rate(norm, previous)
             self.corrections.append(norm)
+            if strays(settings, norm, previous) and not settings.fixed_iterations:
+                return Outcome.NOT_CONVERGED, y, impulse
             slow += iteration > 1 and rate > SLOW_RATE
             answer, previous = verdict(iteration, norm, rate, slow), norm
             if answer == NOT_A_NUMBER:

@@ -45,6 +45,7 @@ from rtmbs.integrators.newton import (
     may_reuse,
     reuse_pays,
     scaled_norm,
+    strays,
     velocity_allowance,
     verdict,
 )
@@ -499,11 +500,10 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
     """Newton's iteration on the half increment and the impulse; CONVERGED, UNFINISHED, or how it failed.
 
     Also returns whether what was evaluated stands: a correction below STANDS is not made, and the end was evaluated
-    last. An older factor serves where its Phi_z is near enough, as in ``correction``: corrections are made from what is
-    left of the equations themselves, so that it costs no accuracy. ``near``: the first ones are found with the factor
-    of the start of the step, M + Phi_z^T stiff Phi_z, for as long as that pays.
+    last. An older factor serves where its Phi_z is near enough. It costs no accuracy: corrections are made from what
+    is left of the equations. ``near``: the first ones take the factor of the start, M + Phi_z^T stiff Phi_z.
     """
-    previous, slow, reusable, met = 0.0, 0, near, False
+    previous, slow, reusable, met, exact = 0.0, 0, near, False, False
     start_iteration(near, own)
     for iteration in range(1, settings.max_iterations + 1):
         start, last = ticks(), reusable
@@ -516,6 +516,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
         if norm < 0.0:
             return SMALL_PIVOT, False
         rate, near, last = contraction_rate(norm, previous), near and reusable, last and reusable
+        strayed, exact = exact and not reusable and strays(settings, norm, previous), not reusable
         stiff = own.stiff if near else weight
         apply_through(tables, own.right, ws.dz, own.row)
         for row in range(len(weight)):
@@ -527,8 +528,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
             pull_back_through(tables, own.first, own.row, -2.0 / h, own.start)
         else:
             add_correction(tables.dofs, ws.z, ws.dz, own.y)
-        if not reusable:
-            reusable = may_reuse(settings.refactor, INERTIA, ws.dz, settings.typical, settings.reuse_below)
+        reusable = reusable or may_reuse(settings.refactor, INERTIA, ws.dz, settings.typical, settings.reuse_below)
         slow += 1 if iteration > 1 and rate > SLOW_RATE else 0
         answer, previous = ACCEPT if stands else verdict(iteration, norm, rate, slow), norm
         if answer == ACCEPT and rate * norm > SURE and not met and not stands:
@@ -541,7 +541,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
                 return NOT_CONVERGED, False
         if not settings.fixed_iterations and answer == ACCEPT:
             return CONVERGED, stands
-        if not settings.fixed_iterations and answer == DIVERGED:
+        if not settings.fixed_iterations and (answer == DIVERGED or strayed):
             return NOT_CONVERGED, False
     if stats[ITERATIONS_TO_TOLERANCE] > 0.0:
         return CONVERGED, False

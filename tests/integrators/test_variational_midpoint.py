@@ -4,9 +4,10 @@ import numpy as np
 import pytest
 
 import rtmbs
-from bench.campaigns.momentum import kept, mechanism
+from bench.campaigns.momentum import KEEPS, kept, lost, mechanism
 from rtmbs import Outcome, Simulation, VariationalMidpoint, library
 from rtmbs.errors import InputError, StepError
+from rtmbs.integrators.newton import SHORT, STRAYED
 from rtmbs.semirecursive import page
 from tests.cases import spread
 from tests.contracts.machines import MOBILE, closed_model, difference, library_system, with_force_states
@@ -209,6 +210,26 @@ def test_a_step_that_cannot_converge_says_so():
     np.testing.assert_array_equal(sim.state.z, before)
     with pytest.raises(StepError):
         sim.run(5.0, on_failure="raise")
+
+
+def test_no_step_is_taken_by_corrections_that_lead_to_another_solution():
+    """A loop whips past its dead centre at 4.65 s, where corrections from increments by polynomials stray."""
+    sim = Simulation(mechanism(1242)[0].compile(), 2e-3, VariationalMidpoint())
+    sim.run(4.6)
+    for _ in range(50):
+        report = sim.step()
+        assert not (report.outcome.accepted and strayed(report)), str(report)
+
+
+def strayed(report):
+    """Return whether a long correction of a step has one behind it that is more than half as long."""
+    first, then = np.array(report.corrections[:-1]), np.array(report.corrections[1:])
+    return bool(np.any((then > STRAYED * first) & (1e-10 * first > SHORT)))
+
+
+def test_a_run_goes_on_behind_another_solution():
+    """The run of 10,000 steps ended where it had taken one, and it keeps its momenta now."""
+    assert max(lost(*mechanism(1242))) <= KEEPS
 
 
 @pytest.mark.parametrize(
