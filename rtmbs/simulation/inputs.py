@@ -14,7 +14,7 @@ from rtmbs.integrators.checks import switches
 from rtmbs.model.checks import as_floats
 from rtmbs.model.strict_attributes import StrictAttributes
 from rtmbs.simulation.jumps import FINITE
-from rtmbs.simulation.patches import is_of_patch
+from rtmbs.simulation.renewed_contacts import is_of_patch
 from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import DISTANCE, REVOLUTE

@@ -36,7 +36,7 @@ from rtmbs.simulation.jumps import fill_timed_rows, mean_inputs
 from rtmbs.simulation.observers.observer import Observer, Schedule
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.overlaps import warn_of_overlaps
-from rtmbs.simulation.patches import renew_pairs, renew_patches
+from rtmbs.simulation.renewed_contacts import renew_contacts
 from rtmbs.simulation.running import check_run, recorded_run
 from rtmbs.simulation.state_store import CALM, NO_RAMPS, StateStore, copied, state_pair
 from rtmbs.simulation.step_checks import (
@@ -242,10 +242,8 @@ class Simulation(Keyed, StrictAttributes):
         if self._controllers is not None:
             self._controllers.act(self)
             self._controllers.check_inside(store.states[0])
-        if store.patches is not None:
-            renew_patches(store)
-        if store.pairs is not None:
-            renew_pairs(store)
+        if store.renewed:
+            renew_contacts(store)
         if self._plain and self._half_turns is None:
             stiff_forces = self._stiff_forces
             stepped = store.step_by_hand(NO_SIZES if stiff_forces is None else stiff_forces.system.typical)

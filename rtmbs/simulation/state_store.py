@@ -11,7 +11,7 @@ from dataclasses import replace
 from operator import attrgetter, is_
 from pathlib import Path
 from threading import get_ident
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,18 +32,14 @@ from rtmbs.simulation.drag import drag_body, rest_at
 from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
-from rtmbs.simulation.patches import patches_of, renew_pairs, renew_patches, set_pairs_of
 from rtmbs.simulation.prepared_step import PreparedStep, prepared_pair
+from rtmbs.simulation.renewed_contacts import RenewedContacts, renew_contacts, renewed_contacts_of
 from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
 from rtmbs.state import State, check_time, remembered
 from rtmbs.system.input_slots import evaluate_signals, in_range
 from rtmbs.system.law_tables import attach_law
 from rtmbs.system.system import System
 from rtmbs.system.tables import ROTATION
-
-if TYPE_CHECKING:
-    from rtmbs.simulation.contact_sets import SetPairs
-    from rtmbs.simulation.convex_contacts import ConvexContacts
 
 Array = NDArray[np.float64]
 
@@ -158,8 +154,7 @@ class StateStore:
     shown: tuple[object, ...] | None  # the motion of the current State when it was first given out since the last step
     compiled: bool  # a step was taken with this method
     loads: BearingLoads | None  # of frictions that follow their joints
-    patches: "ConvexContacts | None"  # of convex shapes that touch
-    pairs: "SetPairs | None"  # of contact sets
+    renewed: tuple[RenewedContacts, ...]  # before every step
     watched: bool  # rigid contacts, if there are any, are looked at by a run with events
     prepared: PreparedStep | None  # arguments of the next step, where steps by hand follow each other
     calm: int  # steps by hand since the State was given out, or replaced
@@ -176,9 +171,8 @@ class StateStore:
         self.compiled, self.checked, self.prepared, self.calm = False, [], None, 0
         self.watched = True
         self.loads = BearingLoads(self.system) if self.system.bearings else None
-        self.patches, self.pairs = patches_of(self.system), set_pairs_of(self.system, options.method)
-        renew_patches(self, begun=False)
-        renew_pairs(self, begun=False)
+        self.renewed = renewed_contacts_of(self.system, options.method)
+        renew_contacts(self, begun=False)
         if self.loads is not None:
             self.solve_accelerations(self.states[0])
 
@@ -421,7 +415,7 @@ class StateStore:
     @property
     def takes_chunks(self) -> bool:
         """True when many steps fit in one kernel call: the fused step."""
-        return not any((self.loads, self.patches, self.pairs)) and self.options.method.takes_many(self.equations)
+        return not (self.loads or self.renewed) and self.options.method.takes_many(self.equations)
 
     def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call for many steps came in between."""
@@ -684,9 +678,8 @@ class StateStore:
         equations.take_balance(self.equations.balance)
         equations.u, equations.threads = state.u, self.equations.threads
         work = self.options.method.start(equations, state)
-        found = patches_of(self.system), set_pairs_of(self.system, self.options.method)
-        own = {"equations": equations, "work": work, "patches": found[0], "pairs": found[1]}
-        return self._same(states=state_pair(state), **own)
+        renewed = renewed_contacts_of(self.system, self.options.method)
+        return self._same(states=state_pair(state), equations=equations, work=work, renewed=renewed)
 
     def twin(self) -> Self:
         """Return a store at the same state that shares the equations: one of the two steps at a time."""

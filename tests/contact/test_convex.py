@@ -81,7 +81,7 @@ def test_new_points_go_on_with_the_energy_of_those_before_them():
     """A second point as deep doubles the energy, so the offset of both leaves that of the first alone, and back."""
     pytest.importorskip("coal")
     sim = resting(0.0, 0.0, rtmbs.Box((0.3, 0.2, 0.1)), 0.05 - 1e-4)
-    pair, state = sim._store.patches.pairs[0], sim._store.states[0]
+    pair, state = sim._store.renewed[0].pairs[0], sim._store.states[0]
     points, pose = pair.kept(state), (np.array((0.0, 0.0, 0.55 - 1e-4)), np.eye(3))  # of the body in axes of the floor
     np.testing.assert_allclose(pair.depths(points, *pose), 1e-4, atol=1e-12)
     pair.write(state, points[:1], pose, False)
@@ -236,7 +236,7 @@ def test_a_contact_that_begins_deep_or_has_no_nearest_points_fails():
     with pytest.raises(StepError, match=r"contact 'floor' is 0\.06 m deep where it begins"):
         sim.step()
     sim = thrown(0.01, 0.0, 1e-3)
-    sim._store.patches.pairs[0].distance = lambda *given: 0.5 * 0.01  # not that of the points
+    sim._store.renewed[0].pairs[0].distance = lambda *given: 0.5 * 0.01  # not that of the points
     with pytest.raises(StepError, match="contact 'floor': coal finds no nearest points"):
         sim.run(0.1)
 
@@ -319,7 +319,7 @@ def test_forces_act_on_the_second_body_in_the_order_of_the_user():
 def test_points_that_lie_far_beside_their_shapes_fail_the_step(monkeypatch):
     pytest.importorskip("coal")
     sim = resting(0.0, 0.0, rtmbs.Box((0.3, 0.2, 0.1)), 0.05 - 1e-4)
-    pair = sim._store.patches.pairs[0]
+    pair = sim._store.renewed[0].pairs[0]
     assert pair.bounded(1e-4, 0.0) == 1e-4
     monkeypatch.setattr("rtmbs.simulation.convex_contacts.MOST_OFFSET", 1e-6)
     with pytest.raises(StepError, match=r"contact 'floor': its points lie 0\.0001 m beside its shapes"):
