@@ -60,6 +60,7 @@ KERNEL_FILES = (
     "batch/kernels.py",
     "simulation/jumps.py",
     "simulation/prepared_step.py",
+    "system/contact_set_tables.py",
     "simulation/stiff_forces.py",
 )  # kernels of rooms that are mostly plain Python, and constants that kernels take from a file without kernels
 FILES = "*.nbc"  # compiled kernels

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import wraps
+from operator import attrgetter
 from typing import Any, NamedTuple, TypeVar
 from weakref import WeakKeyDictionary
 
@@ -24,6 +25,7 @@ from rtmbs.system.user_functions import CapturedValues
 Array = NDArray[np.float64]
 Integers = NDArray[np.int64]
 Mask = NDArray[np.bool_]
+FIRST = attrgetter("first")
 
 
 class Signal(NamedTuple):
@@ -197,13 +199,10 @@ class System:
 
     @property
     def s0(self) -> Array:
-        """First values of the states of force laws (ns,)."""
-        return np.array([state.first for state in self.states] + [0.0] * self.set_states, np.float64)
-
-    @property
-    def set_states(self) -> int:
-        """Number of states of contact sets, which are behind those of force laws in ``State.s``."""
-        return 3 * int(self.tables.sets.pair_pointer[-1])
+        """First values of the states (ns,): of force laws, then of contact sets, which are zero."""
+        first = np.zeros(len(self.states) + 3 * int(self.tables.sets.pair_pointer[-1]))
+        first[: len(self.states)] = tuple(map(FIRST, self.states))
+        return first
 
     @property
     def m(self) -> int:

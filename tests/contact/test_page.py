@@ -15,7 +15,7 @@ WORDS = {  # that one block of the page has
     "slope": 'Model("block"', "pile": 'Model("pile"', "cam": 'Model("cam"', "restitution": "dissipation_for",
     "knee": 'Model("knee"', "pendulum": "coefficient=0.3, radius=0.05", "drive": 'Model("drive"',
     "ball": "add_rigid_contact", "impulse": "def bounce", "gripper": 'Model("gripper"', "atwood": 'Model("atwood"',
-    "drum": "capstan_coefficient",
+    "drum": "capstan_coefficient", "heap": 'Model("heap"',
 }  # fmt: skip
 
 
@@ -132,3 +132,19 @@ def test_the_drum_slides_at_the_capstan_ratio():
     model = shown("atwood")["m"]
     c, grip = shown("drum", m=model)["coefficient"], np.exp(0.3 * np.pi)
     assert c * (grip + 1.0) == pytest.approx(grip - 1.0, rel=1e-12)  # half a turn: the axle bears the sum of the pulls
+
+
+def test_the_heap_is_pressed_from_below():
+    """Momentum: the ground gives what gravity and the fall of the mass centre do not take."""
+    sim = shown("heap")["sim"]
+    names = [f"ball{k}" for k in range(10)]
+    before, start = sum(sim[f"{name}.velocity"][2] for name in names), sim.t
+    pressed = []
+    for _ in range(200):
+        sim.step()
+        touching = rtmbs.touching(sim, "heap")
+        pressed.append(touching.forces[touching.members[:, 0] == 0][:, 2].sum())
+    after = sum(sim[f"{name}.velocity"][2] for name in names)
+    wanted = 0.5 * (after - before) + 5.0 * G * (sim.t - start)
+    assert np.sum(pressed) * sim.h == pytest.approx(wanted, rel=2e-2)
+    assert max(pressed) > 5.0 * G  # they meet the ground

@@ -251,6 +251,20 @@ static const char *check_conditions(M it, const sizes *s) {
     return NULL;
 }
 
+/* Contact sets are not exported: nothing looks for pairs that come near. */
+static const char *check_sets(M it, const sizes *s) {
+    SHAPE1(L_tables_sets_dof, 0); SHAPE2(L_tables_sets_point, 0, 3); SHAPE2(L_tables_sets_normal, 0, 3);
+    SHAPE1(L_tables_sets_radius, 0); SHAPE1(L_tables_sets_connector, 0); SHAPE1(L_tables_sets_planes, 0);
+    SHAPE1(L_tables_sets_member_pointer, 1); RANGE(L_tables_sets_member_pointer, 0, 0);
+    SHAPE1(L_tables_sets_pair_pointer, 1); RANGE(L_tables_sets_pair_pointer, 0, 0);
+    SHAPE1(L_tables_sets_slot, 0); SHAPE1(L_tables_sets_friction, 0); SHAPE2(L_tables_sets_law, 0, 7);
+    SHAPE1(L_tables_sets_first, 1); RANGE(L_tables_sets_first, 0, 0);
+    WANT(L_ws_touch, E(L_ws_touch) == 0); SHAPE2(L_ws_touching, 0, 2); SHAPE1(L_ws_set_share, 3);
+    SHAPE2(L_ws_set_wrench, 0, 6); SHAPE2(L_ws_set_motion, 0, 12); SHAPE1(L_ws_set_force, 0);
+    SHAPE2(L_ws_krylov, 0, s->n); SHAPE2(L_ws_hessenberg, 0, 0);
+    return NULL;
+}
+
 static const char *check_forces(M it, const sizes *s) {
     int64_t springs = E(L_tables_forces_springs_connector), given = E(L_tables_forces_wrenches_connector);
     int64_t bushings = E(L_tables_forces_bushings_connector), points = EXTENT(it, L_tables_forces_bushings_place, 2);
@@ -547,6 +561,7 @@ const char *rtmbs_check_tables(const rtmbs_mechanism *it) {
     WANT(L_lam, s.m >= s.mc);
     WANT(L_work_original, s.size >= 0 && s.size <= (int64_t)1 << 31);
     SUB(check_dofs(it, &s)); SUB(check_paths(it, &s)); SUB(check_closures(it, &s)); SUB(check_condensed(it, &s)); SUB(check_contacts(it, &s)); SUB(check_conditions(it, &s));
+    SUB(check_sets(it, &s));
     SUB(check_forces(it, &s)); SUB(check_laws(it, &s)); SUB(check_factor(it, &s)); SUB(check_settings(it, &s));
     SUB(check_scratch(it, &s)); SUB(check_outputs(it, &s));
     SUB(check_program(it, L_tables_conditions_program_operation, L_ws_pose_memory, E(L_ws_pose_input),

@@ -198,8 +198,9 @@ def find_start(equations: SemiRecursiveEquations, h: float, method: Method, asse
     mobility = Mobility.find(equations, assembly, z)
     equations.take_balance(drop_redundant(equations.tables, mobility.redundant))
     check_agreement(assembly, zd, masses, mobility.redundant)
-    zdd, lam, sd = equations.accelerations(z, zd, R0, system.s0)
-    arrays = StateArrays(z, zd, zdd, lam, R0, np.zeros((equations.n, 2)), system.s0, sd)
+    s = system.s0
+    zdd, lam, sd = equations.accelerations(z, zd, R0, s)
+    arrays = StateArrays(z, zd, zdd, lam, R0, np.zeros((equations.n, 2)), s.copy(), sd)
     check_finite(equations, arrays)
     check_motion(assembly, z, zd, zdd, lam, masses, h)
     equations.commit(arrays)
