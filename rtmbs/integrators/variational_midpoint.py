@@ -92,7 +92,7 @@ class MidpointStep:
         settings, midpoint, h, weight = self.settings, self.midpoint, new.h, STIFFER * self.weight
         y, impulse = 0.5 * h * old.zd + 0.25 * h * h * old.zdd, 0.25 * h * h * old.lam
         inputs = 0.5 * (old.u + new.u)
-        previous, slow = 0.0, 0
+        previous, slow, strayed = 0.0, 0, False
         for iteration in range(1, settings.max_iterations + 1):
             Phi = midpoint.end(old.z + 2.0 * y, old.R0, new.u) + midpoint.slip(y)
             p, tau = midpoint.middle(old.z + y, 2.0 / h * y, old.R0, inputs)
@@ -105,17 +105,16 @@ class MidpointStep:
             norm = float(scaled_norm(dy, y, settings.absolute, 0.0))
             rate = contraction_rate(norm, previous)
             self.corrections.append(norm)
-            if strays(settings, norm, previous) and not settings.fixed_iterations:
-                return Outcome.NOT_CONVERGED, y, impulse
+            strayed = strayed or strays(settings, norm, previous)
             slow += iteration > 1 and rate > SLOW_RATE
             answer, previous = verdict(iteration, norm, rate, slow), norm
             if answer == NOT_A_NUMBER:
                 return Outcome.NOT_FINITE, y, impulse
             if answer == ACCEPT and not self.to_tolerance:
-                self.to_tolerance = iteration
+                self.to_tolerance = 0 if strayed else iteration
                 if iteration > TRUSTED and too_far(h, 2.0 * y, old.zd, old.zdd, settings.typical):
                     return Outcome.NOT_CONVERGED, y, impulse
-            if not settings.fixed_iterations and answer == DIVERGED:
+            if not settings.fixed_iterations and (answer == DIVERGED or strayed):
                 return Outcome.NOT_CONVERGED, y, impulse
             if answer == ACCEPT and not settings.fixed_iterations:
                 return Outcome.CONVERGED, y, impulse

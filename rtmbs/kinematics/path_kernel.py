@@ -429,7 +429,7 @@ def bend_of_rows(T, S):
         for r in range(len(S.rest)):
             share += S.rest[r] * S.rest[r]
         if not 0.0 < share < np.inf:
-            return np.inf if share > 0.0 else 0.0
+            return 0.0 if share == 0.0 else np.inf
         if closer < CLOSER - 1:
             turn_back(T, S)
     return np.sqrt(share)

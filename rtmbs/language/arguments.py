@@ -102,7 +102,7 @@ class Arguments:
             raise self.source.error(self.at, f"{self.subject} needs {key} = ...", [f"{key} ="])
         return self.keys[key][0].value
 
-    def number(self, key: str, default: float, unit: str = "") -> float:
+    def number(self, key: str, default: float, unit: str | None = "") -> float:
         """Return a number in SI units."""
         if key not in self.keys:
             return default
@@ -130,6 +130,13 @@ class Arguments:
         """Return a row of numbers in SI units; ``unit`` is that of every number, or a unit for each."""
         value = self.scope.evaluate(self.code(key))
         return np.array(self.items(key, value, unit, sizes))
+
+    def direction(self, key: str) -> np.ndarray:
+        """Return a direction (3,): its length counts for nothing, so its numbers may all be lengths, or of one unit."""
+        value = self.scope.evaluate(self.code(key))
+        items = value.items if isinstance(value, Row) else ()
+        units = {item.dimension for item in items if isinstance(item, Quantity) and item.dimension is not None}
+        return np.array(self.items(key, value, "" if len(units) > 1 else None, (3,)))
 
     def items(self, key: str, value: Any, unit: Units, sizes: Collection[int]) -> list[float]:
         wanted = " or ".join(str(size) for size in sizes)

@@ -503,7 +503,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
     last. An older factor serves where its Phi_z is near enough. It costs no accuracy: corrections are made from what
     is left of the equations. ``near``: the first ones take the factor of the start, M + Phi_z^T stiff Phi_z.
     """
-    previous, slow, reusable, met, exact = 0.0, 0, near, False, False
+    previous, slow, reusable, met, exact, strayed = 0.0, 0, near, False, False, False
     start_iteration(near, own)
     for iteration in range(1, settings.max_iterations + 1):
         start, last = ticks(), reusable
@@ -516,7 +516,7 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
         if norm < 0.0:
             return SMALL_PIVOT, False
         rate, near, last = contraction_rate(norm, previous), near and reusable, last and reusable
-        strayed, exact = exact and not reusable and strays(settings, norm, previous), not reusable
+        strayed, exact = strayed or (exact and not reusable and strays(settings, norm, previous)), not reusable
         stiff = own.stiff if near else weight
         apply_through(tables, own.right, ws.dz, own.row)
         for row in range(len(weight)):
@@ -536,13 +536,13 @@ def correct(tables, lu, work, settings, h, weight, near, old, u1, ws, own, stats
         if answer > DIVERGED:
             return NOT_FINITE, False
         if answer == ACCEPT and stats[ITERATIONS_TO_TOLERANCE] == 0.0:
-            stats[ITERATIONS_TO_TOLERANCE] = iteration
+            stats[ITERATIONS_TO_TOLERANCE] = 0.0 if strayed else iteration
             if iteration > TRUSTED and far_off(settings.typical, own):
                 return NOT_CONVERGED, False
-        if not settings.fixed_iterations and answer == ACCEPT:
-            return CONVERGED, stands
         if not settings.fixed_iterations and (answer == DIVERGED or strayed):
             return NOT_CONVERGED, False
+        if not settings.fixed_iterations and answer == ACCEPT:
+            return CONVERGED, stands
     if stats[ITERATIONS_TO_TOLERANCE] > 0.0:
         return CONVERGED, False
     return UNFINISHED if settings.fixed_iterations else NOT_CONVERGED, False

@@ -37,10 +37,17 @@ def renewed_contacts_of(system: System, method: Any) -> tuple[RenewedContacts, .
 
 
 def renew_contacts(store: Any, begun: bool = True) -> None:
-    """Let the contacts be those of the present pose; accelerations follow before a step where they have changed."""
+    """Let the contacts be those of the present pose; accelerations follow before a step where they have changed.
+
+    Bristles that change their places are no motion that somebody wrote into a State that was given out.
+    """
+    state = store.states[0]
+    as_shown = store.shown is not None and store.shown == state.motion()
     for contacts in store.renewed:
-        if contacts.renew(store.equations, store.states[0], begun):
+        if contacts.renew(store.equations, state, begun):
             vars(store).update(current=False, exactly=True)
+    if as_shown:
+        vars(store).update(shown=state.motion())
 
 
 def is_of_patch(system: System, name: str) -> bool:

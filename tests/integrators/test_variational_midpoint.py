@@ -221,6 +221,18 @@ def test_no_step_is_taken_by_corrections_that_lead_to_another_solution():
         assert not (report.outcome.accepted and strayed(report)), str(report)
 
 
+def test_fixed_iterations_that_stray_are_unfinished_wherever_they_arrive():
+    """At 4.656 s twelve iterations arrive at another solution, whose rates hold it to rounding."""
+    method = VariationalMidpoint(fixed_iterations=True)
+    sim = Simulation(mechanism(1242)[0].compile(), 2e-3, method)
+    sim.run(4.64)
+    reports = [sim.step() for _ in range(12)]
+    found = [one for one in reports if strayed(one)]
+    assert found
+    assert all(one.outcome is Outcome.UNFINISHED and not one.iterations_to_tolerance for one in found)
+    assert reports[0].outcome is Outcome.CONVERGED
+
+
 def strayed(report):
     """Return whether a long correction of a step has one behind it that is more than half as long."""
     first, then = np.array(report.corrections[:-1]), np.array(report.corrections[1:])

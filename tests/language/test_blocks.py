@@ -383,6 +383,16 @@ def test_a_driven_triad_and_measures():
     assert found.about("turn")[1] == "rad"
 
 
+def test_the_parameter_of_a_curve_has_the_unit_of_its_start():
+    """That of a curve may be a length; that of a cam is an angle."""
+    text = f"""{WHEEL} constant L = 300 mm; triad t (body = w, origin = (0, 1, 0));
+    point on curve c (triad = t, body = ground, curve = (s, 1, 0), start = L);"""
+    assert document(text).constraints[0].start == pytest.approx(0.3)
+    cam = text.replace("point on curve", "cam").replace("curve = (s, 1, 0)", "radius = 1")
+    with pytest.raises(LanguageError, match="cam 'c': start is in m; it must be an angle"):
+        document(cam)
+
+
 def test_a_point_on_a_curve_of_a_turning_body_with_derivatives():
     text = """BODY w (); BODY p (position = (1.2, 0, 0)); triad t (body = p);
     revolute joint j (body = ground, body = w, axis = (0, 0, 1));

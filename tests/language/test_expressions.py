@@ -322,3 +322,25 @@ def test_every_number_of_an_initial_value_has_its_own_unit(kind, start, says):
         return
     with pytest.raises(LanguageError, match=re.escape(says)):
         language.build(text)
+
+
+@pytest.mark.parametrize(
+    ("constants", "axis", "found"),
+    [
+        (
+            "constant P = [1 m, 2 m, 3 m]; constant Q = [4 m, 6 m, 300 cm];",
+            "(Q[1]-P[1], Q[2]-P[2], Q[3]-P[3])",
+            (0.6, 0.8),
+        ),
+        ("constant a = 3 mm;", "(a, 4 mm, 0)", (0.6, 0.8)),
+        ("constant a = 3 mm; constant b = 2 kg;", "(a, b, 0)", None),
+    ],
+)
+def test_a_direction_is_one_between_points(constants, axis, found):
+    text = RAIL.replace("WAY", "p = 0").replace("constant g", f"{constants} constant g")
+    text = text.replace("axis = (0, 0, 1)", f"axis = {axis}")
+    if found is None:
+        with pytest.raises(LanguageError, match="revolute joint 'r': axis is in m; it must be an angle or a number"):
+            language.build(text)
+        return
+    assert language.build(text).model.joints["r"].type.axis == pytest.approx((*found, 0.0), abs=1e-15)

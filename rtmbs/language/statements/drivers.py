@@ -95,7 +95,7 @@ def point_on_curve(builder: ModelBuilder, args: Arguments) -> None:
     if not isinstance(value, Row) or len(value.items) != 3:
         raise args.source.error(value.at, f"{args.label}: curve takes three values, such as (cos(s), sin(s), 0)")
     rows = tuple(component(args, "curve", item) for item in value.items)
-    add_curve(builder, args, Curve(rows))
+    add_curve(builder, args, Curve(rows), None)
 
 
 @statement("cam", "driver", keys=("triad", "body", "radius", "origin", "axes", "roller", "start"))
@@ -103,7 +103,7 @@ def cam(builder: ModelBuilder, args: Arguments) -> None:
     """Keep a follower on a cam: ``radius`` is an expression of the angle s; the triad is the centre of the roller."""
     radius = component(args, "radius", of_parameter(builder, args, "radius"))
     origin = args.row("origin", "m") if args.has("origin") else np.zeros(3)
-    add_curve(builder, args, CamCurve((radius,), origin, turn(args, "axes"), args.number("roller", 0.0, "m")))
+    add_curve(builder, args, CamCurve((radius,), origin, turn(args, "axes"), args.number("roller", 0.0, "m")), "")
 
 
 def of_parameter(builder: ModelBuilder, args: Arguments, key: str) -> Any:
@@ -121,8 +121,8 @@ def of_parameter(builder: ModelBuilder, args: Arguments, key: str) -> Any:
     )
 
 
-def add_curve(builder: ModelBuilder, args: Arguments, curve: Curve) -> None:
-    """Add a point on a curve between a triad and a body."""
+def add_curve(builder: ModelBuilder, args: Arguments, curve: Curve, unit: str | None) -> None:
+    """Add a point on a curve between a triad and a body; the parameter has this unit, or any."""
     from rtmbs.kinematics.elements import PointOnCurve  # a file without one loads no kernels
 
     triad, at = args.names("triad", 1)[0]
@@ -135,7 +135,7 @@ def add_curve(builder: ModelBuilder, args: Arguments, curve: Curve) -> None:
         raise args.source.error(at, f"{args.label}: triad {marker.name!r} is on body {owner.text!r} itself; name two")
     with args.refusals():
         check_name(builder, args)
-    start = args.number("start", 0.0)
+    start = args.number("start", 0.0, unit)
     builder.constraints.append(PointOnCurve(args.name, marker.name, carrier.body.name, curve, start))
 
 

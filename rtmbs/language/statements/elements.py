@@ -85,7 +85,7 @@ def between_bodies(builder: ModelBuilder, args: Arguments, kind: type[JointType]
         raise args.source.error(args.place("triad"), f"{args.label} takes two triads or two bodies, not both")
     a, b = (builder.body(name, at, args) for name, at in args.names("body", 2))
     given: dict[str, Any] = dict(numbers_of(args, kind))
-    given |= {one.name: args.row(key_of(one.name)) for one in fields(kind) if not is_number_field(one)}
+    given |= {one.name: args.direction(key_of(one.name)) for one in fields(kind) if not is_number_field(one)}
     options: dict[str, Any] = {"cut": args.switch("cut", False), "closure": args.word("closure", ("line", "point"))}
     for key in both_keys(args, "point", "point a", "point b"):
         options[key.replace(" ", "_")] = args.row(key, "m")
@@ -149,7 +149,7 @@ def knife_edge(builder: ModelBuilder, args: Arguments) -> None:
     if args.has("body"):
         ((name, at),) = args.names("body", 1)
         base = builder.body(name, at, args)
-    direction = args.row("direction") if args.has("direction") else (0.0, 1.0, 0.0)
+    direction = args.direction("direction") if args.has("direction") else (0.0, 1.0, 0.0)
     with args.refusals():
         builder.model.add_knife_edge(args.name, blade, base, direction)
 

@@ -271,8 +271,9 @@ def tape_of(sim: Simulation, parameters: SensitivityParameters) -> StepTape:
     kept = RECORDED.setdefault(system, {})
     numbers = (tables.closures.assembly_offset, tables.balance.component, variations.alpha, variations.inputs)
     lasting = not variations.tables and not variations.timed
-    if lasting and key in kept and all(map(np.array_equal, kept[key][0], numbers)):
-        return kept[key][1]
+    found = kept.get(key) if lasting else None  # asked once: another thread may clear it
+    if found is not None and all(map(np.array_equal, found[0], numbers)):
+        return found[1]
     tape = kind(system, tables, variations, sim.h, redundant)
     if lasting:
         kept.clear()

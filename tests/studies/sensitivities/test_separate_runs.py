@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from rtmbs.studies.sensitivities import saddles
+from rtmbs.studies.sensitivities import saddles, sensitivity
 
 TIGHT = rtmbs.PenaltyTrapezoidal(tol=1e-12, projection_tol=1e-13)
 ALLOWED = 1e-7  # of the largest derivative of a value
@@ -107,3 +107,18 @@ def test_gradients_are_those_of_separate_runs(name, held, monkeypatch):
         mine, size = np.einsum("ksc,sc->k", by_u, way), np.abs(by_u).max(axis=(1, 2)) * way.sum()
         size = np.maximum(size, 1e-3 * size.max())
         np.testing.assert_array_less(np.abs(mine - found) / size, ALLOWED if held else OF_A_STEP)
+
+
+def test_another_thread_may_take_a_kept_tape_away(monkeypatch):
+    """Threads that differentiate runs of one System share the place of its last tape."""
+    sim = rtmbs.Simulation(pushed("crank_rocker", "rocker_pivot").compile(), 4e-3, TIGHT)
+    before = rtmbs.sensitivity(sim, 0.02, "crank_pivot.angle", ["gravity"])
+    equal = np.array_equal
+
+    def cleared(*arrays):
+        sensitivity.RECORDED[sim.system].clear()
+        return equal(*arrays)
+
+    monkeypatch.setattr(sensitivity.np, "array_equal", cleared)
+    after = rtmbs.sensitivity(sim, 0.02, "crank_pivot.angle", ["gravity"])
+    assert equal(before.jacobian, after.jacobian)
