@@ -7,7 +7,7 @@ sparse matrix P. The others join whatever happens to touch, E, and only their pr
 
 from numpy import sqrt
 
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel, lazy_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, lazy_kernel
 from rtmbs.numerics.linear.sparse_lu import solve
 from rtmbs.numerics.spatial import (
     add3,
@@ -232,6 +232,12 @@ def apply_coupling(tables, x, ws, out):
             ws.set_wrench[j, c] += of_i[c]
             ws.set_wrench[i, c] -= of_j[c]
     pull_members(tables, ws, out)
+
+
+@kernel
+def coupling(tables, x, ws, out):
+    """out = E x for callers in Python."""
+    apply_coupling(tables, x, ws, out)
 
 
 @lazy_kernel
