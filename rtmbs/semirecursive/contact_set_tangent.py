@@ -184,8 +184,8 @@ def add_set_tangent(tables, u, velocity, position, ws, values):
         for p in range(sets.pair_pointer[g], sets.pair_pointer[g + 1]):
             i, j = members(sets, u, g, p)
             ws.touching[p, 0], ws.touching[p, 1] = -1, -1
-            if i < 0:
-                break
+            if i < 0:  # to the end: a tangent before may have left more pairs
+                continue
             row = ws.touch[p]
             if row[TOUCHES].real > 0.0:
                 ws.touching[p, 0], ws.touching[p, 1], ws.set_share[2] = i, j, 1.0
