@@ -7,7 +7,7 @@ sparse matrix P. The others join whatever happens to touch, E, and only their pr
 
 from numpy import sqrt
 
-from rtmbs.jit.compiled import inlined_kernel, inner_kernel, lazy_kernel
+from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel, lazy_kernel
 from rtmbs.numerics.linear.sparse_lu import solve
 from rtmbs.numerics.spatial import (
     add3,
@@ -184,8 +184,8 @@ def add_set_tangent(tables, u, velocity, position, ws, values):
         for p in range(sets.pair_pointer[g], sets.pair_pointer[g + 1]):
             i, j = members(sets, u, g, p)
             ws.touching[p, 0], ws.touching[p, 1] = -1, -1
-            if i < 0:
-                break
+            if i < 0:  # to the end: a tangent before may have left more pairs
+                continue
             row = ws.touch[p]
             if row[TOUCHES].real > 0.0:
                 ws.touching[p, 0], ws.touching[p, 1], ws.set_share[2] = i, j, 1.0
@@ -232,6 +232,12 @@ def apply_coupling(tables, x, ws, out):
             ws.set_wrench[j, c] += of_i[c]
             ws.set_wrench[i, c] -= of_j[c]
     pull_members(tables, ws, out)
+
+
+@kernel
+def coupling(tables, x, ws, out):
+    """out = E x for callers in Python."""
+    apply_coupling(tables, x, ws, out)
 
 
 @lazy_kernel

@@ -16,6 +16,7 @@ from rtmbs.numerics.linear.sparse_solver import SparseMatrix, SparseSolver
 from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back, pull_back_through
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
+from rtmbs.semirecursive.contact_set_tangent import coupling
 from rtmbs.semirecursive.evaluation import assemble_mass_metric, assemble_tangent, evaluate_residual
 from rtmbs.semirecursive.force_kernels import spring_energy
 from rtmbs.semirecursive.law_kernels import call_laws, differentiate_laws, reevaluate_laws
@@ -83,6 +84,7 @@ class EvaluatedEquations:
         }  # fmt: skip
         sparse = SparseSolver(system.lu)
         self.matrix, self.lu, self.work = sparse.matrix, sparse.lu, sparse.work
+        self.coupled = False  # whether pairs of contact sets join members beside the last factor
         self.solvers: tuple[LinearSolver, ...] = sparse, DenseSolver()
         self.solver: LinearSolver = sparse
 
@@ -317,6 +319,7 @@ class EvaluatedEquations:
         else:
             self.fill_from_source(velocity, position, terms, old)
         self.factor_matrix()
+        self.coupled = bool(self.ws.set_share[2])
 
     def fill_from_source(self, velocity: float, position: float, terms: int, old: StateArrays) -> None:
         """Take K and C from ``source``; M, penalties and the terms beyond -dQ/dz from the closed form."""
@@ -330,7 +333,7 @@ class EvaluatedEquations:
 
     def factor_matrix(self) -> None:
         """Factor the assembled matrix with ``solver``; raises SingularTangent, NotFinite."""
-        self.weakest = -1
+        self.weakest, self.coupled = -1, False
         if not self.matrix.finite:
             raise NotFinite("the Newton matrix holds a number that is not finite")
         if bad := self.solver.factor(self.matrix):
@@ -339,7 +342,15 @@ class EvaluatedEquations:
             raise SingularTangent(f"pivot {self.weakest} ({self.system.coordinate_names[self.weakest]}) is too small")
 
     def solve(self, b: Array, refined: bool = False) -> Array:
-        """Solve with the last factor (n,); ``refined`` may raise SingularTangent, NotFinite."""
+        """Solve with the last factor (n,), and what contact sets add beside it.
+
+        ``refined`` may raise SingularTangent, NotFinite.
+        """
+        x = self.solve_factored(b, refined)
+        return solve_coupled(self, x) if self.coupled and np.all(np.isfinite(x)) else x
+
+    def solve_factored(self, b: Array, refined: bool = False) -> Array:
+        """Solve with the last factor alone (n,); ``refined`` may raise SingularTangent, NotFinite."""
         try:
             return self.solver.solve(b, refined)
         except Unsolved as fault:
@@ -355,7 +366,7 @@ class EvaluatedEquations:
         """Return -A^-1 Phi_z^T impulse (n,) with the last factor A and the Phi_z inside it."""
         pulled = np.zeros(self.n)
         pull_back_through(self.tables, self.ws.Phi_z_factored, impulse, -1.0, pulled)
-        return self.solve(pulled)
+        return self.solve_factored(pulled)
 
     def imbalance(self, state: StateArrays) -> Array:
         """Return M zdd - Q + Phi_z^T lam (n,) at a finished state, and remember the state."""
@@ -371,6 +382,29 @@ class EvaluatedEquations:
     def commit(self, state: Turned) -> None:
         """Let the reference rotations of a finished state take in its rotation dofs, in place."""
         commit_rotations(self.tables.dofs, state.z, state.R0)
+
+
+# ---- contact sets beside the factor (METHODS 8.10) -----------------------------------------------------------------------
+
+MOST_DIRECTIONS = 200  # of one round of GMRES
+MOST_ROUNDS = 5
+ENOUGH = 1e-12  # of the right-hand side: what GMRES leaves, in typical sizes
+
+
+def solve_coupled(equations: EvaluatedEquations, first: Array) -> Array:
+    """Return (P + E)^-1 b (n,) for P^-1 b, with P the last factor; no numbers where GMRES does not end."""
+    from scipy.sparse.linalg import LinearOperator, gmres
+
+    typical, out = equations.sizes.typical, np.zeros(equations.n)
+
+    def apply(x: Array) -> Array:
+        coupling(equations.tables, x * typical, equations.ws, out)
+        return np.asarray(x + equations.solve_factored(out) / typical)
+
+    whole = LinearOperator((equations.n, equations.n), apply, dtype=np.float64)
+    restart = min(equations.n, MOST_DIRECTIONS)
+    x, missed = gmres(whole, first / typical, rtol=ENOUGH, restart=restart, maxiter=MOST_ROUNDS)
+    return np.asarray(x * typical) if missed == 0 else np.full(equations.n, np.nan)
 
 
 # ---- sizes for tolerances -------------------------------------------------------------------------------------------

@@ -25,6 +25,7 @@ class PairScratch(NamedTuple):
     """What a search writes to; allocated once."""
 
     middle: Array  # (k, 3) of each member, a point of a plane [m]
+    way: Array  # (k, 3) of each member in a step at constant velocity [m]
     reach: Array  # (k,) [m]
     cell: Array  # (k, 3) int64
     bucket: Array  # (k,) int64
@@ -42,6 +43,7 @@ def pair_scratch(tables: Tables, g: int) -> PairScratch:
     most, buckets = int(sets.pair_pointer[g + 1] - sets.pair_pointer[g]), 1 << (2 * count - 1).bit_length()
     return PairScratch(
         middle=np.zeros((count, 3)),
+        way=np.zeros((count, 3)),
         reach=np.zeros(count),
         cell=np.zeros((count, 3), np.int64),
         bucket=np.zeros(count, np.int64),
@@ -66,6 +68,7 @@ def find_near(tables, g, h, ws, it):
         x = place(ws.A, ws.r, own, load3(sets.point, first + k))
         v = point_velocity(load6(ws.V, own), x)
         it.middle[k, 0], it.middle[k, 1], it.middle[k, 2] = x
+        it.way[k, 0], it.way[k, 1], it.way[k, 2] = h * v[0], h * v[1], h * v[2]
         radius = sets.radius[first + k]
         it.reach[k] = (1.0 + SKIN) * radius + h * np.sqrt(dot3(v, v))
         if k >= planes:
@@ -80,6 +83,25 @@ def find_near(tables, g, h, ws, it):
         found = near_balls(planes, j, found, it)
         order_partners(begin, min(found, len(it.pair)), it)
     return found
+
+
+@kernel
+def passing_pair(tables, g, count, it):
+    """Return the first of ``count`` pairs of balls that touch and pass in a step at constant velocities; -1 for none.
+
+    Their middles then have no distance that shrinks where the step ends, so no force is seen, or one that pulls.
+    """
+    sets, first = tables.sets, tables.sets.member_pointer[g]
+    for p in range(count):
+        i, j = it.pair[p, 0] - 1, it.pair[p, 1] - 1
+        radius = sets.radius[first + i]
+        if radius == 0.0:
+            continue
+        d, way = sub3(load3(it.middle, j), load3(it.middle, i)), sub3(load3(it.way, j), load3(it.way, i))
+        towards, far, least = -dot3(d, way), dot3(way, way), radius + sets.radius[first + j]
+        if dot3(d, d) < towards and dot3(d, d) - towards * towards / far < least * least:
+            return p
+    return -1
 
 
 @inlined_kernel

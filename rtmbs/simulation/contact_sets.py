@@ -9,7 +9,7 @@ from rtmbs.model.checks import Array
 from rtmbs.semirecursive.contact_sets import evaluate_sets
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.law_states import hold_states
-from rtmbs.semirecursive.near_pairs import find_near, keep_pairs, pair_scratch, same_pairs
+from rtmbs.semirecursive.near_pairs import find_near, keep_pairs, pair_scratch, passing_pair, same_pairs
 from rtmbs.semirecursive.passes import forward_velocities
 from rtmbs.state import State
 from rtmbs.system.contact_set_tables import FORCE, GAP, MIDDLE, NORMAL, TOUCHES
@@ -31,8 +31,8 @@ class SetPairs:
     def renew(self, equations: SemiRecursiveEquations, state: State, begun: bool) -> bool:
         """Write the pairs that are near to inputs and bristles of the state; True where a new pair overlaps.
 
-        Raises StepError where there are more pairs than a set has room for, and where a new pair of a run that has
-        ``begun`` is deep: it met unseen.
+        Raises StepError where there are more pairs than a set has room for, where balls would pass through each other
+        within the step, and where a new pair of a run that has ``begun`` is deep: it met unseen.
         """
         tables, ws, overlaps = equations.tables, equations.ws, False
         equations.u = state.u
@@ -44,6 +44,13 @@ class SetPairs:
                 raise StepError(
                     f"contacts {self.system.contact_sets[g]!r}: more than {count - 1} pairs are near at t = "
                     f"{state.t:g}; give add_contacts a larger most=",
+                    t=state.t,
+                )
+            if (passing := int(passing_pair(tables, g, count, scratch))) >= 0:
+                i, j = (int(k) - 1 for k in scratch.pair[passing])
+                raise StepError(
+                    f"contacts {self.system.contact_sets[g]!r}: members {i} and {j} would pass through each other in "
+                    f"the step from t = {state.t:g}; take a smaller h",
                     t=state.t,
                 )
             if same_pairs(tables, g, count, state.u, scratch):

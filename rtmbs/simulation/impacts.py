@@ -70,6 +70,7 @@ class RigidContacts:
         # A contact that opens where its force ends has no gap, no rate and no acceleration there. The interpolation of
         # the next step may dip below zero, so its gap counts from a hair below.
         self.eased = np.zeros(len(self.names))
+        self.closed_at = np.full(len(self.names), np.nan)  # time at which each closed last [s]
 
     # ---- events -----------------------------------------------------------------------------------------------------
 
@@ -140,8 +141,13 @@ class RigidContacts:
     # ---- changes at one time ----------------------------------------------------------------------------------------
 
     def resolve(self, sim: Any, opens: int) -> None:
-        """Solve the impact at the present time, and let contacts hold or part; closed contact ``opens`` parts."""
+        """Solve the impact at the present time, and let contacts hold or part; closed contact ``opens`` parts.
+
+        Of contacts that close at one time the first event closes all. Those behind it are over.
+        """
         store, self.known = sim._store, None
+        if opens >= 0 and self.closed_at[opens] == sim.t and store.settled().u[self.switches[opens]]:
+            return
         state, equations = store.settled().copy(), store.equations
         gaps = self.gaps(state.z, state.R0, state.u)
         closed = state.u[self.switches] != 0.0
@@ -153,6 +159,7 @@ class RigidContacts:
         state.zd[:] = rates
         state.u[self.switches[holds]] = 1.0
         self.eased[holds] = 0.0
+        self.closed_at[holds] = np.where(closed[holds], self.closed_at[holds], state.t)
         if opens >= 0 and closed[opens]:
             self.eased[opens] = EASED * self.system.length
         for _ in range(len(self.names) + 1):

@@ -85,7 +85,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             for word in info.nonnegative:
                 if (name := f"{info.name}.{word}") in system.inputs:
                     self._nonnegative.add(system.inputs[name].start)
-        self._nonnegative.update(system.inputs[f"{name}.friction"].start for name in system.contact_sets)
+        rubbing = {f"{name}.friction" for name in system.contact_sets} & system.inputs.keys()
+        self._nonnegative.update(system.inputs[name].start for name in rubbing)
         self._numbers = {}
         for name, place in system.inputs.items():
             own = place.stop == place.start + 1 and place.start not in self._timed | self._constraining

@@ -39,15 +39,17 @@ def renewed_contacts_of(system: System, method: Any) -> tuple[RenewedContacts, .
 def renew_contacts(store: Any, begun: bool = True) -> None:
     """Let the contacts be those of the present pose; accelerations follow before a step where they have changed.
 
-    Bristles that change their places are no motion that somebody wrote into a State that was given out.
+    What the user wrote into the State counts first. Bristles that move to other places are nothing that was written, so
+    bytes do not depend on reads of the State.
     """
-    state = store.states[0]
-    as_shown = store.shown is not None and store.shown == state.motion()
+    state, given = store.states[0], begun and bool(store.renewed) and store.shown is not None
+    if given:
+        store.notice(state)
     for contacts in store.renewed:
         if contacts.renew(store.equations, state, begun):
             vars(store).update(current=False, exactly=True)
-    if as_shown:
-        vars(store).update(shown=state.motion())
+    if given:
+        store.shown = state.motion()
 
 
 def is_of_patch(system: System, name: str) -> bool:

@@ -50,7 +50,8 @@ def build_contact_sets(
             if own not in connectors:
                 connectors[own] = connector_list.add(-1, own)
             connector.append(connectors[own])
-        friction.append(slots.add_input(f"{one.name}.friction", np.array([one.coefficient])))
+        mu = np.array([one.coefficient])  # without a bristle no input of the user: it would do nothing
+        friction.append(slots.add(mu) if one.friction is None else slots.add_input(f"{one.name}.friction", mu))
         slot.append(slots.add(np.zeros(2 * one.most)))
     return ContactSets(
         dof=integers(dof),
