@@ -7,6 +7,7 @@ more or less equations than freedoms is judged by the turns of its parts alone.
 
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -166,6 +167,14 @@ def changed_rods(car: Car) -> Iterator[tuple[str, Rod]]:
         apart = reference_distance(*rod.between)
         if abs(rod.length - apart) > AS_DESIGNED * apart:
             yield name, rod
+
+
+def keep_rods(car: Car, other: Car) -> Car:
+    """Give another car of the same data the lengths of rods that the user changed, and return it."""
+    for name, rod in changed_rods(car):
+        if name in other.rods:
+            other.rods[name] = replace(other.rods[name], length=rod.length)
+    return other
 
 
 def told_rod(name: str, rod: Rod) -> str:

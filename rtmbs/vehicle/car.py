@@ -167,6 +167,8 @@ class Car(Model):
     def changed(self, **options: Any) -> "Car":
         """Return the same car with other options; elements that were added to the Model are not in it.
 
+        Rods whose length was changed in ``rods`` keep it.
+
         Parameters
         ----------
         **options : Any
@@ -177,7 +179,9 @@ class Car(Model):
         Car
             New car.
         """
-        return Car(self.data, self.tyres, **(self.options | options))
+        from rtmbs.vehicle.branches import keep_rods
+
+        return keep_rods(self, Car(self.data, self.tyres, **(self.options | options)))
 
     def with_points(self, axle: Literal["front", "rear"], points: Mapping[str, Numbers]) -> "Car":
         """Return the car with other hard points of an axle; the right side mirrors the left one.

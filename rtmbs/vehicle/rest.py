@@ -11,13 +11,14 @@ from rtmbs.numerics.rotations.quaternions import product, rotations
 from rtmbs.studies.analysis.equilibrium import Equilibrium, equilibrium
 from rtmbs.studies.analysis.modes import Modes
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
-from rtmbs.vehicle.branches import check_rest
+from rtmbs.vehicle.branches import check_rest, keep_rods
 from rtmbs.vehicle.differentials import AXLES, CENTRE
 from rtmbs.vehicle.trailer import CORNERS as BEHIND
 from rtmbs.vehicle.trailer import HITCH
 from rtmbs.vehicle.tyre import CarryingTyre
 
 TURNING = ("hub_", "shaft_", "case_")  # joints that turn with the wheels
+POST = "post_"  # joints of the posts, which a car at rest is without
 Car = Any  # rtmbs.vehicle.Car, which this file serves
 
 
@@ -82,7 +83,7 @@ def carrying(car: Car) -> Car:
         "uneven": False,
         "posts": None,
     }
-    return type(car)(car.data, tyres, **options)
+    return keep_rods(car, type(car)(car.data, tyres, **options))
 
 
 def rest(car: Car) -> Rest:
@@ -119,7 +120,7 @@ def at_speed(car: Car, speed: float, standing: Rest) -> Car:
     pose = (0.0, 0.0, place[2] - frame[2], *turn)
     moving.set_initial("chassis_pose", pose, (speed, 0.0, 0.0, 0.0, 0.0, 0.0))
     for name in moving.joints:
-        if name == "chassis_pose" or name.startswith(TURNING):
+        if name == "chassis_pose" or name.startswith((*TURNING, POST)):
             continue
         coordinates = moving.joints[name].type.coordinates
         if coordinates:

@@ -14,6 +14,7 @@ from rtmbs.library import build
 FOLDER = Path(__file__).parent
 NATIVE = {"library_file", "library", "load", "host"}  # fixtures
 WHOLE = (
+    "test_car",
     "test_native_library",
     "test_hosts",
     "test_fmu",

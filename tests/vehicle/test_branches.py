@@ -8,7 +8,7 @@ import pytest
 import rtmbs
 from bench.campaigns.suspension_branches import made, sides_of
 from rtmbs.errors import ModelError, RtmbsWarning
-from rtmbs.vehicle import read
+from rtmbs.vehicle import read, rig
 from rtmbs.vehicle.axle_joints import AxleJoints
 from rtmbs.vehicle.branches import check_rest, sides_at, sign_of
 
@@ -100,3 +100,24 @@ def test_rest_on_another_branch():
         ModelError, match=r"on another branch than at design: .*hard points lower_arm_hinge, lower_ball, or"
     ):
         check_rest(car, sim)
+
+
+def test_rods_of_another_length_are_kept():
+    """Rest, start, rig and other options of a car take the lengths of its rods: both rods longer by 2 mm toe in."""
+    car, longer = made("sedan"), 2e-3
+    for side in "lr":
+        car = with_rod(car, f"tie_rod_f{side}", longer)
+    plain, rest = made("sedan").rest(), car.rest()
+    points = car.data.front.hard_points
+    a, b, low, high = (points[name] for name in ("tie_rod.a", "tie_rod.b", "lower_ball", "upper_ball"))
+    kingpin = low + (high - low) * (b - low)[2] / (high - low)[2]  # at the height of the rod
+    wanted = longer * np.linalg.norm(b - a) / (b - a)[1] / (b - kingpin)[0]  # [rad]; the rod is behind the kingpin
+    assert wanted < -0.01
+    assert rest.toe["fl"] - plain.toe["fl"] == pytest.approx(wanted, rel=0.05)
+    assert rest.toe["fr"] == pytest.approx(-rest.toe["fl"], abs=1e-8)
+    sim = rtmbs.Simulation(car.changed(friction=0.8).at_speed(20.0, rest).compile(), 1e-3)
+    for name in ("tie_rod_fl", "tie_rod_fr"):
+        apart = np.linalg.norm(sim[f"{name}.a.position"] - sim[f"{name}.b.position"])
+        assert apart == pytest.approx(np.linalg.norm(b - a) + longer, abs=1e-12)
+    curves = rig(car, "front", "bump", values=(-0.01, 0.0, 0.01))
+    assert curves.left.toe[1] == pytest.approx(wanted, rel=0.05)

@@ -145,3 +145,12 @@ def test_metrics_by_hand():
 def test_refusals(manoeuvre, words):
     with pytest.raises(rtmbs.errors.ModelError, match=words):
         manoeuvre.run(car_of())
+
+
+def test_a_start_on_posts():
+    """A car with posts starts at a speed in its pose of rest: the posts are no part of a car at rest."""
+    car = read("sedan", variant="from_models", posts=True, steer=0.0)
+    rest = car.rest()
+    sim = rtmbs.Simulation(car.at_speed(0.0, rest).compile(), h=1e-3)
+    for corner, load in rest.wheel_loads.items():
+        assert sim[f"tyre_{corner}.force"][2] == pytest.approx(load, rel=1e-9)

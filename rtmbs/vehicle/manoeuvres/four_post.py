@@ -69,7 +69,7 @@ class PostOnRoad:
 def on_posts(car: "Car", profiles: Mapping[str, Any] | None = None) -> "Car":
     """Return the car on posts with pans that slide; its posts are inputs without profiles."""
     still = carrying(car.changed(steer=0.0))
-    return type(car)(still.data, still.tyres, **(still.options | {"posts": True if profiles is None else profiles}))
+    return still.changed(posts=True if profiles is None else profiles)
 
 
 class PostResponse(NamedTuple):

@@ -1,0 +1,80 @@
+"""A car as a native library and as an FMU, steered, driven and braked: the numbers of a Simulation."""
+
+import numpy as np
+import pytest
+
+import rtmbs
+from bench.native_bytes import state_bytes
+from rtmbs.vehicle import Ramp, read
+
+pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
+CORNERS = ("fl", "fr", "rl", "rr")
+MOTION = ("value", "rate", "acceleration")
+OUTPUTS = ["chassis.position", "chassis.angular_velocity", *(f"hub_{corner}.rate" for corner in CORNERS)]
+H, STEPS = 1e-3, 300
+
+
+@pytest.fixture(scope="module")
+def car():
+    return read("sedan", variant="from_models", impossible_inertia="nearest").at_speed(20.0)
+
+
+def inputs_of(car):
+    """Return the names of the inputs, and a function that answers their values at a time."""
+    ramp = Ramp(0.05, 0.15, 0.0, 0.3 * car.data.steering.ratio, blend=0.02)
+
+    def at(t, late):
+        brake = 300.0 if t > 0.2 else 0.0
+        torques = car.drive_inputs(200.0) | {f"brake_{corner}.torque": brake for corner in CORNERS}
+        return {"steering": ramp(t + H - late)} | torques
+
+    return list(at(0.0, 0.0)), at
+
+
+def simulated(car, late):
+    """Return a Simulation after all steps, the steering ``late`` [s]."""
+    sim, (_, at) = rtmbs.Simulation(car.compile(), h=H), inputs_of(car)
+    for k in range(STEPS):
+        for name, value in at(k * H, late).items():
+            sim.inputs[name] = value
+        assert sim.step().outcome.accepted
+    return sim
+
+
+def test_the_library_has_the_bytes_of_a_simulation(load, car):
+    names, at = inputs_of(car)
+    it = load(car.compile(), inputs=names, outputs=OUTPUTS)
+    for k in range(STEPS):
+        values = at(k * H, 0.0)
+        for what, value in zip(MOTION, values.pop("steering"), strict=True):
+            assert it.set(f"steering[{what}]", value) == 0
+        assert [it.set(name, value) for name, value in values.items()] == [0] * len(values)
+        assert it.library.rtmbs_taken(it.step())
+    sim = simulated(car, 0.0)
+    assert it.arrays == state_bytes(sim)
+    assert sim["chassis.angular_velocity"][2] > 0.2  # it turns to the left
+
+
+@pytest.mark.parametrize("fmi", [2, 3])
+def test_the_fmu_has_the_numbers_of_a_simulation(car, tmp_path, fmi):
+    """An importer that sets the steering at the beginning of a step lets it lag by one step."""
+    fmpy = pytest.importorskip("fmpy")
+    names, at = inputs_of(car)
+    start = rtmbs.Simulation(car.compile(), h=H)
+    path = rtmbs.export_fmu(start, tmp_path / "car.fmu", fmi=fmi, inputs=names, outputs=OUTPUTS)
+    columns = [f"steering[{what}]" for what in MOTION] + names[1:]
+    given = np.zeros(STEPS + 1, dtype=[("time", "f8"), *((name, "f8") for name in columns)])
+    for k in range(STEPS + 1):
+        values = at(k * H, H)
+        given[k] = (k * H, *values.pop("steering"), *values.values())
+    found = fmpy.simulate_fmu(str(path), stop_time=STEPS * H, output_interval=H, input=given)
+    sim = simulated(car, H)
+    for axis, value in zip("xyz", sim["chassis.position"], strict=True):
+        assert found[f"chassis.position[{axis}]"][-1] == pytest.approx(value, abs=1e-12)
+    assert found["hub_rr.rate"][-1] == pytest.approx(sim["hub_rr.rate"], rel=1e-12)
+
+
+@pytest.mark.parametrize("channel", ["tyre_fl.force", "chassis.orientation"])
+def test_what_only_python_evaluates_is_refused(car, tmp_path, channel):
+    with pytest.raises(rtmbs.errors.InputError, match=rf"channel '{channel}' is evaluated in Python only"):
+        rtmbs.export_library(car.compile(), tmp_path / "car", outputs=[channel])
