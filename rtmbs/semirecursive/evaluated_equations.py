@@ -346,17 +346,13 @@ class EvaluatedEquations:
 
         ``refined`` may raise SingularTangent, NotFinite.
         """
-        x = self.solve_factored(b, refined)
-        return solve_coupled(self, x) if self.coupled and np.all(np.isfinite(x)) else x
-
-    def solve_factored(self, b: Array, refined: bool = False) -> Array:
-        """Solve with the last factor alone (n,); ``refined`` may raise SingularTangent, NotFinite."""
         try:
-            return self.solver.solve(b, refined)
+            x = self.solver.solve(b, refined)
         except Unsolved as fault:
             if not np.all(np.isfinite(b)):
                 raise NotFinite("the residual holds a number that is not finite") from None
             raise SingularTangent(str(fault)) from None
+        return solve_coupled(self, x) if self.coupled and np.all(np.isfinite(x)) else x
 
     def multipliers(self, dz: Array) -> Array:
         """Return alpha (Phi + Phi_z dz) (m,) at the state last given to ``residual``, with the Phi_z in the factor."""
@@ -366,7 +362,7 @@ class EvaluatedEquations:
         """Return -A^-1 Phi_z^T impulse (n,) with the last factor A and the Phi_z inside it."""
         pulled = np.zeros(self.n)
         pull_back_through(self.tables, self.ws.Phi_z_factored, impulse, -1.0, pulled)
-        return self.solve_factored(pulled)
+        return self.solver.solve(pulled)
 
     def imbalance(self, state: StateArrays) -> Array:
         """Return M zdd - Q + Phi_z^T lam (n,) at a finished state, and remember the state."""
@@ -384,7 +380,7 @@ class EvaluatedEquations:
         commit_rotations(self.tables.dofs, state.z, state.R0)
 
 
-# ---- contact sets beside the factor (METHODS 8.10) -----------------------------------------------------------------------
+# ---- contact sets beside the factor (METHODS 8.10) -------------------------------------------------------------------
 
 MOST_DIRECTIONS = 200  # of one round of GMRES
 MOST_ROUNDS = 5
@@ -399,7 +395,7 @@ def solve_coupled(equations: EvaluatedEquations, first: Array) -> Array:
 
     def apply(x: Array) -> Array:
         coupling(equations.tables, x * typical, equations.ws, out)
-        return np.asarray(x + equations.solve_factored(out) / typical)
+        return np.asarray(x + equations.solver.solve(out) / typical)
 
     whole = LinearOperator((equations.n, equations.n), apply, dtype=np.float64)
     restart = min(equations.n, MOST_DIRECTIONS)

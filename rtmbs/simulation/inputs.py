@@ -85,8 +85,9 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             for word in info.nonnegative:
                 if (name := f"{info.name}.{word}") in system.inputs:
                     self._nonnegative.add(system.inputs[name].start)
-        rubbing = {f"{name}.friction" for name in system.contact_sets} & system.inputs.keys()
-        self._nonnegative.update(system.inputs[name].start for name in rubbing)
+        for name in system.contact_sets:
+            if (word := f"{name}.friction") in system.inputs:
+                self._nonnegative.add(system.inputs[word].start)
         self._numbers = {}
         for name, place in system.inputs.items():
             own = place.stop == place.start + 1 and place.start not in self._timed | self._constraining

@@ -23,7 +23,7 @@ def renewed_contacts_of(system: System, method: Any) -> tuple[RenewedContacts, .
     Raises InputError for a method whose steps have no tangent of contact sets.
     """
     found: list[RenewedContacts] = []
-    if any(info.contact is not None for info in system.forces.values()):
+    if system.forces and any(info.contact is not None for info in system.forces.values()):
         from rtmbs.simulation.convex_contacts import convex_contacts_of
 
         if (patches := convex_contacts_of(system)) is not None:
