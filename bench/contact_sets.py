@@ -1,11 +1,15 @@
 """Balls in a funnel as a contact set: time of a step, by the number of balls, beside MuJoCo at the same penetration.
 
     python -m bench.contact_sets [10] [100] [1000]
+    python -m bench.contact_sets order
 
 The balls stand in square layers between four planes at 45 degrees, a hair apart, and fall together. Both programs have
 the same masses, laws of friction, start and step. MuJoCo has the stiffness at which its contacts are as deep as those
 of rtmbs, and the faster one of its solvers Newton and CG. Times are processor times, median of runs of STEPS steps in
 turns in one process. MuJoCo needs ``pip install mujoco``; without it its columns are empty.
+
+With ``order`` two uneven balls hit each other aslant, in both orders of a set and as a declared pair. Friction of a set
+acts on the surface of the second ball, that of a declared pair midway.
 """
 
 import sys
@@ -111,8 +115,46 @@ def row(count: int, stiffness: float, peer: bool) -> tuple[str, float]:
     return said + f" {other:.1e} | {1e3 * best:.2f} ({name}) | {time_own / best:.1f} |", stiffness
 
 
+UNEVEN = (("a", 0.05, 0.5, (1.0, 0.3, 0, 0, 0, 0)), ("b", 0.03, 0.2, (0,) * 6))  # name, radius, mass, rates
+
+
+def aslant(members: str, stiffness: float, declared: bool) -> tuple[np.ndarray, float]:
+    """Return velocity and spins (9,) behind the impact of two uneven balls, and the largest penetration [m]."""
+    model, law = rtmbs.Model("two", gravity=(0, 0, 0)), {"exponent": 1.0, "dissipation": 0.5, "friction": FRICTION}
+    for name, radius, mass, rates in UNEVEN:
+        at, inertia = ((-1.0 if name == "a" else 1.0) * (radius + 1e-5), 0.0, 0.0), 0.4 * mass * radius**2
+        model.add_body(name, mass=mass, inertia=(inertia,) * 3, position=at, shape=rtmbs.Sphere(radius))
+        model.add_joint(f"free {name}", rtmbs.Floating(), "ground", name, point=at)
+        model.set_initial(f"free {name}", rate=rates, pin=False)
+    if declared:
+        model.add_contact("touch", *members, stiffness=stiffness, **law)  # type: ignore[arg-type]
+    else:
+        model.add_contacts("touch", list(members), stiffness=stiffness, **law)  # type: ignore[arg-type]
+    slow, deepest = float(np.sqrt(0.14 / stiffness)), 0.0  # 1 / w of the reduced mass
+    sim = rtmbs.Simulation(model.compile(), 3e-3 * slow, method=rtmbs.TRBDF2())
+    while sim.t < 3.5 * slow:
+        sim.step()
+        if not declared:
+            deepest = max(deepest, *rtmbs.touching(sim, "touch").penetrations, 0.0)
+    return np.concatenate([sim[one] for one in ("b.velocity", "a.angular_velocity", "b.angular_velocity")]), deepest
+
+
+def orders() -> None:
+    """Print how far both orders of a set are from a declared pair, by the penetration."""
+    print("| largest penetration over the smaller radius | spins, order a b | order b a |")
+    print("|---|---|---|")
+    for stiffness in (1e4, 1e5, 1e6, 1e7):
+        wanted, _ = aslant("ab", stiffness, True)
+        (one, deep), (other, _) = aslant("ab", stiffness, False), aslant("ba", stiffness, False)
+        beside = [float(np.max(np.abs((x - wanted)[[5, 8]] / wanted[[5, 8]]))) for x in (one, other)]
+        print(f"| {deep / UNEVEN[1][1]:.1e} | {beside[0]:.1e} | {beside[1]:.1e} |", flush=True)
+
+
 def main(arguments: list[str]) -> int:
-    """Print the table of the numbers of balls given."""
+    """Print the table of the numbers of balls given, or that of the order of members."""
+    if arguments == ["order"]:
+        orders()
+        return 0
     try:
         import mujoco  # noqa: F401
 

@@ -31,8 +31,8 @@ class SetPairs:
     def renew(self, equations: SemiRecursiveEquations, state: State, begun: bool) -> bool:
         """Write the pairs that are near to inputs and bristles of the state; True where a new pair overlaps.
 
-        Raises StepError where there are more pairs than a set has room for, where balls would pass through each other
-        within the step, and where a new pair of a run that has ``begun`` is deep: it met unseen.
+        Raises StepError where there are more pairs than a set has room for, and in a run that has ``begun`` where balls
+        would pass through each other within the step, and where a new pair is deep: it met unseen.
         """
         tables, ws, overlaps = equations.tables, equations.ws, False
         equations.u = state.u
@@ -46,7 +46,7 @@ class SetPairs:
                     f"{state.t:g}; give add_contacts a larger most=",
                     t=state.t,
                 )
-            if (passing := int(passing_pair(tables, g, count, scratch))) >= 0:
+            if begun and (passing := int(passing_pair(tables, g, count, scratch))) >= 0:
                 i, j = (int(k) - 1 for k in scratch.pair[passing])
                 raise StepError(
                     f"contacts {self.system.contact_sets[g]!r}: members {i} and {j} would pass through each other in "

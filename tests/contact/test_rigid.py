@@ -105,6 +105,22 @@ def test_a_block_on_four_corners_sticks_below_the_angle_of_friction_and_slides_a
     assert (sim["block.velocity"][0] - v) / 0.3 == pytest.approx(G * (np.sin(slope) - 0.3 * np.cos(slope)), rel=1e-6)
 
 
+@pytest.mark.parametrize("method", [None, rtmbs.TRBDF2()])
+@pytest.mark.parametrize("friction", [0.0, 0.5])
+def test_a_box_that_falls_flat_lands_on_all_corners_at_one_time(method, friction):
+    """The first event closes four corners; those of the other three are of that time, and part nothing."""
+    model = rtmbs.Model("flat", gravity=(0, 0, -G))
+    model.add_body("box", mass=1.0, inertia=(2e-3,) * 3, position=(0, 0, 0.06))
+    model.add_joint("free", rtmbs.Floating(), "ground", "box", point=(0, 0, 0.06))
+    model.add_rigid_contact("floor", FLOOR, ("box", rtmbs.Box((0.1, 0.1, 0.1))), friction=friction)
+    sim = rtmbs.Simulation(model.compile(), 1e-3, method=method)
+    result = sim.run(0.2)
+    assert [len(one.contacts) for one in result.impacts] == [4]
+    assert result.impacts[0].t == pytest.approx(np.sqrt(2.0 * 0.01 / G), rel=1e-9)
+    assert sim["box.position"] == pytest.approx([0.0, 0.0, 0.05], abs=1e-10)
+    assert np.max(np.abs(sim.state.zd)) < 1e-10
+
+
 def test_a_mass_lifts_off_a_shaking_table_where_its_force_ends():
     """x = a sin w t: the table pulls away where a w^2 sin w t = g; the mass then flies."""
     a, w = 0.02, 30.0

@@ -83,3 +83,65 @@ def test_steps_have_the_same_bytes_whether_somebody_looks_or_not():
     assert np.any(ends[0][4])
     for quiet, looked in zip(*ends, strict=True):
         assert quiet.tobytes() == looked.tobytes()
+
+
+def cloud(declared: bool, *, speed: float = 3.0, friction: float = 0.0, h: float = 2e-3, k: float = 1e6) -> object:
+    """Return a Simulation of four uneven balls without gravity that meet, as a set or as declared pairs."""
+    m, rng, members = rtmbs.Model("cloud", gravity=(0, 0, 0)), np.random.default_rng(3), []
+    for i, corner in enumerate(((1, 1, 1), (1, -1, -1), (-1, 1, -1), (-1, -1, 1))):
+        place, mass = 0.06 * np.array(corner) + 0.005 * rng.normal(size=3), 10.0 ** rng.uniform(-1.5, 0.5)
+        inertia = 0.4 * mass * 0.05**2 * np.array([1.0, 1.1, 0.9])
+        m.add_body(f"b{i}", mass=mass, inertia=tuple(inertia), position=tuple(place), shape=rtmbs.Sphere(0.05))
+        m.add_joint(f"f{i}", rtmbs.Floating(), "ground", f"b{i}", point=tuple(place))
+        rates = np.concatenate([-speed * place / 0.1, 5.0 * rng.normal(size=3)])
+        m.set_initial(f"f{i}", rate=tuple(rates), pin=False)
+        members.append(f"b{i}")
+    law = {"stiffness": k, "exponent": 1.0, "dissipation": 2.0, "friction": friction}
+    if not declared:
+        m.add_contacts("cloud", members, **law)
+    for i in range(4 if declared else 0):
+        for j in range(i):
+            m.add_contact(f"c{i}{j}", members[j], members[i], **law)
+    return rtmbs.Simulation(m.compile(), h, method=rtmbs.TRBDF2())
+
+
+@pytest.mark.filterwarnings("ignore::rtmbs.RtmbsWarning")
+def test_stiff_impacts_converge_as_those_of_declared_pairs_and_by_the_readable_step():
+    """h^2 k / m is up to 100 here. Frictionless pairs have one law, whichever ball leads."""
+    one, other = cloud(False), cloud(True)
+    plain = rtmbs.Simulation(one.system, 2e-3, method=rtmbs.TRBDF2(fused=False))
+
+    def momentum(sim: object) -> np.ndarray:
+        return sum(sim.system.bodies[f"b{i}"].mass * sim[f"b{i}.velocity"] for i in range(4))
+
+    before = momentum(one)
+    for _ in range(30):
+        assert all(sim.step().outcome.name == "CONVERGED" for sim in (one, other, plain))
+    for sim in (one, plain):
+        assert np.max(np.abs(sim.state.zd - other.state.zd)) < 1e-6
+        assert np.max(np.abs(momentum(sim) - before)) < 1e-6
+
+
+@pytest.mark.filterwarnings("ignore::rtmbs.RtmbsWarning")
+def test_bytes_do_not_depend_on_reads_of_the_state():
+    run, read = (cloud(False, friction=0.3, k=1e5) for _ in range(2))
+    run.run(0.04)
+    for _ in range(20):
+        kept = read.state.copy()
+        read.restore(kept)
+        read.step()
+    for name in ("z", "zd", "zdd", "s", "sd", "u"):
+        assert np.array_equal(getattr(run.state, name), getattr(read.state, name))
+
+
+def test_balls_that_would_pass_through_each_other_are_told_and_the_state_stays():
+    sim = cloud(False, speed=150.0)
+    before = sim.state.copy()
+    with pytest.raises(StepError, match="would pass through each other"):
+        sim.step()
+    assert np.array_equal(sim.state.z, before.z)
+
+
+def test_a_set_without_friction_has_no_input_of_friction():
+    assert list(cloud(False).inputs) == ["gravity"]
+    assert "cloud.friction" in cloud(False, friction=0.1).inputs
