@@ -384,7 +384,7 @@ class EvaluatedEquations:
         commit_rotations(self.tables.dofs, state.z, state.R0)
 
 
-# ---- contact sets beside the factor (METHODS 8.10) -----------------------------------------------------------------------
+# ---- contact sets beside the factor (METHODS 8.10) -------------------------------------------------------------------
 
 MOST_DIRECTIONS = 200  # of one round of GMRES
 MOST_ROUNDS = 5
