@@ -109,7 +109,10 @@ def main():
             make, {"seed": seeds}, measure, t_end=END, h=H, engine=rtmbs.Serial(), folder=options.folder, progress=True
         )
     except KeyboardInterrupt as stopped:
-        table = stopped.result
+        table = getattr(stopped, "result", None)  # none before the first car
+    if table is None:
+        print("interrupted before the first car")
+        return
     tell(table, time.process_time() - began)
 
 

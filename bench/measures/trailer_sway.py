@@ -1,6 +1,6 @@
 """Sway of a trailer behind a car, beside an own linear single-track model: ``python -m bench.measures.trailer_sway``.
 
-A sine of the steering wheel sets the trailer swaying. Frequency and damping of the angle between car and trailer, after
+A small sine of the steering wheel sets the trailer swaying. Frequency and damping of the angle between car and trailer, after
 that sine, are those of two exponentials that fit it. The own model has car and trailer as two bodies on three axles,
 with constant speed, cornering stiffness and pneumatic trail of the tyres at their static loads, and their relaxation
 lengths. It knows nothing of roll, springs, camber and steering by the suspension, so the car is measured with stiff
@@ -118,7 +118,7 @@ def rest_of(car):
     return car.changed(steer=0.0).rest()
 
 
-def swaying(car, rest, speed, angle=0.03):
+def swaying(car, rest, speed, angle=0.003):
     """Return the Result of a run at a speed with one sine of the steering wheel, throttle held."""
     torque = held_torque(car, speed, H, 1.0, rest)
     return run_open_loop(car, speed, OneSine(0.2, angle, 1.0), torque, rest, END, H)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import rtmbs
-from bench.measures import trailer_sway
+from bench.measures import trailer_roll, trailer_sway
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import (
     Differential,
@@ -106,6 +106,21 @@ def test_sway(damping):
     assert frequency == pytest.approx(own[0], rel=0.02)
     assert ratio == pytest.approx(own[1], abs=0.025)
     assert damping == 0.0 or ratio > 0.28
+
+
+@pytest.mark.slow
+def test_sway_with_roll():
+    """With the springs of the data, an own model with roll has the damping; roll and roll steer take it away."""
+    car = trailer_sway.towing()
+    rest = trailer_sway.rest_of(car)
+    (frequency, ratio, _), single = trailer_sway.measured(car, rest, 15.0)
+    own, fixed = (
+        trailer_sway.least_damped(trailer_roll.roll_modes(car, rest, 15.0, lack)) for lack in ("", "roll steer")
+    )
+    assert frequency == pytest.approx(own[0], rel=0.015)
+    assert ratio == pytest.approx(own[1], abs=0.02)
+    assert own[1] < fixed[1] - 0.02
+    assert fixed[1] < single[1] - 0.08
 
 
 @pytest.mark.slow
