@@ -36,7 +36,7 @@ class CompiledForce:
     """Q(x, p) of the compiled kernels, x = [z, zd], p = [u, s, R0]; real or complex."""
 
     def __init__(self, system: System, dtype: type) -> None:
-        self.system, self.tables, self.nu, self.ns = system, system.tables, len(system.u0), len(system.states)
+        self.system, self.tables, self.nu, self.ns = system, system.tables, len(system.u0), len(system.s0)
         self.ws = workspace(system.tables, dtype)
         self.n, self.alpha = system.n, np.zeros(system.m)
 
@@ -56,7 +56,7 @@ class PageForce:
     """Q(x, p) of ``page.py`` for rows x (B, 2 n), in whatever namespace ``xp`` brings."""
 
     def __init__(self, system: System) -> None:
-        self.tables, self.n, self.nu = system.tables, system.n, len(system.u0) + len(system.states)
+        self.tables, self.n, self.nu = system.tables, system.n, len(system.u0) + len(system.s0)
 
     def __call__(self, x: Any, p: Any, xp: Any = np) -> Any:
         """Return Q (B, n)."""
@@ -131,7 +131,7 @@ def trace(system: System) -> Derivatives:
     """The page form recorded once, its sparse Jacobian evaluated as a program."""
     from rtmbs.ad import Traced, recorder
 
-    parameters = len(system.u0) + len(system.states) + system.R0.size
+    parameters = len(system.u0) + len(system.s0) + system.R0.size
     return Traced(
         PageForce(system), 2 * system.n, system.n, k=parameters, batched=True, xp=page_kinematics.recursive(recorder)
     )

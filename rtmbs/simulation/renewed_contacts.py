@@ -28,12 +28,20 @@ def renewed_contacts_of(system: System, method: Any) -> tuple[RenewedContacts, .
 
         if (patches := convex_contacts_of(system)) is not None:
             found.append(patches)
+    check_renewed(system, method)
     if system.contact_sets:
-        from rtmbs.simulation.contact_sets import SetPairs, check_method
+        from rtmbs.simulation.contact_sets import SetPairs
 
-        check_method(system, method)
         found.append(SetPairs(system))
     return tuple(found)
+
+
+def check_renewed(system: System, method: Any) -> None:
+    """Raise InputError for a method whose steps have no tangent of contact sets, where a System has some."""
+    if system.contact_sets:
+        from rtmbs.simulation.contact_sets import check_method
+
+        check_method(system, method)
 
 
 def renew_contacts(store: Any, begun: bool = True) -> None:

@@ -33,7 +33,7 @@ from rtmbs.simulation.impulses import apply_impulse, lock_of, set_lock, set_rate
 from rtmbs.simulation.inputs import point_of
 from rtmbs.simulation.options import Options
 from rtmbs.simulation.prepared_step import PreparedStep, prepared_pair
-from rtmbs.simulation.renewed_contacts import RenewedContacts, renew_contacts, renewed_contacts_of
+from rtmbs.simulation.renewed_contacts import RenewedContacts, check_renewed, renew_contacts, renewed_contacts_of
 from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
 from rtmbs.state import State, check_time, remembered
 from rtmbs.system.input_slots import evaluate_signals, in_range
@@ -527,6 +527,7 @@ class StateStore:
     def change(self, **options: Any) -> None:
         """Change options; time, positions and rates stay. A failure changes nothing."""
         old, wanted = self.options, self.options.changed(options)
+        check_renewed(self.system, wanted.method)
         state, equations = self.settled().copy(), copy.copy(self.equations)
         if not isinstance(wanted.jacobian, str) or wanted.jacobian != old.jacobian:
             equations.source = make_source(wanted.jacobian, self.system)
