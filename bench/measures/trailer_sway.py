@@ -1,10 +1,10 @@
 """Sway of a trailer behind a car, beside an own linear single-track model: ``python -m bench.measures.trailer_sway``.
 
-A small sine of the steering wheel sets the trailer swaying. Frequency and damping of the angle between car and trailer, after
-that sine, are those of two exponentials that fit it. The own model has car and trailer as two bodies on three axles,
-with constant speed, cornering stiffness and pneumatic trail of the tyres at their static loads, and their relaxation
-lengths. It knows nothing of roll, springs, camber and steering by the suspension, so the car is measured with stiff
-springs too.
+A small sine of the steering wheel sets the trailer swaying. Frequency and damping of the angle between car and
+trailer, after that sine, are those of two exponentials that fit it. The own model has car and trailer as two bodies
+on three axles, with constant speed, cornering stiffness and pneumatic trail of the tyres at their static loads, and
+their relaxation lengths. It knows nothing of roll, springs, camber and steering by the suspension, so the car is
+measured with stiff springs too.
 """
 
 import warnings
