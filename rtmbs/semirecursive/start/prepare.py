@@ -153,7 +153,7 @@ def prepare(equations: SemiRecursiveEquations, h: float, method: Method, assembl
 
 def copied(start: Start) -> Start:
     """Return a start with arrays of its own."""
-    return Start(StateArrays(*(np.array(values) for values in start.arrays)), start.report)
+    return Start(StateArrays(*map(np.array, start.arrays)), start.report)
 
 
 def taken_over(equations: SemiRecursiveEquations, known: KnownStart) -> Start:
