@@ -312,6 +312,16 @@ def place_pair(sets, p, i, j, ws):
     row[SLIP], row[SLIP + 1] = dot3(contact_speed, t), dot3(contact_speed, across)
 
 
+@inlined_kernel
+def power(x, e):
+    """Return x^e of a positive x. An imaginary part counts to its first order, as in complex steps.
+
+    Powers of complex numbers are no function of the C library.
+    """
+    p = x.real**e
+    return p + p * e / x.real * (x - x.real)
+
+
 @inner_kernel
 def press(law, g, row):
     """Write the normal force of a pair and its slopes."""
@@ -320,8 +330,8 @@ def press(law, g, row):
         row[TOUCHES] = row[PRESS] = row[BY_GAP] = row[BY_LEAVING] = 0.0 * deep
         return
     k, e = law[g, STIFFNESS], law[g, EXPONENT]
-    spring = k * deep if e == 1.0 else k * deep**e
-    slope = k if e == 1.0 else e * k * deep ** (e - 1.0)
+    spring = k * deep if e == 1.0 else k * power(deep, e)
+    slope = k if e == 1.0 else e * k * power(deep, e - 1.0)
     factor = 1.0 - law[g, DISSIPATION] * row[LEAVING]
     row[TOUCHES] = 1.0
     if factor.real > 0.0:
