@@ -84,15 +84,15 @@ def numbers(values: object) -> str:
 
 
 def mujoco_steps(
-    bodies: str, stiffness: float, friction: float
+    bodies: str, stiffness: float, friction: float, solver: str = "Newton"
 ) -> tuple[Callable[[int], None], Callable[[], float], int]:
     """Return a function that takes steps of MuJoCo, one for its mean penetration [m], and its degrees of freedom."""
     import mujoco
 
     law = f'solref="{-stiffness} {-np.sqrt(stiffness)}" friction="{friction} 0 0" condim="3"'
     text = (
-        f'<mujoco><option timestep="{H}" gravity="0 0 {-G}" integrator="implicitfast"/><default><geom {law}/></default>'
-        f"<worldbody>{bodies}</worldbody></mujoco>"
+        f'<mujoco><size memory="1G"/><option timestep="{H}" gravity="0 0 {-G}" integrator="implicitfast" '
+        f'solver="{solver}"/><default><geom {law}/></default><worldbody>{bodies}</worldbody></mujoco>'
     )
     model = mujoco.MjModel.from_xml_string(text)
     data = mujoco.MjData(model)
@@ -102,9 +102,8 @@ def mujoco_steps(
             mujoco.mj_step(model, data)
 
     def deep() -> float:
-        depths = [max(-float(data.contact.dist[k]), 0.0) for k in range(data.ncon)]
-        touching = [one for one in depths if one > 0.0]
-        return float(np.mean(touching)) if touching else 0.0
+        depths = -np.minimum(data.contact.dist, 0.0)
+        return float(np.mean(depths[depths > 0.0])) if np.any(depths > 0.0) else 0.0
 
     return steps, deep, int(model.nv)
 

@@ -20,7 +20,7 @@ from itertools import product
 import numpy as np
 
 import rtmbs
-from bench.contact_peers import BALL, SPRING, WALLS, G, H, numbers
+from bench.contact_peers import BALL, SPRING, WALLS, G, H, mujoco_steps, numbers
 from rtmbs import contact
 
 STEPS, TURNS, BEGIN = 20, 3, 250  # steps of a run, runs, and steps before them
@@ -55,29 +55,6 @@ def funnel_set(count: int) -> tuple[rtmbs.Model, str]:
     return model, bodies
 
 
-def mujoco_steps(bodies: str, stiffness: float, solver: str) -> tuple[Callable[[int], None], Callable[[], float]]:
-    """Return a function that takes steps of MuJoCo, and one for its mean penetration [m]."""
-    import mujoco
-
-    law = f'solref="{-stiffness} {-np.sqrt(stiffness)}" friction="{FRICTION} 0 0" condim="3"'
-    text = (
-        f'<mujoco><size memory="1G"/><option timestep="{H}" gravity="0 0 {-G}" integrator="implicitfast" '
-        f'solver="{solver}"/><default><geom {law}/></default><worldbody>{bodies}</worldbody></mujoco>'
-    )
-    model = mujoco.MjModel.from_xml_string(text)
-    data = mujoco.MjData(model)
-
-    def steps(count: int) -> None:
-        for _ in range(count):
-            mujoco.mj_step(model, data)
-
-    def deep() -> float:
-        depths = -np.minimum(data.contact.dist, 0.0)
-        return float(np.mean(depths[depths > 0.0])) if np.any(depths > 0.0) else 0.0
-
-    return steps, deep
-
-
 def seconds(call: Callable[[], object]) -> float:
     """Return the processor time of a call."""
     begun = time.process_time()
@@ -103,7 +80,7 @@ def row(count: int, stiffness: float, peer: bool) -> tuple[str, float]:
     solvers = SOLVERS if count <= FEW else SOLVERS[1:]
     for solver in solvers:
         for _ in range(10 if count <= FEW else 3):
-            steps, deep = mujoco_steps(bodies, stiffness, solver)
+            steps, deep, _ = mujoco_steps(bodies, stiffness, FRICTION, solver)
             steps(BEGIN)
             other = deep()
             if abs(other / depth - 1.0) < 0.1:
