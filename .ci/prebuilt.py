@@ -25,6 +25,7 @@ def main(folder: Path, targets: list[str]) -> None:
     """Write libraries and their table."""
     folder.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory() as scratch:
+        run("keep", scratch, NUMBA)
         run("note", scratch, NUMBA)
         compile_apart(scratch, targets)
         put_together(Path(scratch), folder, targets)
@@ -44,8 +45,18 @@ def run(task: str, scratch: str, environment: dict[str, str], *words: str) -> No
     subprocess.run([sys.executable, __file__, f"--{task}", scratch, *words], env=given, check=True)
 
 
+def keep() -> None:
+    """Run what users run, so that all of its kernels are on disk.
+
+    A process that compiles a kernel for a caller does not see the later call from Python: its list would be short.
+    """
+    from rtmbs.commands.prebuilt_runs import run_everything
+
+    run_everything()
+
+
 def note(scratch: Path) -> None:
-    """Run what users run, and write down the kernels that Python called."""
+    """Run what users run, and write down the kernels that Python called; all of them are on disk."""
     from rtmbs.commands.prebuilt_runs import run_everything
     from rtmbs.jit.prebuilt_code import noted, packed
 
@@ -90,7 +101,9 @@ def link(scratch: Path, folder: Path, target: str) -> None:
 
 if __name__ == "__main__":
     first, *rest = sys.argv[1:]
-    if first == "--note":
+    if first == "--keep":
+        keep()
+    elif first == "--note":
         note(Path(rest[0]))
     elif first == "--compile":
         compile_all(Path(rest[0]), rest[1:])
