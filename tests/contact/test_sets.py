@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from scipy.integrate import solve_ivp
 
 import rtmbs
 from rtmbs.errors import InputError, ModelError, StepError
@@ -155,3 +156,51 @@ def test_sources_of_derivatives_know_where_the_bristles_of_sets_stand():
     """They stand before the rotations among the parameters of the force; five pairs have 15 of them."""
     sim = rtmbs.Simulation(heap(1, most=5).compile(), h=2e-3, method=rtmbs.TRBDF2(), jacobian="central-difference")
     assert sim.step().outcome.accepted
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+def test_uneven_balls_on_a_skew_plane_move_as_by_an_own_law(seed):
+    """Points with N = k d^e (1 + c d'), without friction, by SciPy: the error is of order two in h."""
+    rng, count, (k, e, c), gravity = np.random.default_rng(seed), 5, (1e5, 1.5, 0.4), np.array((0.7, -0.4, -9.0))
+    mass, radius = 10.0 ** rng.uniform(-1.0, 0.5, count), rng.uniform(0.03, 0.08, count)
+    normal = np.array((0.2, -0.1, 1.0)) / np.linalg.norm((0.2, -0.1, 1.0))
+    place = np.cumsum(np.array([(0.02, 0.01, 0.17)] * count), axis=0) + 0.01 * rng.normal(size=(count, 3))
+    speed = rng.normal(size=(count, 3)) * 0.3 - (0, 0, 1.5)
+
+    def push(gap, away):
+        return k * max(-gap, 0.0) ** e * max(1.0 - c * away, 0.0)
+
+    def rate(t, y):
+        x, v = y.reshape(2, count, 3)
+        a = np.tile(gravity, (count, 1))
+        for i in range(count):
+            a[i] += push(x[i] @ normal - radius[i], v[i] @ normal) / mass[i] * normal
+            for j in range(i):
+                d = x[j] - x[i]
+                n = d / np.linalg.norm(d)
+                force = push(np.linalg.norm(d) - radius[i] - radius[j], (v[j] - v[i]) @ n) * n
+                a[j] += force / mass[j]
+                a[i] -= force / mass[i]
+        return np.concatenate((v.ravel(), a.ravel()))
+
+    end = 0.2
+    start = np.concatenate((place.ravel(), speed.ravel()))
+    exact = solve_ivp(rate, (0.0, end), start, method="DOP853", rtol=1e-11, atol=1e-12, max_step=1e-3).y[:, -1]
+    model = rtmbs.Model("rain", gravity=tuple(gravity))
+    members = [("ground", rtmbs.contact.Plane(normal=tuple(normal)))]
+    for i in range(count):
+        inertia = (0.4 * mass[i] * radius[i] ** 2,) * 3
+        model.add_body(f"b{i}", mass=mass[i], inertia=inertia, position=tuple(place[i]), shape=rtmbs.Sphere(radius[i]))
+        model.add_joint(f"f{i}", rtmbs.Floating(), "ground", f"b{i}", point=tuple(place[i]))
+        model.set_initial(f"f{i}", rate=(*speed[i], 0.0, 0.0, 0.0))
+        members.append(f"b{i}")
+    model.add_contacts("rain", members, stiffness=k, exponent=e, dissipation=c)
+    system, errors = model.compile(), []
+    for h in (2e-4, 1e-4, 5e-5):
+        sim = rtmbs.Simulation(system, h, method=rtmbs.TRBDF2())
+        sim.run(end, record=rtmbs.Every(end))
+        found = [sim[f"b{i}.{name}"] for name in ("position", "velocity") for i in range(count)]
+        errors.append(float(np.max(np.abs(np.concatenate(found) - exact))))
+    assert np.abs(exact[3 * count :] - (start[3 * count :] + np.tile(gravity * end, count))).max() > 0.5  # they met
+    assert errors[2] < 2e-4
+    assert errors[2] < 0.12 * errors[0]
