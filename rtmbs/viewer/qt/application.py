@@ -2,9 +2,14 @@
 
 A plot that was replaced is garbage in cycles, with timers of Qt in it. Collected in the thread of a session, of a film
 or of the user, they would end in a thread that is not theirs, and Qt crashes.
+
+PySide 6.10 and 6.11 lose references. Qt asks an object for its Python method, ``resizeEvent`` say, while an exception
+of another such method is pending. PySide then gives up a reference that it does not own (``Sbk_GetPyOverride``). The
+method is freed while its class still has it, and a later garbage collection crashes.
 """
 
 import gc
+import inspect
 import os
 import signal
 import sys
@@ -75,6 +80,7 @@ def application() -> Any:
     assert isinstance(app, QApplication)
     app.setStyle("Fusion")
     app.setApplicationName("rtmbs")
+    keep_overrides()
     return app
 
 
@@ -89,6 +95,7 @@ def collected_here() -> Iterator[None]:
     from PySide6.QtCore import QTimer
 
     enabled, timer = gc.isenabled(), QTimer(interval=INTERVAL)
+    keep_overrides()
     gc.disable()
     timer.timeout.connect(collect_due_generations)
     timer.start()
@@ -119,6 +126,38 @@ def collect() -> None:
 
     QCoreApplication.sendPostedEvents(None, QEvent.Type.DeferredDelete)
     gc.collect()
+
+
+SPARE_REFERENCES = 1000  # of a method; PySide gives up one an object at most
+_kept: dict[int, tuple[Any, ...]] = {}  # by the id of the method
+
+
+def keep_overrides() -> None:
+    """Hold spare references to the methods of Python classes that override methods of Qt; see above."""
+    from shiboken6 import Shiboken
+
+    for cls in subclasses(Shiboken.Object):
+        if is_of_qt(cls):
+            continue
+        bases = [base for base in cls.__mro__ if is_of_qt(base)]
+        for name, method in vars(cls).items():
+            if name.startswith("__") or id(method) in _kept or not inspect.isfunction(method):
+                continue
+            if any(hasattr(base, name) for base in bases):
+                _kept[id(method)] = (method,) * SPARE_REFERENCES
+
+
+def subclasses(cls: type) -> Iterator[type]:
+    """Iterate over all classes that derive from ``cls``."""
+    below: list[type] = cls.__subclasses__()
+    for derived in below:
+        yield derived
+        yield from subclasses(derived)
+
+
+def is_of_qt(cls: type) -> bool:
+    """Tell whether a class is one of PySide's own."""
+    return cls.__module__.partition(".")[0] == "PySide6"
 
 
 # ---- Ctrl+C ----------------------------------------------------------------------------------------------------------

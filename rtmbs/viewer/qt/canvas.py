@@ -1,9 +1,12 @@
 """Canvas: the widget that shows the scene by OpenGL; mouse, camera framing, chosen and hidden elements."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 from numpy.typing import NDArray
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt, QTimer, Signal
-from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPaintEvent, QPen, QPolygonF, QWheelEvent
+from PySide6.QtGui import QColor, QImage, QMouseEvent, QPainter, QPen, QPolygonF, QWheelEvent
 from PySide6.QtOpenGL import QOpenGLPaintDevice
 from PySide6.QtOpenGLWidgets import QOpenGLWidget
 from PySide6.QtWidgets import QLabel, QToolTip, QWidget
@@ -107,21 +110,32 @@ class Canvas(QOpenGLWidget):
 
     # ---- drawing -------------------------------------------------------------------------------------------------
 
+    @contextmanager
+    def _failures_told(self) -> Iterator[None]:
+        """Show an error in the banner, and go on.
+
+        It must not pass through Qt: it would come again at every picture, and while it is pending, Qt's calls of other
+        methods of this class are lost.
+        """
+        try:
+            yield
+        except Exception as error:  # noqa: BLE001 (whatever it is, the window stays)
+            self.failed.emit(f"the picture could not be drawn: {type(error).__name__}: {error}")
+
     def initializeGL(self) -> None:
-        self._renderer, self._target = Renderer(hurried=True), None
-        self.software = is_software()
+        with self._failures_told():
+            self._renderer, self._target = Renderer(hurried=True), None
+            self.software = is_software()
 
     def resizeGL(self, width: int, height: int) -> None:
         self.camera.resize(width, height)
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        """Draw; an error is shown in the banner, and the window goes on."""
-        try:
-            super().paintEvent(event)
-        except Exception as error:  # noqa: BLE001 (an exception in a paint event would come again at every one)
-            self.failed.emit(f"the picture could not be drawn: {type(error).__name__}: {error}")
-
     def paintGL(self) -> None:
+        with self._failures_told():
+            self._paint()
+
+    def _paint(self) -> None:
+        """Draw the scene and what is written over it."""
         if self._renderer is None:
             return
         if self.scene is None:

@@ -104,6 +104,45 @@ def test_a_window_is_gone_when_view_returns(display, tmp_path):
     assert ran.stdout.split() == ["0", "0"] * 2, ran.stderr
 
 
+PENDING = """
+import gc
+from PySide6.QtWidgets import QWidget
+from rtmbs.viewer.qt.application import application, keep_overrides
+
+app = application()
+
+class Moved(QWidget):
+    def moveEvent(self, event):
+        raise ValueError("pending")
+
+    def resizeEvent(self, event):
+        pass
+
+if KEPT:
+    keep_overrides()
+for _ in range(50):
+    one = Moved()
+    one.setGeometry(10, 10, 300, 200)
+    one.show()
+    app.processEvents()
+    gc.collect()
+print("alive")
+"""
+
+
+def test_an_exception_that_is_pending_frees_no_method():
+    """PySide gives up references of ``resizeEvent``; the next collection would crash."""
+    ran = subprocess.run(
+        [sys.executable, "-c", PENDING.replace("KEPT", "True")],
+        env=os.environ | {"QT_QPA_PLATFORM": "offscreen", "PYTHONMALLOC": "malloc", "MALLOC_PERTURB_": "165"},
+        timeout=LONGEST,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.stdout.split() == ["alive"], ran.stderr
+
+
 def test_windows_of_tests_do_not_pile_up(qtbot, qapp, sim):
     open_window(qtbot, sim)
     assert len(windows_of(qapp)) == 1
