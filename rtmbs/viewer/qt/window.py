@@ -140,7 +140,8 @@ class Window(QMainWindow):
         self.banner.closed.connect(self.canvas.setFocus)  # the next field would have the keys
         self.banner.back.connect(guarded(lambda: self.send(StepBack(MANY))))
         self.banner.halve.connect(guarded(self._halve_step))
-        running_application().styleHints().colorSchemeChanged.connect(guarded(lambda _: self._follow_system()))
+        # The application outlives the window: a function would keep it, a method ends with it.
+        running_application().styleHints().colorSchemeChanged.connect(self._follow_system)
         self.transport.called.connect(guarded(lambda action: self.act[action]()))
         self.transport.sought.connect(guarded(self.send))
         self.transport.speed_chosen.connect(guarded(self.act.set_speed))
@@ -162,7 +163,7 @@ class Window(QMainWindow):
     def _follow_system(self) -> None:
         """Take the dark or the light palette of the system, unless the user has chosen one."""
         if not self.theme_chosen:
-            self.set_theme(system_theme())
+            self.guarded(self.set_theme)(system_theme())
 
     def _apply_theme(self) -> None:
         """Give all widgets the colours of the theme."""

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 
 import pytest
 
@@ -13,7 +14,7 @@ pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install
 
 from PySide6.QtCore import QTimer
 
-from rtmbs.viewer.qt.application import collected_here
+from rtmbs.viewer.qt.application import collect, collected_here
 from rtmbs.viewer.qt.window import Window
 from tests.patience import LONGEST
 from tests.viewer.windows import open_window
@@ -146,6 +147,17 @@ def test_an_exception_that_is_pending_frees_no_method():
 def test_windows_of_tests_do_not_pile_up(qtbot, qapp, sim):
     open_window(qtbot, sim)
     assert len(windows_of(qapp)) == 1
+
+
+def test_a_closed_window_is_garbage(qtbot, sim):
+    """Whatever outlives a window, such as the application, must not keep it."""
+    window = open_window(qtbot, sim)
+    gone = weakref.ref(window)
+    window.close()
+    window.deleteLater()
+    del window
+    collect()
+    assert gone() is None
 
 
 def windows_of(app):
