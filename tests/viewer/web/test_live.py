@@ -179,7 +179,8 @@ def test_energies_and_spectra_come_where_they_are_asked_for(served):
 
 
 def test_a_viewer_who_does_not_listen_holds_up_nobody(served):
-    with socket_to(served.live, max_queue=1) as deaf, socket_to(served.live) as socket:
+    deafness = {"max_queue": 1, "close_timeout": 0.1}  # it would wait for the answer to its goodbye
+    with socket_to(served.live, **deafness) as deaf, socket_to(served.live) as socket:
         for _ in range(40):
             deaf.send("{}")  # each is answered, and nobody reads the answers
         ask(socket, do="reset")
