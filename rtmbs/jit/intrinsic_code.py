@@ -121,6 +121,11 @@ def of_rows(operation: Callable[[Any, Any, Any], Any]) -> Any:
     return rows
 
 
+def arithmetic(name: str) -> Callable[[Any, Any, Any], Any]:
+    """Return the rule of one instruction of LLVM."""
+    return lambda builder, x, y: getattr(builder, name)(x, y)
+
+
 def every(number: float) -> Any:
     """Return a row of one number."""
     return ir.Constant(VECTOR, [number] * LANES)
@@ -265,9 +270,7 @@ if config.DISABLE_JIT:
 
 else:
     names = ("fadd", "fsub", "fmul", "fdiv")
-    add_rows, subtract_rows, multiply_rows, divide_rows = (
-        intrinsic(of_rows(lambda builder, x, y, name=name: getattr(builder, name)(x, y))) for name in names
-    )
+    add_rows, subtract_rows, multiply_rows, divide_rows = (intrinsic(of_rows(arithmetic(name))) for name in names)
     guard_rows = intrinsic(of_rows(guarded))
     least_rows, most_rows = (intrinsic(of_rows(chosen(test))) for test in ("<=", ">="))
     less_rows, at_most_rows, equal_rows = (intrinsic(of_rows(true_where(test))) for test in ("<", "<=", "=="))

@@ -234,10 +234,10 @@ def take_correction(block, ws):
 @inner_kernel
 def moves(block, ws):
     """Return whether any force of one law changes with any of its states."""
+    count = 0
     for e in range(block[6], block[6] + block[3] * block[1]):
-        if ws.state_slope[e] != 0.0:
-            return True
-    return False
+        count += 1 if ws.state_slope[e] != 0.0 else 0
+    return count > 0
 
 
 @inner_kernel
