@@ -11,7 +11,7 @@ MU, DEPTH, STIFF = 0.2, 1e-3, 1e3
 
 @pytest.mark.filterwarnings("ignore::rtmbs.RtmbsWarning")
 def test_bristles_are_found_at_every_state():
-    """Whole corrections cycled in 12 of these 600 states: the force was no number, and steps ended NOT_FINITE."""
+    """Whole corrections cycled in 13 of these 600 states: the force was no number, and steps ended NOT_FINITE."""
     m = rtmbs.Model("pair", gravity=(0, 0, 0))
     for k in range(2):
         place = ((0.2 - DEPTH) * k, 0, 0)
