@@ -24,7 +24,10 @@ Integers = NDArray[np.int64]
 # Time of an instruction in all lanes over that in one, measured for both kinds: read for all lanes at once, or not.
 VECTOR, LOOPED = 1.7, 0.6
 WORTH = 0.8  # share of the time of one program for all functions: below it lanes are taken
-IN_VECTORS = (o.ADD, o.SUBTRACT, o.MULTIPLY, o.DIVIDE, o.GUARDED)
+IN_VECTORS = (
+    o.ADD, o.SUBTRACT, o.MULTIPLY, o.DIVIDE, o.GUARDED, o.NEGATE, o.SQRT, o.MINIMUM, o.MAXIMUM, o.LESS, o.LESS_EQUAL,
+    o.EQUAL,
+)  # fmt: skip
 
 
 @struct

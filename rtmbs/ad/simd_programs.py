@@ -17,9 +17,15 @@ from rtmbs.jit.intrinsics import (
     LANES,
     add_products,
     add_rows,
+    at_most_rows,
     divide_rows,
+    equal_rows,
     guard_rows,
+    least_rows,
+    less_rows,
+    most_rows,
     multiply_rows,
+    root_rows,
     subtract_rows,
 )
 
@@ -107,8 +113,41 @@ def run_rows(program: Program, memory: Any, lanes: Any) -> None:
             for _ in range(count):
                 divide_rows(memory, code[k], code[k + 1], code[k + 2])
                 k += 3
+        elif op == o.NEGATE or op == o.SQRT:
+            run_unary(code, memory, k, count, op)
+        elif op >= o.MINIMUM and op <= o.EQUAL:
+            run_choices(code, memory, k, count, op)
         else:
             run_others(code, memory, k, count, op, lanes[r])
+
+
+@kernel
+def run_unary(code: Any, m: Any, k: int, count: int, op: int) -> None:
+    """Run changes of sign, or square roots."""
+    for _ in range(count):
+        if op == o.SQRT:
+            root_rows(m, code[k], code[k + 1])
+        else:
+            for lane in range(LANES):
+                m[code[k], lane] = -m[code[k + 1], lane]
+        k += 2
+
+
+@kernel
+def run_choices(code: Any, m: Any, k: int, count: int, op: int) -> None:
+    """Run minima, maxima, or comparisons."""
+    for _ in range(count):
+        if op == o.MINIMUM:
+            least_rows(m, code[k], code[k + 1], code[k + 2])
+        elif op == o.MAXIMUM:
+            most_rows(m, code[k], code[k + 1], code[k + 2])
+        elif op == o.LESS:
+            less_rows(m, code[k], code[k + 1], code[k + 2])
+        elif op == o.LESS_EQUAL:
+            at_most_rows(m, code[k], code[k + 1], code[k + 2])
+        else:
+            equal_rows(m, code[k], code[k + 1], code[k + 2])
+        k += 3
 
 
 @kernel

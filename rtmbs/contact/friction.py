@@ -8,7 +8,8 @@ sliding speed. With a small slack d, the fraction q = k |s| / (L + k d) and the 
 
 where a grows from 0 at q = B to 1 at q = 1. Below B the bristle is a spring, so a load that varies below B L never
 creeps. A constant load below L holds too, for a < 1 leaves no s' = 0 but v = 0. In steady sliding q = 1 and s is
-parallel to v: |F| = L against v. The last term takes back a bristle whose limit falls, as in an open contact. This is
+parallel to v: |F| = L against v. The last term takes back a bristle whose limit falls. Where L = 0, as in an open
+contact, its factor is 1, so that nothing of the bristle is left at the next touch. This is
 the elasto-plastic bristle of Dupont, Hayward, Armstrong and Altpeter (2002) with the radial return of plasticity. Its
 stiffness does not depend on the load, so no load cycle gives energy.
 """
@@ -72,7 +73,7 @@ class DryFriction:
         q, touching = size / most_and_slack, most / most_and_slack
         unit = [self.stiffness * one / size for one in s]
         share = np.minimum(np.maximum((q - ELASTIC) / (1.0 - ELASTIC), 0.0), 1.0)
-        beyond = np.minimum(np.maximum(q - 1.0, 0.0), 1.0)
+        beyond = np.where(most > 0.0, np.minimum(np.maximum(q - 1.0, 0.0), 1.0), 1.0)  # an open contact forgets
         slides = share * share * (3.0 - 2.0 * share)
         outward = slides * q * np.maximum(inner(v, unit), 0.0)
         rate = [touching * (w - outward * u) - beyond / RELAXES * one for w, u, one in zip(v, unit, s, strict=True)]

@@ -58,6 +58,7 @@ class ForceKernels(NamedTuple):
     # twist X and its velocity by dV
     energy: Any  # (tables, k, u, ws) -> elastic energy, potential of constant loads, and what is not zero where
     # it does work that no potential tells
+    acts: Any = None  # (tables, k, ws) -> False where F is zero and stays so: nothing for the tangent; None: always
 
 
 class Measure(NamedTuple):

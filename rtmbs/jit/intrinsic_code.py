@@ -82,6 +82,7 @@ Array = Any  # numba types by value
 
 DOUBLE, INDEX = ir.DoubleType(), ir.IntType(64)
 VECTOR = ir.VectorType(DOUBLE, LANES)
+ROOT = f"llvm.sqrt.v{LANES}f64"
 ALIGNED = 8  # bytes
 
 
@@ -105,14 +106,14 @@ class Memory:
         self.builder.store(value, self.row(number), align=ALIGNED)
 
 
-def of_rows(operation: str) -> Any:
-    """Return the intrinsic that writes row r = row a (operation) row b."""
+def of_rows(operation: Callable[[Any, Any, Any], Any]) -> Any:
+    """Return the intrinsic that writes row r = ``operation`` (builder, row a, row b)."""
 
     def rows(typing: Any, memory: Any, r: Any, a: Any, b: Any) -> Any:
         def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
             own = Memory(context, builder, signature.args[0], arguments[0])
             r, a, b = (context.cast(builder, arguments[k], signature.args[k], types.int64) for k in (1, 2, 3))
-            own.write(r, getattr(builder, operation)(own.read(a), own.read(b)))
+            own.write(r, operation(builder, own.read(a), own.read(b)))
             return context.get_dummy_value()
 
         return types.void(memory, r, a, b), generate
@@ -120,18 +121,50 @@ def of_rows(operation: str) -> Any:
     return rows
 
 
-def product_rows(typing: Any, memory: Any, r: Any, a: Any, b: Any) -> Any:
-    """Write row r = row a times row b, where an exact zero wins over infinity and not-a-number."""
+def arithmetic(name: str) -> Callable[[Any, Any, Any], Any]:
+    """Return the rule of one instruction of LLVM."""
+    return lambda builder, x, y: getattr(builder, name)(x, y)
+
+
+def every(number: float) -> Any:
+    """Return a row of one number."""
+    return ir.Constant(VECTOR, [number] * LANES)
+
+
+def guarded(builder: Any, x: Any, y: Any) -> Any:
+    """Return the product, where an exact zero wins over infinity and not-a-number."""
+    null = builder.or_(builder.fcmp_ordered("==", x, every(0.0)), builder.fcmp_ordered("==", y, every(0.0)))
+    return builder.select(null, every(0.0), builder.fmul(x, y))
+
+
+def chosen(test: str) -> Callable[[Any, Any, Any], Any]:
+    """Return the rule of minimum ("<=") or maximum (">="), with the bits of numpy's: what is no number wins."""
+
+    def of(builder: Any, x: Any, y: Any) -> Any:
+        known = builder.select(builder.fcmp_ordered(test, x, y), x, y)
+        return builder.select(builder.fcmp_unordered("uno", x, x), x,
+                              builder.select(builder.fcmp_unordered("uno", y, y), y, known))  # fmt: skip
+
+    return of
+
+
+def true_where(test: str) -> Callable[[Any, Any, Any], Any]:
+    """Return the rule that writes 1 where a comparison holds, else 0."""
+    return lambda builder, x, y: builder.select(builder.fcmp_ordered(test, x, y), every(1.0), every(0.0))
+
+
+def root_rows_of(typing: Any, memory: Any, r: Any, a: Any) -> Any:
+    """Write row r = the square root of row a."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         own = Memory(context, builder, signature.args[0], arguments[0])
-        r, a, b = (context.cast(builder, arguments[k], signature.args[k], types.int64) for k in (1, 2, 3))
-        x, y, zero = own.read(a), own.read(b), ir.Constant(VECTOR, [0.0] * LANES)
-        null = builder.or_(builder.fcmp_ordered("==", x, zero), builder.fcmp_ordered("==", y, zero))
-        own.write(r, builder.select(null, zero, builder.fmul(x, y)))
+        r, a = (context.cast(builder, arguments[k], signature.args[k], types.int64) for k in (1, 2))
+        module, kind = builder.module, ir.FunctionType(VECTOR, [VECTOR])
+        root = module.globals.get(ROOT) or ir.Function(module, kind, ROOT)
+        own.write(r, builder.call(root, [own.read(a)]))
         return context.get_dummy_value()
 
-    return types.void(memory, r, a, b), generate
+    return types.void(memory, r, a), generate
 
 
 def sum_rows(typing: Any, memory: Any, code: Any, k: Any, added: Any, subtracted: Any) -> Any:
@@ -199,9 +232,33 @@ if config.DISABLE_JIT:
         memory[r] = memory[a] / memory[b]
 
     def guard_rows(memory: Array, r: int, a: int, b: int) -> None:
-        """Write row r as ``product_rows`` says."""
+        """Write row r as ``guarded`` says."""
         null = (memory[a] == 0.0) | (memory[b] == 0.0)
         memory[r] = np.where(null, 0.0, memory[a] * memory[b])
+
+    def least_rows(memory: Array, r: int, a: int, b: int) -> None:
+        """Write row r = the smaller of row a and row b."""
+        memory[r] = np.minimum(memory[a], memory[b])
+
+    def most_rows(memory: Array, r: int, a: int, b: int) -> None:
+        """Write row r = the larger of row a and row b."""
+        memory[r] = np.maximum(memory[a], memory[b])
+
+    def less_rows(memory: Array, r: int, a: int, b: int) -> None:
+        """Write 1 to row r where row a is below row b, else 0."""
+        memory[r] = memory[a] < memory[b]
+
+    def at_most_rows(memory: Array, r: int, a: int, b: int) -> None:
+        """Write 1 to row r where row a is at most row b, else 0."""
+        memory[r] = memory[a] <= memory[b]
+
+    def equal_rows(memory: Array, r: int, a: int, b: int) -> None:
+        """Write 1 to row r where row a is row b, else 0."""
+        memory[r] = memory[a] == memory[b]
+
+    def root_rows(memory: Array, r: int, a: int) -> None:
+        """Write row r = the square root of row a."""
+        memory[r] = np.sqrt(memory[a])
 
     def add_products(memory: Array, code: Array, k: int, added: int, subtracted: int) -> None:
         """Write the sum of products of pairs of rows, as ``sum_rows`` says."""
@@ -213,6 +270,9 @@ if config.DISABLE_JIT:
 
 else:
     names = ("fadd", "fsub", "fmul", "fdiv")
-    add_rows, subtract_rows, multiply_rows, divide_rows = (intrinsic(of_rows(name)) for name in names)
-    guard_rows = intrinsic(product_rows)
+    add_rows, subtract_rows, multiply_rows, divide_rows = (intrinsic(of_rows(arithmetic(name))) for name in names)
+    guard_rows = intrinsic(of_rows(guarded))
+    least_rows, most_rows = (intrinsic(of_rows(chosen(test))) for test in ("<=", ">="))
+    less_rows, at_most_rows, equal_rows = (intrinsic(of_rows(true_where(test))) for test in ("<", "<=", "=="))
+    root_rows = intrinsic(root_rows_of)
     add_products = intrinsic(sum_rows)

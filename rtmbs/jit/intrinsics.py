@@ -9,15 +9,20 @@ from rtmbs.jit import LANES
 from rtmbs.jit.compiled import intrinsic_of, kernel
 
 __all__ = [
-    "LANES", "add_products", "add_rows", "count_up", "cycle_counter", "divide_rows", "give_way", "guard_rows",
-    "multiply_rows", "read", "seconds_per_tick", "subtract_rows", "ticks",
+    "LANES", "add_products", "add_rows", "at_most_rows", "count_up", "cycle_counter", "divide_rows", "equal_rows",
+    "give_way", "guard_rows", "least_rows", "less_rows", "most_rows", "multiply_rows", "read", "root_rows",
+    "seconds_per_tick", "subtract_rows", "ticks",
 ]  # fmt: skip
-
+ROWS = (
+    "add_rows", "subtract_rows", "multiply_rows", "divide_rows", "guard_rows", "least_rows", "most_rows", "less_rows",
+    "at_most_rows", "equal_rows", "root_rows", "add_products",
+)  # fmt: skip
 cycle_counter = intrinsic_of("cycle_counter")
 count_up, read, give_way = map(intrinsic_of, ("count_up", "read", "give_way"))
-add_rows, subtract_rows, multiply_rows, divide_rows, guard_rows, add_products = map(
-    intrinsic_of, ("add_rows", "subtract_rows", "multiply_rows", "divide_rows", "guard_rows", "add_products")
+add_rows, subtract_rows, multiply_rows, divide_rows, guard_rows, least_rows, most_rows, less_rows = map(
+    intrinsic_of, ROWS[:8]
 )
+at_most_rows, equal_rows, root_rows, add_products = map(intrinsic_of, ROWS[8:])
 
 
 @kernel

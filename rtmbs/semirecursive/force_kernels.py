@@ -47,6 +47,12 @@ def nothing(tables, u, ws):
     """End a chain."""
 
 
+@merged_kernel
+def always(tables, k, ws):
+    """Return True: every element of a kind may count in the tangent."""
+    return True
+
+
 def applying(name, kernels, rest):
     """Return a kernel that takes the wrenches of one kind off tau, then the rest."""
     table, wrench = kernels.table, kernels.wrench
@@ -68,11 +74,13 @@ def applying(name, kernels, rest):
 
 def differentiating(name, kernels, rest):
     """Return a kernel that adds velocity C + position K of one kind, then of the rest."""
-    table, wrench, variation = kernels.table, kernels.wrench, kernels.variation
+    table, wrench, variation, acts = kernels.table, kernels.wrench, kernels.variation, kernels.acts or always
 
     def every(tables, u, velocity, position, ws, values):
         connector, connectors = table(tables).connector, tables.connectors
         for k in range(len(connector)):
+            if not acts(tables, k, ws):
+                continue
             l = connector[k]
             F = wrench(tables, k, u, ws)
             for c in range(connectors.pointer[l], connectors.pointer[l + 1]):

@@ -21,6 +21,7 @@ from rtmbs.semirecursive.law_states import (
     follow_inputs,
     followed,
     moved,
+    moves,
     settle_states,
     take_correction,
 )
@@ -147,8 +148,13 @@ def take_forces(laws, ws):
 @inner_kernel
 def let_states_follow(laws, block, ws):
     """Add to force and derivative of one law what its states do that follow its kinematics."""
-    follow_inputs(block, ws.state_half[0], ws)
     first = block[4]
+    if block[7] >= 0 and not moves(block, ws):  # an open contact
+        take_correction(block, ws)
+        for row in range(6):
+            ws.law_wrench[block[7], row] += moved(block, row, ws)  # no number where no states were found
+        return
+    follow_inputs(block, ws.state_half[0], ws)
     if block[7] >= 0:
         let_wrench_follow(block, ws)
         return
@@ -233,6 +239,19 @@ def law_variation(tables, k, side, X, dV, u, ws):
 
 
 @inner_kernel
+def law_acts(tables, k, ws):
+    """Return False where wrench and derivative of law ``k`` are zeros, as in an open contact."""
+    for row in range(6):
+        if ws.law_wrench[k, row] != 0.0:
+            return True
+    for row in range(6):
+        for column in range(12):
+            if ws.law_local[k, row, column] != 0.0:
+                return True
+    return False
+
+
+@inner_kernel
 def law_energy(tables, k, u, ws):
     """No energy, but uncounted work: a law that is zero now, as a contact that ends, may have worked."""
     return 0.0, 0.0, 1.0
@@ -261,7 +280,7 @@ def local_row(local, k, row, dr, turn, dv, dw):
     return total + dot3((entries[9], entries[10], entries[11]), dw)
 
 
-LAWS = ForceKernels(table, law_wrench, law_variation, law_energy)
+LAWS = ForceKernels(table, law_wrench, law_variation, law_energy, law_acts)
 
 
 # ---- force laws that only Python can evaluate -----------------------------------------------------------------------

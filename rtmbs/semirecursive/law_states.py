@@ -12,8 +12,11 @@ from rtmbs.ad.lanes import evaluate_lanes
 from rtmbs.ad.program import evaluate
 from rtmbs.jit.compiled import inner_kernel, kernel
 
-ROUNDS = 40  # of Newton's iteration; more: the force is no number, and the step says so
-PLAIN = 8  # of them with whole corrections; behind these, parts of them are taken: kinks make cycles
+ROUNDS = 40  # of Newton's iteration
+SEARCHED = 60  # further ones; more: the force is no number, and the step says so
+PLAIN = 8  # of them with whole corrections: kinks make cycles. Then each law begins anew and takes parts of them
+LESS = 0.1  # a part of a correction is taken when the residual falls by this times the part at least
+PART, SQUARE, KEPT = 0, 1, 2  # of a law's search: part of a correction, square of the residual here, and where it began
 EXACT = 1e-13  # correction, in terms of the numbers that it comes from, that is rounding
 NEARLY = 1e-6  # correction behind which the next round is most often the last one
 ROUGH = 1e-9  # the same where corrections do not get smaller: of terms that cancel inside a rate
@@ -58,12 +61,14 @@ def settle_states(laws, inputs, forces, ws):
     The first round asks the program of rates alone, where there is one, and so do rounds far from the end. Without
     ``forces`` all rounds do, and outputs are rates and slopes.
     """
-    previous, half, part = np.inf, ws.state_half[0], 1.0
+    previous, half = np.inf, ws.state_half[0]
     quick = len(laws.rates.lanes) > 0 and half != 0.0
     whole = not quick
     for i in range(len(ws.state_change)):
         ws.s[i] = ws.state_base[i]
-    for k in range(ROUNDS):
+    for k in range(ROUNDS + SEARCHED):
+        if k == PLAIN:
+            begin_search(ws)
         for i in range(len(ws.state_change)):
             ws.law_number[inputs + i] = ws.s[i]
         if whole:
@@ -81,19 +86,49 @@ def settle_states(laws, inputs, forces, ws):
             return
         worst = 0.0
         for b in range(len(laws.state_block)):
-            found = correction(laws.state_block[b], half, inputs, ws)
+            found = correction(laws.state_block[b], ws.state_search[b], half, inputs, ws)
             worst = found if not found <= worst else worst
         ended = worst <= EXACT or (worst <= ROUGH and worst >= 0.5 * previous)
         if ended and (whole or not forces):
             return
         whole = not quick or (forces and (ended or k == 0 or worst <= NEARLY))
         if k >= PLAIN:
-            part = 0.5 * part if worst > 0.5 * previous else min(1.0, 2.0 * part)
-        for i in range(len(ws.state_change)):
-            ws.s[i] += part * ws.state_change[i]
+            for b in range(len(laws.state_block)):
+                search(laws.state_block[b], ws.state_search[b], ws)
+        else:
+            for i in range(len(ws.state_change)):
+                ws.s[i] += ws.state_change[i]
         previous = worst
     for i in range(len(ws.state_change)):
         ws.state_change[i] = np.nan
+
+
+@inner_kernel
+def begin_search(ws):
+    """Let all laws begin anew, with whole corrections."""
+    for i in range(len(ws.state_change)):
+        ws.s[i] = ws.state_base[i]
+    for b in range(len(ws.state_search)):
+        ws.state_search[b, PART], ws.state_search[b, KEPT] = 1.0, np.inf
+
+
+@inner_kernel
+def search(block, of, ws):
+    """Move the states of one law by a part of its correction, or back to half of the part before.
+
+    1 - half dg/ds of a bristle has a determinant of at least one everywhere, so the corrections are a flow that ends
+    at the states asked for. A part is short enough when the residual falls by LESS of it.
+    """
+    first, k = block[0], block[1]
+    if not of[SQUARE] <= (1.0 - LESS * of[PART]) ** 2 * of[KEPT]:
+        of[PART] *= 0.5
+        for c in range(k):
+            ws.s[first + c] = ws.state_kept[first + c, 0] + of[PART] * ws.state_kept[first + c, 1]
+        return
+    of[PART], of[KEPT] = min(1.0, 2.0 * of[PART]), of[SQUARE]
+    for c in range(k):
+        ws.state_kept[first + c, 0], ws.state_kept[first + c, 1] = ws.s[first + c], ws.state_change[first + c]
+        ws.s[first + c] += of[PART] * ws.state_change[first + c]
 
 
 @inner_kernel
@@ -108,15 +143,20 @@ def read_slopes(laws, ws):
 
 
 @inner_kernel
-def correction(block, half, inputs, ws):
-    """Write the correction of one law's states; returns its largest share of the numbers that it comes from."""
+def correction(block, of, half, inputs, ws):
+    """Write the correction of one law's states; returns its largest share of the numbers that it comes from.
+
+    The square of the residual goes to ``of``, the law's search.
+    """
     first, k, looks = block[0], block[1], block[5]
     of_input = block[6] + block[3] * k
     among = of_input + k * looks
     x, s, right = ws.law_number[block[4] :], ws.s[first:], ws.state_right
     set_matrix(block, half, ws)
+    of[SQUARE] = 0.0
     for c in range(k):
         right[c, 0] = ws.state_base[first + c] + half * ws.state_rate[first + c] - s[c]
+        of[SQUARE] += right[c, 0] * right[c, 0]
     divide(ws.state_matrix, right, k, 1)
     worst = 0.0
     for c in range(k):
@@ -189,6 +229,15 @@ def take_correction(block, ws):
         ws.s[first + c] += ws.state_change[first + c]
         for d in range(k):
             ws.state_rate[first + c] += ws.state_slope[among + c * k + d] * ws.state_change[first + d]
+
+
+@inner_kernel
+def moves(block, ws):
+    """Return whether any force of one law changes with any of its states."""
+    count = 0
+    for e in range(block[6], block[6] + block[3] * block[1]):
+        count += 1 if ws.state_slope[e] != 0.0 else 0
+    return count > 0
 
 
 @inner_kernel

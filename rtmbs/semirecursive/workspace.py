@@ -94,6 +94,8 @@ class Workspace(NamedTuple):
     state_base: Array  # (ns,) float64: s = base + half rate
     state_half: Array  # (1,) float64: h/2 in a trapezoidal step, 0 where states are given
     state_change: Array  # float64: last correction of those of force laws, without those of contact sets
+    state_search: Array  # (nb, 3) float64: search of each law for its states, see ``semirecursive/law_states.py``
+    state_kept: Array  # float64 (., 2): where a part of a correction began, and the correction
     rate_share: Array  # (1,) float64: h/2 in a trapezoidal step, what Phi of a rate row is times Psi; else 0
     state_slope: Array  # (slopes,) float64: see ``system/law_tables.py``
     state_matrix: Array  # (k, k) float64: 1 - half dg/ds of one law
@@ -173,6 +175,8 @@ def scratch_of_states(block: Array, more: int = 0) -> dict[str, Array]:
     return {
         **{name: np.zeros(states + more) for name in of_states},
         "state_change": np.zeros(states),
+        "state_search": np.zeros((len(block), 3)),
+        "state_kept": np.zeros((states, 2)),
         "state_half": np.zeros(1),
         "rate_share": np.zeros(1),
         "state_slope": np.zeros(int(slopes_of(block).sum())),

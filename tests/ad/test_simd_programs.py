@@ -32,3 +32,24 @@ def test_rows_are_those_of_the_program(count):
     assert found.tobytes() == wanted.tobytes()
     assert found.shape == (count, 7)
     assert len(np.unique(found[:, 2] > 0)) >= 1
+
+
+def test_choices_and_roots_have_the_bytes_of_the_program():
+    """Zeros of both signs, infinity and what is no number among them."""
+    odd = np.array([0.0, -0.0, 1.0, -1.0, np.inf, -np.inf, np.nan, 2.5])
+    x = np.array([[a, b] for a in odd for b in odd])
+
+    def choices(x, p):
+        a, b = x[0], x[1]
+        least, most = xp.minimum(a, b), xp.maximum(a, b)
+        tests = [xp.where(test, a, p[0]) for test in (a < b, a <= b, a == b)]
+        return xp.stack([least, most, *tests, -a, xp.sqrt(b)])
+
+    one = ProgramRunner(record(choices, 2, k=1, xp=recorder))
+    p = np.full((len(x), 1), 3.0)
+    found = SimdProgram(one.program)(x, p)
+    with np.errstate(all="ignore"):
+        wanted = np.array([one(row, given).copy() for row, given in zip(x, p, strict=True)])
+    assert np.array_equal(np.isnan(found), np.isnan(wanted))
+    known = ~np.isnan(found)
+    assert found[known].tobytes() == wanted[known].tobytes()
