@@ -160,7 +160,9 @@ def drifts(seed: int, tally: Tally) -> str:
         tally.largest(key, tally.worst.get(key, 0.0) + float(happens))
     if not told:
         tally.largest("drift of the energy that is not told, in standard deviations", deviations)
-    return f"{kind}: energy drifts by {share:.1e} of its swing, {deviations:.1f} deviations" if wrong and not told else ""
+    if told or not wrong:
+        return ""
+    return f"{kind}: energy drifts by {share:.1e} of its swing, {deviations:.1f} deviations"
 
 
 def judged(seed: int, tally: Tally) -> str:

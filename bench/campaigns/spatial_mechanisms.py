@@ -50,7 +50,7 @@ def drawn(seed: int) -> Spatial:
 
 
 def stands(seed: int, coordinate: str) -> bool:
-    """Return whether the loop holds a coordinate: the shoulder, whose rate is given, could not turn when coupled to it."""
+    """Return whether the loop holds a coordinate: a shoulder with a given rate could not be coupled to it."""
     system = momentum.mechanism(seed)[0].compile()
     rates = np.abs(Simulation(system, 1e-3).state.zd) / system.typical
     return bool(rates[system.coordinate_names.index(coordinate)] <= HELD * rates.max())
