@@ -2,7 +2,8 @@
 
 A carriage floats, slides on a rail, slides on a table, turns on a post or does both on a pole; gravity, if there is
 one, has no part in the direction of the symmetry. It carries a random loop in space and an arm, with springs, dampers
-and a motor between them. Forces inside change no momentum, and neither do loops.
+and a motor between them. Forces inside change no momentum, and neither do loops. A twin without damper and motor shows
+what becomes of the energy.
 """
 
 from collections.abc import Callable
@@ -13,7 +14,9 @@ from numpy.typing import NDArray
 
 import rtmbs
 from bench.campaigns.campaign import Campaign, Tally, each
+from bench.campaigns.variational_energy import CHANCE, SHIFT, TOLD, drift
 from rtmbs import Every, Model, Result, Simulation, VariationalMidpoint
+from rtmbs.errors import StepError
 
 KEEPS = 1e-9  # of the sizes of what adds up to a momentum
 STEPS, SAMPLES = 10_000, 20
@@ -76,8 +79,8 @@ def kept(kind: str, axis: Array, linear: Array, angular: Array) -> tuple[Array, 
 KINDS = "floats", "rail", "table", "post", "pole"
 
 
-def mechanism(seed: int) -> tuple[Model, str, Array]:
-    """Return a random mechanism, the kind of its symmetry, and the axis."""
+def mechanism(seed: int, conservative: bool = False) -> tuple[Model, str, Array]:
+    """Return a random mechanism, the kind of its symmetry, and the axis; a conservative one has no damper and motor."""
     rng = np.random.default_rng((seed, 3302))
     kind, axis = KINDS[seed % len(KINDS)], unit(rng)
     joint, gravity, rates = base(rng, kind, axis)
@@ -97,8 +100,11 @@ def mechanism(seed: int) -> tuple[Model, str, Array]:
     add_body(rng, model, "arm")
     model.add_joint("shoulder", example(rng, "Revolute"), "carriage", "arm", point=tuple(0.6 * rng.normal(size=3)))
     ends = [model.add_marker(f"end {name}", name, tuple(0.5 * rng.normal(size=3))) for name in ("arm", before)]
-    model.add_force("spring", rtmbs.SpringDamper(*rng.uniform((5.0, 0.0), (40.0, 1.0))), between=tuple(ends))
-    model.add_force("motor", rtmbs.Motor(float(rng.normal())), joint="shoulder")
+    stiffness, damping = rng.uniform((5.0, 0.0), (40.0, 1.0))
+    model.add_force("spring", rtmbs.SpringDamper(stiffness, 0.0 if conservative else damping), between=tuple(ends))
+    torque = float(rng.normal())
+    if not conservative:
+        model.add_force("motor", rtmbs.Motor(torque), joint="shoulder")
     model.set_initial("base", rate=tuple(rng.normal(size=rates)) if rates > 1 else float(rng.normal()), pin=False)
     model.set_initial("shoulder", rate=float(2.0 * rng.normal()))
     for name, one in model.joints.items():
@@ -139,15 +145,40 @@ def judge(loses: Callable[..., tuple[float, float]], seed: int, tally: Tally) ->
     return "" if max(linear, angular) <= KEEPS else f"{kind}: lost {linear:.1e}, {angular:.1e}"
 
 
+def drifts(seed: int, tally: Tally) -> str:
+    """Return what is wrong with the energy of a mechanism without damper and motor: a drift that no warning tells."""
+    model, kind, _ = mechanism(seed, conservative=True)
+    try:
+        result = Simulation(model.compile(), H, VariationalMidpoint()).run(STEPS * H, channels=["energy.total"])
+    except StepError:
+        tally.largest("conservative ones that stop", tally.worst.get("conservative ones that stop", 0.0) + 1.0)
+        return ""
+    share, deviations = drift(np.asarray(result["energy.total"]))
+    told = any(words.startswith(TOLD) for words in result.warnings)
+    wrong = share > SHIFT and deviations > CHANCE
+    for key, happens in (("energies that drift", wrong), ("energies that are told", told)):
+        tally.largest(key, tally.worst.get(key, 0.0) + float(happens))
+    if not told:
+        tally.largest("drift of the energy that is not told, in standard deviations", deviations)
+    if told or not wrong:
+        return ""
+    return f"{kind}: energy drifts by {share:.1e} of its swing, {deviations:.1f} deviations"
+
+
+def judged(seed: int, tally: Tally) -> str:
+    """Return what is wrong with the momenta and the energy of one mechanism."""
+    return "; ".join(words for words in (judge(lost, seed, tally), drifts(seed, tally)) if words)
+
+
 def run(cases: int, seed: int) -> Tally:
     """Step every mechanism."""
-    return each(lambda one, tally: judge(lost, one, tally), cases, seed)
+    return each(judged, cases, seed)
 
 
 CAMPAIGN = Campaign(
     "momentum",
     f"mechanisms with a symmetry keep its momenta to {KEEPS:g} of their sizes over {STEPS} steps of the variational "
-    "midpoint rule",
+    "midpoint rule; the energy of those without dampers and motors does not drift, or a warning tells",
     full=500,
     bounded=20,
     run=run,

@@ -16,6 +16,7 @@ from bench.measures.spatial import spatial_motion
 from rtmbs import At, Model, Simulation
 
 COUPLED = 0.3  # share of the mechanisms with a coupler
+HELD = 1e-9  # of the fastest rate: a coordinate that a loop holds
 WITH_COORDINATES = "Revolute", "Prismatic", "Cylindrical", "Universal"
 
 Array = NDArray[np.float64]
@@ -39,11 +40,20 @@ def drawn(seed: int) -> Spatial:
     if able and rng.random() < COUPLED:
         first = model.joints[able[0]]
         end = first if len(first.type.coordinates) == 1 else (first, first.type.coordinates[-1])
-        model.add_coupler("coupler", {"shoulder": 1.0, end: float(rng.uniform(0.5, 2.0))})
-        text += ", coupled"
+        ratio = float(rng.uniform(0.5, 2.0))
+        if not stands(seed, f"{first.name}.{first.type.coordinates[-1]}"):
+            model.add_coupler("coupler", {"shoulder": 1.0, end: ratio})
+            text += ", coupled"
     start = Simulation(model.compile(), 1e-3).state
     system = model.compile()
     return Spatial(model, text, float(np.abs(start.zd / system.typical).max()))
+
+
+def stands(seed: int, coordinate: str) -> bool:
+    """Return whether the loop holds a coordinate: a shoulder with a given rate could not be coupled to it."""
+    system = momentum.mechanism(seed)[0].compile()
+    rates = np.abs(Simulation(system, 1e-3).state.zd) / system.typical
+    return bool(rates[system.coordinate_names.index(coordinate)] <= HELD * rates.max())
 
 
 def exact_channels(model: Model, start: Simulation, times: Array, rtol: float) -> dict[str, Array]:

@@ -13,8 +13,7 @@ import numpy as np
 from rtmbs.integrators.newton import scaled_norm
 from rtmbs.jit.compiled import inlined_kernel, inner_kernel, kernel
 
-DIFFERENCES = 9  # D_0, the last half increment, to D_8
-HIGHEST = 7  # order of the polynomial that increments are extrapolated by, at most
+DIFFERENCES = 9  # D_0, the last half increment, to D_8: increments are extrapolated by a polynomial of order 7 at most
 IMPULSES = 3  # Q_0, the last impulse of the loops at one end of a step, Q_1 and Q_2
 HELD_ON = 0.97  # of Q_1 and Q_2 from step to step: what redundant rows share freely would grow
 
@@ -110,13 +109,11 @@ def extend_history(first, settings, own):
             own.differences[k, i], new = new, new - own.differences[k, i]
     for i in range(n):
         own.p[i] = 1.0 / settings.absolute[i]
-    best, order = np.inf, 1
-    for k in range(1, HIGHEST + 1):
-        off = 0.0
-        for i in range(n):
-            off += (own.differences[k + 1, i] * own.p[i]) ** 2
+    best, order, k = np.inf, 1, 1
+    for off in squares_of_differences(own):
         if off < best:
             best, order = off, k
+        k += 1
     own.plan[ORDER], own.plan[EXPECTED] = float(order), np.sqrt(best / max(n, 1))
     own.plan[SOFT] = max(own.plan[SOFT] - 1.0, 0.0)
     Q = own.impulses
@@ -128,6 +125,21 @@ def extend_history(first, settings, own):
         if first:
             Q[0, row], Q[1, row], Q[2, row] = 2.0 * own.impulse[row], 0.0, 0.0
     extrapolate(own)
+
+
+@inner_kernel
+def squares_of_differences(own):
+    """Return the sums of squares of D_2 to D_8, in tolerances; own.p has 1 / tolerance. Side by side: sums wait."""
+    D, a, b, c, d, e, f, g = own.differences, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
+    for i in range(len(own.y)):
+        a += (D[2, i] * own.p[i]) ** 2
+        b += (D[3, i] * own.p[i]) ** 2
+        c += (D[4, i] * own.p[i]) ** 2
+        d += (D[5, i] * own.p[i]) ** 2
+        e += (D[6, i] * own.p[i]) ** 2
+        f += (D[7, i] * own.p[i]) ** 2
+        g += (D[8, i] * own.p[i]) ** 2
+    return a, b, c, d, e, f, g
 
 
 @inner_kernel

@@ -315,14 +315,15 @@ def solve_saddle(
     multipliers by less than ``moves`` of the largest. Where rounds leave more of it open, and more than Newton's
     tolerance in a step, loops lose a direction, and the stats say NEAR_SINGULAR.
     """
-    share, left, open_by, moved, fastest, checked = 0.0, np.inf, np.inf, 0.0, 0.0, True
+    share, left, open_by, moved, bound, fastest, checked = 0.0, np.inf, np.inf, 0.0, 0.0, 0.0, True
     for number in range(ROUNDS):
         size = correct_rates(tables, lu, work, settings, weight, checked, rates, violation, multiplier, ws)
         stats[PROJECTIONS] += 1
         before, opened, moved_before = left, open_by, moved
         open_by, fastest = relative_violation(violation, settings.scale), largest_rate(rates, settings.typical)
-        moved = largest_multiplier(weight, violation, settings.scale)
-        bound = moves * largest_multiplier(own.one, multiplier, settings.scale)
+        if moves < ANY_IMPULSE:
+            moved = largest_multiplier(weight, violation, settings.scale)
+            bound = moves * largest_multiplier(own.one, multiplier, settings.scale)
         checked = checked and (number == 0 or size * share > enough * fastest)
         left = 0.0
         if checked:

@@ -122,19 +122,16 @@ def project_rates(tables, lu, work, settings, alpha, weight, rates, violation, w
 
 @inlined_kernel
 def note_violation(values, settings, stats, where):
-    """Write the largest translation and rotation violation to the stats."""
-    stats[where] = largest(values, settings.rotation, False)
-    stats[where + 3] = largest(values, settings.rotation, True)
-
-
-@inlined_kernel
-def largest(values, rotation, wanted):
-    """Largest |value| over the rows that do (wanted) or do not measure rotation; NaN counts as infinite."""
-    top = 0.0
+    """Write the largest |value| over rows of translation and over rows of rotation to the stats; NaN is infinite."""
+    slid, turned = 0.0, 0.0
     for row in range(len(values)):
-        if rotation[row] == wanted and not abs(values[row]) <= top:
-            top = abs(values[row]) if np.isfinite(values[row]) else np.inf
-    return top
+        size = abs(values[row])
+        if settings.rotation[row]:
+            if not size <= turned:
+                turned = size if np.isfinite(size) else np.inf
+        elif not size <= slid:
+            slid = size if np.isfinite(size) else np.inf
+    stats[where], stats[where + 3] = slid, turned
 
 
 @inlined_kernel
