@@ -112,7 +112,7 @@ def momenta(sim: rtmbs.Simulation, balls: Balls) -> np.ndarray:
     return np.array((p.sum(axis=0), (np.cross(x, p) + balls.inertia[:, None] * w).sum(axis=0)))
 
 
-@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.slow), pytest.param(4, marks=pytest.mark.slow)])
 def test_spinning_uneven_balls_on_a_skew_plane_move_as_by_an_own_law(seed: int) -> None:
     balls, end, errors = Balls(seed), 0.024, []
     wanted = balls.moved(end)
@@ -121,10 +121,9 @@ def test_spinning_uneven_balls_on_a_skew_plane_move_as_by_an_own_law(seed: int) 
         sim = balls.simulation(h)
         sim.run(end, record=rtmbs.Every(end))
         errors.append(float(np.max(np.abs(motion(sim) - wanted) / scale)))
-    free = balls.spin
-    assert np.max(np.abs(wanted[2] - free)) > 1.0  # friction has turned them
-    assert errors[2] < 1e-4
-    assert errors[2] < 0.1 * errors[0]
+    assert np.max(np.abs(wanted[2] - balls.spin)) > 1.0  # friction has turned them
+    assert errors[2] < 5e-6
+    assert errors[2] < 0.08 * errors[0]  # 1 / 16
 
 
 def test_no_order_of_the_members_counts() -> None:
@@ -146,7 +145,7 @@ def test_no_order_of_the_members_counts() -> None:
 
 
 def test_momenta_of_a_free_heap_stay() -> None:
-    """That of translation to rounding of Newton's iteration, that of rotation to the order of the step."""
+    """That of translation to rounding, that of rotation to the order of the step."""
     balls, off = Balls(3, plane=False), []
     for h in (4e-4, 2e-4):
         sim = balls.simulation(h)
@@ -154,6 +153,6 @@ def test_momenta_of_a_free_heap_stay() -> None:
         while sim.t < 0.024 - 1e-9:
             sim.step()
         off.append(np.abs(momenta(sim, balls) - before).max(axis=1))
-    assert max(one[0] for one in off) < 1e-8
-    assert off[1][1] < 1e-6
-    assert off[1][1] < 0.4 * off[0][1] or off[0][1] < 1e-10
+    assert max(one[0] for one in off) < 1e-12
+    assert off[1][1] < 5e-8
+    assert off[1][1] < 0.3 * off[0][1]
