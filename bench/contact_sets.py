@@ -2,14 +2,17 @@
 
     python -m bench.contact_sets [10] [100] [1000]
     python -m bench.contact_sets order
+    python -m bench.contact_sets rest [100] [1000]
 
 The balls stand in square layers between four planes at 45 degrees, a hair apart, and fall together. Both programs have
 the same masses, laws of friction, start and step. MuJoCo has the stiffness at which its contacts are as deep as those
 of rtmbs, and the faster one of its solvers Newton and CG. Times are processor times, median of runs of STEPS steps in
 turns in one process. MuJoCo needs ``pip install mujoco``; without it its columns are empty.
 
-With ``order`` two uneven balls hit each other aslant, in both orders of a set and as a declared pair. Friction of a set
-acts on the surface of the second ball, that of a declared pair midway.
+With ``order`` two uneven balls hit each other aslant, in both orders of a set and as a declared pair.
+
+With ``rest`` the balls fall, hit each other and come to rest, in phases of their own. MuJoCo has the stiffness at which
+its contacts are as deep at the end.
 """
 
 import sys
@@ -127,8 +130,58 @@ def orders() -> None:
         print(f"| {deep / UNEVEN[1][1]:.1e} | {beside[0]:.1e} | {beside[1]:.1e} |", flush=True)
 
 
+PHASES = (("fall and first impacts", 0.1), ("impacts", 0.4), ("coming to rest", 1.0), ("rest", 1.2))  # ends [s]
+
+
+def phases_of(steps: Callable[[float], object], deep: Callable[[], float]) -> list[tuple[float, float]]:
+    """Return the time of a step [ms] and the mean penetration at the end [m] of every phase."""
+    found, begun = [], 0.0
+    for _, end in PHASES:
+        spent = seconds(lambda end=end: steps(end))  # type: ignore[misc]
+        found.append((1e3 * spent * H / (end - begun), deep()))
+        begun = end
+    return found
+
+
+def rests(count: int, stiffness: float, peer: bool) -> float:
+    """Print the phases of a number of balls; returns the stiffness that MuJoCo had."""
+    model, bodies = funnel_set(count)
+    sim = rtmbs.Simulation(model.compile(), H, method=rtmbs.TRBDF2())
+    sim.step()
+
+    def fastest() -> float:
+        return max(float(np.linalg.norm(sim[f"b{k}.velocity"])) for k in range(count))
+
+    speeds = list[float]()
+
+    def deep() -> float:
+        speeds.append(fastest())
+        return float(np.mean(rtmbs.touching(sim, "balls").penetrations))
+
+    own = phases_of(lambda end: sim.run(end, record=rtmbs.Every(10.0)), deep)
+    theirs = [(np.nan, np.nan)] * len(PHASES)
+    for _ in range(3 if peer else 0):
+        steps, depth, _ = mujoco_steps(bodies, stiffness, FRICTION, SOLVERS[int(count > FEW)])
+        done = [0.0]
+
+        def until(end: float, steps: Callable[[int], None] = steps, done: list[float] = done) -> None:
+            steps(round((end - done[0]) / H))
+            done[0] = end
+
+        theirs = phases_of(until, depth)
+        if abs(theirs[-1][1] / own[-1][1] - 1.0) < 0.1:
+            break
+        stiffness *= theirs[-1][1] / own[-1][1]
+    for (name, _), mine, other, speed in zip(PHASES, own, theirs, speeds, strict=True):
+        print(
+            f"| {count} | {name} | {mine[1]:.1e} | {speed:.1e} | {mine[0]:.1f} | {other[1]:.1e} | {other[0]:.1f} |",
+            flush=True,
+        )
+    return stiffness
+
+
 def main(arguments: list[str]) -> int:
-    """Print the table of the numbers of balls given, or that of the order of members."""
+    """Print the table of the numbers of balls given, that of the order of members, or that of phases."""
     if arguments == ["order"]:
         orders()
         return 0
@@ -138,9 +191,15 @@ def main(arguments: list[str]) -> int:
         peer = True
     except ImportError:
         peer = False
+    stiffness = 2.0 * SPRING / MASS
+    if arguments[:1] == ["rest"]:
+        print("| balls | phase | depth rtmbs [m] | fastest [m/s] | rtmbs [ms] | depth MuJoCo [m] | MuJoCo [ms] |")
+        print("|---|---|---|---|---|---|---|")
+        for count in [int(one) for one in arguments[1:]] or [100, 1000]:
+            stiffness = rests(count, stiffness, peer)
+        return 0
     print("| balls | touching | depth rtmbs [m] | rtmbs [ms] | a ball [us] | depth MuJoCo [m] | MuJoCo [ms] | ratio |")
     print("|---|---|---|---|---|---|---|---|")
-    stiffness = 2.0 * SPRING / MASS
     for count in [int(one) for one in arguments] or [10, 100, 1000]:
         said, stiffness = row(count, stiffness, peer)
         print(said, flush=True)

@@ -26,11 +26,14 @@ from rtmbs.numerics.spatial import (
 from rtmbs.semirecursive.contact_sets import (
     combined,
     friction_slopes,
+    inverse_of_settling,
     load_touch,
     members,
     pair_wrench,
     pull_members,
     rate_and_slopes,
+    taken_back_slope,
+    turn_of_bristle,
 )
 from rtmbs.semirecursive.force_kernels import add_connector_column, end_motion
 from rtmbs.system.contact_set_tables import (
@@ -41,6 +44,7 @@ from rtmbs.system.contact_set_tables import (
     BY_GAP,
     BY_LEAVING,
     BY_PLACE,
+    BY_SPIN,
     BY_VELOCITY,
     CURVATURE,
     FORCE,
@@ -51,6 +55,9 @@ from rtmbs.system.contact_set_tables import (
     NORMAL,
     OUT,
     PRESS,
+    RATE,
+    REACH,
+    SHARED,
     SLIP,
     SPEED,
     SPIN,
@@ -77,42 +84,56 @@ def multiply2(A, B):
 
 @inner_kernel
 def followed_slopes(sets, g, row, half):
-    """Return the slopes of friction by slip (2, 2), by its limit (2,), and by a turn of the normal (2, 2).
+    """Return the slopes of friction by slip, by its limit (2,), by a turn of the normal, and by spin.
 
-    Those of a bristle that follows s = base + half rate are in them.
+    That by slip and those by a turn about t and b are (2, 2) row by row, that by spin is two rows (3,). Those of a
+    bristle that follows s = base + half rate are in them.
     """
-    law, s, v = sets.law, (row[BRISTLE], row[BRISTLE + 1]), (row[SLIP], row[SLIP + 1])
+    law, v, s = sets.law, (row[SLIP], row[SLIP + 1]), (row[OUT], row[BRISTLE], row[BRISTLE + 1])
     none = 0.0 * row[LIMIT]
     if not law[g, TANGENTIAL] > 0.0:
-        return (none, none, none, none), (none, none), (none, none, none, none)
-    by_s, by_v, by_l, rate_v, rate_l = friction_slopes(law, g, s, v, row[LIMIT])
-    _, r = rate_and_slopes(law, g, s, v, row[LIMIT])
-    m = 1.0 - half * r[0], -half * r[1], -half * r[2], 1.0 - half * r[3]
-    turn = half / (m[0] * m[3] - m[1] * m[2])
-    follow = multiply2(by_s, (turn * m[3], -turn * m[1], -turn * m[2], turn * m[0]))
+        nothing = none, none, none
+        return (none, none, none, none), (none, none), (none, none, none, none), nothing, nothing
+    by_s, by_v, by_l, rate_v, rate_l = friction_slopes(law, g, (s[1], s[2]), v, row[LIMIT])
+    _, r = rate_and_slopes(law, g, (s[1], s[2]), v, row[LIMIT])
+    w, share = turn_of_bristle(row), half * row[SHARED]
+    X, Y, Z = inverse_of_settling(r, taken_back_slope(s[0]), w, half)
+    # slopes of both forces by what is added to s = base + half rate
+    one = by_s[0] * X[1] + by_s[1] * X[2], by_s[0] * Y[1] + by_s[1] * Y[2], by_s[0] * Z[1] + by_s[1] * Z[2]
+    two = by_s[2] * X[1] + by_s[3] * X[2], by_s[2] * Y[1] + by_s[3] * Y[2], by_s[2] * Z[1] + by_s[3] * Z[2]
+    follow = half * one[1], half * one[2], half * two[1], half * two[2]
     slip, press = multiply2(follow, rate_v), apply2(follow, rate_l[0], rate_l[1])
-    out, back = row[OUT], row[BACK]
-    tilt = multiply2(follow, (out * r[0] + back, out * r[1], out * r[2], out * r[3] + back))
+    rate = -row[BACK], row[RATE], row[RATE + 1]
+    about_b = tilted((none, none, none + 1.0), s, rate, w, half)  # n goes to t
+    about_t = tilted((none, none - 1.0, none), s, rate, w, half)  # n goes to b
     return (
         (by_v[0] + slip[0], by_v[1] + slip[1], by_v[2] + slip[2], by_v[3] + slip[3]),
         (by_l[0] + press[0], by_l[1] + press[1]),
-        (-out * by_s[0] - tilt[0], -out * by_s[1] - tilt[1], -out * by_s[2] - tilt[2], -out * by_s[3] - tilt[3]),
+        (dot3(one, about_b), dot3(one, about_t), dot3(two, about_b), dot3(two, about_t)),
+        scale3(share, cross3(s, one)),
+        scale3(share, cross3(s, two)),
     )
 
 
+@inlined_kernel
+def tilted(turn, s, rate, w, half):
+    """Return what a ``turn`` of n, t, b adds to s = base + half (rate + w x s), as seen in them."""
+    swept = cross3(turn, s)
+    return sub3(scale3(half, add3(cross3(turn, rate), cross3(w, swept))), swept)
+
+
 @inner_kernel
-def set_slopes(sets, g, j, mu, half, row):
-    """Write the slopes of the force of a touching pair, by the place of ball ``j`` and by the velocity of its point."""
+def set_slopes(sets, g, mu, half, row):
+    """Write the slopes of the force of a touching pair by the place of ball j, by its point's velocity, and by spin."""
     n, t, b = load_touch(row, NORMAL), load_touch(row, ALONG), load_touch(row, ACROSS)
-    by_slip, by_limit, by_tilt = followed_slopes(sets, g, row, half)
+    by_slip, by_limit, by_tilt, first_by_spin, second_by_spin = followed_slopes(sets, g, row, half)
     w, none, one = load_touch(row, SPIN), 0.0 * row[PRESS], 0.0 * row[PRESS] + 1.0
     spin = dot3(w, n), dot3(w, t), dot3(w, b)
-    T, slip, radius = (row[FRICTION], row[FRICTION + 1]), (row[SLIP], row[SLIP + 1]), sets.radius[j]
+    T, slip, reach = (row[FRICTION], row[FRICTION + 1]), (row[SLIP], row[SLIP + 1]), row[REACH]
     for k in range(3):
         e = (one if k == 0 else none, one if k == 1 else none, one if k == 2 else none)
         d1, d2 = row[CURVATURE] * e[1], row[CURVATURE] * e[2]  # change of the normal
-        u0 = -radius * (spin[1] * d2 - spin[2] * d1)
-        u1, u2 = radius * spin[0] * d2, -radius * spin[0] * d1
+        u0, u1, u2 = cross3(spin, (-row[SHARED] * e[0], -reach * d1, -reach * d2))  # of the slip, by the arm
         leaving = u0 + slip[0] * d1 + slip[1] * d2
         pressed = row[BY_GAP] * e[0] + row[BY_LEAVING] * leaving
         of_slip = apply2(by_slip, u1 - row[LEAVING] * d1, u2 - row[LEAVING] * d2)
@@ -125,6 +146,8 @@ def set_slopes(sets, g, j, mu, half, row):
         of_slip = apply2(by_slip, e[1], e[2])
         y1, y2 = of_slip[0] + mu * by_limit[0] * pressed, of_slip[1] + mu * by_limit[1] * pressed
         add_column(row, BY_VELOCITY, k, combined(n, t, b, pressed, y1, y2), n, t, b)
+        of_spin = add3(scale3(dot3(first_by_spin, e), t), scale3(dot3(second_by_spin, e), b))
+        add_column(row, BY_SPIN, k, of_spin, n, t, b)
 
 
 @inlined_kernel
@@ -146,29 +169,39 @@ def times(row, first, x):
     )
 
 
+@inlined_kernel
+def change_of_arm(row, d):
+    """Change of the way from the middle of j to where the force acts, when j moves by ``d`` as i sees it."""
+    n = load_touch(row, NORMAL)
+    nearer = dot3(n, d)
+    return add3(scale3(-row[REACH] * row[CURVATURE], sub3(d, scale3(nearer, n))), scale3(-row[SHARED] * nearer, n))
+
+
 @inner_kernel
-def change_by_i(row, radius, X, dV):
+def change_by_i(row, X, dV):
     """Change of the wrench on ball j when the body of i moves by the twist X and its velocity changes by dV."""
     n, f, at = load_touch(row, NORMAL), load_touch(row, FORCE), load_touch(row, MIDDLE)
-    arm, turn = scale3(-radius, n), angular(X)
+    arm, turn, w = scale3(-row[REACH], n), angular(X), load_touch(row, SPIN)
     d = scale3(-1.0, point_velocity(X, at))  # of the place of j, as i sees it
-    swept = add3(load_touch(row, SPEED), cross3(load_touch(row, SPIN), arm))
+    swept = add3(load_touch(row, SPEED), cross3(w, arm))
     e = scale3(-1.0, add3(point_velocity(dV, add3(at, arm)), cross3(turn, swept)))
-    e = add3(e, cross3(load_touch(row, SPIN), cross3(turn, arm)))
-    df = add3(add3(times(row, BY_PLACE, d), times(row, BY_VELOCITY, e)), cross3(turn, f))
-    darm = add3(scale3(-radius * row[CURVATURE], sub3(d, scale3(dot3(n, d), n))), cross3(turn, arm))
+    e = add3(e, cross3(w, cross3(turn, arm)))
+    dw = scale3(-1.0, add3(angular(dV), cross3(turn, w)))
+    df = add3(add3(times(row, BY_PLACE, d), times(row, BY_VELOCITY, e)), times(row, BY_SPIN, dw))
+    df = add3(df, cross3(turn, f))
+    darm = add3(change_of_arm(row, d), cross3(turn, arm))
     return join(df, add3(cross3(darm, f), cross3(add3(at, arm), df)))
 
 
 @inner_kernel
-def change_by_j(row, radius, X, dV):
+def change_by_j(row, X, dV):
     """Change of the wrench on ball j when its body moves by the twist X and its velocity changes by dV."""
     n, f, at = load_touch(row, NORMAL), load_touch(row, FORCE), load_touch(row, MIDDLE)
-    arm, d = scale3(-radius, n), point_velocity(X, at)
+    arm, d = scale3(-row[REACH], n), point_velocity(X, at)
     e = add3(point_velocity(dV, add3(at, arm)), cross3(load_touch(row, SPIN), d))
     df = add3(times(row, BY_PLACE, d), times(row, BY_VELOCITY, e))
-    darm = scale3(-radius * row[CURVATURE], sub3(d, scale3(dot3(n, d), n)))
-    return join(df, add3(cross3(add3(d, darm), f), cross3(add3(at, arm), df)))
+    df = add3(df, times(row, BY_SPIN, angular(dV)))
+    return join(df, add3(cross3(add3(d, change_of_arm(row, d)), f), cross3(add3(at, arm), df)))
 
 
 @lazy_kernel
@@ -189,18 +222,18 @@ def add_set_tangent(tables, u, velocity, position, ws, values):
             row = ws.touch[p]
             if row[TOUCHES].real > 0.0:
                 ws.touching[p, 0], ws.touching[p, 1], ws.set_share[2] = i, j, 1.0
-                set_slopes(sets, g, j, mu, half, row)
-                F = pair_wrench(sets, p, j, ws)
+                set_slopes(sets, g, mu, half, row)
+                F = pair_wrench(p, ws)
                 for c in range(connectors.pointer[sets.connector[j]], connectors.pointer[sets.connector[j] + 1]):
                     l, S = sets.connector[j], load6(ws.S, connectors.dof[c])
                     X, dV = end_motion(tables.dofs, connectors, l, c, velocity, position, ws)
-                    dF = change_by_j(row, sets.radius[j], X, dV)
+                    dF = change_by_j(row, X, dV)
                     turned = scale6(position, cross_force(S, F))
                     add_connector_column(tables.dofs, connectors, l, c, dF, turned, ws, values)
                 for c in range(connectors.pointer[sets.connector[i]], connectors.pointer[sets.connector[i] + 1]):
                     l, S = sets.connector[i], load6(ws.S, connectors.dof[c])
                     X, dV = end_motion(tables.dofs, connectors, l, c, velocity, position, ws)
-                    dF = scale6(-1.0, change_by_i(row, sets.radius[j], X, dV))
+                    dF = scale6(-1.0, change_by_i(row, X, dV))
                     turned = scale6(-position, cross_force(S, F))
                     add_connector_column(tables.dofs, connectors, l, c, dF, turned, ws, values)
 
@@ -225,9 +258,9 @@ def apply_coupling(tables, x, ws, out):
         i, j = ws.touching[p, 0], ws.touching[p, 1]
         if i < 0:
             continue
-        row, radius, by = ws.touch[p], sets.radius[j], ws.set_motion
-        of_i = change_by_i(row, radius, load6(by, i), load6(by[:, 6:], i))
-        of_j = change_by_j(row, radius, load6(by, j), load6(by[:, 6:], j))
+        row, by = ws.touch[p], ws.set_motion
+        of_i = change_by_i(row, load6(by, i), load6(by[:, 6:], i))
+        of_j = change_by_j(row, load6(by, j), load6(by[:, 6:], j))
         for c in range(6):
             ws.set_wrench[j, c] += of_i[c]
             ws.set_wrench[i, c] -= of_j[c]

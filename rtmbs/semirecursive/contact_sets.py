@@ -1,7 +1,8 @@
 """Contact sets: balls and planes of which all pairs may touch, with the law of a declared pair (METHODS 8.10).
 
 The pairs that are near are inputs, renewed before a step. Pair (i, j) has its force on ball j. Vectors stand in world
-axes, the bristle in axes of the body of i. n is the normal towards j, t and b span the plane across it.
+axes, the bristle in axes of the body of i. n is the normal towards j, t and b span the plane across it. Between balls
+the force acts midway in the overlap, and the bristle turns with the mean of both bodies.
 """
 
 import numpy as np
@@ -47,7 +48,9 @@ from rtmbs.system.contact_set_tables import (
     OUT,
     PRESS,
     RATE,
+    REACH,
     RELAXES,
+    SHARED,
     SLACK,
     SLIP,
     SPEED,
@@ -192,41 +195,66 @@ def rate_and_slopes(law, g, s, v, limit):
 
 
 @inner_kernel
-def settled(law, g, base, v, limit, half):
-    """Return the bristle s (2,) with s = base + half rate; no numbers where Newton's iteration does not end.
+def settled(law, g, base, slip, w, limit, half):
+    """Return the bristle s (3,) with s = base + half rate; no numbers where Newton's iteration does not end.
 
-    A correction that leaves more than before is halved: kinks make cycles of whole ones.
+    All in n, t, b; ``w`` turns it. A correction that leaves more than before is halved: kinks make cycles of whole
+    ones.
     """
-    s, nothing = (base[0], base[1]), 0.0 * v[0]
+    s, nothing = (base[0], base[1], base[2]), 0.0 * slip[0]
     if half == 0.0:
         return s
-    e, by = left_over(law, g, base, s, v, limit, half)
+    e, by = left_over(law, g, base, s, slip, w, limit, half)
     for _ in range(ROUNDS):
-        m00, m01, m10, m11 = 1.0 - half * by[0], -half * by[1], -half * by[2], 1.0 - half * by[3]
-        determinant = m00 * m11 - m01 * m10
-        d0, d1 = (m11 * e[0] - m01 * e[1]) / determinant, (m00 * e[1] - m10 * e[0]) / determinant
-        moved = abs(base[0]) + abs(base[1]) + abs(s[0]) + abs(s[1]) + half * (abs(v[0]) + abs(v[1]))
-        if abs(d0) + abs(d1) <= EXACT * moved:
-            return s[0] + d0, s[1] + d1
-        before, part = abs(e[0]) ** 2 + abs(e[1]) ** 2, 1.0
+        X, Y, Z = inverse_of_settling(by, taken_back_slope(s[0]), w, half)
+        d = combined(X, Y, Z, e[0], e[1], e[2])
+        moved = size_of(base) + size_of(s) + half * (abs(slip[0]) + abs(slip[1]))
+        if size_of(d) <= EXACT * moved:
+            return add3(s, d)
+        before, part = square_of(e), 1.0
         for _ in range(HALVINGS):
-            there = s[0] + part * d0, s[1] + part * d1
-            e, by = left_over(law, g, base, there, v, limit, half)
-            after = abs(e[0]) ** 2 + abs(e[1]) ** 2
+            there = add3(s, scale3(part, d))
+            e, by = left_over(law, g, base, there, slip, w, limit, half)
+            after = square_of(e)
             if after < before or after <= (ROUGH * moved) ** 2:
                 break
             part *= 0.5
         s = there
         if after >= 0.25 * before and after <= (ROUGH * moved) ** 2:  # rounding
             return s
-    return nothing + np.nan, nothing + np.nan
+    return nothing + np.nan, nothing + np.nan, nothing + np.nan
 
 
 @inlined_kernel
-def left_over(law, g, base, s, v, limit, half):
-    """Return base + half rate - s (2,), and the slopes of the rate by s (2, 2)."""
-    rate, by = rate_and_slopes(law, g, s, v, limit)
-    return (base[0] + half * rate[0] - s[0], base[1] + half * rate[1] - s[1]), by
+def size_of(x):
+    """Return the sum of magnitudes of a vector."""
+    return abs(x[0]) + abs(x[1]) + abs(x[2])
+
+
+@inlined_kernel
+def square_of(x):
+    """Return the sum of squares of magnitudes of a vector."""
+    return abs(x[0]) ** 2 + abs(x[1]) ** 2 + abs(x[2]) ** 2
+
+
+@inlined_kernel
+def inverse_of_settling(by, back_slope, w, half):
+    """Return the columns (3, 3) of the inverse of 1 - half (slopes of the rate by the bristle)."""
+    one = 0.0 * back_slope + 1.0
+    x = one + half * back_slope, half * w[2], -half * w[1]
+    y = -half * w[2], one - half * by[0], half * (w[0] - by[1])
+    z = half * w[1], -half * (w[0] + by[2]), one - half * by[3]
+    first = cross3(y, z)
+    scale = 1.0 / dot3(x, first)
+    return scale3(scale, first), scale3(scale, cross3(z, x)), scale3(scale, cross3(x, y))
+
+
+@inlined_kernel
+def left_over(law, g, base, s, slip, w, limit, half):
+    """Return base + half rate - s (3,), and the slopes (2, 2) of the rate of sliding by s."""
+    rate, by = rate_and_slopes(law, g, (s[1], s[2]), slip, limit)
+    turned = add3((-taken_back(s[0]), rate[0], rate[1]), cross3(w, s))
+    return sub3(add3(base, scale3(half, turned)), s), by
 
 
 @inlined_kernel
@@ -240,18 +268,6 @@ def taken_back_slope(out):
     """Return its slope."""
     square = out * out
     return square * (square + 3.0 * TINY**2) / ((square + TINY**2) * (square + TINY**2)) / RELAXES
-
-
-@inner_kernel
-def settled_out(base, half):
-    """Return the part of the bristle along the normal with out = base - half taken_back(out)."""
-    out = base / (1.0 + half / RELAXES)
-    for _ in range(ROUNDS):
-        change = (base - half * taken_back(out) - out) / (1.0 + half * taken_back_slope(out))
-        out += change
-        if abs(change) <= EXACT * (abs(base) + TINY):
-            break
-    return out
 
 
 @inlined_kernel
@@ -282,10 +298,21 @@ def turned_back(A, dof, x):
 
 @inlined_kernel
 def members(sets, u, g, p):
-    """Return the two members of pair ``p`` of set ``g``; the first is -1 where there is none."""
+    """Return the two members of pair ``p`` of set ``g``; the first is -1 where there is none.
+
+    A plane leads, else the ball of the first dof. So no order of the members of a set counts.
+    """
     place_of, first = sets.slot[g] + 2 * (p - sets.pair_pointer[g]), sets.member_pointer[g]
-    i, j = int(u[place_of].real), int(u[place_of + 1].real)
-    return (first + i - 1, first + j - 1) if i > 0 else (-1, -1)
+    i, j = first + int(u[place_of].real) - 1, first + int(u[place_of + 1].real) - 1
+    if i < first:
+        return -1, -1
+    return (j, i) if follows(sets, i, j) else (i, j)
+
+
+@inlined_kernel
+def follows(sets, i, j):
+    """Return whether member ``i`` is a ball whose dof comes behind that of ``j``."""
+    return sets.radius[i] > 0.0 and sets.dof[i] > sets.dof[j]
 
 
 @inner_kernel
@@ -298,16 +325,18 @@ def place_pair(sets, p, i, j, ws):
         distance = sqrt(dot3(d, d) + TINY**2)
         n = scale3(1.0 / distance, d)
         row[GAP], row[CURVATURE] = distance - sets.radius[i] - sets.radius[j], 1.0 / distance
+        row[REACH], row[SHARED] = sets.radius[j] + 0.5 * row[GAP], 0.5
     else:
         n = rotate(ws.A, a, load3(sets.normal, i))
         row[GAP], row[CURVATURE] = dot3(n, d) - sets.radius[j], 0.0
+        row[REACH], row[SHARED] = sets.radius[j], 0.0
     V = sub6(load6(ws.V, b), load6(ws.V, a))
     v, w = point_velocity(V, xb), angular(V)
     t, across = plane_across(n)
     for k in range(3):
         row[NORMAL + k], row[ALONG + k], row[ACROSS + k] = n[k], t[k], across[k]
         row[SPEED + k], row[SPIN + k], row[MIDDLE + k] = v[k], w[k], xb[k]
-    contact_speed = add3(v, cross3(w, scale3(-sets.radius[j], n)))
+    contact_speed = add3(v, cross3(w, scale3(-row[REACH], n)))
     row[LEAVING] = dot3(contact_speed, n)
     row[SLIP], row[SLIP + 1] = dot3(contact_speed, t), dot3(contact_speed, across)
 
@@ -347,18 +376,29 @@ def rub(sets, g, p, a, mu, half, ws):
     n, t, b = load_touch(row, NORMAL), load_touch(row, ALONG), load_touch(row, ACROSS)
     stored = rotate(ws.A, a, (ws.state_base[s], ws.state_base[s + 1], ws.state_base[s + 2]))
     row[LIMIT] = mu * row[PRESS]
-    slip = row[SLIP], row[SLIP + 1]
-    bristle = settled(sets.law, g, (dot3(stored, t), dot3(stored, b)), slip, row[LIMIT], half)
-    out = settled_out(dot3(stored, n), half)
+    slip, w = (row[SLIP], row[SLIP + 1]), turn_of_bristle(row)
+    out, x, y = settled(sets.law, g, (dot3(stored, n), dot3(stored, t), dot3(stored, b)), slip, w, row[LIMIT], half)
+    bristle, back = (x, y), taken_back(out)
     force, rate = friction(sets.law, g, bristle, slip, row[LIMIT])
-    back = taken_back(out)
     row[OUT], row[BACK] = out, back
     for k in range(2):
         row[BRISTLE + k], row[RATE + k], row[FRICTION + k] = bristle[k], rate[k], force[k]
-    kept = turned_back(ws.A, a, combined(n, t, b, out, bristle[0], bristle[1]))
-    rates = turned_back(ws.A, a, combined(n, t, b, -back, rate[0], rate[1]))
+    turned = add3((-back, rate[0], rate[1]), cross3(w, (out, x, y)))
+    kept = turned_back(ws.A, a, combined(n, t, b, out, x, y))
+    rates = turned_back(ws.A, a, combined(n, t, b, turned[0], turned[1], turned[2]))
     for k in range(3):
         ws.s[s + k], ws.state_rate[s + k] = kept[k].real, rates[k].real
+
+
+@inlined_kernel
+def turn_of_bristle(row):
+    """Return the angular velocity (3,) of a bristle as the body of i sees it, in n, t, b.
+
+    Between balls it turns with the mean of both bodies.
+    """
+    w, share = load_touch(row, SPIN), row[SHARED]
+    n, t, b = load_touch(row, NORMAL), load_touch(row, ALONG), load_touch(row, ACROSS)
+    return share * dot3(w, n), share * dot3(w, t), share * dot3(w, b)
 
 
 @inlined_kernel
@@ -428,16 +468,16 @@ def apply_sets(tables, u, ws):
             if i < 0:
                 break
             if ws.touch[p, TOUCHES].real > 0.0:
-                add_pair_wrench(ws.set_wrench, i, j, pair_wrench(sets, p, j, ws))
+                add_pair_wrench(ws.set_wrench, i, j, pair_wrench(p, ws))
     pull_members(tables, ws, ws.tau)
 
 
 @inlined_kernel
-def pair_wrench(sets, p, j, ws):
-    """Return the wrench on ball ``j`` about the origin."""
+def pair_wrench(p, ws):
+    """Return the wrench on ball j of pair ``p`` about the origin."""
     row = ws.touch[p]
     f = load_touch(row, FORCE)
-    at = sub3(load_touch(row, MIDDLE), scale3(sets.radius[j], load_touch(row, NORMAL)))
+    at = sub3(load_touch(row, MIDDLE), scale3(row[REACH], load_touch(row, NORMAL)))
     return join(f, cross3(at, f))
 
 

@@ -139,6 +139,7 @@ def trace(system: System) -> Derivatives:
 
 STRUCTURED = "structured"
 CALLING = (STRUCTURED, "finite-difference", "central-difference")  # those that may call a law in Python
+OF_KERNELS = (*CALLING, "complex-step")  # the others go through page.py, which looks for no touching pairs
 
 SOURCES: dict[str, Callable[[System], Derivatives]] = {
     "finite-difference": forward_difference,
@@ -166,5 +167,10 @@ def make_source(name: str, system: System) -> Source | None:
         raise InputError(
             f"jacobian = {name!r} cannot look into force {system.called[0].name!r}, which only Python can evaluate; "
             f"take {', '.join(CALLING[:-1])} or {CALLING[-1]}, or write the law so that it can be recorded"
+        )
+    if system.contact_sets and name not in OF_KERNELS:
+        raise InputError(
+            f"jacobian = {name!r} leaves out the forces of contacts {system.contact_sets[0]!r}; "
+            f"take {', '.join(OF_KERNELS[:-1])} or {OF_KERNELS[-1]}"
         )
     return Source(SOURCES[name](system), system.tables.dofs)

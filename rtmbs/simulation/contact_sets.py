@@ -12,7 +12,7 @@ from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.near_pairs import find_near, keep_pairs, pair_scratch, passing_pair, same_pairs
 from rtmbs.semirecursive.passes import forward_velocities
 from rtmbs.state import State
-from rtmbs.system.contact_set_tables import FORCE, GAP, MIDDLE, NORMAL, TOUCHES
+from rtmbs.system.contact_set_tables import FORCE, GAP, MIDDLE, NORMAL, REACH, TOUCHES
 from rtmbs.system.system import System
 
 DEEPEST = 0.01  # of the radius: a deeper pair cannot have met within a step that saw it
@@ -55,10 +55,8 @@ class SetPairs:
                 )
             if same_pairs(tables, g, count, state.u, scratch):
                 continue
-            before = state.u.copy(), state.s.copy(), state.sd.copy()
             least = float(keep_pairs(tables, g, count, state.u, state.s, state.sd, ws, scratch))
             if begun and least < -DEEPEST:
-                state.u[:], state.s[:], state.sd[:] = before
                 raise StepError(
                     f"contacts {self.system.contact_sets[g]!r}: a pair is {-least:.2g} radii deep where it begins, at "
                     f"t = {state.t:g}: it met within one step; take a smaller h, or let it start apart",
@@ -85,7 +83,7 @@ class Touching(NamedTuple):
     members : ndarray
         Numbers (k, 2) of the members of each pair, planes first, then balls, each in the order they were given.
     points : ndarray
-        Points (k, 3) where they touch, world axes [m].
+        Points (k, 3) where the forces act, world axes [m]: midway in the overlap of balls.
     normals : ndarray
         Normals (k, 3) towards the second member.
     penetrations : ndarray
@@ -144,7 +142,8 @@ def touching_at(equations: SemiRecursiveEquations, state: State, g: int) -> Touc
     rows = ws.touch[first : first + room]
     touch = (pairs[:, 0] > 0) & (rows[:, TOUCHES] > 0.0)
     pairs, rows = pairs[touch] - 1, rows[touch]
-    radius = sets.radius[sets.member_pointer[g] + pairs[:, 1]]
-    normals = rows[:, NORMAL : NORMAL + 3].copy()
-    points = rows[:, MIDDLE : MIDDLE + 3] - radius[:, None] * normals
-    return Touching(pairs, points, normals, -rows[:, GAP], rows[:, FORCE : FORCE + 3].copy())
+    normals = rows[:, NORMAL : NORMAL + 3]
+    points = rows[:, MIDDLE : MIDDLE + 3] - rows[:, REACH, None] * normals
+    i, j = (sets.member_pointer[g] + pairs).T
+    towards = np.where((sets.radius[i] > 0.0) & (sets.dof[i] > sets.dof[j]), -1.0, 1.0)[:, None]  # second ball leads
+    return Touching(pairs, points, towards * normals, -rows[:, GAP], towards * rows[:, FORCE : FORCE + 3])

@@ -5,6 +5,7 @@ What finds them is loaded where a System has them.
 
 from typing import Any, Protocol
 
+from rtmbs.errors import StepError
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.state import State
 from rtmbs.system.system import System
@@ -48,14 +49,22 @@ def renew_contacts(store: Any, begun: bool = True) -> None:
     """Let the contacts be those of the present pose; accelerations follow before a step where they have changed.
 
     What the user wrote into the State counts first. Bristles that move to other places are nothing that was written, so
-    bytes do not depend on reads of the State.
+    bytes do not depend on reads of the State. All are renewed or none: StepError leaves the State as it was.
     """
-    state, given = store.states[0], begun and bool(store.renewed) and store.shown is not None
+    if not store.renewed:
+        return
+    state, given = store.states[0], begun and store.shown is not None
     if given:
         store.notice(state)
-    for contacts in store.renewed:
-        if contacts.renew(store.equations, state, begun):
-            vars(store).update(current=False, exactly=True)
+    before, changed = (state.u.copy(), state.s.copy(), state.sd.copy()), False
+    try:
+        for contacts in store.renewed:
+            changed |= contacts.renew(store.equations, state, begun)
+    except StepError:
+        state.u[:], state.s[:], state.sd[:] = before
+        raise
+    if changed:
+        vars(store).update(current=False, exactly=True)
     if given:
         store.shown = state.motion()
 

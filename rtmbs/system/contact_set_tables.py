@@ -24,11 +24,12 @@ BRISTLES = 3  # states of a pair
 # Columns of ws.touch, of a pair that was evaluated: 1 where it touches, gap [m], n, t, b, curvature [1/m], force on j
 # [N], velocity and angular velocity of j that i sees at the middle of j, that middle, normal force [N] and its slopes
 # by gap and by the speed of parting, that speed [m/s], limit of friction, bristle in t and b and its part along n with
-# the rate that takes it back, slip, rates of the bristle, friction, slopes of the force by the place of j and by the
-# velocity of its touching point (3, 3).
+# the rate that takes it back, slip, rates of the bristle, friction, slopes of the force by the place of j, by the
+# velocity of its touching point and by that angular velocity (3, 3), way from the middle of j to the point where the
+# force acts [m], and share of the second ball in that way and in the turn of the bristle: 0 beside a plane.
 TOUCHES, GAP, NORMAL, ALONG, ACROSS, CURVATURE, FORCE, SPEED, SPIN, MIDDLE = 0, 1, 2, 5, 8, 11, 12, 15, 18, 21
 PRESS, BY_GAP, BY_LEAVING, LEAVING, LIMIT, BRISTLE, OUT, BACK, SLIP = 24, 25, 26, 27, 28, 29, 31, 32, 33
-RATE, FRICTION, BY_PLACE, BY_VELOCITY, COLUMNS = 35, 37, 39, 48, 57
+RATE, FRICTION, BY_PLACE, BY_VELOCITY, BY_SPIN, REACH, SHARED, COLUMNS = 35, 37, 39, 48, 57, 66, 67, 68
 
 
 def build_contact_sets(

@@ -158,6 +158,37 @@ def test_sources_of_derivatives_know_where_the_bristles_of_sets_stand():
     assert sim.step().outcome.accepted
 
 
+def test_sources_of_the_page_are_refused_by_name():
+    system = heap(1).compile()
+    for name in ("finite-difference-page", "autograd", "autograd-forward", "trace"):
+        with pytest.raises(InputError, match=f"'{name}' leaves out the forces of contacts 'heap'; take structured"):
+            rtmbs.Simulation(system, h=2e-3, method=rtmbs.TRBDF2(), jacobian=name)
+
+
+def test_pairs_of_all_sets_are_renewed_or_none():
+    """A pair of the first set comes near in the step in which one of the second has no room."""
+    m = rtmbs.Model("two", gravity=(0, 0, 0))
+    places = {"a0": (0, 1), "a1": (0.2, 1), "c0": (0, 0), "c1": (-0.102, 0), "c2": (0.2, 0)}
+    for name, (x, y) in places.items():
+        m.add_body(name, mass=0.5, inertia=(5e-4,) * 3, position=(x, y, 0), shape=rtmbs.Sphere(0.05))
+        m.add_joint(f"free {name}", rtmbs.Floating(), "ground", name, point=(x, y, 0))
+        m.set_initial(f"free {name}", rate=(-1.0 if x > 0 else 0.0, 0, 0, 0, 0, 0), pin=False)
+    m.add_contacts("first", ["a0", "a1"], stiffness=1e4)
+    m.add_contacts("second", ["c0", "c1", "c2"], stiffness=1e4, most=1)
+    sim, kept = rtmbs.Simulation(m.compile(), h=2e-3, method=rtmbs.TRBDF2()), []
+
+    def approach() -> None:
+        for _ in range(100):
+            kept.append(sim.state.copy())
+            sim.step()
+
+    with pytest.raises(StepError, match="contacts 'second': more than 1 pairs are near"):
+        approach()
+    assert len(kept) > 1
+    for name in ("z", "u", "s", "sd"):
+        assert np.array_equal(getattr(sim.state, name), getattr(kept[-1], name))
+
+
 @pytest.mark.parametrize("seed", [0, 1])
 def test_uneven_balls_on_a_skew_plane_move_as_by_an_own_law(seed):
     """Points with N = k d^e (1 + c d'), without friction, by SciPy: the error is of order two in h."""
