@@ -177,7 +177,7 @@ def of_law(resampled: Evaluation, row: int, part: int) -> Array:
     connector = int(resampled.tables.laws.connector[row])
     motion = resampled.motion(int(resampled.tables.connectors.b[connector]))
     A, (x, y, z) = motion.A, resampled.tables.laws.frame_b[row, :, 3]
-    point = motion.r + (A[:, :, 0] * x + A[:, :, 1] * y + A[:, :, 2] * z)  # bytes of the native library; BLAS has its own
+    point = motion.r + (A[:, :, 0] * x + A[:, :, 1] * y + A[:, :, 2] * z)  # bytes of the kernels; BLAS has its own
     return np.asarray(moved(resampled.connector_wrench(connector), point)[:, part : part + 3])
 
 
