@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.checks import whole
-from rtmbs.results.sample_kernels import COORDINATE
+from rtmbs.results.sample_kernels import NUMBERS
 from rtmbs.simulation.channel_reader import KernelChannel, kernel_channels
 from rtmbs.simulation.inputs import driver_slots
 from rtmbs.simulation.simulation import Simulation
@@ -128,7 +128,7 @@ def plan_of(sim: Simulation, systems: Sequence[System], channels: tuple[str, ...
         one: KernelChannel = known[name]
         rows.append((one.kind, one.order, one.dof, size))
         points.append(one.point)
-        size += 1 if one.kind == COORDINATE else 3
+        size += NUMBERS[one.kind]
     found = np.array(rows, np.int64).reshape(-1, 4), np.array(points, np.float64).reshape(1, -1, 3), size
     if len(systems) > 1 and len(channels):
         found = found[0], points_of(systems, channels), size

@@ -15,6 +15,7 @@ from rtmbs.export.entry_kernels import (
     JOINT_FORCE,
     LAW_FORCE,
     LAW_STATE,
+    LAW_WRENCH,
     MISSED,
     MULTIPLIER,
     SPRING,
@@ -171,7 +172,8 @@ class OutputRows:
         else:
             raise InputError(
                 f"channel {channel!r} is evaluated in Python only, so no native library has it; export positions, "
-                "velocities, accelerations, coordinates of the tree, reactions, forces, energies or violations"
+                "velocities, accelerations, orientations of bodies, coordinates of the tree, reactions, forces, "
+                "energies or violations"
             )
 
     @cached_property
@@ -242,6 +244,9 @@ def picks(system: System, tables: Any) -> Iterator[tuple[str, list[Pick]]]:
         elif info.kind == "joint":
             for what in ("torque", "force"):
                 yield f"{info.name}.{what}", [(JOINT_FORCE, info.row, 0)]
+        elif info.kind == "law":
+            for first, what in ((0, "force"), (3, "torque")):
+                yield f"{info.name}.{what}", [(LAW_WRENCH, info.row, first + k) for k in range(3)]
         elif info.kind == "joint law":
             yield f"{info.name}.force", [(LAW_FORCE, info.row + k, 0) for k in range(len(info.dofs))]
     for k, state in enumerate(system.states):

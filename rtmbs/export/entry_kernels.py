@@ -37,7 +37,7 @@ from rtmbs.semirecursive.step import march
 
 HALF_TURN, NOT_FOLLOWED, DRIVER_JUMP = 9, 10, 12  # further exit codes, behind those of ``semirecursive.exit_codes``
 # Kinds of numbers that ``picked`` returns.
-ENERGY, MISSED, SPRING, GIVEN, BUSHING, LAW_FORCE, INPUT, JOINT_FORCE, MULTIPLIER, LAW_STATE = range(10)
+ENERGY, MISSED, SPRING, GIVEN, BUSHING, LAW_FORCE, INPUT, JOINT_FORCE, MULTIPLIER, LAW_STATE, LAW_WRENCH = range(11)
 NO_LIMIT = 2**62  # ticks of a kernel call
 
 measure_spring, measure_given, measure_bushing = SPRINGS.measure, WRENCHES.measure, BUSHINGS.measure
@@ -238,8 +238,9 @@ def read_outputs(it):
     read_instant(it.tables, out.plan, out.points, present(it), it.u, it.ws, out.values)
     if len(out.reactions) > 0 or len(out.picked) > 0:
         evaluate_present(it)
-    if len(out.reactions) > 0:
+    if len(out.reactions) > 0 or asks_for(out.picked, LAW_WRENCH):
         connector_wrenches(it.tables, it.lam, it.u, it.ws, out.wrenches[len(it.graph.dof) :])
+    if len(out.reactions) > 0:
         balance_bodies(it.tables, it.graph, it.ws, out.wrenches)
     for k in range(len(out.reactions)):
         row, dof, ground, first = out.reactions[k, 0], out.reactions[k, 1], out.reactions[k, 2], out.reactions[k, 3]
@@ -316,7 +317,32 @@ def picked(it, kind, row, column):
         return -it.lam[row]
     if kind == LAW_STATE:
         return it.s[row]
+    if kind == LAW_WRENCH:
+        return law_wrench(it, row, column)
     return it.u[row]
+
+
+@inner_kernel
+def asks_for(picked, kind):
+    """True when one of the rows of ``picked`` is of a kind."""
+    found = 0
+    for k in range(len(picked)):
+        found += 1 if picked[k, 0] == kind else 0
+    return found > 0
+
+
+@inner_kernel
+def law_wrench(it, row, column):
+    """Return one number of what a force law does to body b at b's marker: force, then torque, world axes."""
+    laws = it.tables.laws
+    connector = laws.connector[row]
+    F, body = load6(it.outputs.wrenches, len(it.graph.dof) + connector), it.tables.connectors.b[connector]
+    if column < 3:
+        return F[column]
+    frame = laws.frame_b
+    x = place(it.ws.A, it.ws.r, body, (frame[row, 0, 3], frame[row, 1, 3], frame[row, 2, 3]))
+    moment = sub3((F[3], F[4], F[5]), cross3(x, (F[0], F[1], F[2])))
+    return moment[column - 3]
 
 
 ENTRIES = {

@@ -176,7 +176,8 @@ def of_law(resampled: Evaluation, row: int, part: int) -> Array:
     """Return force (part 0) or torque (part 3) of a force law on body b at b's marker, world axes (S, 3)."""
     connector = int(resampled.tables.laws.connector[row])
     motion = resampled.motion(int(resampled.tables.connectors.b[connector]))
-    point = motion.r + motion.A @ resampled.tables.laws.frame_b[row, :, 3]
+    A, (x, y, z) = motion.A, resampled.tables.laws.frame_b[row, :, 3]
+    point = motion.r + (A[:, :, 0] * x + A[:, :, 1] * y + A[:, :, 2] * z)  # bytes of the kernels; BLAS has its own
     return np.asarray(moved(resampled.connector_wrench(connector), point)[:, part : part + 3])
 
 

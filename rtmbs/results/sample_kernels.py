@@ -5,13 +5,16 @@ All kernels of this room stand here.
 
 from typing import Any
 
+import numpy as np
+
 from rtmbs.forces.kind import ForceKind
 from rtmbs.forces.register import KINDS
-from rtmbs.jit.compiled import coarse_kernel, kernel, merged_kernel
+from rtmbs.jit.compiled import coarse_kernel, inner_kernel, kernel, merged_kernel
 from rtmbs.numerics.spatial import (
     add3,
     angular,
     cross3,
+    dot3,
     increase6,
     join,
     load3,
@@ -44,7 +47,8 @@ from rtmbs.semirecursive.passes import (
 )
 from rtmbs.system.tables import GRAVITY_SLOT
 
-COORDINATE, PLACE, TURN = 0, 1, 2  # what a row of the plan of ``read_instant`` reads
+COORDINATE, PLACE, TURN, ATTITUDE = 0, 1, 2, 3  # what a row of the plan of ``read_instant`` reads
+NUMBERS = (1, 3, 3, 4)  # of each kind
 
 
 @coarse_kernel
@@ -53,6 +57,7 @@ def read_instant(tables, plan, points, state, u, ws, out):
 
     Columns are kind, order (0 value, 1 rate, 2 acceleration), dof, and the first number of ``out``. COORDINATE is one
     number, PLACE three of the point in ``points`` (rows, 3), dof axes, TURN three of the body's turn; world axes.
+    ATTITUDE is the quaternion of body axes, four numbers; its row of ``points`` turns dof axes to those of the body.
     """
     forward_positions(tables, state.R0, state.z, ws)
     forward_velocities(tables.dofs, state.zd, ws)
@@ -61,6 +66,9 @@ def read_instant(tables, plan, points, state, u, ws, out):
         kind, order, i, first = plan[k, 0], plan[k, 1], plan[k, 2], plan[k, 3]
         if kind == COORDINATE:
             out[first] = state.z[i] if order == 0 else (state.zd[i] if order == 1 else state.zdd[i])
+            continue
+        if kind == ATTITUDE:
+            out[first], out[first + 1], out[first + 2], out[first + 3] = turned(attitude(ws.A, i), load3(points, k))
             continue
         V, acc = load6(ws.V, i), load6(ws.acc, i)
         if kind == TURN:
@@ -75,6 +83,40 @@ def read_instant(tables, plan, points, state, u, ws, out):
                 swept = add3(point_velocity(acc, x), cross3(angular(V), point_velocity(V, x)))
                 value = add3(swept, (u[GRAVITY_SLOT], u[GRAVITY_SLOT + 1], u[GRAVITY_SLOT + 2]))
         out[first], out[first + 1], out[first + 2] = value
+
+
+@inner_kernel
+def attitude(A, i):
+    """Return the quaternion (w, x, y, z) of rotation ``i`` of A from its largest component, as ``quaternions`` does."""
+    a, b, c = A[i, 0, 0], A[i, 1, 1], A[i, 2, 2]
+    x, y, z = A[i, 2, 1] - A[i, 1, 2], A[i, 0, 2] - A[i, 2, 0], A[i, 1, 0] - A[i, 0, 1]
+    trace = a + b + c
+    largest, q = trace, (1.0 + trace, x, y, z)
+    if 2.0 * a - trace > largest:
+        largest = 2.0 * a - trace
+        q = (x, 1.0 + largest, A[i, 1, 0] + A[i, 0, 1], A[i, 0, 2] + A[i, 2, 0])
+    if 2.0 * b - trace > largest:
+        largest = 2.0 * b - trace
+        q = (y, A[i, 1, 0] + A[i, 0, 1], 1.0 + largest, A[i, 2, 1] + A[i, 1, 2])
+    if 2.0 * c - trace > largest:
+        q = (z, A[i, 0, 2] + A[i, 2, 0], A[i, 2, 1] + A[i, 1, 2], 1.0 + 2.0 * c - trace)
+    size = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    return q[0] / size, q[1] / size, q[2] / size, q[3] / size
+
+
+@inner_kernel
+def turned(q, turn):
+    """Return the product, with w >= 0, of ``q`` and the quaternion whose modified Rodrigues parameters are ``turn``.
+
+    These are its vector over 1 + w: three numbers for every rotation, well conditioned where w >= 0.
+    """
+    square = dot3(turn, turn)
+    w, v = (1.0 - square) / (1.0 + square), scale3(2.0 / (1.0 + square), turn)
+    mine = (q[1], q[2], q[3])
+    first = q[0] * w - dot3(mine, v)
+    rest = add3(add3(scale3(q[0], v), scale3(w, mine)), cross3(mine, v))
+    sign = -1.0 if first < 0.0 else 1.0
+    return sign * first, sign * rest[0], sign * rest[1], sign * rest[2]
 
 
 @kernel

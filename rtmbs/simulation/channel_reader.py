@@ -15,10 +15,11 @@ from rtmbs.errors import InputError, shown, unknown_name
 from rtmbs.integrators.settings import StateArrays
 from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import entry_for
+from rtmbs.numerics.rotations.quaternions import quaternions
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
 from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.sample_kernels import COORDINATE, PLACE, TURN, read_instant
+from rtmbs.results.sample_kernels import ATTITUDE, COORDINATE, PLACE, TURN, read_instant
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.state import State, is_usual
@@ -37,7 +38,7 @@ class KernelChannel(NamedTuple):
     kind: int
     order: int  # 0 value, 1 rate, 2 acceleration
     dof: int
-    point: Array  # (3,) dof axes [m]
+    point: Array  # (3,) dof axes [m]; of an orientation the Rodrigues parameters of the body in its dof
 
 
 class ReadPlan(NamedTuple):
@@ -186,9 +187,16 @@ def kernel_channels(system: System) -> Iterator[tuple[str, KernelChannel]]:
         yield f"{name}.mass_center", KernelChannel(PLACE, 0, body.dof, center)
         yield f"{name}.angular_velocity", KernelChannel(TURN, 1, body.dof, none)
         yield f"{name}.angular_acceleration", KernelChannel(TURN, 2, body.dof, none)
+        yield f"{name}.orientation", KernelChannel(ATTITUDE, 0, body.dof, modified_rodrigues(body.rotation))
     for name, marker in system.markers.items():
         if marker.dof >= 0:
             yield from point_channels(name, marker.dof, marker.position)
+
+
+def modified_rodrigues(R: Array) -> Array:
+    """Return the modified Rodrigues parameters (3,) of a rotation (3, 3): the vector of its quaternion over 1 + w."""
+    q = quaternions(R[None])[0]
+    return np.asarray(q[1:] / (1.0 + q[0]))
 
 
 def point_channels(name: str, dof: int, point: Array) -> Iterator[tuple[str, KernelChannel]]:

@@ -190,7 +190,14 @@ def test_threads_change_no_byte(cart):
     assert found[0].tobytes() == found[1].tobytes()
 
 
-CHANNELS = ["rail.displacement", "pivot.angle", "pivot.rate", "pole.mass_center", "pole.acceleration"]
+CHANNELS = [
+    "rail.displacement",
+    "pivot.angle",
+    "pivot.rate",
+    "pole.mass_center",
+    "pole.orientation",
+    "pole.acceleration",
+]
 
 
 def test_channels_are_those_of_a_simulation(cart):

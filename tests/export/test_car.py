@@ -10,7 +10,9 @@ from rtmbs.vehicle import Ramp, read
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 CORNERS = ("fl", "fr", "rl", "rr")
 MOTION = ("value", "rate", "acceleration")
-OUTPUTS = ["chassis.position", "chassis.angular_velocity", *(f"hub_{corner}.rate" for corner in CORNERS)]
+TYRES = [f"tyre_{corner}.{what}" for corner in CORNERS for what in ("force", "torque")]
+SEEN = [*TYRES, "chassis.orientation", *(f"wheel_{corner}.orientation" for corner in CORNERS)]
+OUTPUTS = ["chassis.position", "chassis.angular_velocity", *(f"hub_{corner}.rate" for corner in CORNERS), *SEEN]
 H, STEPS = 1e-3, 300
 
 
@@ -53,6 +55,13 @@ def test_the_library_has_the_bytes_of_a_simulation(load, car):
     sim = simulated(car, 0.0)
     assert it.arrays == state_bytes(sim)
     assert sim["chassis.angular_velocity"][2] > 0.2  # it turns to the left
+    for channel in SEEN:
+        axes = "wxyz" if channel.endswith("orientation") else "xyz"
+        found = np.array([it.read(f"{channel}[{axis}]") for axis in axes])
+        assert found.tobytes() == sim.read([channel]).tobytes(), channel
+    loads = sum(it.read(f"tyre_{corner}.force[z]") for corner in CORNERS)
+    weight = 9.81 * sum(body.mass for body in car.bodies.values())
+    assert loads == pytest.approx(weight, rel=0.05)  # the car heaves a little
 
 
 @pytest.mark.parametrize("fmi", [2, 3])
@@ -72,9 +81,13 @@ def test_the_fmu_has_the_numbers_of_a_simulation(car, tmp_path, fmi):
     for axis, value in zip("xyz", sim["chassis.position"], strict=True):
         assert found[f"chassis.position[{axis}]"][-1] == pytest.approx(value, abs=1e-12)
     assert found["hub_rr.rate"][-1] == pytest.approx(sim["hub_rr.rate"], rel=1e-12)
+    for axis, value in zip("wxyz", sim["chassis.orientation"], strict=True):
+        assert found[f"chassis.orientation[{axis}]"][-1] == pytest.approx(value, abs=1e-12)
+    for axis, value in zip("xyz", sim["tyre_fl.force"], strict=True):
+        assert found[f"tyre_fl.force[{axis}]"][-1] == pytest.approx(value, abs=1e-8)
 
 
-@pytest.mark.parametrize("channel", ["tyre_fl.force", "chassis.orientation"])
+@pytest.mark.parametrize("channel", ["chassis_pose.orientation", "momentum.linear"])
 def test_what_only_python_evaluates_is_refused(car, tmp_path, channel):
     with pytest.raises(rtmbs.errors.InputError, match=rf"channel '{channel}' is evaluated in Python only"):
         rtmbs.export_library(car.compile(), tmp_path / "car", outputs=[channel])

@@ -39,20 +39,34 @@ def tree(seed):
 
 @pytest.mark.parametrize("seeds", [range(12), range(12, 24)])
 def test_random_trees_step_with_the_bytes_of_a_simulation(load, seeds):
-    equal = []
+    equal, laws = [], 0
     for seed in seeds:
         sim = tree(seed)
         if sim is None or refusal(sim):
             continue
-        it = load(sim)
+        seen = looked_at(sim)
+        it = load(sim, outputs=seen)
         for k in range(STEPS):
             report, status = sim.step(), it.step()
             assert bool(it.library.rtmbs_taken(status)) == report.outcome.accepted, (seed, k)
             if not report.outcome.accepted:
                 break
             assert state_bytes(sim) == it.arrays, (seed, k)
+            for channel in seen:
+                axes = "wxyz" if channel.endswith("orientation") else "xyz"
+                found = np.array([it.read(f"{channel}[{axis}]") for axis in axes])
+                assert found.tobytes() == sim.read([channel]).tobytes(), (seed, k, channel)
+        laws += sum(channel.endswith("torque") for channel in seen)
         equal.append(seed)
     assert len(equal) >= 3
+    assert laws >= 1
+
+
+def looked_at(sim):
+    """Return the orientations of moving bodies, and what force laws between markers do."""
+    moving = [f"{name}.orientation" for name, body in sim.system.bodies.items() if body.dof >= 0]
+    laws = [name for name, force in sim.system.forces.items() if force.kind == "law"]
+    return moving + [f"{name}.{what}" for name in laws for what in ("force", "torque")]
 
 
 def refusal(sim):

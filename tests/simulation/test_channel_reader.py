@@ -5,7 +5,9 @@ import pytest
 
 import rtmbs
 from rtmbs.errors import InputError, UnknownNameError
+from rtmbs.numerics.rotations.quaternions import rotations
 from tests.contracts.machines import closed_simulation, everything
+from tests.mechanisms import TREE_TYPES, add_random_joint, grow_tree
 
 
 def test_every_channel_is_that_of_a_result():
@@ -27,6 +29,28 @@ def test_every_channel_is_that_of_a_result():
         first += size
     assert first == len(numbers)
     assert everything(sim) == before
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_orientations_are_those_of_three_points_of_the_body(seed):
+    """Bodies whose axes are turned at will: points on their axes tell where these are."""
+    rng = np.random.default_rng((seed, 35))
+    model = rtmbs.Model("turned")
+    names = grow_tree(rng, model, 4, lambda k, *ends: add_random_joint(rng, model, f"joint {k}", TREE_TYPES[k], *ends))
+    for name in names[1:]:
+        for k, axis in enumerate(np.eye(3)):
+            model.add_marker(f"{name} {k}", name, model.bodies[name].position + model.bodies[name].orientation @ axis)
+    sim = rtmbs.Simulation(model.compile(), h=1e-2)
+    moving, worst = [name for name in names[1:] if sim.system.bodies[name].dof >= 0], 0.0
+    assert moving
+    for _ in range(30):
+        sim.step()
+        for name in moving:
+            q = sim.read([f"{name}.orientation"])
+            points = [sim[f"{name} {k}.position"] - sim[f"{name}.position"] for k in range(3)]
+            worst = max(worst, np.abs(rotations(q) - np.stack(points, axis=1)).max())
+            assert q[0] >= 0.0
+    assert worst < 1e-13
 
 
 def test_kinds_of_values():

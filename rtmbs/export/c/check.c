@@ -508,11 +508,12 @@ static const char *check_scratch(M it, const sizes *s) {
 static const char *check_outputs(M it, const sizes *s) {
     int64_t nb = s->nb, values = E(L_outputs_values), plans = E(L_outputs_plan), reactions = E(L_outputs_reactions);
     WANT(L_outputs_plan, EXTENT(it, L_outputs_plan, 1) == 4); SHAPE2(L_outputs_points, plans, 3);
-    WANT(L_outputs_plan, column(it, L_outputs_plan, 0, 0, 2) && column(it, L_outputs_plan, 1, 0, 2) &&
+    WANT(L_outputs_plan, column(it, L_outputs_plan, 0, 0, 3) && column(it, L_outputs_plan, 1, 0, 2) &&
          column(it, L_outputs_plan, 2, 0, s->n - 1));
     for (int64_t k = 0; k < plans; k++) {
         const int64_t *row = INTEGERS(it, L_outputs_plan) + 4 * k;
-        if (row[3] < 0 || row[3] + (row[0] == 0 ? 1 : 3) > values) FAIL(L_outputs_plan);
+        static const int64_t numbers[] = {1, 3, 3, 4};
+        if (row[3] < 0 || row[3] + numbers[row[0]] > values) FAIL(L_outputs_plan);
     }
     SHAPE2(L_outputs_reactions, reactions, 4); SHAPE1(L_outputs_signs, reactions); SHAPE2(L_outputs_ends, reactions, 3);
     WANT(L_outputs_reactions, column(it, L_outputs_reactions, 0, 0, nb + s->nl - 1) &&
@@ -521,14 +522,15 @@ static const char *check_outputs(M it, const sizes *s) {
     WANT(L_outputs_picked, EXTENT(it, L_outputs_picked, 1) == 4);
     WANT(L_outputs_picked, column(it, L_outputs_picked, 3, 0, values - 1));
     const int64_t rows[] = {4, s->m, E(L_outputs_springs), E(L_outputs_given), E(L_outputs_bushings),
-                            E(L_outputs_law_forces), s->nu, E(L_tables_joint_forces_dof), s->m, s->ns};
-    const int64_t columns[] = {1, 3, SPRING_NUMBERS, GIVEN_NUMBERS, BUSHING_NUMBERS, 1, 1, 1, 1, 1};
+                            E(L_outputs_law_forces), s->nu, E(L_tables_joint_forces_dof), s->m, s->ns,
+                            E(L_tables_laws_connector)};
+    const int64_t columns[] = {1, 3, SPRING_NUMBERS, GIVEN_NUMBERS, BUSHING_NUMBERS, 1, 1, 1, 1, 1, 6};
     for (int64_t k = 0; k < E(L_outputs_picked); k++) {
         const int64_t *row = INTEGERS(it, L_outputs_picked) + 4 * k;
-        if (row[0] < 0 || row[0] > 9 || row[1] < 0 || row[1] >= rows[row[0]] || row[2] < 0 || row[2] >= columns[row[0]])
+        if (row[0] < 0 || row[0] > 10 || row[1] < 0 || row[1] >= rows[row[0]] || row[2] < 0 || row[2] >= columns[row[0]])
             FAIL(L_outputs_picked);
     }
-    WANT(L_outputs_values, values <= 3 * plans + 6 * reactions + E(L_outputs_picked));
+    WANT(L_outputs_values, values <= 4 * plans + 6 * reactions + E(L_outputs_picked));
     SHAPE1(L_outputs_energies, 3); SHAPE2(L_outputs_missed, 3, s->m); SHAPE2(L_outputs_wrenches, nb + s->nl, 6);
     SHAPE2(L_graph_center, nb, 3); SHAPE1(L_graph_mass, nb); SHAPE3(L_graph_inertia, nb, 3, 3); SHAPE1(L_graph_parent, nb);
     RANGE(L_graph_dof, -1 - s->g, s->n - 1); SHAPE1(L_graph_connector_a, s->nl); SHAPE1(L_graph_connector_b, s->nl);
