@@ -27,6 +27,7 @@ from rtmbs.vehicle.differentials import (
     differentials_of,
 )
 from rtmbs.vehicle.magic_formula import MagicFormula
+from rtmbs.vehicle.rod_lengths import keep_rods
 from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
 from rtmbs.vehicle.tmeasy import TMeasy
 from rtmbs.vehicle.trailer import Trailer, add_trailer
@@ -179,14 +180,13 @@ class Car(Model):
         Car
             New car.
         """
-        from rtmbs.vehicle.branches import keep_rods
-
         return keep_rods(self, Car(self.data, self.tyres, **(self.options | options)))
 
     def with_points(self, axle: Literal["front", "rear"], points: Mapping[str, Numbers]) -> "Car":
         """Return the car with other hard points of an axle; the right side mirrors the left one.
 
-        ``car.data.front.hard_points`` lists them.
+        ``car.data.front.hard_points`` lists them. Rods whose length was changed in ``rods`` keep it, also where their
+        own ends move. All others take the distance of their ends.
 
         Parameters
         ----------
@@ -210,7 +210,7 @@ class Car(Model):
         if axle not in ("front", "rear"):
             raise ModelError(f"car {self.name!r}: axle is {shown(axle)}; it must be one of front, rear")
         moved = getattr(self.data, axle).with_points(points)
-        return Car(self.data._replace(**{axle: moved}), self.tyres, **self.options)
+        return keep_rods(self, Car(self.data._replace(**{axle: moved}), self.tyres, **self.options))
 
     def compile(self) -> "System":
         """Return the flat arrays that simulations run on.
