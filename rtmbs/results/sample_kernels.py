@@ -5,6 +5,8 @@ All kernels of this room stand here.
 
 from typing import Any
 
+import numpy as np
+
 from rtmbs.forces.kind import ForceKind
 from rtmbs.forces.register import KINDS
 from rtmbs.jit.compiled import coarse_kernel, kernel, merged_kernel
@@ -44,7 +46,7 @@ from rtmbs.semirecursive.passes import (
 )
 from rtmbs.system.tables import GRAVITY_SLOT
 
-COORDINATE, PLACE, TURN = 0, 1, 2  # what a row of the plan of ``read_instant`` reads
+COORDINATE, PLACE, TURN, ORIENTATION = 0, 1, 2, 3  # what a row of the plan of ``read_instant`` reads
 
 
 @coarse_kernel
@@ -53,6 +55,7 @@ def read_instant(tables, plan, points, state, u, ws, out):
 
     Columns are kind, order (0 value, 1 rate, 2 acceleration), dof, and the first number of ``out``. COORDINATE is one
     number, PLACE three of the point in ``points`` (rows, 3), dof axes, TURN three of the body's turn; world axes.
+    ORIENTATION is the quaternion of the dof, four numbers.
     """
     forward_positions(tables, state.R0, state.z, ws)
     forward_velocities(tables.dofs, state.zd, ws)
@@ -61,6 +64,9 @@ def read_instant(tables, plan, points, state, u, ws, out):
         kind, order, i, first = plan[k, 0], plan[k, 1], plan[k, 2], plan[k, 3]
         if kind == COORDINATE:
             out[first] = state.z[i] if order == 0 else (state.zd[i] if order == 1 else state.zdd[i])
+            continue
+        if kind == ORIENTATION:
+            out[first], out[first + 1], out[first + 2], out[first + 3] = quaternion_of(ws.A[i])
             continue
         V, acc = load6(ws.V, i), load6(ws.acc, i)
         if kind == TURN:
@@ -75,6 +81,27 @@ def read_instant(tables, plan, points, state, u, ws, out):
                 swept = add3(point_velocity(acc, x), cross3(angular(V), point_velocity(V, x)))
                 value = add3(swept, (u[GRAVITY_SLOT], u[GRAVITY_SLOT + 1], u[GRAVITY_SLOT + 2]))
         out[first], out[first + 1], out[first + 2] = value
+
+
+@kernel
+def quaternion_of(R):
+    """Return the quaternion of a rotation (3, 3), w >= 0, with the numbers of ``rotations.quaternions``."""
+    x, y, z = R[0, 0], R[1, 1], R[2, 2]
+    trace = x + y + z
+    wx, wy, wz = R[2, 1] - R[1, 2], R[0, 2] - R[2, 0], R[1, 0] - R[0, 1]
+    xy, yz, zx = R[1, 0] + R[0, 1], R[2, 1] + R[1, 2], R[0, 2] + R[2, 0]
+    q = (1.0 + trace, wx, wy, wz)
+    largest = trace
+    if 2.0 * x - trace > largest:
+        largest, q = 2.0 * x - trace, (wx, 1.0 + (2.0 * x - trace), xy, zx)
+    if 2.0 * y - trace > largest:
+        largest, q = 2.0 * y - trace, (wy, xy, 1.0 + (2.0 * y - trace), yz)
+    if 2.0 * z - trace > largest:
+        q = (wz, zx, yz, 1.0 + (2.0 * z - trace))
+    size = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
+    w = q[0] / size
+    sign = -1.0 if w < 0.0 else 1.0
+    return sign * w, sign * (q[1] / size), sign * (q[2] / size), sign * (q[3] / size)
 
 
 @kernel

@@ -4,6 +4,7 @@ A list of names is prepared at its first call, and kept.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from itertools import chain
 from operator import attrgetter, is_
 from typing import Any, NamedTuple
 
@@ -18,7 +19,7 @@ from rtmbs.jit.compiled import entry_for
 from rtmbs.results.catalogue import sources
 from rtmbs.results.channel import Source
 from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.sample_kernels import COORDINATE, PLACE, TURN, read_instant
+from rtmbs.results.sample_kernels import COORDINATE, ORIENTATION, PLACE, TURN, read_instant
 from rtmbs.results.samples import OF_STATE, Samples
 from rtmbs.semirecursive.workspace import Workspace, workspace
 from rtmbs.state import State, is_usual
@@ -142,7 +143,8 @@ class ChannelReader:
         """Return the plan of a list of channels."""
         offered = self.sources(state)
         if self.quick is None:
-            self.quick = {name: one for name, one in kernel_channels(self.system) if name in offered}
+            known = chain(kernel_channels(self.system), orientation_channels(self.system))
+            self.quick = {name: one for name, one in known if name in offered}
         rows: list[tuple[int, ...]] = []
         points, others, first = [], [], 0
         for name in names:
@@ -189,6 +191,13 @@ def kernel_channels(system: System) -> Iterator[tuple[str, KernelChannel]]:
     for name, marker in system.markers.items():
         if marker.dof >= 0:
             yield from point_channels(name, marker.dof, marker.position)
+
+
+def orientation_channels(system: System) -> Iterator[tuple[str, KernelChannel]]:
+    """Yield the orientations of moving bodies that have the axes of their dof at design."""
+    for name, body in system.bodies.items():
+        if body.dof >= 0 and np.array_equal(body.rotation, np.eye(3)):
+            yield f"{name}.orientation", KernelChannel(ORIENTATION, 0, body.dof, np.zeros(3))
 
 
 def point_channels(name: str, dof: int, point: Array) -> Iterator[tuple[str, KernelChannel]]:
