@@ -156,6 +156,7 @@ def template(rng: np.random.Generator, known: tuple[Any, Any], centre: Array, sh
                                               drop=0.05, stiffness=rng.uniform(500.0, 3000.0))  # fmt: skip
     if kind is SolidAxle:
         values["live"] = bool(rng.integers(2))
+    values["shaft_inertia"] = rng.uniform(0.2, 0.6)
     angles = {"toe": rng.uniform(-0.01, 0.01), "camber": rng.uniform(-0.03, 0.03)}
     return kind(**values, **laws, **angles).axle()
 

@@ -7,6 +7,7 @@ off by more than its bound, the car must keep the bound with loops 100 times sof
 Its distance must also be of the size that a change of the first lost digit at the start leaves in the same car.
 """
 
+import re
 import warnings
 from dataclasses import replace
 from typing import Any
@@ -171,8 +172,9 @@ def count(tally: Tally, name: str) -> None:
 
 
 def named(message: str) -> bool:
-    """True when a refusal names an element: something in quotes, a joint or a corner."""
-    return "'" in message or any(f"_{corner}" in message for corner in CORNERS) or "chassis" in message
+    """True when a refusal names an element besides the car: something in quotes, or a part with its corner."""
+    said = re.sub(r"car '[^']*'", "", message)
+    return "'" in said or re.search(r"_(f|r|t)[lr]?\b", said) is not None
 
 
 def campaign(cases: int, seed: int) -> Tally:

@@ -13,7 +13,7 @@ from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joints import JointType
 from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle, Connection, Part, Strut, square_to
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle, Connection, Part, Strut, check_distances, square_to
 from rtmbs.vehicle.bushed_joints import Bushings, add_bushing, add_free_parts, bushings_of
 from rtmbs.vehicle.data_file import CarData, axle_of, read_data
 from rtmbs.vehicle.differentials import (
@@ -110,7 +110,7 @@ class Car(Model):
     UnknownNameError
         For an option that is not in the list.
     ModelError
-        For tyres or a part that is missing, and for values that cannot be.
+        For tyres or a part that is missing, for values that cannot be, and for hard points far from the car.
 
     Examples
     --------
@@ -154,6 +154,8 @@ class Car(Model):
             data = data._replace(front=axle_of(front), rear=axle_of(rear))
         if tyres is None:
             raise ModelError(f"car {data.name!r}: tyres is missing; give a Tyre or the path of a .tir file")
+        for place in ("front", "rear"):
+            check_distances(getattr(data, place), f"car {data.name!r}, {place} axle")
         self.data, self.options = data, known | options
         slope = number(self.options["slope"], f"car {data.name!r}: slope")
         down = number(self.options["gravity"], f"car {data.name!r}: gravity")
