@@ -124,7 +124,7 @@ def measure(result):
 
 
 def toe_at_start(car, result):
-    """Return the toe of the front left wheel at the start of a run [degrees]: positive to the left, so negative is toe-in."""
+    """Return the toe of the front left wheel at the start of a run [degrees]; toe-in is negative."""
     axis = rotations(result["upright_fl.orientation"][0]) @ car.spin_axis("fl")
     return float(np.degrees(np.arctan2(-axis[0], axis[1])))
 
@@ -141,8 +141,9 @@ def main():
     seeds = list(range(options.first, options.first + options.cars))
     try:
         table = rtmbs.sweep(
-            partial(make, adjusted=options.adjusted), {"seed": seeds}, measure, t_end=END, h=H, engine=rtmbs.Serial(), folder=options.folder, progress=True
-        )
+            partial(make, adjusted=options.adjusted), {"seed": seeds}, measure, t_end=END, h=H, engine=rtmbs.Serial(),
+            folder=options.folder, progress=True,
+        )  # fmt: skip
     except KeyboardInterrupt as stopped:
         table = getattr(stopped, "result", None)  # none before the first car
     if table is None:
