@@ -152,8 +152,8 @@ def template(rng: np.random.Generator, known: tuple[Any, Any], centre: Array, sh
     if front:
         values["steered"] = True
     if kind is DoubleWishbone and rng.random() < 0.5:
-        values["anti_roll_bar"] = AntiRollBar(origin=centre + (0.2, -centre[1], -0.1), half_width=0.45, arm=-0.2,
-                                              drop=0.05, stiffness=rng.uniform(500.0, 3000.0))  # fmt: skip
+        values["anti_roll_bar"] = AntiRollBar(origin=centre + np.array((0.2, -centre[1], -0.1)), half_width=0.45,
+                                              arm=-0.2, drop=0.05, stiffness=rng.uniform(500.0, 3000.0))  # fmt: skip
     if kind is SolidAxle:
         values["live"] = bool(rng.integers(2))
     values["shaft_inertia"] = rng.uniform(0.2, 0.6)

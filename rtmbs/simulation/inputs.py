@@ -36,9 +36,6 @@ class InputStore(Protocol):
     def write_input(self, place: slice, numbers: Array) -> None:
         """Change one input of the present State."""
 
-    def ramp_input(self, place: slice, numbers: Array) -> None:
-        """Let one input be these numbers at the end of the next step."""
-
     def ramp_inputs(self, ends: dict[int, tuple[slice, Array]]) -> None:
         """Let several inputs be these numbers at the end of the next step, by their first slots."""
 
@@ -177,7 +174,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             if value < 0.0 and slot in self._nonnegative:
                 raise InputError(f"input {name!r} is {value:g}; it must be zero or more")
             if slot in self._ramped:
-                self._store.ramp_input(self._numbers[name], np.array([value]))
+                self._store.ramp_inputs({slot: (self._numbers[name], np.array([value]))})
             else:
                 self._store.write_number(slot, value, slot in self._quick)  # at a tenth of the time
             return
@@ -200,7 +197,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         if place.start in self._driven:
             check_motion(name, self._store.state.u[place], numbers, self._store.h, self._system.length)
         if place.start in self._ramped:
-            self._store.ramp_input(place, numbers)
+            self._store.ramp_inputs({place.start: (place, numbers)})
         else:
             self._store.write_input(place, numbers)
 

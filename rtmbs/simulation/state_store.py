@@ -456,10 +456,6 @@ class StateStore:
         else:
             own["ramps"] = ramps
 
-    def ramp_input(self, place: slice, numbers: Array) -> None:
-        """Let one input be these numbers at the end of the next step, as ``ramp_inputs`` does."""
-        self.ramp_inputs({place.start: (place, numbers)})
-
     @guarded(CHANGE, INPUTS)
     def ramp_inputs(self, ends: RampEnds) -> None:
         """Let inputs be these numbers at the end of the next step; the current State stays.
