@@ -99,7 +99,7 @@ def attitude(A, i):
         largest = 2.0 * b - trace
         q = (y, A[i, 1, 0] + A[i, 0, 1], 1.0 + largest, A[i, 2, 1] + A[i, 1, 2])
     if 2.0 * c - trace > largest:
-        q = (z, A[i, 0, 2] + A[i, 2, 0], A[i, 2, 1] + A[i, 1, 2], 1.0 + 2.0 * c - trace)
+        q = (z, A[i, 0, 2] + A[i, 2, 0], A[i, 2, 1] + A[i, 1, 2], 1.0 + (2.0 * c - trace))
     size = np.sqrt(q[0] * q[0] + q[1] * q[1] + q[2] * q[2] + q[3] * q[3])
     return q[0] / size, q[1] / size, q[2] / size, q[3] / size
 

@@ -36,8 +36,8 @@ class InputStore(Protocol):
     def write_input(self, place: slice, numbers: Array) -> None:
         """Change one input of the present State."""
 
-    def ramp_input(self, place: slice, numbers: Array) -> None:
-        """Let one input be these numbers at the end of the next step."""
+    def ramp_inputs(self, ends: dict[int, tuple[slice, Array]]) -> None:
+        """Let several inputs be these numbers at the end of the next step, by their first slots."""
 
     def gap_by_input(self, place: slice, numbers: Array) -> tuple[str, float, float]:
         """Return the equation that an input opens most, its violation over its size, and that of now."""
@@ -70,12 +70,14 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
     _numbers: dict[str, slice]  # inputs of one number that the user may set
     _quick: set[int]  # slots of inputs of one number that a step may take roughly
     _nonnegative: set[int]  # slots of numbers that must be zero or more, such as coefficients of friction
+    _places: dict[str, slice]  # inputs that were set, which the user may set
 
     def __init__(self, system: System, store: InputStore) -> None:
         self._system, self._store = system, store
         self._timed = set()
         for signal in system.signals:
             self._timed.update(range(signal.slot, signal.slot + signal.size))
+        self._places = {}
         self._driven = driver_slots(system)
         self._constraining = set(system.tables.conditions.slot.tolist())
         self._ramped = set(self._driven)
@@ -139,6 +141,15 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
 
     def _settable(self, name: str) -> slice:
         """Return the place of an input that the user may set; raises UnknownNameError, InputError."""
+        try:
+            return self._places[name]
+        except (KeyError, TypeError):
+            place = self._checked_place(name)
+        self._places[name] = place
+        return place
+
+    def _checked_place(self, name: str) -> slice:
+        """Return the place of an input that was not set before."""
         place = self._place(name)
         if self._timed & set(range(place.start, place.stop)):
             raise InputError(f"input {name!r} is a function of time; give the force an rtmbs.Input to set it by hand")
@@ -163,7 +174,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             if value < 0.0 and slot in self._nonnegative:
                 raise InputError(f"input {name!r} is {value:g}; it must be zero or more")
             if slot in self._ramped:
-                self._store.ramp_input(self._numbers[name], np.array([value]))
+                self._store.ramp_inputs({slot: (self._numbers[name], np.array([value]))})
             else:
                 self._store.write_number(slot, value, slot in self._quick)  # at a tenth of the time
             return
@@ -177,7 +188,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             raise InputError(f"{wanted}, got {shown(value)}") from None
         if numbers.size != size:
             raise InputError(f"{wanted}, got {numbers.size}")
-        if not np.all(np.isfinite(numbers)):
+        if not all(map(isfinite, numbers.tolist())):
             raise InputError(f"input {name!r} must be finite, got {shown(value)}")
         if place.start in self._nonnegative and np.min(numbers) < 0.0:
             raise InputError(f"input {name!r} is {shown(value)}; it must be zero or more")
@@ -186,9 +197,25 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         if place.start in self._driven:
             check_motion(name, self._store.state.u[place], numbers, self._store.h, self._system.length)
         if place.start in self._ramped:
-            self._store.ramp_input(place, numbers)
+            self._store.ramp_inputs({place.start: (place, numbers)})
         else:
             self._store.write_input(place, numbers)
+
+    def ramp_to(self, values: Mapping[str, float]) -> None:
+        """Set several ramped inputs of one number each for the end of the next step, at the time of one.
+
+        The effect is that of ``inputs[name] = value`` for each of them. Raises UnknownNameError, InputError likewise.
+        """
+        ends: dict[int, tuple[slice, Array]] = {}
+        for name, value in values.items():
+            place = self._numbers.get(name)
+            quick = place is not None and place.start in self._ramped and type(value) is float and isfinite(value)
+            if place is None or not quick or (value < 0.0 and place.start in self._nonnegative):
+                self[name] = value  # which refuses it, or has another effect
+            else:
+                ends[place.start] = place, np.array([value])
+        if ends:
+            self._store.ramp_inputs(ends)
 
     def __repr__(self) -> str:
         return f"Inputs({dict(self)})"
@@ -221,7 +248,7 @@ def driver_slots(system: System) -> set[int]:
 
 def check_motion(name: str, before: Array, after: Array, h: float, length: float) -> None:
     """Refuse a motion (3,) at the end of a step of ``h`` [s] that rates do not lead to: InputError."""
-    (f, fd, fdd), (g, gd, gdd) = before, after
+    (f, fd, fdd), (g, gd, gdd) = before.tolist(), after.tolist()
     allowed = 0.5 * h * max(abs(fd), abs(gd)) + h * h * max(abs(fdd), abs(gdd)) + FINITE * min(length, 1.0)
     if abs(g - f - 0.5 * h * (fd + gd)) > allowed or abs(gd - fd - 0.5 * h * (fdd + gdd)) > allowed / h:
         raise InputError(

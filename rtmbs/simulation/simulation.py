@@ -509,8 +509,9 @@ class Simulation(Keyed, StrictAttributes):
     def read(self, names: Sequence[str]) -> Array:
         """Return numbers of several channels of the present state, one after the other.
 
-        The list is prepared at the first call. Coordinates of joints, and positions, velocities and accelerations of
-        bodies and markers are then read in one kernel call. Other channels take as long as ``sim[name]``.
+        The list is prepared at the first call. Coordinates of joints, and positions, velocities, accelerations and
+        orientations of bodies and markers are then read in one kernel call. Other channels take as long as
+        ``sim[name]``.
 
         Parameters
         ----------

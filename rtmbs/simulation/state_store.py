@@ -457,16 +457,16 @@ class StateStore:
             own["ramps"] = ramps
 
     @guarded(CHANGE, INPUTS)
-    def ramp_input(self, place: slice, numbers: Array) -> None:
-        """Let one input be these numbers at the end of the next step; the current State stays.
+    def ramp_inputs(self, ends: RampEnds) -> None:
+        """Let inputs be these numbers at the end of the next step; the current State stays.
 
         A balance of energy begins anew, as it is none in loops with functions of time: potentials do not tell the work.
         Raises InputError with a method without ramps.
         """
         demand(self.options.method, Capability.RAMPS, "an input that moves along a step")
-        state, own, ramps = self.states[0], self.__dict__, {**self.ramps, place.start: (place, numbers)}
+        state, own, ramps = self.states[0], self.__dict__, {**self.ramps, **ends}
         ended = self.options.method.ended_by_ramps(state)
-        if ended is not None and (state.u[place] != numbers).any():
+        if ended is not None and any((state.u[place] != numbers).any() for place, numbers in ends.values()):
             ended[:], own["ramps"] = 0.0, ramps  # one statement, as in ``write_input``
         else:
             own["ramps"] = ramps

@@ -9,7 +9,7 @@ from typing import Any, Literal, Self
 
 import numpy as np
 
-from rtmbs.errors import ModelError, unknown_name
+from rtmbs.errors import ModelError, shown, unknown_name
 from rtmbs.model.checks import Array, Numbers, direction, number, numbers
 from rtmbs.vehicle.anti_roll_bar import CHASSIS as CHASSIS
 from rtmbs.vehicle.anti_roll_bar import AntiRollBar
@@ -17,6 +17,7 @@ from rtmbs.vehicle.struts import StrutLaw
 
 RACK, WHEEL, UPRIGHT = "steering_link", "wheel", "upright"
 MIRROR = np.array([1.0, -1.0, 1.0])
+FARTHEST = 30.0  # [m] from the chassis frame: no part of a car is so far away
 Kind = Literal["revolute", "spherical", "universal", "distance", "line", "free"]
 
 
@@ -309,6 +310,30 @@ class Axle:
         )
         wheel_centre = of("wheel_centre", self.wheel_centre)
         return replace(self, connections=connections, central=central, struts=struts, wheel_centre=wheel_centre)
+
+
+def check_distances(axle: Axle, what: str) -> None:
+    """Refuse points that are farther from the chassis frame than any part of a car, such as those in millimetres.
+
+    Parameters
+    ----------
+    axle : Axle
+        Axle.
+    what : str
+        Name of the axle in the message of an error.
+
+    Raises
+    ------
+    ModelError
+        For such a point; the message names it.
+    """
+    centres = {f"centre of mass of {one.name!r}": one.com for one in (*axle.parts, *axle.shared)}
+    for name, point in ({f"hard point {name!r}": at for name, at in axle.hard_points.items()} | centres).items():
+        if np.max(np.abs(point)) > FARTHEST:
+            raise ModelError(
+                f"{what}: {name} is {shown(np.asarray(point).tolist())} m; it must be within {FARTHEST:g} m of the "
+                "chassis frame: give metres"
+            )
 
 
 def part(name: str, mass: Numbers, com: Numbers, inertia: Numbers, what: str) -> Part:

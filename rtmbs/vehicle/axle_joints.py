@@ -8,6 +8,7 @@ import numpy as np
 from rtmbs.errors import ModelError
 from rtmbs.model.checks import Array
 from rtmbs.vehicle.axle import CHASSIS, MIRROR, RACK, WHEEL, Connection, square_to
+from rtmbs.vehicle.rod_lengths import changed_rods
 
 Car = Any  # rtmbs.vehicle.Car, which this file serves
 CENTRE = "wheel_centre"
@@ -55,6 +56,7 @@ class AxleJoints:
         self.count = 3 * len(points)
         self.wheels = {corner: np.asarray(car.bodies[f"{WHEEL}_{corner}"].position) for corner in self.corners}
         turning = car.bodies[f"{WHEEL}_{self.corner}"].mass
+        self.given = {name for name, _ in changed_rods(car)}  # rods that keep their length when their ends move
         self.share = (car.data.rim.mass + car.data.tyre.mass) / turning  # of the wheel's body in its centre
 
     def end(self, corner: str, part: str, point: Array, poses: Poses, name: str, share: float = 1.0) -> End:
@@ -103,6 +105,7 @@ class AxleJoints:
         )
         if joint.point_b is not None:
             longer = (ends[1] - ends[0]) @ (self.move(corner, names[1]) - self.move(corner, names[0]))
+            longer = 0.0 * longer if self.given & {f"{joint.name}_{corner}", f"{joint.name}_{corner[0]}"} else longer
             return (xb - xa)[None, :] @ (Tb - Ta), ((xb - xa) @ (Pb - Pa) - longer)[None, :]
         if joint.axis is None:
             return Tb - Ta, Pb - Pa

@@ -7,7 +7,6 @@ more or less equations than freedoms is judged by the turns of its parts alone.
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,11 +20,11 @@ from rtmbs.simulation.simulation import Simulation
 from rtmbs.system.system import System
 from rtmbs.vehicle.axle import CHASSIS
 from rtmbs.vehicle.axle_joints import AxleJoints, Poses
+from rtmbs.vehicle.rod_lengths import changed_rods
 
 Car = Any  # rtmbs.vehicle.Car, which this file serves
 FARTHEST = 1.2  # [rad] of a part against the chassis: steered wheels turn by 1 rad at most
 SMALL = 0.3  # [rad] likewise with straight steering, by a rod of another length
-AS_DESIGNED = 1e-9  # relative difference of lengths
 REGULAR = 1e-9  # least of the largest singular value: below, a determinant has no sign
 SIDES = {"fl": "front left", "fr": "front right", "rl": "rear left", "rr": "rear right"}
 
@@ -159,22 +158,6 @@ def sign_of(joints: AxleJoints, poses: Poses) -> float:
         return 0.0
     sizes = np.linalg.svd(equations, compute_uv=False)
     return float(np.linalg.slogdet(equations)[0]) if sizes[-1] > REGULAR * sizes[0] else 0.0
-
-
-def changed_rods(car: Car) -> Iterator[tuple[str, Rod]]:
-    """Yield the rods that are not as long as their ends are apart at design."""
-    for name, rod in car.rods.items():
-        apart = reference_distance(*rod.between)
-        if abs(rod.length - apart) > AS_DESIGNED * apart:
-            yield name, rod
-
-
-def keep_rods(car: Car, other: Car) -> Car:
-    """Give another car of the same data the lengths of rods that the user changed, and return it."""
-    for name, rod in changed_rods(car):
-        if name in other.rods:
-            other.rods[name] = replace(other.rods[name], length=rod.length)
-    return other
 
 
 def told_rod(name: str, rod: Rod) -> str:

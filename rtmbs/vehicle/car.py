@@ -13,7 +13,7 @@ from rtmbs.model.body import inertia_matrix
 from rtmbs.model.checks import Array, Numbers, number
 from rtmbs.model.joints import JointType
 from rtmbs.vehicle.anti_roll_bar import add_anti_roll_bar
-from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle, Connection, Part, Strut, square_to
+from rtmbs.vehicle.axle import CHASSIS, MIRROR, WHEEL, Axle, Connection, Part, Strut, check_distances, square_to
 from rtmbs.vehicle.bushed_joints import Bushings, add_bushing, add_free_parts, bushings_of
 from rtmbs.vehicle.data_file import CarData, axle_of, read_data
 from rtmbs.vehicle.differentials import (
@@ -27,6 +27,7 @@ from rtmbs.vehicle.differentials import (
     differentials_of,
 )
 from rtmbs.vehicle.magic_formula import MagicFormula
+from rtmbs.vehicle.rod_lengths import keep_rods
 from rtmbs.vehicle.steering import DRIVER, Steering, steering_profile
 from rtmbs.vehicle.tmeasy import TMeasy
 from rtmbs.vehicle.trailer import Trailer, add_trailer
@@ -109,7 +110,7 @@ class Car(Model):
     UnknownNameError
         For an option that is not in the list.
     ModelError
-        For tyres or a part that is missing, and for values that cannot be.
+        For tyres or a part that is missing, for values that cannot be, and for hard points far from the car.
 
     Examples
     --------
@@ -153,6 +154,8 @@ class Car(Model):
             data = data._replace(front=axle_of(front), rear=axle_of(rear))
         if tyres is None:
             raise ModelError(f"car {data.name!r}: tyres is missing; give a Tyre or the path of a .tir file")
+        for place in ("front", "rear"):
+            check_distances(getattr(data, place), f"car {data.name!r}, {place} axle")
         self.data, self.options = data, known | options
         slope = number(self.options["slope"], f"car {data.name!r}: slope")
         down = number(self.options["gravity"], f"car {data.name!r}: gravity")
@@ -179,14 +182,13 @@ class Car(Model):
         Car
             New car.
         """
-        from rtmbs.vehicle.branches import keep_rods
-
         return keep_rods(self, Car(self.data, self.tyres, **(self.options | options)))
 
     def with_points(self, axle: Literal["front", "rear"], points: Mapping[str, Numbers]) -> "Car":
         """Return the car with other hard points of an axle; the right side mirrors the left one.
 
-        ``car.data.front.hard_points`` lists them.
+        ``car.data.front.hard_points`` lists them. Rods whose length was changed in ``rods`` keep it, also where their
+        own ends move. All others take the distance of their ends.
 
         Parameters
         ----------
@@ -210,7 +212,7 @@ class Car(Model):
         if axle not in ("front", "rear"):
             raise ModelError(f"car {self.name!r}: axle is {shown(axle)}; it must be one of front, rear")
         moved = getattr(self.data, axle).with_points(points)
-        return Car(self.data._replace(**{axle: moved}), self.tyres, **self.options)
+        return keep_rods(self, Car(self.data._replace(**{axle: moved}), self.tyres, **self.options))
 
     def compile(self) -> "System":
         """Return the flat arrays that simulations run on.

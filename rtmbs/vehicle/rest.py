@@ -11,8 +11,9 @@ from rtmbs.numerics.rotations.quaternions import product, rotations
 from rtmbs.studies.analysis.equilibrium import Equilibrium, equilibrium
 from rtmbs.studies.analysis.modes import Modes
 from rtmbs.vehicle.axle import CHASSIS, WHEEL
-from rtmbs.vehicle.branches import check_rest, keep_rods
+from rtmbs.vehicle.branches import check_rest
 from rtmbs.vehicle.differentials import AXLES, CENTRE
+from rtmbs.vehicle.rod_lengths import keep_rods
 from rtmbs.vehicle.trailer import CORNERS as BEHIND
 from rtmbs.vehicle.trailer import HITCH
 from rtmbs.vehicle.tyre import CarryingTyre
@@ -165,7 +166,8 @@ def set_balls(car: Car, found: Any) -> None:
         if isinstance(joint.type, Spherical):
             car.set_initial(name, tuple(turn), pin=False, weight=1e6)
         elif isinstance(joint.type, Floating) and joint.a.name == CHASSIS:
-            moved = R.T @ (found[f"{joint.b.name}.position"] - place) - (joint.b.position - joint.a.position)
+            end = found[f"{joint.b.name}.position"] + rotations(ends[1]) @ joint.point_b
+            moved = R.T @ (end - place) - joint.point_a
             car.set_initial(name, (*moved, *turn), pin=False, weight=1e6)
 
 
@@ -185,7 +187,8 @@ def set_rolling(car: Car, rates: dict[str, float]) -> None:
         if not (car.differentials and corner in car.driven):
             car.set_initial(f"hub_{corner}", 0.0, rate)
             continue
-        car.set_initial(f"hub_{corner}", 0.0, rate, pin=False, weight=1e6)
+        alone = not any(corner in group for group in groups)  # its shaft takes its angle; else the hubs, not the pose
+        car.set_initial(f"hub_{corner}", 0.0, rate, pin=False, weight=1e6 if alone else 1.0)
         place = "front" if corner[0] == "f" else "rear"
         shaft = f"shaft_{place}" if place in locked else f"shaft_{corner}"
         if shaft not in car.initials:

@@ -122,3 +122,20 @@ def test_unknown_channels_are_refused(name):
     if not isinstance(name, list):
         with pytest.raises(InputError, match="list of channels"):
             sim.read(name)
+
+
+def test_orientations_are_read_by_the_kernel_with_the_same_bytes():
+    """Random turns, half turns about all axes among them: w >= 0, and the numbers of a Result."""
+    rng = np.random.default_rng(4)
+    turns = [*rng.normal(size=(40, 4)), *np.eye(4), (1e-9, 0.6, 0.0, -0.8), (-1e-9, 0.6, 0.0, -0.8)]
+    for q in np.array(turns) / np.linalg.norm(turns, axis=1)[:, None]:
+        model = rtmbs.Model("turned")
+        model.add_body("plate", mass=1.0, inertia=(1.0, 1.5, 2.0))
+        model.add_joint("pose", rtmbs.Floating(), model.ground, "plate")
+        model.set_initial("pose", (0.1, 0.2, 0.3, *q), (0.0,) * 6)
+        sim = rtmbs.Simulation(model.compile(), h=1e-3)
+        found = sim.read(["plate.orientation"])
+        assert len(sim._channels().plans[("plate.orientation",)].rows) == 1
+        assert found.tobytes() == sim["plate.orientation"].tobytes()
+        assert found[0] >= 0.0
+        assert abs(abs(found @ q) - 1.0) < 1e-14

@@ -146,6 +146,26 @@ def test_a_ramp_acts_in_the_first_step_of_a_run():
     assert np.abs(held.state.zd - one.state.zd).max() > 1e-6
 
 
+def test_several_ramps_at_once():
+    """The same bytes as one by one; a held input, and numbers that are none, are treated as by name."""
+    one, other = rtmbs.Simulation(crank_rocker(), h=1e-3), rtmbs.Simulation(crank_rocker(), h=1e-3)
+    for sim in (one, other):
+        sim.inputs.ramp("motor.torque")
+    for k in range(20):
+        one.inputs["motor.torque"] = 0.1 * k
+        other.inputs.ramp_to({"motor.torque": 0.1 * k})
+        assert one.inputs["motor.torque"] == other.inputs["motor.torque"]
+        one.step()
+        other.step()
+    assert everything(one) == everything(other)
+    other.inputs.hold("motor.torque")
+    other.inputs.ramp_to({"motor.torque": 3.0})
+    assert other.state.u[other.system.inputs["motor.torque"]][0] == 3.0
+    for values, words in (({"motor.torque": np.nan}, "must be finite"), ({"motor.tork": 1.0}, "motor.tork")):
+        with pytest.raises(rtmbs.RtmbsError, match=words):
+            other.inputs.ramp_to(values)
+
+
 def test_a_hold_after_a_ramp_takes_effect_at_once():
     sim = rtmbs.Simulation(crank_rocker(), h=1e-3)
     sim.inputs.ramp("motor.torque")

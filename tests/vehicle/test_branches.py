@@ -121,3 +121,19 @@ def test_rods_of_another_length_are_kept():
         assert apart == pytest.approx(np.linalg.norm(b - a) + longer, abs=1e-12)
     curves = rig(car, "front", "bump", values=(-0.01, 0.0, 0.01))
     assert curves.left.toe[1] == pytest.approx(wanted, rel=0.05)
+
+
+def test_rods_of_another_length_outlive_moved_hard_points():
+    """A length that the user gave stays when hard points of either axle move, its own ends included."""
+    longer, car = 2e-3, with_rod(made("sedan"), "tie_rod_fl", 2e-3)
+    points = car.data.front.hard_points
+    wanted = np.linalg.norm(points["tie_rod.b"] - points["tie_rod.a"]) + longer
+    for axle, name in (("rear", "tie_rod.b"), ("front", "upper_ball"), ("front", "tie_rod.a")):
+        at = getattr(car.data, axle).hard_points[name] + (0.0, 1e-3, 1e-3)
+        car = car.with_points(axle, {name: at})
+        assert car.rods["tie_rod_fl"].length == pytest.approx(wanted, abs=1e-12)
+    a, b = (car.data.front.hard_points[f"tie_rod.{end}"] for end in "ab")
+    assert car.rods["tie_rod_fr"].length == pytest.approx(np.linalg.norm(b - a), abs=1e-12)  # as designed
+    sim = rtmbs.Simulation(car.compile(), 1e-3)
+    apart = np.linalg.norm(sim["tie_rod_fl.a.position"] - sim["tie_rod_fl.b.position"])
+    assert apart == pytest.approx(wanted, abs=1e-12)

@@ -20,7 +20,7 @@ from rtmbs.vehicle import (
     TwoWheelModel,
     read,
 )
-from rtmbs.vehicle.driving.driveline import RPM
+from rtmbs.vehicle.driving.driveline import RPM, interpolated
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 TWO_WHEELS = {  # Cf, Cr [N/rad]; K [rad s^2/m]; gain at 10, 20, 30 m/s [1/s]; yaw mode at 20 m/s: f0 [Hz], zeta
@@ -94,6 +94,18 @@ def test_nearest():
 def test_path_refusals(make, words):
     with pytest.raises(rtmbs.errors.ModelError, match=words):
         make()
+
+
+def test_quick_numbers_are_those_of_the_libraries():
+    """Positions one by one and tables of the driveline have the bytes of SciPy's spline and of ``np.interp``."""
+    path, rng = Path.lanes((0.0, 20.0, 120.0, 150.0), (0.0, 0.0, 1.0, 1.0)), np.random.default_rng(8)
+    s = np.concatenate((rng.uniform(-20.0, path.length + 30.0, 300), path._knots[:40], (0.0, path.length)))
+    whole = path.position(s)
+    few = np.concatenate([path.position(part) for part in np.array_split(s, 20)])
+    assert np.array_equal(whole, few)
+    speeds, torques = np.sort(rng.normal(size=9)), rng.normal(size=9)
+    for x in (*rng.normal(size=200).tolist(), *speeds.tolist(), -9.0, 9.0):
+        assert interpolated(x, speeds.tolist(), torques.tolist()) == float(np.interp(x, speeds, torques))
 
 
 # ------------------------------------------------------------------------------------------------------ two-wheel model

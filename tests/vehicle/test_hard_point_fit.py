@@ -1,5 +1,7 @@
 """Fit of hard points: derivatives of the curves against differences of the rig, known moves found again, refusals."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,14 @@ from tests.vehicle.test_beam_axles import LOWER, MIDDLE, PANHARD, SOLID
 from tests.vehicle.test_suspensions import FIVE_LINK, MACPHERSON, STRUT, car_of
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
+
+
+def with_rod(car, name, longer):
+    """Return the car with a rod of another length, which it keeps when hard points move."""
+    car.rods[name] = replace(car.rods[name], length=car.rods[name].length + longer)
+    return car
+
+
 VALUES = np.array([-0.04, 0.0, 0.05])
 CARS = {
     "double wishbone": (lambda: read("sedan", variant="from_models"), "rear", "roll"),
@@ -24,10 +34,20 @@ CARS = {
     "five links": (lambda: car_of(rear=FiveLink(**FIVE_LINK, **STRUT).axle()), "rear", "bump"),
     "multi-link with universal joints": (lambda: read("sedan"), "rear", "bump"),
     "Pitman arm": (lambda: read("hmmwv"), "front", "steer"),
+    "adjusted tie rod": (lambda: with_rod(read("sedan", variant="from_models"), "tie_rod_fl", 4e-3), "front", "bump"),
+    "adjusted Panhard rod": (
+        lambda: with_rod(
+            car_of(rear=SolidAxle(**SOLID, links=(LOWER,), upper_link=MIDDLE, panhard_rod=PANHARD).axle()),
+            "panhard_rod_r",
+            5e-3,
+        ),
+        "rear",
+        "bump",
+    ),
 }
 
 
-@pytest.mark.parametrize("case", quick(CARS, "solid axle", "steered"))
+@pytest.mark.parametrize("case", quick(CARS, "solid axle", "steered", "adjusted tie rod"))
 def test_derivatives(case):
     """All points move at once in a random direction; differences of fourth order of the rig."""
     (make, axle, motion), rng, e = CARS[case], np.random.default_rng(3), 1e-5

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import rtmbs
+from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import (
     AntiRollBar,
     Axle,
@@ -190,3 +191,31 @@ def test_refusals():
 def test_steering_ratio():
     rack = RackAndPinion(part("rack", 1.0, (0, 0, 0), (1, 1, 1), "rack"), np.zeros(3), 0.03, 2.0)
     assert rack.ratio == -0.03  # positive angles turn left, the rack goes right
+
+
+@pytest.mark.parametrize("case", ["upright off its point", "locked centre"])
+def test_a_car_starts_in_its_pose_of_rest(case):
+    """A free part whose centre of mass is off its joint point, and wheels that a locked differential turns together."""
+    if case == "locked centre":
+        locked = {"front": "open", "rear": "open", "centre": "locked"}
+        car = read("sedan", variant="from_models", differentials=locked, steer=0.0)
+    else:
+        upright = part("upright", 12.0, (-1.36, 0.7, 0.16), (0.2, 0.2, 0.15), "upright")
+        car = car_of(rear=FiveLink(**FIVE_LINK, **STRUT, upright=upright).axle(), steer=0.0)
+    rest = car.rest()
+    found, sim = rest.equilibrium.simulation, rtmbs.Simulation(car.at_speed(20.0, rest).compile(), 1e-3)
+    ways = [(one["chassis.position"], rotations(one["chassis.orientation"]), one) for one in (found, sim)]
+    for body in ("wheel_fl", "wheel_fr", "wheel_rl", "wheel_rr"):
+        a, b = (R.T @ (one[f"{body}.position"] - place) for place, R, one in ways)
+        assert np.max(np.abs(a - b)) < 1e-9, body
+
+
+def test_points_in_millimetres_are_refused():
+    """Hard points far from the car are in another unit, all of them or one."""
+    millimetres = {name: 1000.0 * np.array(point) for name, point in WISHBONE.items()}
+    with pytest.raises(rtmbs.errors.ModelError, match=r"front axle: hard point 'wheel_centre' is \[1388.* give metres"):
+        car_of(front=DoubleWishbone(**millimetres, **STRUT, steered=True).axle())
+    car = read("sedan", variant="from_models")
+    far = {"tie_rod.a": 1000.0 * car.data.front.hard_points["tie_rod.a"]}
+    with pytest.raises(rtmbs.errors.ModelError, match=r"hard point 'tie_rod.a' is .* m; it must be within 30 m of"):
+        car.with_points("front", far)

@@ -4,8 +4,9 @@ The engine turns with the mean speed of the driven wheels times the gear. Both d
 which is what an open differential does. The reaction of the torque is on the chassis.
 """
 
+from bisect import bisect_right
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -49,6 +50,8 @@ class Driveline:
     ratios: Array
     max_brake_torque: float
     front_brakes: float = 0.5
+    _full: tuple[list[float], list[float]] = field(init=False, repr=False, compare=False)
+    _closed: tuple[list[float], list[float]] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         for name in ("full", "closed"):
@@ -56,6 +59,7 @@ class Driveline:
             if table.ndim != 2 or table.shape[1] != 2 or np.any(np.diff(table[:, 0]) <= 0.0):
                 raise ModelError(f"driveline: {name} must be rows of engine speed and torque with increasing speeds")
             object.__setattr__(self, name, table)
+            object.__setattr__(self, f"_{name}", tuple(table.T.tolist()))  # plain numbers, for every step of a driver
         ratios = as_floats(self.ratios)
         if ratios.ndim != 1 or not len(ratios) or np.any(ratios <= 0.0):
             raise ModelError("driveline: ratios must be numbers above zero")
@@ -163,8 +167,8 @@ class Driveline:
             Torques of closed and of full throttle [N m].
         """
         speed, ratio = self.engine_speed(wheels, gear), float(self.ratios[gear - 1])
-        drag = float(np.interp(speed, self.closed[:, 0], self.closed[:, 1]))
-        full = float(np.interp(speed, self.full[:, 0], self.full[:, 1], right=0.0))
+        drag = interpolated(speed, *self._closed)
+        full = interpolated(speed, *self._full) if speed <= self._full[0][-1] else 0.0
         return ratio * drag * min(max(wheels / CREEPS, 0.0), 1.0), ratio * full
 
     def shifted(self, wheels: float, gear: int) -> int:
@@ -204,3 +208,12 @@ class Driveline:
         """
         high = np.flatnonzero(abs(wheels) * self.ratios >= DOWN)
         return int(high[-1]) + 1 if len(high) else 1
+
+
+def interpolated(x: float, at: list[float], values: list[float]) -> float:
+    """Return the value of a table between its points, that of its ends beyond; sums are those of ``np.interp``."""
+    k = bisect_right(at, x) - 1
+    if k < 0 or k >= len(at) - 1:
+        return values[max(k, 0)]
+    slope = (values[k + 1] - values[k]) / (at[k + 1] - at[k])
+    return slope * (x - at[k]) + values[k]

@@ -1,5 +1,6 @@
 """A car with a driver in a Simulation: before each step the driver sets steering, drive torques and brakes."""
 
+from math import cos, sin
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,15 +115,16 @@ class DrivenCar:
         self.pedals, self.steering, self.ratio = pedals, steering, car.data.steering.ratio
         self._wheels = [f"hub_{corner}.angle_rate" for corner in self.car.driven]
         self._gains = [f"hub_{corner}.angle_acceleration" for corner in self.car.driven]
-        self._names = [*(f"{CHASSIS}.{name}" for name in SEEN), *self._wheels]
+        self._names = [*(f"{CHASSIS}.{name}" for name in SEEN), *self._wheels, *self._gains]
         radius = car.tyres[self.car.driven[0]].free_radius
         begin = CarMotion(0.0, 0.0, 0.0, 0.0, speed, 0.0, 0.0, speed / radius)
         first = 0.0 if steering is None else steering.start(begin)
         self._add_memory(self.driveline.gear_at(begin.wheels), first)
         self.simulation = self._simulation(h)
-        self._torques = tuple(self.car.drive_inputs(0.0))
-        self._brakes = {corner: f"brake_{corner}.torque" for corner in self.car.tyres}
-        self.simulation.inputs.ramp(*self._torques, *self._brakes.values(), *(f"driver.{n}" for n in MEMORY))
+        self._torques = self.car.drive_inputs(1.0)  # shares
+        self._brakes = [(f"brake_{corner}.torque", corner[0] == "f") for corner in self.car.tyres]
+        brakes = (name for name, _ in self._brakes)
+        self.simulation.inputs.ramp(*self._torques, *brakes, *(f"driver.{n}" for n in MEMORY))
         self.road = None if road is None else RoadUnderWheels(self.simulation, self.car, road, envelope)
         self.controls: dict[str, list[float]] = {}
 
@@ -142,12 +144,17 @@ class DrivenCar:
         CarMotion
             Position, heading and velocities in the road.
         """
+        return self._seen()[0]
+
+    def _seen(self) -> tuple[CarMotion, float]:
+        """Return the motion of the car, and the mean acceleration of the driven wheels [rad/s^2]."""
         sim = self.simulation
         x, y, _, e0, e1, e2, e3, vx, vy, _, _, _, wz, *wheels = sim.read(self._names).tolist()
+        count = len(self._wheels)
         yaw = float(np.arctan2(2.0 * (e1 * e2 + e0 * e3), e0 * e0 + e1 * e1 - e2 * e2 - e3 * e3))
-        c, s = np.cos(yaw), np.sin(yaw)
-        mean = sum(wheels) / len(wheels)
-        return CarMotion(sim.t, x, y, yaw, float(c * vx + s * vy), float(c * vy - s * vx), wz, mean)
+        c, s = cos(yaw), sin(yaw)
+        mean, gain = sum(wheels[:count]) / count, sum(wheels[count:]) / count
+        return CarMotion(sim.t, x, y, yaw, c * vx + s * vy, c * vy - s * vx, wz, mean), gain
 
     def act(self) -> CarMotion:
         """Let the driver set the inputs for the end of the next step.
@@ -158,15 +165,15 @@ class DrivenCar:
             Motion that the driver saw.
         """
         inputs: Any = self.simulation.inputs
-        at, h = self.motion(), self.simulation.h
+        (at, gain), h = self._seen(), self.simulation.h
         gear = self.driveline.shifted(at.wheels, round(inputs["driver.gear"]))
         pedals, integral = self.pedals.pedals(at, inputs["driver.speed_integral"], self.driveline, gear, h)
-        ending = at.wheels + h * float(np.mean(self.simulation.read(self._gains)))  # at the end, to second order
+        ending = at.wheels + h * gain  # at the end, to second order
         torque = self.driveline.torque(pedals.throttle, ending, gear)
-        wanted = self.car.drive_inputs(torque)
+        wanted = {name: torque * share for name, share in self._torques.items()}
         front = self.driveline.front_brakes
-        for corner, name in self._brakes.items():
-            share = front if corner[0] == "f" else 1.0 - front
+        for name, ahead in self._brakes:
+            share = front if ahead else 1.0 - front
             wanted[name] = 2.0 * share * pedals.brake * self.driveline.max_brake_torque
         if self.steering is not None:
             f, fd, fdd = (float(value) / self.ratio for value in inputs[DRIVER])
@@ -175,9 +182,7 @@ class DrivenCar:
             inputs[DRIVER] = [self.ratio * value for value in turned]
         wanted |= {"driver.speed_integral": integral, "driver.gear": float(gear)}
         wanted |= {"driver.throttle": pedals.throttle, "driver.brake": pedals.brake}
-        for name, value in wanted.items():
-            if value != inputs[name]:
-                inputs[name] = value
+        inputs.ramp_to({name: value for name, value in wanted.items() if value != inputs[name]})
         return at
 
     def step(self) -> Any:

@@ -6,6 +6,7 @@ the Simulation, as inputs of the force ``driver``, so a restored State goes on w
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from math import cos, sin
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
@@ -168,12 +169,16 @@ class PathFollower:
     preview: float = 0.8
     arms: Arms = Arms()
     _table: Array = field(init=False, repr=False)
+    _times: Array = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
         if not isinstance(self.path, Path):
             raise ModelError(f"driver: path is {shown(self.path)}; it must be a Path")
         if not number(self.preview, "driver: preview") > 0.0:
             raise ModelError(f"driver: preview is {self.preview:g}; it must be above zero")
+        times = self.preview * np.arange(1, PREVIEWS + 1) / PREVIEWS
+        times.flags.writeable = False
+        object.__setattr__(self, "_times", times)
         speeds = np.arange(SLOWEST, FASTEST + GRID, GRID)
         table = np.array([self.model.lateral_response(float(V), self.times) for V in speeds])
         object.__setattr__(self, "_table", table)
@@ -181,7 +186,7 @@ class PathFollower:
     @property
     def times(self) -> Array:
         """Times of the preview (k,) [s]."""
-        return self.preview * np.arange(1, PREVIEWS + 1) / PREVIEWS
+        return self._times
 
     def start(self, at: CarMotion) -> float:
         """Return the arc length of the path at the beginning.
@@ -211,8 +216,7 @@ class PathFollower:
         tuple[float, float]
             Position x, y [m].
         """
-        c, s = np.cos(at.yaw), np.sin(at.yaw)
-        return float(at.x + self.model.x * c), float(at.y + self.model.x * s)
+        return at.x + self.model.x * cos(at.yaw), at.y + self.model.x * sin(at.yaw)
 
     def wanted(self, at: CarMotion, s: float) -> float:
         """Return the angle of the front wheels by optimal preview.
@@ -235,9 +239,10 @@ class PathFollower:
         F = (1.0 - share) * self._table[k] + share * self._table[k + 1]
         x, y = self.centre(at)
         ahead = self.path.position(s + speed * self.times)
-        offset = np.cos(at.yaw) * (ahead[:, 1] - y) - np.sin(at.yaw) * (ahead[:, 0] - x)
+        offset = cos(at.yaw) * (ahead[:, 1] - y) - sin(at.yaw) * (ahead[:, 0] - x)
         free = F[:, 0] * (at.across + self.model.x * at.yaw_rate) + F[:, 1] * at.yaw_rate
-        return float((offset - free) @ F[:, 2] / (F[:, 2] @ F[:, 2]))
+        G = F[:, 2]
+        return float((offset - free) @ G / (G @ G))
 
     def next(
         self, at: CarMotion, now: tuple[float, float, float], memory: float, most: float, h: float
