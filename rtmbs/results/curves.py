@@ -234,12 +234,22 @@ def thinned(columns: Array, most: int = POINTS) -> NDArray[np.int64]:
 
 MARGIN = 0.05  # of the span of the values, above and below
 ROUNDING = 1e-12  # of the largest number: a span below is rounding, and the curve a constant
+NO_ANGLE, NO_LENGTH = 1e-12, 1e-15  # [rad, deg; m] and their rates: spans below are rounding about zero
 DECADE, LOG_MARGIN = 1.0, 0.2  # [powers of ten] least span of a logarithmic axis, and what it adds to its values
 OFFSET = 1e4  # spans that numbers lie away from zero, from which on an axis counts from a number of its own
 
 
-def value_range(curves: Iterable[Array]) -> Span:
-    """Return the range of an axis that shows these values, with margins; a constant stands in the middle."""
+def least_span(unit: str) -> float:
+    """Return the span of values in a unit that is rounding, whatever the size of a mechanism; 0 where none is known."""
+    base = unit.partition("/")[0]
+    return NO_ANGLE if base in ("rad", "deg") else NO_LENGTH if base == "m" else 0.0
+
+
+def value_range(curves: Iterable[Array], least: float = 0.0) -> Span:
+    """Return the range of an axis that shows these values, with margins; a constant stands in the middle.
+
+    least: span that is rounding.
+    """
     low, high = np.inf, -np.inf
     for y in curves:
         known = y[np.isfinite(y)]
@@ -248,8 +258,8 @@ def value_range(curves: Iterable[Array]) -> Span:
     if low > high:
         return 0.0, 1.0
     largest = max(abs(low), abs(high))
-    if high - low <= ROUNDING * largest:
-        half = 0.5 * largest or 1.0
+    if high - low <= max(ROUNDING * largest, least):
+        half = 0.5 * largest if largest > least else 1.0
         return low - half, high + half
     margin = MARGIN * (high - low)
     return low - margin, high + margin

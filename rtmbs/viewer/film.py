@@ -470,18 +470,18 @@ def write_film(
                     camera.look(filming.camera)
                     following = None if followed is None else Following(followed, scene)
                     if following is None:
-                        camera.fit(np.concatenate([scene.whole(), scene.arrow_tips()]), left)
+                        camera.fit(scene.whole(), left)
                     else:
                         following.fit(camera, scene, left)
                 scene.show(frame)
                 scene.widen_floor()
                 if following is not None:
                     following.carry(camera, scene)
-                elif not camera.holds(scene.points(), left):
+                elif not camera.holds(scene.held(), left):
                     if scene.remember():
                         camera.fit(scene.whole(), left)
                     else:
-                        camera.go_with(scene.points(), left)
+                        camera.go_with(scene.held(), left)
                 picture = painter.draw(scene.drawing(), camera)
                 if filming.scales or filming.legend:
                     written = legend(scene, camera, legend_row(filming.height), filming.scales)

@@ -14,6 +14,7 @@ from rtmbs.results.curves import (
     bracketed,
     checked_window,
     has_one_scale,
+    least_span,
     offset_of,
     panels_of,
     span_of,
@@ -154,6 +155,16 @@ def test_ranges_of_constants_gaps_and_nothing():
     low, high = value_range([1e6 + 1e-3 * np.sin(np.arange(100.0))])
     assert 2e-3 < high - low < 2.3e-3, "no rounding"
     assert value_range([1.0 + 1e-15 * np.arange(5)]) == pytest.approx((0.5, 1.5))
+
+
+def test_rounding_about_zero_is_no_signal():
+    noise = 3e-17 * np.sin(np.arange(50.0))
+    for unit in ("rad", "rad/s", "deg/s^2", "m", "m/s^2"):
+        assert value_range([noise], least_span(unit)) == (-1.0, 1.0), unit
+    for unit, small in (("N", 1e-17), ("J", 4e-21), ("m", 1e-12), ("rad", 1e-9)):  # of small mechanisms
+        low, high = value_range([small * np.array([-1.0, 1.0])], least_span(unit))
+        assert high - low == pytest.approx(2.2 * small), unit
+    assert value_range([2.0 + noise], least_span("rad")) == (1.0, 3.0)
 
 
 def test_a_small_range_far_away_counts_from_a_round_number():

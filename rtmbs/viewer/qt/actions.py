@@ -550,6 +550,7 @@ class Actions:
 
     def _show_scale(self, scene: Scene) -> None:
         scene.show(scene.frame)
+        self.window.framing.hold()
         self.window.tell(scene.scale.sentence())
         self.window.canvas.update()
 

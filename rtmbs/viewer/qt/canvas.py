@@ -417,7 +417,7 @@ class Framing:
             if back and extent(scene.points()) < DOT * extent(scene.seen):  # of an explosion that is undone
                 scene.seen = scene.seen[:0]
                 self.fit()
-            self._hold()
+            self.hold()
 
     def fit(self) -> None:
         """Move the camera so that the mechanism, or the surroundings of a followed body, fit beside the info."""
@@ -440,10 +440,15 @@ class Framing:
         info = self.info
         return min(info.geometry().right() if info.isVisible() else 0, MOST_COVERED * self.canvas.width())
 
-    def _hold(self) -> None:
-        """Keep the mechanism in the picture; one that goes far is followed."""
+    def hold(self) -> None:
+        """Keep the mechanism and its arrows in the picture, until the user moves it; one that goes far is followed."""
         scene, camera = self.canvas.scene, self.canvas.camera
-        if scene is None or camera.holds(points := scene.points(), self.covered()):
+        if (
+            scene is None
+            or not self.holding
+            or self.following is not None
+            or camera.holds(points := scene.held(), self.covered())
+        ):
             return
         if scene.remember():
             self.fit()

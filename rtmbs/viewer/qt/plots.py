@@ -29,6 +29,7 @@ from rtmbs.results.curves import (
     Span,
     Window,
     bracketed,
+    least_span,
     log_range,
     offset_of,
     span_of,
@@ -342,7 +343,7 @@ class Plots(QSplitter):
         y_range = (
             log_range(curve.y for curve in panel.curves)
             if panel.log
-            else value_range(curve.y for curve in panel.curves)
+            else value_range((curve.y for curve in panel.curves), least_span(panel.unit))
         )
         shown.offset = 0.0 if panel.log else offset_of(*y_range)
         x_range = self._span

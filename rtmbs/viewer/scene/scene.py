@@ -185,6 +185,7 @@ class Scene:
         self._colors = body_colors(description, theme)
         self._outline_body, self._outline = outline(description)
         self.seen = np.zeros((0, 3))  # where the motion came to, as far as ``remember`` was told
+        self._tips, self._tips_scale = np.zeros((0, 3)), 0.0  # where arrows ended, and their newtons a metre
         self._size: float = float(np.max(np.ptp(self.points(), axis=0))) if like is None else like._size
         size = self._size
         thicker = thickening(description, size)
@@ -200,6 +201,7 @@ class Scene:
         self._lay_floor(self._ahead() if like is None else like._covered)
         if like is not None:
             self.trails, self.seen, self.scale = like.trails, like.seen, like.scale
+            self._tips, self._tips_scale = like._tips, like._tips_scale
         self._axes = Lines(
             *axis_lines(size, (rgba(AXIS_COLORS[0]), rgba(AXIS_COLORS[1]), rgba(AXIS_COLORS[2]))), width=2.5
         )
@@ -349,10 +351,17 @@ class Scene:
         """Return world points (k, 3) that a picture of everything must hold [m]."""
         return self.frame.points(self._outline_body, self._outline)
 
+    def held(self) -> Array:
+        """Return world points (k, 3) that a picture of everything must hold, with the tips of arrows [m]."""
+        return np.concatenate([self.points(), self.arrow_tips()])
+
     def whole(self) -> Array:
         """Return world points (k, 3): everything there is, and where a recorded motion takes it [m]."""
         way = self.frame.way[np.all(np.isfinite(self.frame.way), axis=1)]
-        return np.concatenate([self.points(), self.description.way, way, self.seen])
+        found = [self.held(), self.description.way, way, self.seen]
+        if self.has_arrows() and self._tips_scale == self.scale.newtons:
+            found.append(self._tips)
+        return np.concatenate(found)
 
     def framing(self) -> Array:
         """Return world points (k, 3) that a picture should hold: the whole, and the tips of the axes [m]."""
@@ -370,7 +379,16 @@ class Scene:
         near = bool(np.all(np.isfinite(seen)) and np.max(np.ptp(seen, axis=0)) <= MOTION_LIMIT * max(self._size, 1e-9))
         if near:
             self.seen = seen
+            self._remember_tips(middle)
         return near
+
+    def _remember_tips(self, middle: Array) -> None:
+        """Keep where the arrows end, as long as they have one scale."""
+        if len(tips := self.arrow_tips()):
+            again = self._tips_scale == self.scale.newtons and len(self._tips) == WAY
+            before = self._tips if again else np.full((WAY, 3), np.nan)
+            self._tips = reached(before, middle + AHEAD * (tips - middle), DIRECTIONS)
+            self._tips_scale = self.scale.newtons
 
     def center_of(self, body: int) -> Array:
         """Return where the mass centre of a body is now (3,) [m]."""

@@ -8,10 +8,12 @@ import pytest
 pytest.importorskip("PySide6.QtWidgets", reason="Qt cannot be loaded; see docs/viewer.md", exc_type=ImportError)
 pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install 'rtmbs[viewer]' brings it")
 
+from rtmbs.simulation.simulation import Simulation
 from rtmbs.viewer.scene.camera import DIRECTIONS
 from rtmbs.viewer.session.connection import Message
 from rtmbs.viewer.session.controller import EVERY, CompileNotice
-from tests.viewer.windows import follow
+from tests.viewer.mechanisms import motored
+from tests.viewer.windows import follow, open_window
 
 
 def moved(window, way):
@@ -44,6 +46,24 @@ def test_moving_the_picture_ends_the_hold_until_it_is_fitted(window):
     window.act.fit()
     camera, points = moved(window, (0.0, 1.0, 0.0))
     assert camera.holds(points)
+
+
+@pytest.mark.usefixtures("opengl")
+def test_reactions_stay_in_the_picture(qtbot):
+    window = open_window(qtbot, Simulation(motored().compile()))
+    window.act.reactions()
+    follow(window)
+    camera, scene, framing = window.canvas.camera, window.scene, window.framing
+    assert scene.has_arrows()
+    assert camera.holds(scene.arrow_tips(), framing.covered())
+    near = camera.distance
+    for _ in range(3):
+        window.act.longer_arrows()
+        assert camera.holds(scene.arrow_tips(), framing.covered())
+    assert camera.distance > 1.2 * near, "longer arrows need more room"
+    window.act.reactions()
+    window.act.fit()
+    assert camera.distance <= near, "a fit without arrows keeps no room for them"
 
 
 def test_the_way_of_the_first_seconds_is_fitted_when_it_is_known(window):
