@@ -356,8 +356,7 @@ def unbalanced(tables, settings, multiplier, ws, own):
 
     In typical sizes.
     """
-    for i in range(len(ws.base)):
-        ws.base[i] = ws.residual[i]
+    ws.base[:] = ws.residual
     pull_back(tables, ws, multiplier, -1.0, ws.base)
     top = 0.0
     for i in range(len(ws.base)):
