@@ -333,6 +333,7 @@ static const char *check_laws(M it, const sizes *s) {
     WANT(L_ws_law_output, E(L_ws_law_output) == (nk + no ? outputs : 0));
     SHAPE2(L_ws_law_wrench, nk, 6); SHAPE3(L_ws_law_local, nk, 6, 12); SHAPE1(L_ws_law_force, no); SHAPE1(L_ws_law_entry, nf);
     SHAPE1(L_ws_s, ns); SHAPE1(L_ws_state_rate, ns); SHAPE1(L_ws_state_base, ns); SHAPE1(L_ws_state_change, ns);
+    SHAPE2(L_ws_state_search, E(L_tables_laws_state_block), 3); SHAPE2(L_ws_state_kept, ns, 2);
     SHAPE1(L_ws_state_half, 1); SHAPE1(L_ws_rate_share, 1); SHAPE1(L_outputs_law_forces, no);
     return NULL;
 }

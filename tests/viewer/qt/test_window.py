@@ -458,11 +458,15 @@ def test_a_broken_file_that_is_opened_leaves_the_present_session(window, tmp_pat
 
 def test_an_opened_file_takes_over_when_it_stands(window, tmp_path):
     file = tmp_path / "good.py"
-    file.write_text(MENDED)
+    gate = tmp_path / "gate"
+    file.write_text(
+        f"import pathlib, time\nwhile not pathlib.Path({str(gate)!r}).exists():\n    time.sleep(0.01)\n" + MENDED
+    )
     window.opener = lambda path: connect(path, "thread")
     before = window.connection
     window.act.open_model(str(file))
     assert window.connection is before
+    gate.touch()
     until(window, lambda: window.connection is not before and window.frame is not None)
     assert window.description.name == "motored"
     assert not window.waiting.isVisible()
