@@ -232,6 +232,29 @@ def test_inputs_pulls_and_reactions(served):
         ask(socket, do="reactions", on=False)
 
 
+def test_reactions_are_worked_out_while_any_viewer_shows_them(served):
+    with socket_to(served.live) as one:
+        ask(one, do="pause")
+        ask(one, do="reset")
+        until(one, lambda head: head["step"] == 0 and not head["playing"])
+        with socket_to(served.live) as other:
+            ask(one, do="reactions", on=True)
+            until(one, lambda head: "arrows" in head)
+            ask(other, do="reactions", on=True)
+            ask(other, do="reactions", on=False)
+            ask(other, do="step", count=1)
+            head, _ = until(one, lambda head: head["step"] == 1)
+            assert "arrows" in head, "the other viewer took the arrows of this one away"
+        with socket_to(served.live) as other:
+            ask(other, do="reactions", on=True)
+        while len(served.server._viewers) > 1:
+            time.sleep(0.01)
+        ask(one, do="step", count=1)
+        assert "arrows" in until(one, lambda head: head["step"] == 2)[0], "one who goes takes no arrows of another away"
+    with socket_to(served.live) as one:  # the last one who asked has gone
+        until(one, lambda head: "arrows" not in head)
+
+
 def test_a_refused_request_is_a_sentence_and_many_end_the_viewer(served):
     with socket_to(served.live) as socket:
         ask(socket, do="save_results", path="x.npz")
