@@ -111,9 +111,10 @@ class Stage {
       return this.content.around.map((point) => new THREE.Vector3(...point).add(center));
     }
     const points = this.content.whole.map((point) => new THREE.Vector3(...point));
-    if (!this.goingWithAll) return points;
+    const tips = this.arrows && this.shown.reactions ? this.arrows.tips : [];
+    if (!this.goingWithAll) return points.concat(tips);
     const moved = this.middle().sub(new THREE.Vector3(...this.content.middle));
-    return points.map((point) => point.add(moved));
+    return points.map((point) => point.add(moved)).concat(tips);
   }
 
   direction() {
