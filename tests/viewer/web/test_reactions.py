@@ -75,6 +75,7 @@ def test_keys_hide_arrows_and_change_their_scale(browser, page):
         told.first = [shown(), stage.names.told];
         press("r"); await drawn();
         told.hidden = [shown(), stage.names.told];
+        told.said = document.getElementById("told").textContent;
         click("reactions-button"); await drawn();
         told.again = shown();
         const length = () => Math.hypot(...stage.arrows.drawn[0].instanceMatrix.array.slice(8, 11));
@@ -89,6 +90,7 @@ def test_keys_hide_arrows_and_change_their_scale(browser, page):
     assert told["first"][0] is True
     assert told["first"][1].startswith("arrows: 1 m is 20 N, with two heads")
     assert told["hidden"] == [False, ""]
+    assert told["said"] == "", "a page that holds reactions does not say that it has none"
     assert told["again"] is told["shorter"] is True
     assert told["newtons"] == 50.0
     assert told["back"] == [20.0, told["first"][1]]
