@@ -12,8 +12,8 @@ const TURN = 180 / Math.PI;
 
 class Curves {
   constructor(content, home, seek) {
-    const { time, frequency } = content.plots;
-    Object.assign(this, { content, home, seek, TIME: time, FREQUENCY: frequency, window: null, followed: null, before: null, at: null });
+    const { time, frequency } = content.plots, window = content.live?.window ?? null;
+    Object.assign(this, { content, home, seek, TIME: time, FREQUENCY: frequency, window, followed: window, before: null, at: null });
     Object.assign(this, { over: time, together: "channel", height: HEIGHTS["medium plots"], degrees: false });
     Object.assign(this, { askFor: () => {}, askSpectrum: () => {} });
     this.redraw = () => {};

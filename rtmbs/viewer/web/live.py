@@ -24,6 +24,7 @@ import numpy as np
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.numerics.rotations.quaternions import quaternions
+from rtmbs.results.curves import LIVE_WINDOW
 from rtmbs.viewer import keys
 from rtmbs.viewer.scene.description import SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import OPTIONS, Frame, T
@@ -166,6 +167,7 @@ def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
             *([name, unit_words(unit)] for name, unit in units(description).items()),
         ],
         "settable": description.live,
+        "window": LIVE_WINDOW if description.live else None,
     }
 
 
