@@ -325,6 +325,11 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
         await sure(() => page.live.scaled && page.stage.shown.reactions);
         told.arrows = [...page.content.reactions.forces].some((one) => one !== 0.0);
         page.actions.reactions();
+        page.content.whole = [[0, 0, 0]];  // as if the motion had left all that the first picture held
+        page.stage.fit(page.stage.direction());
+        page.stage.camera.updateMatrixWorld();
+        const { b, at } = page.content.reactions;
+        told.joints = b.map((body, k) => page.stage.world(body, at[k]).project(page.stage.camera).toArray());
         const step = page.player.place;
         page.actions.ten_back();
         await sure(() => page.player.place === step - 10);
@@ -351,6 +356,7 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
     assert told["paused"]
     assert not told["arrows_before"], "none are drawn, and no scale is told, before they are asked for"
     assert told["arrows"], "the first press shows them"
+    assert np.abs(np.array(told["joints"])[:, :2]).max() < 1.0, "what is fitted holds the present pose"
     assert told["back"] == 10
     assert told["curves"] == told["chosen"]
     assert told["ways"]
