@@ -40,6 +40,16 @@ def andrews(torque: float = TORQUE) -> Model:
     Names: ``body_1`` .. ``body_7``; joints O, F, B, A5, G, A7, H and the cuts E2, E4, E6 to body 3; force ``torque`` on
     joint O, ``spring`` from D (body 3) to C (ground). Coordinates are zero in the initial pose; beta is the angle of O,
     Theta the angle of F.
+
+    Parameters
+    ----------
+    torque : float, default 0.033
+        Torque of the motor on joint O [N m].
+
+    Returns
+    -------
+    Model
+        The mechanism.
     """
     model = Model("Andrews' squeezing mechanism", gravity=(0.0, 0.0, 0.0), h=STEP)
     points = initial_points()

@@ -37,13 +37,29 @@ def fourbar(
 ) -> Model:
     """Return n_y four-bars in series along Y, n_z times.
 
-    layout: ``stacked`` is one frame of n_z storeys, each hanging on the nodes of the one above; ``parallel`` is n_z
-        frames side by side along X, all on ground.
-    closure: how the n_y n_z cut pins are closed: ``line`` (2 equations), ``point`` (3), ``revolute`` (5).
-    angle: of all rods at the start [rad].  rate: of the first rod of the first row [rad/s]; the other rows are at rest.
-
     Names: ``rod_k_j`` and ``coupler_k_j`` with row k = 1 .. n_z; ``pin_k_j`` hangs rod j, ``hinge_k_j`` begins coupler
     j, ``cut_k_j`` joins the end of coupler j to the end of rod j + 1. ``pin_k_0`` are the pinned coordinates.
+
+    Parameters
+    ----------
+    ny : int, default 1
+        Four-bars of a row.
+    nz : int, default 1
+        Rows.
+    layout : {"stacked", "parallel"}
+        One frame of n_z storeys, each hanging on the nodes of the one above; or n_z frames side by side along X, all on
+        ground.
+    closure : {"revolute", "point", "line"}
+        How the cut pins are closed: by 5, 3 or 2 equations.
+    angle : float, default pi/6
+        Angle of all rods at the start [rad].
+    rate : float, default 0.1
+        Rate of the first rod of the first row at the start [rad/s]; the other rows are at rest.
+
+    Returns
+    -------
+    Model
+        The four-bars.
     """
     _check(ny, nz, layout, closure)
     model = Model(f"fourbar {layout} {ny} x {nz}", gravity=GRAVITY)

@@ -150,6 +150,7 @@ def window_words(seconds: float) -> str:
     return f"last {seconds:g} s"
 
 
+LIVE_WINDOW = 10.0  # [s] that plots of a live session show at first; a recorded run is shown whole
 WINDOWS: Mapping[str, Window] = {WHOLE: None, **{window_words(one): one for one in SECONDS}}
 
 

@@ -23,6 +23,7 @@ from PySide6.QtWidgets import (
 from rtmbs.results import channel
 from rtmbs.results.curves import (
     FREQUENCY,
+    LIVE_WINDOW,
     WINDOWS,
     Curve,
     Panel,
@@ -159,7 +160,10 @@ class Plots(QSplitter):
     def describe(self, description: SceneDescription) -> None:
         """List the channels of a mechanism; ticks of existing channels are kept."""
         known = {channel.name for channel in description.channels} | self._distances.keys()
-        kept, self._description = [name for name in self.chosen() if name in known], description
+        kept = [name for name in self.chosen() if name in known]
+        if self._description is None and description.live:
+            self.show_window(LIVE_WINDOW)
+        self._description = description
         built_in = [name for name in (ENERGY, VIOLATION) if name in self.chosen() or not self._channels]
         self._channels = {channel.name: channel for channel in description.channels}
         self._channels |= {name: ChannelDescription(name, (), "m") for name in self._distances}

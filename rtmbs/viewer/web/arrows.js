@@ -4,7 +4,7 @@
 class Arrows {
   // given: what pictures.py wrote; scene: of three.js.
   constructor(given, scene) {
-    Object.assign(this, { given, newtons: given.newtons, moment: given.moment, count: given.b.length });
+    Object.assign(this, { given, newtons: given.newtons, moment: given.moment, count: given.b.length, tips: [] });
     const parts = { shaft: 1, head: 1, "moment shaft": 1, "moment head": 2 };
     this.drawn = Object.entries(parts).map(([name, each]) => {
       const { vertices, normals } = given.meshes[name.split(" ").pop()];
@@ -31,6 +31,7 @@ class Arrows {
   show(k, between, world) {
     const { forces, moments, b, at } = this.given, [shafts, heads, shaftsTwo, headsTwo] = this.drawn;
     for (const mesh of this.drawn) mesh.count = 0;
+    this.tips = [];
     const next = Math.min(k + 1, forces.length / (3 * this.count) - 1);
     for (let joint = 0; joint < this.count; joint++) {
       const start = world(b[joint], at[joint]);
@@ -50,6 +51,7 @@ class Arrows {
     const head = Math.min(looks.head * radius, looks.most_head * cut);
     const on = (far) => start.clone().addScaledVector(unit, far);
     this.put(shafts, start, on(cut - head), Math.min(looks.shaft * radius, looks.most_shaft * cut));
+    this.tips.push(on(cut));
     const width = looks.width * Math.min(radius, head / looks.head);
     this.put(heads, on(cut - head), on(cut), width);
     if (double) this.put(heads, on(cut - head - looks.second * head), on(cut - looks.second * head), width);

@@ -130,9 +130,9 @@ function actions(page) {
     joints: hideOrShow("joints"),
     legend: () => { byId("legend").hidden = !byId("legend").hidden; },
     reactions: () => {
-      if (stage.arrows) hideOrShow("reactions")();
-      if (page.live) page.live.ask({ do: "reactions", on: Boolean(stage.arrows && stage.shown.reactions) });
-      else tell("this page holds no reactions; --reactions writes them");
+      if (!stage.arrows) return tell(noReactions(page));
+      hideOrShow("reactions")();
+      if (page.live) page.live.ask({ do: "reactions", on: stage.shown.reactions });
     },
     longer_arrows: () => scaleArrows(page, false),
     shorter_arrows: () => scaleArrows(page, true),
@@ -171,9 +171,13 @@ function markerTrails(page) {
   for (const number of markers) if (ways.has(number) === all) toggleWay(page, number);
 }
 
+function noReactions(page) {
+  return page.live ? "there are no reactions here" : "this page holds no reactions; --reactions writes them";
+}
+
 function scaleArrows(page, up) {
   const { arrows } = page.stage;
-  if (!arrows) return tell("this page holds no reactions; --reactions writes them");
+  if (!arrows) return tell(noReactions(page));
   arrows.step(up);
   tell(arrows.sentence);
 }

@@ -12,8 +12,8 @@ const TURN = 180 / Math.PI;
 
 class Curves {
   constructor(content, home, seek) {
-    const { time, frequency } = content.plots;
-    Object.assign(this, { content, home, seek, TIME: time, FREQUENCY: frequency, window: null, followed: null, before: null, at: null });
+    const { time, frequency } = content.plots, window = content.live?.window ?? null;
+    Object.assign(this, { content, home, seek, TIME: time, FREQUENCY: frequency, window, followed: window, before: null, at: null });
     Object.assign(this, { over: time, together: "channel", height: HEIGHTS["medium plots"], degrees: false });
     Object.assign(this, { askFor: () => {}, askSpectrum: () => {} });
     this.redraw = () => {};
@@ -248,7 +248,7 @@ class Curves {
   }
 
   // As value_range and log_range of results/curves.py.
-  range(curves, name, log = false) {
+  range(curves, name, log = false, least = 0) {
     const { margin, rounding, decade, log_margin: logMargin } = this.content.plots;
     let [low, high] = [Infinity, -Infinity];
     for (const { [name]: values, from, end } of curves) {
@@ -265,7 +265,8 @@ class Curves {
       return [low - 0.5 * missing, high + 0.5 * missing];
     }
     const largest = Math.max(Math.abs(low), Math.abs(high));
-    const spare = high - low <= rounding * largest ? 0.5 * largest || 1 : margin * (high - low);
+    const constant = largest > least ? 0.5 * largest : 1;
+    const spare = high - low <= Math.max(rounding * largest, least) ? constant : margin * (high - low);
     return [low - spare, high + spare];
   }
 
@@ -303,7 +304,7 @@ class Curves {
   // Draw axes and curves of a panel into a box of a pen; return its curves and where numbers are.
   paint(pen, panel, box, look) {
     const curves = this.curvesOf(panel), log = panel.log && !this.spectral;
-    let up = this.range(curves, "y", log), wide = this.overTime ? this.span : this.range(curves, "x");
+    let up = this.range(curves, "y", log, panel.least), wide = this.overTime ? this.span : this.range(curves, "x");
     if (this.spectral) wide = [0, wide[1]];
     else if (!this.overTime) [wide, up] = this.oneScale(panel, wide, up, box.right - box.left, box.low - box.top);
     const x = (value) => box.left + ((value - wide[0]) / (wide[1] - wide[0])) * (box.right - box.left);

@@ -24,11 +24,12 @@ import numpy as np
 
 from rtmbs.errors import InputError, RtmbsError
 from rtmbs.numerics.rotations.quaternions import quaternions
+from rtmbs.results.curves import LIVE_WINDOW
 from rtmbs.viewer import keys
 from rtmbs.viewer.scene.description import SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import OPTIONS, Frame, T
 from rtmbs.viewer.scene.shapes import Scale
-from rtmbs.viewer.session.commands import Seek
+from rtmbs.viewer.session.commands import Seek, ShowReactions
 from rtmbs.viewer.session.connection import Connection
 from rtmbs.viewer.session.plotted import built_in_plots, step_at
 from rtmbs.viewer.text import error_sentence
@@ -166,6 +167,7 @@ def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
             *([name, unit_words(unit)] for name, unit in units(description).items()),
         ],
         "settable": description.live,
+        "window": LIVE_WINDOW if description.live else None,
     }
 
 
@@ -222,6 +224,7 @@ class Seen:
     curves: tuple[Any, ...] | None = None  # state of the curves that were sent
     curves_at: float = 0.0
     words: deque[str] = field(default_factory=lambda: deque(maxlen=MOST_WORDS))  # that wait to be sent
+    reactions: bool = False  # asked for
     saying: asyncio.Task[None] | None = None
     sending: asyncio.Task[None] | None = None
 
@@ -406,6 +409,9 @@ class LiveServer:
                         seen.view, seen.curves = seen.view._replace(window=asked.window), None
                     elif isinstance(asked, ShowSpectrum):
                         seen.view, seen.curves, seen.curves_at = seen.view._replace(spectrum=asked.on), None, 0.0
+                    elif isinstance(asked, ShowReactions):
+                        seen.reactions = asked.on
+                        self._show_reactions()
                     else:
                         self.connection.send(self._seek(asked.t) if isinstance(asked, GoTo) else asked)
                 except RtmbsError as error:
@@ -417,6 +423,12 @@ class LiveServer:
             pass
         finally:
             self._viewers.pop(viewer, None)
+            if seen.reactions:
+                self._show_reactions()
+
+    def _show_reactions(self) -> None:
+        """Let the session work reactions out while any viewer shows them."""
+        self.connection.send(ShowReactions(any(seen.reactions for seen in self._viewers.values())))
 
 
 def first_frame(connection: Connection) -> Frame:

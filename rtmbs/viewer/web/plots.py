@@ -29,6 +29,7 @@ from rtmbs.results.curves import (
     Curve,
     Panel,
     bracketed,
+    least_span,
     spectral,
     thinned,
 )
@@ -170,6 +171,7 @@ def panel_data(panel: Panel, places: Mapping[tuple[int, str], int]) -> dict[str,
     return {
         "title": title,
         "unit": panel.unit_words.strip(),
+        "least": least_span(panel.unit),
         "label": panel.y_label,
         "log": panel.log,
         "runs": list(panel.runs.items()),

@@ -111,9 +111,18 @@ class Stage {
       return this.content.around.map((point) => new THREE.Vector3(...point).add(center));
     }
     const points = this.content.whole.map((point) => new THREE.Vector3(...point));
-    if (!this.goingWithAll) return points;
+    if (!this.goingWithAll) return points.concat(this.present());
     const moved = this.middle().sub(new THREE.Vector3(...this.content.middle));
-    return points.map((point) => point.add(moved));
+    return points.map((point) => point.add(moved)).concat(this.present());
+  }
+
+  // Tips of arrows, and the joints and points of a live page, which cannot know beforehand where a motion takes them.
+  present() {
+    const tips = this.arrows && this.shown.reactions ? this.arrows.tips : [];
+    if (!this.content.live) return tips;
+    const { b, at } = this.arrows?.given ?? { b: [], at: [] };
+    const joints = b.map((body, joint) => this.world(body, at[joint]));
+    return tips.concat(joints, this.content.points.map(({ body, at: local }) => this.world(body, local)));
   }
 
   direction() {

@@ -10,6 +10,7 @@ from PySide6.QtGui import QDropEvent, QWheelEvent
 from PySide6.QtWidgets import QApplication
 
 from rtmbs.simulation import Simulation
+from rtmbs.viewer.qt.parameters import build_rows
 from rtmbs.viewer.qt.window import system_theme
 from rtmbs.viewer.scene import view_cube
 from rtmbs.viewer.scene.theme import DARK
@@ -238,3 +239,7 @@ def test_rows_of_parameters_have_units_tips_and_room(qtbot):
     from rtmbs.viewer.session.origin import parameter_notes
 
     assert parameter_notes(library.MECHANISMS["crank_rocker"])["rate"] == "Rate of the crank at the start [rad/s]."
+    for name, factory in library.MECHANISMS.items():
+        units = {row["name"]: row.get("suffix") for row in build_rows(library.defaults(name), parameter_notes(factory))}
+        lacking = [one for one, value in library.defaults(name).items() if isinstance(value, float) and not units[one]]
+        assert not lacking, f"{name}: parameters without units: {lacking}"

@@ -49,6 +49,7 @@ class Shown:
         qtbot.addWidget(self.panel)
         self.panel.resize(*size)
         self.panel.describe(COMPUTED)
+        self.panel.show_window(None)  # the whole run, unless a test chooses another window
         for name in (ENERGY, VIOLATION):
             self.panel.choose(name, False)
         for name in names:

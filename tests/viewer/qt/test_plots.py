@@ -10,11 +10,14 @@ pytest.importorskip("pyqtgraph", reason="pyqtgraph is not installed; pip install
 
 from PySide6.QtTest import QTest
 
-from rtmbs.results.curves import FREQUENCY, spectrum
+from rtmbs.results.curves import FREQUENCY, LIVE_WINDOW, WINDOWS, spectrum, window_words
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.qt.plot_bar import TIME
+from rtmbs.viewer.qt.plots import Plots
 from rtmbs.viewer.scene.elements import Choice
+from rtmbs.viewer.scene.theme import WHITE
 from rtmbs.viewer.session.commands import Reset, SetInput, StepForward
+from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.session.plotted import ENERGY, VIOLATION
 from tests.viewer.mechanisms import motored
 from tests.viewer.windows import follow, open_window
@@ -43,6 +46,19 @@ def redraw(window):
     window.connection.turn()
     window.tick()
     window.panels.plots.redraw(window.connection.strip(), window.frame.t)
+
+
+def test_a_live_session_begins_with_its_last_seconds(window, result):
+    panel = window.panels.plots
+    assert panel.window_of_time == LIVE_WINDOW
+    assert panel.bar.window_choice.currentText() == window_words(LIVE_WINDOW)
+    assert window_words(LIVE_WINDOW) in WINDOWS
+    panel.show_window(None)
+    panel.describe(window.description)
+    assert panel.window_of_time is None, "a mechanism that is built anew leaves the chosen window"
+    recorded = Plots(WHITE)
+    recorded.describe(playback(result, motored()).describe())
+    assert recorded.window_of_time is None, "a recorded run is shown whole"
 
 
 def lines(window, name, run=0):

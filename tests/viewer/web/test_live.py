@@ -17,7 +17,7 @@ from websockets.sync.client import connect as socket_to
 
 from rtmbs.errors import InputError
 from rtmbs.numerics.rotations.quaternions import rotations
-from rtmbs.results.curves import spectrum
+from rtmbs.results.curves import LIVE_WINDOW, spectrum
 from rtmbs.viewer.scene.frame import FIRST, T
 from rtmbs.viewer.session.connect import connect
 from rtmbs.viewer.web.live import MOST_REFUSED, LiveServer
@@ -199,11 +199,12 @@ def test_a_pose_is_dragged_and_undone(served):
         start = numbers[: 7 * bodies].copy()
         for x in (0.05, 0.1):
             ask(socket, do="drag", body="crank", point=[0.0, 0.0, -0.2], target=[0.0, x, -0.1], gesture=7)
-        moved = next(one for _, one in pictures(socket) if np.abs(one[: 7 * bodies] - start).max() > 0.01)
-        assert np.isfinite(moved).all()
+        head, moved = next(one for one in pictures(socket) if np.abs(one[1][: 7 * bodies] - start).max() > 0.01)
+        placed = 7 * bodies + sum(head["loose"])  # curves may stand behind them in any picture
+        assert np.isfinite(moved[:placed]).all()
         ask(socket, do="undo")  # both drags, which are of one gesture
-        back = next(one for _, one in pictures(socket) if np.abs(one[: 7 * bodies] - start).max() < 1e-6)
-        assert len(back) == len(moved)
+        head, back = next(one for one in pictures(socket) if np.abs(one[1][: 7 * bodies] - start).max() < 1e-6)
+        assert 7 * bodies + sum(head["loose"]) == placed <= len(back)
         ask(socket, do="redo")
         next(one for _, one in pictures(socket) if np.abs(one[: 7 * bodies] - start).max() > 0.01)
         ask(socket, do="undo")
@@ -230,6 +231,29 @@ def test_inputs_pulls_and_reactions(served):
         np.testing.assert_allclose(forces, frame.reactions[:, :3], rtol=1e-5, atol=1e-5)
         assert np.abs(forces).max() > 0.1
         ask(socket, do="reactions", on=False)
+
+
+def test_reactions_are_worked_out_while_any_viewer_shows_them(served):
+    with socket_to(served.live) as one:
+        ask(one, do="pause")
+        ask(one, do="reset")
+        until(one, lambda head: head["step"] == 0 and not head["playing"])
+        with socket_to(served.live) as other:
+            ask(one, do="reactions", on=True)
+            until(one, lambda head: "arrows" in head)
+            ask(other, do="reactions", on=True)
+            ask(other, do="reactions", on=False)
+            ask(other, do="step", count=1)
+            head, _ = until(one, lambda head: head["step"] == 1)
+            assert "arrows" in head, "the other viewer took the arrows of this one away"
+        with socket_to(served.live) as other:
+            ask(other, do="reactions", on=True)
+        while len(served.server._viewers) > 1:
+            time.sleep(0.01)
+        ask(one, do="step", count=1)
+        assert "arrows" in until(one, lambda head: head["step"] == 2)[0], "one who goes takes no arrows of another away"
+    with socket_to(served.live) as one:  # the last one who asked has gone
+        until(one, lambda head: "arrows" not in head)
 
 
 def test_a_refused_request_is_a_sentence_and_many_end_the_viewer(served):
@@ -287,6 +311,7 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
         """
         const sure = async (true_) => { while (!true_()) await wait(20); };
         await sure(() => page.live.pictures > 0);
+        told.window = page.curves.windowChoice.value;
         page.player.play();
         const from = page.player.time;
         await sure(() => page.player.playing && page.player.time > from && page.player.place > 20);
@@ -300,6 +325,11 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
         await sure(() => page.live.scaled && page.stage.shown.reactions);
         told.arrows = [...page.content.reactions.forces].some((one) => one !== 0.0);
         page.actions.reactions();
+        page.content.whole = [[0, 0, 0]];  // as if the motion had left all that the first picture held
+        page.stage.fit(page.stage.direction());
+        page.stage.camera.updateMatrixWorld();
+        const { b, at } = page.content.reactions;
+        told.joints = b.map((body, k) => page.stage.world(body, at[k]).project(page.stage.camera).toArray());
         const step = page.player.place;
         page.actions.ten_back();
         await sure(() => page.player.place === step - 10);
@@ -320,10 +350,13 @@ def test_a_browser_shows_it_and_steers_it(served, browser):
         """
     )
     assert browser.said == []
+    assert told["window"] == "last 10 s"
+    assert LIVE_WINDOW in [seen.view.window for seen in served.server._viewers.values()]
     assert told["moved"]
     assert told["paused"]
     assert not told["arrows_before"], "none are drawn, and no scale is told, before they are asked for"
     assert told["arrows"], "the first press shows them"
+    assert np.abs(np.array(told["joints"])[:, :2]).max() < 1.0, "what is fitted holds the present pose"
     assert told["back"] == 10
     assert told["curves"] == told["chosen"]
     assert told["ways"]

@@ -8,13 +8,13 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from rtmbs.results.curves import Curve, spectrum, tick_texts
+from rtmbs.results.curves import Curve, Panel, least_span, spectrum, tick_texts, value_range
 from rtmbs.simulation import Simulation
 from rtmbs.viewer.scene.description import ChannelDescription
 from rtmbs.viewer.scene.theme import WHITE
 from rtmbs.viewer.session.connect import playback
 from rtmbs.viewer.web.page import PageOptions, write_page
-from rtmbs.viewer.web.plots import plotted_of, recorded_curves
+from rtmbs.viewer.web.plots import panel_data, plotted_of, recorded_curves
 from tests.viewer.mechanisms import motored
 
 MODEL = motored(torque=3.0)
@@ -165,6 +165,23 @@ def test_peaks_offsets_gaps_and_ticks(browser, page):
     for one in told["ticks"]:
         places = one["places"]
         assert one["texts"] == tick_texts(places, places[1] - places[0]), "as the window writes them"
+
+
+def test_rounding_noise_is_a_constant_as_in_the_window(browser, page):
+    """An axis is that of ``value_range``: a span that is rounding in the unit of a plot is none."""
+    noise, known = 1e-17 * np.array([-1.0, 0.5, 1.0]), np.array([-1.0, 0.25, 2.0])
+    cases = [(noise, "rad"), (noise, "m/s"), (noise, "N"), (known, "m"), (3.0 + 1e-14 * known, "rad")]
+    panels = [panel_data(Panel(unit, (Curve("one", unit, known, y),), (0,)), {(0, "one"): 0}) for y, unit in cases]
+    browser.open(page, (900, 700))
+    told = browser.run(
+        f"const cases = {json.dumps([[list(y), one['least']] for (y, _), one in zip(cases, panels, strict=True)])};"
+        "told.ranges = cases.map(([y, least]) => "
+        "page.curves.range([{ y, from: 0, end: y.length }], 'y', false, least));"
+    )
+    for (y, unit), seen in zip(cases, told["ranges"], strict=True):
+        np.testing.assert_allclose(seen, value_range([y], least_span(unit)), rtol=1e-12, err_msg=unit)
+    assert told["ranges"][0] == [-1.0, 1.0]
+    assert told["ranges"][2][1] < 1e-16, "no size of a force is known to be rounding"
 
 
 def test_the_page_has_the_colours_of_the_window(page):

@@ -75,6 +75,7 @@ def test_keys_hide_arrows_and_change_their_scale(browser, page):
         told.first = [shown(), stage.names.told];
         press("r"); await drawn();
         told.hidden = [shown(), stage.names.told];
+        told.said = document.getElementById("told").textContent;
         click("reactions-button"); await drawn();
         told.again = shown();
         const length = () => Math.hypot(...stage.arrows.drawn[0].instanceMatrix.array.slice(8, 11));
@@ -89,9 +90,36 @@ def test_keys_hide_arrows_and_change_their_scale(browser, page):
     assert told["first"][0] is True
     assert told["first"][1].startswith("arrows: 1 m is 20 N, with two heads")
     assert told["hidden"] == [False, ""]
+    assert told["said"] == "", "a page that holds reactions does not say that it has none"
     assert told["again"] is told["shorter"] is True
     assert told["newtons"] == 50.0
     assert told["back"] == [20.0, told["first"][1]]
+
+
+def test_fitting_leaves_no_tip_of_an_arrow_outside(browser, page):
+    """``F`` fits the tips that are shown, and comes back closer when they are hidden."""
+    told = look(
+        browser,
+        page,
+        """
+        const { stage } = page;
+        const fit = async () => {
+          press("f"); await drawn();
+          stage.camera.updateMatrixWorld();
+          return [stage.camera.position.distanceTo(stage.controls.target),
+            stage.arrows.tips.map((tip) => tip.clone().project(stage.camera).toArray())];
+        };
+        page.player.step(40); await drawn();
+        for (let k = 0; k < 3; k++) { press("]"); await drawn(); }
+        told.before = stage.arrows.tips.map((tip) => tip.clone().project(stage.camera).toArray());
+        [told.far, told.tips] = await fit();
+        press("r"); await drawn();
+        [told.near] = await fit();
+        """,
+    )
+    assert np.abs(np.array(told["before"])[:, :2]).max() > 1.0, "long arrows leave a picture that was fitted without"
+    assert np.abs(np.array(told["tips"])[:, :2]).max() < 1.0
+    assert told["near"] < 0.9 * told["far"]
 
 
 def test_the_legend_says_in_words_what_is_shown(browser, page):
