@@ -206,6 +206,8 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
 
         The effect is that of ``inputs[name] = value`` for each of them. Raises UnknownNameError, InputError likewise.
         """
+        if not isinstance(values, Mapping):
+            raise InputError(f"inputs.ramp_to takes values by names of inputs, got {shown(values)}")
         ends: dict[int, tuple[slice, Array]] = {}
         for name, value in values.items():
             place = self._numbers.get(name)

@@ -164,6 +164,9 @@ def test_several_ramps_at_once():
     for values, words in (({"motor.torque": np.nan}, "must be finite"), ({"motor.tork": 1.0}, "motor.tork")):
         with pytest.raises(rtmbs.RtmbsError, match=words):
             other.inputs.ramp_to(values)
+    for values in (["motor.torque"], "motor.torque", None, 3.0):
+        with pytest.raises(rtmbs.errors.InputError, match="takes values by names of inputs"):
+            other.inputs.ramp_to(values)
 
 
 def test_a_hold_after_a_ramp_takes_effect_at_once():

@@ -103,6 +103,7 @@ def test_quick_numbers_are_those_of_the_libraries():
     whole = path.position(s)
     few = np.concatenate([path.position(part) for part in np.array_split(s, 20)])
     assert np.array_equal(whole, few)
+    assert path.position([]).shape == (0, 2)
     speeds, torques = np.sort(rng.normal(size=9)), rng.normal(size=9)
     for x in (*rng.normal(size=200).tolist(), *speeds.tolist(), -9.0, 9.0):
         assert interpolated(x, speeds.tolist(), torques.tolist()) == float(np.interp(x, speeds, torques))

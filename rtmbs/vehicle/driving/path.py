@@ -149,7 +149,7 @@ class Path:
             Positions (..., 2) [m].
         """
         s = np.asarray(s, float)
-        if s.ndim == 1 and len(s) <= FEW:
+        if s.ndim == 1 and 0 < len(s) <= FEW:
             return np.array([self._at(one) for one in s.tolist()])
         inside = np.clip(s, 0.0, self.length)
         return np.asarray(self._place(inside) + (s - inside)[..., None] * self._rate(inside))
