@@ -38,11 +38,8 @@ def main(arguments: list[str]) -> int:
         for parts in PARTS:
             shares = 1.0 + BESIDE * np.arange(PHASES) / PHASES
             found = [changes(own, UNTIL[seed] * STEPS * own.h, share * own.h / parts) for share in shares]
-            size = np.abs([end for _, end in found])
-            print(
-                f"| {seed} | h / {parts} | {max(most for most, _ in found):.1e} | {size.mean():.1e} | {size.max():.1e} |",
-                flush=True,
-            )
+            most, size = max(one for one, _ in found), np.abs([end for _, end in found])
+            print(f"| {seed} | h / {parts} | {most:.1e} | {size.mean():.1e} | {size.max():.1e} |", flush=True)
     return 0
 
 
