@@ -139,6 +139,7 @@ def phases_of(steps: Callable[[float], object], deep: Callable[[], float]) -> li
     for _, end in PHASES:
         spent = seconds(lambda end=end: steps(end))  # type: ignore[misc]
         found.append((1e3 * spent * H / (end - begun), deep()))
+        print(f"to {end:g} s: {spent:.0f} s of processor time", file=sys.stderr, flush=True)
         begun = end
     return found
 

@@ -325,7 +325,7 @@ class Controlled:
         remedy = kink_remedy(law) if law else small_step_remedy(self.system, self.sim.equations.tables, batch.moments)
         return error or InputError(
             f"tolerance = {self.tolerance:g} asks for steps below {self.h:.3g} s at t = {t:g} s, because of "
-            f"{self.choice.worst!r}: {remedy}"
+            f"{repr(self.choice.worst) if self.choice.worst else 'its rates'}: {remedy}"
         )
 
     @property

@@ -286,7 +286,6 @@ class ExtrapolatedSteps:
             run.growth.position, run.growth.rate = self.judged.growth[good - 1].copy()
             run.growth.at, run.last_h = batch.moments[good], float(batch.h[-1])
             self.sim._store.stand_at(batch.state(good))
-            run.choice.worst = self.worst()
             if batch.reports is None and not run.in_chunks:
                 batch.reports = [self.report(batch, k) for k in range(good)]
         _, stopped, anew = run.take_in(batch, good)
@@ -299,10 +298,6 @@ class ExtrapolatedSteps:
                 raise failure(len(run.tried), failed)
         run.h = float(control[STEP])
         return stopped
-
-    def worst(self) -> str:
-        """Return the name of the coordinate with the largest error so far."""
-        return str(self.run.growth.worst) if self.sim.system.n else ""
 
     def report(self, batch: ExtrapolatedBatch, k: int) -> StepReport:
         """Return the report of step ``k`` of a batch."""
@@ -333,6 +328,8 @@ class ExtrapolatedSteps:
             )  # fmt: skip
         store.compiled = True
         tried = self.judged.tried[: int(self.control[TRIED])]
+        if np.isfinite(tried[-1, 2]):
+            self.run.choice.blame(self.kernel.error, error_time(self.control))
         good = self.looked_at(start, done)
         if good < done:
             tried = tried[: int(np.flatnonzero(tried[:, 3])[good]) + 1]
@@ -432,6 +429,7 @@ class ExtrapolatedSteps:
             control[STEP] = FREE * h
             return ExtrapolatedBatch(start, first(row, 0), np.zeros(0), start.t), tried, report
         error = self.judge(taken, h, start)
+        self.run.choice.blame(taken.error, error_time(control))
         tried[0, 2:] = error, float(error <= 1.0)
         if not error <= 1.0:
             control[STEP] = h * min(next_factor(error), AFTER_REFUSAL) if np.isfinite(error) else FREE * h

@@ -79,7 +79,7 @@ class StepChoice:
         self.blind = False  # whether the last batch was too long for its rates
         self.usual, self.usual_until = 0.0, -math.inf  # a step before a refusal, and where it would have ended [s]
         self.spare = 0.0  # what kinks in that time may still take of its share [s]
-        self.worst = ""  # coordinate with the largest error of the last step that was judged
+        self.worst = ""  # coordinate with the largest error of the last step that was judged, taken or not
 
     def errors(self, track: Track, past: Past | None, rates: Array, lines: Array) -> Array:
         """Return the errors (k,) of the steps of a track, in terms of what they may be.
@@ -118,7 +118,16 @@ class StepChoice:
     def cause(self) -> str:
         """Return what makes the steps as small as they are."""
         turns = "its rates: a step may turn a body by 1.5 rad at most, and the line of a spring by 0.7 rad"
-        return turns if self.blind else f"the error of {self.worst!r}"
+        return turns if self.blind or not self.worst else f"the error of {self.worst!r}"
+
+    def blame(self, error: Array, lasts: float) -> None:
+        """Let the coordinate with the largest ``error`` (2, n) of one step be the worst one.
+
+        An error of a rate ``lasts`` so long [s].
+        """
+        if error.shape[1] and np.all(np.isfinite(error)):
+            added = (np.abs(error[0]) + lasts * np.abs(error[1])) / self.system.typical
+            self.worst = self.system.coordinate_names[int(np.argmax(added))]
 
     def time(self) -> float:
         """Return the characteristic time of the motion, at most that of the run [s]."""

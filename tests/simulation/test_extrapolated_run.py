@@ -233,3 +233,22 @@ def test_the_log_tells_every_try():
     assert np.allclose(np.cumsum(log.h[log.taken]), result.t[1:], rtol=0, atol=1e-12)
     assert np.all(log.error[log.taken] <= 1.0)
     assert np.all(~(log.error[~log.taken] <= 1.0))
+
+
+def chip(point: tuple[float, ...]) -> Simulation:
+    """Return a light body that is thrown 6 m beside the origin, with its joint at ``point``."""
+    m = rtmbs.Model("thrown", gravity=(0, 0, -9.81))
+    m.add_body("chip", mass=0.9, inertia=(3e-6, 3.6e-6, 4.5e-6), position=(3, -3, 1.5))
+    m.add_joint("free", rtmbs.Floating(), "ground", "chip", point=point)
+    m.set_initial("free", rate=(1.0, 2.0, 0.5, 50.0, 30.0, 5.0))
+    return Simulation(m.compile(), 1e-4, VariationalMidpoint())
+
+
+@pytest.mark.parametrize("kernel", [True, False], ids=["kernel", "python"])
+def test_a_run_that_is_refused_in_its_first_step_names_a_coordinate(kernel, monkeypatch):
+    """It said ``because of ''``: only steps that were taken had a worst coordinate."""
+    if not kernel:
+        monkeypatch.setattr(rtmbs.simulation.extrapolated_run, "KERNEL_FAILURES", 0)
+    with pytest.raises(InputError, match=r"at t = 0 s, because of 'free\.rotation_\d': nothing bends there"):
+        chip((0, 0, 0)).run(0.1, tolerance=1e-8)
+    assert set(chip((3, -3, 1.5)).run(0.1, tolerance=1e-8).outcomes) == {"CONVERGED"}
