@@ -336,8 +336,7 @@ def solve_saddle(
         closed = open_by <= missed * fastest and (moved <= bound or moved * moved <= bound * moved_before)
         if (balanced or left > PROGRESS * before) and (closed or open_by > PROGRESS * opened):
             break
-    still = STILL * settings.absolute[0] / settings.typical[0] / h
-    if open_by > LOST_DIRECTION * fastest + still:
+    if open_by > LOST_DIRECTION * fastest + STILL * settings.absolute[0] / settings.typical[0] / h:
         stats[NEAR_SINGULAR] = 1.0
 
 
@@ -356,7 +355,8 @@ def unbalanced(tables, settings, multiplier, ws, own):
 
     In typical sizes.
     """
-    ws.base[:] = ws.residual
+    for i in range(len(ws.base)):
+        ws.base[i] = ws.residual[i]
     pull_back(tables, ws, multiplier, -1.0, ws.base)
     top = 0.0
     for i in range(len(ws.base)):
