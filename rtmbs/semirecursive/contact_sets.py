@@ -73,7 +73,8 @@ def friction(law, g, s, v, limit):
     most = limit * static_factor(law, g, v)
     size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + NO_FORCE**2), most + k * SLACK
     q, touching, unit = size / whole, most / whole, (k * s[0] / size, k * s[1] / size)
-    share, beyond = clipped((q - ELASTIC) / (1.0 - ELASTIC)), clipped(q - 1.0)
+    share = clipped((q - ELASTIC) / (1.0 - ELASTIC))
+    beyond = clipped(q - 1.0) if most.real > 0.0 else 0.0 * q + 1.0  # an open contact forgets
     slides, outwards = share * share * (3.0 - 2.0 * share), v[0] * unit[0] + v[1] * unit[1]
     outward = slides * q * (outwards if outwards.real > 0.0 else 0.0 * outwards)
     damping = tau * (1.0 - slides)
@@ -128,7 +129,7 @@ def friction_slopes(law, g, s, v, limit):
     dheld = (factor - held * (e0 * d0 + e1 * d1 if slips else factor)) / larger
     force_l = -dheld * w0 - held * d0, -dheld * w1 - held * d1
     pulled, outward = along * (slope * q + slides) * ql, slides * q * along
-    beyond = ql if 1.0 < q.real < 2.0 else nothing
+    beyond = ql if 1.0 < q.real < 2.0 and most.real > 0.0 else nothing
     grows = factor * (1.0 - touching) / whole
     rate_l = (
         grows * (v[0] - outward * x) - touching * pulled * x - beyond * s[0] / RELAXES,
@@ -162,6 +163,9 @@ def rate_and_slopes(law, g, s, v, limit):
     """Return the rate (2,) of ``friction`` and its slopes by the bristle (2, 2), row by row."""
     k = law[g, TANGENTIAL]
     most = limit * static_factor(law, g, v)
+    if not most.real > 0.0:  # an open contact forgets
+        back, nothing = 0.0 * limit - 1.0 / RELAXES, 0.0 * limit
+        return (back * s[0], back * s[1]), (back, nothing, nothing, back)
     size, whole = sqrt((s[0] * s[0] + s[1] * s[1]) * k * k + NO_FORCE**2), most + k * SLACK
     q, touching, x, y = size / whole, most / whole, k * s[0] / size, k * s[1] / size
     share = (q - ELASTIC) / (1.0 - ELASTIC)

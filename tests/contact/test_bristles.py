@@ -34,6 +34,25 @@ def test_bristles_are_found_at_every_state():
         assert force @ force <= (STIFF * DEPTH) ** 2 * (1.0 + MU**2) * (1.0 + 1e-9)
 
 
+def test_a_near_pair_of_a_set_that_opened_forgets_its_bristle():
+    """It was left at 1e-6 m while the pair was near, and a force of that times its stiffness at the next touch."""
+    m = rtmbs.Model("hop", gravity=(0, 0, -9.81))
+    m.add_body("ball", mass=1.0, inertia=(4e-3, 4e-3, 4e-3), position=(0, 0, 0.1005), shape=rtmbs.Sphere(0.1))
+    m.add_joint("free", rtmbs.Floating(), "ground", "ball", point=(0, 0, 0.1005))
+    m.set_initial("free", rate=(0.5, 0.2, -0.2, 0, 0, 0))
+    m.add_contacts("floor", [("ground", contact.Plane()), "ball"], stiffness=1e5, exponent=1.0, friction=0.4)
+    sim = rtmbs.Simulation(m.compile(), 2e-4, method=rtmbs.TRBDF2())
+    largest, opened = 0.0, 0.0
+    for _ in range(150):
+        sim.step()
+        if len(rtmbs.touching(sim, "floor").penetrations) > 0:
+            largest, opened = max(largest, float(np.abs(sim.state.s).max())), sim.t
+    assert largest > 1e-6
+    assert 0.015 < sim.t - opened < 0.03
+    assert np.any(sim.state.s)  # the pair is still near
+    assert np.abs(sim.state.s).max() <= 1.1 * largest * np.exp(-(sim.t - opened - 4e-4) / 2e-3)
+
+
 @pytest.mark.parametrize("method", [rtmbs.TRBDF2(), rtmbs.PenaltyTrapezoidal()], ids=["trbdf2", "trapezoidal"])
 def test_a_contact_that_opened_forgets_its_bristle(method):
     """It was left at 1e-6 m. It goes as exp(-t / 2 ms), and a restart has the same bytes."""

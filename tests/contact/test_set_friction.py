@@ -93,7 +93,8 @@ def touch(n: np.ndarray, gap: float, slip: np.ndarray, s: np.ndarray) -> tuple[n
     u, q, share = flat / size, k * size / (limit + k * SLACK), limit / (limit + k * SLACK)
     part = np.clip((q - ELASTIC) / (1.0 - ELASTIC), 0.0, 1.0)
     slides = part**2 * (3.0 - 2.0 * part)
-    rate = share * (v - slides * q * max(v @ u, 0.0) * u) - np.clip(q - 1.0, 0.0, 1.0) * flat / RELAXES
+    beyond = np.clip(q - 1.0, 0.0, 1.0) if limit > 0.0 else 1.0
+    rate = share * (v - slides * q * max(v @ u, 0.0) * u) - beyond * flat / RELAXES
     wanted = k * (flat + DAMPING_TIME * (1.0 - slides) * v)
     held = min(1.0, limit / max(np.linalg.norm(wanted), 1e-300))
     return N * n - held * wanted, rate - (s @ n) * n / RELAXES
