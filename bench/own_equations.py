@@ -142,12 +142,9 @@ class Andrews(OwnEquations):
     def __post_init__(self) -> None:
         self.linkage: PlanarLinkage = andrews_system()
         at, spring = self.linkage, self.linkage.springs[0]
-        loops, bodies = at.m // 2, len(at.masses)
-        gaps = at.origins[bodies : bodies + at.m : 2] - at.origins[bodies + 1 : bodies + at.m : 2]
-        assert len(gaps) == loops and not spring.b.arms  # the kernel has no arms at the far end
         far = [spring.stiffness, spring.length, *spring.b.origin, *spring.a.origin]
         tables = (at.angles, at.lengths, at.phases, at.sums, at.masses, at.rotation, np.array(at.torques))
-        self.tables = (*(np.ascontiguousarray(one) for one in tables), loops, np.array(far))
+        self.tables = (*(np.ascontiguousarray(one) for one in tables), at.m // 2, np.array(far))
 
     def rates(self, t: float, y: Array) -> Array:
         return np.asarray(linkage_rates(y, *self.tables))

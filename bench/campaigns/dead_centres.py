@@ -18,50 +18,64 @@ KEPT = 0.1  # of the samples of the last quarter that may be nearer
 STEPS = 1e-3, 2e-3, 5e-3  # [s]
 METHODS = PenaltyTrapezoidal, VariationalMidpoint
 SPAN = 4.0  # [s], several turns of the crank
-FOLDED, OPEN = 1, -1  # coupler and rocker lie upon each other at the change point, or one behind the other
+POSES, AWAY = 50, 0.9  # poses that are tried, and the cosine between coupler and gap that is far enough from a line
 
 Array = NDArray[np.float64]
 
 
 def lengths(rng: np.random.Generator) -> Array:
-    """Return crank, coupler, rocker and ground of a four-bar that nearly folds into a line with the crank along it."""
-    while True:
-        crank, coupler, ground = rng.uniform(0.2, 1.0, 3)
-        gap = ground - crank * rng.choice([1.0, -1.0])  # of the ends, from the tip of the crank to the far pivot
-        rocker = abs(coupler + abs(gap) * rng.choice([1.0, -1.0])) if rng.random() < 0.7 else abs(gap) - coupler
-        found = np.array([crank, coupler, rocker, ground])
-        found[2] += rng.choice([1.0, -1.0]) * 10.0 ** rng.uniform(-7.0, -2.0) * found.max()
-        if 0.15 < found[2] < 1.5 and 0.15 < abs(gap):
-            return found
+    """Return crank, coupler, rocker and ground of a four-bar that nearly folds into a line.
+
+    Coupler and rocker are stretched where the crank points away from the far pivot, or folded where it points to it.
+    """
+    crank, coupler, ground = rng.uniform(0.2, 1.0, 3)
+    if rng.random() < 0.5:
+        coupler = rng.uniform(0.3, 0.7) * (rocker := crank + ground)
+        rocker -= coupler
+    else:
+        rocker = coupler + abs(ground - crank)
+    found = np.array([crank, coupler, rocker, ground])
+    found[2] += rng.choice([1.0, -1.0]) * 10.0 ** rng.uniform(-7.0, -2.0) * found.max()
+    return found
+
+
+def start(rng: np.random.Generator, bars: Array) -> tuple[Array, Array]:
+    """Return the tip of the crank and the knee of a random pose away from dead centres, (2,) each."""
+    crank, coupler, rocker, ground = bars
+    best, share = (np.zeros(2), np.zeros(2)), 1.0
+    for angle in rng.uniform(0.0, 2.0 * np.pi, POSES):
+        tip = crank * np.array([np.cos(angle), np.sin(angle)])
+        gap = np.array([ground, 0.0]) - tip
+        reach = float(np.linalg.norm(gap))
+        along = (reach**2 + coupler**2 - rocker**2) / (2.0 * reach)
+        if abs(along) < share * coupler:
+            side = rng.choice([1.0, -1.0]) * np.sqrt(coupler**2 - along**2)
+            best, share = (tip, tip + (along * gap + side * np.array([-gap[1], gap[0]])) / reach), abs(along) / coupler
+        if share < AWAY:
+            break
+    return best
 
 
 def linkage(seed: int) -> Model:
     """Return a four-bar in a random plane, closed at a random angle of its crank."""
     rng = np.random.default_rng((seed, 331))
-    crank, coupler, rocker, ground = lengths(rng)
-    while True:
-        angle = rng.uniform(0.0, 2.0 * np.pi)
-        tip, pivot = crank * np.array([np.cos(angle), np.sin(angle)]), np.array([ground, 0.0])
-        gap = pivot - tip
-        reach = float(np.linalg.norm(gap))
-        along = (reach**2 + coupler**2 - rocker**2) / (2.0 * reach)
-        if abs(along) < 0.95 * coupler:
-            break
-    side = rng.choice([1.0, -1.0]) * np.sqrt(coupler**2 - along**2)
-    knee = tip + (along * gap + side * np.array([-gap[1], gap[0]])) / reach
+    bars = lengths(rng)
+    tip, knee = start(rng, bars)
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     across, y, z = turn.T
     axis, unit = Revolute(axis=tuple(across)), 10.0 ** rng.uniform(-1.0, 1.0)
-    O, A, B, C = (tuple(unit * (p[0] * y + p[1] * z)) for p in (np.zeros(2), tip, knee, pivot))
+    foot, tip_at, knee_at, pivot = (
+        tuple(unit * (p[0] * y + p[1] * z)) for p in (np.zeros(2), tip, knee, (bars[3], 0.0))
+    )
     model = Model(f"four-bar {seed}", gravity=tuple(unit * 3.0 * rng.normal(size=3)))
     masses = np.sort(10.0 ** rng.uniform(-0.7, 0.7, 3))[::-1]
-    ends = {"crank": (O, A), "coupler": (A, B), "rocker": (C, B)}
+    ends = {"crank": (foot, tip_at), "coupler": (tip_at, knee_at), "rocker": (pivot, knee_at)}
     for (name, (start, end)), mass in zip(ends.items(), masses, strict=True):
         add_bar(model, name, start, end, float(mass), axial=1e-3 * float(mass) * unit**2)
-    model.add_joint("O", axis, "ground", "crank", point=O)
-    model.add_joint("A", axis, "crank", "coupler", point=A)
-    model.add_joint("C", axis, "ground", "rocker", point=C)
-    model.add_joint("B", axis, "coupler", "rocker", point=B, cut=True)
+    model.add_joint("O", axis, "ground", "crank", point=foot)
+    model.add_joint("A", axis, "crank", "coupler", point=tip_at)
+    model.add_joint("C", axis, "ground", "rocker", point=pivot)
+    model.add_joint("B", axis, "coupler", "rocker", point=knee_at, cut=True)
     model.set_initial("O", position=0.0, rate=float(rng.choice([1.0, -1.0]) * rng.uniform(4.0, 10.0)))
     return model
 
