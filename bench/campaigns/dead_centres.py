@@ -39,7 +39,7 @@ def lengths(rng: np.random.Generator) -> Array:
     return found
 
 
-def start(rng: np.random.Generator, bars: Array) -> tuple[Array, Array]:
+def pose(rng: np.random.Generator, bars: Array) -> tuple[Array, Array]:
     """Return the tip of the crank and the knee of a random pose away from dead centres, (2,) each."""
     crank, coupler, rocker, ground = bars
     best, share = (np.zeros(2), np.zeros(2)), 1.0
@@ -60,7 +60,7 @@ def linkage(seed: int) -> Model:
     """Return a four-bar in a random plane, closed at a random angle of its crank."""
     rng = np.random.default_rng((seed, 331))
     bars = lengths(rng)
-    tip, knee = start(rng, bars)
+    tip, knee = pose(rng, bars)
     turn, _ = np.linalg.qr(rng.normal(size=(3, 3)))
     across, y, z = turn.T
     axis, unit = Revolute(axis=tuple(across)), 10.0 ** rng.uniform(-1.0, 1.0)
