@@ -125,4 +125,5 @@ CAMPAIGN = Campaign(
     full=300,
     bounded=6,
     run=run,
+    allowed=0.1,  # the trapezoidal rule is told from 1 % on
 )
