@@ -1,10 +1,11 @@
-"""Error and processor time of methods and peers: ``python bench/work_precision.py PATH [NAMES]``.
+"""Error and processor time of methods and peers: ``python -m bench.work_precision PATH [NAMES]``.
 
 Rings of bars in a plane, one bar on ground at each end, have equations of their own, compiled: angles of all bars, with
 the two loop equations eliminated by multipliers. The stacked four-bars have those of the chain of their rods, 40 angles
-without loops, compiled too. They are the reference, and what CVODE and DOP853 integrate. The reference of the other
-mechanisms is a run with a tolerance of 1e-9. The error is that of the coordinates at the end, in rad. Exudyn
-(pip install exudyn) is left out where it is not installed. Times are processor times of a run, the least of three.
+without loops, compiled too. Andrews' squeezer and Bricard's mechanism have those of ``bench.own_equations``. They are
+the reference, by DOP853 with 1e-13, and what CVODE and DOP853 integrate. The error is that of the angles at the end, in
+rad. Exudyn (pip install exudyn) is left out where it is not installed, and has planar rings only. Times are processor
+times of a run, the least of three. ``--page`` writes the tables of docs/measurements.md from the file.
 """
 
 import json
@@ -20,6 +21,8 @@ from scipy.integrate import solve_ivp
 from scipy.optimize import fsolve
 
 import rtmbs
+from bench.documents import DOCS, insert, table
+from bench.own_equations import Andrews, Bricard, OwnEquations
 from rtmbs import Every, PenaltyTrapezoidal, Simulation, VariationalMidpoint, library, refined
 from rtmbs.bench.fourbar import coordinate
 from rtmbs.library import references
@@ -175,25 +178,20 @@ class OwnMechanism:
 
     def __init__(self, name: str) -> None:
         self.ring = {"crank-rocker": CRANK, "ring of five bars": FIVE}.get(name)
-        self.own: Ring | Stack | None = self.ring  # equations of its own
+        self.own: Ring | Stack | OwnEquations | None = self.ring  # equations of its own
         if self.ring is not None:
             self.system, self.t_end, self.largest = self.ring.model().compile(), self.ring.t_end, 0.02
             self.exact = self.ring.reference()
             return
-        model, self.t_end, self.largest = {
-            "4 x 40": (lambda: library.build("fourbar", ny=4, nz=40), 1.0, 0.02),
-            "Andrews": (lambda: library.build("andrews"), 0.03, 5e-4),
-            "Bricard": (lambda: library.build("bricard"), 5.0, 0.05),
-        }[name]
-        self.system = model().compile()
         if name == "4 x 40":
+            self.system, self.t_end, self.largest = library.build("fourbar", ny=4, nz=40).compile(), 1.0, 0.02
             self.own = Stack(references.Chain(4, 40), self.t_end)
             self.exact = references.fourbar(4, 40, self.t_end).q
-            self.start = Simulation(self.system, self.largest)
-            return
-        sim = Simulation(self.system, self.largest / 8, VariationalMidpoint())
-        sim.run(self.t_end, tolerance=1e-9, record=Every(self.t_end))
-        self.exact = sim.state.z.copy()
+        else:
+            own, self.largest = {"Andrews": (Andrews(), 5e-4), "Bricard": (Bricard(), 0.05)}[name]
+            self.system, self.t_end = library.build(name.lower()).compile(), own.t_end
+            self.own, self.exact = own, own.reference()
+        self.start = Simulation(self.system, self.largest)
 
     def off(self, sim: Simulation) -> float:
         """Return the error of a Simulation at the end."""
@@ -201,9 +199,9 @@ class OwnMechanism:
         return float(np.abs(here - self.exact).max())
 
     def coordinates(self, z: np.ndarray) -> np.ndarray:
-        """Return what the reference has: absolute angles of the first rods of a stack, otherwise z itself."""
-        if not isinstance(self.own, Stack):
-            return z
+        """Return what the reference has: absolute angles of the first rods of a stack, or angles of joints."""
+        if isinstance(self.own, OwnEquations):
+            return np.array([coordinate(self.start, name, z) for name in self.own.joints])
         storeys = range(1, len(self.own.chain.weight) + 1)
         pins = np.array([coordinate(self.start, f"pin_{k}_0", z) for k in storeys])
         hinges = np.array([coordinate(self.start, f"hinge_{k}_0", z) for k in storeys[:-1]])
@@ -268,7 +266,8 @@ def solver_rows(own: OwnMechanism) -> Iterator[tuple[str, Rows]]:
     span = (0.0, system.t_end)
 
     def off(y: np.ndarray) -> float:
-        return float(np.abs(y[: len(own.exact)] - own.exact).max())
+        here = system.angles(y) if isinstance(system, OwnEquations) else y[: len(own.exact)]
+        return float(np.abs(here - own.exact).max())
 
     yield (
         "DOP853, own equations",
@@ -369,9 +368,24 @@ def times_to(rows: list[tuple[str, float, float]]) -> list[float | None]:
     return [None if one is None else round(1e3 * one, 3) for one in found]
 
 
+PAGE = DOCS / "measurements.md"
+
+
+def on_page(found: dict[str, dict[str, dict]]) -> str:
+    """Return the table of all mechanisms: the least time to every level [ms]."""
+    rows = []
+    for name in (one for one in NAMES if one in found):
+        for program, row in found[name].items():
+            rows.append([name, program, *("-" if ms is None else f"{ms:.3g}" for ms in row["ms"])])
+    return table(["mechanism", "program", *(f"{level:.0e}" for level in LEVELS)], rows)
+
+
 def main(path: str, names: list[str]) -> None:
-    """Measure, print and write."""
+    """Measure, print and write; with ``--page`` in place of names, write the page."""
     file = Path(path)
+    if names == ["--page"]:
+        insert(PAGE, "work precision", on_page(json.loads(file.read_text(encoding="utf-8"))))
+        return
     found = json.loads(file.read_text(encoding="utf-8")) if file.exists() else {}
     for name in names or NAMES:
         own = OwnMechanism(name)

@@ -32,6 +32,7 @@ MANY, MOST = 128, 1024  # samples of a record: the fewest that tell of its mean,
 SCATTER = 5.0  # standard deviations of a mean by chance: the means of parts scatter by less where the energy swings
 NUMERIC = 3e-5  # of the kinetic energy: below it the mean is as good as at rest, and slow swings may look like it
 MODIFIED = 1e-6  # the same for the modified energy, whose swings are of order h^4
+JUMP, SPANS = 1e-3, 8  # of the kinetic energy: medians of that many spans of a record lie apart by less
 NEXT = 10.0  # of the square of the first term of the modified energy: below it a mean may swing by the next term
 
 Array = NDArray[np.float64]
@@ -82,6 +83,8 @@ def mean_wander(system: System, tables: Tables, samples: Samples, h: float, ener
     another size, leave the energy itself to be judged.
     """
     raw = spread_of_means(energy)
+    if jump := jump_of_medians(system, tables, samples, h, energy, size):
+        return jump
     if not raw.moved:
         return 0.0
     correction = energy_correction(system, tables, samples, h)
@@ -90,6 +93,25 @@ def mean_wander(system: System, tables: Tables, samples: Samples, h: float, ener
         found, least = kept, max(MODIFIED, NEXT * (float(np.ptp(correction)) / size) ** 2)
     wanders = found.moved > least * size and found.deviation > SCATTER * found.by_chance
     return found.moved / size if wanders else 0.0
+
+
+def jump_of_medians(system: System, tables: Tables, samples: Samples, h: float, energy: Array, size: float) -> float:
+    """Return by what share of ``size`` [J] single passages change an energy (S,) for good; 0 below JUMP.
+
+    Swings at passages are short, so medians of spans do not see them. What they see has to be in the modified energy
+    too, and to be more than its first term in any span: then no swing explains it.
+    """
+    if len(energy) < MANY or apart(energy) <= JUMP * size:
+        return 0.0
+    correction = energy_correction(system, tables, samples, h)
+    explained = max(float(np.median(np.abs(span))) for span in np.array_split(correction, SPANS))
+    moved = min(apart(energy), apart(energy + correction))
+    return moved / size if moved > max(JUMP * size, explained) else 0.0
+
+
+def apart(energy: Array) -> float:
+    """Return how far the medians of SPANS of an energy (S,) lie apart [J]."""
+    return float(np.ptp([np.median(span) for span in np.array_split(energy, SPANS)]))
 
 
 class Spread(NamedTuple):
