@@ -6,6 +6,9 @@ import numpy as np
 import pytest
 
 import rtmbs
+from bench.campaigns.car_designs import LINKS as FIVE_LINK
+from bench.campaigns.car_designs import STRUT_TOWER as MACPHERSON
+from bench.campaigns.car_designs import WISHBONES as WISHBONE
 from rtmbs.numerics.rotations.quaternions import rotations
 from rtmbs.vehicle import (
     AntiRollBar,
@@ -28,30 +31,6 @@ from tests.cases import spread
 
 pytestmark = pytest.mark.filterwarnings("ignore:car:rtmbs.RtmbsWarning")
 STRUT = {"spring": Spring(free_length=0.55, stiffness=9e4), "damper": Damper(4e3)}
-WISHBONE = {
-    "wheel_centre": (1.388, 0.7979, 0.1301),
-    "upper_front": (1.288, 0.47, 0.355), "upper_back": (1.138, 0.51, 0.36), "upper_ball": (1.348, 0.695, 0.355),
-    "lower_front": (1.588, 0.42, -0.02), "lower_back": (1.188, 0.47, -0.015), "lower_ball": (1.388, 0.77, -0.07),
-    "tie_rod_inner": (1.188, 0.42, 0.13), "tie_rod_outer": (1.238, 0.77, 0.13),
-    "strut_chassis": (1.348, 0.52, 0.48), "strut_arm": (1.388, 0.62, -0.02),
-}  # fmt: skip
-MACPHERSON = {
-    "wheel_centre": (1.388, 0.7979, 0.1301),
-    "lower_front": (1.588, 0.42, -0.02), "lower_back": (1.188, 0.47, -0.015), "lower_ball": (1.388, 0.77, -0.07),
-    "tie_rod_inner": (1.188, 0.42, 0.05), "tie_rod_outer": (1.238, 0.75, 0.05),
-    "strut_top": (1.36, 0.62, 0.62), "strut_bottom": (1.39, 0.68, 0.15),
-}  # fmt: skip
-FIVE_LINK = {
-    "wheel_centre": (-1.388, 0.8, 0.125),
-    "links": (
-        ((-1.1, 0.45, -0.02), (-1.35, 0.72, -0.03)),  # trailing
-        ((-1.45, 0.25, -0.02), (-1.41, 0.73, -0.04)),  # lower lateral
-        ((-1.25, 0.42, 0.22), (-1.36, 0.68, 0.27)),  # upper front
-        ((-1.5, 0.38, 0.21), (-1.42, 0.69, 0.27)),  # upper back
-    ),
-    "tie_rod_inner": (-1.6, 0.25, 0.02), "tie_rod_outer": (-1.55, 0.72, 0.03),
-    "strut_chassis": (-1.4, 0.5, 0.5), "strut_upright": (-1.4, 0.68, 0.0),
-}  # fmt: skip
 
 
 def car_of(front: Axle | None = None, rear: Axle | None = None, **options) -> Car:
