@@ -5,7 +5,7 @@ import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,9 +21,31 @@ FLOAT = np.dtype(np.float64)
 KINDS = {str: "U", int: "i", float: "f", bool: "b"}  # numpy's letter of a field that is no array
 COORDINATE_HEAD = ("number", "value [rad, m]", "rate [rad/s, m/s]", "acceleration [rad/s^2, m/s^2]")
 GIVEN = "given"
+BEFORE = "before."  # before the name of an array of ``Before``, in a file and in messages
 MEMORY = "memory."  # before the name of what a method remembers, in a file and in messages
 
 Array = NDArray[np.float64]
+
+
+class Before(NamedTuple):
+    """What inputs that were changed since the last step have moved; the next step begins with it. Never written to.
+
+    Parameters
+    ----------
+    u : ndarray
+        (nu,) inputs.
+    zdd : ndarray
+        (n,) accelerations.
+    lam : ndarray
+        (m,) multipliers.
+    sd : ndarray
+        (ns,) rates of force states.
+    """
+
+    u: Array
+    zdd: Array
+    lam: Array
+    sd: Array
 
 
 @dataclass(slots=True, repr=False, eq=False)
@@ -67,6 +89,9 @@ class State:
     given : tuple[object, ...] or str, optional
         Motion, inputs and time that accelerations and rates of force states belong to, as ``basis`` gives them, when a
         Simulation gave the State out. A restore solves for them where these were changed since.
+    before : Before, optional
+        Inputs, accelerations, multipliers and rates of force states before inputs were changed since the last step;
+        None where none were. Balances in ``memory`` are those of these inputs.
     """
 
     fingerprint: str  # of the System it belongs to
@@ -83,6 +108,7 @@ class State:
     s: Array = field(default_factory=lambda: np.zeros(0))  # (ns,) states of force laws
     sd: Array = field(default_factory=lambda: np.zeros(0))  # (ns,) their rates
     given: Any = None  # see ``basis``, or its digest from a file; None: unknown
+    before: Before | None = None
 
     def __repr__(self) -> str:
         sizes = {"coordinate": np.size(self.z), "multiplier": np.size(self.lam), "input": np.size(self.u)}
@@ -94,7 +120,7 @@ class State:
         """Return whether both hold the same numbers, whatever they were given out for."""
         if not isinstance(other, State):
             return NotImplemented
-        mine, theirs = (list(parts(one)) for one in (self, other))
+        mine, theirs = ([*parts(one), *parts_before(one)] for one in (self, other))
         return len(mine) == len(theirs) and all(
             name == same and np.array_equal(value, its)
             for (name, _, value), (same, _, its) in zip(mine, theirs, strict=True)
@@ -206,7 +232,8 @@ class State:
             When the file cannot be written.
         """
         entries = [
-            (name, entry(name, kind, stored(name, value, kind), "this state")) for name, kind, value in parts(self)
+            (name, entry(name, kind, stored(name, value, kind), "this state"))
+            for name, kind, value in (*parts(self), *parts_before(self))
         ]
         if isinstance(self.given, str | tuple):
             entries.append((GIVEN, self.given if isinstance(self.given, str) else digest(self.given)))
@@ -237,13 +264,18 @@ class State:
             data = read_archive(path, FORMAT, "state file")
         except DamagedFile as error:
             raise StateError(f"{file} {error}") from error.__cause__
-        plain = [f for f in fields(cls) if f.name not in ("memory", GIVEN)]
+        plain = [f for f in fields(cls) if f.name not in APART]
         if missing := [f.name for f in plain if f.name not in data]:
             raise StateError(f"{file} lacks {', '.join(missing)}; save it again with State.save")
         names = [name for name in data if name.startswith(MEMORY)]
         memory = {name.removeprefix(MEMORY): entry(name, Array, data[name], file) for name in names}
         given = entry(GIVEN, str, data[GIVEN], file) if GIVEN in data else None  # files of rtmbs 0.2.0 lack it
-        return cls(**{f.name: entry(f.name, f.type, data[f.name], file) for f in plain}, memory=memory, given=given)
+        state = cls(**{f.name: entry(f.name, f.type, data[f.name], file) for f in plain}, memory=memory, given=given)
+        if all(BEFORE + name in data for name in Before._fields):
+            state.before = Before(
+                *(entry(name, Array, data[name], file) for name in map(BEFORE.__add__, Before._fields))
+            )
+        return state
 
     def check_fit(self, other: "State", what: str) -> None:
         """Refuse a state that cannot go on where ``other`` stands.
@@ -278,6 +310,9 @@ class State:
                 self.memory[name.removeprefix(MEMORY)] = kept
             else:
                 setattr(self, name, kept)
+        for name, _, value in parts_before(self):
+            if np.shape(value) != np.shape(theirs[name.removeprefix(BEFORE)]):
+                raise StateError(f"{what}: {name} has shape {np.shape(value)}, as no State of the model has")
         self.check_values(what)
 
     def check_values(self, what: str) -> None:
@@ -299,10 +334,14 @@ class State:
         for name in NUMBERS:
             if np.any(np.abs(getattr(self, name)) > BEYOND):
                 raise StateError(f"{what}: {name} holds a number beyond {BEYOND:g}; no step leaves one")
+        for name, _, value in parts_before(self):
+            if not np.all(np.abs(value) <= BEYOND):
+                raise StateError(f"{what}: {name} holds a number beyond {BEYOND:g}; no step leaves one")
         if not np.all(are_rotations(self.R0)):
             raise StateError(f"{what}: R0 holds a matrix that is no rotation; R^T R must be 1, and its determinant 1")
 
 
+APART = ("memory", GIVEN, "before")  # fields that are no array or number of their own
 NUMBERS = tuple(f.name for f in fields(State) if f.type == Array and f.name != "R0")  # any in range
 
 
@@ -331,10 +370,17 @@ def check_time(state: State, what: str) -> None:
 def parts(state: State) -> Iterator[tuple[str, Any, Any]]:
     """Yield (name, type, value) of every field, and of every array that the method remembers."""
     for f in fields(state):
-        if f.name not in ("memory", GIVEN):
+        if f.name not in APART:
             yield f.name, f.type, getattr(state, f.name)
     for name, value in remembered(state).items():
         yield MEMORY + str(name), Array, value
+
+
+def parts_before(state: State) -> Iterator[tuple[str, Any, Any]]:
+    """Yield (name, type, value) of every array of ``before``."""
+    if state.before is not None:
+        for name, value in zip(Before._fields, state.before, strict=True):
+            yield BEFORE + name, Array, value
 
 
 def digest(basis: tuple[object, ...]) -> str:

@@ -65,9 +65,7 @@ class Batch(StrictAttributes):
     threads : int, default 1
         Number of threads that share the copies. Their number does not change a byte.
     quick : bool, default False
-        Let accelerations follow a changed input of one number by the matrix of the step before, as
-        ``sim.inputs.hold(name, quick=True)`` does: order two stays. The first step of every rollout is exact, so bytes
-        depend on where rollouts begin.
+        Without effect: what it made cheaper in rtmbs 0.2.0 is so for every input.
 
     Raises
     ------
@@ -95,8 +93,6 @@ class Batch(StrictAttributes):
     _systems: tuple[System, ...]  # one for all, or one for each
     _starts: tuple[State, ...]  # likewise
     _start: State
-    _quick: bool
-    _numbers_alone: list[int]  # slots of inputs of one number
     _bodies: dict[int, Mapping[str, BodyInfo]]  # of copies that have masses of their own
     _plans: dict[tuple[str, ...], Any]
 
@@ -129,8 +125,7 @@ class Batch(StrictAttributes):
             outcomes=np.full(int(n), Outcome.CONVERGED, object), _sim=sim, _copies=copies,
             _k=np.zeros(int(n), np.int64), _stale=np.zeros(int(n), np.bool_), _start=start, _plans={}, _bodies={},
             _layout=NO_LAYOUT, _settings=(store.work.settings,), _settings_of=np.zeros(int(n), np.int64),
-            _systems=systems, _starts=(start,), _quick=quick,
-            _numbers_alone=[place.start for place in sim.system.inputs.values() if place.stop == place.start + 1],
+            _systems=systems, _starts=(start,),
             _workers=Workers(store.equations, sim.method.compiled_step, store.work, int(threads)),
         )  # fmt: skip
         if len(systems) > 1:
@@ -241,7 +236,9 @@ class Batch(StrictAttributes):
         group, timed, slot, held = self._timed_rows(steps)
         moving = bool(np.any(plan[:, 0] != COORDINATE))
         accelerating = bool(np.any(plan[:, 1] == 2))
-        counts = {name: np.zeros(n, np.int64) for name in ("taken", "unread", "followed", "reason", "ending")}
+        counts = {
+            name: np.zeros(n, np.int64) for name in ("taken", "unread", "followed", "changed", "reason", "ending")
+        }
         return CopyRun(
             given=given, slot=slots, timed=timed, timed_slot=slot, group=group, held=held, plan=plan, points=points,
             moving=np.array([int(moving), int(len(points) > 1), int(accelerating)]), out=out, **counts,
@@ -276,10 +273,9 @@ class Batch(StrictAttributes):
         if self.system.bearings:
             self._take_single_steps(run, which)
             which = which[:0]
-        roughly = self._quick and bool(np.all(np.isin(run.slot, self._numbers_alone)))
         while len(which):
             run.reason[which] = RUNNING
-            self._step_kernels(run, which, roughly)
+            self._step_kernels(run, which)
             for i in which[run.reason[which] != RUNNING].tolist():
                 self._take_over(run, i)
             going = (run.taken[which] < steps) | (run.unread[which] == 1)
@@ -308,7 +304,7 @@ class Batch(StrictAttributes):
             which = which[self.alive[which]]
             if len(which) and run.out.shape[2]:
                 read = self._reading_of(run.plan, run.points, run.out.shape[2])
-                self._step_kernels(read, which, False)
+                self._step_kernels(read, which)
                 run.out[which, k] = read.out[which, 0]
         run.unread[:] = 0
 
@@ -319,12 +315,12 @@ class Batch(StrictAttributes):
         read.taken[:], read.unread[:] = 1, 1
         return read
 
-    def _step_kernels(self, run: CopyRun, which: Integers, roughly: bool) -> None:
+    def _step_kernels(self, run: CopyRun, which: Integers) -> None:
         """Let kernels step the copies ``which``, those of the same settings together."""
         for number, settings in enumerate(self._settings):
             mine = which[self._settings_of[which] == number] if len(self._settings) > 1 else which
             if len(mine):
-                self._workers.step(settings, self._copies, run, mine, roughly)
+                self._workers.step(settings, self._copies, run, mine)
 
     def _take_over(self, run: CopyRun, i: int) -> None:
         """Do in Python what stopped the kernel at copy ``i``."""
@@ -335,13 +331,15 @@ class Batch(StrictAttributes):
             self._solve_accelerations(i)
             run.followed[i] = 1
         else:
-            outcome = self._step_alone(i, int(run.taken[i]))
+            outcome = self._step_alone(i, int(run.taken[i]), bool(run.changed[i]))
             if outcome in TAKEN:
                 run.taken[i] += 1
                 run.unread[i] = 1
                 run.ending[i] = next(code for code, one in OUTCOMES.items() if one is outcome)
             else:
                 self.outcomes[i] = outcome
+                self._stale[i] |= bool(run.changed[i])
+            run.changed[i] = 0
 
     def _state_of(self, i: int, ahead: int = 0) -> State:
         """Return a State with the numbers of copy ``i``, ``ahead`` steps into a run."""
@@ -360,18 +358,19 @@ class Batch(StrictAttributes):
             copies.s[i].copy(), copies.sd[i].copy(),
         )  # fmt: skip
 
-    def _load(self, i: int, ahead: int = 0) -> None:
-        """Let the Simulation that takes single steps stand where copy ``i`` does."""
+    def _load(self, i: int, ahead: int = 0, changed: bool = False) -> None:
+        """Let the Simulation that takes single steps stand where copy ``i`` does, accelerations of other inputs or not."""
         store = store_of(self._sim)
         state = self._state_of(i, ahead)
         if self._layout.fields:
             self._take_system(self._system_of(i), i)
-        vars(store).update(states=state_pair(state), ramps=NO_RAMPS, current=True, exactly=True, shown=None, checked=[])
+        begun = np.full_like(state.u, np.nan) if changed else None
+        vars(store).update(states=state_pair(state), ramps=NO_RAMPS, begun=begun, shown=None, checked=[])
         store.restart_method()
 
-    def _step_alone(self, i: int, ahead: int) -> Outcome:
+    def _step_alone(self, i: int, ahead: int, changed: bool) -> Outcome:
         """Take a step of copy ``i`` as a Simulation does, with its further tries; its state stays when that fails."""
-        self._load(i, ahead)
+        self._load(i, ahead, changed)
         report = self._sim.step()
         if report.outcome in TAKEN:
             write_row(self._copies, i, store_of(self._sim).states[0])
@@ -598,7 +597,7 @@ class Batch(StrictAttributes):
         self._settle()
         run, which = self._reading_of(plan, points, size), np.arange(self.n)
         while len(which):
-            self._step_kernels(run, which, False)
+            self._step_kernels(run, which)
             which = which[run.unread[which] == 1]
         return np.asarray(run.out[:, 0])
 
@@ -703,7 +702,8 @@ class Batch(StrictAttributes):
             self._copies.z[which], self._copies.zd[which] = own
             self._copies.energy[which] = 0.0
         self.outcomes[which] = Outcome.CONVERGED
-        self._stale[which] = own is not None or bool(self._bodies)
+        pushed = [one.before is not None for one in prepared]
+        self._stale[which] = np.array(pushed) | (own is not None) | bool(self._bodies)
 
     def _closed(
         self, which: Integers, states: Sequence[State], values: Mapping[str, Any]

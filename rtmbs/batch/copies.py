@@ -114,12 +114,12 @@ class Worker:
             )  # fmt: skip
         return self.bench
 
-    def step(self, settings: Settings, copies: CopyStates, run: CopyRun, which: Integers, roughly: bool) -> int:
+    def step(self, settings: Settings, copies: CopyStates, run: CopyRun, which: Integers) -> int:
         """Step the copies ``which``; returns how many of them were looked at before the time was over."""
         bench, budget = self.bench_for(copies), round(LONGEST_CALL / seconds_per_tick())
         tables, settings = self.layout.looking_at(self.given, settings, bench.own)
         arguments = (
-            tables, self.lu, self.work, settings, self.ws, self.room, copies, run, bench, which, roughly, NO_LIMIT,
+            tables, self.lu, self.work, settings, self.ws, self.room, copies, run, bench, which, NEVER, NO_LIMIT,
             budget,
         )  # fmt: skip
         if self.entry is None:
@@ -148,21 +148,18 @@ class Workers:
         self.members = [Worker(equations, step, work, layout) for _ in range(threads)]
         self.pool = ThreadPoolExecutor(threads - 1, "rtmbs-batch") if threads > 1 else None
 
-    def step(self, settings: Settings, copies: CopyStates, run: CopyRun, which: Integers, roughly: bool) -> None:
-        """Step the copies ``which`` until every thread is through with its part, or its time is over.
-
-        Accelerations follow changed inputs ``roughly`` behind the first step of each (``input_jump.follow_inputs``).
-        """
+    def step(self, settings: Settings, copies: CopyStates, run: CopyRun, which: Integers) -> None:
+        """Step the copies ``which`` until every thread is through with its part, or its time is over."""
         shares = [one for one in np.array_split(which, len(self.members)) if len(one)]
         calls = list(zip(self.members, shares, strict=False))
         self.members[0].bench_for(copies)
         if self.pool is None or len(calls) < 2:
             for worker, share in calls:
-                worker.step(settings, copies, run, share, roughly)
+                worker.step(settings, copies, run, share)
             return
-        others = [self.pool.submit(worker.step, settings, copies, run, share, roughly) for worker, share in calls[1:]]
+        others = [self.pool.submit(worker.step, settings, copies, run, share) for worker, share in calls[1:]]
         try:
-            calls[0][0].step(settings, copies, run, calls[0][1], roughly)
+            calls[0][0].step(settings, copies, run, calls[0][1])
         finally:  # an interrupt waits for the others, which write to the same arrays
             wait(others)
         for other in others:

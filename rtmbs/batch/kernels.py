@@ -16,7 +16,7 @@ from rtmbs.jit.struct import struct
 from rtmbs.results.sample_kernels import read_instant
 from rtmbs.semirecursive.exit_codes import NOT_FINITE, accepted
 from rtmbs.semirecursive.explicit_step import ExplicitScratch, follow_tree, step_tree
-from rtmbs.semirecursive.input_jump import follow_inputs
+from rtmbs.semirecursive.input_jump import follow_inputs, take_changed_step
 from rtmbs.semirecursive.midpoint_step import Scratch, march_midpoint
 from rtmbs.semirecursive.step import march, startable, state_in_row
 from rtmbs.semirecursive.trbdf2_step import StageScratch, march_trbdf2
@@ -62,6 +62,7 @@ class CopyRun(NamedTuple):
     taken: Array  # (n,) int64: steps taken
     unread: Array  # (n,) int64: 1 where the channels of the last step are not written yet
     followed: Array  # (n,) int64: 1 where the accelerations are those of the inputs of the next step already
+    changed: Array  # (n,) int64: 1 where the inputs of a step were taken, and accelerations are of those before
     reason: Array  # (n,) int64: why the copy stands where it is
     ending: Array  # (n,) int64: exit code of its last step
 
@@ -213,7 +214,7 @@ def end_copy_step(tables, ws, copies, run, bench, i, k, ending):
 
 @inner_kernel
 def must_follow(copies, run, i, k):
-    """Take the inputs of step ``k``: 1 where accelerations must follow them, else 0; -1 for what is no number."""
+    """Take the inputs of step ``k``: 1 where accelerations are of other ones, else 0; -1 for what is no number."""
     changed = take_inputs(copies, run, i, k)
     if changed < 0:
         run.reason[i] = BAD_INPUT
@@ -270,10 +271,7 @@ class ExplicitRoom(NamedTuple):
 @inner_kernel
 def follow_newton(tables, lu, work, settings, ws, room, copies, i, u, bench, never):
     """Let accelerations of copy ``i`` follow the inputs ``u``, as methods with Newton's iteration do."""
-    return follow_inputs(
-        tables, lu, work, settings, copies.alpha[i], u, state_of(copies, i), bench.still, bench.none, bench.found, ws,
-        never,
-    )  # fmt: skip
+    return follow_inputs(tables, lu, work, settings, u, state_of(copies, i), bench.still, bench.none, bench.found, ws)
 
 
 @inner_kernel
@@ -283,10 +281,16 @@ def follow_explicit(tables, lu, work, settings, ws, room, copies, i, u, bench, n
 
 
 @inner_kernel
-def take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, limit):
-    """Take a step of the trapezoidal rule; returns how it ended."""
+def take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, limit, changed, never):
+    """Take a step of the trapezoidal rule, behind ``changed`` inputs or not; returns how it ended."""
     old, row = state_of(copies, i), next_row(bench)
-    ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit)
+    if changed:
+        ending = take_changed_step(
+            tables, lu, work, settings, copies.alpha[i], copies.u[i], old, row, bench.still, bench.none, bench.found,
+            ws, limit,
+        )  # fmt: skip
+        return ending
+    ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit, never)
     return ending
 
 
@@ -348,9 +352,11 @@ def step_copies(tables, lu, work, settings, ws, room, copies, run, bench, which,
         i = which[j]
         begin_copy(tables, work, ws, copies, run, bench, i)
         for k in range(run.taken[i], run.given.shape[1]):
-            if not begin_newton_step(tables, lu, work, settings, ws, room, copies, run, bench, i, k, never):
+            run.changed[i] = must_follow(copies, run, i, k)
+            if run.changed[i] < 0 or not begin_copy_step(copies, run, bench, i, k, True):
                 break
-            ending = take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, limit)
+            changed = run.changed[i] > 0
+            ending = take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, limit, changed, never)
             if not end_copy_step(tables, ws, copies, run, bench, i, k, ending):
                 break
         if ticks() - begun > budget:
@@ -426,7 +432,6 @@ def follow_copies(tables, lu, work, settings, ws, room, copies, bench, which, fa
     for j in range(len(which)):
         i = which[j]
         take_own(copies, i, bench)
-        work.step[0] = 0.0  # the factor is that of another copy
         done = follow_newton(tables, lu, work, settings, ws, room, copies, i, copies.u[i], bench, never)
         failed[i] = 0 if done else 1
 

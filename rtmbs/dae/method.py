@@ -156,9 +156,9 @@ class DAEMethod(Method):
         if "path" in state.memory and not np.array_equal(state.memory["path"], path_of(state)):
             state.memory["known"][:] = 0.0
 
-    def pushed(self, equations: Equations, work: JointSteps, state: State, roughly: bool = False) -> bool:
+    def pushed(self, equations: Equations, work: JointSteps, state: State, seen: bool = False) -> bool:
         """Forget the history: accelerations jump with the inputs."""
-        if "known" in state.memory:
+        if "known" in state.memory and not seen:
             state.memory["known"][:] = 0.0
         return False
 

@@ -147,7 +147,7 @@ class RungeKutta(DAEMethod):
             return super().start(equations, state)
         return explicit_work(equations, state.h, rule_of_table(self.table(RK4)), self.fused and not equations.timed)
 
-    def pushed(self, equations: Equations, work: Any, state: State, roughly: bool = False) -> bool:
+    def pushed(self, equations: Equations, work: Any, state: State, seen: bool = False) -> bool:
         """Let accelerations follow changed inputs by the kernel; False where there is none."""
         return isinstance(work, Work) and follow_explicit(equations, work, state)
 

@@ -18,9 +18,9 @@ from rtmbs.jit.compiled import inner_kernel, kernel
 from rtmbs.numerics.spatial import cross3, load3, load6, place, scale6, sub3
 from rtmbs.results.sample_kernels import balance_bodies, connector_wrenches, read_instant
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
-from rtmbs.semirecursive.exit_codes import NOT_CONVERGED, NOT_FINITE, SMALL_PIVOT, accepted
+from rtmbs.semirecursive.exit_codes import NOT_CONVERGED, NOT_FINITE, NOT_FOLLOWED, SMALL_PIVOT, accepted
 from rtmbs.semirecursive.force_kernels import spring_energy
-from rtmbs.semirecursive.input_jump import follow_inputs
+from rtmbs.semirecursive.input_jump import begun_of, follow_exactly, follow_inputs, take_changed_step
 from rtmbs.semirecursive.law_kernels import evaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.newton_restarts import retry
@@ -35,7 +35,7 @@ from rtmbs.semirecursive.passes import (
 from rtmbs.semirecursive.rotations import commit_rotations
 from rtmbs.semirecursive.step import march
 
-HALF_TURN, NOT_FOLLOWED, DRIVER_JUMP = 9, 10, 12  # further exit codes, behind those of ``semirecursive.exit_codes``
+HALF_TURN, DRIVER_JUMP = 9, 12  # further exit codes, behind those of ``semirecursive.exit_codes``
 # Kinds of numbers that ``picked`` returns.
 ENERGY, MISSED, SPRING, GIVEN, BUSHING, LAW_FORCE, INPUT, JOINT_FORCE, MULTIPLIER, LAW_STATE, LAW_WRENCH = range(11)
 NO_LIMIT = 2**62  # ticks of a kernel call
@@ -47,6 +47,12 @@ measure_spring, measure_given, measure_bushing = SPRINGS.measure, WRENCHES.measu
 def present(it):
     """Return the present state."""
     return StateArrays(it.z, it.zd, it.zdd, it.lam, it.R0, it.energy, it.s, it.sd)
+
+
+@inner_kernel
+def seen(it):
+    """Return the present state with accelerations and multipliers of the inputs now."""
+    return StateArrays(it.z, it.zd, it.seen_zdd, it.seen_lam, it.R0, it.energy, it.s, it.seen_sd)
 
 
 @inner_kernel
@@ -76,18 +82,34 @@ def take_step(it):
     old, row = present(it), next_row(it)
     if len(it.turns) > 0:
         note_turns(it, old.R0, old.z, it.u, it.turns)
-    ending, _ = march(it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws, NO_LIMIT)
+    if inputs_changed(it):
+        ending = take_changed_step(
+            it.tables, it.lu, it.work, it.settings, it.alpha, it.u, old, row, it.still, it.no_energy, it.found_energy,
+            it.ws, NO_LIMIT,
+        )  # fmt: skip
+        if ending == NOT_FOLLOWED:
+            return ending
+        old = begun_of(old, it.ws)
+    else:
+        ending, _ = march(it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws, NO_LIMIT, False)
     if may_retry(ending, it.settings):
         ending = retry(it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws)
     if accepted(ending) and len(it.turns) > 0 and half_turn(it):
-        it.work.step[0] = 0.0
         return HALF_TURN
     if accepted(ending) and jumped == JUMPED and not follow_jump(it):
-        it.work.step[0] = 0.0
         return NOT_FOLLOWED
     if accepted(ending):
         go_on(it)
     return ending
+
+
+@inner_kernel
+def inputs_changed(it):
+    """True when inputs are not those of the accelerations."""
+    other = 0
+    for i in range(len(it.u)):
+        other += 0 if it.u[i] == it.begun_u[i] else 1
+    return other > 0
 
 
 @inner_kernel
@@ -119,9 +141,8 @@ def follow_jump(it):
         it.next_sd[0],
     )  # fmt: skip
     return follow_inputs(
-        it.tables, it.lu, it.work, it.settings, it.alpha, it.after, state, it.still, it.no_energy, it.found_energy,
-        it.ws, False,
-    )  # fmt: skip
+        it.tables, it.lu, it.work, it.settings, it.after, state, it.still, it.no_energy, it.found_energy, it.ws
+    )
 
 
 @inner_kernel
@@ -147,7 +168,7 @@ def go_on(it):
     for i in range(len(it.s)):
         it.s[i], it.sd[i] = it.next_s[0, i], it.next_sd[0, i]
     for i in range(len(it.u)):
-        it.u[i], it.target[i] = it.next_u[0, i], it.next_u[0, i]
+        it.u[i] = it.target[i] = it.begun_u[i] = it.next_u[0, i]
 
 
 @inner_kernel
@@ -181,13 +202,9 @@ def half_turn(it):
 
 
 @kernel
-def follow_changed_inputs(it):
-    """Let accelerations, multipliers and balances of energy follow changed inputs; returns 0, or NOT_FOLLOWED."""
-    state = present(it)
-    found = follow_inputs(
-        it.tables, it.lu, it.work, it.settings, it.alpha, it.u, state, it.still, it.no_energy, it.found_energy, it.ws,
-        False,
-    )  # fmt: skip
+def follow_present_inputs(it):
+    """Solve for the accelerations and multipliers that are read; returns 0, or NOT_FOLLOWED."""
+    found = follow_exactly(it.tables, it.lu, it.work, it.settings, it.u, seen(it), it.still, it.ws)
     return 0 if found else NOT_FOLLOWED
 
 
@@ -235,11 +252,11 @@ def commit_turns(it):
 def read_outputs(it):
     """Fill ``it.outputs.values`` at the present state; returns 0."""
     out = it.outputs
-    read_instant(it.tables, out.plan, out.points, present(it), it.u, it.ws, out.values)
+    read_instant(it.tables, out.plan, out.points, seen(it), it.u, it.ws, out.values)
     if len(out.reactions) > 0 or len(out.picked) > 0:
         evaluate_present(it)
     if len(out.reactions) > 0 or asks_for(out.picked, LAW_WRENCH):
-        connector_wrenches(it.tables, it.lam, it.u, it.ws, out.wrenches[len(it.graph.dof) :])
+        connector_wrenches(it.tables, it.seen_lam, it.u, it.ws, out.wrenches[len(it.graph.dof) :])
     if len(out.reactions) > 0:
         balance_bodies(it.tables, it.graph, it.ws, out.wrenches)
     for k in range(len(out.reactions)):
@@ -270,7 +287,7 @@ def evaluate_present(it):
     out = it.outputs
     evaluate_closures(it.tables, it.z, it.u, it.ws)
     closure_velocities(it.tables, it.zd, it.u, it.ws)
-    closure_accelerations(it.tables, it.zd, it.zdd, it.u, it.ws)
+    closure_accelerations(it.tables, it.zd, it.seen_zdd, it.u, it.ws)
     for row in range(len(it.lam)):
         out.missed[0, row], out.missed[1, row], out.missed[2, row] = it.ws.Phi[row], it.ws.Phid[row], it.ws.Phidd[row]
     if len(it.ws.s) > 0:
@@ -314,7 +331,7 @@ def picked(it, kind, row, column):
         push = it.u[slot + 3] - it.u[slot] * (it.z[dof] - it.u[slot + 2])
         return push - it.u[slot + 1] * it.zd[dof]
     if kind == MULTIPLIER:
-        return -it.lam[row]
+        return -it.seen_lam[row]
     if kind == LAW_STATE:
         return it.s[row]
     if kind == LAW_WRENCH:
@@ -347,7 +364,7 @@ def law_wrench(it, row, column):
 
 ENTRIES = {
     "rtmbs_kernel_step": take_step,
-    "rtmbs_kernel_follow": follow_changed_inputs,
+    "rtmbs_kernel_follow": follow_present_inputs,
     "rtmbs_kernel_end_balances": end_balances,
     "rtmbs_kernel_loops": evaluate_loops,
     "rtmbs_kernel_outputs": read_outputs,

@@ -4,6 +4,7 @@ A native host holds an Instance in one piece of memory. Its constant tables are 
 the equations, and its state is one contiguous block. ``mechanism_file`` writes it.
 """
 
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,10 +20,11 @@ from rtmbs.results.body_graph import body_graph
 from rtmbs.semirecursive.workspace import workspace
 from rtmbs.simulation.simulation import Simulation
 from rtmbs.simulation.step_checks import half_turns_of
+from rtmbs.state import Before
 
 Array = Any  # numba types by value; the shapes stand on the fields
 
-STATE_FIELDS = ("z", "zd", "zdd", "lam", "R0", "energy", "s", "sd", "u", "target")
+STATE_FIELDS = ("z", "zd", "zdd", "lam", "R0", "energy", "s", "sd", "u", "target", "begun_u")
 
 
 @struct
@@ -84,6 +86,10 @@ class Instance(NamedTuple):
     sd: Array  # (ns,)
     u: Array  # (nu,) inputs now
     target: Array  # (nu,) inputs at the end of the next step
+    begun_u: Array  # (nu,) inputs that accelerations, multipliers, sd and balances are those of
+    seen_zdd: Array  # (n,) what is read: accelerations, multipliers and sd of the inputs now
+    seen_lam: Array  # (m,)
+    seen_sd: Array  # (ns,)
     alpha: Array  # (m,) penalty factors
     next_z: Array  # (1, n) the state at the end of a step
     next_zd: Array  # (1, n)
@@ -123,7 +129,9 @@ def instance_of(sim: Simulation, ports: Ports) -> Instance:
     Instance
         Arrays of the mechanism.
     """
-    equations, state = sim.equations, sim.snapshot()
+    equations, present = sim.equations, sim.snapshot()
+    before = present.before or Before(present.u, present.zdd, present.lam, present.sd)
+    state = replace(present, zdd=before.zdd.copy(), lam=before.lam.copy(), sd=before.sd.copy(), before=None)
     tables, n, m = equations.tables, equations.n, equations.m
     work = sim.method.start(equations, state)
     ns, nu, nr = len(state.s), len(state.u), len(state.R0)
@@ -139,7 +147,8 @@ def instance_of(sim: Simulation, ports: Ports) -> Instance:
         tables=tables, lu=equations.lu, work=type(equations.work)(*(np.zeros_like(part) for part in equations.work)),
         settings=work.settings, ws=workspace(tables), graph=graph,
         z=state.z, zd=state.zd, zdd=state.zdd, lam=state.lam, R0=state.R0, energy=arrays_of(state).energy,
-        s=state.s, sd=state.sd, u=state.u, target=state.u.copy(), alpha=sim.method.penalties_of(state),
+        s=state.s, sd=state.sd, u=state.u, target=state.u.copy(), begun_u=before.u.copy(), seen_zdd=np.zeros(n),
+        seen_lam=np.zeros(m), seen_sd=np.zeros(ns), alpha=sim.method.penalties_of(state),
         next_z=np.zeros((1, n)), next_zd=np.zeros((1, n)), next_zdd=np.zeros((1, n)), next_lam=np.zeros((1, m)),
         next_R0=np.zeros((1, nr, 3, 3)), next_energy=np.zeros((1, n, 2)), next_s=np.zeros((1, ns)),
         next_sd=np.zeros((1, ns)), next_u=np.zeros((1, nu)), stats=np.zeros((1, STATS_SIZE)), still=np.zeros(n),

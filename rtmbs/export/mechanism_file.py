@@ -26,7 +26,7 @@ from rtmbs.jit.struct import words_of
 MAGIC, FORMAT, WORD, HEADER = b"RTMBS\0MF", 1, 8, 16
 PARAMETER, INPUT, OUTPUT = range(3)
 CONSTANT, SCRATCH, STATE = "CONSTANT", "SCRATCH", "STATE"
-WRITTEN = ("ws.", "work.", "next_")  # scratch: what begins so, or is listed below
+WRITTEN = ("ws.", "work.", "next_", "seen_")  # scratch: what begins so, or is listed below
 SCRATCHES = (
     "stats", "found_energy", "clock", "after", "signals.memory", "signals.instant", "signals.value", "signals.around",
     "turns", "outputs.energies", "outputs.missed",

@@ -121,9 +121,10 @@ class AdamsBashforth(Method):
         if not np.array_equal(state.memory["path"], np.concatenate((state.z, state.zd, state.s))):
             self.pushed(equations, None, state)
 
-    def pushed(self, equations: Equations, work: Any, state: State, roughly: bool = False) -> bool:
+    def pushed(self, equations: Equations, work: Any, state: State, seen: bool = False) -> bool:
         """Forget the history: accelerations jump with the inputs."""
-        state.memory["known"][:] = 0.0
+        if not seen:
+            state.memory["known"][:] = 0.0
         return False
 
     def advance(self, equations: Equations, work: Any, old: State, new: State) -> StepReport:

@@ -158,7 +158,7 @@ class TreeMethod(Method):
         """Write z, zd and s of ``new``, readable; StartError where M is singular."""
         raise NotImplementedError
 
-    def pushed(self, equations: Equations, work: Work, state: State, roughly: bool = False) -> bool:
+    def pushed(self, equations: Equations, work: Work, state: State, seen: bool = False) -> bool:
         """Let accelerations follow changed inputs by the kernel; False where there is none."""
         return follow_explicit(equations, work, state)
 

@@ -73,13 +73,13 @@ def settings_for(equations: Equations, tol: float, **options: Any) -> Settings:
     )
 
 
-def followed(equations: Equations, settings: Settings, weight: Array, state: State) -> bool:
+def followed(equations: Equations, settings: Settings, state: State, seen: bool) -> bool:
     """Let accelerations and multipliers follow changed inputs by the compiled step of the trapezoidal rule.
 
-    ``weight`` (m,) is not looked at: they are solved for from nothing. False where the equations have no such step.
+    ``seen``: memory stays. False where the equations have no such step.
     """
     fused = equations.step_kernel("penalty-trapezoidal")
-    return fused is not None and fused.follow(settings, arrays_of(state), weight, state.u, False)
+    return fused is not None and fused.follow(settings, arrays_of(state), state.u, not seen)
 
 
 class Orders(NamedTuple):
@@ -246,7 +246,7 @@ class Method(Protocol):
         """
         return None  # noqa: RET501 - mypy takes a method without a body for abstract
 
-    def pushed(self, equations: Equations, work: Any, state: State, roughly: bool = False) -> bool:
+    def pushed(self, equations: Equations, work: Any, state: State, seen: bool = False) -> bool:
         """Update ``state.memory`` after inputs changed between two steps, before accelerations are updated.
 
         Parameters
@@ -257,8 +257,8 @@ class Method(Protocol):
             Object that ``start`` returned.
         state : State
             State with changed inputs; its memory is updated in place.
-        roughly : bool, default False
-            True when only the next step uses the state, without loss of order.
+        seen : bool, default False
+            True when no step begins with the state: accelerations are looked at, and its memory stays.
 
         Returns
         -------
@@ -304,6 +304,28 @@ class Method(Protocol):
         StepReport
             Outcome, counts and violations of the step.
         """
+
+    def advance_changed(self, equations: Equations, work: Any, old: State, new: State) -> StepReport | None:
+        """Take a step as ``advance`` does, from a State whose inputs have changed and whose accelerations have not.
+
+        Parameters
+        ----------
+        equations : Equations
+            Equations of motion of the System.
+        work : object
+            Object that ``start`` returned.
+        old : State
+            State at the beginning of the step, read only; accelerations, multipliers, rates of force states and memory
+            are those of other inputs.
+        new : State
+            State at the end; time, h and inputs stand in it, the rest is written in place.
+
+        Returns
+        -------
+        StepReport or None
+            Report of an accepted step; None where ``advance`` is to take it from accelerations that are solved for.
+        """
+        return None
 
     def takes_many(self, equations: Equations) -> bool:
         """True when ``advance_many`` serves these equations.

@@ -64,11 +64,11 @@ class Fused(Protocol):
     def arguments(self, settings: Settings, old: StateArrays, chunk: Chunk) -> tuple[Any, ...]:
         """Return the arguments of the kernel for a step in every row."""
 
-    def follow(self, settings: Settings, state: StateArrays, alpha: Array, u: Array, roughly: bool) -> bool:
-        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not.
+    def follow(self, settings: Settings, state: StateArrays, u: Array, push: bool) -> bool:
+        """Let accelerations and multipliers of ``state`` follow ``u``, balances with ``push``; False when they did not."""
 
-        ``alpha`` are the penalty factors. ``roughly`` is enough for a step that begins here.
-        """
+    def take_changed(self, settings: Settings, u: Array, old: StateArrays, row: Chunk) -> Outcome | None:
+        """Take one step from ``old``, whose accelerations are of other inputs than ``u``; None where that failed."""
 
     @property
     def groups(self) -> Any:
@@ -251,14 +251,16 @@ class PenaltyTrapezoidal(Method):
             if np.any(np.abs(found - energy[:, OWN]) > SAME_ENERGY * size):
                 energy[:] = 0.0
 
-    def pushed(self, equations: Equations, work: Work, state: State, roughly: bool = False) -> bool:
+    def pushed(self, equations: Equations, work: Work, state: State, seen: bool = False) -> bool:
         """Let balances go on with the potentials of changed inputs; what the path has beyond zd stays.
 
         True when accelerations followed as well, by the kernel.
         """
         fused = work.fused
         if fused is not None and equations.step_kernel(KERNEL) is fused:
-            return fused.follow(work.settings, arrays_of(state), state.memory["alpha"], state.u, roughly)
+            return fused.follow(work.settings, arrays_of(state), state.u, not seen)
+        if seen:
+            return False
         energy = state.memory["energy"]
         with np.errstate(over="ignore", invalid="ignore"):
             found, _ = equations.component_energies(state.z, state.zd, state.R0)
@@ -341,6 +343,19 @@ class PenaltyTrapezoidal(Method):
                     equations, work, report_of(work.stats, outcome, new.t, fused.tick, worst=names), old
                 )
         return self.readable(equations, work, old, new)
+
+    def advance_changed(self, equations: Equations, work: Work, old: State, new: State) -> StepReport | None:
+        """Let the Newton matrix of a step answer the forces that changed inputs leave over at its start."""
+        equations.u, equations.alpha = new.u, new.memory["alpha"]
+        if new.h != work.settings.h:
+            work.settings = work.settings._replace(h=float(new.h))
+        fused = work.fused
+        if fused is None or fused.groups is not None:
+            return None
+        if new.u.size and not max(np.abs(new.u).max(), np.abs(old.u).max()) <= BEYOND:
+            return None
+        outcome = fused.take_changed(work.settings, old.u, arrays_of(old), one_row_chunk(new, work.stats))
+        return None if outcome is None else report_of(work.stats, outcome, new.t_ref + new.k * new.h, fused.tick)
 
     def takes_many(self, equations: Equations) -> bool:
         """True for the fused step."""

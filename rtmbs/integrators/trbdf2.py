@@ -311,9 +311,9 @@ class TRBDF2(Method):
             held=float(self.c),
         )
 
-    def pushed(self, equations: Equations, work: Work, state: State, roughly: bool = False) -> bool:
+    def pushed(self, equations: Equations, work: Work, state: State, seen: bool = False) -> bool:
         """Let accelerations and multipliers follow changed inputs by the kernel; False where there is none."""
-        return self.fused and followed(equations, work.settings, work.alpha, state)
+        return self.fused and followed(equations, work.settings, state, seen)
 
     def loop_weights(self, work: Work, state: State) -> tuple[Array, Array]:
         """Return the penalty factors of the stages (m,), and the weights (m,) of the loops beside M."""

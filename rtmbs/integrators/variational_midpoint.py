@@ -309,9 +309,9 @@ class VariationalMidpoint(Method):
             held=float(self.c),
         )
 
-    def pushed(self, equations: Equations, work: Work, state: State, roughly: bool = False) -> bool:
+    def pushed(self, equations: Equations, work: Work, state: State, seen: bool = False) -> bool:
         """Let accelerations and multipliers follow changed inputs by the kernel; False where there is none."""
-        return self.fused and followed(equations, work.settings, work.weight, state)
+        return self.fused and followed(equations, work.settings, state, seen)
 
     def loop_weights(self, work: Work, state: State) -> tuple[Array, Array]:
         """Return the weights (m,) of the loops beside M; penalty factors are not used."""

@@ -36,7 +36,7 @@ from rtmbs.semirecursive.exit_codes import (
     Ending,
 )
 from rtmbs.semirecursive.groups import Groups
-from rtmbs.semirecursive.input_jump import FollowKernel
+from rtmbs.semirecursive.input_jump import FollowKernel, jump_scratch, take_changed_step
 from rtmbs.semirecursive.machine_code import LONGEST_CALL
 from rtmbs.semirecursive.step import march
 
@@ -57,10 +57,11 @@ class FusedKernel:
     def __init__(self) -> None:
         self.march: Callable[..., Any] | None = None
         self.retry: Callable[..., Any] | None = None
+        self.changed: Callable[..., Any] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles look up the machine code for themselves: it is an address in this process."""
-        return {"march": None, "retry": None}
+        return {"march": None, "retry": None, "changed": None}
 
     def __call__(
         self, tables: Any, lu: Any, work: Any, settings: Settings, alpha: Array, old: StateArrays,
@@ -69,11 +70,11 @@ class FusedKernel:
         """Take a step for every row, the first from ``old``, the next from the row before it; see ``march``."""
         given = (tables, lu, work, settings, alpha)
         if self.march is None:
-            self.march = entry_for(march, (*given, old, chunk, ws, budget))
+            self.march = entry_for(march, (*given, old, chunk, ws, budget, False))
             if settings.fixed_iterations and settings.tries:
                 self.look_up_retry((*given, old, chunk, ws))
         begun = time.perf_counter()
-        ending, done = self.march(*given, old, chunk, ws, budget)
+        ending, done = self.march(*given, old, chunk, ws, budget, False)
         while may_retry(ending, settings):
             before = row_of(chunk, done - 1) if done else old
             ending = self.try_further(given, before, chunk_from(chunk, done, 1), ws, budget)
@@ -83,7 +84,7 @@ class FusedKernel:
             left = budget - round((time.perf_counter() - begun) / seconds_per_tick())
             if done == len(chunk.stats) or left <= 0:
                 break
-            ending, more = self.march(*given, row_of(chunk, done - 1), chunk_from(chunk, done), ws, left)
+            ending, more = self.march(*given, row_of(chunk, done - 1), chunk_from(chunk, done), ws, left, False)
             done += more
         return ending, done
 
@@ -99,9 +100,16 @@ class FusedKernel:
             return ending
         assert self.march is not None
         spent = row.stats[0, WORK]
-        ending, _ = self.march(*given, old, row, ws, budget)
+        ending, _ = self.march(*given, old, row, ws, budget, False)
         row.stats[0, WORK] += spent
         return ending
+
+    def take_changed(self, arguments: tuple[Any, ...]) -> int:
+        """Take one step with changed inputs, by ``input_jump.take_changed_step``; returns how it ended."""
+        if self.changed is None:
+            with announced():
+                self.changed = entry_for(take_changed_step, arguments)
+        return int(self.changed(*arguments))
 
     def look_up_retry(self, arguments: tuple[Any, ...]) -> Callable[..., Any]:
         """Return the machine code of further tries, whose kernels are loaded for it."""
@@ -165,11 +173,18 @@ class FusedSteps:
             self.budget,
         )  # fmt: skip
 
-    def follow(self, settings: Settings, state: StateArrays, alpha: Array, u: Array, roughly: bool) -> bool:
-        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
+    def follow(self, settings: Settings, state: StateArrays, u: Array, push: bool) -> bool:
+        """Let accelerations and multipliers of ``state`` follow ``u``, balances with ``push``; False when they did not."""
         equations = self.equations
         given = (equations.tables, equations.lu, equations.work)
-        return self.follow_kernel(*given, settings, alpha, u, state, equations.ws, roughly)
+        return self.follow_kernel(*given, settings, u, state, equations.ws, push)
+
+    def take_changed(self, settings: Settings, u: Array, old: StateArrays, row: Chunk) -> Outcome | None:
+        """Take one step from ``old``, whose accelerations are of other inputs than ``u``; None where that failed."""
+        equations, scratch = self.equations, jump_scratch(self.equations.n)
+        given = (equations.tables, equations.lu, equations.work, settings, equations.alpha)
+        code = self.kernel.take_changed((*given, u, old, row, *scratch, equations.ws, self.budget))
+        return OUTCOMES[code] if code in ACCEPTED else None
 
     @property
     def groups(self) -> Groups | None:

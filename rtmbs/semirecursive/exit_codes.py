@@ -5,6 +5,7 @@ from rtmbs.jit.compiled import inner_kernel
 
 CONVERGED, NOT_CONVERGED, SMALL_PIVOT, NOT_FINITE, LOOP_OPEN, UNFINISHED, UNPROJECTED, UNBALANCED, NEAR = range(9)
 ACCEPTED = (CONVERGED, UNFINISHED, UNPROJECTED, UNBALANCED, NEAR)  # of steps that were taken, from best to worst
+NOT_FOLLOWED = 10  # no accelerations of changed inputs; a mechanism file answers 9 for half a turn
 Ending = tuple[int, int]  # exit code of the last step, and the number of accepted steps
 
 OUTCOMES = {

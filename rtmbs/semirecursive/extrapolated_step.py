@@ -391,7 +391,6 @@ def march_extrapolated(
             if ending == UNFINISHED:  # the stats are those of the last part
                 stats[ITERATIONS_TO_TOLERANCE] = 0.0
             ending = ending if combined == CONVERGED else combined
-        work.step[0] = 0.0
         if not accepted(ending):
             return ending, k
         error = judge(tables, settings, h, control, new, ws, between)

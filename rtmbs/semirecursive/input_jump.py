@@ -1,12 +1,15 @@
-"""Accelerations and multipliers that follow changed inputs, as one kernel: positions and rates stay (METHODS 1.8).
+"""Inputs that change between two steps: forces jump, positions and rates stay (METHODS 1.8).
 
-Before a step they may follow roughly, by the factor that is there. Who looks at them sees them solved for: the
-equations are those of ``accelerations.py``. They are solved from nothing, so that the answer does not depend on the
-inputs before. With A = M + Phi_z^T w Phi_z and multipliers lam + w Phidd after each correction, forces balance by
-algebra: only Phidd is left, and each pass leaves 1 / (1 + c s) of Phidd. Passes end where what is left, by the share
-that they leave, is below the rounding of the factor. That rounding leaves up to c 1e-16 of the forces times the ratio
-of masses: one more pass takes the forces that are left over. Where loops hold a direction so softly that the passes
-are slow, ``accelerations.py`` solves instead.
+``follow_inputs`` solves for the accelerations and multipliers of the new inputs. The equations are those of
+``accelerations.py``. They are solved from nothing, so that the answer does not depend on the inputs before. With A = M
++ Phi_z^T w Phi_z and multipliers lam + w Phidd after each correction, forces balance by algebra: only Phidd is left,
+and each pass leaves 1 / (1 + c s) of Phidd. Passes end where what is left, by the share that they leave, is below the
+rounding of the factor. That rounding leaves up to c 1e-16 of the forces times the ratio of masses: one more pass takes
+the forces that are left over. Where loops hold a direction so softly that the passes are slow, ``accelerations.py``
+solves instead.
+
+A step needs less. ``take_changed_step`` begins with the accelerations before the change, and its first Newton matrix
+answers the forces that the change leaves over.
 """
 
 from collections.abc import Callable
@@ -23,10 +26,12 @@ from rtmbs.semirecursive.balance import hold_energies
 from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, pull_back
 from rtmbs.semirecursive.closures import closure_accelerations
 from rtmbs.semirecursive.evaluation import add_mass_metric, evaluate_forces
+from rtmbs.semirecursive.exit_codes import NOT_FOLLOWED, accepted
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.multipliers import keep_Phi_z
 from rtmbs.semirecursive.passes import forward_accelerations, inverse_dynamics
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate
+from rtmbs.semirecursive.step import march
 from rtmbs.system.tables import GRAVITY_SLOT
 
 STIFFNESS = 1e6  # dimensionless weight c of the loops
@@ -37,64 +42,78 @@ EXACT = 1e-10  # of the accelerations: what passes may leave of Phidd; the last 
 
 
 @coarse_kernel
-def follow_inputs(tables, lu, work, settings, alpha, u, state, still, none, found, ws, roughly):
+def follow_inputs(tables, lu, work, settings, u, state, still, none, found, ws):
     """Let state.zdd, state.lam and state.sd be those of the inputs ``u`` at its positions and rates.
 
     Balances of energy go on with the potentials of the inputs. ``still`` (n,) and ``none`` (n, 2) are zero, ``found``
-    (n, 2) is scratch. With ``roughly`` the last step's factor answers, where there is one. Returns False, accelerations
-    as they were, where a few passes are not enough or a number is out of range.
+    (n, 2) is scratch; where it is empty, balances stay. Returns False, accelerations as they were, where a few passes
+    are not enough or a number is out of range.
     """
-    if roughly and fits(settings, work, state, ws):
-        follow_roughly(tables, lu, work, settings, alpha, u, state, ws)
-        done = True
-    else:
-        done = follow_exactly(tables, lu, work, settings, u, state, still, ws)
+    done = follow_exactly(tables, lu, work, settings, u, state, still, ws)
     if len(tables.balance.first) > 0 and len(state.energy) <= len(found):  # a history of momenta is no balance
         shift_energies(tables, u, state, still, none, found, ws)
     return done
 
 
 @inner_kernel
-def fits(settings, work, state, ws):
-    """True when the factor is the Newton matrix of the step that ended at ``state``."""
-    if work.step[0] != settings.h:
-        return False
-    other = 0
-    for i in range(len(ws.end_z)):
-        other += 0 if state.z[i] == ws.end_z[i] and state.zd[i] == ws.end_zd[i] else 1
-    for k in range(len(ws.end_R0)):
-        for i in range(3):
-            for j in range(3):
-                other += 0 if state.R0[k, i, j] == ws.end_R0[k, i, j] else 1
-    return other == 0
+def begin_jump(tables, u, old, still, none, found, ws):
+    """Return ``old`` with rates of force states and balances of the inputs ``u``, in memory of ``ws``.
+
+    ws.jump are the forces that ``u`` leaves over at the accelerations and multipliers of ``old``.
+    """
+    begun = begun_of(old, ws)
+    keep_start(old, begun)
+    evaluate_at(tables, u, old, old.zdd, ws)
+    for i in range(len(ws.jump)):
+        ws.jump[i] = -ws.tau[i]
+    pull_back(tables, ws, old.lam, -1.0, ws.jump)
+    for i in range(len(old.sd)):
+        begun.sd[i] = ws.state_rate[i]
+    if len(tables.balance.first) > 0:
+        shift_energies(tables, u, begun, still, none, found, ws)
+    return begun
 
 
 @inner_kernel
-def follow_roughly(tables, lu, work, settings, alpha, u, state, ws):
-    """Answer the forces that the new inputs leave over by the Newton matrix of the last step, in place of M.
+def begun_of(old, ws):
+    """Return ``old`` with memory of ``ws`` for what a change of inputs moves."""
+    return StateArrays(old.z, old.zd, ws.begun_zdd, ws.begun_lam, old.R0, ws.begun_energy, old.s, ws.begun_sd)
 
-    Relative to the change this leaves h/2 M^-1 C and h^2/4 M^-1 K. A step takes the accelerations at its start times
-    h/2 into its rates, and solves for those at its end, so what is left costs no order (METHODS 1.8). It begins with
-    what the step ended at, so that inputs tried in between leave no trace. Forces out of range leave accelerations as
-    they were: the step will say NOT_FINITE.
+
+@inner_kernel
+def keep_start(old, begun):
+    """Copy what a change of inputs moves."""
+    for i in range(len(old.zdd)):
+        begun.zdd[i] = old.zdd[i]
+    for i in range(len(old.energy)):
+        begun.energy[i, 0], begun.energy[i, 1] = old.energy[i, 0], old.energy[i, 1]
+    for row in range(len(old.lam)):
+        begun.lam[row] = old.lam[row]
+    for i in range(len(old.sd)):
+        begun.sd[i] = old.sd[i]
+
+
+@coarse_kernel
+def take_changed_step(tables, lu, work, settings, alpha, u, old, chunk, still, none, found, ws, budget):
+    """Take a step from ``old``, whose accelerations are those of other inputs than ``u``; ``old`` stays.
+
+    Its first Newton matrix N answers the forces r that are left over: zdd - N^-1 r. Relative to the change this leaves
+    h/2 M^-1 C and h^2/4 M^-1 K. A step takes the accelerations at its start times h/2 into its rates, and solves for
+    those at its end, so what is left costs no order (METHODS 1.8). A step that is not accepted so begins anew with
+    accelerations that are solved for, as one with contact sets does, whose forces are not in N.
+
+    Returns how it ended, and NOT_FOLLOWED where accelerations were not found. ws.begun_zdd is what it began with.
     """
-    evaluate_at(tables, settings, u, state, ws.end_zdd, ws)
-    for i in range(len(ws.residual)):
-        ws.residual[i] = ws.tau[i]
-    pull_back(tables, ws, ws.end_lam, 1.0, ws.residual)
-    for i in range(len(ws.dz)):
-        ws.dz[i] = -ws.residual[i]
-    solve(lu, work.factored, work, ws.dz)
-    if not in_range(ws.dz):
-        return
-    apply_Phi_z(tables, ws, ws.dz, ws.impulse)
-    weight = 0.25 * settings.h * settings.h
-    for i in range(len(ws.dz)):
-        state.zdd[i] = ws.end_zdd[i] + ws.dz[i]
-    for row in range(len(state.lam)):
-        state.lam[row] = ws.end_lam[row] + weight * alpha[row] * ws.impulse[row]
-    for i in range(len(state.sd)):
-        state.sd[i] = ws.state_rate[i]
+    begun = begin_jump(tables, u, old, still, none, found, ws)
+    if len(tables.sets.dof) == 0:
+        ending, _ = march(tables, lu, work, settings, alpha, begun, chunk, ws, budget, True)
+        if accepted(ending):
+            return ending
+    keep_start(old, begun)
+    if not follow_inputs(tables, lu, work, settings, u, begun, still, none, found, ws):
+        return NOT_FOLLOWED
+    ending, _ = march(tables, lu, work, settings, alpha, begun, chunk, ws, budget, False)
+    return ending
 
 
 @inner_kernel
@@ -102,7 +121,7 @@ def follow_exactly(tables, lu, work, settings, u, state, still, ws):
     """Solve for accelerations and multipliers from nothing; False where a few passes are not enough."""
     for i in range(len(ws.way)):
         ws.way[i] = 0.0
-    evaluate_at(tables, settings, u, state, ws.way, ws)
+    evaluate_at(tables, u, state, ws.way, ws)
     for i in range(len(ws.zd)):
         ws.base[i], ws.residual[i] = 0.0, ws.tau[i]
     for row in range(len(state.lam)):
@@ -130,7 +149,7 @@ def follow_exactly(tables, lu, work, settings, u, state, still, ws):
 
 
 @inner_kernel
-def evaluate_at(tables, settings, u, state, accelerations, ws):
+def evaluate_at(tables, u, state, accelerations, ws):
     """Evaluate the equations of motion at a state with the inputs ``u`` and these accelerations (n,)."""
     for i in range(len(ws.zd)):
         ws.z[i], ws.zd[i], ws.zdd[i] = state.z[i], state.zd[i], accelerations[i]
@@ -222,8 +241,13 @@ def balance_forces(tables, u, zd, still, ws):
 Array = NDArray[np.float64]
 
 
+def jump_scratch(n: int) -> tuple[Array, Array, Array]:
+    """Return the zeros (n,), (n, 2) and the scratch (n, 2) of a change of inputs."""
+    return np.zeros(n), np.zeros((n, 2)), np.zeros((n, 2))
+
+
 class FollowKernel:
-    """The machine code of ``follow.follow_inputs``, loaded when inputs first change, with its scratch.
+    """The machine code of ``follow_inputs``, loaded when inputs first change, with its scratch.
 
     Looking up the types of its arguments takes longer than a small mechanism does.
     """
@@ -237,14 +261,13 @@ class FollowKernel:
         return {"entry": None, "scratch": None}
 
     def __call__(
-        self, tables: Any, lu: Any, work: Any, settings: Settings, alpha: Array, u: Array, state: StateArrays, ws: Any,
-        roughly: bool,
-    ) -> bool:  # fmt: skip
-        """Let balances, accelerations and multipliers of ``state`` follow ``u``; False when accelerations did not."""
+        self, tables: Any, lu: Any, work: Any, settings: Settings, u: Array, state: StateArrays, ws: Any, push: bool
+    ) -> bool:
+        """Let accelerations and multipliers of ``state`` follow ``u``, balances with ``push``; False when they did not."""
         if self.scratch is None:
-            still, n = np.zeros_like(state.z), len(state.z)
-            self.scratch = still, np.zeros((n, 2)), np.zeros((n, 2))  # also of methods that keep no energy
-        arguments = (tables, lu, work, settings, alpha, u, state, *self.scratch, ws, roughly)
+            self.scratch = jump_scratch(len(state.z))  # also of methods that keep no energy
+        still, none, found = self.scratch
+        arguments = (tables, lu, work, settings, u, state, still, none, found if push else found[:0], ws)
         if self.entry is None:
             with announced():
                 self.entry = entry_for(follow_inputs, arguments)

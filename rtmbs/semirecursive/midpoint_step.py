@@ -607,7 +607,7 @@ def march_midpoint(tables, lu, work, settings, weight, old, u0, chunk, ws, own, 
         passed, whole = stats[PASSED] > 0.0 and more, stats[PASSED] == KEPT_WHOLE
         start_stats(stats)
         ending = take_step(tables, lu, work, settings, h, weight, ready, before, inputs, u, new, ws, own, stats)
-        ready, work.step[0] = False, 0.0  # its factor belongs to no step of the trapezoidal rule
+        ready = False
         if not accepted(ending):
             return close(tables, lu, work, settings, h, weight, inputs, before, ending, kept, k, chunk, ws, own)
         extend_history(first, settings, own)
@@ -679,5 +679,4 @@ def complete_row(tables, lu, work, settings, h, weight, u, new, ws, own, stats):
     for row in range(len(weight)):
         own.row[row] = 1.0 / h * own.push[row]
     done = complete(tables, lu, work, settings, h, weight, u, new, True, ws, own, stats)
-    work.step[0] = 0.0
     return done == CONVERGED

@@ -144,7 +144,6 @@ def fresh_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats
     stats[FACTOR_TICKS] += factored - assembled
     stats[JACOBIANS] += 1
     stats[FACTORISATIONS] += 1
-    work.step[0] = h
     if bad != 0 or solve_refined(lu, work.original, work.factored, work, ws.residual, ws.dz) < 0:
         return False
     if len(tables.sets.dof) > 0:
@@ -298,16 +297,6 @@ def fastest(settings, new):
     return largest_acceleration(settings, rate, acceleration)
 
 
-@inlined_kernel
-def note_end(new, ws):
-    """Remember where the last step of a kernel call ended: its factor belongs to that pose."""
-    for i in range(len(ws.end_z)):
-        ws.end_z[i], ws.end_zd[i], ws.end_zdd[i] = new.z[i], new.zd[i], new.zdd[i]
-    for row in range(len(ws.end_lam)):
-        ws.end_lam[row] = new.lam[row]
-    copy_rotations(new.R0, ws.end_R0)
-
-
 @inner_kernel
 def check_multipliers(tables, lu, work, settings, alpha, u, ending, new, ws, stats):
     """NEAR, UNPROJECTED or UNBALANCED in place of CONVERGED when loops or multipliers miss their bound."""
@@ -348,10 +337,11 @@ def loops_left(settings, new, ws, stats):
 
 
 @inner_kernel
-def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
+def correct(tables, lu, work, settings, alpha, u, old, ws, stats, jumped):
     """Newton's iteration on the increment.
 
-    The compiled form of ``TrapezoidalStep.correct``; both are judged by ``integrators.newton``.
+    The compiled form of ``TrapezoidalStep.correct``; both are judged by ``integrators.newton``. With ``jumped`` the
+    first iteration moves old.zdd by what ``input_jump.begin_jump`` left in ws.jump.
 
     Returns CONVERGED, UNFINISHED (fixed iterations only), NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE. Fixed iterations
     that diverge are NOT_CONVERGED while some are left for a further try, ``newton_restarts``.
@@ -371,6 +361,8 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
         if not (reusable and (done or reuse_pays(policy, norm, contraction_rate(norm, previous)))):
             if not plain_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):
                 return small_pivot(work.original, ws.residual)
+            if jumped and iteration == 1:
+                answer_jump(lu, work, 0.25 * h * h, old, ws)
             norm = correction_norm(settings, ws)
             reusable = may_reuse(policy, terms, ws.dz, settings.typical, settings.reuse_below)
         if terms == FOLLOWED:
@@ -396,6 +388,15 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats):
     return NOT_CONVERGED
 
 
+@inner_kernel
+def answer_jump(lu, work, q4, old, ws):
+    """Move old.zdd by the answer of the Newton matrix to the forces ws.jump, and the correction ws.dz with it."""
+    solve(lu, work.factored, work, ws.jump)
+    for i in range(len(ws.jump)):
+        old.zdd[i] += ws.jump[i]
+        ws.dz[i] += q4 * ws.jump[i]
+
+
 @inlined_kernel
 def state_in_row(chunk, k):
     """Return the State in row ``k`` of a chunk, as views."""
@@ -405,10 +406,10 @@ def state_in_row(chunk, k):
 
 
 @coarse_kernel
-def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
+def march(tables, lu, work, settings, alpha, old, chunk, ws, budget, jumped):
     """Take a step for every row, the first from ``old``, the next from the row before it, by the plain iteration.
 
-    Returns (how the last step ended, accepted steps): it stops after a step that fails, and when ``budget`` ticks are
+    With ``jumped`` forces have jumped at ``old``, which ``input_jump.begin_jump`` made. Returns (how the last step ended, accepted steps): it stops after a step that fails, and when ``budget`` ticks are
     over.
     """
     begun, before, ending = ticks(), old, CONVERGED
@@ -419,7 +420,7 @@ def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
         new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
         start_stats(stats)
         predict(settings.h, before, ws)
-        ending = correct(tables, lu, work, settings, alpha, u, before, ws, stats)
+        ending = correct(tables, lu, work, settings, alpha, u, before, ws, stats, jumped and k == 0)
         if accepted(ending):
             projected = project(tables, lu, work, settings, alpha, u, before, new, ws, stats)
             if projected == CONVERGED:
@@ -427,11 +428,8 @@ def march(tables, lu, work, settings, alpha, old, chunk, ws, budget):
             else:
                 ending = projected
         if not accepted(ending):
-            work.step[0] = 0.0  # its factor belongs to no state
             return ending, k
         if ticks() - begun > budget:
-            note_end(new, ws)
             return ending, k + 1
         before = new
-    note_end(before, ws)
     return ending, len(chunk.stats)

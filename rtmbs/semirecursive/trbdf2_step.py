@@ -190,7 +190,6 @@ def march_trbdf2(tables, lu, work, settings, alpha, weight, old, u0, chunk, ws, 
     over. It stops before a step that starts stiffly as well, unless ``anyhow``: that one is taken in graded parts.
     """
     begun, before, inputs, ending = ticks(), old, u0, CONVERGED
-    work.step[0] = 0.0  # its factor belongs to no step of the trapezoidal method
     if not startable(old, alpha):
         start_stats(chunk.stats[0])
         return NOT_FINITE, 0
@@ -212,7 +211,6 @@ def march_trbdf2(tables, lu, work, settings, alpha, weight, old, u0, chunk, ws, 
                 ending = NEAR
             elif first == UNFINISHED:
                 ending = first
-        work.step[0] = 0.0
         if not accepted(ending):
             return ending, k
         if ticks() - begun > budget:

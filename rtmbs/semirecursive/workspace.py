@@ -18,7 +18,7 @@ MOST_DIRECTIONS = 40  # of GMRES for contact sets
 
 @struct
 class Workspace(NamedTuple):
-    """Overwritten by every evaluation; nothing here survives a step, but where it ended."""
+    """Overwritten by every evaluation; nothing here survives a step."""
 
     sine: Array  # (n,) of every coordinate; unused for displacements
     cosine: Array  # (n,)
@@ -108,11 +108,11 @@ class Workspace(NamedTuple):
     touching: Array  # (pairs, 2) int64: the members that touched in it, -1 without
     krylov: Array  # (k + 1, n) basis of GMRES
     hessenberg: Array  # (k + 3, k + 1) column k of its matrix in row k; right-hand side, cosines and sines
-    end_z: Array  # (n,) float64: where the last step of a kernel call ended
-    end_zd: Array  # (n,) float64
-    end_zdd: Array  # (n,) float64
-    end_lam: Array  # (m,) float64
-    end_R0: Array  # (nr, 3, 3) float64
+    jump: Array  # (n,) float64: what changed inputs leave over, and the accelerations that answer it
+    begun_zdd: Array  # (n,) float64: what a step with changed inputs begins with
+    begun_lam: Array  # (m,) float64
+    begun_energy: Array  # (n, 2) float64
+    begun_sd: Array  # (ns,) float64
 
 
 def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
@@ -142,6 +142,7 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
     shapes |= {"pose_input": (seen,), "pose_value": (len(conditions.scale),)}
     shapes |= {"pose_slope": (int(conditions.place[-1]),), "pose_bend": (int(conditions.square[-1]),)}
     shapes |= {"path": (17, depth)}
+    scratch = scratch_of_states(laws.state_block, states_of_sets(tables.sets))
     real = {
         "held": np.zeros(depth + 1, np.int64),
         "law_number": np.zeros(inputs + int(laws.state_block[:, COUNT].sum())),
@@ -155,13 +156,13 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "pose_parameter": np.zeros(len(conditions.slot)),
         "pose_memory": memory_of(conditions.program),
         "pose_output": np.zeros(len(conditions.program.output)),
-        **scratch_of_states(laws.state_block, states_of_sets(tables.sets)),
+        **scratch,
         **scratch_of_sets(tables.sets, n, dtype),
-        "end_z": np.zeros(n),
-        "end_zd": np.zeros(n),
-        "end_zdd": np.zeros(n),
-        "end_lam": np.zeros(m),
-        "end_R0": np.zeros((int(tables.dofs.reference.max(initial=-1)) + 1, 3, 3)),
+        "jump": np.zeros(n),
+        "begun_zdd": np.zeros(n),
+        "begun_lam": np.zeros(m),
+        "begun_energy": np.zeros((n, 2)),
+        "begun_sd": np.zeros(scratch["s"].size),
     }
     ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()}, **real)
     ws.A[n:] = np.eye(3)

@@ -312,6 +312,7 @@ class ExtrapolatedSteps:
     def take(self) -> tuple[ExtrapolatedBatch, Array, StepReport | None]:
         """Take steps; returns them, the tries, and the report of a step that failed in plain Python too."""
         store = self.sim._store
+        store.settle()
         old, _ = store.begin_step()
         start, self.refused = old.copy(), None
         fused = self.fused(store)

@@ -42,8 +42,8 @@ class InputStore(Protocol):
     def gap_by_input(self, place: slice, numbers: Array) -> tuple[str, float, float]:
         """Return the equation that an input opens most, its violation over its size, and that of now."""
 
-    def write_number(self, slot: int, number: float, quick: bool = False) -> None:
-        """Change an input of one number; ``quick``: a step may take it roughly."""
+    def write_number(self, slot: int, number: float) -> None:
+        """Change an input of one number."""
 
     def check_change(self, called: str) -> None:
         """Refuse a change of inputs where a function of the user may not make it."""
@@ -68,7 +68,6 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
     _constraining: set[int]  # slots of parameters of constraints of the user
     _ramped: set[int]  # first slots of the inputs whose values are those at the end of the next step
     _numbers: dict[str, slice]  # inputs of one number that the user may set
-    _quick: set[int]  # slots of inputs of one number that a step may take roughly
     _nonnegative: set[int]  # slots of numbers that must be zero or more, such as coefficients of friction
     _places: dict[str, slice]  # inputs that were set, which the user may set
 
@@ -81,7 +80,6 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
         self._driven = driver_slots(system)
         self._constraining = set(system.tables.conditions.slot.tolist())
         self._ramped = set(self._driven)
-        self._quick = set()
         self._nonnegative = set()
         for info in system.forces.values():
             for word in info.nonnegative:
@@ -117,26 +115,21 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
     def hold(self, *names: str, quick: bool = False) -> None:
         """Let values of these inputs take effect at once; raises as ``ramp`` does.
 
-        ``quick`` makes a step cheaper that follows a change of an input of one number. The step then begins with
-        accelerations by the matrix that it has, unless the state is read in between. Order two stays, but bytes of
-        a run depend on such reads.
+        ``quick`` has no effect: what it made cheaper in rtmbs 0.2.0 is so for every input.
         """
         switches(quick=quick)
         self._store.check_change("inputs.hold")
-        ramped, eager = set(self._ramped), set(self._quick)
+        ramped = set(self._ramped)
         for name, place in [(name, self._settable(name)) for name in names]:
             if place.start in self._driven:
                 raise InputError(f"input {name!r} is a driver, whose motion cannot jump; it holds at a step's end only")
             ramped.discard(place.start)
-            eager.discard(place.start)
-            if quick and place.stop == place.start + 1:
-                eager.add(place.start)
-        vars(self).update(_ramped=ramped, _quick=eager)
+        self._ramped = ramped
 
     def _of(self, store: InputStore) -> "Inputs":
         """Return the inputs of another store of the same System, held and ramped as these."""
         other = Inputs(self._system, store)
-        other._ramped, other._quick = set(self._ramped), set(self._quick)
+        other._ramped = set(self._ramped)
         return other
 
     def _settable(self, name: str) -> slice:
@@ -176,7 +169,7 @@ class Inputs(StrictAttributes, Mapping[str, Any]):
             if slot in self._ramped:
                 self._store.ramp_inputs({slot: (self._numbers[name], np.array([value]))})
             else:
-                self._store.write_number(slot, value, slot in self._quick)  # at a tenth of the time
+                self._store.write_number(slot, value)  # at a tenth of the time
             return
         self._store.check_change("inputs[...] =")
         place = self._settable(name)

@@ -37,7 +37,7 @@ from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.jit.struct import struct
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.exit_codes import ACCEPTED, OUTCOMES, accepted
-from rtmbs.semirecursive.input_jump import follow_inputs
+from rtmbs.semirecursive.input_jump import jump_scratch, take_changed_step
 from rtmbs.semirecursive.machine_code import LONGEST_CALL
 from rtmbs.semirecursive.step import march
 from rtmbs.simulation.stiff_forces import any_stiff
@@ -52,7 +52,7 @@ CORRECTIONS = PHASES + VIOLATIONS + 1  # place of the first correction in its si
 COUNTS = (
     ITERATIONS, ITERATIONS_TO_TOLERANCE, TRIES, SHORTENED, EVALUATIONS, JACOBIANS, FACTORISATIONS, PROJECTIONS,
 )  # fmt: skip
-NOT_FOLLOWED, OUT_OF_RANGE, STIFF = -1, -2, 100  # answers besides exit codes; STIFF is added to one
+OUT_OF_RANGE, STIFF = -1, 100  # answers besides exit codes; STIFF is added to one
 
 
 @struct
@@ -120,18 +120,12 @@ def tell(it):
 
 
 @kernel
-def take_step_by_hand(tables, lu, work, settings, ws, it, changed, roughly, ramped, budget):
-    """Let accelerations follow ``changed`` inputs, and take a step; its exit code, NOT_FOLLOWED or OUT_OF_RANGE.
+def take_step_by_hand(tables, lu, work, settings, ws, it, changed, ramped, budget):
+    """Take a step, with ``changed`` inputs from the accelerations before the change; its exit code, or OUT_OF_RANGE.
 
     With ``ramped`` the inputs at its end are ``it.target``. STIFF is added where the step shows a force that is too
     stiff for it.
     """
-    if changed:
-        followed = follow_inputs(
-            tables, lu, work, settings, it.alpha, it.u, present(it), it.still, it.none, it.found, ws, roughly
-        )
-        if not followed:
-            return NOT_FOLLOWED
     bad = 0
     for i in range(len(it.u)):
         it.next_u[0, i] = it.target[i] if ramped else it.u[i]
@@ -140,10 +134,17 @@ def take_step_by_hand(tables, lu, work, settings, ws, it, changed, roughly, ramp
         return OUT_OF_RANGE
     for i in range(len(it.energy)):
         it.next_energy[0, i, 0], it.next_energy[0, i, 1] = it.energy[i, 0], it.energy[i, 1]
-    ending, _ = march(tables, lu, work, settings, it.alpha, present(it), next_row(it), ws, budget)
+    begun, row, zdd = present(it), next_row(it), it.zdd
+    if changed:
+        zdd = ws.begun_zdd
+        ending = take_changed_step(
+            tables, lu, work, settings, it.alpha, it.u, begun, row, it.still, it.none, it.found, ws, budget
+        )
+    else:
+        ending, _ = march(tables, lu, work, settings, it.alpha, begun, row, ws, budget, False)
     tell(it)
     watched = accepted(ending) and len(it.typical) > 0
-    if watched and any_stiff(settings.h, it.zd, it.zdd, it.next_zd, it.next_zdd, it.typical):
+    if watched and any_stiff(settings.h, it.zd, zdd, it.next_zd, it.next_zdd, it.typical):
         return ending + STIFF
     return ending
 
@@ -175,7 +176,7 @@ class PreparedStep:
         self, method: Method, equations: SemiRecursiveEquations, work: Any, old: State, new: State, typical: Array,
         entry: Any = None,
     ) -> None:  # fmt: skip
-        row, n = one_row_chunk(new, work.stats), equations.n
+        row, (still, none, found) = one_row_chunk(new, work.stats), jump_scratch(equations.n)
         self.tick = seconds_per_tick()
         self.count, self.size = np.zeros(len(COUNTS), np.int64), np.zeros(CORRECTIONS + FEW)
         self.target = np.zeros_like(old.u)
@@ -184,8 +185,8 @@ class PreparedStep:
         written = {f"next_{name}": getattr(row, name) for name in names}
         arrays = StepArrays(
             **begun, u=old.u, target=self.target, alpha=method.penalties_of(old), **written, stats=row.stats,
-            still=np.zeros(n), none=np.zeros((n, 2)), found=np.zeros((n, 2)), typical=typical, count=self.count,
-            size=self.size, unit=np.array([self.tick]),
+            still=still, none=none, found=found, typical=typical, count=self.count, size=self.size,
+            unit=np.array([self.tick]),
         )  # fmt: skip
         self.old, self.new, self.work, self.equations = old, new, work, equations
         self.alpha = method.penalties_of(new)
@@ -194,16 +195,16 @@ class PreparedStep:
         self.arguments = (equations.tables, equations.lu, equations.work, work.settings, equations.ws, arrays)
         self.budget = round(LONGEST_CALL / self.tick)
         self.entry: Callable[..., int] = entry or entry_for(
-            take_step_by_hand, (*self.arguments, True, False, False, self.budget)
+            take_step_by_hand, (*self.arguments, True, False, self.budget)
         )
         self.back: PreparedStep | None = None
 
-    def take(self, changed: bool, roughly: bool, ramped: bool = False) -> tuple[StepReport | None, bool]:
+    def take(self, changed: bool, ramped: bool) -> tuple[StepReport | None, bool]:
         """Take the step; its report, or None where it was not accepted, and whether a force looks too stiff.
 
-        ``ramped``: inputs at its end are those in ``target``.
+        ``changed``: accelerations are those of other inputs. ``ramped``: inputs at its end are those in ``target``.
         """
-        code = self.entry(*self.arguments, changed, roughly, ramped, self.budget)
+        code = self.entry(*self.arguments, changed, ramped, self.budget)
         stiff = code >= STIFF
         if stiff:
             code -= STIFF

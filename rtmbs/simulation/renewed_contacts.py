@@ -64,7 +64,8 @@ def renew_contacts(store: Any, begun: bool = True) -> None:
         state.u[:], state.s[:], state.sd[:] = before
         raise
     if changed:
-        vars(store).update(current=False, exactly=True)
+        known = before[0] if state.before is None else state.before.u
+        store.begun = known if store.begun is None else store.begun
     if given:
         store.shown = state.motion()
 

@@ -201,10 +201,11 @@ class Simulation(Keyed, StrictAttributes):
     def _warn_of_stiff_forces(self, old: State, zd: Array, zdd: Array) -> None:
         """Warn of coordinates whose accelerations (k, n) steps from ``old`` do not resolve, each once."""
         assert self._stiff_forces is not None
-        if not self._stiff_forces.suspects(old.h, old, zd, zdd):
+        started = self._store.started
+        if not self._stiff_forces.suspects(old.h, old.zd, started, zd, zdd):
             return
         method, rates = type(self._store.options.method).__name__, np.concatenate((old.zd[None], zd))
-        for one in self._stiff_forces.look(old.h, rates, np.concatenate((old.zdd[None], zdd)), method):
+        for one in self._stiff_forces.look(old.h, rates, np.concatenate((started[None], zdd)), method):
             warn(str(one))
 
     # ---- stepping ---------------------------------------------------------------------------------------------------
@@ -271,7 +272,7 @@ class Simulation(Keyed, StrictAttributes):
                     after[store.loads.slots] = new.u[store.loads.slots]
                 new.u = after
                 store.solve_accelerations(new)
-            vars(store).update(states=(new, old), ramps=NO_RAMPS)
+            vars(store).update(states=(new, old), ramps=NO_RAMPS, begun=None)
             if self._stiff_forces is not None and across is None:
                 self._warn_of_stiff_forces(old, new.zd[None], new.zdd[None])
         return report
@@ -286,6 +287,9 @@ class Simulation(Keyed, StrictAttributes):
         """
         store = self._store
         old, new = store.begin_step()
+        if store.begun is not None or old.before is not None:
+            return 0, True
+        store.started = old.zdd
         checked = self._half_turns is not None or self._stiff_forces is not None
         chunk.stats[:, PASSED] = KEPT_WHOLE if self._half_turns is not None else 0.0 if checked else passed
         chunk.u[:] = old.u

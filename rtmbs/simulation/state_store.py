@@ -6,7 +6,7 @@ Arrays of a State are parts of one row, so that one copy copies all. The inputs 
 import copy
 import math
 from collections.abc import Callable, Iterable
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from operator import attrgetter, is_
 from pathlib import Path
@@ -35,7 +35,7 @@ from rtmbs.simulation.options import Options
 from rtmbs.simulation.prepared_step import PreparedStep, prepared_pair
 from rtmbs.simulation.renewed_contacts import RenewedContacts, check_renewed, renew_contacts, renewed_contacts_of
 from rtmbs.simulation.set_coordinate import check_written_positions, set_motion
-from rtmbs.state import State, check_time, remembered
+from rtmbs.state import Before, State, check_time, remembered
 from rtmbs.system.input_slots import evaluate_signals, in_range
 from rtmbs.system.law_tables import attach_law
 from rtmbs.system.system import System
@@ -55,7 +55,7 @@ def copied(state: State) -> State:
     """Return a copy as ``State.copy`` does, without its checks: a step has left the arrays."""
     s, memory = state, {name: value.copy() for name, value in state.memory.items()}
     motion = s.z.copy(), s.zd.copy(), s.zdd.copy(), s.lam.copy(), s.R0.copy(), s.u.copy()
-    return State(s.fingerprint, s.t_ref, s.k, s.h, *motion, memory, s.s.copy(), s.sd.copy())
+    return State(s.fingerprint, s.t_ref, s.k, s.h, *motion, memory, s.s.copy(), s.sd.copy(), before=s.before)
 
 
 def row_arrays(state: State) -> tuple[Any, ...]:
@@ -127,7 +127,7 @@ def address(array: Array) -> int:
 
 
 RampEnds = dict[int, tuple[slice, Array]]  # inputs at the end of the next step, by first slot
-Mark = tuple[tuple[State, State], RampEnds]
+Mark = tuple[tuple[State, State], RampEnds, Array | None]
 
 CALM, LONG = 3, 1000  # steps by hand in a row, before their arguments are prepared; and where that was refused
 INPUTS = "inputs[...] ="  # the call that the user makes
@@ -149,8 +149,8 @@ class StateStore:
     memory_shapes: dict[str, tuple[int, ...]]  # of what the method remembers
     work: Any  # scratch of the method
     ramps: RampEnds
-    current: bool  # False: accelerations are those of other inputs
-    exactly: bool  # accelerations of changed inputs are solved for before a step; False: only quick inputs have changed
+    begun: Array | None  # (nu,) inputs that the accelerations are those of; None: those of the current State
+    started: Array  # (n,) accelerations that the last step began with
     shown: tuple[object, ...] | None  # the motion of the current State when it was first given out since the last step
     compiled: bool  # a step was taken with this method
     loads: BearingLoads | None  # of frictions that follow their joints
@@ -167,7 +167,7 @@ class StateStore:
         self.memory_shapes = {name: values.shape for name, values in state.memory.items()}
         self.work = options.method.start(equations, state)
         self.states = state_pair(state)
-        self.ramps, self.current, self.exactly, self.shown = NO_RAMPS, True, True, None
+        self.ramps, self.begun, self.started, self.shown = NO_RAMPS, None, state.zdd, None
         self.compiled, self.checked, self.prepared, self.calm = False, [], None, 0
         self.watched = True
         self.loads = BearingLoads(self.system) if self.system.bearings else None
@@ -200,8 +200,9 @@ class StateStore:
         state = self.present()
         if self.shown is not None:
             return state.copy()
-        taken = take(state)
-        if take is copied:
+        whole = take is copied or state.before is not None
+        taken = copied(state) if whole else take(state)
+        if whole:
             taken.given = taken.basis()
         return taken
 
@@ -210,14 +211,14 @@ class StateStore:
         owner = self._claim.owner
         if owner is not None and (owner == ~get_ident() or isinstance(owner, Callback)):  # another thread may look
             check_access(self._claim, owner, LOOK, "state")
-        if not self.current:
+        if self.begun is not None:
             self._update_accelerations()
         return self.states[0]
 
     def settled(self) -> State:
         """Return what ``present`` does, for methods that hold the claim already."""
-        if not self.current:
-            self.follow_inputs(roughly=False)
+        if self.begun is not None:
+            self.follow_inputs()
         return self.states[0]
 
     def notice(self, state: State) -> None:
@@ -228,6 +229,7 @@ class StateStore:
         now = state.motion()
         if self.shown == now:
             return
+        self.begun = None
         self.equations.u = state.u
         if all(in_range(values) for values in (state.z, state.zd, state.s, state.R0)):  # else the step refuses
             if now[0] != self.shown[0]:
@@ -237,31 +239,61 @@ class StateStore:
             self.shown = now
         else:
             self.options.method.moved(self.equations, state)
+            state.before = None
 
     @guarded(LOOK, "state")
     def _update_accelerations(self) -> None:
-        self.follow_inputs(roughly=False)
+        self.follow_inputs()
 
-    def follow_inputs(self, roughly: bool) -> None:
-        """Solve for the accelerations and multipliers that belong to changed inputs: positions and rates stay.
+    def follow_inputs(self) -> None:
+        """Solve for the accelerations and multipliers that belong to changed inputs, for who looks at them.
 
-        Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
-        and lose an order of accuracy. ``roughly`` loses none either (METHODS 1.8), but bytes then depend on reads
-        of the state. Inputs too large for that leave them as they are: the step will say NOT_FINITE.
+        Positions, rates and balances stay, and what accelerations were stands in ``before``: the next step begins with
+        that, whether somebody looked or not. Inputs too large leave accelerations as they are: the step will say
+        NOT_FINITE. Loads of bearings are solved for with them, and stay.
         """
         state = self.states[0]
-        self.solve_accelerations(state, roughly)
+        if self.loads is not None:
+            self.solve_accelerations(state)
+        else:
+            if state.before is None:
+                assert self.begun is not None
+                state.before = Before(self.begun, state.zdd.copy(), state.lam.copy(), state.sd.copy())
+            self.equations.u = state.u
+            if not self.options.method.pushed(self.equations, self.work, state, seen=True):
+                self._take_accelerations(state)
         if self.shown is not None:
             state.given = state.basis()
-        self.current = True
+        self.begun = None
 
-    def solve_accelerations(self, state: State, roughly: bool = False) -> None:
-        """Solve for the accelerations and multipliers of ``state``, in place; ``roughly`` for a step only."""
-        self.equations.u = state.u
+    def solve_accelerations(self, state: State) -> None:
+        """Solve for the accelerations and multipliers of ``state`` in place, for a step that begins with it."""
+        self.equations.u, state.before = state.u, None
         if self.loads is not None:
             self._solve_loaded(self.loads, state)
-        elif not self.options.method.pushed(self.equations, self.work, state, roughly):
+        elif not self.options.method.pushed(self.equations, self.work, state):
             self._take_accelerations(state)
+
+    def start_of(self, state: State) -> tuple[State, bool]:
+        """Return the current State as the last step left it, but for inputs, and whether these have changed since."""
+        before = state.before
+        if before is None:
+            return state, self.begun is not None and not np.array_equal(self.begun, state.u)
+        start = replace(state, zdd=before.zdd, lam=before.lam, sd=before.sd, before=None)
+        return start, not np.array_equal(before.u, state.u)
+
+    def settle(self) -> State:
+        """Return the current State with accelerations and balances of changed inputs, for steps that ask no more."""
+        state = self.states[0]
+        if self.shown is not None:
+            self.notice(state)
+        if self.begun is not None or state.before is not None:
+            start, changed = self.start_of(state)
+            start = start.copy()
+            if changed:
+                self.solve_accelerations(start)
+            vars(self).update(states=state_pair(start), begun=None, shown=None)
+        return self.states[0]
 
     def _solve_loaded(self, loads: BearingLoads, state: State) -> None:
         """Solve for accelerations and loads of bearings that agree."""
@@ -295,8 +327,8 @@ class StateStore:
         moves, and for what was written into the State and does not fit.
         """
         old, new = self.states
-        if not self.current:
-            self.follow_inputs(roughly=not self.exactly)
+        if self.begun is not None and self.loads is not None:
+            self.follow_inputs()
         if self.shown is not None:
             self.checked = []
             self.notice(old)
@@ -305,7 +337,7 @@ class StateStore:
         usual = type(t_ref) is float and type(h) is float and type(k) is int and 0 <= k < MOST_COUNTED
         if not (usual and SHORTEST <= h <= LONGEST and t_ref + k * h < t_ref + (k + 1) * h < math.inf):
             check_time(old, "this state")
-        new.t_ref, new.k, new.h = t_ref, k + 1, h
+        new.t_ref, new.k, new.h, new.before = t_ref, k + 1, h, None
         try:
             new.u[:] = old.u
             for name, values in old.memory.items():
@@ -318,13 +350,15 @@ class StateStore:
     def step_by_hand(self, typical: Array) -> tuple[StepReport, bool] | None:
         """Take the next step by one kernel call, with the bytes of ``advance``; None where it is for ``advance``.
 
-        That is so for the first steps of a State, for one that was given out, and for a step that the kernel does not
-        accept. ``typical`` (n,) are the sizes for the check of stiff forces, empty for none. Returns the
+        That is so for the first steps of a State, for one that was given out, for one that was looked at with changed
+        inputs, and for a step that the kernel does not accept. ``typical`` (n,) are the sizes for the check of stiff forces, empty for none. Returns the
         report, and whether a force looks too stiff.
         """
         old, new = self.states
         if self.shown is not None or not self.compiled:
             self.prepared, self.calm = None, min(self.calm, 0)
+            return None
+        if old.before is not None:
             return None
         one, work = self.prepared, self.work
         if one is not None and not (one.old is old and one.new is new and one.work is work):
@@ -336,15 +370,17 @@ class StateStore:
         before, k, t_ref, h = old.k, old.k + 1, old.t_ref, old.h
         if not (k < MOST_COUNTED and t_ref + before * h < t_ref + k * h < math.inf):
             return None
-        new.t_ref, new.k, new.h = t_ref, k, h
-        changed = not self.current
+        new.t_ref, new.k, new.h, new.before = t_ref, k, h, None
+        changed = self.begun is not None and self.begun.tobytes() != old.u.tobytes()
         if ramped := bool(self.ramps):
             one.target[:] = old.u
             self.reach_ramps(one.target)
-        report, stiff = one.take(changed, changed and not self.exactly, ramped)
+        report, stiff = one.take(changed, ramped)
         if report is None:
             return None
-        self.__dict__.update(states=(new, old), current=True, prepared=one.back, ramps=NO_RAMPS)
+        if stiff:
+            self.started = self.equations.ws.begun_zdd if changed else old.zdd
+        self.__dict__.update(states=(new, old), begun=None, prepared=one.back, ramps=NO_RAMPS)
         return report, stiff
 
     def _prepare(self, old: State, new: State, typical: Array) -> PreparedStep | None:
@@ -381,7 +417,30 @@ class StateStore:
         self.check_arrays(old, new)
         if self.loads is not None:
             return self._advance_loaded(self.loads, old, new)
-        return self._advance(old, new)
+        if self.begun is None and old.before is None:
+            self.started = old.zdd
+            return self._advance(old, new)
+        return self._advance_changed(old, new)
+
+    def _advance_changed(self, old: State, new: State) -> StepReport:
+        """Take a step behind changed inputs; ``old`` stays.
+
+        Forces may jump with an input; a step that began with the accelerations of the old forces would average the two
+        and lose an order of accuracy. The method may answer the jump itself. Otherwise accelerations are solved for.
+        """
+        start, changed = self.start_of(old)
+        if changed:
+            with nullcontext() if self.compiled else announced():
+                report = self.options.method.advance_changed(self.equations, self.work, start, new)
+            if report is not None:
+                self.compiled, self.started = True, self.equations.ws.begun_zdd
+                return report
+            start = start.copy()
+            self.solve_accelerations(start)
+            for name, values in start.memory.items():
+                new.memory[name][:] = values
+        self.started = start.zdd
+        return self._advance(start, new)
 
     def _advance_loaded(self, loads: BearingLoads, old: State, new: State) -> StepReport:
         """Take the step until the loads at its end are those of its reactions."""
@@ -419,16 +478,16 @@ class StateStore:
 
     def mark(self) -> Mark:
         """Return what ``back_to`` goes back to, as long as one step or one call for many steps came in between."""
-        return self.states, self.ramps
+        return self.states, self.ramps, self.begun
 
     def back_to(self, mark: Mark) -> None:
         """Take back the steps since ``mark``: they wrote the spare state only."""
-        states, ramps = mark
-        vars(self).update(states=states, ramps=ramps, shown=None)
+        states, ramps, begun = mark
+        vars(self).update(states=states, ramps=ramps, begun=begun, shown=None)
 
     def stand_at(self, state: State) -> None:
         """Go on from a State of one's own with the memory and the accelerations that stand in it."""
-        self.back_to(((state, state.copy()), NO_RAMPS))
+        self.back_to(((state, state.copy()), NO_RAMPS, None))
 
     # ---- inputs -----------------------------------------------------------------------------------------------------
 
@@ -443,18 +502,23 @@ class StateStore:
         if np.array_equal(u[place], numbers):
             own["ramps"] = ramps
         else:  # one statement without calls: an interrupt comes before it or after it
-            u[place], own["current"], own["exactly"], own["ramps"] = numbers, False, True, ramps
+            own["begun"], u[place], own["ramps"] = self._inputs_before(), numbers, ramps
 
     @guarded(CHANGE, INPUTS)
-    def write_number(self, slot: int, number: float, quick: bool = False) -> None:
-        """Change an input of one number, as ``write_input`` does; ``quick``: a step may take it roughly."""
+    def write_number(self, slot: int, number: float) -> None:
+        """Change an input of one number, as ``write_input`` does."""
         u, own, ramps = self.states[0].u, self.__dict__, self._ramps_without(slot) if self.ramps else NO_RAMPS
         if u[slot] != number:
-            exactly = not quick or (self.exactly and not self.current)
-            # one statement, as in ``write_input``
-            u[slot], own["current"], own["exactly"], own["ramps"] = number, False, exactly, ramps
+            own["begun"], u[slot], own["ramps"] = self._inputs_before(), number, ramps  # as in ``write_input``
         else:
             own["ramps"] = ramps
+
+    def _inputs_before(self) -> Array:
+        """Return the inputs (nu,) that the accelerations are those of, before the first one changes."""
+        if self.begun is not None:
+            return self.begun
+        state = self.states[0]
+        return state.u.copy() if state.before is None else state.before.u
 
     @guarded(CHANGE, INPUTS)
     def ramp_inputs(self, ends: RampEnds) -> None:
@@ -512,7 +576,8 @@ class StateStore:
         equations.replace_system(system)
         equations.source = make_source(self.options.jacobian, system)
         work = self.options.method.start(equations, self.states[0])
-        vars(self).update(system=system, equations=equations, work=work, current=False, exactly=True)
+        begun = np.full_like(self.states[0].u, np.nan)  # inputs of another System are other inputs
+        vars(self).update(system=system, equations=equations, work=work, begun=begun)
 
     @guarded(CHANGE, "h =")
     def set_step(self, h: float) -> None:
@@ -548,7 +613,7 @@ class StateStore:
         if type(method) is type(old):
             state.memory = fresh | method.carried(state, old)
         else:
-            state.memory = fresh
+            state.memory, state.before = fresh, None
             method.begin(equations, state)
 
     def _memory_after(self, state: State, h: float) -> dict[str, Array]:
@@ -571,12 +636,18 @@ class StateStore:
         check_closed(self.equations, taken, what)
         if np.any(taken.z[self.system.tables.dofs.kind == ROTATION]):
             self.equations.commit(taken)  # a step begins with these at zero
-        self.options.method.moved(self.equations, taken)
+        self._moved(taken)
         if taken.outdated:
             evaluate_signals(self.system, taken.t, taken.u)
             self.solve_accelerations(taken)
         work = self.options.method.start(self.equations, taken)
-        vars(self).update(work=work, states=state_pair(taken), current=True, ramps=ramps, shown=None)
+        vars(self).update(work=work, states=state_pair(taken), begun=None, ramps=ramps, shown=None)
+
+    def _moved(self, state: State) -> None:
+        """Let another balance begin where a motion is not that of the balance, by the inputs that it is of."""
+        self.equations.u = state.u if state.before is None else state.before.u
+        self.options.method.moved(self.equations, state)
+        self.equations.u = state.u
 
     @guarded(CHANGE)
     def set(self, name: str, value: float, consistent: str) -> None:
@@ -614,6 +685,7 @@ class StateStore:
     @guarded(CHANGE)
     def step_from_here(self, h: float) -> None:
         """Let the next steps be of ``h`` [s], counted from the present time; loops are not looked at again."""
+        self.settle()
         if h == self.states[0].h and self.states[0].k == 0:
             return
         state = self.begin_step()[0].copy()
@@ -628,7 +700,7 @@ class StateStore:
         state.t_ref, state.k, state.h = t_ref, k, h
         state.memory = self._memory_after(state, h)
         work = self.options.method.start(self.equations, state)
-        vars(self).update(work=work, states=state_pair(state), ramps=ramps, current=True, shown=None)
+        vars(self).update(work=work, states=state_pair(state), ramps=ramps, begun=None, shown=None)
 
     def restart_method(self) -> None:
         """Make the scratch of the method that of the current State, which may have another h than the last step."""
@@ -649,10 +721,10 @@ class StateStore:
             self.equations.commit(state)
         self.equations.u = state.u
         state.memory = self._memory_after(state, state.h)
-        self.options.method.moved(self.equations, state)
+        self._moved(state)
         self.solve_accelerations(state)
         work = self.options.method.start(self.equations, state)
-        vars(self).update(work=work, states=state_pair(state), current=True, shown=None)
+        vars(self).update(work=work, states=state_pair(state), begun=None, shown=None)
 
     def move_by_rates(self, t: float) -> None:
         """Go on at ``t`` [s], so near that Taylor's series of positions and rates ends with the accelerations."""
@@ -692,4 +764,4 @@ class StateStore:
         state = twin.state.copy()
         state.t_ref, state.k, state.h = state.t, 0, self.h
         state.memory = self.settled().memory | self.options.method.carried(state)
-        vars(self).update(states=state_pair(state), ramps={}, shown=None)
+        vars(self).update(states=state_pair(state), ramps={}, begun=None, shown=None)

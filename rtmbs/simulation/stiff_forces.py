@@ -9,7 +9,6 @@ import numpy as np
 
 from rtmbs.integrators.newton import BESIDE
 from rtmbs.jit.compiled import kernel
-from rtmbs.state import State
 from rtmbs.system.system import System
 from rtmbs.system.tables import Array, Tables
 
@@ -66,9 +65,9 @@ class StiffForces:
     def __init__(self, system: System) -> None:
         self.system, self.found = system, dict[str, StiffForce]()
 
-    def suspects(self, h: float, old: State, zd: Array, zdd: Array) -> bool:
+    def suspects(self, h: float, zd_start: Array, zdd_start: Array, zd: Array, zdd: Array) -> bool:
         """Return whether ``look`` would find a step among those of ``h`` [s] that end with zd, zdd (k, n)."""
-        return any_stiff(h, old.zd, old.zdd, zd, zdd, self.system.typical)
+        return any_stiff(h, zd_start, zdd_start, zd, zdd, self.system.typical)
 
     def look(self, h: float, rates: Array, zdd: Array, method: str) -> list[StiffForce]:
         """Return what was not found before in steps of ``h`` [s] with rates and accelerations (k + 1, n)."""

@@ -164,8 +164,8 @@ int linear_evaluate(linear *l) {
     if (rtmbs_kernel_outputs(it->words) < 0) return RTMBS_KERNEL;
     double *at = l->found;
     memcpy(at, DOUBLES(it, L_z), (size_t)(8 * l->n)), at += l->n;
-    memcpy(at, DOUBLES(it, L_zdd), (size_t)(8 * l->n)), at += l->n;
-    memcpy(at, DOUBLES(it, L_sd), (size_t)(8 * l->ns)), at += l->ns;
+    memcpy(at, DOUBLES(it, L_seen_zdd), (size_t)(8 * l->n)), at += l->n;
+    memcpy(at, DOUBLES(it, L_seen_sd), (size_t)(8 * l->ns)), at += l->ns;
     for (int64_t y = 0; y < l->outputs; y++)
         at[y] = DOUBLES(it, L_outputs_values)[it->ports[it->input_count + y].place];
     return 0;
@@ -219,16 +219,9 @@ static void write_column(const linear *l, int64_t column, int64_t width, const i
     for (int64_t y = 0; Y && y < l->outputs; y++) Y[y * width + column] = dy[y];
 }
 
-static int prepare(linear *l) {
-    rtmbs_mechanism *it = l->it;
-    if (!it->current) {
-        int32_t status = rtmbs_kernel_follow(it->words);
-        if (status) return status < 0 ? RTMBS_KERNEL : RTMBS_NOT_FOLLOWED;
-        it->current = 1;
-    }
-    it->read = 0;
-    rtmbs_get_state(it, l->kept);
-    return 0;
+static void prepare(linear *l) {
+    l->it->current = l->it->read = 0;
+    rtmbs_get_state(l->it, l->kept);
 }
 
 /* Sort in place, without memory of its own. */
@@ -243,8 +236,8 @@ void linear_sort(int64_t *x, int64_t count) {
 int rtmbs_linearise(rtmbs_mechanism *it, double *A, double *B, double *C, double *D, int *independent, void *scratch) {
     linear l;
     linear_lay_out(it, scratch, &l, 1);
-    int status = prepare(&l);
-    if (status) return status;
+    int status = 0;
+    prepare(&l);
     if (rtmbs_kernel_loops(it->words) < 0) return RTMBS_KERNEL;
     linear_factor(&l, 0);
     if (l.n - l.rank != l.f) return RTMBS_SINGULAR;
@@ -266,7 +259,8 @@ int rtmbs_linearise(rtmbs_mechanism *it, double *A, double *B, double *C, double
 int rtmbs_derivative(rtmbs_mechanism *it, const double *seed, double *derivative, void *scratch) {
     linear l;
     linear_lay_out(it, scratch, &l, 0);
-    int status = prepare(&l);
+    int status = 0;
+    prepare(&l);
     double longest = 0.0;
     for (int64_t p = 0; p < it->input_count; p++) {
         double size = fmax(fabs(DOUBLES(it, L_u)[it->ports[p].place]), 1.0);

@@ -40,7 +40,7 @@ struct rtmbs_mechanism {
     int64_t steps;          /* taken in all */
     double base;            /* now is base + counted h */
     int64_t counted;
-    int64_t current;        /* 0: accelerations are those of other inputs */
+    int64_t current;        /* 1: what is read of accelerations and multipliers is of the present state */
     int64_t read;           /* 1: outputs are those of the present state */
     int64_t timed;          /* 1: there are functions of time */
 };

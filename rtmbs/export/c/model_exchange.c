@@ -90,7 +90,7 @@ static int evaluate(exchange *x) {
     if (!status) status = linear_evaluate(&x->l);
     if (status) return status;
     for (int64_t i = 0; i < x->l.n; i++)
-        if (!isfinite(DOUBLES(x->it, L_zdd)[i])) return RTMBS_NOT_FINITE;
+        if (!isfinite(DOUBLES(x->it, L_seen_zdd)[i])) return RTMBS_NOT_FINITE;
     x->it->current = 1, x->it->read = 1, x->done = EVALUATED;
     return 0;
 }
@@ -141,9 +141,9 @@ int exchange_derivatives(exchange *x, double *values) {
     const int64_t *q = independent(x);
     for (int64_t k = 0; !status && k < x->l.f; k++) {
         values[k] = coordinate_rate(x, q[k]);
-        values[x->l.f + k] = DOUBLES(x->it, L_zdd)[q[k]];
+        values[x->l.f + k] = DOUBLES(x->it, L_seen_zdd)[q[k]];
     }
-    if (!status) memcpy(values + 2 * x->l.f, DOUBLES(x->it, L_sd), (size_t)(8 * x->l.ns));
+    if (!status) memcpy(values + 2 * x->l.f, DOUBLES(x->it, L_seen_sd), (size_t)(8 * x->l.ns));
     return status;
 }
 void exchange_nominals(const exchange *x, double *values) {

@@ -23,7 +23,7 @@
 #define MOST_ADVANCED 1e6         /* steps of one communication step */
 #define SMALLEST 1e-3             /* of a step: the shortest part that is taken */
 static const char MAGIC[WORD] = {'R', 'T', 'M', 'B', 'S', 0, 'M', 'F'};
-static const char STATE_MAGIC[WORD] = {'R', 'T', 'M', 'B', 'S', 0, 'S', '2'};
+static const char STATE_MAGIC[WORD] = {'R', 'T', 'M', 'B', 'S', 0, 'S', '3'};
 
 /* words of the header */
 enum { H_MAGIC, H_FORMAT, H_LAYOUT, H_SIZE, H_CHECKSUM, H_EXTENTS, H_LEAVES, H_SCALARS, H_PORTS, H_TEXT, H_CONTENT,
@@ -198,7 +198,6 @@ rtmbs_mechanism *rtmbs_load_memory(const void *given, size_t count, char *error,
     for (int64_t p = 0; p < it->port_count; p++) it->output_count += it->ports[p].kind == OUTPUT;
     it->input_count = it->port_count - it->output_count;
     memcpy(it->first, it->state, (size_t)it->state_bytes);
-    it->current = 1;
     return it;
 }
 
@@ -220,7 +219,7 @@ void rtmbs_free(rtmbs_mechanism *it) { free(it); }
 
 void rtmbs_reset(rtmbs_mechanism *it) {
     memcpy(it->state, it->first, (size_t)it->state_bytes);
-    it->start = it->base = it->file_start, it->steps = it->counted = 0, it->current = 1, it->read = 0;
+    it->start = it->base = it->file_start, it->steps = it->counted = 0, it->current = it->read = 0;
 }
 
 /* ---- inputs and outputs: settable ports come first in a file, outputs behind them --------------------------------- */
@@ -278,10 +277,20 @@ double rtmbs_input_value(const rtmbs_mechanism *it, int k) {
     return port ? DOUBLES(it, L_target)[port->place] : NAN;
 }
 
+/* Let what is read be of the inputs now; a step begins with what it ended at, whether somebody looks or not. */
 static int follow(rtmbs_mechanism *it) {
     if (it->current) return 0;
-    int32_t status = rtmbs_kernel_follow(it->words);
-    if (status) return status < 0 ? RTMBS_KERNEL : status;
+    size_t n = 8 * (size_t)EXTENT(it, L_zdd, 0), m = 8 * (size_t)EXTENT(it, L_lam, 0), ns = 8 * (size_t)EXTENT(it, L_sd, 0);
+    memcpy(DOUBLES(it, L_seen_zdd), DOUBLES(it, L_zdd), n);
+    memcpy(DOUBLES(it, L_seen_lam), DOUBLES(it, L_lam), m);
+    memcpy(DOUBLES(it, L_seen_sd), DOUBLES(it, L_sd), ns);
+    const double *u = DOUBLES(it, L_u), *begun = DOUBLES(it, L_begun_u);
+    int64_t k = 0, nu = EXTENT(it, L_u, 0);
+    while (k < nu && u[k] == begun[k]) k++;
+    if (k < nu) {
+        int32_t status = rtmbs_kernel_follow(it->words);
+        if (status) return status < 0 ? RTMBS_KERNEL : status;
+    }
     it->current = 1;
     return 0;
 }
@@ -334,13 +343,11 @@ int rtmbs_step(rtmbs_mechanism *it, int64_t count) {
     if (count < 0 || count > MOST_STEPS - it->steps) return RTMBS_BAD_COUNT;
     double h = rtmbs_step_size(it), *clock = DOUBLES(it, L_clock);
     for (int64_t k = 0; k < count; k++) {
-        int status = follow(it);
-        if (status) return status;
         clock[0] = it->base + (double)it->counted * h, clock[1] = it->base + (double)(it->counted + 1) * h;
-        status = rtmbs_kernel_step(it->words);
+        int status = rtmbs_kernel_step(it->words);
         if (status < 0) status = RTMBS_KERNEL;
         if (!rtmbs_taken(status)) return status;
-        it->steps++, it->counted++, it->read = 0;
+        it->steps++, it->counted++, it->current = it->read = 0;
         if (status > worst) worst = status;
     }
     return worst;
@@ -370,12 +377,12 @@ int rtmbs_advance(rtmbs_mechanism *it, double span) {
     return status;
 }
 
-typedef struct { char magic[WORD]; uint64_t mechanism; double start, base; int64_t steps, counted, current; } state_head;
+typedef struct { char magic[WORD]; uint64_t mechanism; double start, base; int64_t steps, counted; } state_head;
 
 size_t rtmbs_state_size(const rtmbs_mechanism *it) { return sizeof(state_head) + (size_t)it->state_bytes; }
 
 void rtmbs_get_state(const rtmbs_mechanism *it, void *state) {
-    state_head head = {{0}, it->checksum, it->start, it->base, it->steps, it->counted, it->current};
+    state_head head = {{0}, it->checksum, it->start, it->base, it->steps, it->counted};
     memcpy(head.magic, STATE_MAGIC, WORD);
     memcpy(state, &head, sizeof head);
     memcpy((char *)state + sizeof head, it->state, (size_t)it->state_bytes);
@@ -386,11 +393,11 @@ int rtmbs_set_state(rtmbs_mechanism *it, const void *state, size_t size) {
     if (!state || size != rtmbs_state_size(it)) return RTMBS_BAD_STATE;
     memcpy(&head, state, sizeof head);
     if (memcmp(head.magic, STATE_MAGIC, WORD) || head.mechanism != it->checksum || !isfinite(head.start) ||
-        !isfinite(head.base) || head.steps < 0 || head.steps > MOST_STEPS || head.counted < 0 || head.counted > head.steps || head.current < 0 || head.current > 1)
+        !isfinite(head.base) || head.steps < 0 || head.steps > MOST_STEPS || head.counted < 0 || head.counted > head.steps)
         return RTMBS_BAD_STATE;
     memcpy(it->state, (const char *)state + sizeof head, (size_t)it->state_bytes);
     it->start = head.start, it->base = head.base, it->steps = head.steps, it->counted = head.counted;
-    it->current = head.current, it->read = 0;
+    it->current = it->read = 0;
     return 0;
 }
 

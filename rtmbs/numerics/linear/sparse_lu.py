@@ -48,7 +48,7 @@ class LUWorkspace(NamedTuple):
     residual: Array  # (total,)
     scale: Array  # (total,)
     solution: Array  # (total,)
-    step: Array  # (1,) h of the Newton matrix that is in the factor [s]; 0 for any other matrix
+    step: Array  # (1,) mark of what is in the factor, by whoever made it; 0 behind ``factor``
 
 
 def workspace(lu: SparseLU, dtype: type = np.float64) -> LUWorkspace:
