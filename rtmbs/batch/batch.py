@@ -236,9 +236,8 @@ class Batch(StrictAttributes):
         group, timed, slot, held = self._timed_rows(steps)
         moving = bool(np.any(plan[:, 0] != COORDINATE))
         accelerating = bool(np.any(plan[:, 1] == 2))
-        counts = {
-            name: np.zeros(n, np.int64) for name in ("taken", "unread", "followed", "changed", "reason", "ending")
-        }
+        counted = "taken", "unread", "followed", "changed", "reason", "ending"
+        counts = {name: np.zeros(n, np.int64) for name in counted}
         return CopyRun(
             given=given, slot=slots, timed=timed, timed_slot=slot, group=group, held=held, plan=plan, points=points,
             moving=np.array([int(moving), int(len(points) > 1), int(accelerating)]), out=out, **counts,
@@ -359,7 +358,7 @@ class Batch(StrictAttributes):
         )  # fmt: skip
 
     def _load(self, i: int, ahead: int = 0, changed: bool = False) -> None:
-        """Let the Simulation that takes single steps stand where copy ``i`` does, accelerations of other inputs or not."""
+        """Let the Simulation of single steps stand where copy ``i`` does; ``changed``: its accelerations do not."""
         store = store_of(self._sim)
         state = self._state_of(i, ahead)
         if self._layout.fields:

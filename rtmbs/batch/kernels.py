@@ -285,11 +285,10 @@ def take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, lim
     """Take a step of the trapezoidal rule, behind ``changed`` inputs or not; returns how it ended."""
     old, row = state_of(copies, i), next_row(bench)
     if changed:
-        ending = take_changed_step(
+        return take_changed_step(
             tables, lu, work, settings, copies.alpha[i], copies.u[i], old, row, bench.still, bench.none, bench.found,
             ws, limit,
         )  # fmt: skip
-        return ending
     ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit, never)
     return ending
 

@@ -65,7 +65,7 @@ class Fused(Protocol):
         """Return the arguments of the kernel for a step in every row."""
 
     def follow(self, settings: Settings, state: StateArrays, u: Array, push: bool) -> bool:
-        """Let accelerations and multipliers of ``state`` follow ``u``, balances with ``push``; False when they did not."""
+        """Let accelerations of ``state`` follow ``u``, and with ``push`` balances; False when accelerations did not."""
 
     def take_changed(self, settings: Settings, u: Array, old: StateArrays, row: Chunk) -> Outcome | None:
         """Take one step from ``old``, whose accelerations are of other inputs than ``u``; None where that failed."""

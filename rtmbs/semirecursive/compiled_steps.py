@@ -174,7 +174,7 @@ class FusedSteps:
         )  # fmt: skip
 
     def follow(self, settings: Settings, state: StateArrays, u: Array, push: bool) -> bool:
-        """Let accelerations and multipliers of ``state`` follow ``u``, balances with ``push``; False when they did not."""
+        """Let accelerations of ``state`` follow ``u``, and with ``push`` balances; False when accelerations did not."""
         equations = self.equations
         given = (equations.tables, equations.lu, equations.work)
         return self.follow_kernel(*given, settings, u, state, equations.ws, push)

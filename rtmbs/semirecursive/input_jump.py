@@ -263,7 +263,7 @@ class FollowKernel:
     def __call__(
         self, tables: Any, lu: Any, work: Any, settings: Settings, u: Array, state: StateArrays, ws: Any, push: bool
     ) -> bool:
-        """Let accelerations and multipliers of ``state`` follow ``u``, balances with ``push``; False when they did not."""
+        """Let accelerations of ``state`` follow ``u``, and with ``push`` balances; False when accelerations did not."""
         if self.scratch is None:
             self.scratch = jump_scratch(len(state.z))  # also of methods that keep no energy
         still, none, found = self.scratch

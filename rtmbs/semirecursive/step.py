@@ -409,8 +409,8 @@ def state_in_row(chunk, k):
 def march(tables, lu, work, settings, alpha, old, chunk, ws, budget, jumped):
     """Take a step for every row, the first from ``old``, the next from the row before it, by the plain iteration.
 
-    With ``jumped`` forces have jumped at ``old``, which ``input_jump.begin_jump`` made. Returns (how the last step ended, accepted steps): it stops after a step that fails, and when ``budget`` ticks are
-    over.
+    With ``jumped`` forces have jumped at ``old``, by ``input_jump.begin_jump``. Returns (how the last step ended,
+    accepted steps): it stops after a step that fails, and when ``budget`` ticks are over.
     """
     begun, before, ending = ticks(), old, CONVERGED
     if not startable(old, alpha):  # what a step ends at may be started from

@@ -351,8 +351,8 @@ class StateStore:
         """Take the next step by one kernel call, with the bytes of ``advance``; None where it is for ``advance``.
 
         That is so for the first steps of a State, for one that was given out, for one that was looked at with changed
-        inputs, and for a step that the kernel does not accept. ``typical`` (n,) are the sizes for the check of stiff forces, empty for none. Returns the
-        report, and whether a force looks too stiff.
+        inputs, and for a step that the kernel does not accept. ``typical`` (n,) are the sizes for the check of stiff
+        forces, empty for none. Returns the report, and whether a force looks too stiff.
         """
         old, new = self.states
         if self.shown is not None or not self.compiled:
