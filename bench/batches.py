@@ -200,7 +200,6 @@ def trees(copies: int, threads: int) -> None:
         system, force = model().compile(), np.random.default_rng(0).normal(size=(number, STEPS, loads))
         calls = {
             "rtmbs": rollout_of(system, number, force, H, threads, [channel]),
-            "rtmbs, quick": rollout_of(system, number, force, H, threads, [channel], quick=True),
             **{
                 f"rtmbs, {name}": rollout_of(system, number, force, H, threads, [channel], method=method)
                 for name, method in EXPLICIT.items()
@@ -230,9 +229,8 @@ def tree_errors(
     found = {}
     for name in names:
         if name.startswith("rtmbs"):
-            more: dict[str, Any] = {"quick": name.endswith("quick")}
-            if (method := EXPLICIT.get(name.rpartition(", ")[2])) is not None:
-                more = {"method": method}
+            method = EXPLICIT.get(name.rpartition(", ")[2])
+            more: dict[str, Any] = {} if method is None else {"method": method}
             end = rollout_of(system, 1, force, H, 1, [channel], **more)()[0, -1, 0]
         else:
             end = mujoco_rollout(text(H, name.split()[1]), 1, force, 1)()[0, -1, place]

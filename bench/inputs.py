@@ -15,7 +15,7 @@ from bench.documents import DOCS, table, told
 from bench.measures.car import car
 
 BLOCKS, STEPS = 12, 50
-WAYS = ("held", "quick", "ramped")
+WAYS = ("held", "ramped")
 CHANNELS = (
     "chassis.position", "chassis.velocity", "chassis.angular_velocity", "hub_0.rate", "hub_1.rate", "hub_2.rate",
     "hub_3.rate", "low_arm_0.angle", "mount_0.acceleration", "seat_0.position",
@@ -55,8 +55,6 @@ def step_times(build: Callable[[], rtmbs.Model], name: str, size: float, how: st
     plain.inputs[name] = size
     if how == "ramped":
         written.inputs.ramp(name)
-    elif how == "quick":
-        written.inputs.hold(name, quick=True)
     times: tuple[list[float], list[float]] = ([], [])
     for _ in range(BLOCKS):
         for _ in range(STEPS):

@@ -310,9 +310,13 @@ class State:
                 self.memory[name.removeprefix(MEMORY)] = kept
             else:
                 setattr(self, name, kept)
-        for name, _, value in parts_before(self):
-            if np.shape(value) != np.shape(theirs[name.removeprefix(BEFORE)]):
-                raise StateError(f"{what}: {name} has shape {np.shape(value)}, as no State of the model has")
+        for name, kind, value in parts_before(self):
+            kept, shape = (
+                entry(name, kind, stored(name, value, kind), what),
+                np.shape(theirs[name.removeprefix(BEFORE)]),
+            )
+            if kept.shape != shape:
+                raise StateError(f"{what}: {name} has shape {kept.shape}, the model needs {shape}")
         self.check_values(what)
 
     def check_values(self, what: str) -> None:
@@ -331,11 +335,9 @@ class State:
         check_time(self, what)
         if self.k < 0:
             raise StateError(f"{what}: k is {self.k}; steps are counted from 0")
-        for name in NUMBERS:
-            if np.any(np.abs(getattr(self, name)) > BEYOND):
-                raise StateError(f"{what}: {name} holds a number beyond {BEYOND:g}; no step leaves one")
-        for name, _, value in parts_before(self):
-            if not np.all(np.abs(value) <= BEYOND):
+        numbers = [(name, getattr(self, name)) for name in NUMBERS]
+        for name, value in (*numbers, *((name, value) for name, _, value in parts_before(self))):
+            if np.any(np.abs(value) > BEYOND):
                 raise StateError(f"{what}: {name} holds a number beyond {BEYOND:g}; no step leaves one")
         if not np.all(are_rotations(self.R0)):
             raise StateError(f"{what}: R0 holds a matrix that is no rotation; R^T R must be 1, and its determinant 1")

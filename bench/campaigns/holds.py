@@ -2,7 +2,7 @@
 
 Four-bars, slider-cranks, five-bars and doors of the campaign ``turned``, turned at random. The torque of a motor at the
 first joint follows a smooth signal of the time, written before each step: held at its value in the middle of the step,
-with and without ``quick``, or as the end of a ramp. Angle and rate are compared with a run of much smaller steps. A
+or as the end of a ramp. Angle and rate are compared with a run of much smaller steps. A
 fine step must take the error down as order two does.
 """
 
@@ -14,7 +14,7 @@ from bench.campaigns.campaign import Campaign, Tally, each
 from bench.campaigns.turned import G, mechanism
 from rtmbs.errors import RtmbsError
 
-WAYS = ("hold", "quick", "ramp")
+WAYS = ("hold", "ramp")
 STEPS, FINER = 40, 64  # of the coarse run; steps of the reference in one of them
 LEAST_FALL = 16.0  # of the error, in an eighth of the step; order two has 64, order one 8
 ROUNDING = 1e-7  # of the motion: an error that small is that of tolerances
@@ -38,7 +38,7 @@ def judged(case: int, tally: Tally) -> str:
     def end(way: str, parts: int) -> np.ndarray:
         sim = rtmbs.Simulation(system, h=h / parts)
         motor = next(name for name in system.inputs if name.startswith("motor."))
-        sim.inputs.ramp(motor) if way == "ramp" else sim.inputs.hold(motor, quick=way == "quick")
+        sim.inputs.ramp(motor) if way == "ramp" else sim.inputs.hold(motor)
         for _ in range(STEPS * parts):
             at = sim.t + sim.h * (1.0 if way == "ramp" else 0.5)
             sim.inputs[motor] = torque * np.sin(omega * at)
@@ -58,7 +58,7 @@ def judged(case: int, tally: Tally) -> str:
 
 CAMPAIGN = Campaign(
     name="holds",
-    claim="inputs that change before every step have order two, held, held quickly and as ramps",
+    claim="inputs that change before every step have order two, held and as ramps",
     full=100,
     bounded=16,
     run=run,

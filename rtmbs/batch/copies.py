@@ -106,12 +106,8 @@ class Worker:
     def bench_for(self, copies: CopyStates) -> Bench:
         """Return the scratch row for these copies."""
         if self.bench is None or len(self.bench.own) != copies.own.shape[1]:
-            n = copies.z.shape[1]
             rows = {name: np.zeros((1, *getattr(copies, name).shape[1:])) for name in ROWS}
-            self.bench = Bench(
-                **rows, stats=np.zeros((1, STATS_SIZE)), own=np.zeros(copies.own.shape[1]), still=np.zeros(n),
-                none=np.zeros((n, 2)), found=np.zeros((n, 2)),
-            )  # fmt: skip
+            self.bench = Bench(**rows, stats=np.zeros((1, STATS_SIZE)), own=np.zeros(copies.own.shape[1]))
         return self.bench
 
     def step(self, settings: Settings, copies: CopyStates, run: CopyRun, which: Integers) -> int:

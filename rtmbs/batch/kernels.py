@@ -16,9 +16,9 @@ from rtmbs.jit.struct import struct
 from rtmbs.results.sample_kernels import read_instant
 from rtmbs.semirecursive.exit_codes import NOT_FINITE, accepted
 from rtmbs.semirecursive.explicit_step import ExplicitScratch, follow_tree, step_tree
-from rtmbs.semirecursive.input_jump import follow_inputs, take_changed_step
+from rtmbs.semirecursive.input_jump import follow_inputs
 from rtmbs.semirecursive.midpoint_step import Scratch, march_midpoint
-from rtmbs.semirecursive.step import march, startable, state_in_row
+from rtmbs.semirecursive.step import march, startable, state_in_row, take_changed_step
 from rtmbs.semirecursive.trbdf2_step import StageScratch, march_trbdf2
 
 Array = Any  # numba types by value; the shapes and dtypes stand on the fields
@@ -82,9 +82,6 @@ class Bench(NamedTuple):
     s: Array  # (1, ns)
     sd: Array  # (1, ns)
     own: Array  # (own,) numbers that the tables and settings of this thread look at
-    still: Array  # (nz,) zeros
-    none: Array  # (nz, 2) zeros
-    found: Array  # (nz, 2)
 
 
 @inner_kernel
@@ -271,7 +268,7 @@ class ExplicitRoom(NamedTuple):
 @inner_kernel
 def follow_newton(tables, lu, work, settings, ws, room, copies, i, u, bench, never):
     """Let accelerations of copy ``i`` follow the inputs ``u``, as methods with Newton's iteration do."""
-    return follow_inputs(tables, lu, work, settings, u, state_of(copies, i), bench.still, bench.none, bench.found, ws)
+    return follow_inputs(tables, lu, work, settings, u, state_of(copies, i), ws, not never)
 
 
 @inner_kernel
@@ -285,11 +282,8 @@ def take_trapezoidal(tables, lu, work, settings, ws, room, copies, i, bench, lim
     """Take a step of the trapezoidal rule, behind ``changed`` inputs or not; returns how it ended."""
     old, row = state_of(copies, i), next_row(bench)
     if changed:
-        return take_changed_step(
-            tables, lu, work, settings, copies.alpha[i], copies.u[i], old, row, bench.still, bench.none, bench.found,
-            ws, limit,
-        )  # fmt: skip
-    ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit, never)
+        return take_changed_step(tables, lu, work, settings, copies.alpha[i], copies.u[i], old, row, ws, limit)
+    ending, _ = march(tables, lu, work, settings, copies.alpha[i], old, row, ws, limit, copies.u[i], never)
     return ending
 
 

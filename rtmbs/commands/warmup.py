@@ -80,7 +80,8 @@ def compiling_processes(compilations: Compilations, tasks: Iterable[str], jobs: 
 
 def compile_step() -> None:
     """Compile the plain step, the largest kernel, and the kernels of rare elements."""
-    compile_for(march, (*arguments_of_a_step(), False))
+    arguments = arguments_of_a_step()
+    compile_for(march, (*arguments, arguments[6].u[0], False))
     compile_lazy()
 
 

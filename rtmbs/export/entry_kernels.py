@@ -20,7 +20,7 @@ from rtmbs.results.sample_kernels import balance_bodies, connector_wrenches, rea
 from rtmbs.semirecursive.closures import closure_accelerations, closure_velocities, evaluate_closures
 from rtmbs.semirecursive.exit_codes import NOT_CONVERGED, NOT_FINITE, NOT_FOLLOWED, SMALL_PIVOT, accepted
 from rtmbs.semirecursive.force_kernels import spring_energy
-from rtmbs.semirecursive.input_jump import begun_of, follow_exactly, follow_inputs, take_changed_step
+from rtmbs.semirecursive.input_jump import begun_of, follow_exactly, follow_inputs
 from rtmbs.semirecursive.law_kernels import evaluate_laws
 from rtmbs.semirecursive.law_states import hold_states
 from rtmbs.semirecursive.newton_restarts import retry
@@ -33,7 +33,7 @@ from rtmbs.semirecursive.passes import (
     place_inertias,
 )
 from rtmbs.semirecursive.rotations import commit_rotations
-from rtmbs.semirecursive.step import march
+from rtmbs.semirecursive.step import march, take_changed_step
 
 HALF_TURN, DRIVER_JUMP = 9, 12  # further exit codes, behind those of ``semirecursive.exit_codes``
 # Kinds of numbers that ``picked`` returns.
@@ -83,15 +83,12 @@ def take_step(it):
     if len(it.turns) > 0:
         note_turns(it, old.R0, old.z, it.u, it.turns)
     if inputs_changed(it):
-        ending = take_changed_step(
-            it.tables, it.lu, it.work, it.settings, it.alpha, it.u, old, row, it.still, it.no_energy, it.found_energy,
-            it.ws, NO_LIMIT,
-        )  # fmt: skip
+        ending = take_changed_step(it.tables, it.lu, it.work, it.settings, it.alpha, it.u, old, row, it.ws, NO_LIMIT)
         if ending == NOT_FOLLOWED:
             return ending
         old = begun_of(old, it.ws)
     else:
-        ending, _ = march(it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws, NO_LIMIT, False)
+        ending, _ = march(it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws, NO_LIMIT, it.u, False)
     if may_retry(ending, it.settings):
         ending = retry(it.tables, it.lu, it.work, it.settings, it.alpha, old, row, it.ws)
     if accepted(ending) and len(it.turns) > 0 and half_turn(it):
@@ -140,9 +137,7 @@ def follow_jump(it):
         it.next_z[0], it.next_zd[0], it.next_zdd[0], it.next_lam[0], it.next_R0[0], it.next_energy[0], it.next_s[0],
         it.next_sd[0],
     )  # fmt: skip
-    return follow_inputs(
-        it.tables, it.lu, it.work, it.settings, it.after, state, it.still, it.no_energy, it.found_energy, it.ws
-    )
+    return follow_inputs(it.tables, it.lu, it.work, it.settings, it.after, state, it.ws, True)
 
 
 @inner_kernel
@@ -176,7 +171,7 @@ def note_turns(it, R0, z, u, turns):
     """turns (bushings, 3): rotation vectors of the bushings at a pose."""
     bushings = it.outputs.bushings
     forward_positions(it.tables, R0, z, it.ws)
-    for i in range(len(it.still)):
+    for i in range(len(it.ws.zd)):
         it.ws.zd[i] = 0.0
     forward_velocities(it.tables.dofs, it.ws.zd, it.ws)
     for k in range(len(turns)):
@@ -204,7 +199,7 @@ def half_turn(it):
 @kernel
 def follow_present_inputs(it):
     """Solve for the accelerations and multipliers that are read; returns 0, or NOT_FOLLOWED."""
-    found = follow_exactly(it.tables, it.lu, it.work, it.settings, it.u, seen(it), it.still, it.ws)
+    found = follow_exactly(it.tables, it.lu, it.work, it.settings, it.u, seen(it), it.ws)
     return 0 if found else NOT_FOLLOWED
 
 

@@ -101,9 +101,6 @@ class Instance(NamedTuple):
     next_sd: Array  # (1, ns)
     next_u: Array  # (1, nu)
     stats: Array  # (1, STATS_SIZE)
-    still: Array  # (n,) zero
-    no_energy: Array  # (n, 2) zero
-    found_energy: Array  # (n, 2) scratch
     clock: Array  # (2,) time at the start and at the end of a step [s]
     after: Array  # (nu,) scratch: inputs at the end of a step, behind its jumps
     signals: Signals
@@ -151,8 +148,8 @@ def instance_of(sim: Simulation, ports: Ports) -> Instance:
         seen_lam=np.zeros(m), seen_sd=np.zeros(ns), alpha=sim.method.penalties_of(state),
         next_z=np.zeros((1, n)), next_zd=np.zeros((1, n)), next_zdd=np.zeros((1, n)), next_lam=np.zeros((1, m)),
         next_R0=np.zeros((1, nr, 3, 3)), next_energy=np.zeros((1, n, 2)), next_s=np.zeros((1, ns)),
-        next_sd=np.zeros((1, ns)), next_u=np.zeros((1, nu)), stats=np.zeros((1, STATS_SIZE)), still=np.zeros(n),
-        no_energy=np.zeros((n, 2)), found_energy=np.zeros((n, 2)), clock=np.zeros(2), after=np.zeros(nu),
+        next_sd=np.zeros((1, ns)), next_u=np.zeros((1, nu)), stats=np.zeros((1, STATS_SIZE)),
+        clock=np.zeros(2), after=np.zeros(nu),
         signals=signals_of(sim, ports.time), penalty=float(sim.method.c or 0.0),
         freedom=int(sim.start_report.degrees_of_freedom_nearby),
         turns=np.zeros((len(measured[2]), 3)), turning=turning_bushings(sim), outputs=outputs,

@@ -28,7 +28,7 @@ PARAMETER, INPUT, OUTPUT = range(3)
 CONSTANT, SCRATCH, STATE = "CONSTANT", "SCRATCH", "STATE"
 WRITTEN = ("ws.", "work.", "next_", "seen_")  # scratch: what begins so, or is listed below
 SCRATCHES = (
-    "stats", "found_energy", "clock", "after", "signals.memory", "signals.instant", "signals.value", "signals.around",
+    "stats", "clock", "after", "signals.memory", "signals.instant", "signals.value", "signals.around",
     "turns", "outputs.energies", "outputs.missed",
     "outputs.wrenches", "outputs.springs", "outputs.given", "outputs.bushings", "outputs.law_forces", "outputs.values",
 )  # fmt: skip

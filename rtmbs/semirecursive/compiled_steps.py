@@ -36,9 +36,9 @@ from rtmbs.semirecursive.exit_codes import (
     Ending,
 )
 from rtmbs.semirecursive.groups import Groups
-from rtmbs.semirecursive.input_jump import FollowKernel, jump_scratch, take_changed_step
+from rtmbs.semirecursive.input_jump import FollowKernel
 from rtmbs.semirecursive.machine_code import LONGEST_CALL
-from rtmbs.semirecursive.step import march
+from rtmbs.semirecursive.step import march, take_changed_step
 
 Array = NDArray[np.float64]
 WORK = [  # what all tries of a step add to
@@ -70,11 +70,11 @@ class FusedKernel:
         """Take a step for every row, the first from ``old``, the next from the row before it; see ``march``."""
         given = (tables, lu, work, settings, alpha)
         if self.march is None:
-            self.march = entry_for(march, (*given, old, chunk, ws, budget, False))
+            self.march = entry_for(march, (*given, old, chunk, ws, budget, chunk.u[0], False))
             if settings.fixed_iterations and settings.tries:
                 self.look_up_retry((*given, old, chunk, ws))
         begun = time.perf_counter()
-        ending, done = self.march(*given, old, chunk, ws, budget, False)
+        ending, done = self.march(*given, old, chunk, ws, budget, chunk.u[0], False)
         while may_retry(ending, settings):
             before = row_of(chunk, done - 1) if done else old
             ending = self.try_further(given, before, chunk_from(chunk, done, 1), ws, budget)
@@ -84,7 +84,8 @@ class FusedKernel:
             left = budget - round((time.perf_counter() - begun) / seconds_per_tick())
             if done == len(chunk.stats) or left <= 0:
                 break
-            ending, more = self.march(*given, row_of(chunk, done - 1), chunk_from(chunk, done), ws, left, False)
+            before, rest = row_of(chunk, done - 1), chunk_from(chunk, done)
+            ending, more = self.march(*given, before, rest, ws, left, rest.u[0], False)
             done += more
         return ending, done
 
@@ -100,7 +101,7 @@ class FusedKernel:
             return ending
         assert self.march is not None
         spent = row.stats[0, WORK]
-        ending, _ = self.march(*given, old, row, ws, budget, False)
+        ending, _ = self.march(*given, old, row, ws, budget, row.u[0], False)
         row.stats[0, WORK] += spent
         return ending
 
@@ -181,9 +182,9 @@ class FusedSteps:
 
     def take_changed(self, settings: Settings, u: Array, old: StateArrays, row: Chunk) -> Outcome | None:
         """Take one step from ``old``, whose accelerations are of other inputs than ``u``; None where that failed."""
-        equations, scratch = self.equations, jump_scratch(self.equations.n)
+        equations = self.equations
         given = (equations.tables, equations.lu, equations.work, settings, equations.alpha)
-        code = self.kernel.take_changed((*given, u, old, row, *scratch, equations.ws, self.budget))
+        code = self.kernel.take_changed((*given, u, old, row, equations.ws, self.budget))
         return OUTCOMES[code] if code in ACCEPTED else None
 
     @property

@@ -8,8 +8,8 @@ rounding of the factor. That rounding leaves up to c 1e-16 of the forces times t
 the forces that are left over. Where loops hold a direction so softly that the passes are slow, ``accelerations.py``
 solves instead.
 
-A step needs less. ``take_changed_step`` begins with the accelerations before the change, and its first Newton matrix
-answers the forces that the change leaves over.
+A step needs less: it begins with the accelerations before the change, and its first Newton matrix answers the forces
+that the change leaves over, ``answer_jump``.
 """
 
 from collections.abc import Callable
@@ -23,15 +23,14 @@ from rtmbs.jit.compile_progress import announced
 from rtmbs.jit.compiled import coarse_kernel, entry_for, inner_kernel
 from rtmbs.numerics.linear.sparse_lu import factor, solve
 from rtmbs.semirecursive.balance import hold_energies
-from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, pull_back
+from rtmbs.semirecursive.closure_jacobian import apply_Phi_z, apply_through, pull_back
 from rtmbs.semirecursive.closures import closure_accelerations
 from rtmbs.semirecursive.evaluation import add_mass_metric, evaluate_forces
-from rtmbs.semirecursive.exit_codes import NOT_FOLLOWED, accepted
 from rtmbs.semirecursive.law_states import hold_states
+from rtmbs.semirecursive.momenta import mass_times
 from rtmbs.semirecursive.multipliers import keep_Phi_z
 from rtmbs.semirecursive.passes import forward_accelerations, inverse_dynamics
 from rtmbs.semirecursive.projection_kernels import in_range, largest_rate
-from rtmbs.semirecursive.step import march
 from rtmbs.system.tables import GRAVITY_SLOT
 
 STIFFNESS = 1e6  # dimensionless weight c of the loops
@@ -42,36 +41,49 @@ EXACT = 1e-10  # of the accelerations: what passes may leave of Phidd; the last 
 
 
 @coarse_kernel
-def follow_inputs(tables, lu, work, settings, u, state, still, none, found, ws):
+def follow_inputs(tables, lu, work, settings, u, state, ws, push):
     """Let state.zdd, state.lam and state.sd be those of the inputs ``u`` at its positions and rates.
 
-    Balances of energy go on with the potentials of the inputs. ``still`` (n,) and ``none`` (n, 2) are zero, ``found``
-    (n, 2) is scratch; where it is empty, balances stay. Returns False, accelerations as they were, where a few passes
-    are not enough or a number is out of range.
+    With ``push`` balances of energy go on with the potentials of the inputs. Returns False, accelerations as they were,
+    where a few passes are not enough or a number is out of range.
     """
-    done = follow_exactly(tables, lu, work, settings, u, state, still, ws)
-    if len(tables.balance.first) > 0 and len(state.energy) <= len(found):  # a history of momenta is no balance
-        shift_energies(tables, u, state, still, none, found, ws)
+    done = follow_exactly(tables, lu, work, settings, u, state, ws)
+    if push and len(tables.balance.first) > 0 and len(state.energy) <= len(state.z):  # a history of momenta is none
+        shift_energies(tables, u, state, ws)
     return done
 
 
-@inner_kernel
-def begin_jump(tables, u, old, still, none, found, ws):
-    """Return ``old`` with rates of force states and balances of the inputs ``u``, in memory of ``ws``.
+@coarse_kernel
+def answer_jump(tables, lu, work, alpha, q4, u, begun, ws):
+    """Let begun.zdd, begun.sd and balances be those of the inputs ``u``, by the Newton matrix N; ws.dz goes along.
 
-    ws.jump are the forces that ``u`` leaves over at the accelerations and multipliers of ``old``.
+    The forces r that ``u`` leaves over are answered by x = -N^-1 r. Relative to x that leaves E = h/2 M^-1 C + h^2/4
+    M^-1 K and the way from here to the iterate. What x leaves over is answered again, so that E^2 is left. A step takes
+    accelerations at its start times h/2 into its rates: of a jump it is off by h^3 there. Loops are those of N.
     """
-    begun = begun_of(old, ws)
-    keep_start(old, begun)
-    evaluate_at(tables, u, old, old.zdd, ws)
+    evaluate_at(tables, u, begun, begun.zdd, ws)
     for i in range(len(ws.jump)):
         ws.jump[i] = -ws.tau[i]
-    pull_back(tables, ws, old.lam, -1.0, ws.jump)
-    for i in range(len(old.sd)):
+    pull_back(tables, ws, begun.lam, -1.0, ws.jump)
+    for i in range(len(begun.sd)):
         begun.sd[i] = ws.state_rate[i]
     if len(tables.balance.first) > 0:
-        shift_energies(tables, u, begun, still, none, found, ws)
-    return begun
+        shift_energies(tables, u, begun, ws)
+    for i in range(len(ws.jump)):
+        ws.way[i] = ws.jump[i]
+    solve(lu, work.factored, work, ws.way)
+    apply_through(tables, ws.Phi_z_factored, ws.way, ws.impulse)
+    for row in range(len(alpha)):
+        ws.impulse[row] *= q4 * alpha[row]
+    mass_times(tables.dofs, ws.way, ws, ws.base)
+    for i in range(len(ws.jump)):
+        ws.jump[i] -= ws.base[i]
+    pull_back(tables, ws, ws.impulse, -1.0, ws.jump)
+    solve(lu, work.factored, work, ws.jump)
+    for i in range(len(ws.jump)):
+        change = ws.way[i] + ws.jump[i]
+        begun.zdd[i] += change
+        ws.dz[i] += q4 * change
 
 
 @inner_kernel
@@ -93,31 +105,8 @@ def keep_start(old, begun):
         begun.sd[i] = old.sd[i]
 
 
-@coarse_kernel
-def take_changed_step(tables, lu, work, settings, alpha, u, old, chunk, still, none, found, ws, budget):
-    """Take a step from ``old``, whose accelerations are those of other inputs than ``u``; ``old`` stays.
-
-    Its first Newton matrix N answers the forces r that are left over: zdd - N^-1 r. Relative to the change this leaves
-    h/2 M^-1 C and h^2/4 M^-1 K. A step takes the accelerations at its start times h/2 into its rates, and solves for
-    those at its end, so what is left costs no order (METHODS 1.8). A step that is not accepted so begins anew with
-    accelerations that are solved for, as one with contact sets does, whose forces are not in N.
-
-    Returns how it ended, and NOT_FOLLOWED where accelerations were not found. ws.begun_zdd is what it began with.
-    """
-    begun = begin_jump(tables, u, old, still, none, found, ws)
-    if len(tables.sets.dof) == 0:
-        ending, _ = march(tables, lu, work, settings, alpha, begun, chunk, ws, budget, True)
-        if accepted(ending):
-            return ending
-    keep_start(old, begun)
-    if not follow_inputs(tables, lu, work, settings, u, begun, still, none, found, ws):
-        return NOT_FOLLOWED
-    ending, _ = march(tables, lu, work, settings, alpha, begun, chunk, ws, budget, False)
-    return ending
-
-
 @inner_kernel
-def follow_exactly(tables, lu, work, settings, u, state, still, ws):
+def follow_exactly(tables, lu, work, settings, u, state, ws):
     """Solve for accelerations and multipliers from nothing; False where a few passes are not enough."""
     for i in range(len(ws.way)):
         ws.way[i] = 0.0
@@ -135,7 +124,7 @@ def follow_exactly(tables, lu, work, settings, u, state, still, ws):
     if factor(lu, work.factored, work) != 0 or not passes_end(tables, lu, work, settings, size, ws):
         return False
     if len(state.lam) > 0:
-        balance_forces(tables, u, state.zd, still, ws)
+        balance_forces(tables, u, state.zd, ws)
         correct_once(tables, lu, work, ws)
     if not (in_range(ws.base) and in_range(ws.lam_base)):
         return False
@@ -158,10 +147,10 @@ def evaluate_at(tables, u, state, accelerations, ws):
 
 
 @inner_kernel
-def shift_energies(tables, u, state, still, none, found, ws):
+def shift_energies(tables, u, state, ws):
     """Add what potentials changed by, at the evaluated state, to the balances that have begun."""
-    hold_energies(tables, u, 1.0, state.zd, still, none, ws.zd, still, found, ws)
-    energy, bad = state.energy, 0
+    energy, found, bad = state.energy, ws.found_energy, 0
+    hold_energies(tables, u, 1.0, state.zd, ws.still, ws.no_energy, ws.zd, ws.still, found, ws)
     for i in range(len(energy)):
         bad += 0 if np.isfinite(found[i, OWN]) else 1
     for i in range(len(energy)):
@@ -220,12 +209,12 @@ def correct_once(tables, lu, work, ws):
 
 
 @inner_kernel
-def balance_forces(tables, u, zd, still, ws):
+def balance_forces(tables, u, zd, ws):
     """Let ws.residual be M zdd - Q + Phi_z^T lam at ws.base and ws.lam_base; ws.way is M 0 - Q.
 
     M zdd is the difference of two recursions at the same rates, so no force law is asked again.
     """
-    forward_accelerations(tables.dofs, zd, still, u, ws)
+    forward_accelerations(tables.dofs, zd, ws.still, u, ws)
     inverse_dynamics(tables.dofs, ws)
     for i in range(len(ws.residual)):
         ws.residual[i] = ws.way[i] - ws.tau[i]
@@ -241,33 +230,24 @@ def balance_forces(tables, u, zd, still, ws):
 Array = NDArray[np.float64]
 
 
-def jump_scratch(n: int) -> tuple[Array, Array, Array]:
-    """Return the zeros (n,), (n, 2) and the scratch (n, 2) of a change of inputs."""
-    return np.zeros(n), np.zeros((n, 2)), np.zeros((n, 2))
-
-
 class FollowKernel:
-    """The machine code of ``follow_inputs``, loaded when inputs first change, with its scratch.
+    """The machine code of ``follow_inputs``, loaded when inputs first change.
 
     Looking up the types of its arguments takes longer than a small mechanism does.
     """
 
     def __init__(self) -> None:
         self.entry: Callable[..., Any] | None = None
-        self.scratch: tuple[Array, Array, Array] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
         """Copies and pickles look up the machine code for themselves: it is an address in this process."""
-        return {"entry": None, "scratch": None}
+        return {"entry": None}
 
     def __call__(
         self, tables: Any, lu: Any, work: Any, settings: Settings, u: Array, state: StateArrays, ws: Any, push: bool
     ) -> bool:
         """Let accelerations of ``state`` follow ``u``, and with ``push`` balances; False when accelerations did not."""
-        if self.scratch is None:
-            self.scratch = jump_scratch(len(state.z))  # also of methods that keep no energy
-        still, none, found = self.scratch
-        arguments = (tables, lu, work, settings, u, state, still, none, found if push else found[:0], ws)
+        arguments = (tables, lu, work, settings, u, state, ws, push)
         if self.entry is None:
             with announced():
                 self.entry = entry_for(follow_inputs, arguments)

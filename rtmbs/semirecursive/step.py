@@ -65,12 +65,14 @@ from rtmbs.semirecursive.exit_codes import (
     NEAR,
     NOT_CONVERGED,
     NOT_FINITE,
+    NOT_FOLLOWED,
     SMALL_PIVOT,
     UNBALANCED,
     UNFINISHED,
     UNPROJECTED,
     accepted,
 )
+from rtmbs.semirecursive.input_jump import answer_jump, begun_of, follow_inputs, keep_start
 from rtmbs.semirecursive.law_kernels import end_states
 from rtmbs.semirecursive.law_states import follow_states, keep_states
 from rtmbs.semirecursive.multipliers import (
@@ -337,11 +339,11 @@ def loops_left(settings, new, ws, stats):
 
 
 @inner_kernel
-def correct(tables, lu, work, settings, alpha, u, old, ws, stats, jumped):
+def correct(tables, lu, work, settings, alpha, u, old, ws, stats, u0, jumped):
     """Newton's iteration on the increment.
 
-    The compiled form of ``TrapezoidalStep.correct``; both are judged by ``integrators.newton``. With ``jumped`` the
-    first iteration moves old.zdd by what ``input_jump.begin_jump`` left in ws.jump.
+    The compiled form of ``TrapezoidalStep.correct``; both are judged by ``integrators.newton``. With ``jumped`` inputs
+    have changed to ``u0`` at the start: the first iteration moves old.zdd, and a second one follows.
 
     Returns CONVERGED, UNFINISHED (fixed iterations only), NOT_CONVERGED, SMALL_PIVOT or NOT_FINITE. Fixed iterations
     that diverge are NOT_CONVERGED while some are left for a further try, ``newton_restarts``.
@@ -361,12 +363,15 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats, jumped):
         if not (reusable and (done or reuse_pays(policy, norm, contraction_rate(norm, previous)))):
             if not plain_correction(tables, lu, work, settings, terms, alpha, u, old, ws, stats):
                 return small_pivot(work.original, ws.residual)
-            if jumped and iteration == 1:
-                answer_jump(lu, work, 0.25 * h * h, old, ws)
             norm = correction_norm(settings, ws)
             reusable = may_reuse(policy, terms, ws.dz, settings.typical, settings.reuse_below)
         if terms == FOLLOWED:
             set_multipliers(tables, alpha, ws, ws.lam_here)
+        first = jumped and iteration == 1
+        if first:
+            answer_jump(tables, lu, work, alpha, 0.25 * h * h, u0, old, ws)
+            norm = correction_norm(settings, ws)
+            set_iterate(h, old, ws)
         add_correction(tables.dofs, ws.z, ws.dz, ws.increment)
         rate = contraction_rate(norm, previous)
         stats[ITERATIONS], stats[FIRST_CORRECTION + iteration - 1] = iteration, norm
@@ -374,6 +379,7 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats, jumped):
         answer = verdict(iteration, norm, rate, slow)
         if answer > DIVERGED:
             return NOT_FINITE
+        answer = GO_ON if first and answer == ACCEPT else answer
         if answer == ACCEPT and not done:
             stats[ITERATIONS_TO_TOLERANCE] = iteration
         if not settings.fixed_iterations and answer != GO_ON:
@@ -388,15 +394,6 @@ def correct(tables, lu, work, settings, alpha, u, old, ws, stats, jumped):
     return NOT_CONVERGED
 
 
-@inner_kernel
-def answer_jump(lu, work, q4, old, ws):
-    """Move old.zdd by the answer of the Newton matrix to the forces ws.jump, and the correction ws.dz with it."""
-    solve(lu, work.factored, work, ws.jump)
-    for i in range(len(ws.jump)):
-        old.zdd[i] += ws.jump[i]
-        ws.dz[i] += q4 * ws.jump[i]
-
-
 @inlined_kernel
 def state_in_row(chunk, k):
     """Return the State in row ``k`` of a chunk, as views."""
@@ -406,10 +403,10 @@ def state_in_row(chunk, k):
 
 
 @coarse_kernel
-def march(tables, lu, work, settings, alpha, old, chunk, ws, budget, jumped):
+def march(tables, lu, work, settings, alpha, old, chunk, ws, budget, u0, jumped):
     """Take a step for every row, the first from ``old``, the next from the row before it, by the plain iteration.
 
-    With ``jumped`` forces have jumped at ``old``, by ``input_jump.begin_jump``. Returns (how the last step ended,
+    With ``jumped`` inputs have changed to ``u0`` since ``old``, which is written to. Returns (how the last step ended,
     accepted steps): it stops after a step that fails, and when ``budget`` ticks are over.
     """
     begun, before, ending = ticks(), old, CONVERGED
@@ -420,7 +417,7 @@ def march(tables, lu, work, settings, alpha, old, chunk, ws, budget, jumped):
         new, u, stats = state_in_row(chunk, k), chunk.u[k], chunk.stats[k]
         start_stats(stats)
         predict(settings.h, before, ws)
-        ending = correct(tables, lu, work, settings, alpha, u, before, ws, stats, jumped and k == 0)
+        ending = correct(tables, lu, work, settings, alpha, u, before, ws, stats, u0, jumped and k == 0)
         if accepted(ending):
             projected = project(tables, lu, work, settings, alpha, u, before, new, ws, stats)
             if projected == CONVERGED:
@@ -433,3 +430,25 @@ def march(tables, lu, work, settings, alpha, old, chunk, ws, budget, jumped):
             return ending, k + 1
         before = new
     return ending, len(chunk.stats)
+
+
+@coarse_kernel
+def take_changed_step(tables, lu, work, settings, alpha, u, old, chunk, ws, budget):
+    """Take a step from ``old``, whose accelerations are those of other inputs than ``u``; ``old`` stays.
+
+    Its first Newton matrix answers the change (``input_jump.answer_jump``, METHODS 1.8). A step that is not accepted so
+    begins anew with accelerations that are solved for, as one with contact sets does, whose forces are not all in it.
+
+    Returns how it ended, and NOT_FOLLOWED where accelerations were not found. ws.begun_zdd is what it began with.
+    """
+    begun = begun_of(old, ws)
+    keep_start(old, begun)
+    if len(tables.sets.dof) == 0:
+        ending, _ = march(tables, lu, work, settings, alpha, begun, chunk, ws, budget, u, True)
+        if accepted(ending):
+            return ending
+        keep_start(old, begun)
+    if not follow_inputs(tables, lu, work, settings, u, begun, ws, True):
+        return NOT_FOLLOWED
+    ending, _ = march(tables, lu, work, settings, alpha, begun, chunk, ws, budget, u, False)
+    return ending

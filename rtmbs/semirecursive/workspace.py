@@ -108,6 +108,9 @@ class Workspace(NamedTuple):
     touching: Array  # (pairs, 2) int64: the members that touched in it, -1 without
     krylov: Array  # (k + 1, n) basis of GMRES
     hessenberg: Array  # (k + 3, k + 1) column k of its matrix in row k; right-hand side, cosines and sines
+    still: Array  # (n,) float64: zeros
+    no_energy: Array  # (n, 2) float64: zeros
+    found_energy: Array  # (n, 2) float64
     jump: Array  # (n,) float64: what changed inputs leave over, and the accelerations that answer it
     begun_zdd: Array  # (n,) float64: what a step with changed inputs begins with
     begun_lam: Array  # (m,) float64
@@ -158,6 +161,9 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "pose_output": np.zeros(len(conditions.program.output)),
         **scratch,
         **scratch_of_sets(tables.sets, n, dtype),
+        "still": np.zeros(n),
+        "no_energy": np.zeros((n, 2)),
+        "found_energy": np.zeros((n, 2)),
         "jump": np.zeros(n),
         "begun_zdd": np.zeros(n),
         "begun_lam": np.zeros(m),

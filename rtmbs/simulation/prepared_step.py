@@ -37,9 +37,8 @@ from rtmbs.jit.intrinsics import seconds_per_tick
 from rtmbs.jit.struct import struct
 from rtmbs.semirecursive.equations import SemiRecursiveEquations
 from rtmbs.semirecursive.exit_codes import ACCEPTED, OUTCOMES, accepted
-from rtmbs.semirecursive.input_jump import jump_scratch, take_changed_step
 from rtmbs.semirecursive.machine_code import LONGEST_CALL
-from rtmbs.semirecursive.step import march
+from rtmbs.semirecursive.step import march, take_changed_step
 from rtmbs.simulation.stiff_forces import any_stiff
 from rtmbs.state import State
 
@@ -80,9 +79,6 @@ class StepArrays(NamedTuple):
     stats: Array  # (1, STATS_SIZE)
     next_s: Array  # (1, ns)
     next_sd: Array  # (1, ns)
-    still: Array  # (n,) zeros
-    none: Array  # (n, 2) zeros
-    found: Array  # (n, 2)
     typical: Array  # (n,) sizes of coordinates; empty where no force may be stiff
     count: Array  # (8,) int64 counts of a report: ``COUNTS``
     size: Array  # (12 + FEW,) sizes of a report: phases [s], violations, energy given, corrections
@@ -137,11 +133,9 @@ def take_step_by_hand(tables, lu, work, settings, ws, it, changed, ramped, budge
     begun, row, zdd = present(it), next_row(it), it.zdd
     if changed:
         zdd = ws.begun_zdd
-        ending = take_changed_step(
-            tables, lu, work, settings, it.alpha, it.u, begun, row, it.still, it.none, it.found, ws, budget
-        )
+        ending = take_changed_step(tables, lu, work, settings, it.alpha, it.u, begun, row, ws, budget)
     else:
-        ending, _ = march(tables, lu, work, settings, it.alpha, begun, row, ws, budget, False)
+        ending, _ = march(tables, lu, work, settings, it.alpha, begun, row, ws, budget, it.u, False)
     tell(it)
     watched = accepted(ending) and len(it.typical) > 0
     if watched and any_stiff(settings.h, it.zd, zdd, it.next_zd, it.next_zdd, it.typical):
@@ -176,7 +170,7 @@ class PreparedStep:
         self, method: Method, equations: SemiRecursiveEquations, work: Any, old: State, new: State, typical: Array,
         entry: Any = None,
     ) -> None:  # fmt: skip
-        row, (still, none, found) = one_row_chunk(new, work.stats), jump_scratch(equations.n)
+        row = one_row_chunk(new, work.stats)
         self.tick = seconds_per_tick()
         self.count, self.size = np.zeros(len(COUNTS), np.int64), np.zeros(CORRECTIONS + FEW)
         self.target = np.zeros_like(old.u)
@@ -185,7 +179,7 @@ class PreparedStep:
         written = {f"next_{name}": getattr(row, name) for name in names}
         arrays = StepArrays(
             **begun, u=old.u, target=self.target, alpha=method.penalties_of(old), **written, stats=row.stats,
-            still=still, none=none, found=found, typical=typical, count=self.count, size=self.size,
+            typical=typical, count=self.count, size=self.size,
             unit=np.array([self.tick]),
         )  # fmt: skip
         self.old, self.new, self.work, self.equations = old, new, work, equations

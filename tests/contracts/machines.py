@@ -171,7 +171,9 @@ def closed_simulation(seed, driven=True, **options):
 
 def contents(state):
     """Return everything in a state as bytes and numbers, by name: equal exactly when the states are."""
-    values = {f.name: getattr(state, f.name) for f in fields(state) if f.name not in ("memory", "given")} | state.memory
+    apart = ("memory", "given", "before")
+    values = {f.name: getattr(state, f.name) for f in fields(state) if f.name not in apart} | state.memory
+    values |= {} if state.before is None else {f"before.{name}": one for name, one in state.before._asdict().items()}
     return {name: value.tobytes() if isinstance(value, np.ndarray) else value for name, value in values.items()}
 
 

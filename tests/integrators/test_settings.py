@@ -12,7 +12,16 @@ NUMBERS = [f.name for f in fields(State) if f.name in StateArrays._fields]
 def test_arrays_of_a_step_are_those_of_a_state():
     """All but the energy, which the method remembers; time, inputs and memory are no numbers that a step integrates."""
     assert set(StateArrays._fields) - set(NUMBERS) == {"energy"}
-    assert {f.name for f in fields(State)} - set(NUMBERS) == {"fingerprint", "t_ref", "k", "h", "u", "memory", "given"}
+    assert {f.name for f in fields(State)} - set(NUMBERS) == {
+        "fingerprint",
+        "t_ref",
+        "k",
+        "h",
+        "u",
+        "memory",
+        "given",
+        "before",
+    }
 
 
 def test_a_chunk_holds_them_all():

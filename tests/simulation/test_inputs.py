@@ -100,8 +100,8 @@ def test_accelerations_follow_at_once():
     before = contents(sim.state)
     rail = sim.system.joints["rail"].dofs[0]
     sim.inputs["pull.force"], sim.inputs["wind.force"], sim.inputs["gravity"] = 0.0, (0, 0, 0), (0, 0, 0)
-    moved = {name for name, value in contents(sim.state).items() if value != before[name]}
-    assert moved == {"u", "zdd"}
+    moved = {name for name, value in contents(sim.state).items() if value != before.get(name)}
+    assert {name for name in moved if not name.startswith("before.")} == {"u", "zdd"}
     force = sim.inputs["wave.torque"]
     assert force != 0.0
     assert abs(sim.state.zdd[rail]) < 10.0

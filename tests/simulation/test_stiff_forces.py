@@ -99,7 +99,5 @@ def test_the_kernel_suspects_just_the_steps_that_are_found(seed):
     zd = rng.normal(size=(k + 1, n)) * 10.0 ** rng.uniform(-3, 2)
     zdd = rng.normal(size=(k + 1, n)) * np.abs(zd).max() / h * 10.0 ** rng.uniform(-2, 1)
     check = StiffForces(system)
-    state = rtmbs.Simulation(system, 1e-3).state.copy()
-    state.zd[:], state.zdd[:] = zd[0], zdd[0]
-    suspected = check.suspects(h, state, zd[1:], zdd[1:])
+    suspected = check.suspects(h, zd[0], zdd[0], zd[1:], zdd[1:])
     assert suspected == bool(check.look(h, zd, zdd, "PenaltyTrapezoidal"))

@@ -485,7 +485,7 @@ static const char *check_scratch(M it, const sizes *s) {
     int64_t n = s->n, m = s->m, rows = n + 1 + s->g, entries = E(L_ws_Phi_z);
     static const int of_n[] = {L_ws_sine, L_ws_cosine, L_ws_tau, L_ws_increment, L_ws_z, L_ws_zd, L_ws_zdd, L_ws_residual,
         L_ws_dz, L_ws_predicted, L_ws_base, L_ws_way, L_ws_kinetic, L_ws_potential, L_ws_worked, L_ws_beyond,
-        L_ws_exchange, L_ws_untold, L_ws_diagonal, L_ws_jump, L_ws_begun_zdd, L_seen_zdd, L_z, L_zd, L_zdd, L_still};
+        L_ws_exchange, L_ws_untold, L_ws_diagonal, L_ws_jump, L_ws_begun_zdd, L_seen_zdd, L_z, L_zd, L_zdd, L_ws_still};
     static const int of_m[] = {L_ws_Phi, L_ws_Phid, L_ws_Phidd, L_ws_impulse, L_ws_lam_base, L_ws_lam_way, L_ws_lam_here,
         L_ws_floor, L_ws_left, L_ws_begun_lam, L_seen_lam, L_lam, L_alpha};
     static const int of_n6[] = {L_ws_S, L_ws_momentum, L_ws_wrench, L_ws_Fc, L_ws_X, L_ws_psid};
@@ -497,8 +497,8 @@ static const char *check_scratch(M it, const sizes *s) {
     int64_t turning = 0;
     for (int64_t i = 0; i < n; i++) turning |= INTEGERS(it, L_tables_dofs_reference)[i] >= 0;
     SHAPE2(L_ws_rate, turning ? n : 0, 6); SHAPE2(L_ws_G, s->mc, 6); SHAPE1(L_ws_Phi_z_factored, entries); SHAPE1(L_ws_stiff, 1);
-    SHAPE3(L_R0, s->nr, 3, 3); SHAPE2(L_ws_begun_energy, n, 2); SHAPE2(L_energy, n, 2); SHAPE2(L_no_energy, n, 2);
-    SHAPE2(L_found_energy, n, 2); SHAPE1(L_sd, s->ns); SHAPE1(L_seen_sd, s->ns); SHAPE1(L_target, s->nu); SHAPE1(L_begun_u, s->nu); WANT(L_u, s->nu >= 3);
+    SHAPE3(L_R0, s->nr, 3, 3); SHAPE2(L_ws_begun_energy, n, 2); SHAPE2(L_energy, n, 2); SHAPE2(L_ws_no_energy, n, 2);
+    SHAPE2(L_ws_found_energy, n, 2); SHAPE1(L_sd, s->ns); SHAPE1(L_seen_sd, s->ns); SHAPE1(L_target, s->nu); SHAPE1(L_begun_u, s->nu); WANT(L_u, s->nu >= 3);
     SHAPE2(L_next_z, 1, n); SHAPE2(L_next_zd, 1, n); SHAPE2(L_next_zdd, 1, n); SHAPE2(L_next_lam, 1, m);
     SHAPE3(L_next_R0, 1, s->nr, 3); WANT(L_next_R0, EXTENT(it, L_next_R0, 3) == 3); SHAPE3(L_next_energy, 1, n, 2);
     SHAPE2(L_next_s, 1, s->ns); SHAPE2(L_next_sd, 1, s->ns); SHAPE2(L_next_u, 1, s->nu); SHAPE2(L_stats, 1, STATS_SIZE);
