@@ -1,0 +1,109 @@
+"""Forces that jump before steps: as accurate as with accelerations that are solved for, against SciPy.
+
+Four-bars, slider-cranks, five-bars and doors of the campaign ``turned``, turned at random, half of them with a spring
+and a damper that may be stiff. A motor at the first joint takes a random torque in each step of the coarse run, or one
+large jump. A step answers that with its first Newton matrix. The same run with accelerations solved for before each
+step stands beside it, and DOP853 on accelerations of the constrained equations tells the errors of both: of positions,
+rates, accelerations and multipliers. A quarter of the step must take the difference down as order two does.
+"""
+
+from typing import Any
+
+import numpy as np
+from scipy.integrate import solve_ivp
+from scipy.spatial.transform import Rotation
+
+import rtmbs
+from bench.campaigns.campaign import Campaign, Tally, each
+from bench.campaigns.turned import G, mechanism
+from rtmbs.errors import RtmbsError
+from rtmbs.simulation.simulation import store_of
+
+STEPS = 32  # of the coarse run
+NAMES = "positions", "rates", "accelerations", "multipliers"
+FALL = 7.0  # of the difference at least, in a quarter of the step: order two has 16, order one 4
+SMALL = 0.1  # of the error of the rule: a difference that is nothing to look at
+ROUNDING = 1e-6  # of the largest number
+
+
+def run(cases: int, seed: int) -> Tally:
+    """Try ``cases`` mechanisms from ``seed`` on."""
+    return each(judged, cases, seed)
+
+
+def judged(case: int, tally: Tally) -> str:
+    """Return what is less accurate by more than order two allows, or nothing."""
+    rng = np.random.default_rng((case, 77))
+    model = mechanism(case, Rotation.random(random_state=rng).as_matrix(), rng.normal(size=3))
+    size = max(float(np.linalg.norm(body.center_of_mass)) for body in model.bodies.values())
+    torque, pace = G * size * sum(body.mass for body in model.bodies.values()), float(np.sqrt(G / size))
+    if case % 2:
+        k, c = rng.uniform(0.0, 40.0) * torque, rng.uniform(0.0, 30.0) * torque / pace
+        spring = rtmbs.TorsionSpring(stiffness=k, damping=c, angle=0.1)
+        model.add_force("dash", spring, joint=next(iter(model.joints)))
+    system, h = model.compile(), 0.02 / pace
+    held = 0.2 * torque * rng.normal(size=STEPS) if case % 3 else torque * (np.arange(STEPS) >= 4)
+    exact = reference(system, h, held)
+    sizes = [max(float(np.abs(values).max(initial=0.0)), 1.0) for values in exact]
+    found = {way: [end(system, h / parts, np.repeat(held, parts), way) for parts in (1, 4)] for way in (False, True)}
+    for place, name in enumerate(NAMES):
+        coarse, fine = (apart(found[True][k][place], found[False][k][place]) / sizes[place] for k in (0, 1))
+        rule = apart(found[True][1][place], exact[place]) / sizes[place]
+        tally.largest(f"{name}: difference by the error of the rule", fine / max(rule, ROUNDING))
+        if fine > max(ROUNDING, SMALL * rule) and fine * FALL > coarse:
+            return f"{name}: the difference is {coarse:.2g}, and {fine:.2g} at a quarter of the step"
+    return ""
+
+
+def apart(one: Any, other: Any) -> float:
+    """Return the largest difference."""
+    return float(np.abs(one - other).max(initial=0.0))
+
+
+def end(system: Any, h: float, held: Any, settled: bool) -> tuple[Any, ...]:
+    """Return positions, rates, accelerations and multipliers behind a step with each of the torques."""
+    sim, motor = rtmbs.Simulation(system, h=h), motor_of(system)
+    for value in held.tolist():
+        sim.inputs[motor] = value
+        if settled:
+            store_of(sim).settle()
+        if not sim.step().outcome.accepted:
+            raise RtmbsError("a step failed")
+    state = sim.state
+    return state.z.copy(), state.zd.copy(), state.zdd.copy(), state.lam.copy()
+
+
+def motor_of(system: Any) -> str:
+    """Return the input of the motor."""
+    return next(name for name in system.inputs if name.startswith("motor."))
+
+
+def reference(system: Any, h: float, held: Any) -> tuple[Any, ...]:
+    """Return the same by DOP853, from one jump to the next."""
+    sim = rtmbs.Simulation(system, h=h)
+    equations, state, n = sim.equations, sim.state.copy(), system.n
+    equations.u = state.u
+
+    def accelerations(y: Any) -> Any:
+        return equations.accelerations(y[:n], y[n:], state.R0, state.s)
+
+    y = np.concatenate((state.z, state.zd))
+    for value in held.tolist():
+        state.u[system.inputs[motor_of(system)]] = value
+        path = solve_ivp(
+            lambda _, y: np.concatenate((y[n:], accelerations(y)[0])), (0.0, h), y, "DOP853", rtol=1e-10, atol=1e-12
+        )
+        if not path.success:
+            raise RtmbsError("SciPy failed")
+        y = path.y[:, -1]
+    zdd, lam, _ = accelerations(y)
+    return y[:n], y[n:], zdd, lam
+
+
+CAMPAIGN = Campaign(
+    name="input changes",
+    claim="forces that jump before steps cost no accuracy, however stiff dampers are",
+    full=100,
+    bounded=12,
+    run=run,
+)
