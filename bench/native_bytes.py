@@ -83,8 +83,9 @@ MECHANISMS = {
 def state_bytes(sim: rtmbs.Simulation) -> bytes:
     """Return the state of a Simulation as the native library keeps it."""
     state = sim.state
-    arrays = (state.z, state.zd, state.zdd, state.lam, state.R0, state.memory["energy"], state.s, state.sd, state.u)
-    return b"".join(array.tobytes() for array in (*arrays, state.u))
+    u, zdd, lam, sd = state.before or (state.u, state.zdd, state.lam, state.sd)  # what the next step begins with
+    arrays = (state.z, state.zd, zdd, lam, state.R0, state.memory["energy"], state.s, sd, state.u, state.u, u)
+    return b"".join(array.tobytes() for array in arrays)
 
 
 def drawn(rng: random.Random, start: list[float], size: float) -> list[float]:

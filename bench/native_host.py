@@ -8,7 +8,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-HEAD = 56  # bytes of a state before its arrays
+HEAD = 48  # bytes of a state before its arrays
 MODE = 8  # bytes of the state of an FMU before that of its mechanism
 TEXT = 300
 DOUBLE, COUNT, POINTER, WORD = ctypes.c_double, ctypes.c_int64, ctypes.c_void_p, ctypes.c_char_p

@@ -30,7 +30,8 @@ from rtmbs.semirecursive.start.effective_masses import effective_masses
 from rtmbs.simulation.jumps import fill_timed_rows
 from rtmbs.simulation.set_coordinate import check_settable, close_motion
 from rtmbs.simulation.simulation import Simulation, store_of
-from rtmbs.simulation.state_store import NO_RAMPS, state_pair
+from rtmbs.simulation.state_rows import state_pair
+from rtmbs.simulation.state_store import NO_RAMPS
 from rtmbs.state import State
 from rtmbs.system.contact_set_tables import refuse_sets
 from rtmbs.system.system import BodyInfo, System

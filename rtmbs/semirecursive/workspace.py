@@ -161,6 +161,16 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "pose_output": np.zeros(len(conditions.program.output)),
         **scratch,
         **scratch_of_sets(tables.sets, n, dtype),
+        **scratch_of_jumps(n, m, len(scratch["s"])),
+    }
+    ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()}, **real)
+    ws.A[n:] = np.eye(3)
+    return ws
+
+
+def scratch_of_jumps(n: int, m: int, states: int) -> dict[str, Array]:
+    """Return the scratch for changed inputs, of ``n`` coordinates, ``m`` loop equations and states of force laws."""
+    return {
         "still": np.zeros(n),
         "no_energy": np.zeros((n, 2)),
         "found_energy": np.zeros((n, 2)),
@@ -168,11 +178,8 @@ def workspace(tables: Tables, dtype: type = np.float64) -> Workspace:
         "begun_zdd": np.zeros(n),
         "begun_lam": np.zeros(m),
         "begun_energy": np.zeros((n, 2)),
-        "begun_sd": np.zeros(scratch["s"].size),
+        "begun_sd": np.zeros(states),
     }
-    ws = Workspace(**{name: np.zeros(shape, dtype) for name, shape in shapes.items()}, **real)
-    ws.A[n:] = np.eye(3)
-    return ws
 
 
 def scratch_of_states(block: Array, more: int = 0) -> dict[str, Array]:

@@ -38,7 +38,8 @@ from rtmbs.simulation.options import Options
 from rtmbs.simulation.overlaps import warn_of_overlaps
 from rtmbs.simulation.renewed_contacts import renew_contacts
 from rtmbs.simulation.running import check_run, recorded_run
-from rtmbs.simulation.state_store import CALM, NO_RAMPS, StateStore, copied, state_pair
+from rtmbs.simulation.state_rows import copied, state_pair
+from rtmbs.simulation.state_store import CALM, NO_RAMPS, StateStore
 from rtmbs.simulation.step_checks import (
     FastStates,
     HalfTurns,

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 from rtmbs.errors import InputError
 from rtmbs.integrators.report import StepReport
 from rtmbs.simulation.options import Options
-from rtmbs.simulation.state_store import kernel_arrays, row_layout, row_of
+from rtmbs.simulation.state_rows import kernel_arrays, row_layout, row_of
 from rtmbs.state import State
 from rtmbs.viewer.session.commands import Command, key_of
 from rtmbs.viewer.session.disk_history import DiskHistory
