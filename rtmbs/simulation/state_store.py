@@ -330,10 +330,10 @@ class StateStore:
     def advance(self, old: State, new: State) -> StepReport:
         """Let the method take a step between two states of the right shapes; loads of bearings follow inside it."""
         self.check_arrays(old, new)
+        self.started = old.zdd
         if self.loads is not None:
             return self._advance_loaded(self.loads, old, new)
         if self.begun is None and old.before is None:
-            self.started = old.zdd
             return self._advance(old, new)
         return self._advance_changed(old, new)
 
