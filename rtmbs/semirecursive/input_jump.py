@@ -58,8 +58,8 @@ def answer_jump(tables, lu, work, alpha, q4, u, begun, ws):
     """Let begun.zdd, begun.sd and balances be those of the inputs ``u``, by the Newton matrix N; ws.dz goes along.
 
     The forces r that ``u`` leaves over are answered by x = -N^-1 r. Relative to x that leaves E = h/2 M^-1 C + h^2/4
-    M^-1 K and the way from here to the iterate. What x leaves over is answered again, so that E^2 is left; ws.dz goes by
-    the first x, which is N^-1 M of both. A step takes accelerations at its start times h/2 into its rates: of a jump it
+    M^-1 K and the way from here to the iterate. What x leaves over is answered again, so that E^2 is left. ws.dz goes
+    by the first x, N^-1 M of both. A step takes accelerations at its start times h/2 into its rates: of a jump it
     is off by h^3 there. Loops are those of N.
     """
     evaluate_at(tables, u, begun, begun.zdd, ws)
