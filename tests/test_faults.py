@@ -471,7 +471,7 @@ def test_halving_is_bounded_and_leaves_nothing_behind(at_most, monkeypatch):
         report = step(self)
         tried.append(self.h)
         if report.outcome.accepted:
-            self._store.back_to((self._store.states[::-1], {}))
+            self._store.back_to((self._store.states[::-1], {}, None))
         return type(report)(outcome=Outcome.NOT_CONVERGED, t=report.t, worst=("pin.angle",))
 
     monkeypatch.setattr(Simulation, "step", failing)
