@@ -1,4 +1,4 @@
-"""``rtmbs export`` and ``rtmbs bridge``: a mechanism in other programs, as an FMU, as C, or behind UDP or shared memory.
+"""``rtmbs export`` and ``rtmbs bridge``: a mechanism in other programs: an FMU, C, UDP or shared memory.
 
 The mechanism is that of a Python file or of the library. The bridge is for hosts that cannot load a library.
 """

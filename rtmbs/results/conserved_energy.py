@@ -3,6 +3,10 @@
 A System of gravity and ideal joints alone conserves its energy. A symplectic step swings about it. A step that does not
 resolve a fast passage, such as the dead centre of a loop, changes it for good, and the motion behind it is another one.
 Many small changes of that kind add up to a mean that wanders, which no single sample tells.
+
+Steps of the variational midpoint rule keep a modified energy to h^4 (METHODS 6.12). It differs from the energy by h^2
+times a function of the state, which is known in closed form. What is left tells a drift from a swing, however slow the
+swing is.
 """
 
 from typing import Any, NamedTuple
@@ -11,11 +15,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.modified_energy import energy_correction
 from rtmbs.results.run_warnings import LOOKED_AT, momentum_drift
 from rtmbs.results.samples import Samples, select_samples
 from rtmbs.system.system import System
 from rtmbs.system.tables import Tables
+
+Array = NDArray[np.float64]
+
+
+def energy_correction(system: System, tables: Tables, samples: Samples, h: float) -> Array:
+    """Return what the modified energy of steps of ``h`` [s] has beside the energy at each sample (S,) [J].
+
+    It is ``h^2/24 (D2 - 2 D1)``. D2 is the second derivative of the Lagrangian L along (zd, zdd), D1 the first along
+    (zdd, w x wd), where rotations have body rates w. Differences over one step give h^2 times both, exact to h^4.
+    """
+    z, zd, zdd = samples.z, samples.zd, samples.zdd
+    turned = np.zeros_like(zd)
+    for i in np.flatnonzero(tables.dofs.reference >= 0):
+        turned[:, i : i + 3] = np.cross(zd[:, i : i + 3], zdd[:, i : i + 3])
+
+    def lagrangian(dz: Array, dzd: Array) -> Array:
+        kinetic, gravity, elastic = Evaluation(system, tables, samples._replace(z=z + dz, zd=zd + dzd)).energies
+        return np.asarray(kinetic - gravity - elastic)
+
+    still, half = np.zeros_like(z), 0.5 * h * h
+    second = lagrangian(h * zd, h * zdd) + lagrangian(-h * zd, -h * zdd) - 2.0 * lagrangian(still, still)
+    first = lagrangian(half * zdd, half * turned) - lagrangian(-half * zdd, -half * turned)
+    return (second - 2.0 * first) / 24.0
+
 
 CHANGED = 0.01  # of the largest kinetic energy, or of the largest change of it
 REST = 1e-9  # of the weights times the characteristic length: below it nothing moves
@@ -34,8 +61,6 @@ NUMERIC = 3e-5  # of the kinetic energy: below it the mean is as good as at rest
 MODIFIED = 1e-6  # the same for the modified energy, whose swings are of order h^4
 JUMP, SPANS = 1e-3, 8  # of the kinetic energy: medians of that many spans of a record lie apart by less
 NEXT = 10.0  # of the square of the first term of the modified energy: below it a mean may swing by the next term
-
-Array = NDArray[np.float64]
 
 
 def drifts(

@@ -8,11 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from rtmbs.core.colors import COLORS
 from rtmbs.core.reading import reason
 from rtmbs.errors import InputError
 from rtmbs.results.channel import TIME, Record
 from rtmbs.results.curves import (
+    COLORS,
     DASHES,
     FREQUENCY,
     OFFSET,

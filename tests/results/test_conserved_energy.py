@@ -8,9 +8,8 @@ import rtmbs
 from bench.campaigns.variational_energy import ring
 from rtmbs import At, Every, Simulation, VariationalMidpoint
 from rtmbs.library.shapes import add_bar
-from rtmbs.results.conserved_energy import NUMERIC, SCATTER, spread_of_means
+from rtmbs.results.conserved_energy import NUMERIC, SCATTER, energy_correction, spread_of_means
 from rtmbs.results.evaluation import Evaluation
-from rtmbs.results.modified_energy import energy_correction
 from rtmbs.simulation.observers.recorder import Recorder
 
 

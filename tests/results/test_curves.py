@@ -3,9 +3,9 @@
 import numpy as np
 import pytest
 
-from rtmbs.core.colors import COLORS
 from rtmbs.errors import InputError
 from rtmbs.results.curves import (
+    COLORS,
     LEAST,
     MOST_CURVES,
     SECONDS,
