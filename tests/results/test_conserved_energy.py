@@ -5,10 +5,11 @@ import pytest
 from scipy.integrate import solve_ivp
 
 import rtmbs
+from bench.campaigns.dead_centres import linkage
 from bench.campaigns.variational_energy import ring
 from rtmbs import At, Every, Simulation, VariationalMidpoint
 from rtmbs.library.shapes import add_bar
-from rtmbs.results.conserved_energy import NUMERIC, SCATTER, spread_of_means
+from rtmbs.results.conserved_energy import NUMERIC, SCATTER, abrupt_change, spread_of_means
 from rtmbs.results.evaluation import Evaluation
 from rtmbs.results.modified_energy import energy_correction
 from rtmbs.simulation.observers.recorder import Recorder
@@ -62,6 +63,17 @@ def test_means_of_noise_scatter_as_chance_has_it_and_jumps_stand_out():
     assert abs(jumped.deviation / jumped.by_chance / (1.5 * np.sqrt(1024 / 16)) - 1.0) < 0.2
     assert jumped.deviation > SCATTER * jumped.by_chance
     assert spread_of_means(np.linspace(0.0, 1.0, 1024)) == (0.0, 0.0, 0.0)  # half a swing tells of nothing
+
+
+def test_a_passage_that_changes_the_energy_for_good_is_told_with_the_trapezoidal_rule_too():
+    """0.7 % of the kinetic energy at a dead centre; what comes back, or goes evenly, is no such change."""
+    (words,) = changes(Simulation(linkage(35).compile(), 1e-3).run(4.0, channels=["energy.total"]))
+    assert "by 0.7% of the kinetic energy" in words
+    t = np.linspace(0.0, 1.0, 64)
+    assert abs(abrupt_change(2.0 * (t > 0.4)) - 2.0) < 1e-12
+    assert abrupt_change(2.0 * ((t > 0.4) & (t < 0.7))) == 0.0
+    assert abrupt_change(2.0 * t) == 0.0
+    assert abrupt_change(2.0 * (t > 0.4) + np.sin(1e3 * t)) == 0.0
 
 
 def pendulums(bars, angle):
