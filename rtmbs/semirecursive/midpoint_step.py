@@ -235,9 +235,7 @@ def complete(tables, lu, work, settings, h, weight, u1, new, accelerates, ws, ow
     numbers = in_range(new.zd)
     if accelerates:
         numbers = numbers and in_range(new.zdd) and in_range(new.lam) and in_range(new.sd)
-    if not numbers:
-        return NOT_FINITE
-    return CONVERGED if settled else NOT_CONVERGED
+    return NOT_FINITE if not numbers else CONVERGED if settled else NOT_CONVERGED
 
 
 @coarse_inner_kernel
