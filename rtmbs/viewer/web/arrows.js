@@ -73,12 +73,13 @@ class Arrows {
     const { steps, next } = this.given.looks, wanted = this.newtons * (up ? next : 1 / next);
     const power = 10 ** Math.floor(Math.log10(wanted)), off = (one) => Math.abs(Math.log((one * power) / wanted));
     const round = steps.reduce((best, one) => (off(one) < off(best) ? one : best)) * power;
+    this.chosen = true;
     this.moment *= round / this.newtons;
     this.newtons = round;
   }
 
   get sentence() {
-    const shown = (value) => String(Number(value.toPrecision(3)));
-    return `arrows: 1 m is ${shown(this.newtons)} N, with two heads ${shown(this.moment)} N m`;
+    const [unit, words] = this.given.unit, shown = (value) => String(Number((unit * value).toPrecision(3)));
+    return `arrows: ${words} is ${shown(this.newtons)} N, with two heads ${shown(this.moment)} N m`;
   }
 }

@@ -26,10 +26,11 @@ from rtmbs.errors import InputError, RtmbsError
 from rtmbs.numerics.rotations.quaternions import quaternions
 from rtmbs.results.curves import LIVE_WINDOW
 from rtmbs.viewer import keys
+from rtmbs.viewer.scene.camera import DIRECTIONS, MOTION_LIMIT
 from rtmbs.viewer.scene.description import SceneDescription, slider_range
 from rtmbs.viewer.scene.frame import OPTIONS, Frame, T
 from rtmbs.viewer.scene.shapes import Scale
-from rtmbs.viewer.session.commands import Seek, ShowReactions
+from rtmbs.viewer.session.commands import OPTION_TIPS, Seek, ShowReactions, option_title
 from rtmbs.viewer.session.connection import Connection
 from rtmbs.viewer.session.plotted import built_in_plots, step_at
 from rtmbs.viewer.text import error_sentence
@@ -85,6 +86,7 @@ class LiveScene:
 
     def __init__(self, description: SceneDescription, frame: Frame, paging: PageOptions) -> None:
         self.description, self._scale = description, Scale(description)
+        self._scale.grows = True
         scenes = scenes_of(description, frame)
         self._scene = next(iter(scenes.values()))
         drawn = {name: pieces(scene) for name, scene in scenes.items()}
@@ -162,12 +164,15 @@ def live_content(description: SceneDescription, frame: Frame) -> dict[str, Any]:
     return {
         "inputs": inputs,
         "choices": {name: list(words) for name, words in description.choices.items()},
+        "words": {name: [option_title(name), OPTION_TIPS[name]] for name in ("h", *description.choices)},
         "channels": [
             *([name, ""] for name in built_in_plots(description)),
             *([name, unit_words(unit)] for name, unit in units(description).items()),
         ],
         "settable": description.live,
         "window": LIVE_WINDOW if description.live else None,
+        "directions": np.round(DIRECTIONS, 4).tolist(),
+        "reach": MOTION_LIMIT,
     }
 
 

@@ -119,10 +119,31 @@ class Stage {
   // Tips of arrows, and the joints and points of a live page, which cannot know beforehand where a motion takes them.
   present() {
     const tips = this.arrows && this.shown.reactions ? this.arrows.tips : [];
-    if (!this.content.live) return tips;
+    return this.content.live ? tips.concat(this.jointsAndPoints()) : tips;
+  }
+
+  jointsAndPoints() {
     const { b, at } = this.arrows?.given ?? { b: [], at: [] };
     const joints = b.map((body, joint) => this.world(body, at[joint]));
-    return tips.concat(joints, this.content.points.map(({ body, at: local }) => this.world(body, local)));
+    return joints.concat(this.content.points.map(({ body, at: local }) => this.world(body, local)));
+  }
+
+  // As Scene.remember of the window: what a picture of everything holds grows to where the motion of a live page came,
+  // and stays as it is when the mechanism goes too far for one picture.
+  remember() {
+    const { live: { directions, reach }, whole, size } = this.content;
+    if (this.goingWithAll || whole.length !== directions.length) return;
+    const points = this.jointsAndPoints();
+    const grown = directions.map(([a, b, c], k) => {
+      let [best, found] = [a * whole[k][0] + b * whole[k][1] + c * whole[k][2], null];
+      for (const point of points) {
+        const along = a * point.x + b * point.y + c * point.z;
+        if (along > best) [best, found] = [along, point];
+      }
+      return found ? found.toArray() : whole[k];
+    });
+    const span = (i) => Math.max(...grown.map((one) => one[i])) - Math.min(...grown.map((one) => one[i]));
+    if (Math.max(span(0), span(1), span(2)) <= reach * size) this.content.whole = grown;
   }
 
   direction() {
@@ -230,6 +251,7 @@ class Stage {
     this.time = time;
     const before = this.followedPoint();
     this.carry(k, between);
+    if (this.content.live) this.remember();
     for (const piece of this.pieces) this.place(piece, k, between);
     for (const [number, way] of this.ways) {
       const { body, at } = this.content.points[number];
