@@ -358,9 +358,9 @@ function store() {
 }
 
 function keepCamera({ stage }) {
-  const { camera, controls, parallel, theme } = stage;
+  const { camera, controls, parallel, theme, held } = stage;
   store()?.setItem(KEPT, JSON.stringify({
-    position: camera.position.toArray(), target: controls.target.toArray(), zoom: camera.zoom, parallel, theme,
+    position: camera.position.toArray(), target: controls.target.toArray(), zoom: camera.zoom, parallel, theme, held,
   }));
 }
 
@@ -369,9 +369,10 @@ function restoreCamera(page) {
   store()?.removeItem(KEPT);
   if (!kept) return;
   stage.setParallel(kept.parallel);
+  setTheme(page, kept.theme);
+  if (kept.held) return; // the user has not moved it: what is shown now is fitted
   stage.camera.position.set(...kept.position);
   stage.controls.target.set(...kept.target);
   stage.camera.zoom = kept.zoom;
-  setTheme(page, kept.theme);
   stage.kept = true;
 }

@@ -53,6 +53,11 @@ class Stage {
     this.controls.zoomToCursor = true;
     this.controls.mouseButtons.MIDDLE = THREE.MOUSE.PAN;
     this.controls.minDistance = 0.01 * size;
+    this.held = false; // a live picture holds where its motion comes, until the user moves the picture
+    let moving = false;
+    this.controls.addEventListener("start", () => { moving = true; });
+    this.controls.addEventListener("change", () => { this.held &&= !moving; });
+    this.controls.addEventListener("end", () => { moving = false; });
     this.setParallel(this.content.parallel);
   }
 
@@ -99,6 +104,7 @@ class Stage {
     }
     this.resize();
     this.controls.update();
+    this.held = true;
   }
 
   goesWithItsBody() {
@@ -143,7 +149,16 @@ class Stage {
       return found ? found.toArray() : whole[k];
     });
     const span = (i) => Math.max(...grown.map((one) => one[i])) - Math.min(...grown.map((one) => one[i]));
-    if (Math.max(span(0), span(1), span(2)) <= reach * size) this.content.whole = grown;
+    if (Math.max(span(0), span(1), span(2)) > reach * size) return;
+    this.content.whole = grown;
+    if (this.held && grown.some((one, k) => one !== whole[k] && this.isOutside(one))) this.fit(this.direction());
+  }
+
+  // True for a point that the picture lacks.
+  isOutside(place) {
+    this.camera.updateMatrixWorld();
+    const { x, y } = new THREE.Vector3(...place).project(this.camera);
+    return Math.abs(x) > 1 || y < -1 || y > 1 - (2 * BUTTONS) / Math.max(this.canvas.clientHeight, 1);
   }
 
   direction() {

@@ -538,21 +538,21 @@ def test_opening_another_model_shows_it(qtbot, window):
     assert window.title() == "failing"
 
 
-def test_what_is_opened_without_an_axis_is_seen_from_a_corner_and_a_run_is_plotted_whole(qtbot, window):
+def test_what_is_opened_without_an_axis_is_seen_from_a_corner_and_a_run_is_plotted_whole(qtbot, window, tmp_path):
     """The direction that suited a planar mechanism, and the last seconds of its session, do not stay."""
-    result = Simulation(motored().compile(), h=5e-3).run(0.1)
+    Simulation(motored().compile(), h=5e-3).run(0.1).save(tmp_path / "run.npz")  # numbers, and no joints
     window.act.plots()
     assert window.panels.plots.window_of_time == LIVE_WINDOW
     planar = window.canvas.camera.axes()[2]
-    window.opener, old = lambda path: connect(result), window.connection
-    window.act.open_model("run.npz")
-    qtbot.waitUntil(lambda: old.over and not window.description.live, timeout=LONGEST_MS)
-    window.tick()
+    window.opener, old = lambda path: connect(path), window.connection
+    window.act.open_model(str(tmp_path / "run.npz"))
+    qtbot.waitUntil(lambda: (window.tick(), old.over and not window.description.live)[1], timeout=LONGEST_MS)
     corner = Camera(ground=window.canvas.camera.ground)
     corner.look("isometric")
     np.testing.assert_allclose(window.canvas.camera.axes()[2], corner.axes()[2])
     assert np.abs(planar - corner.axes()[2]).max() > 0.1
     assert window.panels.plots.window_of_time is None
+    assert "numbers only" in window.log_panel.toPlainText()
 
 
 def test_ten_thousand_commands_are_taken_in(window):

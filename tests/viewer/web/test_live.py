@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import re
 import threading
 import time
 from http.client import HTTPConnection
@@ -109,6 +110,25 @@ def test_another_origin_and_another_secret_are_refused(served):
     ):
         with pytest.raises(InvalidStatus), socket_to(address, additional_headers=headers):
             pass
+
+
+def test_a_page_has_the_floor_and_the_picture_of_the_motion_that_is_known():
+    """The session looks ahead after its first frame; the page that was made of that frame is made anew."""
+    served = Served()
+    try:
+        while not np.isfinite(served.connection.latest().way[0, 0]):
+            time.sleep(0.01)
+        described, way = served.connection.describe(), served.connection.latest().way
+        pattern = re.compile(r'<script id="content" type="application/json">(.*?)</script>', re.DOTALL)
+        up = -described.gravity / np.linalg.norm(described.gravity)
+        lowest = np.inf
+        while not lowest <= (way @ up).min() + 1e-4:
+            content = json.loads(pattern.search(get(served.address, urlsplit(served.address).path)[1])[1])
+            lowest = min(np.array(content["whole"]) @ up)
+            time.sleep(0.01)
+        assert content["live"]["reach"] > 1.0
+    finally:
+        served.close()
 
 
 def flood(socket):
